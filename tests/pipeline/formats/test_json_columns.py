@@ -3,6 +3,7 @@
 import datetime
 import importlib
 import json
+import warnings
 from importlib.util import find_spec
 
 import numpy as np
@@ -220,3 +221,27 @@ def test_lists_of_different_kinds_of_values_are_inferred_as_objects(lines):
             continue
         assert pipe.spec["a"].dtype is hr.Json
         assert [row["a"] for row in pipe] == values
+
+
+def test_a_key_that_no_line_has_gives_one_warning_at_the_end(lines):
+    path = lines({"id": 1, "m": {"x": 1}}, {"id": 2, "m": {"x": None}})
+    columns = {"id": int, "m.x": hr.Nullable(int), "m.y": hr.Nullable(int), "d": int}
+    pipe = hr.json_lines(path, columns, defaults={"d": 3}).epochs(2)
+    with pytest.warns(UserWarning, match="none has a value") as caught:
+        rows = list(pipe)
+    assert [row["d"] for row in rows] == [3] * 4
+    [warning] = caught
+    assert str(warning.message) == (
+        "json_lines: of 4 lines, none has a value for 'm.y', 'd', so all of them are nulls or "
+        "defaults; one of the lines has 'id', 'm.x', 'm'. Correct the names, or remove those that "
+        "the files do not have."
+    )
+    assert warning.filename == __file__
+
+
+def test_keys_that_some_line_has_give_no_warning(lines):
+    path = lines(*[{"id": 1}] * 9_000, {"id": 2, "x": 1})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pipe = hr.json_lines(path, {"id": int, "x": hr.Nullable(int)})
+        assert sum(len(batch["id"]) for batch in pipe.batch(1_000)) == 9_001

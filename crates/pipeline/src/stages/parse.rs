@@ -4,13 +4,13 @@ use crate::blocks::block::{Block, Provenance};
 use crate::blocks::column::{Column, Ragged, Text, look_ahead};
 use crate::blocks::rows::Rows;
 use crate::nodes::map::Stage;
-use crate::stages::sightings::Sightings;
+use crate::stages::sightings::{MOST_NAMES, Sightings};
 use crate::stages::text;
 use bytes::Bytes;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::kernels::attrs::Attrs;
 use headrace_engine::kernels::records::parse_example::{
-    Column as Values, DenseFeature, Example, Extent, Feature, Features, Record,
+    Column as Values, DenseFeature, Example, Extent, Feature, Features, Record, for_each_feature,
 };
 use headrace_engine::tensor::Tensor;
 use headrace_engine::tensor::dtype::DType;
@@ -117,7 +117,8 @@ impl Parse {
             && !self.sightings.is_done()
         {
             let names = self.features.sparse.iter().map(|feature| &feature.key[..]);
-            self.sightings.add(records.len(), names.zip(parsed.seen.iter().copied()), bytes_of(first));
+            let seen = names.zip(parsed.seen.iter().copied());
+            self.sightings.add(records.len(), seen, || feature_names(bytes_of(first)));
         }
         Ok(parsed)
     }
@@ -164,6 +165,17 @@ impl Parse {
         }
         Ok(columns)
     }
+}
+
+/// The names of the features of an Example.
+fn feature_names(example: &[u8]) -> Vec<String> {
+    let mut names = Vec::new();
+    let _ = for_each_feature(example, |key, _| {
+        if names.len() < MOST_NAMES {
+            names.push(String::from_utf8_lossy(key).into_owned());
+        }
+    });
+    names
 }
 
 impl Stage for Parse {

@@ -1,15 +1,15 @@
-//! Finds requested lists that no record has: their names may be misspelt.
+//! Finds requested components that no record has, though each may lack them: their names may be
+//! misspelt.
 
-use headrace_engine::kernels::records::parse_example::for_each_feature;
 use headrace_engine::sync::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The largest number of remembered names of a record.
-const MOST_NAMES: usize = 50;
+pub const MOST_NAMES: usize = 50;
 
-/// The lists, requested by a [`Parse`](crate::stages::parse::Parse), that occurred.
-/// Written by its tasks, read by its creator.
+/// The components, requested by a stage, that occurred: lists of features, or keys of JSON that
+/// need not be there. Written by its tasks, read by its creator.
 #[derive(Default)]
 pub struct Sightings {
     seen: Mutex<Seen>,
@@ -26,62 +26,56 @@ struct Seen {
     there: Vec<String>,
 }
 
-/// Requested lists that no record has.
+/// Requested components that no record has.
 pub struct Unseen {
     /// The number of records.
     pub num_records: u64,
-    /// The names of the lists.
+    /// The names of the components.
     pub names: Vec<String>,
     /// The names in a record.
     pub there: Vec<String>,
 }
 
 impl Sightings {
-    /// No list has occurred yet.
+    /// No component has occurred yet.
     pub fn new() -> Arc<Self> {
         Arc::default()
     }
 
-    /// True once all lists occurred.
+    /// True once all components occurred.
     pub fn is_done(&self) -> bool {
         self.is_done.load(Ordering::Relaxed)
     }
 
-    /// Adds some records. For each list, true if it occurred in them; `first` is one of the
-    /// records.
-    pub fn add<'a>(&self, num_records: usize, lists: impl Iterator<Item = (&'a str, bool)>, first: &[u8]) {
-        let lists: Vec<_> = lists.collect();
+    /// Adds some records. For each component, true if it occurred in them; `there` gives the names
+    /// in one of the records.
+    pub fn add<'a>(
+        &self,
+        num_records: usize,
+        components: impl Iterator<Item = (&'a str, bool)>,
+        there: impl FnOnce() -> Vec<String>,
+    ) {
+        let components: Vec<_> = components.collect();
         let mut seen = self.seen.lock();
         let unseen = seen.unseen.take();
         let is_unseen = |name: &str| unseen.as_ref().is_none_or(|unseen| unseen.iter().any(|other| other == name));
-        let unseen: Vec<_> = lists
+        let unseen: Vec<_> = components
             .iter()
             .filter(|(name, is_seen)| !is_seen && is_unseen(name))
             .map(|(name, _)| (*name).to_owned())
             .collect();
         self.is_done.store(unseen.is_empty(), Ordering::Relaxed);
         if !unseen.is_empty() && seen.num_records == 0 {
-            seen.there = names(first);
+            seen.there = there();
         }
         seen.unseen = Some(unseen);
         seen.num_records += num_records as u64;
     }
 
-    /// The lists that no record has, once there were some records.
+    /// The components that no record has, once there were some records.
     pub fn unseen(&self) -> Option<Unseen> {
         let Seen { num_records, unseen, there } = self.seen.lock().clone();
         let names: Vec<_> = unseen?.into_iter().filter(|name| !there.contains(name)).collect();
         (!names.is_empty()).then_some(Unseen { num_records, names, there })
     }
-}
-
-/// The names of the features of an Example.
-fn names(example: &[u8]) -> Vec<String> {
-    let mut names = Vec::new();
-    let _ = for_each_feature(example, |key, _| {
-        if names.len() < MOST_NAMES {
-            names.push(String::from_utf8_lossy(key).into_owned());
-        }
-    });
-    names
 }

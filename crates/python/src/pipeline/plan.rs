@@ -74,7 +74,7 @@ impl Stage {
         let defaults = defaults.into_iter().map(|(value, code)| to_tensor(&value, dtype(py, code)?));
         let defaults = defaults.collect::<PyResult<_>>()?;
         let parse = Parse::new(&attrs(features)?, defaults, record, kept).into_python(py)?;
-        Ok(Self(Arc::new(parse.with_texts(&texts).seen_by(Arc::clone(&sightings.get().0)))))
+        Ok(Self(Arc::new(parse.with_texts(&texts).seen_by(sightings.get().shared()))))
     }
 
     /// Refuses rows with a string that is not UTF-8 in the columns of these numbers and names.
@@ -204,27 +204,38 @@ fn map_native(function: NativeParts<'_>, columns: Vec<(usize, bool)>) -> MapNati
     MapNative { function: function.whole(), columns: columns.into_iter().map(source).collect() }
 }
 
-/// Records which of the requested lists occur in records.
+/// Records which of the requested components, that a record may lack, occur.
 #[pyclass(frozen, module = "headrace._native")]
-pub struct Sightings(Arc<sightings::Sightings>);
+pub struct Sightings {
+    /// The name of the stage that requests them.
+    #[pyo3(get)]
+    stage: String,
+    shared: Arc<sightings::Sightings>,
+}
+
+impl Sightings {
+    pub(crate) fn shared(&self) -> Arc<sightings::Sightings> {
+        Arc::clone(&self.shared)
+    }
+}
 
 #[pymethods]
 impl Sightings {
     #[new]
-    fn new() -> Self {
-        Self(sightings::Sightings::new())
+    fn new(stage: String) -> Self {
+        Self { stage, shared: sightings::Sightings::new() }
     }
 
-    /// True once each list has occurred.
+    /// True once each component has occurred.
     #[getter]
     fn is_done(&self) -> bool {
-        self.0.is_done()
+        self.shared.is_done()
     }
 
-    /// The number of records, the names of the lists that none of them has, and the names of the
-    /// lists that one of them has; None if there was no record, or every list has occurred.
+    /// The number of records, the names of the components that none of them has, and the names that
+    /// one of them has; None if there was no record, or every component has occurred.
     fn unseen(&self) -> Option<(u64, Vec<String>, Vec<String>)> {
-        self.0.unseen().map(|unseen| (unseen.num_records, unseen.names, unseen.there))
+        self.shared.unseen().map(|unseen| (unseen.num_records, unseen.names, unseen.there))
     }
 }
 

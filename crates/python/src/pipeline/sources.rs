@@ -3,7 +3,7 @@
 use crate::boundary::attrs::dtype;
 use crate::boundary::view::to_tensor;
 use crate::error::IntoPython;
-use crate::pipeline::plan::{Plan, Stage, codec};
+use crate::pipeline::plan::{Plan, Sightings, Stage, codec};
 use crate::waiting::detach::waiting;
 use bytes::Bytes;
 use headrace_engine::files::content;
@@ -106,10 +106,12 @@ pub fn json_records(paths: Vec<Bound<'_, PyBytes>>, compression: &str) -> PyResu
     Ok(files(Lines { codec: codec(compression)?, skips_blank: true }, &paths, LINES))
 }
 
-/// Parses JSON objects into components.
+/// Parses JSON objects into components; `sightings` records which of those that a line may lack
+/// occur.
 #[pyfunction]
-pub fn json_fields(py: Python<'_>, given: Vec<Given<'_>>) -> PyResult<Stage> {
-    Ok(Stage(Arc::new(JsonFields::new(components(py, given)?).into_python(py)?)))
+pub fn json_fields(py: Python<'_>, given: Vec<Given<'_>>, sightings: &Bound<'_, Sightings>) -> PyResult<Stage> {
+    let fields = JsonFields::new(components(py, given)?).into_python(py)?;
+    Ok(Stage(Arc::new(fields.seen_by(sightings.get().shared()))))
 }
 
 /// The keys of the objects in the first block of a file; None if it has no lines. The keys in

@@ -26,6 +26,7 @@ class SourcePlan(NamedTuple):
         num_parallel: The largest number of parallel reads; None for the number of threads.
         is_python: Whether a Python function reads.
         left_out: The number of tokens that do not fill a window.
+        sightings: Whether the components occur that a record may lack.
     """
 
     plan: engine.Plan
@@ -34,6 +35,7 @@ class SourcePlan(NamedTuple):
     num_parallel: int | None = None
     is_python: bool = False
     left_out: int = 0
+    sightings: engine.Sightings | None = None
 
 
 class Source(Stage, ABC):

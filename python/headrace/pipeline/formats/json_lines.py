@@ -78,10 +78,13 @@ class JsonLines(InferredSource):
         components = components_of("json_lines", specs, self.columns, self.defaults)
         if self.columns is None:
             components = list(map(_filled, components))
-        fields = engine.json_fields(list(map(native, components)))
+        sightings = engine.Sightings("json_lines")
+        fields = engine.json_fields(list(map(native, components)), sightings)
         paths = find_files("json_lines", self.paths)
         records = engine.json_records(paths, self.compression or "")
-        return SourcePlan(records, paths, [fields], len(paths))
+        # Inferred keys occur; their names are not the user's.
+        given = None if self.columns is None else sightings
+        return SourcePlan(records, paths, [fields], len(paths), sightings=given)
 
 
 def json_lines(
@@ -93,8 +96,9 @@ def json_lines(
     """Reads text files with a JSON object in each line. An example has a component for each key.
 
     A key that is missing or null is an error, unless there is a default or it is `Nullable`; a null
-    is None for `Json`. Other keys are skipped, and so are blank lines. An error names the file and
-    the line. `NaN`, `Infinity` and `-Infinity`, as Python's `json` writes them, are floats.
+    is None for `Json`. A warning names the keys that no line has. Other keys are skipped, and so
+    are blank lines. An error names the file and the line. `NaN`, `Infinity` and `-Infinity`, as
+    Python's `json` writes them, are floats.
 
     Args:
         paths: As for `tfrecords`.

@@ -51,7 +51,8 @@ class Planned:
         stages: The measured stages, in the order of their numbers.
         files: The files of each source, in the order of the sources.
         num_ready: The largest number of results that wait for the consumer.
-        sightings: For each `parse`, the lists that have occurred.
+        sightings: For each `parse` and each source, the components that have occurred of those
+            that a record may lack.
         contents: The files that operations of native functions are made from; see `Traced`.
         disk_caches: The files of its caches on disk.
     """

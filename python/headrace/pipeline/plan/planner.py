@@ -174,6 +174,8 @@ class _Planning(FunctionPlanning):
                     not planned.is_python,
                     left_out=planned.left_out,
                 )
+                if planned.sightings is not None:
+                    self._shared.sightings.append(planned.sightings)
                 if planned.stages:
                     # Reading waits for storage, and parsing does not, so parsing has a separate
                     # number.
@@ -231,7 +233,7 @@ class _Planning(FunctionPlanning):
 
     def _seen(self, parse: stages.Parse) -> engine.Sightings:
         """Returns the object that records which lists occur, if there are lists."""
-        sightings = engine.Sightings()
+        sightings = engine.Sightings("parse")
         if any(isinstance(feature, Ragged) for _, feature in parse.features):
             self._shared.sightings.append(sightings)
         return sightings

@@ -23,7 +23,7 @@ from headrace.pipeline.plan.column_conversion import shown
 from headrace.pipeline.plan.functions.python_functions import Lane
 from headrace.pipeline.plan.index_files import index_files
 from headrace.pipeline.plan.planner import plan
-from headrace.pipeline.run.absent_lists import Absent
+from headrace.pipeline.run.absent_names import Absent
 from headrace.pipeline.run.global_order import GlobalOrder
 from headrace.pipeline.run.limits import cache_of, memory_bytes_of
 from headrace.pipeline.run.mixing.parts import MixtureParts

@@ -11,15 +11,20 @@ use crate::nodes::map::Stage;
 use crate::stages::component::Component;
 use crate::stages::json::objects::{Key, Keys, Object, State};
 use crate::stages::json::values::{Values, values_of};
+use crate::stages::sightings::{MOST_NAMES, Sightings};
 use headrace_engine::error::{Error, Result};
 use headrace_engine::text::excerpt::excerpt;
 use serde::de::DeserializeSeed;
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// Replaces the only column, of texts, by one column for each component. Other keys are skipped.
 pub struct JsonFields {
     components: Vec<Component>,
     root: Keys,
+    /// The numbers of the components that a line may lack.
+    optional: Vec<usize>,
+    sightings: Arc<Sightings>,
 }
 
 impl JsonFields {
@@ -27,8 +32,11 @@ impl JsonFields {
     /// key that contains dots is found too.
     pub fn new(components: Vec<Component>) -> Result<Self> {
         let mut root = Keys::default();
+        let mut optional = Vec::new();
         for (index, component) in components.iter().enumerate() {
-            values_of(component, 0)?;
+            if values_of(component, 0)?.push_default() {
+                optional.push(index);
+            }
             let name = &component.name;
             let mut key = &mut Key::default();
             let mut keys = &mut root;
@@ -39,10 +47,23 @@ impl JsonFields {
             key.component = Some(index);
             root.make(name).component = Some(index);
         }
-        Ok(Self { components, root })
+        Ok(Self { components, root, optional, sightings: Sightings::new() })
     }
 
-    fn parse(&self, text: &[u8], row: usize, columns: &mut [Box<dyn Values>]) -> std::result::Result<(), String> {
+    /// Records which of the components that a line may lack occur.
+    pub fn seen_by(mut self, sightings: Arc<Sightings>) -> Self {
+        self.sightings = sightings;
+        self
+    }
+
+    /// Adds a line to the columns. Sets those of `seen` that have a value in it.
+    fn parse(
+        &self,
+        text: &[u8],
+        row: usize,
+        columns: &mut [Box<dyn Values>],
+        seen: &mut [bool],
+    ) -> std::result::Result<(), String> {
         let replaced = constants::replaced(text);
         let has_constants = matches!(replaced, Cow::Owned(_));
         let mut state = State { components: &self.components, columns, row, has_constants, misfit: None };
@@ -50,8 +71,10 @@ impl JsonFields {
         let parsed = Object { keys: &self.root, state: &mut state }.deserialize(&mut json);
         let misfit = state.misfit.take();
         parsed.and_then(|()| json.end()).map_err(|error| misfit.unwrap_or_else(|| syntax(&error, text)))?;
-        for (component, column) in self.components.iter().zip(columns) {
-            if column.len() == row && !column.push_default() {
+        for ((component, column), seen) in self.components.iter().zip(columns).zip(seen) {
+            if column.len() > row {
+                *seen = true;
+            } else if !column.push_default() {
                 let name = &component.name;
                 return Err(format!(
                     "there is no '{name}', or it is null, expected {}. {}",
@@ -76,19 +99,50 @@ fn syntax(error: &serde_json::Error, text: &[u8]) -> String {
     )
 }
 
+/// The keys of a line, and of the objects in it, as the names of components.
+fn names(line: &[u8]) -> Vec<String> {
+    fn add(object: &serde_json::Map<String, serde_json::Value>, before: &str, names: &mut Vec<String>) {
+        for (key, value) in object {
+            if names.len() == MOST_NAMES {
+                return;
+            }
+            let name = format!("{before}{key}");
+            if let serde_json::Value::Object(inner) = value {
+                add(inner, &format!("{name}."), names);
+            }
+            names.push(name);
+        }
+    }
+    let mut names = Vec::new();
+    if let Ok(object) = serde_json::from_slice(&constants::replaced(line)) {
+        add(&object, "", &mut names);
+    }
+    names
+}
+
 impl Stage for JsonFields {
     fn apply(&self, rows: Rows) -> Result<Rows> {
         let columns = self.components.iter().map(|component| values_of(component, rows.len()));
         let mut columns = columns.collect::<Result<Vec<_>>>()?;
+        let mut seen: Vec<_> = self.components.iter().map(|_| false).collect();
+        let mut first = None;
         for (index, (block, row)) in rows.iter().enumerate() {
             let Some(Column::Text(texts)) = block.columns.first() else {
                 return Err(Error::internal("the lines of a JSON file are not strings"));
             };
-            self.parse(texts.row(row), index, &mut columns).map_err(|misfit| {
+            let text = texts.row(row);
+            first = first.or(Some(text));
+            self.parse(text, index, &mut columns, &mut seen).map_err(|misfit| {
                 let row_provenance =
                     rows.row_provenance(index).map_or(String::new(), |row_provenance| format!("{row_provenance}: "));
                 Error::invalid_argument(format!("{row_provenance}{misfit}"))
             })?;
+        }
+        if let Some(first) = first
+            && !self.sightings.is_done()
+        {
+            let optional = self.optional.iter().map(|index| (&self.components[*index].name[..], seen[*index]));
+            self.sightings.add(rows.len(), optional, || names(first));
         }
         let columns = columns.into_iter().map(|column| column.finish()).collect::<Result<Vec<_>>>()?;
         let columns = columns.into_iter().flatten().collect();
@@ -116,7 +170,7 @@ mod tests {
         let mut columns: Vec<_> = components.iter().map(|component| values_of(component, 0).unwrap()).collect();
         let fields = JsonFields::new(components).unwrap();
         for (row, line) in lines.iter().enumerate() {
-            fields.parse(line.as_bytes(), row, &mut columns)?;
+            fields.parse(line.as_bytes(), row, &mut columns, &mut [false; 2])?;
         }
         Ok(columns.into_iter().flat_map(|column| column.finish().unwrap()).collect())
     }

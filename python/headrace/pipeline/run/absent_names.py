@@ -1,0 +1,51 @@
+"""Warnings of components that a program wants, but no record has: their names may be misspelt."""
+
+import warnings
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from headrace.core import engine
+
+__all__ = ["Absent"]
+
+# With fewer records, a rare component would look like a misspelt one.
+_LEAST_RECORDS: Final[Mapping[str, int]] = {"parse": 1_000, "json_lines": 10_000}
+_WORDS: Final[Mapping[str, tuple[str, str, str]]] = {
+    "parse": ("record", "has a feature {}", "such lists are empty"),
+    "json_lines": ("line", "has a value for {}", "all of them are nulls or defaults"),
+}
+
+
+class Absent:
+    """Warns once of components that no record had, though a record may lack them."""
+
+    def __init__(self, sightings: Iterable[engine.Sightings]) -> None:
+        """`sightings` has one for each stage that wants such components."""
+        self._sightings = list(sightings)
+
+    def look(self, is_over: bool = False) -> None:
+        """Warns if there were enough records, or no more come."""
+        if not self._sightings:
+            return
+        waiting = []
+        for sightings in self._sightings:
+            if sightings.is_done:
+                continue
+            unseen = sightings.unseen()
+            if unseen is None or (unseen[0] < _LEAST_RECORDS[sightings.stage] and not is_over):
+                waiting.append(sightings)
+            else:
+                _warn(sightings.stage, *unseen)
+        self._sightings = waiting
+
+
+def _warn(stage: str, num_records: int, names: list[str], there: list[str]) -> None:
+    word, lack, result = _WORDS[stage]
+    records = f"1 {word}" if num_records == 1 else f"{num_records:,} {word}s"
+    wanted = ", ".join(map(repr, names))
+    others = ", ".join(map(repr, there)) or "none"
+    warnings.warn(
+        f"{stage}: of {records}, none {lack.format(wanted)}, so {result}; one of the {word}s has "
+        f"{others}. Correct the names, or remove those that the files do not have.",
+        stacklevel=6,
+    )
