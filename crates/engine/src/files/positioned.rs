@@ -38,8 +38,8 @@ impl<'a> Begun<'a> {
     pub fn wait(self) -> Result<(Positioned, Status)> {
         let name = self.name;
         let irregular = || {
-            let text = "it has no random access to its records, since it cannot be read from any offset. Use \
-                        shuffle(window=...)";
+            let text = "it has no random access to its records, since it can be read from its beginning alone. \
+                        Use shuffle(window=...)";
             Error::invalid_argument(format!("{}: {text}", name.text()))
         };
         if let Some(remote) = self.remote {
