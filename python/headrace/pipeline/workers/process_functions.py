@@ -282,8 +282,9 @@ class ProcessFunctions:
         )
 
     def _failed(self, job: engine.Job, failure: Failure) -> BaseException:
-        where = self._stages[failure.step].where
-        return noted(failure.error.unpacked(), where, job.origin(failure.row))
+        stage = self._stages[failure.step]
+        origin = job.origin(failure.row)
+        return noted(failure.error.unpacked(), stage.where, origin, stage.given)
 
     def _give(
         self,

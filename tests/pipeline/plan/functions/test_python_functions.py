@@ -114,6 +114,21 @@ def test_an_error_names_the_record(tmp_path):
     assert caught.value.__notes__[0].endswith(f", at {tmp_path / 'a'}: line 2")
 
 
+@pytest.mark.parametrize("workers", [{}, {"num_threads": 2}, {"num_processes": 1}])
+def test_a_note_of_a_missing_key_names_the_components(workers):
+    pipe = hp.arrays({"image": np.arange(9), "label": np.arange(9)}).map(label_of, **workers)
+    with pytest.raises(KeyError, match="labels") as caught:
+        list(pipe)
+    assert caught.value.__notes__[-2:] == [
+        "in map(label_of), at arrays: row 0",
+        "the example has 'image', 'label'",
+    ]
+
+
+def label_of(example):
+    return {"label": example["labels"]}
+
+
 def test_stopiteration_in_a_function_is_an_error(rows):
     def stop(example):
         if example["n"] == 10:

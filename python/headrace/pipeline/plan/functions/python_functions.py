@@ -156,7 +156,7 @@ class _Calls:
                 except Exception as error:
                     if not self._job.skips_errors:
                         raise
-                    with_note = noted(error, self.where, self._job.origin(number))
+                    with_note = noted(error, self.where, self._job.origin(number), self._specs)
                     self.failed.append((number, with_note, None))
                     continue
                 yield number, result
@@ -164,17 +164,24 @@ class _Calls:
                 self._job.leave(left)
         except BaseException as error:
             origin = self._job.origin(number) if number >= 0 else None
-            self.error = noted(error, self.where, origin)
+            self.error = noted(error, self.where, origin, self._specs)
 
 
-def noted(error: BaseException, where: str, origin: str | None = None) -> BaseException:
-    """Returns an error with a note that names the stage and the record."""
+def noted(
+    error: BaseException, where: str, origin: str | None = None, components: Iterable[str] = ()
+) -> BaseException:
+    """Returns an error with a note that names the stage and the record.
+
+    A KeyError names no more than a key, so a second note names the components.
+    """
     if isinstance(error, StopIteration):
         # A StopIteration would end the loop of the program silently.
         stopped = RuntimeError("a Python function of a pipeline raised StopIteration")
         stopped.__cause__ = error
         error = stopped
     error.add_note(f"in {where}" + ("" if origin is None else f", at {origin}"))
+    if isinstance(error, KeyError) and components:
+        error.add_note(f"the example has {', '.join(map(repr, components))}")
     return error
 
 
