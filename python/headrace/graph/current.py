@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, ExitStack
 from types import TracebackType
 from typing import Any, Final
 
+from headrace.core.function_threads import check_makes_nodes
 from headrace.graph.control import ControlScope
 from headrace.graph.devices import DeviceLike
 from headrace.graph.graph import Graph
@@ -44,10 +45,15 @@ _reset_callbacks: list[Callable[[Graph], object]] = []
 
 
 def get_default_graph() -> Graph:
-    """Returns the innermost default graph of this thread, else the one of the process."""
+    """Returns the innermost default graph of this thread, else the one of the process.
+
+    Raises:
+        TypeError: In a Python function of a pipeline, outside of any `with graph.as_default():`.
+    """
     innermost: Graph | None = default_graphs.innermost()
     if innermost is not None:
         return innermost
+    check_makes_nodes()
     with _process_lock:
         if not _process_graph:
             _process_graph.append(Graph())

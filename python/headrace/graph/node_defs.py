@@ -18,8 +18,8 @@ import numpy as np
 from headrace.core.allocation_guard import check_array
 from headrace.core.dtypes import DType, as_dtype
 from headrace.core.shapes import TensorShape
-from headrace.core.versions import GRAPH_DEF_VERSION
 from headrace.graph.op_def import OpDef
+from headrace.graph.versions import GRAPH_DEF_VERSION
 from headrace.protos import (
     AttrValue,
     GraphDef,

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Final
 
-from headrace.core.versions import (
+from headrace.graph.versions import (
     GRAPH_DEF_VERSION,
     GRAPH_DEF_VERSION_MIN_CONSUMER,
     GRAPH_DEF_VERSION_MIN_PRODUCER,

@@ -16,6 +16,7 @@ from typing import Any, Final, Protocol, cast
 
 import numpy as np
 
+from headrace.core.function_threads import calling_functions
 from headrace.pipeline.describe.types import Specs
 from headrace.pipeline.plan.column_conversion import as_rows
 from headrace.pipeline.plan.functions.python_values import as_value
@@ -233,9 +234,10 @@ class _Worker:
             for place, spec in zip(block.columns, given.values(), strict=True)
         ]
         places = Layout.found(self._given, block.places)
-        result = steps.run(
-            columns, places, block.left_out, block.skips_errors, self._board.begin_call, rows
-        )
+        with calling_functions():
+            result = steps.run(
+                columns, places, block.left_out, block.skips_errors, self._board.begin_call, rows
+            )
         # The last row is not the cause if the process ends from now on.
         self._board.forget_calls()
         return result

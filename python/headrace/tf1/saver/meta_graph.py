@@ -14,9 +14,9 @@ from dataclasses import asdict
 from typing import Any
 
 from headrace import protos
-from headrace.core.versions import GRAPH_DEF_VERSION
 from headrace.graph import Graph, Operation, Tensor, get_default_graph
 from headrace.graph.node_defs import make_node_def, output_attrs
+from headrace.graph.versions import GRAPH_DEF_VERSION
 from headrace.io.atomic_file import replacing
 from headrace.protos import (
     CollectionDef,

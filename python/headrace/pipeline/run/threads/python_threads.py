@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from headrace.core import engine
+from headrace.core.function_threads import calling_functions
 from headrace.pipeline.plan.functions.python_functions import Lane, has_gil
 from headrace.pipeline.plan.python_iterables import Feed, IterableFunction, serve_feed
 from headrace.pipeline.run.threads.ending import Ended, Ending
@@ -94,10 +95,11 @@ def _thread(
 
 
 def _serve(execution: engine.Execution, number: int, find_lane: Callable[[], Lane | None]) -> None:
-    while (job := execution.take(number)) is not None:
-        lane = find_lane()
-        if lane is None:
-            return
-        lane.process(job)
-        # No reference is held while this waits.
-        del lane, job
+    with calling_functions():
+        while (job := execution.take(number)) is not None:
+            lane = find_lane()
+            if lane is None:
+                return
+            lane.process(job)
+            # No reference is held while this waits.
+            del lane, job
