@@ -35,6 +35,7 @@ KINDS = [
 QUICK = "limit,headrace,alone,numpy,torch,grain,spdl,datasets,polars,pyarrow,webdataset"
 """The programs of a quick look: all but TensorFlow's, which start slowly."""
 QUICK_SCALE, QUICK_SECONDS = 0.1, 0.2
+QUICK_FUNCTIONS = ["holds", "releases"]
 QUEUE_SECONDS = 1.0
 FUNCTION_RATE = 2_000
 """About how many examples a second programs of W13 make."""
@@ -91,7 +92,9 @@ def main(
             tables.append(table)
             print(table, flush=True)
     if not names or functions.NAME in names:
-        for workload, rows in functions.measured(rounds, int(seconds * FUNCTION_RATE), prefixes):
+        count = int(seconds * FUNCTION_RATE)
+        chosen_functions = QUICK_FUNCTIONS if quick else list(functions.TITLES)
+        for workload, rows in functions.measured(rounds, count, prefixes, chosen_functions):
             tables.append(functions.table_of(workload, rows))
             print(tables[-1], flush=True)
     wanted = [kind for kind in KINDS if beside.chosen(kind.peers, prefixes)]

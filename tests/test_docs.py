@@ -9,6 +9,7 @@ from tools.docs.api import api_pages
 from tools.docs.links import anchors_of, broken_links, replace_targets
 from tools.docs.resources import foreign_resources
 from tools.docs.search import QUERIES, not_found
+from tools.docs.site_links import lost_links
 
 TOP = Path(__file__).parents[1]
 PAGES = [
@@ -29,6 +30,9 @@ FOLDERS = (
 WRITTEN = ("benchmarks/results", "torture/results")
 # Pages for developers name files by their last parts: `graph/op_def.py`.
 OF_CODE = ("DESIGN.md", "CONTRIBUTING.md")
+
+# Programs with the names of TensorFlow 1 take more lines.
+WITH_LONG_PROGRAMS = ("checkpoints", "errors", "tensorflow1")
 
 
 def is_of_code(page: Path) -> bool:
@@ -102,6 +106,16 @@ def test_missing_paths_are_found(tmp_path):
     ]
 
 
+@pytest.mark.parametrize(
+    "page",
+    [page for page in PAGES if page.parent.name == "docs" and page.stem not in WITH_LONG_PROGRAMS],
+    ids=lambda page: page.name,
+)
+def test_the_first_program_of_a_page_is_short(page):
+    found = re.search(r"^```\w+\n(.*?)^```$", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    assert found is None or len(found[1].splitlines()) <= 20
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(TOP)))
 def test_links_lead_somewhere(page):
     assert broken_links(page) == []
@@ -125,6 +139,11 @@ def test_broken_links_are_found(tmp_path):
         "other.md#same-2",
         "#heading",
     ]
+
+
+def test_the_skill_has_a_heading_that_agents_read():
+    text = (TOP / "docs/skills/headrace/SKILL.md").read_text("utf-8")
+    assert re.match(r"---\nname: headrace\ndescription: .*?\n---\n", text, re.DOTALL)
 
 
 def test_anchors_are_those_of_code_hosts():
@@ -196,3 +215,21 @@ def test_search_finds_what_people_type():
     if not path.exists():
         pytest.skip("the site is not built; make docs builds it, and checks this too")
     assert list(not_found(QUERIES, json.loads(path.read_text("utf-8")))) == []
+
+
+def test_links_of_the_site_that_lead_nowhere_are_found(tmp_path):
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "a.svg").write_text("<svg/>")
+    (tmp_path / "index.html").write_text(
+        '<a href="sub/">x</a><a href="sub/index.html#there">x</a><img src="a.svg">'
+        '<a href="#no">x</a><a href="https://example.org/missing">x</a><a href="?q=1">x</a>'
+    )
+    (tmp_path / "sub" / "index.html").write_text(
+        '<h1 id="there">x</h1><a href="../missing.html">x</a><a href="../index.html#no">x</a>'
+        '<a href="/a.svg">x</a>'
+    )
+    assert list(lost_links(tmp_path)) == [
+        "index.html: #no has no such anchor",
+        "sub/index.html: ../index.html#no has no such anchor",
+        "sub/index.html: ../missing.html is missing",
+    ]

@@ -19,4 +19,5 @@ fi
 NO_MKDOCS_2_WARNING=1 $venv/bin/python -m mkdocs build --quiet
 .venv/bin/python -m tools.docs.resources
 .venv/bin/python -m tools.docs.search
+.venv/bin/python -m tools.docs.site_links
 printf 'build/site/index.html\n'

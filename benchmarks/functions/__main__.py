@@ -10,6 +10,7 @@ from peers.environments import python_of
 from benchmarks.comparison import Contender, Result, Scenario, compare, describe_machine
 from benchmarks.pipelines import report
 from benchmarks.pipelines.contenders import ROOT, Program
+from benchmarks.pipelines.programs import LIMIT
 from benchmarks.pipelines.workloads import Workload
 
 NAME = "W13"
@@ -46,6 +47,13 @@ class Caller:
 
 
 CALLERS = [
+    Caller(
+        LIMIT,
+        "limit of the machine",
+        "limit",
+        "numpy",
+        "a loop in a process for each core, results stay there",
+    ),
     Caller(ALONE, "a loop by hand", "work", "numpy", "one thread, `np.stack`"),
     Caller("headrace", "headrace", "with_headrace", "numpy", "`map(f)`: one thread"),
     Caller(
@@ -87,28 +95,29 @@ CALLERS = [
 def main(rounds: int, count: int, contenders: str) -> None:
     """Measures functions that hold or release the GIL, with results of 150 KB and of 600 KB."""
     print(f"{describe_machine()}; medians of {rounds} rounds in turn.\n", flush=True)
-    for workload, rows in measured(rounds, count, [key for key in contenders.split(",") if key]):
+    keys = [key for key in contenders.split(",") if key]
+    for workload, rows in measured(rounds, count, keys, list(TITLES)):
         print(table_of(workload, rows), flush=True)
 
 
 def table_of(workload: Workload, rows: Sequence[report.Row]) -> str:
-    """Returns a table; all are compared with the loop by hand, and with our best program."""
+    """Returns a table; all are compared with the limit, and with our best program."""
     ours = THREADS if workload.task.startswith("releases") else PROCESSES
-    return report.table_of(workload, rows, ALONE, ours, "one thread")
+    return report.table_of(workload, rows, LIMIT, ours)
 
 
 def measured(
-    rounds: int, count: int, prefixes: Sequence[str]
+    rounds: int, count: int, prefixes: Sequence[str], names: Sequence[str]
 ) -> Iterator[tuple[Workload, list[report.Row]]]:
-    """Yields what was measured of each function."""
+    """Yields what was measured of some functions, keys of `TITLES`."""
     callers = [
         caller
         for caller in CALLERS
-        if not prefixes or caller.key == ALONE or caller.key.startswith(tuple(prefixes))
+        if not prefixes or caller.key in (LIMIT, ALONE) or caller.key.startswith(tuple(prefixes))
     ]
     pythons = {caller.environment: python_of(caller.environment) for caller in callers}
-    for function, title in TITLES.items():
-        workload = Workload(NAME, function, title, "examples", count, count)
+    for function in names:
+        workload = Workload(NAME, function, TITLES[function], "examples", count, count)
         there = [caller for caller in callers if pythons[caller.environment] is not None]
         contenders = [
             _contender(caller, pythons[caller.environment] or Path(), function, count)

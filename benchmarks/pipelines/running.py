@@ -23,7 +23,8 @@ def run(
     Args:
         workload: What they do.
         programs: Who does it.
-        rounds: How often each runs, in turn.
+        rounds: How often each runs, in turn. With one, the trial that found out how much work is
+            enough is the measurement, too.
         seconds: About how long each run should last.
 
     Returns:
@@ -37,6 +38,8 @@ def run(
             list(pairs), f"{workload.name}, trials", leave=False, disable=None
         )
     ]
+    if rounds == 1:
+        return trials
     fit = [trial for trial in trials if trial is not None and not trial.failure]
     scenario = comparison.Scenario(workload.name, [trial.contender for trial in fit])
     [measured] = comparison.compare([scenario], rounds, TIMEOUT)

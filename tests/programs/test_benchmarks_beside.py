@@ -1,5 +1,6 @@
 """Each program of the benchmarks reads all of a small data set. No figure is checked."""
 
+import json
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -11,9 +12,10 @@ from tqdm import tqdm
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
-from benchmarks import beside, taking  # noqa: E402
+from benchmarks import beside, process, taking  # noqa: E402
 from benchmarks.__main__ import KINDS  # noqa: E402
 from benchmarks.first_batch import __main__ as first_batch  # noqa: E402
+from benchmarks.functions import limit  # noqa: E402
 from benchmarks.pipelines import dataset  # noqa: E402
 
 SCALES = {"W8": 0.002, "W9": 0.002, "W10": 0.01, "W11": 0.01, "W12": 0.02, "W14": 0.01}
@@ -106,3 +108,13 @@ def test_first_batches_have_a_table_for_each_case(monkeypatch):
     assert "\n| headrace | " in table
     assert "| 1.00 |" in table
     assert "left out" not in table
+
+
+def test_the_limit_of_functions_makes_each_result_once():
+    numbers = range(1, 70, 2)
+    got = list(limit.batches(lambda number: np.full((2, 3), number, np.uint8), numbers))
+    assert [batch.shape for batch in got] == [(32, 2, 3), (3, 2, 3)]
+    assert np.concatenate(got)[:, 0, 0].tolist() == list(numbers)
+    run = process.run([sys.executable, "-m", "benchmarks.functions.limit", "holds", "70"], 50.0)
+    assert run.failure == ""
+    assert json.loads(run.output)["count"] == 70

@@ -7,12 +7,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
+from tqdm import tqdm
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks import comparison, process  # noqa: E402
-from benchmarks.pipelines import checksums, consume, contenders, data, dataset, programs, report  # noqa: E402
+from benchmarks.pipelines import (  # noqa: E402
+    checksums,
+    consume,
+    contenders,
+    data,
+    dataset,
+    programs,
+    report,
+    running,
+)
 from benchmarks.pipelines.workloads import WORKLOADS, Workload  # noqa: E402
 
 PARTS = [dataset.Part([f"{n}.txt"], 10, [n, 100]) for n in range(3)]
@@ -196,3 +206,17 @@ def test_our_programs_move_each_example_once(tmp_path, make_small, way, workload
     got = [figures["count"], *figures["sums"]]
     assert checksums.difference(workload.task, [expected.count, *expected.sums], got) == ""
     assert figures["first_batch_at"] > run.started_at
+
+
+def test_a_program_that_is_measured_once_runs_as_often_as_its_trial_needs(monkeypatch):
+    command = [sys.executable, "-c", 'print(\'{"count": 1, "sums": [], "seconds": 9.0}\')']
+    program = contenders.Program("it", "it", None, None, ["lines"], "")
+    monkeypatch.setattr(tqdm, "monitor_interval", 0)
+    monkeypatch.setattr(running, "command_of", lambda *_: command)
+    contender = comparison.Contender("it", command)
+    monkeypatch.setattr(running, "_contender", lambda *_: contender)
+    monkeypatch.setattr(running.dataset, "parts_of", lambda _: [])
+    [lines] = [workload for workload in WORKLOADS if workload.name == "W5"]
+    for rounds, expected in ((1, 1), (2, 2)):
+        [result] = running.run(lines, [program], rounds, 0.1)
+        assert len(result.rates) == expected

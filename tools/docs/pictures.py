@@ -1,70 +1,18 @@
 """Draws the pictures of docs/: a pipeline's blocks, TensorFlow 1's queues, rates of pipelines.
 
 .venv/bin/python -m tools.docs.pictures
-
-The rates are those of the tables in benchmarks/RESULTS.md. All pictures
-have light panels, so they are legible on any background.
 """
 
 import re
 import sys
 from contextlib import chdir
-from html import escape
 from pathlib import Path
+
+from tools.docs import rates
+from tools.docs.drawing import BOX, LOOP, QUEUE, arrow, box, label, picture
 
 TOP = Path(__file__).parents[2]
 DOCS = TOP / "docs"
-PANEL, BOX, QUEUE, LOOP, INK = "#f4f6f8", "#dce7f3", "#fbe3cf", "#dff0dc", "#1f2933"
-FONT = "font-family='system-ui, sans-serif'"
-
-
-def picture(width: int, height: int, title: str, parts: list[str]) -> str:
-    """Returns a picture of parts on a panel."""
-    return "\n".join(
-        [
-            f"<svg xmlns='http://www.w3.org/2000/svg' width='{width}'",
-            f"viewBox='0 0 {width} {height}'",
-            "role='img'>",
-            f"<title>{escape(title)}</title>",
-            "<defs><marker id='tip' viewBox='0 0 8 8' refX='7' refY='4'",
-            "markerWidth='7' markerHeight='7'",
-            f"orient='auto'><path d='M0 0L8 4L0 8z' fill='{INK}'/></marker></defs>",
-            f"<rect width='{width}' height='{height}' rx='10' fill='{PANEL}'/>",
-            *parts,
-            "</svg>",
-            "",
-        ]
-    )
-
-
-def box(x: int, y: int, width: int, height: int, lines: list[str], fill: str = BOX) -> str:
-    """Returns a box, its first line in bold."""
-    shape = f"<rect x='{x}' y='{y}' width='{width}' height='{height}' rx='6' fill='{fill}'"
-    top = y + height / 2 - 9 * (len(lines) - 1) + 5
-    texts = [
-        label(x + width // 2, top + 18 * number, line, is_bold=number == 0)
-        for number, line in enumerate(lines)
-    ]
-    return "\n".join([f"{shape} stroke='{INK}' stroke-width='1.2'/>", *texts])
-
-
-def label(x: float, y: float, text: str, is_bold: bool = False) -> str:
-    """Returns a line of text, its middle at x."""
-    weight = " font-weight='600'" if is_bold else ""
-    size = 14 if is_bold else 13
-    return (
-        f"<text x='{x:g}' y='{y:g}' {FONT} font-size='{size}'{weight} fill='{INK}' "
-        f"text-anchor='middle'>{escape(text)}</text>"
-    )
-
-
-def arrow(path: str, is_dashed: bool = False) -> str:
-    """Returns an arrow along a path."""
-    dashes = " stroke-dasharray='5 4'" if is_dashed else ""
-    return (
-        f"<path d='{path}' fill='none' stroke='{INK}' stroke-width='1.5'{dashes} "
-        "marker-end='url(#tip)'/>"
-    )
 
 
 def pipeline() -> str:
@@ -168,82 +116,6 @@ def use() -> str:
     return picture(440, 434, "Files become shuffled batches for a training loop", parts)
 
 
-def rates() -> str:
-    """Returns the picture that compares pipelines with other libraries: rates, and start times."""
-    columns = (
-        ("÷ `tf.data`", BOX, "÷ tf.data"),
-        ("a pipeline ÷ this", QUEUE, "÷ the best other library"),
-    )
-    rows = [row for row in table("## Pipelines") if row["a pipeline ÷ this"]]
-    unit = 230 / max(float(row[name]) for row in rows for name, _, _ in columns)
-    parts = [heading(24, "Examples a second of a pipeline"), line(150 + round(unit), 62, 284, "1")]
-    for number, (_, fill, name) in enumerate(columns):
-        parts += [bar(20 + 110 * number, 36, 14, fill), beside(40 + 110 * number, 48, name)]
-    top = 70
-    for row in rows:
-        name = row[""].partition(",")[0]
-        parts.append(beside(20, top + 20, f"{name}, {DATA[name]}"))
-        for number, (column, fill, _) in enumerate(columns):
-            length = round(unit * float(row[column]))
-            parts.append(bar(150, top + 16 * number, length, fill))
-            parts.append(beside(156 + length, top + 12 + 16 * number, row[column]))
-        top += 43
-    parts.append(heading(top + 28, "Seconds until the first batch"))
-    top += 40
-    for row in table("## Whole pipelines", "first batch, s"):
-        name = SHOWN.get(row[""])
-        if name is not None:
-            seconds = float(row["first batch, s"])
-            parts.append(beside(20, top + 12, name))
-            parts.append(bar(190, top, round(80 * seconds), LOOP if "headrace" in name else BOX))
-            parts.append(beside(196 + round(80 * seconds), top + 12, row["first batch, s"]))
-            top += 21
-    return picture(440, top + 10, "Pipelines beside other libraries", parts)
-
-
-DATA = {"W1": "TFRecords", "W2": "pictures", "W3": "photos", "W4": "CSV", "W5": "text lines"}
-# Programs of the table of first batches that are in the picture, with their names there.
-SHOWN = {
-    "headrace, best program": "headrace",
-    "SPDL": "SPDL",
-    "Grain": "Grain",
-    "Hugging Face datasets": "datasets",
-    "PyTorch, two workers": "DataLoader, 2 workers",
-    "WebDataset": "WebDataset",
-    "tf.data": "tf.data",
-}
-
-
-def heading(y: float, text: str) -> str:
-    """Returns the heading of a part of a picture."""
-    return label(20, y, text, is_bold=True).replace("'middle'", "'start'")
-
-
-def beside(x: float, y: float, text: str) -> str:
-    """Returns a line of text that starts at x."""
-    return label(x, y, text).replace("'middle'", "'start'")
-
-
-def table(heading: str, column: str = "") -> list[dict[str, str]]:
-    """Returns the rows of the first table below a heading of RESULTS.md that has a column."""
-    text = (TOP / "benchmarks" / "RESULTS.md").read_text("utf-8").partition(f"\n{heading}\n")[2]
-    blocks = re.findall(r"(?:^\|.*\n)+", text.split("\n#")[0] + "\n", re.MULTILINE)
-    block = next(block for block in blocks if column in block.partition("\n")[0])
-    cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in block.splitlines()]
-    return [dict(zip(cells[0], row, strict=True)) for row in cells[2:]]
-
-
-def bar(x: int, y: int, length: int, fill: str) -> str:
-    """Returns a bar that starts at x."""
-    return f"<rect x='{x}' y='{y}' width='{length}' height='14' fill='{fill}' stroke='{INK}'/>"
-
-
-def line(x: int, top: int, bottom: int, text: str) -> str:
-    """Returns a vertical dashed line with text above it."""
-    path = f"<path d='M{x} {top + 4}V{bottom}' stroke='{INK}' stroke-dasharray='3 3'/>"
-    return label(x, top, text) + path
-
-
 def augmentation() -> None:
     """Runs the program in docs/augmentation.md that makes the picture there."""
     text = (DOCS / "augmentation.md").read_text("utf-8")
@@ -259,10 +131,10 @@ def main() -> int:
         "pipeline": pipeline(),
         "queues": queues(),
         "past_one_machine": readers(),
-        "pipeline_rates": rates(),
     }
     for name, text in pictures.items():
         (DOCS / f"{name}.svg").write_text(text, "utf-8")
+    rates.main()
     augmentation()
     return 0
 

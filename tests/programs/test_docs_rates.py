@@ -1,0 +1,79 @@
+"""The pictures and the table of docs/performance.md, from the tables of benchmarks/RESULTS.md."""
+
+import pytest
+from tools.docs import measured, rates
+
+SUMMARY = """
+| | what has to be done | data |
+|---|---|---|
+| W8 | photos: crop | 10 photos |
+
+## Everyday work
+
+| | a pipeline, a second | loop by hand | a pipeline ÷ this | its µs | best library \
+| a pipeline ÷ this | ÷ Grain |
+|---|--:|---|--:|--:|---|--:|--:|
+| W8, photos | 659 | OpenCV | 1.3 | 2,065 | SPDL | 0.97 | |
+| W10, Parquet, Arrow strings | 2,015 | pyarrow | 1.10 | 3 | polars | 3.0 | 2 |
+| W10, strings as `str` | 1,634 | | 0.89 | | | | |
+| W14, arrays | 1,000 | | | | | | |
+"""
+ALONE = """
+### W10. Rows: shuffle
+
+| | rows/s | spread | of limit | headrace ÷ this |
+|---|--:|--:|--:|--:|
+| limit of the machine | 9,000 | 1% | 100% | 0.22 |
+| headrace, Arrow strings | 2,000 | 1% | 22% | 1 |
+| headrace, strings as `str` | 1,000 | 1% | 11% | 2 |
+| PyTorch, two workers | 500 | 1% | 6% | 4 |
+| pyarrow and NumPy by hand | 400 | 1% | 5% | 5 |
+"""
+
+
+def others_of(work):
+    return [(other.name, other.text, other.is_by_hand) for other in work.others]
+
+
+def test_files_hold_what_was_measured():
+    for path, text in rates.files().items():
+        assert path.read_text("utf-8") == text, f"{path}: run python -m tools.docs.rates"
+
+
+def test_rows_of_many_works_have_their_others_in_order():
+    photos, arrow, objects = measured.works(SUMMARY)
+    assert (photos.name, photos.title, photos.rate) == ("W8", "photos", "659")
+    assert photos.description == "photos: crop"
+    assert others_of(photos) == [("SPDL", "0.97", False), ("OpenCV", "1.3", True)]
+    assert arrow.description == "Parquet, Arrow strings; Arrow strings"
+    assert others_of(arrow) == [
+        ("pyarrow", "1.10", True),
+        ("Grain", "2", False),
+        ("polars", "3.0", False),
+    ]
+    # Another way of doing a work is beside the programs of the row above.
+    assert others_of(objects) == [("pyarrow", "0.89", True)]
+
+
+def test_a_table_of_one_work_takes_the_place_of_its_rows():
+    photos, rows = measured.works(SUMMARY + ALONE)
+    assert photos.name == "W8"
+    assert (rows.title, rows.rate) == ("Rows: shuffle, Arrow strings", "2,000")
+    assert others_of(rows) == [("DataLoader", "4", False), ("pyarrow and NumPy", "5", True)]
+
+
+def test_the_table_says_who_is_faster():
+    text = rates.table(measured.works(SUMMARY))
+    assert "| W8 | photos: crop | 659 | SPDL 0.97, OpenCV 1.3 |\n" in text
+    assert text.endswith("\nFaster than a pipeline: W8 SPDL 0.97, W10 pyarrow 0.89.\n")
+
+
+@pytest.mark.parametrize("count", [1, 5, 8])
+def test_the_best_other_and_known_libraries_are_shown(count):
+    names = ["ours", "x", "y", "Grain", "NumPy", "z", "tf.data", "DataLoader"][:count]
+    others = [
+        measured.Other(name, str(number), name == "NumPy") for number, name in enumerate(names, 1)
+    ]
+    shown = [other.name for other in rates.shown(others)]
+    expected = ["ours", "Grain", "NumPy", "tf.data", "DataLoader"] if count == 8 else names
+    assert shown == expected

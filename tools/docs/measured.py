@@ -1,0 +1,192 @@
+"""The measurements in benchmarks/RESULTS.md, of each work: our rate, and its ratio to each other.
+
+Two kinds of table are read, wherever they stand. A table of many works has a column "a pipeline, a
+second", rows whose first cell begins with W1, W2, ..., and columns for ratios: "÷ NAME", or "a
+pipeline ÷ this" after a column with names. A table of one work is as the benchmarks print it, below
+a heading such as "### W8. TITLE", with the column "headrace ÷ this" (or "this ÷ headrace"); it
+takes the place of the rows of that work in tables of many.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+RESULTS = Path(__file__).parents[2] / "benchmarks" / "RESULTS.md"
+SHORT = {"Hugging Face datasets": "datasets", "PyTorch": "DataLoader"}
+BY_HAND = "by hand"
+
+
+@dataclass(frozen=True)
+class Other:
+    """A program that a pipeline is compared with.
+
+    Attributes:
+        name: Short, for a picture.
+        text: The pipeline's rate, divided by that of the program, as written.
+        is_by_hand: Whether it is a loop without a library for loading.
+    """
+
+    name: str
+    text: str
+    is_by_hand: bool
+
+    @property
+    def ratio(self) -> float:
+        """The ratio as a number."""
+        return float(self.text)
+
+
+@dataclass(frozen=True)
+class Work:
+    """The measurements of one work.
+
+    Attributes:
+        name: "W8".
+        title: What is read, in a few words.
+        description: What has to be done.
+        rate: Our examples a second, as written; empty if only ratios are known.
+        others: The fastest first.
+    """
+
+    name: str
+    title: str
+    description: str
+    rate: str
+    others: Sequence[Other]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table with the heading that it stands below."""
+
+    heading: str
+    names: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+def works(text: str) -> list[Work]:
+    """Returns what a page has of each work, by its number."""
+    found = list(tables(text))
+    alone = [work for table in found for work in _work_alone(table)]
+    names = {work.name for work in alone}
+    about = _descriptions(found)
+    among = [work for table in found for work in _works_among(table, about)]
+    queues = [work for table in found for work in _queues(table)]
+    others = [work for work in [*among, *queues] if work.name not in names]
+    return sorted([*alone, *others], key=lambda work: int(work.name[1:]))
+
+
+def tables(text: str) -> Iterator[Table]:
+    """Yields the tables of a page."""
+    heading = ""
+    for block in re.findall(r"(?:^\|.*(?:\n|\Z))+|^#+ .*$", text, re.MULTILINE):
+        if block.startswith("#"):
+            heading = block.lstrip("# ")
+        else:
+            lines = [line.strip().strip("|") for line in block.splitlines()]
+            names, _, *rows = [[cell.strip() for cell in line.split("|")] for line in lines]
+            yield Table(heading, names, rows)
+
+
+def first_batches(text: str) -> list[tuple[str, float]]:
+    """Returns the seconds until the first batch of W7's programs."""
+    table = next(table for table in tables(text) if table.names[1:2] == ["first batch, s"])
+    others = [(row[0], float(row[1])) for row in table.rows if "TensorFlow 1" not in row[0]]
+    return [(_short(name.partition(", best")[0]), seconds) for name, seconds in others]
+
+
+def _descriptions(found: Sequence[Table]) -> dict[str, str]:
+    return {
+        row[0]: row[1]
+        for table in found
+        if "what has to be done" in table.names
+        for row in table.rows
+    }
+
+
+def _works_among(table: Table, about: Mapping[str, str]) -> Iterator[Work]:
+    if "a pipeline, a second" not in table.names:
+        return
+    first: Sequence[str] = [""]
+    for row in table.rows:
+        name, _, title = row[0].partition(",")
+        # Another way of doing a work is compared with the same programs as the first.
+        first = first if first[0].partition(",")[0] == name else row
+        others = []
+        for place, column in enumerate(table.names):
+            if not _is_number(row[place]):
+                continue
+            if column.startswith("÷ "):
+                others.append(_other(column[2:], row[place]))
+            elif column == "a pipeline ÷ this":
+                other = row[place - 1] or first[place - 1]
+                hand = f" {BY_HAND}" if BY_HAND in table.names[place - 1] else ""
+                others.append(_other(f"{other}{hand}", row[place]))
+        if others:
+            rate = row[table.names.index("a pipeline, a second")]
+            way = title.rpartition(", ")[2].strip() if len(_ways(table, name)) > 1 else ""
+            what = "; ".join(part for part in (about.get(name, title.strip()), way) if part)
+            yield Work(name, title.strip(), what, rate, _sorted(others))
+
+
+def _ways(table: Table, name: str) -> list[str]:
+    return [row[0] for row in table.rows if row[0].partition(",")[0] == name]
+
+
+def _sorted(others: Iterable[Other]) -> list[Other]:
+    return sorted(others, key=lambda other: other.ratio)
+
+
+def _work_alone(table: Table) -> Iterator[Work]:
+    heading = re.fullmatch(r"(W\d+)\. (.*)", table.heading)
+    places = [
+        place
+        for place, column in enumerate(table.names)
+        if re.fullmatch(r"headrace[\w-]* ÷ this|this ÷ headrace", column)
+    ]
+    if heading is None or not places:
+        return
+    rows = {row[0]: row for row in table.rows}
+    ours = [row for title, row in rows.items() if title.startswith("headrace")]
+    base = next((row for row in ours if row[places[0]] in ("1", "1.0", "1.00")), None)
+    if base is None:
+        return
+    others = [
+        _other(title, row[places[0]])
+        for title, row in rows.items()
+        if not title.startswith(("headrace", "limit")) and _is_number(row[places[0]])
+    ]
+    title = ", ".join([heading[2], *base[0].split(", ")[1:]])
+    rate = base[1] if table.names[1].endswith("/s") else ""
+    yield Work(heading[1], title, title, rate, _sorted(others))
+
+
+def _queues(table: Table) -> Iterator[Work]:
+    if table.names[:1] != ["one at a time"]:
+        return
+    base, *others = [row for row in table.rows if "*" not in row[0]]
+    found = [
+        _other(row[0].partition(",")[0], row[2])
+        for row in others
+        if row[0].startswith("`queue.") and _is_number(row[2])
+    ]
+    title = "queues, one element at a time"
+    yield Work("W6", title, title, base[1], _sorted(found))
+
+
+def _other(name: str, ratio: str) -> Other:
+    is_by_hand = BY_HAND in name or "NumPy" in name or "get_batch" in name
+    return Other(_short(name), ratio, is_by_hand)
+
+
+def _short(name: str) -> str:
+    for long, short in SHORT.items():
+        name = name.replace(long, short)
+    for ending in (f" {BY_HAND}", ", two workers", ", two threads"):
+        name = name.removesuffix(ending)
+    return name.replace("`", "")
+
+
+def _is_number(cell: str) -> bool:
+    return re.fullmatch(r"\d+(\.\d+)?", cell) is not None
