@@ -82,6 +82,7 @@ struct Inner {
     /// The operation that waited when the run was ended from outside.
     waiting: Option<Arc<str>>,
     is_interrupting: bool,
+    is_passing: bool,
     wait: Option<Wait>,
     lost: Option<Lost>,
 }
@@ -97,6 +98,7 @@ impl Error {
             cause: None,
             waiting: None,
             is_interrupting: false,
+            is_passing: false,
             wait: None,
             lost: None,
         }))
@@ -186,6 +188,12 @@ impl Error {
         self
     }
 
+    /// Marks the error as one of the system or of a connection: the same call may succeed later.
+    pub fn passing(mut self) -> Self {
+        self.0.is_passing = true;
+        self
+    }
+
     /// Marks the error as the end of a wait, which is not a fault of the file that was waited for.
     pub fn of_wait(mut self, wait: Wait) -> Self {
         self.0.wait = Some(wait);
@@ -258,6 +266,11 @@ impl Error {
     /// True if the run was interrupted, see [`Error::interrupting`].
     pub fn is_interrupting(&self) -> bool {
         self.0.is_interrupting
+    }
+
+    /// True if the error was marked as one of the system or of a connection.
+    pub fn is_passing(&self) -> bool {
+        self.0.is_passing
     }
 
     /// Tells whether the wait can be repeated, if the error ended one.

@@ -136,11 +136,12 @@ pub fn disk_cache(data: &[u8]) -> usize {
     let [kind, rest @ ..] = data else { return 0 };
     let bytes = Bytes::copy_from_slice(rest);
     if kind % 2 == 1 {
-        if let Some(block) = decoded(bytes, &Formats::none())
+        if let Ok(Some(block)) = decoded(bytes, &Formats::none())
             && let Ok(again) = encoded(&block)
         {
-            let second = decoded(again.clone().into(), &Formats::none()).map(|block| encoded(&block));
-            assert!(matches!(second, Some(Ok(second)) if second == again));
+            let second =
+                decoded(again.clone().into(), &Formats::none()).map(|block| block.map(|block| encoded(&block)));
+            assert!(matches!(second, Ok(Some(Ok(second))) if second == again));
         }
     } else if let Ok(Some(entry)) = Entry::of("f".into(), Content::Memory(bytes), Arc::default()) {
         for row in 0..entry.num_rows().min(MOST_ROWS) {

@@ -1,7 +1,10 @@
 //! Converting errors between the engine and Python.
 
 use headrace_engine::error::{Code, Error};
-use pyo3::exceptions::{PyException, PyMemoryError, PyNotImplementedError, PyStopIteration, PyTypeError, PyValueError};
+use pyo3::exceptions::{
+    PyConnectionError, PyException, PyMemoryError, PyNotImplementedError, PyOSError, PyStopIteration, PyTimeoutError,
+    PyTypeError, PyValueError,
+};
 use pyo3::prelude::*;
 use std::sync::Arc;
 
@@ -26,7 +29,29 @@ pub fn from_python(py: Python<'_>, error: PyErr) -> Error {
     } else {
         Code::Unknown
     };
-    Error::new(code, error.to_string()).with_cause(Arc::new(error))
+    let is_passing = may_pass(py, &error);
+    let error = Error::new(code, error.to_string()).with_cause(Arc::new(error));
+    if is_passing { error.passing() } else { error }
+}
+
+/// The codes of `headrace.errors` for failures that may not come again.
+const PASSING: [Code; 5] =
+    [Code::Cancelled, Code::DeadlineExceeded, Code::ResourceExhausted, Code::Aborted, Code::Unavailable];
+
+/// True for an exception of the system, of a connection or of a worker process: the same call may
+/// succeed later. Libraries raise an OSError without a number for damaged data too.
+fn may_pass(py: Python<'_>, error: &PyErr) -> bool {
+    if error.is_instance_of::<PyConnectionError>(py) || error.is_instance_of::<PyTimeoutError>(py) {
+        return true;
+    }
+    let value = error.value(py);
+    let attribute = |name| value.getattr(name).ok();
+    if error.is_instance_of::<PyOSError>(py) {
+        return attribute("errno").is_some_and(|number| !number.is_none());
+    }
+    let code = attribute("error_code").and_then(|code| code.extract::<u8>().ok());
+    code.is_some_and(|code| PASSING.iter().any(|known| *known as u8 == code))
+        || attribute("has_lost_worker").is_some_and(|is_lost| is_lost.is_truthy().unwrap_or(false))
 }
 
 /// The exception to raise for an error of the engine. An interrupt is raised unchanged: the

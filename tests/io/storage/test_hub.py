@@ -1,7 +1,10 @@
 """Files of the hub: patterns, revisions, redirects, tokens, and requests that it refuses."""
 
+import io
 from collections.abc import Iterator
 
+import pyarrow
+import pyarrow.parquet
 import pytest
 from tests.io.storage.hub import COMMIT, NEWER, Hub
 
@@ -155,3 +158,34 @@ class TestRevisions:
             state = batches.state()
         self.moved(hub)
         assert [example["text"] for example in pipe.resume(state)] == OLD[1:]
+
+    def test_a_length_is_that_of_the_current_commit(self, hub, tmp_path):
+        def table(num_rows: int) -> bytes:
+            file = io.BytesIO()
+            pyarrow.parquet.write_table(pyarrow.table({"n": range(num_rows)}), file)
+            return file.getvalue()
+
+        def records(num_rows: int) -> dict[str, bytes]:
+            return {"t.parquet": table(num_rows), "r.bin": bytes(4 * num_rows)}
+
+        hub.add(f"{NAME}@{COMMIT}", records(7))
+        lines = hr.text_lines(f"hf://{NAME}/data/*.txt").options(index_directory=str(tmp_path))
+        pipes = [
+            hr.files(f"hf://{NAME}/data/*.txt"),
+            hr.parquet(f"hf://{NAME}/t.parquet"),
+            hr.fixed_length_records(f"hf://{NAME}@main/r.bin", 4, compression=None),
+            hr.concat([hr.parquet(f"hf://{NAME}/t.parquet").batch(4)] * 2),
+        ]
+        assert [len(pipe) for pipe in pipes] == [5, 7, 7, 4]
+        with pytest.raises(TypeError, match=r"count\(\) reads them all"):
+            len(lines)
+        with pytest.raises(TypeError, match="compression=None says that files are not compressed"):
+            len(hr.fixed_length_records(f"hf://{NAME}@main/r.bin", 4))
+        shuffled = lines.shuffle(seed=1)
+        assert sorted(texts(shuffled)) == OLD
+        assert len(shuffled) == len(lines) == 5
+        hub.add(f"{NAME}@{NEWER}", {**records(9), "data/1.txt": b"new\nones\n"})
+        hub.branches[f"{NAME}@main"] = NEWER
+        assert [len(pipe) for pipe in pipes] == [1, 9, 9, 6]
+        with pytest.raises(TypeError, match=r"count\(\) reads them all"):
+            len(lines)

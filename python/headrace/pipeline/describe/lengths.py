@@ -14,6 +14,7 @@ from headrace.pipeline.describe.source import Source
 from headrace.pipeline.describe.stages import Stage
 from headrace.pipeline.plan.paths import find_files
 from headrace.pipeline.plan.splits import num_kept
+from headrace.pipeline.run.state_entries.revisions import pinned, revisions_of
 
 __all__ = ["counts_of", "has_known_length", "length_after", "length_of", "records_of"]
 
@@ -45,7 +46,8 @@ def length_of(chain: Sequence[Stage], files: engine.IndexFiles) -> int:
     """Returns how many examples, or batches, the stages give.
 
     Reads only the names and sizes of files, their first bytes if they may be compressed, the
-    footers of Parquet files, and indexes of records.
+    footers of Parquet files, and indexes of records. The hub is asked for the commits of data sets,
+    as an iteration does when it begins.
 
     Args:
         chain: The stages.
@@ -55,6 +57,7 @@ def length_of(chain: Sequence[Stage], files: engine.IndexFiles) -> int:
         TypeError: If the number is unknown before they run.
         NotFoundError: If there are no such files.
     """
+    chain = pinned(chain, revisions_of(chain))
     length = _Lengths(files).of(chain, _index_of(chain), 0)
     if length == math.inf:
         raise TypeError("len: the pipeline has no end, since epochs() has no count.")
@@ -170,6 +173,8 @@ class _Lengths:
         )
         if may_have_index(source):
             text += "; `headrace index PATHS` writes indexes of uncompressed files, which tell"
+        if source.name == "fixed_length_records" and _is_of_unknown_compression(source):
+            text += "; compression=None says that files are not compressed, so that sizes tell"
         raise TypeError(f"{text}.")
 
     def counts(self, source: Stage, index: engine.Index | None, part: int) -> Sequence[int] | None:
@@ -230,6 +235,11 @@ def _of_fixed_length(source: stages.Files) -> Sequence[int] | None:
     if source.compression is not None and not all(map(_is_plain, paths, names)):
         return None
     return [max(size - header - footer, 0) // record for size in storage.sizes(names)]
+
+
+def _is_of_unknown_compression(source: Any) -> bool:
+    """Returns whether files of a source may be compressed, and are not opened to find out."""
+    return source.compression == "auto" and any(map(storage.is_remote, source.paths))
 
 
 def _is_plain(path: bytes, name: str) -> bool:

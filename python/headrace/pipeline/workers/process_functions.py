@@ -272,14 +272,13 @@ class ProcessFunctions:
         stage = self._stages[step]
         origin = None if row is None else job.origin(row)
         at = "between two calls of the function" if row is None else f"at {origin or f'row {row}'}"
-        return noted(
-            RuntimeError(
-                f"{stage.where}: worker process {end.worker} {end.how} {at}, expected a "
-                f"result. {_remedy(end.code)}"
-            ),
-            stage.where,
-            origin,
+        error = RuntimeError(
+            f"{stage.where}: worker process {end.worker} {end.how} {at}, expected a "
+            f"result. {_remedy(end.code)}"
         )
+        # The engine reads this: another call may succeed.
+        vars(error)["has_lost_worker"] = True
+        return noted(error, stage.where, origin)
 
     def _failed(self, job: engine.Job, failure: Failure) -> BaseException:
         stage = self._stages[failure.step]

@@ -3,6 +3,8 @@
 import functools
 import logging
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -339,6 +341,85 @@ def test_a_full_disk_is_a_warning_and_leaves_nothing(lines, directory):
     assert kept(directory) == []
 
 
+FULL_DISK = """
+mount -t tmpfs -o size=256k none "$1" || exit 77
+head -c 200k /dev/zero > "$1/other"
+cp "$2" "$1/lines"
+exec "$3" -c "$4" "$1/lines" "$1/cache"
+"""
+
+
+def test_a_disk_without_room_is_a_warning_and_leaves_nothing(tmp_path, lines):
+    if shutil.which("unshare") is None:
+        pytest.skip("there is no unshare")
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    program = PROGRAM.replace("np.array([line])", "np.full(99, line)")
+    program += "print(os.listdir(sys.argv[2]))\n"
+    alone = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", FULL_DISK, "sh"]
+    found = subprocess.run(
+        [*alone, disk, lines, sys.executable, program],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    if found.returncode == 77 or found.stderr.startswith("unshare:"):
+        pytest.skip("no file system may be mounted here")
+    assert found.returncode == 0, found.stderr
+    total, left = found.stdout.splitlines()
+    assert int(total) == 99 * sum(range(300))
+    assert left == "[]"
+    assert "No space left on device" in found.stderr
+    assert f"examples are not kept in {disk}/cache" in found.stderr
+
+
+SHORT_MEMORY = """
+import resource, sys
+import headrace as hr
+NUM_BYTES = 64 << 20
+def pipe(path, num_bytes):
+    found = hr.fixed_length_records(path, num_bytes).cache(directory=sys.argv[2])
+    return found.options(num_threads=1, index="memory")
+def sizes(found):
+    found = found.shuffle(seed=1) if sys.argv[3] == "all" else found
+    return [len(example["record"]) for example in found]
+sizes(pipe(sys.argv[4], 1))
+if sys.argv[5] == "limited":
+    with open("/proc/self/statm") as file:
+        taken = int(file.read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (taken + NUM_BYTES * 3 // 4, resource.RLIM_INFINITY))
+    try:
+        sizes(pipe(sys.argv[1], NUM_BYTES))
+    except hr.errors.ResourceExhaustedError as error:
+        print("short:", error)
+    resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+print(sizes(pipe(sys.argv[1], NUM_BYTES)))
+"""
+
+
+@pytest.mark.parametrize("order", ["file", "all"])
+def test_a_lack_of_memory_is_not_damage(tmp_path, directory, order):
+    large, small = tmp_path / "large", tmp_path / "small"
+    small.write_bytes(b"s")
+    with large.open("wb") as file:
+        file.truncate(64 << 20)
+
+    def run(limit):
+        command = [sys.executable, "-c", SHORT_MEMORY, large, directory, order, small, limit]
+        return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+
+    assert run("without").stdout == "[67108864]\n"
+    (name,) = [name for name in kept(directory) if (directory / name).stat().st_size > 64 << 20]
+    inode = (directory / name).stat().st_ino
+    limited = run("limited")
+    error, sizes = limited.stdout.splitlines()
+    assert sizes == "[67108864]"
+    assert re.search(rf"short: .*{name}; Cannot allocate memory", error), error
+    assert "removed" not in limited.stderr
+    assert (directory / name).stat().st_ino == inode
+
+
 def test_two_iterations_at_the_same_time_give_the_same_and_one_writes(lines, directory):
     one, other = (iter(numbered(lines).cache(directory).batch(10)) for _ in range(2))
     found = [[], []]
@@ -439,17 +520,74 @@ def test_failures_after_a_cache_are_those_after_a_cache_in_memory(lines, directo
         assert failures(source(lines).cache(directory)) == expected
 
 
-def test_exceptions_of_functions_that_are_skipped_are_not_kept(lines, directory, caplog):
-    def picky(example):
-        if int(example["text"]) == 5:
-            raise ValueError("five")
-        return {"n": np.int64(int(example["text"]))}
+class Odd(Exception):
+    """An exception that a program defines."""
 
-    pipe = hr.text_lines(lines).map(picky).cache(directory).skip_errors(5)
+
+def odd_ones(error):
+    """Returns a function that raises this error for four of 300 lines."""
+
+    def picky(example):
+        number = int(example["text"])
+        if number % 80 == 5:
+            raise error(f"bad: {number}")
+        return {"n": np.int64(number)}
+
+    return picky
+
+
+def results(pipe):
+    """Returns the numbers of a pipeline and the examples that it has skipped."""
+    with iter(pipe.batch(64)) as batches:
+        found = [int(n) for batch in batches for n in batch["n"]]
+        return found, list(batches.skipped)
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyError, Odd, OSError, NotImplementedError])
+@pytest.mark.parametrize("seed", [None, 3])
+def test_examples_at_which_functions_raised_are_reported_from_disk_too(
+    lines, directory, error, seed
+):
+    def shuffled(pipe):
+        pipe = pipe if seed is None else pipe.shuffle(seed=seed)
+        return pipe.skip_errors(5).epochs(2)
+
+    pipe = hr.text_lines(lines).map(odd_ones(error)).options(index="memory")
+    expected, skipped = results(shuffled(pipe.cache()))
+    assert len(expected) == 2 * 296
+    assert [one.record_number for one in skipped] == [5, 85, 165, 245]
+    assert all(f"{error.__name__}: " in one.reason for one in skipped)
+    for _ in range(2):
+        assert results(shuffled(pipe.cache(directory))) == (expected, skipped)
+    assert len(kept(directory)) == 1
+
+
+def test_a_smaller_budget_counts_the_exceptions_that_are_reported_from_disk(lines, directory):
+    pipe = hr.text_lines(lines).map(odd_ones(Odd)).cache(directory)
+    assert len(results(pipe.skip_errors(5))[0]) == 296
+    with pytest.raises(hr.errors.UnknownError, match=r"Odd: bad: 245.*the budget is 3"):
+        results(pipe.skip_errors(3))
+
+
+class Later(hr.errors.UnavailableError):
+    """An error of a server."""
+
+    def __init__(self, message):
+        super().__init__(None, None, message)
+
+
+def missing(message):
+    return FileNotFoundError(2, message)
+
+
+@pytest.mark.parametrize("error", [MemoryError, TimeoutError, ConnectionError, Later, missing])
+def test_failures_that_may_not_come_again_are_not_kept(lines, directory, caplog, error):
+    pipe = hr.text_lines(lines).map(odd_ones(error)).cache(directory).skip_errors(5)
     with caplog.at_level(logging.WARNING, "headrace.pipeline"):
-        assert len(numbers(pipe)) == 299
+        assert len(results(pipe)[0]) == 296
     assert kept(directory) == []
-    assert "skipped with an exception of Python" in caplog.text
+    assert "an example was skipped for a failure that may not come again" in caplog.text
+    assert "bad: 5" in caplog.text
 
 
 def test_what_cannot_be_compared_between_programs_is_refused(lines, directory):

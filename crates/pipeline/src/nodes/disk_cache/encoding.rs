@@ -57,13 +57,18 @@ pub fn encoded(block: &Block) -> Result<Vec<u8>> {
     Ok(output)
 }
 
-/// The block that some bytes are; `None` if they are no block.
-pub fn decoded(bytes: Bytes, formats: &Formats) -> Option<Block> {
+/// The block that some bytes are; `None` if they are damaged. Fails if there is not enough memory.
+pub fn decoded(bytes: Bytes, formats: &Formats) -> Result<Option<Block>> {
     let mut input = Input::new(bytes);
+    let block = decode_block(&mut input, formats);
+    input.outcome(block)
+}
+
+fn decode_block(input: &mut Input, formats: &Formats) -> Option<Block> {
     let num_rows = input.size()?;
-    let provenance = provenance::decode(&mut input, num_rows, formats)?;
+    let provenance = provenance::decode(input, num_rows, formats)?;
     let num_columns = input.count(1)?;
-    let columns = (0..num_columns).map(|_| decode_column(&mut input, 0)).collect::<Option<Vec<_>>>()?;
+    let columns = input.list(num_columns, |input| decode_column(input, 0))?;
     input.is_over().then(|| Block::new(columns, num_rows, provenance).ok())?
 }
 
@@ -75,7 +80,7 @@ fn encode_column(output: &mut Vec<u8>, column: &Column) -> Result<()> {
         }
         Column::Text(text) => {
             output.push(1);
-            encode_strings(output, text.rows());
+            encode_strings(output, text.rows())?;
         }
         Column::Ragged(ragged) => {
             output.push(2);
@@ -126,11 +131,11 @@ fn decode_column(input: &mut Input, depth: usize) -> Option<Column> {
         }
         4 => {
             let count = input.count(1)?;
-            Column::Each((0..count).map(|_| decode_tensor(input)).collect::<Option<Vec<_>>>()?.into())
+            Column::Each(input.list(count, decode_tensor)?.into())
         }
         5 => {
             let count = input.count(1)?;
-            Column::Batches((0..count).map(|_| decode_column(input, depth + 1)).collect::<Option<Vec<_>>>()?.into())
+            Column::Batches(input.list(count, |input| decode_column(input, depth + 1))?.into())
         }
         _ => return None,
     })
@@ -145,11 +150,11 @@ fn encode_tensor(output: &mut Vec<u8>, tensor: &Tensor) -> Result<()> {
     output.push(tensor.dtype() as u8);
     put_all(output, tensor.shape().iter().map(|size| *size as u64));
     if tensor.dtype() == DType::String {
-        encode_strings(output, tensor.string_values().iter().map(|string| &string[..]));
-        return Ok(());
+        return encode_strings(output, tensor.string_values().iter().map(|string| &string[..]));
     }
     let bytes = tensor.stored()?;
     let padding = output.len().next_multiple_of(ALIGNMENT) - output.len();
+    make_room(output, padding + bytes.len())?;
     output.extend_from_slice(&[0; ALIGNMENT][..padding]);
     output.extend_from_slice(bytes);
     Ok(())
@@ -166,7 +171,7 @@ fn decode_tensor(input: &mut Input) -> Option<Tensor> {
     if dtype == DType::String {
         let (bytes, ends) = decode_strings(input)?;
         let mut start = 0;
-        let mut strings = allocate::room(ends.len()).ok()?;
+        let mut strings = input.room(ends.len())?;
         strings.extend(ends.iter().map(|end| bytes.slice(std::mem::replace(&mut start, *end)..*end)));
         return Tensor::strings(shape, strings).ok();
     }
@@ -175,10 +180,12 @@ fn decode_tensor(input: &mut Input) -> Option<Tensor> {
     if dtype == DType::Bool && bytes.iter().any(|byte| *byte > 1) {
         return None;
     }
-    Tensor::from_bytes(dtype, shape, bytes).ok()
+    input.made(Tensor::from_bytes(dtype, shape, bytes))
 }
 
-fn encode_strings<'a>(output: &mut Vec<u8>, strings: impl ExactSizeIterator<Item = &'a [u8]> + Clone) {
+fn encode_strings<'a>(output: &mut Vec<u8>, strings: impl ExactSizeIterator<Item = &'a [u8]> + Clone) -> Result<()> {
+    let num_bytes: usize = strings.clone().map(|string| string.len() + size_of::<u64>()).sum();
+    make_room(output, size_of::<u64>() + num_bytes)?;
     let mut end = 0;
     put_all(
         output,
@@ -188,6 +195,12 @@ fn encode_strings<'a>(output: &mut Vec<u8>, strings: impl ExactSizeIterator<Item
         }),
     );
     strings.for_each(|string| output.extend_from_slice(string));
+    Ok(())
+}
+
+/// Makes room for so many bytes more, which rows of any size may take.
+fn make_room(output: &mut Vec<u8>, num_bytes: usize) -> Result<()> {
+    allocate::grow(output, num_bytes).map_err(|refusal| refusal.at("cache"))
 }
 
 /// Strings end to end, and their ends.
@@ -228,7 +241,7 @@ mod tests {
     #[test]
     fn columns_of_every_kind_are_the_same_after_encoding() {
         let bytes = encoded(&block()).unwrap();
-        let again = decoded(bytes.clone().into(), &Formats::none()).unwrap();
+        let again = decoded(bytes.clone().into(), &Formats::none()).unwrap().unwrap();
         assert_eq!(format!("{:?}", again.columns), format!("{:?}", block().columns));
         assert_eq!(encoded(&again).unwrap(), bytes);
     }
@@ -237,9 +250,9 @@ mod tests {
     fn a_block_that_is_cut_short_or_too_long_is_refused() {
         let bytes = encoded(&block()).unwrap();
         for length in 0..bytes.len() {
-            assert!(decoded(bytes[..length].to_vec().into(), &Formats::none()).is_none(), "cut at {length}");
+            assert!(decoded(bytes[..length].to_vec().into(), &Formats::none()).unwrap().is_none(), "cut at {length}");
         }
-        assert!(decoded([&bytes[..], &[0]].concat().into(), &Formats::none()).is_none());
+        assert!(decoded([&bytes[..], &[0]].concat().into(), &Formats::none()).unwrap().is_none());
     }
 
     #[test]
@@ -249,7 +262,7 @@ mod tests {
             for change in [1, 0x80, 0xff] {
                 let mut changed = bytes.clone();
                 changed[place] ^= change;
-                if let Some(block) = decoded(changed.into(), &Formats::none()) {
+                if let Ok(Some(block)) = decoded(changed.into(), &Formats::none()) {
                     assert!(encoded(&block).is_ok());
                 }
             }

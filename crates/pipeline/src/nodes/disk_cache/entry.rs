@@ -193,7 +193,8 @@ impl Table {
 }
 
 impl Entry {
-    /// Opens a file. A damaged one is an error of the kind `InvalidData`.
+    /// Opens a file. A damaged one is an error of the kind `InvalidData`, a lack of memory one of the
+    /// kind `OutOfMemory`.
     pub fn open(path: &Path, formats: Arc<Formats>) -> io::Result<Self> {
         let content = Content::File(File::open(path)?);
         let damaged = || io::Error::new(ErrorKind::InvalidData, "it is damaged or cut short");
@@ -210,8 +211,13 @@ impl Entry {
         let Some(table) = table_range(&trailer, end).filter(|_| *header_read == header()) else { return Ok(None) };
         let (start, checksum) = (table.0.start, table.1);
         let table = content.read(table.0)?;
-        let read = (checksum == u64::from(crc32c(&table))).then(|| decoded_table(table, start)).flatten();
-        Ok(read.map(|(groups, skip_events)| Self { path, content, num_bytes, groups, skip_events, formats }))
+        if checksum != u64::from(crc32c(&table)) {
+            return Ok(None);
+        }
+        let mut input = Input::new(table);
+        let table = decoded_table(&mut input, start);
+        let table = input.outcome(table).map_err(|_| ErrorKind::OutOfMemory)?;
+        Ok(table.map(|(groups, skip_events)| Self { path, content, num_bytes, groups, skip_events, formats }))
     }
 
     /// The path of the file.
@@ -265,7 +271,7 @@ impl Entry {
     }
 
     /// The rows of a group, whose blocks are charged in place of `charge`. Fails if the file is
-    /// damaged or cut short.
+    /// damaged or cut short, or if there is not enough memory.
     pub fn read(&self, group: usize, charge: &Charge, change: impl Fn(Block) -> Block) -> Result<Rows> {
         let mut rows = Rows::new();
         for (range, _, place) in self.groups[group].places() {
@@ -285,7 +291,8 @@ impl Entry {
         (group, chunk.unwrap_or_default())
     }
 
-    /// The block at a place, and the number of its first row. Fails if it is damaged or cut short.
+    /// The block at a place, and the number of its first row. Fails with `DataLoss` if it is damaged
+    /// or cut short, and with `ResourceExhausted` if there is not enough memory.
     pub fn read_at(&self, (group, chunk): (usize, usize)) -> Result<(u64, Block)> {
         let place = self.groups[group].places().nth(chunk);
         let (range, first, place) = place.ok_or_else(|| Error::internal("cache: there is no such chunk"))?;
@@ -305,8 +312,10 @@ impl Entry {
             Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Err(damaged()),
             Err(error) => return Err(Error::io(&self.path.display().to_string(), &error)),
         };
-        let is_whole = crc32c(&bytes) == place.checksum;
-        let block = is_whole.then(|| decoded(bytes, &self.formats)).flatten();
+        if crc32c(&bytes) != place.checksum {
+            return Err(damaged());
+        }
+        let block = decoded(bytes, &self.formats).map_err(|error| error.named(&self.path.display().to_string()))?;
         block.filter(|block| block.num_rows() == place.num_rows as usize).ok_or_else(damaged)
     }
 }
@@ -320,13 +329,12 @@ fn table_range(trailer: &Bytes, end: usize) -> Option<(Range<usize>, u64)> {
 }
 
 /// The groups and the skip events of the table that begins at `start`.
-fn decoded_table(table: Bytes, start: usize) -> Option<(Vec<Group>, SkipEvents)> {
-    let mut input = Input::new(table);
+fn decoded_table(input: &mut Input, start: usize) -> Option<(Vec<Group>, SkipEvents)> {
     let num_groups = input.count(GROUP_BYTES)?;
-    let mut groups: Vec<Group> = Vec::new();
+    let mut groups: Vec<Group> = input.room(num_groups)?;
     let mut rows = 0;
     for _ in 0..num_groups {
-        let group = decoded_group(&mut input)?;
+        let group = decoded_group(input)?;
         let num_rows: u64 = group.chunks.iter().map(|place| u64::from(place.num_rows)).sum();
         if num_rows == 0 || std::mem::replace(&mut rows, group.end).checked_add(num_rows)? != group.end {
             return None;
@@ -344,7 +352,7 @@ fn decoded_table(table: Bytes, start: usize) -> Option<(Vec<Group>, SkipEvents)>
         if at > num_groups || skip_events.last().is_some_and(|(last, _)| *last > at) {
             return None;
         }
-        skip_events.push((at, decode_event(&mut input)?));
+        skip_events.push((at, decode_event(input)?));
     }
     input.is_over().then_some((groups, skip_events))
 }
@@ -352,7 +360,7 @@ fn decoded_table(table: Bytes, start: usize) -> Option<(Vec<Group>, SkipEvents)>
 fn decoded_group(input: &mut Input) -> Option<Group> {
     let (start, end) = (input.size()?, input.number()?);
     let num_chunks = input.count(CHUNK_BYTES)?;
-    let mut chunks = Vec::new();
+    let mut chunks = input.room(num_chunks)?;
     for _ in 0..num_chunks {
         let num_bytes = input.size()?;
         let num_rows = u32::try_from(input.number()?).ok().filter(|num_rows| *num_rows > 0)?;

@@ -1,7 +1,8 @@
 //! Numbers, strings and lists as bytes, little-endian.
 
 use bytes::Bytes;
-use headrace_engine::tensor::allocate;
+use headrace_engine::error::{Code, Error, Result};
+use headrace_engine::tensor::allocate::{self, Refusal};
 
 /// Elements of tensors begin at a multiple of this many bytes.
 pub const ALIGNMENT: usize = 64;
@@ -27,12 +28,46 @@ pub fn put_all(output: &mut Vec<u8>, numbers: impl ExactSizeIterator<Item = u64>
 pub struct Input {
     bytes: Bytes,
     at: usize,
+    /// The reason why the bytes could not be decoded, if that is a lack of memory.
+    shortage: Option<Error>,
 }
 
 impl Input {
     /// All of these bytes.
     pub fn new(bytes: Bytes) -> Self {
-        Self { bytes, at: 0 }
+        Self { bytes, at: 0, shortage: None }
+    }
+
+    /// The decoded value; `None` if the bytes are damaged. Fails if there was not enough memory.
+    pub fn outcome<T>(self, decoded: Option<T>) -> Result<Option<T>> {
+        match self.shortage {
+            Some(error) if decoded.is_none() => Err(error),
+            _ => Ok(decoded),
+        }
+    }
+
+    /// The value of a result; an error for lack of memory is kept for the outcome.
+    pub fn made<T>(&mut self, result: Result<T>) -> Option<T> {
+        result.map_err(|error| self.shortage = Some(error).filter(|error| error.code() == Code::ResourceExhausted)).ok()
+    }
+
+    fn given<T>(&mut self, memory: std::result::Result<T, Refusal>) -> Option<T> {
+        self.made(memory.map_err(|refusal| refusal.at("a block of examples")))
+    }
+
+    /// An empty list with room for so many items, which must lie in the rest.
+    pub fn room<T>(&mut self, count: usize) -> Option<Vec<T>> {
+        self.given(allocate::room(count))
+    }
+
+    /// A list of so many items, for which memory is taken as they are decoded.
+    pub fn list<T>(&mut self, count: usize, mut item: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
+        let mut items = Vec::new();
+        for _ in 0..count {
+            self.given(allocate::grow(&mut items, 1))?;
+            items.push(item(self)?);
+        }
+        Some(items)
     }
 
     /// True if nothing is left.
@@ -78,13 +113,18 @@ impl Input {
     /// A number of things of at least `least_bytes` each, which must lie in the rest.
     pub fn count(&mut self, least_bytes: usize) -> Option<usize> {
         let count = self.size()?;
-        (count.checked_mul(least_bytes)? <= self.bytes.len() - self.at).then_some(count)
+        self.holds(count, least_bytes).then_some(count)
+    }
+
+    /// True if so many things of at least `least_bytes` each may lie in the rest.
+    pub fn holds(&self, count: usize, least_bytes: usize) -> bool {
+        count.checked_mul(least_bytes).is_some_and(|num_bytes| num_bytes <= self.bytes.len() - self.at)
     }
 
     /// A list of numbers.
     pub fn numbers(&mut self) -> Option<Vec<usize>> {
         let count = self.count(8)?;
-        let mut numbers = allocate::room(count).ok()?;
+        let mut numbers = self.room(count)?;
         for _ in 0..count {
             numbers.push(self.size()?);
         }

@@ -17,6 +17,8 @@ use std::sync::{Arc, OnceLock};
 /// The words for records.
 const WORDS: [&str; 10] =
     ["record", "line", "row", "sample", "window", "index", "example", "batch", "group", "packed row"];
+/// The bytes of the file, the record and the part of a row.
+const ROW_BYTES: usize = 24;
 /// The largest nesting depth of checkpoints.
 const MOST_DEPTH: usize = 64;
 /// The largest depth of a path of parts.
@@ -81,8 +83,11 @@ pub fn decode(input: &mut Input, num_rows: usize, formats: &Formats) -> Option<P
         1 => Some(Provenance::Run(decode_located(input, formats)?, input.number()?)),
         2 => {
             let num_files = input.count(1)?;
-            let files = (0..num_files).map(|_| decode_located(input, formats)).collect::<Option<Vec<_>>>()?;
-            let (mut records, mut subs) = (Vec::new(), Vec::new());
+            let files = input.list(num_files, |input| decode_located(input, formats))?;
+            if !input.holds(num_rows, ROW_BYTES) {
+                return None;
+            }
+            let (mut records, mut subs) = (input.room(num_rows)?, input.room(num_rows)?);
             for _ in 0..num_rows {
                 let file = u32::try_from(input.number()?).ok().filter(|file| (*file as usize) < files.len())?;
                 records.push((file, input.number()?));
@@ -212,7 +217,7 @@ fn decode_file(input: &mut Input) -> Option<Arc<FileProvenance>> {
 
 fn decode_layout(input: &mut Input) -> Option<Layout> {
     let num_names = input.count(8)?;
-    let names = (0..num_names).map(|_| input.text()).collect::<Option<Vec<_>>>()?;
+    let names = input.list(num_names, Input::text)?;
     let (places, columns) = (input.numbers()?, input.numbers()?);
     let fields = places.iter().copied().zip(columns.iter().copied()).collect();
     let num_fields = input.size()?;
@@ -248,12 +253,25 @@ fn decode_nested(input: &mut Input, depth: usize) -> Option<Checkpoint> {
     }
     let numbers = input.numbers()?.into_iter().map(|number| number as u64).collect();
     let num_inputs = input.count(9)?;
-    let inputs = (0..num_inputs).map(|_| decode_nested(input, depth + 1)).collect::<Option<_>>()?;
+    let inputs = input.list(num_inputs, |input| decode_nested(input, depth + 1))?.into();
     let text = if input.flag()? { Some(input.text()?.into()) } else { None };
     Some(Checkpoint::at(State { numbers, inputs, text }, skip))
 }
 
-/// Adds a skip event. Fails if it has an exception of a function of another language.
+/// True if the example is skipped for the same reason whenever it is made again: for its data or its
+/// function, and not for a lack of memory or a failure of the system or a connection.
+fn is_lasting(error: &Error) -> bool {
+    match error.code() {
+        Code::InvalidArgument | Code::OutOfRange | Code::DataLoss | Code::Unimplemented | Code::FailedPrecondition => {
+            !error.is_passing()
+        }
+        Code::Unknown => error.cause().is_some() && !error.is_passing(),
+        _ => false,
+    }
+}
+
+/// Adds a skip event, without the exception that it may have; its words are the message. Fails if
+/// the example may not fail again.
 pub fn encode_event(output: &mut Vec<u8>, event: &SkipEvent) -> Result<()> {
     match event {
         SkipEvent::Passed { skipper, rows } => {
@@ -261,10 +279,10 @@ pub fn encode_event(output: &mut Vec<u8>, event: &SkipEvent) -> Result<()> {
             [*skipper as u64, rows.pass, rows.count].iter().for_each(|number| put(output, *number));
         }
         SkipEvent::Skipped(skipped) => {
-            if skipped.error.cause().is_some() {
+            if !is_lasting(&skipped.error) {
                 return Err(Error::failed_precondition(format!(
-                    "an example was skipped with an exception of Python ({})",
-                    skipped.error.message()
+                    "an example was skipped for a failure that may not come again ({})",
+                    skipped.error.message().trim_end_matches('.')
                 )));
             }
             output.push(1);
@@ -412,9 +430,20 @@ mod tests {
     }
 
     #[test]
-    fn an_event_with_an_exception_of_python_is_refused() {
-        let error = Error::invalid_argument("ValueError: 7").with_cause(Arc::new(()));
-        let event = Skipped::row(0, 0, None, error).into();
-        assert!(encode_event(&mut Vec::new(), &event).unwrap_err().message().contains("ValueError: 7"));
+    fn an_event_keeps_the_words_of_an_exception_unless_it_may_not_come_again() {
+        let with_cause = |error: Error| Skipped::row(0, 0, None, error.with_cause(Arc::new(()))).into();
+        let error = || Error::new(Code::Unknown, "KeyError: 7");
+        let mut bytes = Vec::new();
+        encode_event(&mut bytes, &with_cause(error())).unwrap();
+        let again = decode_event(&mut Input::new(bytes.into())).unwrap();
+        let SkipEvent::Skipped(skipped) = again else { panic!("another event") };
+        assert_eq!((skipped.error.code(), skipped.error.message()), (Code::Unknown, "KeyError: 7"));
+        let exhausted = Error::new(Code::ResourceExhausted, "MemoryError: 7");
+        let of_the_system = Skipped::row(0, 0, None, Error::new(Code::Unknown, "f; Input/output error: 7")).into();
+        for event in [with_cause(error().passing()), with_cause(exhausted), of_the_system] {
+            let refused = encode_event(&mut Vec::new(), &event).unwrap_err();
+            assert!(refused.message().contains("may not come again"), "{refused}");
+            assert!(refused.message().ends_with(": 7)"), "{refused}");
+        }
     }
 }

@@ -133,7 +133,8 @@ impl DiskStore {
         format!("{}-{VERSION}-{skipper}-{order}-", self.key)
     }
 
-    /// The rows, if a pass has left them. A damaged file is removed.
+    /// The rows, if a pass has left them. A damaged file is removed. One that cannot be opened for
+    /// another reason is left, and not used.
     pub fn open(&self, used: Use, formats: &Arc<Formats>) -> Option<Arc<Entry>> {
         let path = (!self.is_off).then(|| self.path(used).ok()).flatten()?;
         match Entry::open(&path, Arc::clone(formats)) {
@@ -143,8 +144,13 @@ impl DiskStore {
                 Some(Arc::new(entry))
             }
             Err(error) if error.kind() == ErrorKind::NotFound => None,
-            Err(error) => {
+            Err(error) if matches!(error.kind(), ErrorKind::InvalidData | ErrorKind::UnexpectedEof) => {
                 self.forget(&path, &error.to_string());
+                None
+            }
+            Err(error) => {
+                let error = Error::io(&path.display().to_string(), &error);
+                self.say(format!("cache: {}; the examples are made again.", error.message()));
                 None
             }
         }

@@ -5,7 +5,7 @@ use crate::blocks::rows::Rows;
 use crate::nodes::disk_cache::entry::Entry;
 use crate::nodes::disk_cache::store::DiskStore;
 use crate::nodes::sources::indexed::Indexed;
-use headrace_engine::error::{Error, Result};
+use headrace_engine::error::{Code, Error, Result};
 use std::sync::Arc;
 
 /// The rows of a file, by number.
@@ -23,6 +23,9 @@ impl StoredRows {
     /// The rows of these numbers, all of the chunk at `place`, as a block.
     fn read_chunk(&self, place: (usize, usize), numbers: impl Iterator<Item = u64>) -> Result<Arc<Block>> {
         let (first, block) = self.entry.read_at(place).map_err(|error| {
+            if error.code() != Code::DataLoss {
+                return error;
+            }
             self.store.forget(self.entry.path(), "a block is damaged or cut short");
             // Damage of this file is not damage of an example, which could be skipped.
             Error::failed_precondition(error.message())
