@@ -4,10 +4,6 @@ import pytest
 from tools.docs import measured, rates
 
 SUMMARY = """
-| | what has to be done | data |
-|---|---|---|
-| W8 | photos: crop | 10 photos |
-
 ## Everyday work
 
 | | a pipeline, a second | loop by hand | a pipeline ÷ this | its µs | best library \
@@ -43,9 +39,8 @@ def test_files_hold_what_was_measured():
 def test_rows_of_many_works_have_their_others_in_order():
     photos, arrow, objects = measured.works(SUMMARY)
     assert (photos.name, photos.title, photos.rate) == ("W8", "photos", "659")
-    assert photos.description == "photos: crop"
     assert others_of(photos) == [("SPDL", "0.97", False), ("OpenCV", "1.3", True)]
-    assert arrow.description == "Parquet, Arrow strings; Arrow strings"
+    assert (arrow.title, objects.title) == ("Parquet, Arrow strings", "strings as `str`")
     assert others_of(arrow) == [
         ("pyarrow", "1.10", True),
         ("Grain", "2", False),
@@ -64,7 +59,7 @@ def test_a_table_of_one_work_takes_the_place_of_its_rows():
 
 def test_the_table_says_who_is_faster():
     text = rates.table(measured.works(SUMMARY))
-    assert "| W8 | photos: crop | 659 | SPDL 0.97, OpenCV 1.3 |\n" in text
+    assert "| W8 photos | 659 | SPDL 0.97, OpenCV 1.3 |\n" in text
     assert text.endswith("\nFaster than a pipeline: W8 SPDL 0.97, W10 pyarrow 0.89.\n")
 
 

@@ -8,7 +8,7 @@ takes the place of the rows of that work in tables of many.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,14 +44,12 @@ class Work:
     Attributes:
         name: "W8".
         title: What is read, in a few words.
-        description: What has to be done.
         rate: Our examples a second, as written; empty if only ratios are known.
         others: The fastest first.
     """
 
     name: str
     title: str
-    description: str
     rate: str
     others: Sequence[Other]
 
@@ -70,8 +68,7 @@ def works(text: str) -> list[Work]:
     found = list(tables(text))
     alone = [work for table in found for work in _work_alone(table)]
     names = {work.name for work in alone}
-    about = _descriptions(found)
-    among = [work for table in found for work in _works_among(table, about)]
+    among = [work for table in found for work in _works_among(table)]
     queues = [work for table in found for work in _queues(table)]
     others = [work for work in [*among, *queues] if work.name not in names]
     return sorted([*alone, *others], key=lambda work: int(work.name[1:]))
@@ -96,16 +93,7 @@ def first_batches(text: str) -> list[tuple[str, float]]:
     return [(_short(name.partition(", best")[0]), seconds) for name, seconds in others]
 
 
-def _descriptions(found: Sequence[Table]) -> dict[str, str]:
-    return {
-        row[0]: row[1]
-        for table in found
-        if "what has to be done" in table.names
-        for row in table.rows
-    }
-
-
-def _works_among(table: Table, about: Mapping[str, str]) -> Iterator[Work]:
+def _works_among(table: Table) -> Iterator[Work]:
     if "a pipeline, a second" not in table.names:
         return
     first: Sequence[str] = [""]
@@ -125,13 +113,7 @@ def _works_among(table: Table, about: Mapping[str, str]) -> Iterator[Work]:
                 others.append(_other(f"{other}{hand}", row[place]))
         if others:
             rate = row[table.names.index("a pipeline, a second")]
-            way = title.rpartition(", ")[2].strip() if len(_ways(table, name)) > 1 else ""
-            what = "; ".join(part for part in (about.get(name, title.strip()), way) if part)
-            yield Work(name, title.strip(), what, rate, _sorted(others))
-
-
-def _ways(table: Table, name: str) -> list[str]:
-    return [row[0] for row in table.rows if row[0].partition(",")[0] == name]
+            yield Work(name, title.strip(), rate, _sorted(others))
 
 
 def _sorted(others: Iterable[Other]) -> list[Other]:
@@ -159,7 +141,7 @@ def _work_alone(table: Table) -> Iterator[Work]:
     ]
     title = ", ".join([heading[2], *base[0].split(", ")[1:]])
     rate = base[1] if table.names[1].endswith("/s") else ""
-    yield Work(heading[1], title, title, rate, _sorted(others))
+    yield Work(heading[1], title, rate, _sorted(others))
 
 
 def _queues(table: Table) -> Iterator[Work]:
@@ -172,7 +154,7 @@ def _queues(table: Table) -> Iterator[Work]:
         if row[0].startswith("`queue.") and _is_number(row[2])
     ]
     title = "queues, one element at a time"
-    yield Work("W6", title, title, base[1], _sorted(found))
+    yield Work("W6", title, base[1], _sorted(found))
 
 
 def _other(name: str, ratio: str) -> Other:

@@ -148,10 +148,10 @@ def ending(x: int, y: int, text: str) -> str:
 
 def table(works: list[Work]) -> str:
     """Returns the table of docs/performance.md."""
-    lines = ["| | work | a pipeline, a second | ÷ others |", "|---|---|--:|---|"]
+    lines = ["| work | a second | ÷ others |", "|---|--:|---|"]
     for work in works:
         others = ", ".join(f"{other.name} {other.text}" for other in work.others)
-        lines.append(f"| {work.name} | {work.description} | {work.rate} | {others} |")
+        lines.append(f"| {work.name} {work.title} | {work.rate} | {others} |")
     faster = [
         f"{work.name} {other.name} {other.text}"
         for work in works

@@ -33,8 +33,8 @@ def tokenize(
     The model, the normalizer, added tokens, truncation and padding are those of the file; added and
     special tokens are also found where they are written out in the text.
 
-    The file is read when the function is traced, once for all threads, and [states](../resume.md)
-    name its content.
+    The file is read when the function is traced, once for all threads, and states name
+    its content.
 
     Args:
         tokenizer: The path or URL of a `tokenizer.json`, as `Tokenizer.save` of `tokenizers` and
