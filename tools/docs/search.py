@@ -26,6 +26,10 @@ QUERIES = {
     "WebDataset": "sources.html",
     "augmentation": "augmentation.html",
     "torchvision": "augmentation.html",
+    "cache": "api/pipeline.html",
+    "nested": "sources.html",
+    "mixing": "mixing.html",
+    "sound": "sound.html",
 }
 
 
