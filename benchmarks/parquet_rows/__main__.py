@@ -2,6 +2,7 @@
 
 from benchmarks.beside import ALONE, Kind, Peer, command_of
 from benchmarks.parquet_rows.data import make
+from benchmarks.pipelines.programs import LIMIT
 
 KIND = Kind(
     "W10",
@@ -26,6 +27,14 @@ KIND = Kind(
             "with_headrace",
             None,
             "`hr.parquet`, a window; one thread for each core",
+        ),
+        Peer(
+            LIMIT,
+            "limit of the machine",
+            None,
+            None,
+            "a native loop on all cores",
+            ["parquet_rows"],
         ),
         Peer(
             ALONE,

@@ -11,6 +11,7 @@ mod json;
 mod lines;
 mod memory;
 mod numbers;
+mod parquet_rows;
 mod photos;
 mod pool;
 mod tar;
@@ -103,6 +104,7 @@ fn main() {
         "images" => images::run,
         "augmented_images" => images::run_augmented,
         "json_lines" => json::run,
+        "parquet_rows" => parquet_rows::run,
         "tar_photos" => tar::run,
         "augmented_photos" => photos::run_augmented,
         "photos" => photos::run,
