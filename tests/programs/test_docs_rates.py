@@ -57,6 +57,22 @@ def test_a_table_of_one_work_takes_the_place_of_its_rows():
     assert others_of(rows) == [("DataLoader", "4", False), ("pyarrow and NumPy", "5", True)]
 
 
+def test_a_pipeline_is_compared_where_old_programs_are_measured_too():
+    text = """
+### W4. Lines: parse
+
+| | lines/s | headrace ÷ this |
+|---|--:|--:|
+| headrace, a pipeline | 3,000 | 0.33 |
+| headrace, the TensorFlow 1 program | 1,000 | 1 |
+| polars | 2,910 | 0.34 |
+| tf.data | 500 | 2 |
+"""
+    [work] = measured.works(text)
+    assert (work.title, work.rate) == ("Lines: parse", "3,000")
+    assert others_of(work) == [("polars", "1.03", False), ("tf.data", "6", False)]
+
+
 def test_the_table_says_who_is_faster():
     text = rates.table(measured.works(SUMMARY))
     assert "| W8 photos | 659 | SPDL 0.97, OpenCV 1.3 |\n" in text

@@ -129,17 +129,26 @@ def _work_alone(table: Table) -> Iterator[Work]:
     ]
     if heading is None or not places:
         return
+    place = places[0]
     rows = {row[0]: row for row in table.rows}
-    ours = [row for title, row in rows.items() if title.startswith("headrace")]
-    base = next((row for row in ours if row[places[0]] in ("1", "1.0", "1.00")), None)
+    # Of programs with TensorFlow 1's names, too, the column compares those.
+    base = rows.get("headrace, a pipeline") or next(
+        (
+            row
+            for title, row in rows.items()
+            if title.startswith("headrace") and _is_one(row[place])
+        ),
+        None,
+    )
     if base is None:
         return
     others = [
-        _other(title, row[places[0]])
+        _other(title, row[place] if _is_one(base[place]) else _ratio(base[1], row[1]))
         for title, row in rows.items()
-        if not title.startswith(("headrace", "limit")) and _is_number(row[places[0]])
+        if not title.startswith(("headrace", "limit")) and _is_number(row[place])
     ]
-    title = ", ".join([heading[2], *base[0].split(", ")[1:]])
+    way = base[0].partition(", ")[2].removeprefix("a pipeline")
+    title = ", ".join(part for part in (heading[2], way) if part)
     rate = base[1] if table.names[1].endswith("/s") else ""
     yield Work(heading[1], title, rate, _sorted(others))
 
@@ -168,6 +177,15 @@ def _short(name: str) -> str:
     for ending in (f" {BY_HAND}", ", two workers", ", two threads"):
         name = name.removesuffix(ending)
     return name.replace("`", "")
+
+
+def _is_one(cell: str) -> bool:
+    return _is_number(cell) and float(cell) == 1
+
+
+def _ratio(ours: str, theirs: str) -> str:
+    ratio = float(ours.replace(",", "")) / float(theirs.replace(",", ""))
+    return f"{ratio:.2f}" if 0.95 < ratio < 1.1 else f"{ratio:.2g}"
 
 
 def _is_number(cell: str) -> bool:

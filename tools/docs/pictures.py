@@ -99,7 +99,7 @@ def readers() -> str:
 
 def use() -> str:
     """Returns the picture of typical use: files, a pipeline, a training loop."""
-    sources = (("TFRecord, tar", 20), ("Parquet, CSV", 156), ("images, text", 292))
+    sources = (("TFRecord, tar", 20), ("Parquet, JSON", 156), ("images, sound", 292))
     parts = [
         *(box(x, 14, 128, 44, [name, "here or on S3"]) for name, x in sources),
         *(arrow(f"M{x + 64} 59V86") for _, x in sources),

@@ -21,7 +21,7 @@ BEGIN, END = "<!-- of benchmarks/RESULTS.md -->\n", "<!-- end -->\n"
 WIDTH = 440
 LEFT = 176
 """The place where bars begin, behind the names."""
-LETTER = 8.0
+LETTER = 8.8
 """The width of a letter, in a wide font."""
 MOST_OTHERS = 5
 KNOWN = ("DataLoader", "tf.data", "Grain", "SPDL", "datasets", "polars", "WebDataset")
