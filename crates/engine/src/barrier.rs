@@ -193,15 +193,15 @@ impl Barrier {
             let components = std::iter::repeat_n(None, self.num_components()).collect();
             Incomplete { index, components }
         });
-        let place = &mut element.components[component];
-        if place.is_some() {
+        let position = &mut element.components[component];
+        if position.is_some() {
             return Err(Error::invalid_argument(format!(
                 "Key {} already has a value for component {component} in barrier {}",
                 shown(),
                 self.name
             )));
         }
-        *place = Some(value);
+        *position = Some(value);
         if element.components.iter().all(Option::is_some)
             && let Some(element) = state.incomplete.remove(key)
         {
@@ -327,13 +327,13 @@ impl Barrier {
 
     fn read_incomplete(&self, reading: &mut Reading) -> Result<Incomplete> {
         let index = reading.number()? as i64;
-        let component = |place: usize| {
+        let component = |position: usize| {
             if !reading.flag()? {
                 return Ok(None);
             }
             let tensor = reading.tensor()?;
-            let fits =
-                tensor.dtype() == self.ready.spec().dtypes[place] && self.ready.spec().accepts(place, tensor.shape());
+            let fits = tensor.dtype() == self.ready.spec().dtypes[position]
+                && self.ready.spec().accepts(position, tensor.shape());
             if fits { Ok(Some(tensor)) } else { Err(damaged()) }
         };
         let components: Vec<_> = (NUM_LEADING..self.ready.spec().dtypes.len()).map(component).collect::<Result<_>>()?;

@@ -122,9 +122,9 @@ impl RecordInput {
         loop {
             self.fill(state)?;
             if !state.buffer.is_empty() {
-                let place = state.random.next_u32() as usize % state.buffer.len();
+                let position = state.random.next_u32() as usize % state.buffer.len();
                 state.has_given = true;
-                return Ok(state.buffer.swap_remove(place));
+                return Ok(state.buffer.swap_remove(position));
             }
             if state.epoch > 0 && !state.has_given {
                 let text = format!("RecordInput '{}': there are no records in {}", self.spec.name, self.spec.pattern);
@@ -148,8 +148,8 @@ impl RecordInput {
     fn shards(&self, epoch: u64) -> Vec<Shard> {
         let mut order: Vec<usize> = (0..self.spec.files.len()).collect();
         let mut random = Philox::new(self.spec.seed, epoch as i64);
-        for place in (1..order.len()).rev() {
-            order.swap(place, random.next_u32() as usize % (place + 1));
+        for position in (1..order.len()).rev() {
+            order.swap(position, random.next_u32() as usize % (position + 1));
         }
         if (0.0..1.0).contains(&self.spec.shift_ratio) {
             let shift = self.spec.shift_ratio * order.len() as f64;

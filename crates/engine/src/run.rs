@@ -331,24 +331,24 @@ impl<'a> Run<'a> {
     pub fn wait_for(&self, awaited: &dyn Fn() -> Vec<Awaited>) -> Result<()> {
         let _registration = self.cancellation.register(&self.parker);
         let mut alarm = self.cancellation.watch().map(Alarm::new);
-        let (mut unnoted, mut _noted) = (waits::PATIENCE, None);
+        let (mut until_registered, mut _registered) = (waits::PATIENCE, None);
         loop {
             self.check()?;
             let interval = self.interrupt.map(|_| INTERRUPT_INTERVAL);
             let rest = self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
             let patience = alarm.as_ref().map(Alarm::rest);
-            let unnoted_rest = (!unnoted.is_zero()).then_some(unnoted);
-            let timeout = [interval, rest, patience, unnoted_rest].into_iter().flatten().min();
+            let register_in = (!until_registered.is_zero()).then_some(until_registered);
+            let timeout = [interval, rest, patience, register_in].into_iter().flatten().min();
             if self.park(timeout) {
                 // Cancelling other runs may have woken this one. If it was cancelled too, it must
                 // not continue.
                 return check_not_cancelled(self.cancellation);
             }
             let Some(time) = timeout else { continue };
-            if !unnoted.is_zero() {
-                unnoted = unnoted.saturating_sub(time);
-                if unnoted.is_zero() {
-                    _noted = Some(waits::note(awaited(), self.cancellation.watch().cloned()));
+            if !until_registered.is_zero() {
+                until_registered = until_registered.saturating_sub(time);
+                if until_registered.is_zero() {
+                    _registered = Some(waits::register(awaited(), self.cancellation.watch().cloned()));
                 }
             }
             if let Some(alarm) = &mut alarm {

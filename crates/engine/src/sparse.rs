@@ -220,8 +220,8 @@ impl SparseTable {
         let mut content = Content::default();
         content.number(parked.next_handle.cast_unsigned());
         let handles: Vec<_> = parked.tensors.keys().copied().collect();
-        for place in order::by_key(handles.len(), |place| handles[place]) {
-            let handle = handles[place];
+        for position in order::by_key(handles.len(), |position| handles[position]) {
+            let handle = handles[position];
             content.number(handle.cast_unsigned());
             let parts = parked.tensors[&handle].clone().into_parts()?;
             parts.iter().try_for_each(|part| content.tensor(part))?;

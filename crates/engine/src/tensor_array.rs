@@ -98,8 +98,8 @@ impl TensorArray {
     }
 
     pub fn write(&mut self, index: i64, value: Tensor) -> Result<()> {
-        let place = usize::try_from(index).ok().filter(|place| self.is_dynamic || *place < self.len());
-        let Some(place) = place else {
+        let position = usize::try_from(index).ok().filter(|position| self.is_dynamic || *position < self.len());
+        let Some(position) = position else {
             let text = match self.is_dynamic {
                 true => format!("Tried to write to index {index}, expected one of at least 0"),
                 false => {
@@ -109,7 +109,7 @@ impl TensorArray {
             };
             return Err(self.refused(&text));
         };
-        self.grow(place + 1)?;
+        self.grow(position + 1)?;
         if value.dtype() != self.dtype {
             let (got, expected) = (value.dtype(), self.dtype);
             return Err(self.refused(&format!(
@@ -117,7 +117,7 @@ impl TensorArray {
                  {expected}."
             )));
         }
-        match self.elements[place] {
+        match self.elements[position] {
             Element::Written(_) => {
                 let text = "because it has already been written to.";
                 return Err(self.refused(&format!("Could not write to TensorArray index {index} {text}")));
@@ -138,20 +138,20 @@ impl TensorArray {
         if self.is_uniform && self.shape.as_ref().is_none_or(|shape| shape.to_shape().is_none()) {
             self.shape = Some(PartialShape::from(value.shape()));
         }
-        self.elements[place] = Element::Written(value);
+        self.elements[position] = Element::Written(value);
         Ok(())
     }
 
     pub fn read(&mut self, index: i64) -> Result<Tensor> {
-        let place = usize::try_from(index).ok().filter(|place| *place < self.len());
-        let Some(place) = place else {
+        let position = usize::try_from(index).ok().filter(|position| *position < self.len());
+        let Some(position) = position else {
             let size = self.len();
             return Err(self.refused(&format!("Tried to read from index {index} but array size is: {size}")));
         };
-        let value = match std::mem::take(&mut self.elements[place]) {
+        let value = match std::mem::take(&mut self.elements[position]) {
             Element::Written(value) | Element::Read(Some(value)) => value,
             Element::Read(None) => {
-                self.elements[place] = Element::Read(None);
+                self.elements[position] = Element::Read(None);
                 return Err(self.refused(&format!(
                     "Could not read index {index} twice because it was cleared after a previous read (perhaps try setting \
                      clear_after_read = false?)."
@@ -159,7 +159,7 @@ impl TensorArray {
             }
             Element::Unwritten => self.zeros(index)?,
         };
-        self.elements[place] = Element::Read((!self.clears).then(|| value.clone()));
+        self.elements[position] = Element::Read((!self.clears).then(|| value.clone()));
         Ok(value)
     }
 

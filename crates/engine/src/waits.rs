@@ -63,18 +63,18 @@ fn waits() -> MutexGuard<'static, Vec<Wait>> {
 
 /// Keeps a wait listed until it is dropped.
 #[derive(Debug)]
-pub struct Noted(u64);
+pub struct RegisteredWait(u64);
 
 /// Lists the wait of this thread, which has lasted for [`PATIENCE`] and continues.
-pub fn note(awaited: Vec<Awaited>, watch: Option<Arc<dyn Watch>>) -> Noted {
+pub fn register(awaited: Vec<Awaited>, watch: Option<Arc<dyn Watch>>) -> RegisteredWait {
     let number = NEXT_NUMBER.fetch_add(1, Ordering::Relaxed);
     let now = Instant::now();
     let since = now.checked_sub(PATIENCE).unwrap_or(now);
     waits().push(Wait { number, thread: this_thread(), since, awaited, watch });
-    Noted(number)
+    RegisteredWait(number)
 }
 
-impl Drop for Noted {
+impl Drop for RegisteredWait {
     fn drop(&mut self) {
         let mut waits = waits();
         let over = waits.iter().position(|wait| wait.number == self.0).map(|index| waits.remove(index));
@@ -85,7 +85,7 @@ impl Drop for Noted {
 }
 
 /// The listed waits.
-pub fn noted() -> Vec<Wait> {
+pub fn registered() -> Vec<Wait> {
     waits().clone()
 }
 
@@ -106,13 +106,13 @@ mod tests {
     #[test]
     fn a_wait_is_listed_as_long_as_it_lasts() {
         let what = |wait: &Wait| wait.awaited.first().and_then(|awaited| awaited.what.as_ref().map(|what| what()));
-        let mine = || noted().iter().find(|wait| what(wait).as_deref() == Some("rain")).cloned();
+        let mine = || registered().iter().find(|wait| what(wait).as_deref() == Some("rain")).cloned();
         assert!(mine().is_none());
-        let noted = note(vec![Awaited::new(|| "rain".to_owned())], None);
+        let registered = register(vec![Awaited::new(|| "rain".to_owned())], None);
         let wait = mine().unwrap();
         assert_eq!(wait.thread, this_thread());
         assert!(wait.since.elapsed() >= PATIENCE);
-        drop(noted);
+        drop(registered);
         assert!(mine().is_none());
     }
 }

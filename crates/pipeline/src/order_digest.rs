@@ -124,7 +124,7 @@ pub struct Point {
     /// The number of the pass.
     pub pass: u64,
     /// The number of rows, or batches, before it in the pass.
-    pub place: u64,
+    pub position: u64,
     /// The hash of everything before, in all passes.
     pub hash: SequenceHash,
 }
@@ -156,7 +156,7 @@ struct Log {
 #[derive(Debug)]
 struct Seen {
     pass: u64,
-    place: u64,
+    position: u64,
     keys: Keys,
 }
 
@@ -177,34 +177,34 @@ impl OrderDigest {
 
     /// Begins at a point, which an earlier iteration has reached.
     pub fn begin(&self, point: Point) {
-        *self.0.lock() = Log { reached: point, seen: (point.pass, point.place), ..Log::default() };
+        *self.0.lock() = Log { reached: point, seen: (point.pass, point.position), ..Log::default() };
     }
 
     /// The place in a pass at which rows have to be seen again, for a node whose rows are wanted
     /// from place `wanted` on, and that can begin at place `first` or later.
-    pub(super) fn place_to_begin(&self, pass: u64, first: u64, wanted: u64) -> u64 {
+    pub(super) fn position_to_begin(&self, pass: u64, first: u64, wanted: u64) -> u64 {
         let log = self.0.lock();
         match log.seen {
-            (seen_pass, place) if seen_pass == pass => place.clamp(first, wanted),
+            (seen_pass, position) if seen_pass == pass => position.clamp(first, wanted),
             _ => wanted,
         }
     }
 
     /// Adds rows, the first of which is at this place. Rows that were seen before are left out. What
     /// is held of them is charged.
-    pub(super) fn push(&self, pass: u64, place: u64, rows: &Rows, budget: &Arc<Budget>) {
+    pub(super) fn push(&self, pass: u64, position: u64, rows: &Rows, budget: &Arc<Budget>) {
         let mut log = self.0.lock();
-        log.push(pass, place, rows);
+        log.push(pass, position, rows);
         let num_bytes = log.held_bytes();
         log.charge.get_or_insert_with(|| budget.charge(0)).correct(num_bytes);
     }
 
     /// Notes that a pass has ended.
-    pub(super) fn end(&self, pass: u64, place: u64) {
+    pub(super) fn end(&self, pass: u64, position: u64) {
         let mut log = self.0.lock();
         if log.seen.0 <= pass {
-            let place = if log.seen.0 == pass { log.seen.1.max(place) } else { place };
-            (log.seen, log.is_pass_over) = ((pass, place), true);
+            let position = if log.seen.0 == pass { log.seen.1.max(position) } else { position };
+            (log.seen, log.is_pass_over) = ((pass, position), true);
         }
     }
 
@@ -217,16 +217,16 @@ impl OrderDigest {
 
     /// The point at a place that the consumer has reached, or the last one before it that is known;
     /// and whether it is that place, or the end of its pass.
-    pub fn reach(&self, pass: u64, place: u64) -> (Point, bool) {
+    pub fn reach(&self, pass: u64, position: u64) -> (Point, bool) {
         let mut log = self.0.lock();
-        log.reach(pass, place);
+        log.reach(pass, position);
         log.num_left = log.num_held;
         let num_bytes = log.held_bytes();
         if let Some(charge) = &mut log.charge {
             charge.correct(num_bytes);
         }
         // A pass begins after the end of the one before.
-        let is_known = place == 0 || log.seen >= (pass, place) || (log.seen.0 == pass && log.is_pass_over);
+        let is_known = position == 0 || log.seen >= (pass, position) || (log.seen.0 == pass && log.is_pass_over);
         (log.reached, is_known)
     }
 }
@@ -236,26 +236,26 @@ impl Log {
         self.num_held * size_of::<u64>() + self.later.len() * size_of::<Seen>()
     }
 
-    fn push(&mut self, pass: u64, place: u64, rows: &Rows) {
+    fn push(&mut self, pass: u64, position: u64, rows: &Rows) {
         let num_places = if rows.group().is_some() { 1 } else { rows.len() as u64 };
-        let num_known = if self.seen.0 == pass { self.seen.1.saturating_sub(place).min(num_places) } else { 0 };
+        let num_known = if self.seen.0 == pass { self.seen.1.saturating_sub(position).min(num_places) } else { 0 };
         if self.seen.0 > pass || num_known == num_places {
             return;
         }
-        self.seen = (pass, place + num_places);
+        self.seen = (pass, position + num_places);
         self.is_pass_over = false;
         let mut keys = KeysOf::new(rows.blocks().len());
         if rows.group().is_some() {
             self.num_held += rows.len();
             let keys = rows.iter().map(|(block, row)| keys.of(block.provenance().identity(row))).collect();
-            self.later.push_back(Seen { pass, place, keys: Keys::Batch(keys) });
+            self.later.push_back(Seen { pass, position, keys: Keys::Batch(keys) });
             return;
         }
-        let mut at = place;
+        let mut at = position;
         let mut index = 0;
         while let Some((block, start, length)) = rows.run(index) {
             index += 1;
-            let known = num_known.saturating_sub(at - place).min(length as u64) as usize;
+            let known = num_known.saturating_sub(at - position).min(length as u64) as usize;
             let (first, length) = (start + known, length - known);
             at += known as u64;
             if length == 0 {
@@ -276,7 +276,7 @@ impl Log {
         }
     }
 
-    fn push_run(&mut self, pass: u64, place: u64, first: u64, count: u64) {
+    fn push_run(&mut self, pass: u64, position: u64, first: u64, count: u64) {
         if let Some(Seen { pass: last_pass, keys: Keys::Run(last, length), .. }) = self.later.back_mut()
             && *last_pass == pass
             && plus(*last, reduced(*length)) == first
@@ -285,14 +285,14 @@ impl Log {
             return;
         }
         self.num_held += 1;
-        self.later.push_back(Seen { pass, place, keys: Keys::Run(first, count) });
+        self.later.push_back(Seen { pass, position, keys: Keys::Run(first, count) });
     }
 
     /// The numbers of rows that are hashed one by one; the next of them is at this place.
-    fn each(&mut self, pass: u64, place: u64) -> &mut VecDeque<u64> {
+    fn each(&mut self, pass: u64, position: u64) -> &mut VecDeque<u64> {
         let is_open = matches!(self.later.back(), Some(Seen { pass: last, keys: Keys::Each(_), .. }) if *last == pass);
         if !is_open {
-            self.later.push_back(Seen { pass, place, keys: Keys::Each(VecDeque::new()) });
+            self.later.push_back(Seen { pass, position, keys: Keys::Each(VecDeque::new()) });
         }
         match self.later.back_mut() {
             Some(Seen { keys: Keys::Each(keys), .. }) => keys,
@@ -300,11 +300,11 @@ impl Log {
         }
     }
 
-    fn reach(&mut self, pass: u64, place: u64) {
+    fn reach(&mut self, pass: u64, position: u64) {
         while let Some(next) = self.later.front_mut()
-            && (next.pass, next.place) < (pass, place)
+            && (next.pass, next.position) < (pass, position)
         {
-            let most = if next.pass < pass { u64::MAX } else { place - next.place };
+            let most = if next.pass < pass { u64::MAX } else { position - next.position };
             let hash = &mut self.reached.hash;
             let (num_places, is_whole) = match &mut next.keys {
                 Keys::Run(first, count) => {
@@ -335,14 +335,17 @@ impl Log {
                     (1, true)
                 }
             };
-            next.place += num_places;
-            (self.reached.pass, self.reached.place) = (next.pass, next.place);
+            next.position += num_places;
+            (self.reached.pass, self.reached.position) = (next.pass, next.position);
             if is_whole {
                 self.later.pop_front();
             }
         }
-        if self.later.is_empty() && self.seen <= (pass, place) && self.seen >= (self.reached.pass, self.reached.place) {
-            (self.reached.pass, self.reached.place) = self.seen;
+        if self.later.is_empty()
+            && self.seen <= (pass, position)
+            && self.seen >= (self.reached.pass, self.reached.position)
+        {
+            (self.reached.pass, self.reached.position) = self.seen;
         }
     }
 }
@@ -366,8 +369,8 @@ impl KeysOf {
     fn of(&mut self, identity: Option<(&Arc<FileProvenance>, u64, u64)>) -> u64 {
         let Some((file, record, sub)) = identity else { return UNKNOWN };
         let pointer = Arc::as_ptr(file);
-        let place = (pointer as usize as u64).wrapping_mul(SPREAD) >> (u64::BITS - self.0.len().ilog2());
-        let remembered = &mut self.0[place as usize];
+        let position = (pointer as usize as u64).wrapping_mul(SPREAD) >> (u64::BITS - self.0.len().ilog2());
+        let remembered = &mut self.0[position as usize];
         if remembered.0 != pointer {
             *remembered = (pointer, Self::base(file));
         }
@@ -437,7 +440,7 @@ mod tests {
         log.push_run(1, 0, 30, 5);
         log.seen = (1, 5);
         let digest = OrderDigest(Mutex::new(log));
-        let at = |pass, place, numbers: &[u64]| Point { pass, place, hash: hash_of(numbers.iter().copied()) };
+        let at = |pass, position, numbers: &[u64]| Point { pass, position, hash: hash_of(numbers.iter().copied()) };
         assert_eq!(digest.reach(0, 5), (at(0, 5, &[10, 11, 12, 13, 14]), true));
         let first = [10, 11, 12, 13, 14, 15, 99];
         assert_eq!(digest.reach(0, 7), (at(0, 7, &first), true));
@@ -453,10 +456,10 @@ mod tests {
     #[test]
     fn rows_are_seen_again_from_where_they_are_unknown() {
         let digest = OrderDigest::default();
-        digest.begin(Point { pass: 2, place: 10, hash: SequenceHash::default() });
-        assert_eq!(digest.place_to_begin(2, 4, 12), 10);
-        assert_eq!(digest.place_to_begin(2, 11, 12), 11);
-        assert_eq!(digest.place_to_begin(2, 0, 8), 8);
-        assert_eq!(digest.place_to_begin(3, 0, 5), 5);
+        digest.begin(Point { pass: 2, position: 10, hash: SequenceHash::default() });
+        assert_eq!(digest.position_to_begin(2, 4, 12), 10);
+        assert_eq!(digest.position_to_begin(2, 11, 12), 11);
+        assert_eq!(digest.position_to_begin(2, 0, 8), 8);
+        assert_eq!(digest.position_to_begin(3, 0, 5), 5);
     }
 }

@@ -172,8 +172,8 @@ fn shrink(cache: &Cache) -> io::Result<()> {
         }
     }
     let limit = least_room(cache);
-    for place in order::by_key(kept.len(), |place| kept[place].0) {
-        let (_, length, path) = &kept[place];
+    for position in order::by_key(kept.len(), |position| kept[position].0) {
+        let (_, length, path) = &kept[position];
         if num_bytes <= limit {
             break;
         }

@@ -84,8 +84,8 @@ pub fn list(url: String, is_deep: bool) -> Result<Vec<Entry>> {
                 });
                 listed.objects.iter().map(of).chain(directories).collect()
             };
-            let places = order::by_key(entries.len(), |place| entries[place].url.as_str());
-            Ok(places.into_iter().map(|place| std::mem::take(&mut entries[place])).collect())
+            let positions = order::by_key(entries.len(), |position| entries[position].url.as_str());
+            Ok(positions.into_iter().map(|position| std::mem::take(&mut entries[position])).collect())
         }),
     )
 }
@@ -96,7 +96,7 @@ fn find(url: &str) -> Result<(Arc<dyn ObjectStore>, Path)> {
 
 /// The common beginning of all URLs of a storage: scheme and bucket.
 fn root(url: &str) -> &str {
-    let host = url.find("://").map_or(0, |place| place + 3);
+    let host = url.find("://").map_or(0, |position| position + 3);
     url[host..].find('/').map_or(url, |slash| &url[..host + slash])
 }
 

@@ -122,10 +122,10 @@ impl<T: Send + 'static> Task<T> {
     /// Waits for the result. Fails if the current run has been stopped; see [`check_current`]. May
     /// be called again then.
     pub fn wait(&mut self) -> Result<T> {
-        let mut noted = None;
+        let mut registered = None;
         while self.ended.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
             check_current().map_err(|error| error.of_wait(Wait::Repeatable))?;
-            noted.get_or_insert_with(|| waits::note(vec![self.awaited()], None));
+            registered.get_or_insert_with(|| waits::register(vec![self.awaited()], None));
         }
         self.result.lock().take().unwrap_or_else(|| Err(Error::internal("a request ended without an answer")))
     }

@@ -3,7 +3,7 @@
 use crate::failure::failed;
 use crate::http::Connector;
 use crate::http::settings::{FIRST_BACKOFF, LONGEST_BACKOFF, options, retries};
-use crate::hub::{self, HubConnector, Place};
+use crate::hub::{self, HubConnector, Location};
 use crate::profile;
 use crate::runtime::process;
 use headrace_engine::error::{Code, Error, Result};
@@ -41,9 +41,9 @@ enum Kind {
 /// The storage of a URL, and the path in it.
 pub fn find(text: &str) -> Result<(Arc<dyn ObjectStore>, Path)> {
     if hub::is_hub(text) {
-        let place = Place::of(text)?;
-        let files = place.files()?;
-        let path = Path::parse(&place.path).map_err(|error| invalid(&error.to_string()))?;
+        let location = Location::of(text)?;
+        let files = location.files()?;
+        let path = Path::parse(&location.path).map_err(|error| invalid(&error.to_string()))?;
         return Ok((stored(Kind::Hub, &files, files.as_str().to_owned())?, path));
     }
     let (kind, url) = parse(text)?;

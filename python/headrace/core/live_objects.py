@@ -4,12 +4,12 @@ import threading
 import weakref
 from typing import Generic, TypeVar
 
-__all__ = ["Alive"]
+__all__ = ["LiveObjects"]
 
 _T = TypeVar("_T")
 
 
-class Alive(Generic[_T]):
+class LiveObjects(Generic[_T]):
     """A set of weak references to objects. May be used from many threads."""
 
     def __init__(self) -> None:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-__all__ = ["Blocked", "PythonWait", "python_waits"]
+__all__ = ["PythonWait", "RegisteredWait", "python_waits"]
 
 
 class PythonWait(NamedTuple):
@@ -29,7 +29,7 @@ class PythonWait(NamedTuple):
 _waits: Final[dict[object, PythonWait]] = {}
 
 
-class Blocked:
+class RegisteredWait:
     """A context manager around a wait of the current thread.
 
     Args:

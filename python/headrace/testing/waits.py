@@ -86,7 +86,7 @@ def _lines() -> Iterator[str]:
     for ident, frame in sys._current_frames().items():
         yield from _thread(ident, frame, threads.get(ident), waits)
     for batches in open_batches():
-        first, *others = _safely(lambda batches=batches: batches.doing(waits.first()))  # type: ignore[misc]
+        first, *others = _safely(lambda batches=batches: batches.activity_lines(waits.first()))  # type: ignore[misc]
         yield f"-- {first}"
         yield from (f"   {line}" for line in others)
     for session in open_sessions():

@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Any, ClassVar, Final
 
 from headrace.core.errors import OutOfRangeError
-from headrace.core.wait_registry import Blocked
+from headrace.core.wait_registry import RegisteredWait
 
 __all__ = ["Coordinator", "LooperThread"]
 
@@ -165,7 +165,7 @@ class Coordinator:
         with self._changed:
             if self._stop_requested:
                 return True
-            with Blocked(lambda: "a coordinator's stop, which nobody has requested"):
+            with RegisteredWait(lambda: "a coordinator's stop, which nobody has requested"):
                 return self._changed.wait_for(self.should_stop, timeout)
 
     def add_stop_callback(self, callback: Callable[[], object]) -> None:
@@ -216,7 +216,7 @@ class Coordinator:
             RuntimeError: If threads still run after the grace period.
         """
         given = frozenset(threads or ())
-        with Blocked(lambda: self._what_join_awaits(given)):
+        with RegisteredWait(lambda: self._what_join_awaits(given)):
             self._wait_for_stop_or_end(given)
             self._wait_for_end(given, stop_grace_period_secs)
         stragglers = [thread.name for thread in self._live_threads(given)]

@@ -116,7 +116,7 @@ impl LocalFile {
 
     /// Reads what is available, or waits until something is.
     fn read_waiting(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let mut noted = None;
+        let mut registered = None;
         loop {
             match self.file.read(buffer) {
                 Ok(0) if self.kind == Kind::Pipe && !buffer.is_empty() => {}
@@ -128,7 +128,7 @@ impl LocalFile {
                 // Data may have been written just before the end.
                 return self.file.read(buffer);
             }
-            noted.get_or_insert_with(|| waits::note(vec![self.awaited()], None));
+            registered.get_or_insert_with(|| waits::register(vec![self.awaited()], None));
         }
     }
 }

@@ -15,12 +15,12 @@ use std::sync::Arc;
 pub struct FileName {
     bytes: Bytes,
     text: Arc<str>,
-    place: Place,
+    location: Location,
 }
 
 /// The location of the file.
 #[derive(Clone, Debug)]
-enum Place {
+enum Location {
     /// On this machine; the name is its path.
     Local,
     /// On this machine; the name is a URL with this path.
@@ -34,13 +34,13 @@ impl FileName {
     pub fn new(bytes: impl Into<Bytes>) -> Self {
         let bytes = bytes.into();
         let text = String::from_utf8_lossy(&bytes);
-        let place = match scheme(&bytes) {
-            None => Place::Local,
-            Some(scheme) if scheme.eq_ignore_ascii_case("file") => Place::At(as_path(&local_path(&bytes)).into()),
-            Some(_) => Place::Remote(text.as_ref().into()),
+        let location = match scheme(&bytes) {
+            None => Location::Local,
+            Some(scheme) if scheme.eq_ignore_ascii_case("file") => Location::At(as_path(&local_path(&bytes)).into()),
+            Some(_) => Location::Remote(text.as_ref().into()),
         };
         let text = storage::without_passwords(&printable_name(&bytes)).into();
-        Self { bytes, text, place }
+        Self { bytes, text, location }
     }
 
     /// The bytes of the name.
@@ -56,16 +56,16 @@ impl FileName {
 
     /// The name as a path of the system.
     pub fn path(&self) -> Cow<'_, Path> {
-        match &self.place {
-            Place::At(path) => Cow::Borrowed(path),
+        match &self.location {
+            Location::At(path) => Cow::Borrowed(path),
             _ => as_path(&self.bytes),
         }
     }
 
     /// The URL of a file that is not on this machine.
     pub fn url(&self) -> Option<&str> {
-        match &self.place {
-            Place::Remote(url) => Some(url),
+        match &self.location {
+            Location::Remote(url) => Some(url),
             _ => None,
         }
     }

@@ -39,7 +39,7 @@ fn open_pipe(path: &Path) -> io::Result<File> {
     use crate::waits::{self, Awaited};
     use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
     use std::os::unix::fs::OpenOptionsExt;
-    let mut noted = None;
+    let mut registered = None;
     loop {
         let opened = File::options().write(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path);
         match opened {
@@ -53,7 +53,7 @@ fn open_pipe(path: &Path) -> io::Result<File> {
         check_current().map_err(as_io)?;
         let name = path.display().to_string();
         let awaited = || vec![Awaited::new(move || format!("a reader of the pipe {name}"))];
-        noted.get_or_insert_with(|| waits::note(awaited(), None));
+        registered.get_or_insert_with(|| waits::register(awaited(), None));
         std::thread::sleep(INTERVAL);
     }
 }

@@ -31,12 +31,12 @@ struct Entries {
     /// The keys and the values, vectors of one length.
     keys: Tensor,
     values: Tensor,
-    places: Places,
+    indices: ValueIndices,
 }
 
 /// The index of each key's value.
 #[derive(Debug)]
-enum Places {
+enum ValueIndices {
     Integers(HashMap<i64, usize>),
     Strings(HashMap<Bytes, usize>),
 }
@@ -58,7 +58,7 @@ impl Table {
 
     /// The number of entries; 0 before it is filled.
     pub fn size(&self) -> usize {
-        self.entries.lock().as_ref().map_or(0, |entries| entries.places.len())
+        self.entries.lock().as_ref().map_or(0, |entries| entries.indices.len())
     }
 
     /// Fills the table. If it is filled already the entries stay, and it is an error if their
@@ -75,7 +75,7 @@ impl Table {
                 values.dtype()
             )));
         }
-        let filled = |entries: &Arc<Entries>| entries.places.len();
+        let filled = |entries: &Arc<Entries>| entries.indices.len();
         let known = self.entries.lock().as_ref().map(filled);
         if let Some(size) = known {
             let text = "Table already initialized.";
@@ -146,29 +146,29 @@ impl Entries {
     fn new(mut keys: Tensor, mut values: Tensor) -> Result<Self> {
         keys.unshare();
         values.unshare();
-        let places = match keys.dtype() {
-            DType::String => Places::Strings(places(keys.string_values().iter().cloned(), &values, shown)?),
+        let indices = match keys.dtype() {
+            DType::String => ValueIndices::Strings(indices(keys.string_values().iter().cloned(), &values, shown)?),
             DType::Int32 => {
                 let integers = keys.values::<i32>()?.iter().map(|key| i64::from(*key));
-                Places::Integers(places(integers, &values, i64::to_string)?)
+                ValueIndices::Integers(indices(integers, &values, i64::to_string)?)
             }
-            _ => Places::Integers(places(keys.values::<i64>()?.iter().copied(), &values, i64::to_string)?),
+            _ => ValueIndices::Integers(indices(keys.values::<i64>()?.iter().copied(), &values, i64::to_string)?),
         };
-        Ok(Self { keys, values, places })
+        Ok(Self { keys, values, indices })
     }
 
     fn find(&self, keys: &Tensor, default: &Tensor) -> Result<Tensor> {
-        match (&self.places, keys.dtype()) {
-            (Places::Strings(places), _) => {
-                let found = keys.string_values().iter().map(|key| places.get(key).copied());
+        match (&self.indices, keys.dtype()) {
+            (ValueIndices::Strings(indices), _) => {
+                let found = keys.string_values().iter().map(|key| indices.get(key).copied());
                 self.pick(keys, found, default)
             }
-            (Places::Integers(places), DType::Int32) => {
-                let found = keys.values::<i32>()?.iter().map(|key| places.get(&i64::from(*key)).copied());
+            (ValueIndices::Integers(indices), DType::Int32) => {
+                let found = keys.values::<i32>()?.iter().map(|key| indices.get(&i64::from(*key)).copied());
                 self.pick(keys, found, default)
             }
-            (Places::Integers(places), _) => {
-                let found = keys.values::<i64>()?.iter().map(|key| places.get(key).copied());
+            (ValueIndices::Integers(indices), _) => {
+                let found = keys.values::<i64>()?.iter().map(|key| indices.get(key).copied());
                 self.pick(keys, found, default)
             }
         }
@@ -181,42 +181,42 @@ impl Entries {
         let elements = allocate::elements(dtype, &shape);
         if dtype == DType::String {
             let (values, default) = (self.values.string_values(), default.string_values());
-            let picked = found.map(|place| place.map_or(&default[0], |place| &values[place]).clone());
+            let picked = found.map(|index| index.map_or(&default[0], |index| &values[index]).clone());
             let picked = elements.collect(picked)?;
             return Tensor::strings(shape, picked);
         }
         let (size, values) = (dtype.size(), self.values.bytes());
         let mut bytes: Vec<u8> = elements.room()?;
-        for place in found {
-            let value = place.map_or(default.bytes(), |place| &values[place * size..(place + 1) * size]);
+        for index in found {
+            let value = index.map_or(default.bytes(), |index| &values[index * size..(index + 1) * size]);
             bytes.extend_from_slice(value);
         }
         Tensor::from_bytes(dtype, shape, bytes.into())
     }
 }
 
-impl Places {
+impl ValueIndices {
     fn len(&self) -> usize {
         match self {
-            Self::Integers(places) => places.len(),
-            Self::Strings(places) => places.len(),
+            Self::Integers(indices) => indices.len(),
+            Self::Strings(indices) => indices.len(),
         }
     }
 }
 
-fn places<K: std::hash::Hash + Eq>(
+fn indices<K: std::hash::Hash + Eq>(
     keys: impl Iterator<Item = K>,
     values: &Tensor,
     show: impl Fn(&K) -> String,
 ) -> Result<HashMap<K, usize>> {
-    let mut places = HashMap::new();
-    for (place, key) in keys.enumerate() {
-        match places.entry(key) {
+    let mut indices = HashMap::new();
+    for (index, key) in keys.enumerate() {
+        match indices.entry(key) {
             Entry::Vacant(entry) => {
-                entry.insert(place);
+                entry.insert(index);
             }
             Entry::Occupied(entry) => {
-                let (first, second) = (Value(values, *entry.get()), Value(values, place));
+                let (first, second) = (Value(values, *entry.get()), Value(values, index));
                 if first != second {
                     return Err(Error::failed_precondition(format!(
                         "HashTable has different value for same key. Key {} has {first} and trying to add value {second}",
@@ -226,7 +226,7 @@ fn places<K: std::hash::Hash + Eq>(
             }
         }
     }
-    Ok(places)
+    Ok(indices)
 }
 
 fn shown(key: &Bytes) -> String {
@@ -238,10 +238,10 @@ struct Value<'t>(&'t Tensor, usize);
 
 impl Value<'_> {
     fn bytes(&self) -> &[u8] {
-        let Self(values, place) = self;
+        let Self(values, index) = self;
         match values.dtype() {
-            DType::String => &values.string_values()[*place],
-            dtype => &values.bytes()[place * dtype.size()..(place + 1) * dtype.size()],
+            DType::String => &values.string_values()[*index],
+            dtype => &values.bytes()[index * dtype.size()..(index + 1) * dtype.size()],
         }
     }
 }
@@ -254,13 +254,13 @@ impl PartialEq for Value<'_> {
 
 impl fmt::Display for Value<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(values, place) = self;
+        let Self(values, index) = self;
         match values.dtype() {
             DType::String => f.write_str(&String::from_utf8_lossy(self.bytes())),
-            DType::Int32 => write!(f, "{}", values.values::<i32>().map_err(|_| fmt::Error)?[*place]),
-            DType::Int64 => write!(f, "{}", values.values::<i64>().map_err(|_| fmt::Error)?[*place]),
-            DType::Float32 => write!(f, "{}", values.values::<f32>().map_err(|_| fmt::Error)?[*place]),
-            DType::Float64 => write!(f, "{}", values.values::<f64>().map_err(|_| fmt::Error)?[*place]),
+            DType::Int32 => write!(f, "{}", values.values::<i32>().map_err(|_| fmt::Error)?[*index]),
+            DType::Int64 => write!(f, "{}", values.values::<i64>().map_err(|_| fmt::Error)?[*index]),
+            DType::Float32 => write!(f, "{}", values.values::<f32>().map_err(|_| fmt::Error)?[*index]),
+            DType::Float64 => write!(f, "{}", values.values::<f64>().map_err(|_| fmt::Error)?[*index]),
             _ => write!(f, "{:?}", self.bytes()),
         }
     }

@@ -109,8 +109,8 @@ impl MutableTable {
     pub fn export(&self) -> Result<[Tensor; 2]> {
         let entries = self.entries.lock();
         let unsorted: Vec<(&Key, &Tensor)> = entries.iter().collect();
-        let places = order::by_key(unsorted.len(), |place| unsorted[place].0);
-        let sorted: Vec<_> = places.into_iter().map(|place| unsorted[place]).collect();
+        let indices = order::by_key(unsorted.len(), |index| unsorted[index].0);
+        let sorted: Vec<_> = indices.into_iter().map(|index| unsorted[index]).collect();
         let shape = Shape::new(&[sorted.len()]);
         let elements = allocate::elements(self.key, &shape);
         let integers = sorted.iter().filter_map(|(key, _)| match key {
@@ -163,11 +163,11 @@ impl MutableTable {
         allocate::probe_pieces(num_keys, entry_bytes).map_err(refused)?;
         let mut entries = allocate::room(num_keys).map_err(refused)?;
         let rows = values.clone().reshaped(self.row.batched(num_keys))?;
-        let row = |(place, mut key): (usize, Key)| {
+        let row = |(index, mut key): (usize, Key)| {
             if let Key::String(string) = &mut key {
                 *string = Bytes::copy_from_slice(string);
             }
-            let mut value = rows.row(place)?;
+            let mut value = rows.row(index)?;
             value.unshare();
             Ok((key, value))
         };

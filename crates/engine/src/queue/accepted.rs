@@ -35,7 +35,7 @@ impl Accepted {
             }
             Request::Close(Close) if self.is_close_due => return Err(spec.already_closed()),
             Request::Close(Close) => self.is_close_due = true,
-            Request::Dequeue { held, .. } => return Ok(held),
+            Request::Dequeue { collected, .. } => return Ok(collected),
         }
         Ok(Elements::new())
     }

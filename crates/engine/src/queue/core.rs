@@ -137,10 +137,10 @@ impl Core {
         let num_moved = match request {
             Request::Enqueue(rows) => rows.num_popped(),
             Request::Close(Close) => 0,
-            Request::Dequeue { held, .. } => {
-                let num_held = held.len();
+            Request::Dequeue { collected, .. } => {
+                let num_held = collected.len();
                 if is_lossless {
-                    self.put_back(held);
+                    self.put_back(collected);
                 }
                 num_held
             }
@@ -222,7 +222,7 @@ impl Core {
         match request {
             Request::Enqueue(rows) => self.attempt_enqueue(rows),
             Request::Close(Close) => self.attempt_close(),
-            Request::Dequeue { missing, is_up_to, held } => self.attempt_dequeue(missing, *is_up_to, held),
+            Request::Dequeue { missing, is_up_to, collected } => self.attempt_dequeue(missing, *is_up_to, collected),
         }
     }
 
@@ -250,10 +250,10 @@ impl Core {
         Attempt::Complete(if was_closed { Err(self.spec.already_closed()) } else { Ok(Elements::new()) })
     }
 
-    fn attempt_dequeue(&mut self, missing: &mut usize, is_up_to: bool, held: &mut Elements) -> Attempt {
+    fn attempt_dequeue(&mut self, missing: &mut usize, is_up_to: bool, collected: &mut Elements) -> Attempt {
         let size = self.store.len();
         if self.is_closed && size < *missing {
-            self.put_back(std::mem::take(held));
+            self.put_back(std::mem::take(collected));
             if !is_up_to || self.store.len() == 0 {
                 return Attempt::Complete(Err(self.spec.insufficient(*missing, size)));
             }
@@ -261,16 +261,16 @@ impl Core {
         }
         let mut attempt = Attempt::Stuck;
         while self.store.available(self.is_closed, *missing) > 0 {
-            if let Err(refusal) = allocate::grow_small(held, 1) {
-                self.put_back(std::mem::take(held));
+            if let Err(refusal) = allocate::grow_small(collected, 1) {
+                self.put_back(std::mem::take(collected));
                 return Attempt::Complete(Err(refusal.at("the elements of a batch")));
             }
             let Some(element) = self.store.pop() else { break };
-            held.push(element);
+            collected.push(element);
             self.stats.num_dequeued += 1;
             *missing -= 1;
             if *missing == 0 {
-                return Attempt::Complete(Ok(std::mem::take(held)));
+                return Attempt::Complete(Ok(std::mem::take(collected)));
             }
             attempt = Attempt::Partial;
         }

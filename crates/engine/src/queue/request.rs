@@ -15,13 +15,13 @@ pub(super) struct Close;
 pub(super) enum Request {
     Enqueue(Rows),
     Close(Close),
-    Dequeue { missing: usize, is_up_to: bool, held: Elements },
+    Dequeue { missing: usize, is_up_to: bool, collected: Elements },
 }
 
 impl Request {
     #[expect(clippy::disallowed_methods, reason = "at most MAX_RESERVED")]
     pub(super) fn dequeue(count: usize, is_up_to: bool) -> Self {
-        Self::Dequeue { missing: count, is_up_to, held: Elements::with_capacity(count.min(MAX_RESERVED)) }
+        Self::Dequeue { missing: count, is_up_to, collected: Elements::with_capacity(count.min(MAX_RESERVED)) }
     }
 
     /// The number of elements still to move.

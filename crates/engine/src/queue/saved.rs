@@ -25,7 +25,7 @@ struct Holding {
 impl Core {
     /// True if a waiting call holds elements.
     fn is_busy(&self) -> bool {
-        let holds = |(request, _): &(Request, _)| !matches!(request, Request::Dequeue { held, .. } if held.is_empty());
+        let holds = |(request, _): &(Request, _)| !matches!(request, Request::Dequeue { collected, .. } if collected.is_empty());
         !self.enqueues.is_empty() || self.dequeues.iter().any(holds)
     }
 

@@ -232,8 +232,8 @@ impl BlockFile {
 
     /// The error for a record of `count` bytes that memory cannot hold.
     pub fn too_large(&self, count: u64, refusal: Refusal) -> Error {
-        let place = format!("{}: {}: {count} bytes do not fit into memory", self.name.text(), self.place());
-        refusal.at(place).with_remedy("Split the record")
+        let position = format!("{}: {}: {count} bytes do not fit into memory", self.name.text(), self.position());
+        refusal.at(position).with_remedy("Split the record")
     }
 
     /// The error of reading, with file, record and byte.
@@ -244,14 +244,14 @@ impl BlockFile {
         }
         match &self.source {
             Source::Compressed(stream) if error.kind() == ErrorKind::InvalidData => {
-                let (name, place, remedy) = (self.name.text(), self.place(), stream.remedy());
-                Error::data_loss(format!("{name}: {error} ({place}). {remedy}"))
+                let (name, position, remedy) = (self.name.text(), self.position(), stream.remedy());
+                Error::data_loss(format!("{name}: {error} ({position}). {remedy}"))
             }
-            _ => Error::io(self.name.text(), error).with_remedy(&format!("It happened at {}.", self.place())),
+            _ => Error::io(self.name.text(), error).with_remedy(&format!("It happened at {}.", self.position())),
         }
     }
 
-    fn place(&self) -> String {
+    fn position(&self) -> String {
         let offset_bytes = self.offset_bytes + (self.end - self.start) as u64;
         format!("{}, after byte {offset_bytes} of the data", self.numbering.of(self.record))
     }

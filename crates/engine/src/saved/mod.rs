@@ -190,10 +190,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn reading_arbitrary_bytes_never_panics(place: usize, byte: u8) {
+        fn reading_arbitrary_bytes_never_panics(position: usize, byte: u8) {
             let mut chunk = chunk();
-            let place = place % chunk.len();
-            chunk[place] = byte;
+            let position = position % chunk.len();
+            chunk[position] = byte;
             // No tensor claims more elements than there are bytes.
             for tensor in read(&chunk).unwrap_or_default() {
                 prop_assert!(tensor.num_elements() <= chunk.len());

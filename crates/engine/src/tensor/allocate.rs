@@ -42,9 +42,9 @@ impl Refusal {
         Self { num_bytes, limit: memory_limit() }
     }
 
-    /// The error for `place`: `PLACE: N bytes were asked for, ...`.
-    pub fn at(self, place: impl fmt::Display) -> Error {
-        Error::new(Code::ResourceExhausted, format!("{place}: {self}"))
+    /// The error for `position`: `PLACE: N bytes were asked for, ...`.
+    pub fn at(self, position: impl fmt::Display) -> Error {
+        Error::new(Code::ResourceExhausted, format!("{position}: {self}"))
     }
 
     /// The error for the elements of a tensor.
@@ -146,12 +146,15 @@ pub fn collected_small<A: Array>(
     }
 }
 
-/// As [`gathered_small`], for values that may fail. Returns the first error, or an error at `place`
+/// As [`gathered_small`], for values that may fail. Returns the first error, or an error at `position`
 /// if there is no memory.
-pub fn try_gathered_small<A: Array>(place: &str, values: impl Iterator<Item = Result<A::Item>>) -> Result<SmallVec<A>> {
+pub fn try_gathered_small<A: Array>(
+    position: &str,
+    values: impl Iterator<Item = Result<A::Item>>,
+) -> Result<SmallVec<A>> {
     let mut gathered = SmallVec::new();
     for value in values {
-        grow_small(&mut gathered, 1).map_err(|refusal| refusal.at(place))?;
+        grow_small(&mut gathered, 1).map_err(|refusal| refusal.at(position))?;
         gathered.push(value?);
     }
     Ok(gathered)

@@ -28,11 +28,13 @@ impl Memory {
         }
     }
 
-    /// The bytes at `place` without a copy, if they are most of this memory; see
+    /// The bytes at `position` without a copy, if they are most of this memory; see
     /// [`crate::tensor::aliasing`].
-    pub(crate) fn shared_part(&self, place: Range<usize>) -> Option<Self> {
+    pub(crate) fn shared_part(&self, position: Range<usize>) -> Option<Self> {
         match self {
-            Self::Bytes(bytes) if is_worth_aliasing(place.len(), bytes.len()) => Some(Self::Part(bytes.slice(place))),
+            Self::Bytes(bytes) if is_worth_aliasing(position.len(), bytes.len()) => {
+                Some(Self::Part(bytes.slice(position)))
+            }
             _ => None,
         }
     }

@@ -121,9 +121,9 @@ impl<'a> Mount<'a> {
     /// Parses a line of `mountinfo`; `None` for other file systems and for groups of other
     /// controllers.
     fn parse(line: &'a str) -> Option<Self> {
-        let (place, kind) = line.split_once(" - ")?;
-        let mut place = place.split(' ').skip(3);
-        let (root, point) = (place.next()?, place.next()?);
+        let (position, kind) = line.split_once(" - ")?;
+        let mut position = position.split(' ').skip(3);
+        let (root, point) = (position.next()?, position.next()?);
         let (kind, options) = (kind.split(' ').next()?, kind.split(' ').next_back()?);
         let version = match kind {
             "cgroup2" => 2,

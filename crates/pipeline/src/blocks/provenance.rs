@@ -332,11 +332,11 @@ mod tests {
         let mut each = ProvenanceBuilder::default();
         assert!(each.push(&run, 0, 2) && each.push(&made, 0, 3) && each.push(&twice, 0, 3) && each.push(&run, 2, 1));
         let all = each.finish();
-        let places: Vec<_> = (0..9).map(|row| all.get(row).unwrap().row_id().unwrap().words()).collect();
-        let records: Vec<_> = places.iter().map(|words| words[1]).collect();
+        let positions: Vec<_> = (0..9).map(|row| all.get(row).unwrap().row_id().unwrap().words()).collect();
+        let records: Vec<_> = positions.iter().map(|words| words[1]).collect();
         assert_eq!(records, [10, 11, 10, 10, 13, 10, 10, 10, 12]);
-        assert_eq!([places[0][3], places[1][3], places[8][3]], [0; 3]);
-        assert!((0..9).all(|row| !places[..row].contains(&places[row])), "{places:?}");
+        assert_eq!([positions[0][3], positions[1][3], positions[8][3]], [0; 3]);
+        assert!((0..9).all(|row| !positions[..row].contains(&positions[row])), "{positions:?}");
     }
 
     #[test]

@@ -191,10 +191,10 @@ impl Rows {
         let refused = |refusal: allocate::Refusal| refusal.at("the strings of rows");
         // All spans are looked up before the first string's count is changed, since the processor
         // does not overlap the two.
-        let mut places = allocate::room(self.num_rows).map_err(refused)?;
-        places.extend(self.block_rows().map(|(block, row)| (block, texts[block].row(row))));
+        let mut positions = allocate::room(self.num_rows).map_err(refused)?;
+        positions.extend(self.block_rows().map(|(block, row)| (block, texts[block].row(row))));
         let mut strings = allocate::room(self.num_rows).map_err(refused)?;
-        strings.extend(places.iter().map(|(block, string)| texts[*block].shared(string)));
+        strings.extend(positions.iter().map(|(block, string)| texts[*block].shared(string)));
         Ok(strings)
     }
 
@@ -303,13 +303,13 @@ impl Rows {
 
     /// Finds the place of each row, once for several columns.
     pub fn gathering(&self) -> Result<Gathering<'_>> {
-        let places = if self.whole_block().is_some() { Vec::new() } else { self.places()? };
-        Ok(Gathering { rows: self, places })
+        let positions = if self.whole_block().is_some() { Vec::new() } else { self.positions()? };
+        Ok(Gathering { rows: self, positions })
     }
 
-    fn places(&self) -> Result<Vec<(usize, usize)>> {
-        let places = allocate::collected(self.num_rows, self.block_rows());
-        places.map_err(|refusal| refusal.at("the places of rows"))
+    fn positions(&self) -> Result<Vec<(usize, usize)>> {
+        let positions = allocate::collected(self.num_rows, self.block_rows());
+        positions.map_err(|refusal| refusal.at("the places of rows"))
     }
 
     /// Column `column` of each block.
@@ -320,8 +320,8 @@ impl Rows {
     /// The rows as a separate block, always copied.
     pub fn copy(&self) -> Result<Block> {
         let num_columns = self.blocks.first().map_or(0, |block| block.columns.len());
-        let places = self.places()?;
-        let copy = |column: usize| gather(&self.columns(column), places.iter().copied());
+        let positions = self.positions()?;
+        let copy = |column: usize| gather(&self.columns(column), positions.iter().copied());
         let columns = (0..num_columns).map(copy).collect::<Result<_>>()?;
         Block::new(columns, self.num_rows, self.provenance())
     }
@@ -340,7 +340,7 @@ impl Rows {
 pub struct Gathering<'a> {
     rows: &'a Rows,
     /// The block of each row, and its number in it; empty if the rows are a whole block.
-    places: Vec<(usize, usize)>,
+    positions: Vec<(usize, usize)>,
 }
 
 impl Gathering<'_> {
@@ -348,7 +348,7 @@ impl Gathering<'_> {
     pub fn column(&self, column: usize) -> Result<Column> {
         match self.rows.whole_block() {
             Some(block) => Ok(block.columns[column].clone()),
-            None => gather(&self.rows.columns(column), self.places.iter().copied()),
+            None => gather(&self.rows.columns(column), self.positions.iter().copied()),
         }
     }
 }
@@ -417,14 +417,14 @@ impl Iterator for BlockRows<'_> {
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         let run = self.runs.first()?;
-        let place = (run.block, run.start + self.at);
+        let position = (run.block, run.start + self.at);
         self.at += 1;
         self.rest -= 1;
         if self.at == run.length {
             self.runs = &self.runs[1..];
             self.at = 0;
         }
-        Some(place)
+        Some(position)
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {

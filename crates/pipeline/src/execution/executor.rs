@@ -11,7 +11,7 @@ use crate::blocks::rows::Rows;
 use crate::checkpoint::Checkpoint;
 use crate::execution::budget::Budget;
 use crate::execution::meters::Meters;
-use crate::execution::snapshot::{Doing, Snapshot, Worker};
+use crate::execution::snapshot::{Activity, Snapshot, Worker};
 use crate::execution::task::{PythonTask, Tasks};
 use crate::node::{Context, Node, Poll};
 use crate::skip_event::SkipEvent;
@@ -175,10 +175,10 @@ impl Executor {
         state.workers.push(Worker::of_this_thread());
         while !state.is_closed {
             if state.must_ask(self.max_outputs) {
-                state.workers[me].begin(Doing::Asking);
+                state.workers[me].begin(Activity::Asking);
                 state = self.ask(state, self.max_outputs);
             } else if let Some(work) = state.tasks.pop() {
-                state.workers[me].begin(Doing::Task);
+                state.workers[me].begin(Activity::Task);
                 state.num_running += 1;
                 drop(state);
                 work();
@@ -186,11 +186,11 @@ impl Executor {
                 state.num_running -= 1;
                 state.is_changed = true;
             } else {
-                state.workers[me].begin(Doing::Nothing);
+                state.workers[me].begin(Activity::Nothing);
                 state = self.idle(state);
             }
         }
-        state.workers[me].begin(Doing::Ended);
+        state.workers[me].begin(Activity::Ended);
     }
 
     /// The current state, for finding out why no rows come.

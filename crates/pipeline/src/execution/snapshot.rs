@@ -33,7 +33,7 @@ pub struct Snapshot {
 
 /// The current work of a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Doing {
+pub enum Activity {
     /// It waits to be called.
     Nothing,
     /// It polls the nodes.
@@ -50,7 +50,7 @@ pub struct Worker {
     /// The number of its thread in the system; 0 where that is unknown.
     pub thread: u64,
     /// Its current work.
-    pub doing: Doing,
+    pub activity: Activity,
     /// The time at which that began.
     pub since: Instant,
     stage: Arc<AtomicUsize>,
@@ -60,12 +60,12 @@ impl Worker {
     /// A worker for the calling thread, which has done nothing yet.
     pub fn of_this_thread() -> Self {
         let stage = stage_of_this_thread();
-        Self { thread: this_thread(), doing: Doing::Nothing, since: Instant::now(), stage }
+        Self { thread: this_thread(), activity: Activity::Nothing, since: Instant::now(), stage }
     }
 
     /// Sets the current work.
-    pub fn begin(&mut self, doing: Doing) {
-        (self.doing, self.since) = (doing, Instant::now());
+    pub fn begin(&mut self, activity: Activity) {
+        (self.activity, self.since) = (activity, Instant::now());
         self.stage.store(NO_STAGE, Ordering::Relaxed);
     }
 

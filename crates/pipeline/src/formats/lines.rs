@@ -60,7 +60,7 @@ impl RandomAccess for Lines {
     }
 
     /// A byte order mark may precede the first line.
-    fn first_places(&self) -> Option<&'static [u64]> {
+    fn first_offsets(&self) -> Option<&'static [u64]> {
         (!self.skips_blank).then_some(&[0, 3])
     }
 

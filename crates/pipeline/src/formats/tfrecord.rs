@@ -46,7 +46,7 @@ impl RandomAccess for TfRecords {
         Some("tfrecords".to_owned())
     }
 
-    fn first_places(&self) -> Option<&'static [u64]> {
+    fn first_offsets(&self) -> Option<&'static [u64]> {
         Some(&[0])
     }
 

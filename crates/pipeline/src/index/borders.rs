@@ -61,12 +61,12 @@ enum Found {
     /// Records begin after line feeds.
     Lines,
     /// By an index.
-    Marks(Marks),
+    Indexed(IndexedBorders),
 }
 
 /// The borders that an index has told.
 #[derive(Clone)]
-struct Marks {
+struct IndexedBorders {
     /// The first record of each piece or of a later one. Faults count as records.
     starts: Arc<[RecordPosition]>,
     /// The columns of a table.
@@ -78,7 +78,7 @@ struct Marks {
 impl Found {
     fn held_bytes(&self) -> usize {
         match self {
-            Self::Marks(Marks { starts, index, .. }) => {
+            Self::Indexed(IndexedBorders { starts, index, .. }) => {
                 size_of_val(&**starts) + index.as_ref().map_or(0, |index| index.memory_bytes())
             }
             Self::Whole | Self::Lines => 0,
@@ -167,7 +167,7 @@ impl Borders {
         let mut known = self.found.lock();
         if let Some(found) = &*known {
             return match found {
-                Found::Marks(_) if files.mode() == Mode::Off => Err(refused(&self.file)),
+                Found::Indexed(_) if files.mode() == Mode::Off => Err(refused(&self.file)),
                 found => Ok(found.clone()),
             };
         }
@@ -184,7 +184,7 @@ impl Borders {
 
     /// True if an earlier iteration has found the borders by an index.
     pub(super) fn are_marked(&self) -> bool {
-        matches!(&*self.found.lock(), Some(Found::Marks(_)))
+        matches!(&*self.found.lock(), Some(Found::Indexed(_)))
     }
 
     /// True if this is of the same file as another status says.
@@ -239,7 +239,7 @@ impl Borders {
         }
         let layout = index.layout().cloned();
         let index = index.path().is_some().then_some(index);
-        Ok(Found::Marks(Marks { starts: marks.into(), layout, index }))
+        Ok(Found::Indexed(IndexedBorders { starts: marks.into(), layout, index }))
     }
 
     /// Fails if an index file has told the beginning of a piece, and no record is there.
@@ -254,18 +254,18 @@ impl Borders {
         if record == index.len() {
             return Ok(());
         }
-        let place = index.place(&*access, record)?;
+        let span = index.span(&*access, record)?;
         let lead = match access.has_lead() {
-            true if place.range.start <= BYTE_ORDER_MARK_BYTES => place.range.start,
+            true if span.range.start <= BYTE_ORDER_MARK_BYTES => span.range.start,
             has_lead => u64::from(has_lead),
         };
-        let num_bytes = lead + (place.range.end - place.range.start);
+        let num_bytes = lead + (span.range.end - span.range.start);
         let mut bytes = self.room(num_bytes)?;
-        self.read(&*self.open()?, &mut bytes, place.range.start - lead)?;
+        self.read(&*self.open()?, &mut bytes, span.range.start - lead)?;
         let (lead, frame) = bytes.split_at(lead as usize);
-        match access.is_record(lead, frame, place.range.end == self.status.len) {
+        match access.is_record(lead, frame, span.range.end == self.status.len) {
             true => Ok(()),
-            false => index.check(&*access, record, &place),
+            false => index.check(&*access, record, &span),
         }
     }
 
@@ -293,7 +293,7 @@ impl Borders {
                 let end = if number + 1 == self.num_pieces() { u64::MAX } else { start + self.block_bytes };
                 (RecordPosition { offset_bytes: start.saturating_sub(1), record: 0 }, end, None)
             }
-            Found::Marks(Marks { starts, layout, index }) => {
+            Found::Indexed(IndexedBorders { starts, layout, index }) => {
                 let mark = |number: u64| starts.get(number as usize).copied().unwrap_or(NO_RECORD);
                 let (at, end) = (mark(number), mark(number + 1).offset_bytes);
                 if let Some(index) = index.filter(|_| number > 0 && from.is_none() && at.offset_bytes < end) {
@@ -325,7 +325,7 @@ impl Borders {
     pub(super) fn num_records_before(&self, number: u64, files: &Arc<IndexFiles>) -> Result<u64> {
         match self.found(files)? {
             Found::Lines => Ok(self.counts()?.get(number as usize).copied().unwrap_or(0)),
-            Found::Whole | Found::Marks(_) => Ok(0),
+            Found::Whole | Found::Indexed(_) => Ok(0),
         }
     }
 

@@ -1,7 +1,7 @@
 //! The places of the records of one file: from an index file, or found by a scan.
 
 use super::index_files::{FoundIndex, IndexFiles, Mode, is_unchanged};
-use super::sidecar::{Identity, Place};
+use super::sidecar::{Identity, RecordSpan};
 use super::{HeaderScan, RandomAccess, ScanFault, ScanResult};
 use crate::blocks::block::FileProvenance;
 use crate::blocks::file_provenance::{KnownOffset, Layout, Locate};
@@ -61,14 +61,14 @@ impl FileIndex {
         }
         let (input, status) = begun.wait()?;
         if let Some(known) = known.as_ref().filter(|known| known.is_of(&status) && known.fits(access)) {
-            files.note(|report| report.num_kept += u64::from(kind.is_some()));
+            files.update(|report| report.num_kept += u64::from(kind.is_some()));
             return Ok(Arc::clone(known));
         }
         // Its time may have been set back. An index does not tell, but the earlier status does.
         let is_other =
             known.is_some_and(|known| !known.is_of(&status) && Identity::of(&known.status) == Identity::of(&status));
         if !is_other && let Some(index) = Self::opened(access, file, &status, files)? {
-            files.note(|report| report.num_opened += 1);
+            files.update(|report| report.num_opened += 1);
             return Ok(Arc::new(index));
         }
         let mut header_scan = HeaderScan::new(input, file, status.len)?;
@@ -78,7 +78,7 @@ impl FileIndex {
         let identity = kind.as_ref().and_then(|_| files.begin(&status));
         let found = access.scan(file, &mut header_scan)?;
         if let Some(kind) = kind {
-            files.note(|report| {
+            files.update(|report| {
                 report.num_scanned += 1;
                 report.scanned_bytes += status.len;
             });
@@ -121,7 +121,7 @@ impl FileIndex {
         if access.ends_with_file() && index.sidecar.end() != Some(status.len) {
             return Ok(None);
         }
-        if !access.first_places().is_none_or(|places| index.sidecar.is_dense(places)) {
+        if !access.first_offsets().is_none_or(|offsets| index.sidecar.is_dense(offsets)) {
             return Ok(None);
         }
         let num_fields = index.sidecar.header().num_fields;
@@ -213,29 +213,29 @@ impl FileIndex {
 
     /// The place of record `index`, below [`FileIndex::len`]. If a part of the index file is
     /// damaged, the file is scanned.
-    pub fn place(&self, access: &dyn RandomAccess, index: u64) -> Result<Place> {
+    pub fn span(&self, access: &dyn RandomAccess, index: u64) -> Result<RecordSpan> {
         match &self.found {
-            Found::Scanned(found) => Ok(place_of(found, index)),
-            Found::Indexed(indexed) => match indexed.place(index) {
-                Some(place) => Ok(place),
-                None => self.scanned(access, indexed).map(|found| place_of(found, index)),
+            Found::Scanned(found) => Ok(span_of(found, index)),
+            Found::Indexed(indexed) => match indexed.span(index) {
+                Some(span) => Ok(span),
+                None => self.scanned(access, indexed).map(|found| span_of(found, index)),
             },
         }
     }
 
     /// The position of record `index`.
     pub fn position(&self, access: &dyn RandomAccess, index: u64) -> Result<RecordPosition> {
-        let Place { range, number } = self.place(access, index)?;
+        let RecordSpan { range, number } = self.span(access, index)?;
         Ok(RecordPosition { offset_bytes: range.start, record: number })
     }
 
     /// Fails if record `index` is not at this place, which an index file has given: the index is
     /// not of this file, though it says so.
-    pub fn check(&self, access: &dyn RandomAccess, index: u64, place: &Place) -> Result<()> {
+    pub fn check(&self, access: &dyn RandomAccess, index: u64, span: &RecordSpan) -> Result<()> {
         let Found::Indexed(indexed) = &self.found else { return Ok(()) };
-        match place_of(self.scanned(access, indexed)?, index) == *place {
+        match span_of(self.scanned(access, indexed)?, index) == *span {
             true => Ok(()),
-            false => Err(self.foreign(indexed, &format!("record {index} is not at byte {}", place.range.start))),
+            false => Err(self.foreign(indexed, &format!("record {index} is not at byte {}", span.range.start))),
         }
     }
 
@@ -251,7 +251,7 @@ impl FileIndex {
             return Err(Error::failed_precondition(format!("{text}. Write the files before they are read")));
         }
         let found = access.scan(&self.file, &mut HeaderScan::new(input, &self.file, status.len)?)?;
-        indexed.files.note(|report| {
+        indexed.files.update(|report| {
             report.num_scanned += 1;
             report.scanned_bytes += status.len;
         });
@@ -287,22 +287,22 @@ impl FileIndex {
     pub fn number(&self, index: u64) -> Option<u64> {
         match &self.found {
             Found::Scanned(found) => Some(found.numbers.get(index)),
-            Found::Indexed(indexed) => indexed.place(index).map(|place| place.number),
+            Found::Indexed(indexed) => indexed.span(index).map(|span| span.number),
         }
     }
 }
 
 impl Indexed {
-    fn place(&self, index: u64) -> Option<Place> {
+    fn span(&self, index: u64) -> Option<RecordSpan> {
         match self.anew.get() {
-            Some(found) => Some(place_of(found, index)),
-            None => self.index.sidecar.place(index),
+            Some(found) => Some(span_of(found, index)),
+            None => self.index.sidecar.span(index),
         }
     }
 }
 
-fn place_of(found: &ScanResult, index: u64) -> Place {
-    Place { range: found.offsets.range(index), number: found.numbers.get(index) }
+fn span_of(found: &ScanResult, index: u64) -> RecordSpan {
+    RecordSpan { range: found.offsets.range(index), number: found.numbers.get(index) }
 }
 
 impl Locate for FileIndex {
@@ -313,7 +313,7 @@ impl Locate for FileIndex {
                 Some(found) => found,
                 None => {
                     let sidecar = &indexed.index.sidecar;
-                    return sidecar.place(sidecar.find(record)?).map(|place| place.range.start);
+                    return sidecar.span(sidecar.find(record)?).map(|span| span.range.start);
                 }
             },
         };

@@ -140,7 +140,7 @@ impl KeptBorders {
                 let known = kept.get(&key).filter(|known| known.is_of(&status));
                 borders.push(match known {
                     Some(known) => {
-                        index_files.note(|report| report.num_kept += u64::from(known.are_marked()));
+                        index_files.update(|report| report.num_kept += u64::from(known.are_marked()));
                         Arc::clone(known)
                     }
                     None => {

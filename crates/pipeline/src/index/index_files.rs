@@ -102,13 +102,13 @@ impl IndexFiles {
     }
 
     /// Changes the report.
-    pub fn note(&self, change: impl FnOnce(&mut Report)) {
+    pub fn update(&self, change: impl FnOnce(&mut Report)) {
         change(&mut self.report.lock());
     }
 
-    fn note_directory(&self, path: &Path) {
+    fn add_directory(&self, path: &Path) {
         let directory = path.parent().unwrap_or(Path::new("")).to_owned();
-        self.note(|report| {
+        self.update(|report| {
             report.directories.insert(directory);
         });
     }
@@ -134,7 +134,7 @@ impl IndexFiles {
             let (path, sidecar) = idx_files::find(name, &identity, kind)?;
             Some(FoundIndex { path, sidecar })
         })?;
-        self.note_directory(&found.path);
+        self.add_directory(&found.path);
         Some(found)
     }
 
@@ -178,14 +178,14 @@ impl IndexFiles {
             }
             match write(&path, kind, identity, found) {
                 Ok(()) => {
-                    self.note_directory(&path);
-                    self.note(|report| report.num_written += 1);
+                    self.add_directory(&path);
+                    self.update(|report| report.num_written += 1);
                     return Some(path);
                 }
                 Err(error) => failure = Some(format!("{}: {error}", path.display())),
             }
         }
-        self.note(|report| report.failure = report.failure.take().or(failure));
+        self.update(|report| report.failure = report.failure.take().or(failure));
         None
     }
 }

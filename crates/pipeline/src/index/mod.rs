@@ -21,7 +21,7 @@ pub use header_scan::HeaderScan;
 pub use index_files::IndexFiles;
 pub use kept::Kept;
 pub use make::make_index;
-pub use offsets::{Offsets, Places};
+pub use offsets::{EqualRecords, Offsets};
 pub use record_lookup::RecordLookup;
 pub use scan_result::{Numbers, ScanFault, ScanResult};
 pub use windows::{DocumentEnds, WindowSize, Windows};
@@ -64,7 +64,7 @@ pub trait RandomAccess: Send + Sync {
 
     /// The places at which the first record may begin, if all bytes from there on are of records
     /// that are numbered from 0.
-    fn first_places(&self) -> Option<&'static [u64]> {
+    fn first_offsets(&self) -> Option<&'static [u64]> {
         None
     }
 

@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Records of one length that need not follow each other.
-pub trait Places: fmt::Debug + Send + Sync {
+pub trait EqualRecords: fmt::Debug + Send + Sync {
     /// The number of records.
     fn len(&self) -> u64;
 
@@ -39,7 +39,7 @@ pub enum Offsets {
         count: u64,
     },
     /// Records that may overlap, or have gaps between them.
-    Spread(Arc<dyn Places>),
+    Spread(Arc<dyn EqualRecords>),
     /// Four bytes for each record, for files below 4 GiB.
     Small(Vec<u32>),
     /// Eight bytes for each record.
@@ -81,7 +81,7 @@ impl Offsets {
     pub fn len(&self) -> u64 {
         match self {
             Self::Even { count, .. } => *count,
-            Self::Spread(places) => places.len(),
+            Self::Spread(records) => records.len(),
             Self::Small(offsets) => offsets.len().saturating_sub(1) as u64,
             Self::Large(offsets) => offsets.len().saturating_sub(1) as u64,
         }
@@ -105,7 +105,7 @@ impl Offsets {
     pub(super) fn get(&self, index: u64) -> u64 {
         match self {
             Self::Even { first, length, .. } => first + index * length,
-            Self::Spread(places) => places.offset(index),
+            Self::Spread(records) => records.offset(index),
             Self::Small(offsets) => u64::from(offsets[index as usize]),
             Self::Large(offsets) => offsets[index as usize],
         }
@@ -115,7 +115,7 @@ impl Offsets {
     pub fn range(&self, record: u64) -> Range<u64> {
         let start = self.get(record);
         match self {
-            Self::Spread(places) => start..start + places.record_bytes(),
+            Self::Spread(records) => start..start + records.record_bytes(),
             _ => start..self.get(record + 1),
         }
     }
@@ -124,7 +124,7 @@ impl Offsets {
     pub fn total_bytes(&self) -> u64 {
         match (self.len(), self) {
             (0, _) => 0,
-            (count, Self::Spread(places)) => count.saturating_mul(places.record_bytes()),
+            (count, Self::Spread(records)) => count.saturating_mul(records.record_bytes()),
             (count, _) => self.range(count - 1).end - self.range(0).start,
         }
     }
@@ -133,7 +133,7 @@ impl Offsets {
     pub fn memory_bytes(&self) -> usize {
         match self {
             Self::Even { .. } => 0,
-            Self::Spread(places) => places.memory_bytes(),
+            Self::Spread(records) => records.memory_bytes(),
             Self::Small(offsets) => offsets.capacity() * size_of::<u32>(),
             Self::Large(offsets) => offsets.capacity() * size_of::<u64>(),
         }
@@ -147,11 +147,11 @@ mod tests {
     #[test]
     fn offsets_beyond_four_gibibytes_are_kept() {
         let mut offsets = Offsets::new();
-        let places = [0, 7, (1 << 32) - 1, 1 << 32, (1 << 33) + 5];
-        places.iter().for_each(|place| offsets.push(*place).unwrap());
+        let records = [0, 7, (1 << 32) - 1, 1 << 32, (1 << 33) + 5];
+        records.iter().for_each(|position| offsets.push(*position).unwrap());
         assert_eq!(offsets.len(), 4);
         let ranges: Vec<_> = (0..4).map(|record| offsets.range(record)).collect();
-        assert_eq!(ranges, places.windows(2).map(|pair| pair[0]..pair[1]).collect::<Vec<_>>());
+        assert_eq!(ranges, records.windows(2).map(|pair| pair[0]..pair[1]).collect::<Vec<_>>());
         assert_eq!(offsets.total_bytes(), (1 << 33) + 5);
     }
 

@@ -1,6 +1,6 @@
 //! The records of files by their numbers.
 
-use super::sidecar::Place;
+use super::sidecar::RecordSpan;
 use super::{FileIndex, RandomAccess};
 use crate::blocks::block::{Block, FileProvenance};
 use crate::blocks::column::{Span, Text};
@@ -87,7 +87,7 @@ impl RecordLookup {
         let wanted = |(row, number): (usize, &u64)| {
             let file = self.files.partition_point(|file| file.first <= *number) - 1;
             let IndexedFile { index, first, .. } = &self.files[file];
-            let Place { range, number: record } = index.place(&*self.access, number - first)?;
+            let RecordSpan { range, number: record } = index.span(&*self.access, number - first)?;
             // An index file is believed only if the byte before a record agrees.
             let lead = match index.path().is_some() && self.access.has_lead() {
                 true if range.start <= BYTE_ORDER_MARK_BYTES => range.start,
@@ -96,8 +96,8 @@ impl RecordLookup {
             Ok(Wanted { row, file, index: number - first, record, lead, start: range.start, end: range.end, at: 0 })
         };
         let unsorted: Vec<_> = numbers.iter().enumerate().map(wanted).collect::<Result<_>>()?;
-        let places = order::by_key(unsorted.len(), |place| (unsorted[place].file, unsorted[place].start));
-        Ok(places.into_iter().map(|place| unsorted[place]).collect())
+        let order = order::by_key(unsorted.len(), |index| (unsorted[index].file, unsorted[index].start));
+        Ok(order.into_iter().map(|index| unsorted[index]).collect())
     }
 
     /// Reads the requested records into one buffer.
@@ -140,20 +140,20 @@ impl RecordLookup {
 
     /// Fails if an index file is not of its file, which is why a record cannot be read.
     fn check_indexes(&self, wanted: &[Wanted]) -> Result<()> {
-        wanted.iter().try_for_each(|wanted| self.check_place(wanted))
+        wanted.iter().try_for_each(|wanted| self.check_span(wanted))
     }
 
-    fn check_place(&self, wanted: &Wanted) -> Result<()> {
-        let place = Place { range: wanted.start..wanted.end, number: wanted.record };
-        self.files[wanted.file].index.check(&*self.access, wanted.index, &place)
+    fn check_span(&self, wanted: &Wanted) -> Result<()> {
+        let span = RecordSpan { range: wanted.start..wanted.end, number: wanted.record };
+        self.files[wanted.file].index.check(&*self.access, wanted.index, &span)
     }
 
     /// The records in a buffer.
     fn block(&self, wanted: &[Wanted], buffer: Vec<u8>) -> Result<Block> {
-        let mut places: Vec<_> = wanted.iter().map(|_| 0).collect();
-        wanted.iter().enumerate().for_each(|(place, wanted)| places[wanted.row] = place);
-        let wanted = || places.iter().map(|place| &wanted[*place]);
-        let mut spans = allocate::room(places.len()).map_err(|refusal| refusal.at("records of files"))?;
+        let mut indices: Vec<_> = wanted.iter().map(|_| 0).collect();
+        wanted.iter().enumerate().for_each(|(index, wanted)| indices[wanted.row] = index);
+        let wanted = || indices.iter().map(|index| &wanted[*index]);
+        let mut spans = allocate::room(indices.len()).map_err(|refusal| refusal.at("records of files"))?;
         let mut provenance = ProvenanceBuilder::default();
         for wanted in wanted() {
             let file = &self.files[wanted.file].file;
@@ -167,7 +167,7 @@ impl RecordLookup {
         let provenance = provenance.finish();
         let offsets: Vec<_> = wanted().map(|wanted| wanted.start).collect();
         let columns = self.access.columns(Text::new(buffer.into(), spans), &offsets, &provenance)?;
-        Block::new(columns, places.len(), provenance)
+        Block::new(columns, indices.len(), provenance)
     }
 
     /// Fails if an index file has given the place of something else than this record. `before` ends
@@ -182,7 +182,7 @@ impl RecordLookup {
         if self.access.is_record(lead, frame, is_last) {
             return Ok(());
         }
-        self.check_place(wanted)
+        self.check_span(wanted)
     }
 
     /// True if two records are read at once; the first must not come after the second.

@@ -114,7 +114,7 @@ pub struct Sidecar {
 
 /// A record that an index has found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct RecordSpan {
     /// Its bytes in the file, with its framing.
     pub range: Range<u64>,
     /// Its number.
@@ -223,13 +223,13 @@ impl Sidecar {
     }
 
     /// The place of record `index`; `None` if that part of the index is damaged.
-    pub fn place(&self, index: u64) -> Option<Place> {
+    pub fn span(&self, index: u64) -> Option<RecordSpan> {
         let range = self.offset(index)?..self.offset(index.checked_add(1)?)?;
         let number = match self.widths.1 {
             0 => self.first_number.checked_add(index)?,
             width => self.entry(self.numbers, width, index)?,
         };
-        (index < self.header.count && range.start < range.end).then_some(Place { range, number })
+        (index < self.header.count && range.start < range.end).then_some(RecordSpan { range, number })
     }
 
     /// The end of the last record.
@@ -242,7 +242,7 @@ impl Sidecar {
         let (mut first, mut end) = (0, self.header.count);
         while first < end {
             let middle = first + (end - first) / 2;
-            let found = self.place(middle)?.number;
+            let found = self.span(middle)?.number;
             match found.cmp(&number) {
                 std::cmp::Ordering::Less => first = middle + 1,
                 std::cmp::Ordering::Equal => return Some(middle),
@@ -271,7 +271,7 @@ impl Sidecar {
 
     /// Checks all of it; false if some part is damaged.
     pub fn is_whole(&self) -> bool {
-        (0..self.header.count).all(|index| self.place(index).is_some())
+        (0..self.header.count).all(|index| self.span(index).is_some())
     }
 
     fn offset(&self, index: u64) -> Option<u64> {
@@ -466,11 +466,11 @@ mod tests {
             assert_eq!(sidecar.header().identity, identity(end));
             assert_eq!(sidecar.header().count, numbers.len() as u64);
             for (index, number) in numbers.iter().enumerate() {
-                let place = Place { range: offsets[index]..offsets[index + 1], number: *number };
-                assert_eq!(sidecar.place(index as u64), Some(place));
+                let span = RecordSpan { range: offsets[index]..offsets[index + 1], number: *number };
+                assert_eq!(sidecar.span(index as u64), Some(span));
                 assert_eq!(sidecar.find(*number), Some(index as u64));
             }
-            assert_eq!(sidecar.place(numbers.len() as u64), None);
+            assert_eq!(sidecar.span(numbers.len() as u64), None);
             assert_eq!(sidecar.find(numbers[numbers.len() - 1] + 1), None);
             assert!(sidecar.is_whole());
         }

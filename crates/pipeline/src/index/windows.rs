@@ -1,6 +1,6 @@
 //! The places of windows of tokens in a file, and the documents that the tokens belong to.
 
-use super::offsets::{Offsets, Places};
+use super::offsets::{EqualRecords, Offsets};
 use headrace_engine::error::Result;
 
 /// The number of the token after each document of a file.
@@ -144,7 +144,7 @@ impl Windows {
     }
 }
 
-impl Places for Windows {
+impl EqualRecords for Windows {
     fn len(&self) -> u64 {
         self.count
     }

@@ -99,8 +99,8 @@ impl Function {
 
     /// The error, with the names of the function and of the operation added to its text.
     fn named(&self, error: Error) -> Error {
-        let place = error.op().map_or_else(String::new, |op| format!("{op}: "));
-        Error::new(error.code(), format!("{}: {place}{}", self.name, error.message()))
+        let position = error.op().map_or_else(String::new, |op| format!("{op}: "));
+        Error::new(error.code(), format!("{}: {position}{}", self.name, error.message()))
     }
 }
 

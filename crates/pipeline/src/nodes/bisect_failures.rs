@@ -56,10 +56,10 @@ pub fn polls(rows: Rows, skip_events: SkipEvents, checkpoint: Checkpoint) -> imp
     let mut rest = rows.with_checkpoint(checkpoint);
     let mut polls = VecDeque::new();
     let mut num_given = 0;
-    for (place, skip_event) in skip_events {
-        polls.push_back(Poll::Ready(rest.take_front(place - num_given)));
+    for (position, skip_event) in skip_events {
+        polls.push_back(Poll::Ready(rest.take_front(position - num_given)));
         polls.push_back(Poll::SkipEvent(skip_event));
-        num_given = place;
+        num_given = position;
     }
     polls.push_back(Poll::Ready(rest));
     // A filter may keep no row.

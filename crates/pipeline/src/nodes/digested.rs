@@ -13,13 +13,13 @@ pub struct Digested {
     digest: Option<Arc<OrderDigest>>,
     pass: u64,
     /// The number of rows, or batches, before the next one in the pass.
-    place: u64,
+    position: u64,
 }
 
 impl Digested {
     /// The rows of `input`, the first of which is at this place of a pass.
-    pub fn new(input: Box<dyn Node>, digest: Option<Arc<OrderDigest>>, pass: u64, place: u64) -> Self {
-        Self { input, digest, pass, place }
+    pub fn new(input: Box<dyn Node>, digest: Option<Arc<OrderDigest>>, pass: u64, position: u64) -> Self {
+        Self { input, digest, pass, position }
     }
 }
 
@@ -28,15 +28,15 @@ impl Node for Digested {
         match self.input.pull(context)? {
             Poll::Ready(rows) => {
                 if let Some(digest) = &self.digest {
-                    digest.push(self.pass, self.place, &rows, context.budget);
+                    digest.push(self.pass, self.position, &rows, context.budget);
                 }
-                let checkpoint = Checkpoint::new([self.place], [rows.checkpoint(0)]);
-                self.place += if rows.group().is_some() { 1 } else { rows.len() as u64 };
+                let checkpoint = Checkpoint::new([self.position], [rows.checkpoint(0)]);
+                self.position += if rows.group().is_some() { 1 } else { rows.len() as u64 };
                 Ok(Poll::Ready(rows.with_checkpoint(checkpoint)))
             }
             Poll::End => {
                 if let Some(digest) = &self.digest {
-                    digest.end(self.pass, self.place);
+                    digest.end(self.pass, self.position);
                 }
                 Ok(Poll::End)
             }

@@ -50,7 +50,7 @@ pub trait Choose: Send {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shares {
     /// The number of rows taken.
-    pub place: u64,
+    pub position: u64,
     /// A number for each part that tells it from others.
     pub ids: Vec<u64>,
     /// The sizes taken of each since they are counted.
@@ -76,9 +76,9 @@ impl<'a> Numbers<'a> {
         let (left_out, more) = rest.split_at(num_inputs);
         let shares = match more {
             [] => None,
-            [place, more @ ..] if more.len() == 2 * num_inputs => {
+            [position, more @ ..] if more.len() == 2 * num_inputs => {
                 let (ids, taken) = more.split_at(num_inputs);
-                Some(Shares { place: *place, ids: ids.to_vec(), taken: taken.to_vec() })
+                Some(Shares { position: *position, ids: ids.to_vec(), taken: taken.to_vec() })
             }
             _ => return Err(damaged()),
         };
@@ -94,8 +94,8 @@ impl<'a> Numbers<'a> {
     ) -> Vec<u64> {
         let chosen = chosen.map_or(0, |chosen| chosen as u64 + 1);
         let mut numbers: Vec<_> = [chosen, number].into_iter().chain(left_out).collect();
-        if let Some(Shares { place, ids, taken }) = shares {
-            numbers.push(place);
+        if let Some(Shares { position, ids, taken }) = shares {
+            numbers.push(position);
             numbers.extend(ids.into_iter().chain(taken));
         }
         numbers
@@ -135,8 +135,8 @@ pub fn exact(from: &Checkpoint) -> Option<Checkpoint> {
             let input = inputs.get_mut(choice.input)?;
             *input = input.behind(1);
             (chosen, number) = (None, choice.number);
-            if let Some(Shares { place, taken, .. }) = &mut shares {
-                *place += 1;
+            if let Some(Shares { position, taken, .. }) = &mut shares {
+                *position += 1;
                 *taken.get_mut(choice.input)? += choice.size;
                 if choice.is_border {
                     taken.fill(0);
@@ -326,8 +326,8 @@ impl Permuted {
 
 impl Choose for Permuted {
     fn next(&mut self) -> Option<usize> {
-        let place = self.next;
-        let number = (place < self.order.len()).then(|| self.order.get(place))?;
+        let position = self.next;
+        let number = (position < self.order.len()).then(|| self.order.get(position))?;
         self.next += 1;
         Some(self.ends.partition_point(|end| *end <= number))
     }

@@ -25,7 +25,7 @@ pub struct Mixture {
     has_ended: Vec<bool>,
     goes_on: bool,
     /// The number of rows taken.
-    place: u64,
+    position: u64,
     /// The sizes of the rows of each input taken with the weights of now.
     taken: Vec<u64>,
     /// The weights of now, 0 for inputs that have ended; `None` if none is above 0.
@@ -42,7 +42,7 @@ impl Mixture {
         let random = Philox::new(seed.cast_signed(), pass.cast_signed());
         let (has_ended, taken) = ((0..num_inputs).map(|_| false).collect(), (0..num_inputs).map(|_| 0).collect());
         let (current, border) = (None, None);
-        let mut mixture = Self { random, weights, has_ended, goes_on, place: 0, taken, current, border };
+        let mut mixture = Self { random, weights, has_ended, goes_on, position: 0, taken, current, border };
         mixture.look();
         mixture
     }
@@ -51,14 +51,14 @@ impl Mixture {
     /// above 0.
     fn look(&mut self) {
         let schedule = &self.weights.schedule;
-        let behind = schedule.partition_point(|(place, _)| *place <= self.place);
+        let behind = schedule.partition_point(|(position, _)| *position <= self.position);
         let alive = |weights: &[f64]| -> Vec<_> {
             let weights = weights.iter().zip(&self.has_ended);
             weights.map(|(weight, has_ended)| if *has_ended { 0.0 } else { *weight }).collect()
         };
         let mut weights = schedule[behind.saturating_sub(1)..].iter().map(|(_, weights)| alive(weights));
         self.current = weights.find(|weights| weights.iter().any(|weight| *weight > 0.0));
-        self.border = schedule.get(behind).map(|(place, _)| *place);
+        self.border = schedule.get(behind).map(|(position, _)| *position);
     }
 
     /// A number in [0, 1).
@@ -119,11 +119,11 @@ impl Choose for Mixture {
     }
 
     fn took(&mut self, input: usize, size: u64) -> bool {
-        self.place += 1;
+        self.position += 1;
         if let Some(taken) = self.taken.get_mut(input) {
             *taken = taken.saturating_add(size);
         }
-        let is_border = self.border == Some(self.place);
+        let is_border = self.border == Some(self.position);
         if is_border {
             self.taken.fill(0);
             self.look();
@@ -137,12 +137,12 @@ impl Choose for Mixture {
             None if self.weights.schedule.len() == 1 && self.weights.measured.is_none() => return None,
             None => (0..self.taken.len() as u64).collect(),
         };
-        Some(Shares { place: self.place, ids, taken: self.taken.clone() })
+        Some(Shares { position: self.position, ids, taken: self.taken.clone() })
     }
 
     fn go_on_with(&mut self, shares: &Shares) -> Result<()> {
         let mine = self.shares().ok_or_else(damaged)?;
-        self.place = shares.place;
+        self.position = shares.position;
         self.look();
         // With other parts, sizes are counted anew.
         if mine.ids == shares.ids {
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     fn mixture(schedule: &[(u64, &[f64])], measured: Option<usize>) -> Mixture {
-        let schedule = schedule.iter().map(|(place, weights)| (*place, weights.to_vec())).collect();
+        let schedule = schedule.iter().map(|(position, weights)| (*position, weights.to_vec())).collect();
         Mixture::new(Weights { schedule, ids: None, measured }, true, (7, 0))
     }
 

@@ -43,11 +43,11 @@ impl PieceOrder {
         }
     }
 
-    fn get(&self, place: u64) -> u64 {
+    fn get(&self, position: u64) -> u64 {
         match self {
-            Self::Natural(_) => place,
-            Self::Permuted(permutation) => permutation.get(place),
-            Self::Shard(order, index, count) => order.get(index + place * count),
+            Self::Natural(_) => position,
+            Self::Permuted(permutation) => permutation.get(position),
+            Self::Shard(order, index, count) => order.get(index + position * count),
         }
     }
 }
@@ -78,7 +78,7 @@ pub struct Pieces {
 }
 
 struct Piece {
-    place: u64,
+    position: u64,
     input: Input,
 }
 
@@ -145,23 +145,23 @@ impl Pieces {
     }
 
     fn restore(&mut self, numbers: &[u64], checkpoint: &Checkpoint, num_open: usize) -> Result<()> {
-        let [num_begun, turn, places @ ..] = numbers else { return Err(damaged()) };
+        let [num_begun, turn, positions @ ..] = numbers else { return Err(damaged()) };
         let most = (*num_begun).min(self.order.len());
-        if places.len() < num_open || *num_begun != most || *turn >= num_open as u64 {
+        if positions.len() < num_open || *num_begun != most || *turn >= num_open as u64 {
             return Err(damaged());
         }
-        if places.iter().any(|place| *place > most) {
+        if positions.iter().any(|position| *position > most) {
             return Err(damaged());
         }
         (self.num_begun, self.turn) = (*num_begun, *turn as usize);
         let mut num_inputs = 0;
-        for (slot, place) in places.iter().enumerate() {
-            let piece = match place.checked_sub(1) {
+        for (slot, position) in positions.iter().enumerate() {
+            let piece = match position.checked_sub(1) {
                 None => None,
-                Some(place) => {
+                Some(position) => {
                     let first = checkpoint.input(num_inputs)?;
                     num_inputs += 1;
-                    Some(Piece { place, input: self.input(place, first)? })
+                    Some(Piece { position, input: self.input(position, first)? })
                 }
             };
             if slot < num_open {
@@ -175,31 +175,31 @@ impl Pieces {
         Ok(())
     }
 
-    fn input(&self, place: u64, first: Checkpoint) -> Result<Input> {
-        let mut input = Input::new((self.start)(self.order.get(place), &first)?, first);
+    fn input(&self, position: u64, first: Checkpoint) -> Result<Input> {
+        let mut input = Input::new((self.start)(self.order.get(position), &first)?, first);
         input.is_behind_last = self.beginning.states().is_some_and(|states| states.has_any());
         Ok(input)
     }
 
     /// The next piece of the order; `None` after the last one.
     fn next_piece(&mut self) -> Result<Option<Piece>> {
-        let place = self.num_begun;
-        if place >= self.order.len() {
+        let position = self.num_begun;
+        if position >= self.order.len() {
             return Ok(None);
         }
         let input = match self.upcoming.pop_front() {
             Some((input, _)) => input,
-            None => self.input(place, self.beginning.clone())?,
+            None => self.input(position, self.beginning.clone())?,
         };
         self.num_begun += 1;
-        Ok(Some(Piece { place, input }))
+        Ok(Some(Piece { position, input }))
     }
 
     /// The checkpoint of the next row.
     fn checkpoint(&self) -> Checkpoint {
-        let places = self.slots.iter().map(|slot| slot.as_ref().map_or(0, |piece| piece.place + 1));
-        let ended = self.ended.iter().map(|piece| piece.place + 1);
-        let numbers = [self.num_begun, self.turn as u64].into_iter().chain(places).chain(ended);
+        let positions = self.slots.iter().map(|slot| slot.as_ref().map_or(0, |piece| piece.position + 1));
+        let ended = self.ended.iter().map(|piece| piece.position + 1);
+        let numbers = [self.num_begun, self.turn as u64].into_iter().chain(positions).chain(ended);
         let pieces = self.slots.iter().flatten().chain(&self.ended);
         Checkpoint::new(numbers, pieces.map(|piece| piece.input.checkpoint()))
     }
@@ -215,11 +215,11 @@ impl Pieces {
         let is_stuck = std::mem::take(&mut context.is_stuck);
         open.filter(|input| input.is_empty()).for_each(|input| input.fill(context));
         while self.upcoming.len() < self.num_upcoming {
-            let place = self.num_begun + self.upcoming.len() as u64;
-            if place >= self.order.len() {
+            let position = self.num_begun + self.upcoming.len() as u64;
+            if position >= self.order.len() {
                 break;
             }
-            let input = self.input(place, self.beginning.clone())?;
+            let input = self.input(position, self.beginning.clone())?;
             self.upcoming.push_back((input, false));
         }
         let mut have_started = std::mem::take(&mut context.has_started);
@@ -275,7 +275,7 @@ impl Pieces {
             }
             let next = self.next_piece()?;
             let ended = std::mem::replace(&mut self.slots[self.turn], next);
-            self.ended.extend(ended.filter(|piece| (self.keeps_states)(self.order.get(piece.place))));
+            self.ended.extend(ended.filter(|piece| (self.keeps_states)(self.order.get(piece.position))));
         }
         Ok(false)
     }

@@ -42,7 +42,7 @@ pub struct Shard {
     /// The number of rows returned.
     given: u64,
     /// The number of rows that have come of the next `count` rows of the input.
-    place: u64,
+    position: u64,
     /// The checkpoint of the first of these, if it has come.
     group: Checkpoint,
     /// The rows of these that may be needed: the own row if it is returned together with the last
@@ -73,7 +73,7 @@ impl Shard {
             count,
             even: Even::Uneven,
             given,
-            place: 0,
+            position: 0,
             group: Checkpoint::default(),
             kept: Rows::new(),
             num_groups: 0,
@@ -112,15 +112,15 @@ impl Shard {
 
     /// True if the own row of the current group has been returned.
     fn has_given(&self) -> bool {
-        self.place > self.index && self.even != Even::Drop
+        self.position > self.index && self.even != Even::Drop
     }
 
     /// The checkpoint of the next row to return, for any shard: at the first of the `count` rows to
     /// which it belongs. `rows` have come.
     fn checkpoint(&self, rows: &Rows) -> Checkpoint {
-        let group = match self.place {
+        let group = match self.position {
             0 => rows.checkpoint(0),
-            place if self.has_given() => rows.checkpoint((self.count - place) as usize),
+            position if self.has_given() => rows.checkpoint((self.count - position) as usize),
             _ => self.group.clone(),
         };
         self.checkpoint_at(group)
@@ -136,18 +136,18 @@ impl Shard {
         // The own row of a group whose end has not come.
         let mut own = None;
         for (number, (block, row)) in rows.iter().enumerate() {
-            if self.place == self.index {
+            if self.position == self.index {
                 match self.even {
                     Even::Drop => own = Some((block, row)),
                     Even::Uneven | Even::Pad => taken.push(block, row, 1),
                 }
                 self.kept = Rows::new();
-            } else if self.even == Even::Pad && self.place < self.index {
+            } else if self.even == Even::Pad && self.position < self.index {
                 self.kept.push(block, row, 1);
             }
-            self.place += 1;
-            if self.place == self.count {
-                self.place = 0;
+            self.position += 1;
+            if self.position == self.count {
+                self.position = 0;
                 self.num_groups += 1;
                 if self.even == Even::Drop {
                     taken.append(&std::mem::take(&mut self.kept));
@@ -156,7 +156,7 @@ impl Shard {
                     }
                 }
             }
-            if self.place == 1 && number + (self.count as usize) > rows.len() {
+            if self.position == 1 && number + (self.count as usize) > rows.len() {
                 self.group = rows.checkpoint(number);
             }
         }
@@ -168,11 +168,11 @@ impl Shard {
 
     /// The row that is repeated at the end, if the last group has none for this shard.
     fn repeated(&mut self, budget: &Arc<Budget>) -> Result<Option<Rows>> {
-        if self.even != Even::Pad || self.place == 0 || self.place > self.index {
+        if self.even != Even::Pad || self.position == 0 || self.position > self.index {
             return Ok(None);
         }
         let mut kept = std::mem::take(&mut self.kept);
-        kept.take_front((self.index % self.place) as usize);
+        kept.take_front((self.index % self.position) as usize);
         let row = kept.take_front(1).copy()?;
         let charge = budget.charge(row.held_bytes());
         let provenance = row.provenance().repeated();
@@ -225,8 +225,8 @@ impl Node for Shard {
             let mine = fewest + u64::from(fewest < most && count == self.count && self.index < rest);
             return Some(Ended { fewest, most, mine, is_within_skip: true });
         }
-        let (fewest, most) = self.even.fewest_and_most(self.num_groups, self.place);
-        let mine = fewest + u64::from(fewest < most && self.index < self.place);
+        let (fewest, most) = self.even.fewest_and_most(self.num_groups, self.position);
+        let mine = fewest + u64::from(fewest < most && self.index < self.position);
         Some(Ended { fewest, most, mine, is_within_skip: false })
     }
 }
@@ -234,12 +234,12 @@ impl Node for Shard {
 /// The number of rows that a shard of `count` has returned where a shard of `old_count` has
 /// returned `given`.
 pub fn resharded(given: u64, old_count: u64, count: u64) -> Result<u64> {
-    let place = given.checked_mul(old_count).ok_or_else(damaged)?;
-    match place % count {
-        0 => Ok(place / count),
+    let position = given.checked_mul(old_count).ok_or_else(damaged)?;
+    match position % count {
+        0 => Ok(position / count),
         _ => Err(Error::invalid_argument(format!(
-            "it was taken after {place} examples of the global order, in {old_count} shards, which shard(..., {count}) does not \
-             divide. Use a number of shards that divides {place}"
+            "it was taken after {position} examples of the global order, in {old_count} shards, which shard(..., {count}) does not \
+             divide. Use a number of shards that divides {position}"
         ))),
     }
 }

@@ -160,7 +160,7 @@ pub struct Share {
     count: u64,
     run: u64,
     /// The number of rows that have come of the next `count` runs of the input.
-    place: u64,
+    position: u64,
     /// The checkpoint of the first of these.
     group: Checkpoint,
 }
@@ -168,7 +168,7 @@ pub struct Share {
 impl Share {
     /// Run `index` of each `count` runs of `input`.
     pub fn new(input: Box<dyn Node>, index: u64, count: u64, run: u64) -> Self {
-        Self { input, index, count, run, place: 0, group: Checkpoint::default() }
+        Self { input, index, count, run, position: 0, group: Checkpoint::default() }
     }
 }
 
@@ -179,18 +179,18 @@ impl Node for Share {
             let Poll::Ready(rows) = poll else { return Ok(poll) };
             let (mut taken, mut checkpoint) = (Rows::new(), None);
             for (number, (block, row)) in rows.iter().enumerate() {
-                if self.place == 0 {
+                if self.position == 0 {
                     self.group = rows.checkpoint(number);
                 }
-                if self.place / self.run == self.index {
+                if self.position / self.run == self.index {
                     // The same number of rows is returned for each of the `count` runs, so the
                     // skipped rows are counted separately.
-                    let behind = self.place % self.run;
+                    let behind = self.position % self.run;
                     checkpoint
                         .get_or_insert_with(|| Checkpoint::new([self.count], [self.group.clone()]).behind(behind));
                     taken.push(block, row, 1);
                 }
-                self.place = (self.place + 1) % (self.run * self.count);
+                self.position = (self.position + 1) % (self.run * self.count);
             }
             if let Some(checkpoint) = checkpoint {
                 return Ok(Poll::Ready(few(taken, context.budget)?.with_checkpoint(checkpoint)));

@@ -1,7 +1,7 @@
 //! Plans: a pipeline's description in the engine, as a tree from which each pass makes its nodes.
 
-mod mix_place;
-mod order_place;
+mod mix_checkpoint;
+mod order_position;
 mod pieces;
 mod settings;
 mod shuffle;

@@ -111,10 +111,10 @@ impl Step {
             Self::Digest(digest) => {
                 let [first] = from.numbers()?.unwrap_or_default();
                 let (number, wanted) = (settings.pass(pass).number, first.saturating_add(skip));
-                let place = digest.place_to_begin(number, first, wanted);
-                let input = restart(&from.input(0)?.behind(place - first))?;
+                let begin = digest.position_to_begin(number, first, wanted);
+                let input = restart(&from.input(0)?.behind(begin - first))?;
                 let digest = (!settings.is_uncounted).then(|| Arc::clone(digest));
-                behind(Box::new(Digested::new(input, digest, number, place)), wanted - place)
+                behind(Box::new(Digested::new(input, digest, number, begin)), wanted - begin)
             }
             Self::SkipErrors(stage) => {
                 let [count] = from.numbers()?.unwrap_or_default();

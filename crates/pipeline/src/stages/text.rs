@@ -48,9 +48,11 @@ fn check_string(string: &[u8], name: &str, remedy: &str) -> Result<()> {
 }
 
 #[cold]
-fn not_text(string: &[u8], name: &str, place: usize, remedy: &str) -> Error {
+fn not_text(string: &[u8], name: &str, position: usize, remedy: &str) -> Error {
     let text = excerpt(string);
-    Error::invalid_argument(format!("'{name}' is '{text}', which is not UTF-8 at byte {place}, expected str. {remedy}"))
+    Error::invalid_argument(format!(
+        "'{name}' is '{text}', which is not UTF-8 at byte {position}, expected str. {remedy}"
+    ))
 }
 
 /// The error with the origin of row `row` added.

@@ -54,7 +54,7 @@ impl Stage for TokenColumns {
             for (block, row) in rows.iter() {
                 let unknown = || Error::internal("the place of a window is not known");
                 let origin = block.row_provenance(row).ok_or_else(unknown)?;
-                let (start, documents) = self.tokens.place(&origin.file, origin.record)?;
+                let (start, documents) = self.tokens.position(&origin.file, origin.record)?;
                 push_segments(start, length, documents.ok_or_else(unknown)?, &mut segments);
             }
             columns.push(Column::Dense(Tensor::from_values(shape, segments)?));

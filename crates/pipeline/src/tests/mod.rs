@@ -230,10 +230,10 @@ fn a_window_returns_each_row_once_in_a_shuffled_order() {
     let second = result(&map(window(1000), vec![]), 1);
     assert_ne!(first, second);
     // A row can come early by less than the window's size.
-    for (place, row) in first.iter().enumerate() {
+    for (position, row) in first.iter().enumerate() {
         let (file, line) = row.split_once('-').unwrap();
         let before: usize = LENGTHS[..file.parse::<usize>().unwrap()].iter().sum();
-        assert!(before + line.parse::<usize>().unwrap() < place + 1000, "{row} at {place}");
+        assert!(before + line.parse::<usize>().unwrap() < position + 1000, "{row} at {position}");
     }
     first.sort();
     let mut all = expected(&LENGTHS);

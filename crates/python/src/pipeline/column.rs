@@ -60,7 +60,7 @@ impl Column {
     #[staticmethod]
     fn lists(inner: &Bound<'_, Self>, ends: &Bound<'_, PyAny>) -> PyResult<Self> {
         let (py, inner) = (inner.py(), inner.get().0.clone());
-        let ends = places(&to_tensor(ends, DType::Int64)?, inner.len()).into_python(py)?;
+        let ends = positions(&to_tensor(ends, DType::Int64)?, inner.len()).into_python(py)?;
         Ok(Self(column::Column::Lists(Lists::new(inner, ends))))
     }
 
@@ -101,17 +101,17 @@ fn copied(array: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Tensor> {
 }
 
 /// Offsets that increase and are at most `limit`.
-fn places(tensor: &Tensor, limit: usize) -> Result<Vec<usize>> {
+fn positions(tensor: &Tensor, limit: usize) -> Result<Vec<usize>> {
     let wrong = || Error::internal("the places of strings or lists are beyond their data");
-    let places = tensor.values::<i64>()?.iter().map(|place| usize::try_from(*place).map_err(|_| wrong()));
-    let places = allocate::try_gathered(places, |refusal| refusal.at("places of strings or lists"))?;
-    let is_within = places.is_sorted() && places.last().is_none_or(|last| *last <= limit);
-    is_within.then_some(places).ok_or_else(wrong)
+    let positions = tensor.values::<i64>()?.iter().map(|position| usize::try_from(*position).map_err(|_| wrong()));
+    let positions = allocate::try_gathered(positions, |refusal| refusal.at("places of strings or lists"))?;
+    let is_within = positions.is_sorted() && positions.last().is_none_or(|last| *last <= limit);
+    is_within.then_some(positions).ok_or_else(wrong)
 }
 
 fn text(data: &Tensor, offsets: &Tensor) -> Result<column::Text> {
     let bytes = bytes::Bytes::copy_from_slice(data.bytes());
-    let offsets = places(offsets, bytes.len())?;
+    let offsets = positions(offsets, bytes.len())?;
     let span = |(start, end): (&usize, &usize)| column::Span { start: *start, length: end - start };
     let count = offsets.len().saturating_sub(1);
     let spans = allocate::collected(count, offsets.iter().zip(offsets.iter().skip(1)).map(span));
@@ -120,7 +120,7 @@ fn text(data: &Tensor, offsets: &Tensor) -> Result<column::Text> {
 }
 
 fn ragged(values: Tensor, ends: &Tensor) -> Result<column::Ragged> {
-    let ends = places(ends, values.num_elements())?;
+    let ends = positions(ends, values.num_elements())?;
     Ok(column::Ragged::new(values, ends))
 }
 

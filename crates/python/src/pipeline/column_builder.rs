@@ -105,7 +105,7 @@ impl ColumnBuilder {
                 *num_rows += 1;
                 return Ok(());
             }
-            *rows = Rows::Each(apart(self.dtype, other, bytes, *num_rows)?);
+            *rows = Rows::Each(split_rows(self.dtype, other, bytes, *num_rows)?);
         }
         if let Rows::Each(rows) = rows {
             rows.push(Tensor::copied(self.dtype, shape.clone(), row)?);
@@ -127,7 +127,7 @@ fn stacked(dtype: DType, shape: &Shape, bytes: Vec<u8>, num_rows: usize) -> Resu
 }
 
 /// Rows of one shape, each with memory of its own.
-fn apart(dtype: DType, shape: &Shape, bytes: &[u8], num_rows: usize) -> Result<Vec<Tensor>> {
+fn split_rows(dtype: DType, shape: &Shape, bytes: &[u8], num_rows: usize) -> Result<Vec<Tensor>> {
     let length = shape.num_elements() * dtype.size();
     let row = |number: usize| Tensor::copied(dtype, shape.clone(), &bytes[number * length..(number + 1) * length]);
     (0..num_rows).map(row).collect()

@@ -22,7 +22,7 @@ use headrace_pipeline::checkpoint::Checkpoint;
 use headrace_pipeline::execution::budget::{Budget, Charge};
 use headrace_pipeline::execution::executor::{Executor, Output};
 use headrace_pipeline::execution::meters::{Meter, Read, Time};
-use headrace_pipeline::execution::snapshot::{Doing, Worker};
+use headrace_pipeline::execution::snapshot::{Activity, Worker};
 use headrace_pipeline::function_states::FunctionStates;
 use headrace_pipeline::plan::Settings;
 use headrace_pipeline::skip_event::SkipEvent;
@@ -131,8 +131,8 @@ impl Execution {
         let (num_python_workers, num_stages) = num_python_workers_and_stages;
         let settings = Settings::new(num_threads).in_any_order(!is_deterministic).with_steps(is_in_step);
         let settings = settings.with_origins(keeps_origins);
-        let (pass_number, place, states) = begin;
-        let first = place.map_or_else(|| Ok(Checkpoint::default()), |place| checkpoint::from_python(&place))?;
+        let (pass_number, first, states) = begin;
+        let first = first.map_or_else(|| Ok(Checkpoint::default()), |first| checkpoint::from_python(&first))?;
         let states = FunctionStates::new(states.into_iter().map(|state| state.map(Arc::from)).collect());
         let beginning = first.clone().with_states(Some(states));
         // Sizes of remote files may be asked for.
@@ -191,11 +191,11 @@ impl Execution {
             return rows(py, 1, batch.into_python(py)?, strings_as_arrow).map(Some);
         }
         let wait = |run: &Run| {
-            let mut noted = None;
+            let mut registered = None;
             loop {
                 match self.executor.next(INTERVAL)? {
                     Output::Timeout => {
-                        noted.get_or_insert_with(|| waits::note(vec![self.awaited()], None));
+                        registered.get_or_insert_with(|| waits::register(vec![self.awaited()], None));
                         run.check()?;
                     }
                     output => return Ok((output, Instant::now())),
@@ -223,7 +223,7 @@ impl Execution {
 
     /// The checkpoint after the rows that were returned, without the last `num_left` of them: a
     /// list of numbers and lists.
-    fn place<'py>(&self, py: Python<'py>, num_left: u64) -> PyResult<Bound<'py, PyList>> {
+    fn checkpoint<'py>(&self, py: Python<'py>, num_left: u64) -> PyResult<Bound<'py, PyList>> {
         let behind = {
             let last = self.last();
             last.checkpoint.behind(last.num_rows.saturating_sub(num_left))
@@ -256,13 +256,14 @@ impl Execution {
 
     /// The checkpoint of the mixture that the rows come from, directly after the rows that were
     /// returned, without the last `num_left` of them; None if it is not known.
-    fn mix_place<'py>(&self, py: Python<'py>, plan: &Plan, num_left: u64) -> PyResult<Option<Bound<'py, PyList>>> {
+    fn mix_checkpoint<'py>(&self, py: Python<'py>, plan: &Plan, num_left: u64) -> PyResult<Option<Bound<'py, PyList>>> {
         let behind = {
             let last = self.last();
             last.checkpoint.behind(last.num_rows.saturating_sub(num_left))
         };
-        let place = plan.0.mix_place(&behind).map_err(|error| PyValueError::new_err(error.message().to_owned()))?;
-        place.map(|place| checkpoint::to_python(py, &place)).transpose()
+        let found =
+            plan.0.mix_checkpoint(&behind).map_err(|error| PyValueError::new_err(error.message().to_owned()))?;
+        found.map(|found| checkpoint::to_python(py, &found)).transpose()
     }
 
     /// The point of a digest after the rows that were returned, without the last `num_left` of them,
@@ -273,10 +274,10 @@ impl Execution {
             let last = self.last();
             last.checkpoint.behind(last.num_rows.saturating_sub(num_left))
         };
-        let place = plan.0.order_place(pass_number, &behind);
-        let place = place.map_err(|error| PyValueError::new_err(error.message().to_owned()))?;
-        let (pass, place) = place.ok_or_else(|| PyValueError::new_err("no digest sees the rows"))?;
-        let (point, is_known) = digest.0.reach(pass, place);
+        let found = plan.0.order_position(pass_number, &behind);
+        let found = found.map_err(|error| PyValueError::new_err(error.message().to_owned()))?;
+        let (pass, position) = found.ok_or_else(|| PyValueError::new_err("no digest sees the rows"))?;
+        let (point, is_known) = digest.0.reach(pass, position);
         Ok((order_digest::numbers_of(point), is_known))
     }
 
@@ -337,13 +338,13 @@ impl Execution {
     fn snapshot(&self) -> PipelineSnapshot {
         let snapshot = self.executor.snapshot();
         let worker = |worker: &Worker| {
-            let doing = match worker.doing {
-                Doing::Nothing => "nothing",
-                Doing::Asking => "asking",
-                Doing::Task => "task",
-                Doing::Ended => "ended",
+            let activity = match worker.activity {
+                Activity::Nothing => "nothing",
+                Activity::Asking => "asking",
+                Activity::Task => "task",
+                Activity::Ended => "ended",
             };
-            (worker.thread, doing, worker.since.elapsed().as_secs_f64(), worker.stage())
+            (worker.thread, activity, worker.since.elapsed().as_secs_f64(), worker.stage())
         };
         (
             snapshot.workers.iter().map(worker).collect(),
@@ -391,13 +392,13 @@ impl Execution {
     fn close_or_interrupt(&self, py: Python<'_>) -> PyResult<()> {
         let wait = |run: &Run| {
             self.ask_to_end();
-            let (mut noted, mut waited) = (None, Ok(()));
+            let (mut registered, mut waited) = (None, Ok(()));
             // The lock is not held meanwhile, since a signal handler may close this, too.
             let Some(have_ended) = self.workers().have_ended.take() else { return Ok(()) };
             while let (Ok(()), Err(RecvTimeoutError::Timeout)) = (&waited, have_ended.recv_timeout(INTERVAL)) {
                 let name = Arc::clone(&self.name);
                 let what = move || format!("the threads of pipeline '{name}' to end");
-                noted.get_or_insert_with(|| waits::note(vec![Awaited::new(what)], None));
+                registered.get_or_insert_with(|| waits::register(vec![Awaited::new(what)], None));
                 waited = run.check();
             }
             self.workers().are_abandoned |= waited.is_err();

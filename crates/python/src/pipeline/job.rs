@@ -96,7 +96,7 @@ impl Job {
 
     /// The unique identities of the rows over all passes, as an array of four columns: the epoch,
     /// the record, the file, and the number among the rows made of the record.
-    fn places<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<u64>>> {
+    fn row_ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<u64>>> {
         let unknown = || Error::internal("the identity of a row is not known");
         let words = |row| self.block.row_id(row)?.map(|row_id| row_id.words()).ok_or_else(unknown);
         let words = (0..self.block.num_rows()).map(words).collect::<Result<Vec<_>>>().into_python(py)?;
@@ -229,7 +229,7 @@ impl Job {
         let Some(skipper) = self.skipper else { return Vec::new() };
         let raised = |error: &Bound<'_, PyAny>| from_python(py, PyErr::from_value(error.clone()));
         let failed: Vec<_> = failed.iter().map(|(row, error, stage)| (*row, raised(error), *stage)).collect();
-        let places: Vec<_> = failed.iter().map(|(row, ..)| before(*row)).collect();
+        let positions: Vec<_> = failed.iter().map(|(row, ..)| before(*row)).collect();
         // This may read the files again, to find where the records begin.
         let skipped = py.detach(|| {
             let skipped = |(row, error, stage): (usize, Error, Option<usize>)| {
@@ -237,7 +237,7 @@ impl Job {
             };
             failed.into_iter().map(skipped).collect::<Vec<_>>()
         });
-        places.into_iter().zip(skipped.into_iter().map(SkipEvent::from)).collect()
+        positions.into_iter().zip(skipped.into_iter().map(SkipEvent::from)).collect()
     }
 
     fn end(&self, result: Result<(Made, Option<Error>)>, skip_events: SkipEvents, state: Option<&str>) {

@@ -22,8 +22,8 @@ impl OrderDigest {
 
     /// Begins at a point that an earlier iteration has reached.
     fn begin(&self, point: Numbers) {
-        let (pass, place, value, len) = point;
-        self.0.begin(Point { pass, place, hash: SequenceHash { value, len } });
+        let (pass, position, value, len) = point;
+        self.0.begin(Point { pass, position, hash: SequenceHash { value, len } });
     }
 
     /// True if the consumer should tell its place, so that what is before it can be dropped.
@@ -35,5 +35,5 @@ impl OrderDigest {
 
 /// A point as numbers.
 pub(crate) fn numbers_of(point: Point) -> Numbers {
-    (point.pass, point.place, point.hash.value, point.hash.len)
+    (point.pass, point.position, point.hash.value, point.hash.len)
 }

@@ -44,7 +44,7 @@ impl Failure {
 
     /// The unique identity of the example over all passes.
     #[getter]
-    fn place(&self, py: Python<'_>) -> PyResult<Option<[u64; 4]>> {
+    fn row_id(&self, py: Python<'_>) -> PyResult<Option<[u64; 4]>> {
         let row_id = self.0.row_provenance.as_ref().map(|row_provenance| row_provenance.row_id());
         Ok(row_id.transpose().into_python(py)?.map(|row_id| row_id.words()))
     }

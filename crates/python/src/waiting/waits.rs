@@ -1,7 +1,7 @@
 //! The waits of all threads, for `headrace.testing.dump_waits`.
 
 use crate::waiting::watch::PythonWatch;
-use headrace_engine::waits::{Awaited, Wait, noted};
+use headrace_engine::waits::{Awaited, Wait, registered};
 use pyo3::prelude::*;
 use std::any::Any;
 
@@ -25,7 +25,7 @@ pub fn waits(py: Python<'_>) -> Vec<Found> {
         let seconds = wait.since.elapsed().as_secs_f64();
         (wait.thread, seconds, wait.awaited.iter().map(words).collect(), watch.map(|watch| watch.watch.clone_ref(py)))
     };
-    noted().iter().map(found).collect()
+    registered().iter().map(found).collect()
 }
 
 /// The requests to storages in progress, each with its duration so far in seconds.

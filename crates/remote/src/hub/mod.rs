@@ -25,7 +25,7 @@ const LONG_REVISIONS: [&str; 2] = ["refs/convert/", "refs/pr/"];
 
 /// A repository of the hub, and a path in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Location {
     /// `datasets` or `buckets`.
     kind: String,
     /// The owner and the name: `owner/name`.
@@ -41,7 +41,7 @@ pub fn is_hub(text: &str) -> bool {
     text.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("hf://"))
 }
 
-impl Place {
+impl Location {
     /// The place that a URL names, such as `hf://datasets/owner/name@revision/path`.
     pub fn of(text: &str) -> Result<Self> {
         let rest = text.get(5..).unwrap_or_default().trim_end_matches('/');
@@ -131,35 +131,35 @@ fn invalid(text: &str) -> Error {
 mod tests {
     use super::*;
 
-    fn place(kind: &str, name: &str, revision: Option<&str>, path: &str) -> Place {
-        Place { kind: kind.into(), name: name.into(), revision: revision.map(str::to_owned), path: path.into() }
+    fn location(kind: &str, name: &str, revision: Option<&str>, path: &str) -> Location {
+        Location { kind: kind.into(), name: name.into(), revision: revision.map(str::to_owned), path: path.into() }
     }
 
     #[test]
     fn a_url_names_a_repository_a_revision_and_a_path() {
         for (text, expected) in [
-            ("hf://datasets/a/b", place("datasets", "a/b", Some("main"), "")),
-            ("hf://datasets/a/b@v1/c/d.csv", place("datasets", "a/b", Some("v1"), "c/d.csv")),
+            ("hf://datasets/a/b", location("datasets", "a/b", Some("main"), "")),
+            ("hf://datasets/a/b@v1/c/d.csv", location("datasets", "a/b", Some("v1"), "c/d.csv")),
             (
                 "hf://datasets/a/b@refs/convert/parquet/c/d",
-                place("datasets", "a/b", Some("refs/convert/parquet"), "c/d"),
+                location("datasets", "a/b", Some("refs/convert/parquet"), "c/d"),
             ),
-            ("hf://datasets/a/b@refs%2Fpr%2F3/c", place("datasets", "a/b", Some("refs/pr/3"), "c")),
-            ("hf://datasets/a/b@refs/pr/3/c/", place("datasets", "a/b", Some("refs/pr/3"), "c")),
-            ("hf://buckets/a/b/c", place("buckets", "a/b", None, "c")),
+            ("hf://datasets/a/b@refs%2Fpr%2F3/c", location("datasets", "a/b", Some("refs/pr/3"), "c")),
+            ("hf://datasets/a/b@refs/pr/3/c/", location("datasets", "a/b", Some("refs/pr/3"), "c")),
+            ("hf://buckets/a/b/c", location("buckets", "a/b", None, "c")),
         ] {
-            assert_eq!(Place::of(text).unwrap(), expected, "{text}");
+            assert_eq!(Location::of(text).unwrap(), expected, "{text}");
         }
         for text in ["hf://a/b/c", "hf://datasets/a", "hf://", "hf://buckets/a/b@main/c"] {
-            assert!(Place::of(text).is_err(), "{text}");
+            assert!(Location::of(text).is_err(), "{text}");
         }
     }
 
     #[test]
     fn urls_of_other_paths_keep_the_way_a_revision_is_written() {
         let text = "hf://datasets/a/b@refs%2Fpr%2F3/c";
-        assert_eq!(Place::of(text).unwrap().url_of(text, "c/d"), "hf://datasets/a/b@refs%2Fpr%2F3/c/d");
+        assert_eq!(Location::of(text).unwrap().url_of(text, "c/d"), "hf://datasets/a/b@refs%2Fpr%2F3/c/d");
         let text = "hf://datasets/a/b";
-        assert_eq!(Place::of(text).unwrap().url_of(text, "c"), "hf://datasets/a/b/c");
+        assert_eq!(Location::of(text).unwrap().url_of(text, "c"), "hf://datasets/a/b/c");
     }
 }

@@ -1,6 +1,6 @@
 //! The files of a repository, and the commit of a revision, as the hub lists them.
 
-use super::{HubConnector, Place, Refusal, endpoint};
+use super::{HubConnector, Location, Refusal, endpoint};
 use crate::entry::Entry;
 use crate::failure::at_fault;
 use crate::http::fault::Fault;
@@ -18,35 +18,35 @@ use url::Url;
 /// The entries of a directory, in the order of the names; with `is_deep`, all files below it and no
 /// directories.
 pub async fn list(text: &str, is_deep: bool) -> Result<Vec<Entry>> {
-    let place = Place::of(text)?;
+    let location = Location::of(text)?;
     let mut entries = Vec::new();
-    let mut next = Some(first_page(&place, is_deep)?);
+    let mut next = Some(first_page(&location, is_deep)?);
     while let Some(url) = next.take() {
         let Some((page, link)) = get(&url).await? else { break };
         let items = page.as_array().ok_or_else(|| strange("a list of files"))?;
         for item in items {
-            entries.extend(entry(&place, text, item, is_deep)?);
+            entries.extend(entry(&location, text, item, is_deep)?);
         }
         next = link.map(|link| checked(&url, &link)).transpose()?;
     }
-    let places = order::by_key(entries.len(), |place| entries[place].url.as_str());
-    Ok(places.into_iter().map(|place| take(&mut entries[place])).collect())
+    let positions = order::by_key(entries.len(), |location| entries[location].url.as_str());
+    Ok(positions.into_iter().map(|location| take(&mut entries[location])).collect())
 }
 
 /// True if there is any file below the path.
 pub async fn is_directory(text: &str) -> Result<bool> {
-    let place = Place::of(text)?;
-    let page = get(&first_page(&place, false)?).await?;
+    let location = Location::of(text)?;
+    let page = get(&first_page(&location, false)?).await?;
     Ok(page.is_some_and(|(page, _)| page.as_array().is_some_and(|items| !items.is_empty())))
 }
 
 /// The commit that a revision means now; `None` for a bucket, which has no revisions.
 pub async fn revision(text: &str) -> Result<Option<String>> {
-    let place = Place::of(text)?;
-    if place.revision.is_none() {
+    let location = Location::of(text)?;
+    if location.revision.is_none() {
         return Ok(None);
     }
-    let found = get(&place.asked(&["api", &place.kind], "revision", "")?).await?;
+    let found = get(&location.asked(&["api", &location.kind], "revision", "")?).await?;
     let (answer, _) = found.ok_or_else(|| missing("there is no such data set or revision"))?;
     match answer.get("sha").and_then(Value::as_str) {
         Some(sha) => Ok(Some(sha.to_owned())),
@@ -54,17 +54,17 @@ pub async fn revision(text: &str) -> Result<Option<String>> {
     }
 }
 
-fn first_page(place: &Place, is_deep: bool) -> Result<Url> {
-    let mut url = place.tree()?;
+fn first_page(location: &Location, is_deep: bool) -> Result<Url> {
+    let mut url = location.tree()?;
     if is_deep {
         url.query_pairs_mut().append_pair("recursive", "true");
     }
     Ok(url)
 }
 
-fn entry(place: &Place, text: &str, item: &Value, is_deep: bool) -> Result<Option<Entry>> {
+fn entry(location: &Location, text: &str, item: &Value, is_deep: bool) -> Result<Option<Entry>> {
     let path = item.get("path").and_then(Value::as_str).ok_or_else(|| strange("the path of a file"))?;
-    let url = place.url_of(text, path);
+    let url = location.url_of(text, path);
     Ok(match item.get("type").and_then(Value::as_str) {
         Some("file") => {
             let len = item.get("size").and_then(Value::as_u64).ok_or_else(|| strange("the size of a file"))?;

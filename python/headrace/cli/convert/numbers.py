@@ -17,7 +17,7 @@ from headrace.cli.convert.source import Source
 from headrace.cli.failures import Failure
 from headrace.pipeline.writing.values import Values
 
-__all__ = ["Rule", "changed", "check_casts", "first_changed", "held", "rules_of"]
+__all__ = ["Rule", "changed", "check_casts", "converted", "first_changed", "rules_of"]
 
 _MOST_INT64: Final = np.uint64((1 << 63) - 1)
 # The first power of two beyond all integer types.
@@ -66,7 +66,7 @@ def rules_of(source: Source, request: Request) -> dict[str, str]:
     return {n: rule for n, rule in rules.items() if not request.select or n in request.select}
 
 
-def held(name: str, values: Values, rule: str, number: int) -> Values:
+def converted(name: str, values: Values, rule: str, number: int) -> Values:
     """Returns the values of a feature of example `number` in a type that an `Example` has.
 
     Raises:

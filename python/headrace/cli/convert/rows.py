@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from headrace.cli.convert.numbers import held, rules_of
+from headrace.cli.convert.numbers import converted, rules_of
 from headrace.cli.convert.request import Format, Request
 from headrace.cli.convert.source import Source
 from headrace.cli.examples.values import values_of_record
@@ -34,7 +34,7 @@ def row_maker(source: Source, request: Request) -> Callable[[dict[str, Any], int
             row = {name: _plain(name, one, request) for name, one in row.items()}
         if rules:
             row = {
-                name: held(name, one, rules[name], number) if name in rules else one
+                name: converted(name, one, rules[name], number) if name in rules else one
                 for name, one in row.items()
             }
         renamed = {old_names.get(name, name): values for name, values in row.items()}

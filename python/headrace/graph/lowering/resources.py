@@ -35,7 +35,7 @@ class Resources:
         with self._lock:
             resource = self._by_op.get(op)
             if resource is None:
-                resource = self._by_op[op] = self._find_ormake(op)
+                resource = self._by_op[op] = self._find_or_make(op)
             return resource
 
     def generator(self, op: Operation) -> engine.RandomGenerator:
@@ -46,7 +46,7 @@ class Resources:
                 generator = self._generators[op] = make_generator(op)
             return generator
 
-    def held(self, op: Operation) -> Resource:
+    def resource_of(self, op: Operation) -> Resource:
         """Returns the session's object for an operation; creates it at the first call."""
         return self.generator(op) if op.definition.is_random else self.get(op)
 
@@ -57,7 +57,7 @@ class Resources:
         first = {id(resource): op for op, resource in reversed(by_op.items())}
         return {op: resource for op, resource in by_op.items() if first[id(resource)] is op}
 
-    def _find_ormake(self, op: Operation) -> Resource:
+    def _find_or_make(self, op: Operation) -> Resource:
         shared_name = op.attrs.get("shared_name")
         if not shared_name:
             return make(op, f"_{next(self._numbers)}_{op.name}")

@@ -93,12 +93,14 @@ class Source(Stage, ABC):
         return None
 
     @abstractmethod
-    def planned(self, specs: dict[str, Spec], add_lane: Callable[[Any], int]) -> SourcePlan:
+    def planned(
+        self, specs: dict[str, Spec], add_python_worker: Callable[[Any], int]
+    ) -> SourcePlan:
         """Returns the plan.
 
         Args:
             specs: The components of an example.
-            add_lane: Takes a `Lane` for a Python function, and returns its number.
+            add_python_worker: Takes a `PythonWorker` for a Python function, and returns its number.
         """
 
 

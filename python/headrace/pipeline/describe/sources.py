@@ -6,7 +6,7 @@ from typing import Any
 from headrace.pipeline.describe.arguments import check_processes, checked_int
 from headrace.pipeline.describe.pipeline import Pipeline
 from headrace.pipeline.describe.stages import Arrays, Files, Iterable_
-from headrace.pipeline.describe.tables import held
+from headrace.pipeline.describe.tables import array_columns
 from headrace.pipeline.plan.opened_iterators import Again, Openings, check_again, check_factory
 from headrace.pipeline.plan.paths import Paths, as_paths, check_compression
 
@@ -117,7 +117,7 @@ def arrays(components: Any) -> Pipeline:
         ValueError: If there are no arrays, one is a scalar, their lengths differ, a list has lists
             of different lengths, or a column of a table that is not floats has missing values.
     """
-    found = held(components)
+    found = array_columns(components)
     return Pipeline((Arrays(found.arrays, found.texts),))
 
 

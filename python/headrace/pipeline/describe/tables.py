@@ -18,14 +18,14 @@ from headrace.pipeline.plan.functions.python_values import (
     strings_of,
 )
 
-__all__ = ["BARE_NAME", "Held", "held"]
+__all__ = ["BARE_NAME", "ArrayColumns", "array_columns"]
 
 # The component of an array that is given without a name.
 BARE_NAME: Final = "x"
 _TABLES: Final = ("pandas", "polars", "pyarrow")
 
 
-class Held:
+class ArrayColumns:
     """Columns in memory: strings are arrays of `bytes` objects.
 
     Attributes:
@@ -42,7 +42,7 @@ class Held:
             raise ValueError(f"arrays: the lengths are {lengths}, expected equal ones.")
 
 
-def held(components: Any) -> Held:
+def array_columns(components: Any) -> ArrayColumns:
     """Returns the argument of `arrays` as columns.
 
     Raises:
@@ -67,7 +67,7 @@ def held(components: Any) -> Held:
             raise TypeError(f"arrays: the name {name!r} is not a str. Rename the column.")
     if not columns:
         raise ValueError("arrays: no arrays given, expected at least one.")
-    return Held(columns)
+    return ArrayColumns(columns)
 
 
 def _table(package: str, table: Any) -> Iterable[tuple[str, Any]]:

@@ -71,7 +71,9 @@ class ClassFolder(Source):
             )
         return names
 
-    def planned(self, specs: dict[str, Spec], add_lane: Callable[[Any], int]) -> SourcePlan:
+    def planned(
+        self, specs: dict[str, Spec], add_python_worker: Callable[[Any], int]
+    ) -> SourcePlan:
         """Returns the plan, which reads one file after the other."""
         root = os.path.join(self.root, "")
         paths = list(map(os.fsencode, self._files()))

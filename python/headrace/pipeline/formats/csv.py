@@ -83,7 +83,9 @@ class Csv(InferredSource):
         given = self.compression or "", ord(self.delimiter), names, len(self.columns or ())
         return engine.csv_records(find_files("csv", self.paths), *given)
 
-    def planned(self, specs: dict[str, Spec], add_lane: Callable[[Any], int]) -> SourcePlan:
+    def planned(
+        self, specs: dict[str, Spec], add_python_worker: Callable[[Any], int]
+    ) -> SourcePlan:
         """Returns the plan, which reads records whose fields are parsed later."""
         components = components_of("csv", specs, self.columns, self.defaults)
         fields = engine.csv_fields(

@@ -73,7 +73,9 @@ class JsonLines(InferredSource):
         """Returns a plan of the records of its files."""
         return engine.json_records(find_files("json_lines", self.paths), self.compression or "")
 
-    def planned(self, specs: dict[str, Spec], add_lane: Callable[[Any], int]) -> SourcePlan:
+    def planned(
+        self, specs: dict[str, Spec], add_python_worker: Callable[[Any], int]
+    ) -> SourcePlan:
         """Returns the plan, which reads lines that are parsed later."""
         components = components_of("json_lines", specs, self.columns, self.defaults)
         if self.columns is None:

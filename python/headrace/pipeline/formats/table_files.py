@@ -133,7 +133,9 @@ class TableFiles(InferredSource):
         """Returns a text that says how the components are inferred."""
         return "the components are the columns of the first file"
 
-    def planned(self, specs: dict[str, Spec], add_lane: Callable[[Any], int]) -> SourcePlan:
+    def planned(
+        self, specs: dict[str, Spec], add_python_worker: Callable[[Any], int]
+    ) -> SourcePlan:
         """Returns the plan, which reads pieces of files whose places are in the files."""
         found = self.files()
         partitions = partitions_of(self.name, found)

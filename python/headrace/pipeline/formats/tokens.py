@@ -76,7 +76,9 @@ class Tokens(InferredSource):
         _, _, counts, _ = self._windows(found)
         return counts
 
-    def planned(self, specs: dict[str, Spec], add_lane: Callable[[Any], int]) -> SourcePlan:
+    def planned(
+        self, specs: dict[str, Spec], add_python_worker: Callable[[Any], int]
+    ) -> SourcePlan:
         """Returns the plan, which reads bytes that become arrays later."""
         dtype = np.dtype(specs["tokens"].dtype)
         files = looked_at(self._files(), dtype)

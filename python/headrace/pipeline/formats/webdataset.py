@@ -58,7 +58,9 @@ class WebDataset(InferredSource):
         """Returns a plan of the records of its files."""
         return engine.tar_samples(find_files("webdataset", self.paths), self.compression or "", [])
 
-    def planned(self, specs: dict[str, Spec], add_lane: Callable[[Any], int]) -> SourcePlan:
+    def planned(
+        self, specs: dict[str, Spec], add_python_worker: Callable[[Any], int]
+    ) -> SourcePlan:
         """Returns the plan, which reads archives in order, several at the same time."""
         files = {name: spec for name, spec in specs.items() if name != _KEY}
         components = components_of("webdataset", files, None, self.defaults)

@@ -8,7 +8,7 @@ from headrace.core import engine
 from headrace.pipeline.describe import stages
 from headrace.pipeline.describe.native_function import NativeFunction
 from headrace.pipeline.describe.stages import Stage
-from headrace.pipeline.plan.functions.python_functions import Lane
+from headrace.pipeline.plan.functions.python_functions import PythonWorker
 
 __all__ = ["Counted", "Kept", "Planned", "Shared", "measured"]
 
@@ -24,7 +24,7 @@ class Counted:
         is_python: Whether it is a Python function.
         reads_files: Whether its tasks wait for storage.
         part: The name of this part of the stage, if the stage is counted in parts.
-        lane: The number of its lane, if it is a Python function.
+        python_worker: The number of its Python worker, if it is a Python function.
         left_out: The number of tokens that do not fill a window.
     """
 
@@ -33,7 +33,7 @@ class Counted:
     is_python: bool = False
     reads_files: bool = False
     part: str = ""
-    lane: int | None = None
+    python_worker: int | None = None
     left_out: int = 0
 
 
@@ -47,7 +47,7 @@ class Planned:
 
     Attributes:
         plan: The plan for the engine.
-        lanes: The work of the threads for Python functions.
+        python_workers: The work of the threads for Python functions.
         stages: The measured stages, in the order of their numbers.
         files: The files of each source, in the order of the sources.
         num_ready: The largest number of results that wait for the consumer.
@@ -58,7 +58,7 @@ class Planned:
     """
 
     plan: engine.Plan
-    lanes: list[Lane] = field(default_factory=list)
+    python_workers: list[PythonWorker] = field(default_factory=list)
     stages: list[Counted] = field(default_factory=list)
     files: list[Sequence[bytes]] = field(default_factory=list)
     num_ready: int = 2
@@ -70,7 +70,7 @@ class Planned:
 class Shared(NamedTuple):
     """State that the parts of a combined pipeline share; see `Planned`."""
 
-    lanes: list[Lane]
+    python_workers: list[PythonWorker]
     counted: list[Counted]
     files: list[Sequence[bytes]]
     kept: Kept | None
@@ -80,9 +80,9 @@ class Shared(NamedTuple):
     contents: list[tuple[str, str]]
     indexes: engine.IndexFiles
     disk_caches: list[engine.DiskCache]
-    mix_place: list[Any] | None = None
+    mix_checkpoint: list[Any] | None = None
 
-    def keeping(self, source: engine.Plan) -> engine.Plan:
+    def with_cache(self, source: engine.Plan) -> engine.Plan:
         """Returns the plan of a source, with a cache of its remote files if one is wanted."""
         return source if self.kept is None else source.cached(*self.kept)
 

@@ -15,9 +15,9 @@ from headrace.pipeline.plan.functions.python_functions import (
     FilterFunction,
     First,
     FlatMapFunction,
-    Lane,
     LearnFunction,
     MapFunction,
+    PythonWorker,
     name_of,
 )
 from headrace.pipeline.plan.planned import Shared
@@ -36,13 +36,13 @@ class FunctionPlanning:
     _waiting: list[engine.Stage]
     _number: int
     _is_fused: bool
-    _apart: list[tuple[int, int]]
+    _in_process: list[tuple[int, int]]
     _covered: int
     _num_cached: int
 
     def _function(self, stage: Stage, index: int, before: Specs, after: Specs) -> None:
         is_batched = batch_depth(self._chain[:index]) > 0
-        lane: Lane
+        python_worker: PythonWorker
         match stage:
             case (
                 stages.Map(function=NativeFunction())
@@ -51,14 +51,14 @@ class FunctionPlanning:
             ):
                 return self._native(stage, before, is_batched)
             case stages.Map() | stages.Filter() | stages.FlatMap() if stage.num_processes:
-                self._apart.append((index, self._number))
+                self._in_process.append((index, self._number))
                 if self._goes_on(index):
                     return None
-                lane = self._process_functions(is_batched)
+                python_worker = self._process_functions(is_batched)
             case stages.Learn(stage=learned) if learned.num_processes:
-                lane = self._learn_in_process(stage, index, before)
+                python_worker = self._learn_in_process(stage, index, before)
             case stages.Map(function=function, seed=seed):
-                lane = MapFunction(
+                python_worker = MapFunction(
                     function,
                     self._first(stage, index),
                     seed,
@@ -69,15 +69,15 @@ class FunctionPlanning:
                     stage.name,
                 )
             case stages.Filter(function=predicate):
-                lane = FilterFunction(
+                python_worker = FilterFunction(
                     predicate, self._first(stage, index), before, stage.num_threads
                 )
             case stages.FlatMap(function=makes, seed=seed):
-                lane = FlatMapFunction(
+                python_worker = FlatMapFunction(
                     makes, self._first(stage, index), seed, before, after, stage.num_threads
                 )
             case stages.Learn(stage=learned, made=made) as stage:
-                lane = LearnFunction(
+                python_worker = LearnFunction(
                     learned.name,
                     learned.function,
                     self._first(stage, index),
@@ -88,13 +88,16 @@ class FunctionPlanning:
             case _:
                 raise AssertionError(f"{stage!r} cannot be planned")
         self._finish_waiting()
-        are_maps = all(isinstance(self._chain[n], stages.Map) for n, _ in self._apart)
-        num_functions = max(len(self._apart), 1)
-        self._apart = []
+        are_maps = all(isinstance(self._chain[n], stages.Map) for n, _ in self._in_process)
+        num_functions = max(len(self._in_process), 1)
+        self._in_process = []
         # A function that keeps a state must see the same examples as before.
         keeps_count = isinstance(stage, stages.Map) and are_maps and not keeps_state(stage.function)
         self._plan = self._plan.map_python(
-            self._lane(lane), keeps_count, lane.num_callers, num_functions
+            self._python_worker(python_worker),
+            keeps_count,
+            python_worker.num_callers,
+            num_functions,
         )
         return None
 
@@ -113,43 +116,47 @@ class FunctionPlanning:
             )
         )
 
-    def _process_functions(self, is_batched: bool) -> Lane:
-        """Returns the lane of worker processes for the collected neighbouring stages."""
+    def _process_functions(self, is_batched: bool) -> PythonWorker:
+        """Returns the Python worker of worker processes for the collected neighbouring stages."""
         _open_fork_server()
         # Loaded only if processes are used.
-        from headrace.pipeline.workers import process_functions as apart  # noqa: PLC0415
+        from headrace.pipeline.workers import process_functions  # noqa: PLC0415
 
         found, holders = [], []
-        for index, number in self._apart:
+        for index, number in self._in_process:
             stage = cast("stages.Map | stages.Filter | stages.FlatMap", self._chain[index])
             seed = None if isinstance(stage, stages.Filter) else stage.seed
             kind = cast("Literal['map', 'filter', 'flat_map']", stage.use)
             specs = (self._specs[index - 1], self._specs[index])
             first = self._first_results(stage, index)
             found.append(
-                apart.ProcessStage(kind, stage.name, stage.function, seed, *specs, number, first)
+                process_functions.ProcessStage(
+                    kind, stage.name, stage.function, seed, *specs, number, first
+                )
             )
             holders.append(stage.holder)
-            if index != self._apart[-1][0]:
+            if index != self._in_process[-1][0]:
                 # A state counts functions, in processes too.
-                self._shared.lanes.append(apart.DoneByNext(stage.function))
+                self._shared.python_workers.append(process_functions.DoneByNext(stage.function))
         num_callers = 1 if self._shared.is_learning else None
-        return apart.ProcessFunctions(found, stage.num_processes, is_batched, holders, num_callers)
+        return process_functions.ProcessFunctions(
+            found, stage.num_processes, is_batched, holders, num_callers
+        )
 
-    def _learn_in_process(self, learn: stages.Learn, index: int, before: Specs) -> Lane:
+    def _learn_in_process(self, learn: stages.Learn, index: int, before: Specs) -> PythonWorker:
         _open_fork_server()
-        from headrace.pipeline.workers import process_functions as apart  # noqa: PLC0415
+        from headrace.pipeline.workers import process_functions  # noqa: PLC0415
 
         stage, num_processes = learn.stage, learn.stage.num_processes
         kind = cast("Literal['map', 'flat_map']", stage.use)
-        found = apart.ProcessStage(
+        found = process_functions.ProcessStage(
             kind, stage.name, stage.function, stage.seed, before, None, self._number
         )
         # The workers of the stages before run this one, too.
         first = self._first_neighbour(index, num_processes)
         holder = stage.holder if first is None else first.holder
         is_start = learn.is_start and first is None
-        return apart.LearnInProcess(
+        return process_functions.LearnInProcess(
             found,
             num_processes,
             num_processes if is_start else 1,
@@ -203,19 +210,19 @@ class FunctionPlanning:
         if self._waiting:
             self._finish_rows()
 
-    def _lane(self, lane: Lane) -> int:
-        if lane.initial is not None:
-            for other in self._shared.lanes:
-                if other.function is lane.function:
+    def _python_worker(self, python_worker: PythonWorker) -> int:
+        if python_worker.initial is not None:
+            for other in self._shared.python_workers:
+                if other.function is python_worker.function:
                     raise ValueError(
-                        f"{name_of(lane.function)}: it stands at two places of "
+                        f"{name_of(python_worker.function)}: it stands at two places of "
                         "the pipeline and keeps a state, expected an object for each place: each "
                         "has a state of its own. Make another one, or a copy."
                     )
-        self._shared.lanes.append(lane)
-        number = len(self._shared.lanes) - 1
+        self._shared.python_workers.append(python_worker)
+        number = len(self._shared.python_workers) - 1
         counted = self._shared.counted
-        counted[self._number] = replace(counted[self._number], lane=number)
+        counted[self._number] = replace(counted[self._number], python_worker=number)
         return number
 
 

@@ -48,7 +48,7 @@ def plan(
     is_resumed: bool = False,
     indexes: engine.IndexFiles | None = None,
     digest: engine.OrderDigest | None = None,
-    mix_place: list[Any] | None = None,
+    mix_checkpoint: list[Any] | None = None,
 ) -> Planned:
     """Plans a pipeline.
 
@@ -60,18 +60,19 @@ def plan(
         is_resumed: Whether the iteration continues with a state.
         indexes: The index files that are read and written; None for none.
         digest: The digest of the global order, if there is one.
-        mix_place: The place of a mixture that has changed since the state; None if it is unchanged.
+        mix_checkpoint: The checkpoint of a mixture that has changed since the state; None if it
+            is unchanged.
 
     Raises:
         NotFoundError: If a path does not exist, or nothing matches a pattern.
     """
     indexes = indexes or engine.IndexFiles("memory", [])
-    shared = Shared([], [], [], kept, is_learning, is_resumed, [], [], indexes, [], mix_place)
+    shared = Shared([], [], [], kept, is_learning, is_resumed, [], [], indexes, [], mix_checkpoint)
     planning = _Planning(chain, known, shared, digest=digest, is_whole=True)
     whole, num_ready = planning.whole(), planning.num_ready
     return Planned(
         whole,
-        shared.lanes,
+        shared.python_workers,
         shared.counted,
         shared.files,
         num_ready,
@@ -127,7 +128,7 @@ class _Planning(FunctionPlanning):
         self._is_fused = False
         # Stages that run in one call of a worker process, by their places in the chain and their
         # numbers.
-        self._apart: list[tuple[int, int]] = []
+        self._in_process: list[tuple[int, int]] = []
         # The batches of this share, among those of all shares.
         self._turn = (0, 1)
         skippers = [n for n, stage in enumerate(chain) if isinstance(stage, stages.SkipErrors)]
@@ -161,11 +162,11 @@ class _Planning(FunctionPlanning):
                     self._shared.counted.append(Counted(files, part="names"))
                     number = len(self._shared.counted) - 1
                     self._waiting.append(check_paths([(0, "path")]).metered(number))
-                return self._shared.keeping(
+                return self._shared.with_cache(
                     engine.Plan.files(files.kind, paths, compression, files.lengths)
                 )
             case Source() as source:
-                planned = source.planned(self._specs[0], self._lane)
+                planned = source.planned(self._specs[0], self._python_worker)
                 self._shared.files.append(planned.files)
                 self._shared.counted[self._number] = Counted(
                     source,
@@ -182,7 +183,7 @@ class _Planning(FunctionPlanning):
                     self._shared.counted.append(Counted(source, part="fields"))
                     number = len(self._shared.counted) - 1
                     self._waiting.extend(stage.metered(number) for stage in planned.stages)
-                plan = self._shared.keeping(planned.plan)
+                plan = self._shared.with_cache(planned.plan)
                 is_kept = self._is_shuffled and source.is_kept_for_shuffle
                 return plan.kept_for_shuffle() if is_kept else plan
             case stages.Arrays() as arrays:
@@ -192,7 +193,9 @@ class _Planning(FunctionPlanning):
                 return engine.Plan.row_numbers(rows.length)
             case stages.Iterable_(factory=factory, openings=openings):
                 of = LookedAt if self._shared.is_learning else IterableFunction
-                return engine.Plan.python_source(self._lane(of(factory, openings, self._specs[0])))
+                return engine.Plan.python_source(
+                    self._python_worker(of(factory, openings, self._specs[0]))
+                )
         return self._combined(self._chain[0])
 
     def _combined(self, source: Stage) -> engine.Plan:
@@ -203,7 +206,7 @@ class _Planning(FunctionPlanning):
             case stages.Concat():
                 return engine.Plan.concat(parts)
             case stages.Mix() as mix:
-                resumed = self._shared.mix_place if self._is_whole else None
+                resumed = self._shared.mix_checkpoint if self._is_whole else None
                 return mixture(mix, parts, self._specs[0], resumed)
             case stages.Zip(strict=strict):
                 return engine.Plan.zip(parts, strict)

@@ -214,15 +214,15 @@ class LookedAt:
         finish(job, self._where, self._made, rows, result)
 
 
-def serve_feed(feed: Feed, find_lane: Callable[[], IterableFunction | None]) -> None:
+def serve_feed(feed: Feed, find_python_worker: Callable[[], IterableFunction | None]) -> None:
     """Asks an iterator whenever examples are asked for, until the iteration ends."""
     while (job := feed.wait()) is not None:
-        lane = find_lane()
-        if lane is None:
+        python_worker = find_python_worker()
+        if python_worker is None:
             return
-        lane.ask(job)
+        python_worker.ask(job)
         # No reference to the examples is held while this waits.
-        del lane, job
+        del python_worker, job
 
 
 def _num_bytes(value: Any) -> int:

@@ -5,16 +5,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from headrace.core import engine
-from headrace.pipeline.plan.functions.python_functions import Lane
+from headrace.pipeline.plan.functions.python_functions import PythonWorker
 
-__all__ = ["doing"]
+__all__ = ["activity_lines"]
 
 _MIB: Final = 1 << 20
 
 
-def doing(
+def activity_lines(
     execution: engine.Execution,
-    lanes: Sequence[Lane],
+    python_workers: Sequence[PythonWorker],
     names: Sequence[str],
     waits: Mapping[int, str],
 ) -> Iterator[str]:
@@ -22,7 +22,7 @@ def doing(
 
     Args:
         execution: The execution of the pipeline.
-        lanes: The work of its threads for Python functions.
+        python_workers: The work of its threads for Python functions.
         names: The names of its stages, by the numbers under which they are measured.
         waits: The waits of threads, by the threads' numbers in the system.
     """
@@ -44,8 +44,8 @@ def doing(
         text = words.get(what) or reads.get(thread) or f"works on {_name(names, stage)}"
         wait = f"; waits for {waits[thread]}" if thread in waits else ""
         yield f"worker {number} (thread {thread}) {text}, for {seconds:.1f} s{wait}"
-    for lane, num_waiting in zip(lanes, num_python, strict=False):
-        calls = list(lane.running.values())
+    for python_worker, num_waiting in zip(python_workers, num_python, strict=False):
+        calls = list(python_worker.running.values())
         for call in calls:
             seconds = time.monotonic() - call.since
             yield (

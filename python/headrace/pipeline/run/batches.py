@@ -14,13 +14,13 @@ from typing import Any, Final, NoReturn
 
 from headrace.core import engine
 from headrace.core.errors import FailedPreconditionError
-from headrace.core.live_objects import Alive
+from headrace.core.live_objects import LiveObjects
 from headrace.core.processors import num_cores
 from headrace.pipeline.describe.specs import Known, batch_depth
 from headrace.pipeline.describe.stages import Iterable_, SkipErrors, Stage, parts_of
 from headrace.pipeline.describe.types import Spec
 from headrace.pipeline.plan.column_conversion import shown
-from headrace.pipeline.plan.functions.python_functions import Lane
+from headrace.pipeline.plan.functions.python_functions import PythonWorker
 from headrace.pipeline.plan.index_files import index_files
 from headrace.pipeline.plan.planner import plan
 from headrace.pipeline.run.absent_names import Absent
@@ -53,7 +53,7 @@ _LOOKED_AT_S: Final = 0.2
 _NOT_BEGUN = (None, None, None, (False, False, False))
 
 _log: Final = logging.getLogger("headrace.pipeline")
-_alive: "Alive[Batches]" = Alive()
+_alive: "LiveObjects[Batches]" = LiveObjects()
 
 # The largest number of stages: each calls the one before it, on the stack of one thread.
 _MOST_STAGES: Final = 500
@@ -199,18 +199,18 @@ class Batches(Reports):
             for number, counted in enumerate(planned.stages)
             if isinstance(counted.stage, SkipErrors)
         }
-        self._functions = _functions(planned.lanes, resumed)
+        self._functions = _functions(planned.python_workers, resumed)
         self._absent = Absent(planned.sightings)
         self._report = Report(judged, list(map(StageReadings.name_of, whole)))
         if resumed is not None:
             self._report.restore(resumed.skipped)
         self._specs = known.specs[-1]
-        callers = callers_of(planned.lanes)
+        callers = callers_of(planned.python_workers)
         self._execution = engine.Execution(
             planned.plan,
             (epoch, None if resumed is None else resumed.place, self._functions),
             (self._num_threads, len(callers)),
-            (len(planned.lanes), len(planned.stages)),
+            (len(planned.python_workers), len(planned.stages)),
             memory_bytes_of(options),
             (planned.num_ready, self._is_batched),
             self._is_deterministic,
@@ -221,12 +221,12 @@ class Batches(Reports):
         self._order.begin(self._execution, planned.plan, epoch)
         self._plan = planned.plan
         # A function may hold the iteration. So neither its threads nor the code that ends them hold
-        # a lane.
-        self._lanes = planned.lanes
-        self._gil_shares = GilShares(len(planned.lanes))
+        # a Python worker.
+        self._python_workers = planned.python_workers
+        self._gil_shares = GilShares(len(planned.python_workers))
         threads = Threads(
             self._execution,
-            planned.lanes,
+            planned.python_workers,
             self._names,
             self._gil_shares,
             options,
@@ -236,8 +236,8 @@ class Batches(Reports):
         self._begin = time.monotonic()
         processes = [
             found
-            for lane in planned.lanes
-            if (found := getattr(lane, "processes", None)) is not None
+            for python_worker in planned.python_workers
+            if (found := getattr(python_worker, "processes", None)) is not None
         ]
         for found in processes:
             found.hold, found.keeps_workers = self._execution.hold, self._keeps_workers
@@ -422,7 +422,7 @@ class Batches(Reports):
             )
         self._begin_now()
         identity = copy.deepcopy(self._identified())
-        place = self._execution.place(len(self._examples))
+        place = self._execution.checkpoint(len(self._examples))
         digest = self._order.state(len(self._examples))
         has_taken = self._num_taken > 0
         mixture = self._parts.state(self._execution, self._plan, len(self._examples), has_taken)
@@ -539,9 +539,9 @@ def _component(name: str, spec: Spec, column: Any) -> Any:
     return shown(column, spec)
 
 
-def _functions(lanes: Sequence[Lane], resumed: Resumed | None) -> list[str | None]:
-    """Returns the state of each lane's function at the beginning of the epoch."""
-    mine = [lane.initial for lane in lanes]
+def _functions(python_workers: Sequence[PythonWorker], resumed: Resumed | None) -> list[str | None]:
+    """Returns the state of each Python worker's function at the beginning of the epoch."""
+    mine = [python_worker.initial for python_worker in python_workers]
     if resumed is None:
         return mine
     if resumed.mixture is not None and resumed.mixture.is_changed and not any(resumed.functions):

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from headrace.core import engine
-from headrace.pipeline.plan.functions.python_functions import Lane
+from headrace.pipeline.plan.functions.python_functions import PythonWorker
 from headrace.pipeline.plan.planned import Counted
-from headrace.pipeline.run.activity_report import doing
+from headrace.pipeline.run.activity_report import activity_lines
 from headrace.pipeline.run.skipped import Report, Skipped
 from headrace.pipeline.run.statistics import (
     IndexStatistics,
@@ -37,7 +37,7 @@ class Reports:
     _files: Sequence[Sequence[bytes]]
     _counted: Sequence[Counted]
     _names: list[str]
-    _lanes: Sequence[Lane]
+    _python_workers: Sequence[PythonWorker]
     _gil_shares: GilShares
     _report: Report
 
@@ -78,13 +78,13 @@ class Reports:
             {thread for thread, *_ in self._execution.snapshot()[0]} if self._has_begun else set()
         )
 
-    def doing(self, waits: Mapping[int, str]) -> Iterator[str]:
+    def activity_lines(self, waits: Mapping[int, str]) -> Iterator[str]:
         """Yields lines of text about its current activity; see `activity_report`."""
         yield f"pipeline '{self._name}', begun {time.monotonic() - self._begin:.1f} s ago"
         if not self._has_begun:
             yield "its first example is asked for" if self._is_beginning else "it has not begun"
             return
-        yield from doing(self._execution, self._lanes, self._names, waits)
+        yield from activity_lines(self._execution, self._python_workers, self._names, waits)
 
     def statistics(self) -> Statistics:
         """Returns the statistics of each stage so far. Works after `close`, too."""
@@ -104,7 +104,11 @@ class Reports:
         rows, whole = self._execution.readings()
         stages = [
             StageReadings(
-                counted, *row, None if counted.lane is None else self._gil_shares.of(counted.lane)
+                counted,
+                *row,
+                None
+                if counted.python_worker is None
+                else self._gil_shares.of(counted.python_worker),
             )
             for counted, row in zip(self._counted, rows, strict=True)
         ]

@@ -157,25 +157,25 @@ class Report:
         self._is_settled = False
         self.settle()
 
-    def add(self, note: "engine.Failure | engine.Passed") -> None:
+    def add(self, event: "engine.Failure | engine.Passed") -> None:
         """Adds a skipped example, unless it was reported before.
 
         Raises:
             Exception: The failure, if it exceeds the budget.
         """
-        judge = self._judges[note.skipper]
+        judge = self._judges[event.skipper]
         self._is_settled = False
-        if isinstance(note, engine.Passed):
-            judge.end_pass(note)
+        if isinstance(event, engine.Passed):
+            judge.end_pass(event)
             return
-        stage = self._names[note.stage]
-        key = (list(self._judges).index(note.skipper), _key(note, stage))
-        if note.place is not None and key in self._known:
+        stage = self._names[event.stage]
+        key = (list(self._judges).index(event.skipper), _key(event, stage))
+        if event.row_id is not None and key in self._known:
             return
         self._known.add(key)
         self._keys.append(key)
-        self.skipped.append(_skipped(note, stage))
-        judge.add(note)
+        self.skipped.append(_skipped(event, stage))
+        judge.add(event)
 
     def settle(self) -> None:
         """Marks all examples skipped so far as skipped before the next batch."""
@@ -272,7 +272,7 @@ def _about(lost: int | None) -> str:
 
 def _key(failure: engine.Failure, stage: str) -> int:
     """Returns a key of a failure, which is the same in another process."""
-    text = f"{stage} {failure.file!r} {failure.place}"
+    text = f"{stage} {failure.file!r} {failure.row_id}"
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:_KEY_BYTES], "big")
 
 

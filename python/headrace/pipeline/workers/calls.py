@@ -90,7 +90,7 @@ class Steps:
     def run(
         self,
         columns: Sequence[Sequence[Any]],
-        places: npt.NDArray[np.uint64],
+        row_ids: npt.NDArray[np.uint64],
         left_out: frozenset[int],
         skips_errors: bool,
         note: Callable[[int, int], bool],
@@ -100,7 +100,7 @@ class Steps:
 
         Args:
             columns: The values of each component.
-            places: The place of each row, which is the key of its random draws.
+            row_ids: The row id of each row, the key of its random draws.
             left_out: The numbers of the rows to skip.
             skips_errors: Whether rows at which a function fails are skipped.
             note: Called before each call, with the numbers of the row and of the step; returns
@@ -126,7 +126,7 @@ class Steps:
                         return result
                     begin = time.perf_counter()
                     before = rows
-                    rows = self._call(step, row, given, places, made_rows)
+                    rows = self._call(step, row, given, row_ids, made_rows)
                     seconds[step] += time.perf_counter() - begin
                     made[step] += len(rows)
                     if stage.stage == "filter":
@@ -155,17 +155,17 @@ class Steps:
         number: int,
         row: int,
         values: Sequence[Any],
-        places: npt.NDArray[np.uint64],
+        row_ids: npt.NDArray[np.uint64],
         made_rows: SharedRows | None,
     ) -> Sequence[Any]:
         """Returns the rows that a step makes of one; of the last step only the number matters."""
         step = self._steps[number]
         example = dict(zip(step.given, values, strict=True))
-        found = self._recalled(number, row, example, places)
+        found = self._recalled(number, row, example, row_ids)
         if found is None:
             function, draws = self._functions[number], self._draws[number]
             if draws is not None:
-                function = _drawing(function, draws.at(*places[row].tolist()))
+                function = _drawing(function, draws.at(*row_ids[row].tolist()))
             found = self._global_draws[number].watching(function)(example)
         if step.stage == "filter":
             return [values] if found else []
@@ -190,13 +190,13 @@ class Steps:
         return range(len(made_rows) - num_before)
 
     def _recalled(
-        self, number: int, row: int, example: dict[str, Any], places: npt.NDArray[np.uint64]
+        self, number: int, row: int, example: dict[str, Any], row_ids: npt.NDArray[np.uint64]
     ) -> Any:
         """Returns the known result if this is the first example; None otherwise."""
         step = self._steps[number]
         if row > 0 or not step.first:
             return None
-        key = key_of(places[0].tolist(), step.seed is not None)
+        key = key_of(row_ids[0].tolist(), step.seed is not None)
         found = step.first.pop(key, digest_of(example)) if key in step.first else None
         return None if found is None else found[0]
 

@@ -34,7 +34,7 @@ from headrace.pipeline.workers.remote import (
     RemoteWorker,
     WorkerEnded,
     columns_of,
-    places_of,
+    row_ids_of,
 )
 from headrace.pipeline.workers.sending import packed_functions
 from headrace.pipeline.workers.shared_arrays import Arena, Layout, strings_at
@@ -141,10 +141,10 @@ class ProcessFunctions:
     """Functions of neighbouring stages, which a worker process calls for each block.
 
     Attributes:
-        num_callers: See `Lane`.
-        initial: See `Lane`.
-        function: See `Lane`.
-        running: See `Lane`.
+        num_callers: See `PythonWorker`.
+        initial: See `PythonWorker`.
+        function: See `PythonWorker`.
+        running: See `PythonWorker`.
         processes: The workers.
     """
 
@@ -251,8 +251,8 @@ class ProcessFunctions:
                 raise refusal.unpacked()
             layout = Layout()
             columns = columns_of(layout, [job.column(n) for n in range(len(self._given))])
-            places = places_of(layout, job.places())
-            block = Block(0, columns, places, left_out, limit, job.skips_errors, False)
+            row_ids = row_ids_of(layout, job.row_ids())
+            block = Block(0, columns, row_ids, left_out, limit, job.skips_errors, False)
             answer = worker.run(layout, block)
         except WorkerEnded:
             self.processes.forget(worker)
@@ -381,7 +381,7 @@ class LearnInProcess(ProcessFunctions):
         columns = [values_of(job.column(n), spec) for n, spec in enumerate(self._given.values())]
         first = [next(iter(column)) for column in columns]
         example = dict(zip(self._given, first, strict=True))
-        key = key_of(job.places()[0].tolist(), self._stages[0].seed is not None)
+        key = key_of(job.row_ids()[0].tolist(), self._stages[0].seed is not None)
         rows = [without_passed(row, example) for row in (made if is_many else [made])]
         results.add(key, digest_of(example), rows if is_many else rows[0])
 

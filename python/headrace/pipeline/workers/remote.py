@@ -378,6 +378,6 @@ def columns_of(layout: Layout, columns: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(found)
 
 
-def places_of(layout: Layout, places: npt.NDArray[np.uint64]) -> tuple[Any, ...]:
-    """Adds the places of rows to a layout, and returns the place of each array."""
-    return layout.add(places)
+def row_ids_of(layout: Layout, row_ids: npt.NDArray[np.uint64]) -> tuple[Any, ...]:
+    """Adds the row ids to a layout, and returns their place."""
+    return layout.add(row_ids)

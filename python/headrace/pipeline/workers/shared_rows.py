@@ -25,14 +25,14 @@ _PLAIN_TYPES: Final = {
 class _Component:
     """The rows of a component so far: in a region, or as a list."""
 
-    def __init__(self, name: str, spec: Spec, is_apart: bool) -> None:
+    def __init__(self, name: str, spec: Spec, is_separate: bool) -> None:
         self.name: Final = name
         self.spec: Final = spec
         self.plain: Final = (
             None if isinstance(spec.dtype, type) else _PLAIN_TYPES.get(np.dtype(spec.dtype))
         )
         # Strings, lists of lists, and components whose rows had different shapes before.
-        self.is_apart = is_apart or isinstance(spec.dtype, type) or spec.is_nested
+        self.is_separate = is_separate or isinstance(spec.dtype, type) or spec.is_nested
         self.offset = 0
         self.rows: npt.NDArray[Any] | None = None
         self.values: list[Any] = []
@@ -59,7 +59,7 @@ class _Component:
                 self.rows[row] = value
                 return
             self.values = [each.copy() for each in self.rows[:row]]
-            self.rows, self.is_apart = None, True
+            self.rows, self.is_separate = None, True
         value = self.as_array(where, value)
         self.values.append(np.array(value) if isinstance(value, np.ndarray) else value)
 
@@ -76,19 +76,19 @@ class SharedRows:
         arena: The arena for them, filled from its beginning.
         specs: The components.
         num_rows: The approximate number of rows.
-        apart: The components whose rows had different shapes; more are added.
+        uneven: The components whose rows had different shapes; more are added.
     """
 
-    def __init__(self, arena: Arena, specs: Specs, num_rows: int, apart: set[str]) -> None:
+    def __init__(self, arena: Arena, specs: Specs, num_rows: int, uneven: set[str]) -> None:
         self._arena: Final = arena
         self._specs: Final = specs
         self._room = max(num_rows, 1)
-        self._apart: Final = apart
+        self._uneven: Final = uneven
         self._num_rows = 0
         # The number of used bytes of the arena.
         self._size = 0
         self._components: Final = [
-            _Component(name, spec, name in apart) for name, spec in specs.items()
+            _Component(name, spec, name in uneven) for name, spec in specs.items()
         ]
 
     def __len__(self) -> int:
@@ -134,8 +134,8 @@ class SharedRows:
         """
         layout, places = Layout(self._size), []
         for each in self._components:
-            if each.is_apart:
-                self._apart.add(each.name)
+            if each.is_separate:
+                self._uneven.add(each.name)
             if each.rows is None:
                 places.append(layout.add(each.values))
             else:
@@ -150,7 +150,7 @@ class SharedRows:
         dense = []
         for each, given in zip(self._components, values, strict=True):
             each.values, each.rows = [], None
-            if each.is_apart:
+            if each.is_separate:
                 continue
             value = each.as_array(where, given)
             if value.nbytes * self._room <= max(_MOST_BYTES, value.nbytes):

@@ -57,7 +57,7 @@ class Block:
     Attributes:
         size: The number of used bytes of the arena.
         columns: The places of the components in the arena.
-        places: The place in the arena of the rows' own places.
+        row_ids: The place of the row ids in the arena.
         left_out: The numbers of the rows to skip.
         limit: The number of rows to work on.
         skips_errors: Whether rows at which a function fails are skipped.
@@ -66,7 +66,7 @@ class Block:
 
     size: int
     columns: tuple[Any, ...]
-    places: tuple[Any, ...]
+    row_ids: tuple[Any, ...]
     left_out: frozenset[int]
     limit: int
     skips_errors: bool
@@ -159,7 +159,7 @@ class _Worker:
         self._given = given
         self._made = made
         # The plan's components whose rows had different shapes.
-        self._apart: set[str] = set()
+        self._uneven: set[str] = set()
         self._functions: dict[bytes, tuple[Any, ...]] = {}
         self._plan: tuple[Plan, Steps] | None = None
         self._iterator: Iterators | None = None
@@ -189,7 +189,7 @@ class _Worker:
         """Loads functions, and reuses them for plans with the same bytes."""
         try:
             self._plan = plan, Steps(plan.steps, self._loaded(plan))
-            self._apart = set()
+            self._uneven = set()
         except BaseException as error:
             return PackedError.of(error)
         return None
@@ -208,7 +208,7 @@ class _Worker:
         self._given.map(block.size)
         rows = None
         if (specs := last.given if last.stage == "filter" else last.made) is not None:
-            rows = SharedRows(self._made, specs, block.limit, self._apart)
+            rows = SharedRows(self._made, specs, block.limit, self._uneven)
         result = self._run(block, first.given, steps, rows)
         keeps_arrays = self._given.is_kept()
         if last.stage == "filter" and len(plan.steps) == 1:
@@ -233,10 +233,10 @@ class _Worker:
             list(as_rows(Layout.found(self._given, place), spec))[: block.limit]
             for place, spec in zip(block.columns, given.values(), strict=True)
         ]
-        places = Layout.found(self._given, block.places)
+        row_ids = Layout.found(self._given, block.row_ids)
         with calling_functions():
             result = steps.run(
-                columns, places, block.left_out, block.skips_errors, self._board.begin_call, rows
+                columns, row_ids, block.left_out, block.skips_errors, self._board.begin_call, rows
             )
         # The last row is not the cause if the process ends from now on.
         self._board.forget_calls()

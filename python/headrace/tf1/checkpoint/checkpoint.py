@@ -108,7 +108,7 @@ def _prepare(session: Session, path: str) -> list[engine.Prepared]:
         raise damaged(path)
     if len(set(names)) < len(names) or not ops.keys() >= set(names):
         raise damaged(path)
-    resources = {session.resources.held(ops[name]): ops[name] for name in names}
+    resources = {session.resources.resource_of(ops[name]): ops[name] for name in names}
     prepared = [
         _prepare_one(f"restore: {path}", op, resource, reader.resource())
         for resource, op in resources.items()

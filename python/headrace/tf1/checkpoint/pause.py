@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from typing import Final
 
 from headrace.core import engine, errors
-from headrace.core.wait_registry import Blocked
+from headrace.core.wait_registry import RegisteredWait
 from headrace.graph import Kept, Operation
 from headrace.tf1.checkpoint.runners import Runner, repeated_ops, running
 from headrace.tf1.session import Pausing, Session, needed_by
@@ -91,7 +91,7 @@ def _pause(pausing: Pausing, group: list[Runner], feeding: list[Runner]) -> None
     try:
         for queue in queues:
             queue.accept(True)
-        with Blocked(lambda: _what_is_awaited(group)):
+        with RegisteredWait(lambda: _what_is_awaited(group)):
             _wait(pausing, group, feeding)
     finally:
         for queue in queues:

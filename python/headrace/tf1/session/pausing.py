@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from headrace.core import engine
-from headrace.core.wait_registry import Blocked
+from headrace.core.wait_registry import RegisteredWait
 from headrace.graph import Operation
 
 __all__ = ["Loop", "Pausing"]
@@ -71,7 +71,9 @@ class Pausing:
                 self.changed.notify_all()
             is_free = loop.op not in self._asked or is_over()
             if not is_free:
-                with Blocked(lambda: f"the end of a checkpoint; operation '{loop.op.name}' pauses"):
+                with RegisteredWait(
+                    lambda: f"the end of a checkpoint; operation '{loop.op.name}' pauses"
+                ):
                     self.changed.wait_for(lambda: is_over() or loop.op not in self._asked)
             self._resting.discard(thread)
 

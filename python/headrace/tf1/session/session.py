@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, overload
 
 from headrace.core import engine
 from headrace.core.errors import CancelledError, InvalidArgumentError, OpError
-from headrace.core.live_objects import Alive
+from headrace.core.live_objects import LiveObjects
 from headrace.graph import Graph, Operation, Tensor, call_at_reset, default_session
 from headrace.graph.lowering.feeding import convert_feeds, feed_tensors
 from headrace.ops.sparse.tensor import SparseTensor, SparseTensorValue
@@ -37,7 +37,7 @@ _Key = TypeVar("_Key")
 _EXIT_SECONDS: Final = 0.5
 
 # Woken when the interpreter exits: threads of runners are blocked in native calls then.
-_open_sessions: "Alive[Session]" = Alive()
+_open_sessions: "LiveObjects[Session]" = LiveObjects()
 # Numbers the runs that are done in parts.
 _partial_runs: Final = itertools.count()
 

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 
-from headrace.core.wait_registry import Blocked
+from headrace.core.wait_registry import RegisteredWait
 from headrace.tf1.session import ConfigProto
 from headrace.tf1.session.targets import add_target
 
@@ -193,5 +193,5 @@ class Server:
 
     def join(self) -> None:
         """Waits forever, because a server does not end by itself; Ctrl-C ends the wait."""
-        with Blocked(lambda: "the end of a server that does not end"):
+        with RegisteredWait(lambda: "the end of a server that does not end"):
             threading.Event().wait()

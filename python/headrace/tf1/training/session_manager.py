@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from headrace.core import errors
-from headrace.core.wait_registry import Blocked
+from headrace.core.wait_registry import RegisteredWait
 from headrace.graph import Graph, get_default_graph
 from headrace.tf1.saver import Saver, get_checkpoint_state
 from headrace.tf1.session import ConfigProto, RunOptions, Session
@@ -219,7 +219,7 @@ class SessionManager:
                     "Sessions of headrace do not share variables: let the chief initialize its "
                     "own (is_chief=True).",
                 )
-            with Blocked(lambda: "variables that another process initializes"):
+            with RegisteredWait(lambda: "variables that another process initializes"):
                 time.sleep(self._recovery_wait_secs)
 
     def _restored(
@@ -249,7 +249,7 @@ class SessionManager:
             if not wait_for_checkpoint or time.monotonic() >= deadline:
                 return sess, False
             _log.info("Waiting for checkpoint to be available.")
-            with Blocked(lambda: f"a checkpoint in {checkpoint_dir}"):
+            with RegisteredWait(lambda: f"a checkpoint in {checkpoint_dir}"):
                 time.sleep(self._recovery_wait_secs)
         saver.restore(sess, state.model_checkpoint_path)
         saver.recover_last_checkpoints(state.all_model_checkpoint_paths)

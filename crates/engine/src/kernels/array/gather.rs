@@ -36,13 +36,13 @@ fn gather(tensor: &Tensor, indices: &Tensor, axis: i64) -> Result<Tensor> {
         return Err(Error::invalid_argument(text));
     }
     let axis = axis.rem_euclid(rank) as usize;
-    let places = checked(indices, shape[axis])?;
+    let positions = checked(indices, shape[axis])?;
     if axis == 0 {
-        return tensor.take_rows(&places, indices.shape());
+        return tensor.take_rows(&positions, indices.shape());
     }
     let (before, after) = (&shape[..axis], &shape[axis + 1..]);
     let gathered = before.iter().chain(indices.shape().iter()).chain(after).copied().collect();
-    tensor.take_along(axis, &places)?.reshaped(gathered)
+    tensor.take_along(axis, &positions)?.reshaped(gathered)
 }
 
 /// `(tensor, mask)`: the slices of `tensor` where the mask is true, or a number other than 0. One
@@ -89,15 +89,15 @@ fn places_of_true(mask: &Tensor) -> Result<Tensor> {
 
 fn places_of(is_true: impl Iterator<Item = bool> + Clone) -> Result<Tensor> {
     let shape = Shape::new(&[is_true.clone().filter(|is_true| *is_true).count()]);
-    let places = is_true.enumerate().filter(|(_, is_true)| *is_true).map(|(place, _)| place as i64);
-    let places = allocate::elements(DType::Int64, &shape).collect(places)?;
-    Tensor::from_values(shape, places)
+    let positions = is_true.enumerate().filter(|(_, is_true)| *is_true).map(|(position, _)| position as i64);
+    let positions = allocate::elements(DType::Int64, &shape).collect(positions)?;
+    Tensor::from_values(shape, positions)
 }
 
 fn checked(indices: &Tensor, limit: usize) -> Result<SmallVec<[usize; 8]>> {
-    let within = |(place, index): (usize, i64)| match usize::try_from(index) {
+    let within = |(position, index): (usize, i64)| match usize::try_from(index) {
         Ok(row) if row < limit => Ok(row),
-        _ => Err(out_of_range(indices.shape(), place, index, limit)),
+        _ => Err(out_of_range(indices.shape(), position, index, limit)),
     };
     match indices.dtype() {
         DType::Int32 => {
@@ -112,11 +112,11 @@ fn checked(indices: &Tensor, limit: usize) -> Result<SmallVec<[usize; 8]>> {
     }
 }
 
-fn out_of_range(shape: &Shape, mut place: usize, index: i64, limit: usize) -> Error {
+fn out_of_range(shape: &Shape, mut position: usize, index: i64, limit: usize) -> Error {
     let mut coordinates: Vec<String> = Vec::new();
     for size in shape.iter().rev() {
-        coordinates.insert(0, (place % size).to_string());
-        place /= size;
+        coordinates.insert(0, (position % size).to_string());
+        position /= size;
     }
     let at = if coordinates.is_empty() { String::new() } else { format!("[{}]", coordinates.join(",")) };
     Error::invalid_argument(format!("indices{at} = {index} is not in [0, {limit})"))

@@ -26,9 +26,9 @@ impl OneHot {
     }
 
     /// The number of the new axis, if tensors of `rank` axes can get it.
-    fn place(&self, rank: usize) -> Result<usize> {
-        let place = if self.axis == -1 { Some(rank) } else { usize::try_from(self.axis).ok() };
-        place.filter(|place| *place <= rank).ok_or_else(|| {
+    fn position(&self, rank: usize) -> Result<usize> {
+        let position = if self.axis == -1 { Some(rank) } else { usize::try_from(self.axis).ok() };
+        position.filter(|position| *position <= rank).ok_or_else(|| {
             let limit = rank + 1;
             let text = format!("Expected axis to be -1 or between [0, {limit}).  But received: {}", self.axis);
             Error::invalid_argument(text)
@@ -39,7 +39,7 @@ impl OneHot {
 impl Kernel for OneHot {
     fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
         let [indices, depth, on, off] = expect_inputs(&inputs)?;
-        let (before, after) = indices.shape().split_at(self.place(indices.shape().len())?);
+        let (before, after) = indices.shape().split_at(self.position(indices.shape().len())?);
         for (value, what) in [(depth, "depth"), (on, "on_value"), (off, "off_value")] {
             if !value.shape().is_empty() {
                 let text = format!("{what} must be a scalar, but got: {}", value.shape());
@@ -52,9 +52,9 @@ impl Kernel for OneHot {
         let grid = Grid { depth, length: after.iter().product() };
         let shape: Shape = before.iter().chain(&[depth]).chain(after).copied().collect();
         match indices.dtype() {
-            DType::UInt8 => filled(grid.places(indices.values::<u8>()?), on, off, shape),
-            DType::Int32 => filled(grid.places(indices.values::<i32>()?), on, off, shape),
-            _ => filled(grid.places(indices.values::<i64>()?), on, off, shape),
+            DType::UInt8 => filled(grid.positions(indices.values::<u8>()?), on, off, shape),
+            DType::Int32 => filled(grid.positions(indices.values::<i32>()?), on, off, shape),
+            _ => filled(grid.positions(indices.values::<i64>()?), on, off, shape),
         }
         .map(Step::one)
     }
@@ -68,7 +68,7 @@ struct Grid {
 
 impl Grid {
     /// The positions of the indices that are within the depth.
-    fn places<T: Copy + TryInto<usize>>(self, indices: &[T]) -> impl Iterator<Item = usize> {
+    fn positions<T: Copy + TryInto<usize>>(self, indices: &[T]) -> impl Iterator<Item = usize> {
         let Self { depth, length } = self;
         indices.iter().enumerate().filter_map(move |(number, index)| {
             let index = (*index).try_into().ok().filter(|index| *index < depth)?;
@@ -78,16 +78,16 @@ impl Grid {
 }
 
 /// A tensor with `on` at some positions and `off` elsewhere.
-fn filled(places: impl Iterator<Item = usize>, on: &Tensor, off: &Tensor, shape: Shape) -> Result<Tensor> {
+fn filled(positions: impl Iterator<Item = usize>, on: &Tensor, off: &Tensor, shape: Shape) -> Result<Tensor> {
     let (dtype, elements) = (on.dtype(), allocate::elements(on.dtype(), &shape));
     if dtype == DType::String {
         let (on, mut strings) =
             (on.string_scalar("on_value")?, elements.copies(off.string_scalar("off_value")?.clone())?);
-        places.for_each(|place| strings[place] = on.clone());
+        positions.for_each(|position| strings[position] = on.clone());
         return Tensor::strings(shape.clone(), strings);
     }
     let (on, mut bytes) = (on.stored()?, elements.filled(off.stored()?)?);
-    places.for_each(|place| bytes[place * on.len()..(place + 1) * on.len()].copy_from_slice(on));
+    positions.for_each(|position| bytes[position * on.len()..(position + 1) * on.len()].copy_from_slice(on));
     Tensor::from_bytes(dtype, shape, bytes.into())
 }
 
@@ -132,9 +132,9 @@ mod tests {
         assert_eq!(text, "InvalidArgument: Expected axis to be -1 or between [0, 1).  But received: 1");
         let text = error_text(&along(-1), &inputs(Tensor::scalar(0), -2));
         assert_eq!(text, "InvalidArgument: depth must be non-negative, got: -2");
-        for (place, what) in [(1, "depth"), (2, "on_value"), (3, "off_value")] {
+        for (position, what) in [(1, "depth"), (2, "on_value"), (3, "off_value")] {
             let mut given = inputs(Tensor::scalar(0), 2);
-            given[place] = given[place].clone().reshaped(Shape::new(&[1])).unwrap();
+            given[position] = given[position].clone().reshaped(Shape::new(&[1])).unwrap();
             let text = error_text(&along(-1), &given);
             assert_eq!(text, format!("InvalidArgument: {what} must be a scalar, but got: [1]"));
         }

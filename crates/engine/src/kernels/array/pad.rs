@@ -85,8 +85,8 @@ impl MirrorPad {
         let skipped = usize::from(!self.has_edge);
         let before = (0..amounts.before).rev().map(|distance| distance + skipped);
         let after = (0..amounts.after).map(|distance| size - 1 - skipped - distance);
-        let places = before.chain(0..size).chain(after);
-        let order = allocate::collected(amounts.added_to(size), places);
+        let positions = before.chain(0..size).chain(after);
+        let order = allocate::collected(amounts.added_to(size), positions);
         order.map_err(|refusal| refusal.at("the places of padding"))
     }
 }

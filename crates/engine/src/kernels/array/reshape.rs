@@ -123,17 +123,17 @@ impl Squeeze {
         #[expect(clippy::disallowed_methods, reason = "one for each axis")]
         let mut is_removed = vec![false; shape.len()];
         for axis in &self.axes {
-            let place = if *axis < 0 { axis + rank } else { *axis };
-            let size = usize::try_from(place).ok().and_then(|place| shape.get(place));
+            let position = if *axis < 0 { axis + rank } else { *axis };
+            let size = usize::try_from(position).ok().and_then(|position| shape.get(position));
             let size = size.ok_or_else(|| {
                 let text = format!("Tried to squeeze dim index {axis} for tensor with {rank} dimensions.");
                 Error::invalid_argument(text)
             })?;
             if *size != 1 {
-                let text = format!("Can not squeeze dim[{place}], expected a dimension of 1, got {size}");
+                let text = format!("Can not squeeze dim[{position}], expected a dimension of 1, got {size}");
                 return Err(Error::invalid_argument(text));
             }
-            is_removed[place as usize] = true;
+            is_removed[position as usize] = true;
         }
         let is_kept = |axis: usize, size: usize| if self.axes.is_empty() { size != 1 } else { !is_removed[axis] };
         Ok(shape.iter().enumerate().filter(|(axis, size)| is_kept(*axis, **size)).map(|(_, size)| *size).collect())
@@ -147,11 +147,11 @@ impl Kernel for ExpandDims {
             return Err(Error::invalid_argument("'dim' must be a tensor with a single value"));
         }
         let (rank, axis) = (tensor.shape().len(), axis.integer_scalar("dim")?);
-        let place = if axis < 0 { axis + rank as i64 + 1 } else { axis };
-        let place = usize::try_from(place).ok().filter(|place| *place <= rank).ok_or_else(|| {
+        let position = if axis < 0 { axis + rank as i64 + 1 } else { axis };
+        let position = usize::try_from(position).ok().filter(|position| *position <= rank).ok_or_else(|| {
             Error::invalid_argument(format!("Tried to expand dim index {axis} for tensor with {rank} dimensions."))
         })?;
-        let (before, after) = tensor.shape().split_at(place);
+        let (before, after) = tensor.shape().split_at(position);
         let shape = before.iter().chain(&[1]).chain(after).copied().collect();
         inputs.swap_remove(0).reshaped(shape).map(Step::one)
     }

@@ -42,10 +42,10 @@ fn checked(axes: &Tensor, rank: usize) -> Result<SmallVec<[bool; 4]>> {
     }
     #[expect(clippy::disallowed_methods, reason = "one for each axis")]
     let mut is_named: SmallVec<[bool; 4]> = SmallVec::from_elem(false, rank);
-    for (place, axis) in axes.integers()?.iter().enumerate() {
+    for (position, axis) in axes.integers()?.iter().enumerate() {
         let front = if *axis < 0 { *axis + rank as i64 } else { *axis };
         let named = usize::try_from(front).ok().and_then(|front| is_named.get_mut(front)).ok_or_else(|| {
-            let text = format!("'axis'[{place}] = {axis} is out of valid range [0, {}", rank as i64 - 1);
+            let text = format!("'axis'[{position}] = {axis} is out of valid range [0, {}", rank as i64 - 1);
             Error::invalid_argument(text)
         })?;
         if std::mem::replace(named, true) {

@@ -39,12 +39,12 @@ impl StridedSlice {
     /// The view for these indices, and its shape.
     fn view(&self, shape: &Shape, [begin, end, strides]: [&[i64]; 3]) -> Result<(View, Shape)> {
         let (steps, rank) = (steps_of(shape), shape.len());
-        let has = |mask: i64, place: usize| mask >> place.min(63) & 1 == 1;
-        let num_ellipses = (0..begin.len()).filter(|place| has(self.ellipsis_mask, *place)).count();
+        let has = |mask: i64, position: usize| mask >> position.min(63) & 1 == 1;
+        let num_ellipses = (0..begin.len()).filter(|position| has(self.ellipsis_mask, *position)).count();
         if num_ellipses > 1 {
             return Err(Error::invalid_argument("Multiple ellipses in slice spec not allowed"));
         }
-        let is_new = |place: &usize| has(self.new_axis_mask, *place) && !has(self.ellipsis_mask, *place);
+        let is_new = |position: &usize| has(self.new_axis_mask, *position) && !has(self.ellipsis_mask, *position);
         let num_used = begin.len() - (0..begin.len()).filter(is_new).count() - num_ellipses;
         if num_used > rank {
             let text = format!("Index out of range using input dim {rank}; input has only {rank} dims");
@@ -52,21 +52,21 @@ impl StridedSlice {
         }
         let mut picked = Picked::default();
         let mut axis = 0;
-        for place in 0..begin.len() {
-            if has(self.ellipsis_mask, place) {
+        for position in 0..begin.len() {
+            if has(self.ellipsis_mask, position) {
                 let rest = axis + rank - num_used;
                 (axis..rest).for_each(|axis| picked.keep(shape[axis], steps[axis]));
                 axis = rest;
-            } else if has(self.new_axis_mask, place) {
+            } else if has(self.new_axis_mask, position) {
                 picked.shape.push(1);
             } else {
                 let (size, step) = (shape[axis] as i64, steps[axis]);
-                if has(self.shrink_axis_mask, place) {
-                    picked.start += index(begin[place], size, axis)? as isize * step;
+                if has(self.shrink_axis_mask, position) {
+                    picked.start += index(begin[position], size, axis)? as isize * step;
                 } else {
-                    let from = (!has(self.begin_mask, place)).then_some(begin[place]);
-                    let to = (!has(self.end_mask, place)).then_some(end[place]);
-                    let (first, length, stride) = python_slice(from, to, strides[place], size, place)?;
+                    let from = (!has(self.begin_mask, position)).then_some(begin[position]);
+                    let to = (!has(self.end_mask, position)).then_some(end[position]);
+                    let (first, length, stride) = python_slice(from, to, strides[position], size, position)?;
                     picked.start += first as isize * step;
                     picked.keep(length, step * stride as isize);
                 }
@@ -94,10 +94,10 @@ impl Picked {
 
 /// The position of one element; negative numbers count from the end.
 fn index(index: i64, size: i64, axis: usize) -> Result<i64> {
-    let place = if index < 0 { index + size } else { index };
-    match (0..size).contains(&place) {
-        true => Ok(place),
-        false => Err(Error::invalid_argument(format!("slice index {place} of dimension {axis} out of bounds."))),
+    let position = if index < 0 { index + size } else { index };
+    match (0..size).contains(&position) {
+        true => Ok(position),
+        false => Err(Error::invalid_argument(format!("slice index {position} of dimension {axis} out of bounds."))),
     }
 }
 
@@ -108,10 +108,10 @@ fn python_slice(
     end: Option<i64>,
     stride: i64,
     size: i64,
-    place: usize,
+    position: usize,
 ) -> Result<(i64, usize, i64)> {
     if stride == 0 {
-        return Err(Error::invalid_argument(format!("strides[{place}] must be non-zero")));
+        return Err(Error::invalid_argument(format!("strides[{position}] must be non-zero")));
     }
     let (lowest, highest) = if stride > 0 { (0, size) } else { (-1, size - 1) };
     let clamp = |bound: i64| (if bound < 0 { bound.saturating_add(size) } else { bound }).clamp(lowest, highest);

@@ -147,9 +147,9 @@ impl Resampler {
                 plane.extend(values.iter().skip(channel).step_by(of_sample));
                 &plane[..]
             };
-            let places = resampled.iter_mut().skip(channel).step_by(of_sample);
-            for (index, place) in places.enumerate() {
-                *place = self.sample(samples, index / self.to * self.from, index % self.to);
+            let positions = resampled.iter_mut().skip(channel).step_by(of_sample);
+            for (index, position) in positions.enumerate() {
+                *position = self.sample(samples, index / self.to * self.from, index % self.to);
             }
         }
         Ok((resampled, count))

@@ -151,7 +151,9 @@ impl Kernel for LogMelSpectrogram {
 fn window(num_fft: usize, win_length: usize) -> Vec<f32> {
     let first = (num_fft - win_length.min(num_fft)) / 2;
     let weight = |index: usize| match index.checked_sub(first) {
-        Some(place) if place < win_length => (0.5 - 0.5 * (TAU * place as f64 / win_length as f64).cos()) as f32,
+        Some(position) if position < win_length => {
+            (0.5 - 0.5 * (TAU * position as f64 / win_length as f64).cos()) as f32
+        }
         _ => 0.0,
     };
     (0..num_fft).map(weight).collect()

@@ -62,10 +62,10 @@ impl Affine {
             let start = [self.x, self.y].map(|[_, by_y, shift]| by_y * y + shift);
             for (column, target) in target.iter_mut().enumerate() {
                 let x = column as f64 - last_x;
-                let place = [self.x[0] * x + start[0] + last_x, self.y[0] * x + start[1] + last_y];
+                let position = [self.x[0] * x + start[0] + last_x, self.y[0] * x + start[1] + last_y];
                 *target = match sampling.is_bilinear {
-                    true => between(pixels, picture, place, &fill, !sampling.fill.is_empty()),
-                    false => nearest(pixels, picture, place).unwrap_or(outside),
+                    true => between(pixels, picture, position, &fill, !sampling.fill.is_empty()),
+                    false => nearest(pixels, picture, position).unwrap_or(outside),
                 };
             }
         }
@@ -77,9 +77,9 @@ impl Affine {
 fn nearest<const CHANNELS: usize>(
     pixels: &[[u8; CHANNELS]],
     picture: &Picture,
-    place: [f64; 2],
+    position: [f64; 2],
 ) -> Option<[u8; CHANNELS]> {
-    let [x, y] = place.map(f64::round_ties_even);
+    let [x, y] = position.map(f64::round_ties_even);
     let is_inside = x >= 0.0 && y >= 0.0 && x < picture.width as f64 && y < picture.height as f64;
     is_inside.then(|| pixels[y as usize * picture.width + x as usize])
 }

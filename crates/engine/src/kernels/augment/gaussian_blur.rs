@@ -43,9 +43,9 @@ impl Kernel for GaussianBlur {
 
 fn weights(size: usize, sigma: f64) -> Result<Vec<f32>> {
     let middle = (size / 2) as f64;
-    let weight = |place: usize| (-0.5 * ((place as f64 - middle) / sigma).powi(2)).exp();
+    let weight = |position: usize| (-0.5 * ((position as f64 - middle) / sigma).powi(2)).exp();
     let sum: f64 = (0..size).map(weight).sum();
-    let weights = (0..size).map(|place| (weight(place) / sum) as f32);
+    let weights = (0..size).map(|position| (weight(position) / sum) as f32);
     allocate::collected(size, weights).map_err(|refusal| refusal.at("gaussian_blur"))
 }
 
@@ -56,20 +56,20 @@ fn blurred(mut picture: Picture, across: &[f32], down: &[f32]) -> Result<Picture
     let mut wide = floats((picture.width + 2 * reach) * channels)?;
     let mut rows = floats(picture.pixels.len())?;
     for (row, sums) in picture.pixels.chunks_exact(length).zip(rows.chunks_exact_mut(length)) {
-        for (place, pixel) in wide.chunks_exact_mut(channels).enumerate() {
-            let source = mirrored(place as isize - reach as isize, picture.width) * channels;
+        for (position, pixel) in wide.chunks_exact_mut(channels).enumerate() {
+            let source = mirrored(position as isize - reach as isize, picture.width) * channels;
             pixel.iter_mut().zip(&row[source..]).for_each(|(value, byte)| *value = f32::from(*byte));
         }
-        for (place, weight) in across.iter().enumerate() {
-            add(sums, &wide[place * channels..], *weight);
+        for (position, weight) in across.iter().enumerate() {
+            add(sums, &wide[position * channels..], *weight);
         }
     }
     let mut sums = floats(length)?;
     let height = picture.height;
     for (y, row) in picture.pixels.chunks_exact_mut(length).enumerate() {
         sums.fill(0.0);
-        for (place, weight) in down.iter().enumerate() {
-            let source = mirrored(y as isize + place as isize - (down.len() / 2) as isize, height);
+        for (position, weight) in down.iter().enumerate() {
+            let source = mirrored(y as isize + position as isize - (down.len() / 2) as isize, height);
             add(&mut sums, &rows[source * length..], *weight);
         }
         row.iter_mut().zip(&sums).for_each(|(byte, sum)| *byte = sum.round_ties_even() as u8);
@@ -82,14 +82,14 @@ fn add(sums: &mut [f32], values: &[f32], weight: f32) {
 }
 
 /// The place that a place beyond the edge mirrors; the edge itself is not repeated.
-fn mirrored(place: isize, size: usize) -> usize {
+fn mirrored(position: isize, size: usize) -> usize {
     let last = size as isize - 1;
-    if place < 0 {
-        (-place) as usize
-    } else if place > last {
-        (2 * last - place) as usize
+    if position < 0 {
+        (-position) as usize
+    } else if position > last {
+        (2 * last - position) as usize
     } else {
-        place as usize
+        position as usize
     }
 }
 

@@ -107,11 +107,11 @@ impl Kernel for CutMix {
             let before = (image + shape[0] - 1) % shape[0];
             for plane in 0..num_planes {
                 for row in top..bottom {
-                    let place = plane * stride[1] * usize::from(num_planes > 1)
+                    let position = plane * stride[1] * usize::from(num_planes > 1)
                         + row * stride[self.axes[0]]
                         + left * stride[self.axes[1]];
-                    let source = &images.stored()?[before * stride[0] + place..][..length];
-                    bytes[image * stride[0] + place..][..length].copy_from_slice(source);
+                    let source = &images.stored()?[before * stride[0] + position..][..length];
+                    bytes[image * stride[0] + position..][..length].copy_from_slice(source);
                 }
             }
         }
@@ -208,7 +208,7 @@ mod tests {
         // The rest is 1/4: half of a quarter of each side around row 2 and column 1.
         let share = Tensor::scalar(0.75);
         for (axes, shape) in [([1, 2, 3], [2, 4, 4, 1]), ([2, 3, 1], [2, 1, 4, 4])] {
-            let values = (0..32).map(|place| u8::from(place >= 16)).collect();
+            let values = (0..32).map(|position| u8::from(position >= 16)).collect();
             let images = Tensor::from_values(Shape::new(&shape), values).unwrap();
             let kernel = CutMix { num_classes: 2, axes };
             let outputs = run(&kernel, &[images, labels(&[0, 1]), share.clone(), draws.clone()]).unwrap();

@@ -88,10 +88,10 @@ mod tests {
 
     #[test]
     fn frequent_values_are_spread() {
-        let pixels: Vec<u8> = (0..1024).map(|place| (place / 256) as u8 * 10).collect();
+        let pixels: Vec<u8> = (0..1024).map(|position| (position / 256) as u8 * 10).collect();
         let equal = changed(&pixels, equalize);
         // 768 pixels are not the largest; a step is 3, and half of it 1.
-        assert_eq!([0, 256, 512, 768].map(|place| equal[place]), [0, 85, 171, 255]);
+        assert_eq!([0, 256, 512, 768].map(|position| equal[position]), [0, 85, 171, 255]);
         assert_eq!(changed(&[1, 2, 3], equalize), [1, 2, 3]);
     }
 }

@@ -47,8 +47,8 @@ impl CropAndResize {
             let start = (y as usize * size.width + x as usize) * size.depth;
             &image[start..start + size.depth]
         };
-        let places = rows.iter().flat_map(|y| columns.iter().map(move |x| (*y, *x)));
-        for (out, (y, x)) in window.chunks_exact_mut(size.depth).zip(places) {
+        let positions = rows.iter().flat_map(|y| columns.iter().map(move |x| (*y, *x)));
+        for (out, (y, x)) in window.chunks_exact_mut(size.depth).zip(positions) {
             let is_inside =
                 (0.0..=(size.height - 1) as f32).contains(&y) && (0.0..=(size.width - 1) as f32).contains(&x);
             if !is_inside {
@@ -102,8 +102,8 @@ impl Kernel for CropAndResize {
         for (([top, left, bottom, right], number), window) in crops {
             let start = *number as usize * height * width * depth;
             let image = &samples[start..start + height * width * depth];
-            let rows = places(*top, *bottom, height, crop_height)?;
-            let columns = places(*left, *right, width, crop_width)?;
+            let rows = positions(*top, *bottom, height, crop_height)?;
+            let columns = positions(*left, *right, width, crop_width)?;
             self.crop(image, size, &rows, &columns, window);
         }
         Tensor::from_values(shape, windows).map(Step::one)
@@ -111,17 +111,17 @@ impl Kernel for CropAndResize {
 }
 
 /// The position in the image of each of `count` rows or columns of a window.
-fn places(start: f32, end: f32, size: usize, count: usize) -> Result<Vec<f32>> {
+fn positions(start: f32, end: f32, size: usize, count: usize) -> Result<Vec<f32>> {
     let last = (size - 1) as f32;
-    let mut places = allocate::room(count).map_err(|refusal| refusal.at("the rows of a window"))?;
+    let mut positions = allocate::room(count).map_err(|refusal| refusal.at("the rows of a window"))?;
     match count {
-        1 => places.push((0.5 * f64::from(start + end) * f64::from(last)) as f32),
+        1 => positions.push((0.5 * f64::from(start + end) * f64::from(last)) as f32),
         _ => {
             let step = (end - start) * last / (count - 1) as f32;
-            places.extend((0..count).map(|place| start * last + place as f32 * step));
+            positions.extend((0..count).map(|position| start * last + position as f32 * step));
         }
     }
-    Ok(places)
+    Ok(positions)
 }
 
 fn size_of_crops(crop_size: &Tensor) -> Result<(usize, usize)> {

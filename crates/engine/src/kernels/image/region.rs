@@ -50,7 +50,7 @@ pub fn draw(
     if draws.len() != NUM_DRAWS {
         return Err(Error::internal(format!("{} random numbers, expected {NUM_DRAWS}", draws.len())));
     }
-    let (tries, places) = draws.split_at(2 * NUM_TRIES);
+    let (tries, positions) = draws.split_at(2 * NUM_TRIES);
     let within = |[low, high]: [f64; 2], draw: f32| low + f64::from(draw) * (high - low);
     for [area, ratio] in tries.as_chunks::<2>().0 {
         let area = (height * width) as f64 * within(shares.area, *area);
@@ -58,8 +58,8 @@ pub fn draw(
         let side = |square: f64| square.sqrt().round_ties_even() as usize;
         let region = Region { y: 0, x: 0, height: side(area * ratio), width: side(area / ratio) };
         if region.height <= height && region.width <= width && fits(&region) {
-            let place = |draw: f32, room: usize| ((f64::from(draw) * (room + 1) as f64) as usize).min(room);
-            let (y, x) = (place(places[0], height - region.height), place(places[1], width - region.width));
+            let position = |draw: f32, room: usize| ((f64::from(draw) * (room + 1) as f64) as usize).min(room);
+            let (y, x) = (position(positions[0], height - region.height), position(positions[1], width - region.width));
             return Ok(Some(Region { y, x, ..region }));
         }
     }

@@ -37,10 +37,10 @@ impl Scan {
         for start in row_starts.flat_map(|start| start..start + length) {
             let mut whole = None;
             for step in 0..size {
-                let place = start + length * if self.is_reverse { size - 1 - step } else { step };
+                let position = start + length * if self.is_reverse { size - 1 - step } else { step };
                 // Nothing is added to the first number, which may be -0.
-                let next = whole.map_or(values[place], |whole| combine(whole, values[place]));
-                scanned[place] = if self.is_exclusive { whole.unwrap_or(first) } else { next };
+                let next = whole.map_or(values[position], |whole| combine(whole, values[position]));
+                scanned[position] = if self.is_exclusive { whole.unwrap_or(first) } else { next };
                 whole = Some(next);
             }
         }

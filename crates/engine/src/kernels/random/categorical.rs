@@ -82,8 +82,8 @@ fn draw(logits: &Tensor, num_classes: usize, num_samples: usize, random: &mut Ph
             total
         }));
         for _ in 0..num_samples {
-            let place = next_f64(random) * total;
-            drawn.push(sums.partition_point(|sum| *sum <= place) as i64);
+            let position = next_f64(random) * total;
+            drawn.push(sums.partition_point(|sum| *sum <= position) as i64);
         }
     }
     Ok(drawn)

@@ -132,18 +132,18 @@ impl<'t> Column<'t> {
         &self.order[self.begins[number]..self.begins[number + 1]]
     }
 
-    fn push_text(&self, place: usize, text: &mut Vec<u8>) -> Result<()> {
+    fn push_text(&self, position: usize, text: &mut Vec<u8>) -> Result<()> {
         match self.values.dtype() {
-            DType::String => allocate::append(text, &self.values.string_values()[place]),
-            _ => allocate::append(text, self.values.values::<i64>()?[place].to_string().as_bytes()),
+            DType::String => allocate::append(text, &self.values.string_values()[position]),
+            _ => allocate::append(text, self.values.values::<i64>()?[position].to_string().as_bytes()),
         }
         .map_err(|refusal| refusal.at("a crossed feature"))
     }
 
-    fn hash(&self, place: usize) -> Result<u64> {
+    fn hash(&self, position: usize) -> Result<u64> {
         Ok(match self.values.dtype() {
-            DType::String => farmhash::fingerprint(&self.values.string_values()[place]),
-            _ => self.values.values::<i64>()?[place].cast_unsigned(),
+            DType::String => farmhash::fingerprint(&self.values.string_values()[position]),
+            _ => self.values.values::<i64>()?[position].cast_unsigned(),
         })
     }
 }
@@ -179,36 +179,36 @@ impl<'c> Crossed<'c> {
 
     fn push_row(&mut self, row: usize) -> Result<()> {
         let features: Vec<_> = self.columns.iter().map(|column| column.row(row)).collect();
-        let count: usize = features.iter().map(|places| places.len()).product();
+        let count: usize = features.iter().map(|positions| positions.len()).product();
         self.width = self.width.max(count as i64);
         let mut chosen: Vec<usize> = features.iter().map(|_| 0).collect();
         for number in 0..count {
             self.indices.extend([row as i64, number as i64]);
-            let places = features.iter().zip(&chosen).map(|(places, choice)| places[*choice]);
-            let of_each = self.columns.iter().zip(places);
+            let positions = features.iter().zip(&chosen).map(|(positions, choice)| positions[*choice]);
+            let of_each = self.columns.iter().zip(positions);
             match self.hashing {
                 Some(hashing) => {
                     let mut hash = hashing.key;
-                    for (column, place) in of_each {
-                        hash = concatenated(hash, column.hash(place)?);
+                    for (column, position) in of_each {
+                        hash = concatenated(hash, column.hash(position)?);
                     }
                     self.hashes.push((hash % hashing.modulus).cast_signed());
                 }
                 None => {
                     let mut text = Vec::new();
-                    for (number, (column, place)) in of_each.enumerate() {
+                    for (number, (column, position)) in of_each.enumerate() {
                         if number > 0 {
                             allocate::append(&mut text, SEPARATOR)
                                 .map_err(|refusal| refusal.at("a crossed feature"))?;
                         }
-                        column.push_text(place, &mut text)?;
+                        column.push_text(position, &mut text)?;
                     }
                     self.strings.push(text.into());
                 }
             }
-            for (choice, places) in chosen.iter_mut().zip(&features).rev() {
+            for (choice, positions) in chosen.iter_mut().zip(&features).rev() {
                 *choice += 1;
-                if *choice < places.len() {
+                if *choice < positions.len() {
                     break;
                 }
                 *choice = 0;

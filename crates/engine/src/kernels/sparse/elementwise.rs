@@ -2,7 +2,7 @@
 //! tensors element by element.
 
 use super::parts::Parts;
-use super::to_dense::place;
+use super::to_dense::position;
 use crate::dispatch_numeric;
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Outputs, Step, Tensors};
@@ -128,26 +128,26 @@ impl<'t> Pair<'t> {
     ) -> Result<[Tensor; 2]> {
         let (one, other) = (&self.one, &self.other);
         let (xs, ys) = (elements::<T, N>(one.values), elements::<T, N>(other.values));
-        let (mut places, dtype) = (self.places()?, one.values.dtype());
-        let mut values: Vec<[T; N]> = allocate::elements(dtype, &Shape::new(&[places.len()])).room()?;
-        places.retain(|place| {
-            let value = match *place {
-                Place::One(x) => Some(alone(&xs[x])),
-                Place::Other(y) => Some(alone(&ys[y])),
-                Place::Both(x, y) => both(&xs[x], &ys[y]),
+        let (mut positions, dtype) = (self.positions()?, one.values.dtype());
+        let mut values: Vec<[T; N]> = allocate::elements(dtype, &Shape::new(&[positions.len()])).room()?;
+        positions.retain(|position| {
+            let value = match *position {
+                ElementPosition::One(x) => Some(alone(&xs[x])),
+                ElementPosition::Other(y) => Some(alone(&ys[y])),
+                ElementPosition::Both(x, y) => both(&xs[x], &ys[y]),
             };
             values.extend(value);
             value.is_some()
         });
-        Ok([self.indices(&places)?, tensor(dtype, Shape::new(&[values.len()]), values)?])
+        Ok([self.indices(&positions)?, tensor(dtype, Shape::new(&[values.len()]), values)?])
     }
 
     /// The positions of the elements of either, in order if both tensors are in order.
-    fn places(&self) -> Result<Vec<Place>> {
+    fn positions(&self) -> Result<Vec<ElementPosition>> {
         let (one, other) = (&self.one, &self.other);
         let (num_xs, num_ys) = (one.num_values(), other.num_values());
         let room = allocate::room(num_xs.saturating_add(num_ys));
-        let mut places = room.map_err(|refusal| refusal.at("the places of sparse values"))?;
+        let mut positions = room.map_err(|refusal| refusal.at("the places of sparse values"))?;
         let (mut x, mut y) = (0, 0);
         while x < num_xs || y < num_ys {
             let order = match (x < num_xs, y < num_ys) {
@@ -155,25 +155,25 @@ impl<'t> Pair<'t> {
                 (true, false) => Ordering::Less,
                 _ => Ordering::Greater,
             };
-            places.push(match order {
-                Ordering::Less => Place::One(x),
-                Ordering::Equal => Place::Both(x, y),
-                Ordering::Greater => Place::Other(y),
+            positions.push(match order {
+                Ordering::Less => ElementPosition::One(x),
+                Ordering::Equal => ElementPosition::Both(x, y),
+                Ordering::Greater => ElementPosition::Other(y),
             });
             x += usize::from(order.is_le());
             y += usize::from(order.is_ge());
         }
-        Ok(places)
+        Ok(positions)
     }
 
     /// The indices of these elements.
-    fn indices(&self, places: &[Place]) -> Result<Tensor> {
-        let shape = Shape::new(&[places.len(), self.one.rank()]);
+    fn indices(&self, positions: &[ElementPosition]) -> Result<Tensor> {
+        let shape = Shape::new(&[positions.len(), self.one.rank()]);
         let mut indices: Vec<i64> = allocate::elements(DType::Int64, &shape).room()?;
-        for place in places {
-            indices.extend_from_slice(match *place {
-                Place::One(x) | Place::Both(x, _) => self.one.row(x),
-                Place::Other(y) => self.other.row(y),
+        for position in positions {
+            indices.extend_from_slice(match *position {
+                ElementPosition::One(x) | ElementPosition::Both(x, _) => self.one.row(x),
+                ElementPosition::Other(y) => self.other.row(y),
             });
         }
         Tensor::from_values(shape, indices)
@@ -182,7 +182,7 @@ impl<'t> Pair<'t> {
 
 /// The position of an element: in the first tensor, the second, or both.
 #[derive(Clone, Copy)]
-enum Place {
+enum ElementPosition {
     One(usize),
     Other(usize),
     Both(usize, usize),
@@ -218,7 +218,7 @@ fn added<T: Arithmetic, const N: usize>(parts: &Parts<'_>, dense: &Tensor) -> Re
     let given = elements::<T, N>(dense).iter().copied();
     let mut sums: Vec<[T; N]> = allocate::elements(dense.dtype(), shape).collect(given)?;
     for ((number, row), value) in parts.rows().enumerate().zip(elements::<T, N>(parts.values)) {
-        let Some(at) = place(row, shape) else {
+        let Some(at) = position(row, shape) else {
             let (row, sizes) = (bracketed(row), bracketed(parts.sizes));
             return Err(Error::invalid_argument(format!(
                 "indices[{number}] = {row} is out of bounds: need 0 <= index < {sizes}"

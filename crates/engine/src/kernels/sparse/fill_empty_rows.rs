@@ -32,15 +32,16 @@ impl Kernel for SparseFillEmptyRows {
         let is_empty = rows.counts.iter().map(|count| u8::from(*count == 0));
         let is_empty = allocate::elements(DType::Bool, &shape).collect(is_empty)?;
         let is_empty = Tensor::from_values(shape, is_empty)?.with_dtype(DType::Bool)?;
-        let places = Shape::new(&[parts.num_values()]);
+        let positions = Shape::new(&[parts.num_values()]);
         if rows.is_done {
-            let numbers = allocate::elements(DType::Int64, &places).collect(0..parts.num_values() as i64)?;
-            let places = Tensor::from_values(places, numbers)?;
-            return Ok(Step::Done(Outputs::from_iter([indices.clone(), values.clone(), is_empty, places])));
+            let numbers = allocate::elements(DType::Int64, &positions).collect(0..parts.num_values() as i64)?;
+            let positions = Tensor::from_values(positions, numbers)?;
+            return Ok(Step::Done(Outputs::from_iter([indices.clone(), values.clone(), is_empty, positions])));
         }
         let order = rows.order(&parts)?;
-        let numbers = allocate::elements(DType::Int64, &places).collect(order.iter().map(|place| *place as i64))?;
-        let elements = Tensor::from_values(places, numbers)?;
+        let numbers =
+            allocate::elements(DType::Int64, &positions).collect(order.iter().map(|position| *position as i64))?;
+        let elements = Tensor::from_values(positions, numbers)?;
         let filled = [rows.indices(&parts, &order)?, rows.values(values, default, &order)?, is_empty, elements];
         Ok(Step::Done(Outputs::from_iter(filled)))
     }
@@ -97,27 +98,27 @@ impl Rows {
             Some(own)
         });
         let mut next = allocate::elements(DType::Int64, &Shape::new(&[self.counts.len()])).collect(begins)?;
-        let places = parts.rows().map(|row| {
+        let positions = parts.rows().map(|row| {
             let next = &mut next[row[0] as usize];
             *next += 1;
             *next - 1
         });
-        allocate::elements(DType::Int64, &Shape::new(&[parts.num_values()])).collect(places)
+        allocate::elements(DType::Int64, &Shape::new(&[parts.num_values()])).collect(positions)
     }
 
     fn indices(&self, parts: &Parts<'_>, order: &[usize]) -> Result<Tensor> {
         let rank = parts.rank();
         let shape = Shape::new(&[self.num_filled, rank]);
         let mut indices: Vec<i64> = allocate::elements(DType::Int64, &shape).zeros()?;
-        for (row, place) in parts.rows().zip(order) {
-            indices[place * rank..(place + 1) * rank].copy_from_slice(row);
+        for (row, position) in parts.rows().zip(order) {
+            indices[position * rank..(position + 1) * rank].copy_from_slice(row);
         }
-        let mut place = 0;
+        let mut position = 0;
         for (row, count) in self.counts.iter().enumerate() {
             if *count == 0 {
-                indices[place * rank] = row as i64;
+                indices[position * rank] = row as i64;
             }
-            place += (*count).max(1);
+            position += (*count).max(1);
         }
         Tensor::from_values(shape, indices)
     }
@@ -127,13 +128,13 @@ impl Rows {
         let elements = allocate::elements(values.dtype(), &shape);
         if values.dtype() == DType::String {
             let mut strings = elements.copies(default.string_values()[0].clone())?;
-            values.string_values().iter().zip(order).for_each(|(value, place)| strings[*place] = value.clone());
+            values.string_values().iter().zip(order).for_each(|(value, position)| strings[*position] = value.clone());
             return Tensor::strings(shape, strings);
         }
         let size = values.dtype().size();
         let mut bytes = elements.filled(default.bytes())?;
-        for (value, place) in values.stored()?.chunks_exact(size).zip(order) {
-            bytes[place * size..(place + 1) * size].copy_from_slice(value);
+        for (value, position) in values.stored()?.chunks_exact(size).zip(order) {
+            bytes[position * size..(position + 1) * size].copy_from_slice(value);
         }
         Tensor::from_bytes(values.dtype(), shape, bytes.into())
     }

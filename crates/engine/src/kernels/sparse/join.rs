@@ -64,7 +64,7 @@ impl Kernel for SparseConcat {
 fn joined(parts: &[Parts<'_>], axis: i64) -> Result<(usize, Vec<i64>)> {
     let first = parts.first().ok_or_else(|| Error::internal("nothing is joined"))?;
     let rank = first.rank();
-    let Some(place) = join::place(axis, rank) else {
+    let Some(position) = join::position(axis, rank) else {
         let text = format!("Concat dimension must be in range [-{rank}, {rank}), got {axis}");
         return Err(Error::invalid_argument(text));
     };
@@ -76,19 +76,20 @@ fn joined(parts: &[Parts<'_>], axis: i64) -> Result<(usize, Vec<i64>)> {
                 "Ranks of all input tensors must match: expected {rank} but got {got} at position {number}"
             )));
         }
-        let differing = (0..rank).find(|axis| *axis != place && part.sizes[*axis] != sizes[*axis]);
+        let differing = (0..rank).find(|axis| *axis != position && part.sizes[*axis] != sizes[*axis]);
         if let Some(other) = differing {
             return Err(Error::invalid_argument(format!(
                 "Input shapes must match: expected {} for dimension {other} but got {} at position {number}",
                 sizes[other], part.sizes[other]
             )));
         }
-        let sum = sizes[place].checked_add(part.sizes[place]);
-        sizes[place] = sum.ok_or_else(|| Error::invalid_argument("The sum of the sizes is larger than any integer"))?;
+        let sum = sizes[position].checked_add(part.sizes[position]);
+        sizes[position] =
+            sum.ok_or_else(|| Error::invalid_argument("The sum of the sizes is larger than any integer"))?;
     }
     match sizes.iter().find(|size| **size < 0) {
         Some(size) => Err(Error::invalid_argument(format!("Dimension {size} must be >= 0"))),
-        None => Ok((place, sizes)),
+        None => Ok((position, sizes)),
     }
 }
 

@@ -38,27 +38,27 @@ impl SparseMerge {
 
 impl Kernel for SparseMerge {
     fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
-        let ([[places, values], parts @ ..], []) = inputs.as_slice().as_chunks::<2>() else {
+        let ([[positions, values], parts @ ..], []) = inputs.as_slice().as_chunks::<2>() else {
             return Err(Error::internal("indices come with their values"));
         };
         let mut columns = Vec::new();
         for [part_places, part_values] in parts {
-            if part_places != places || part_values.num_elements() != values.num_elements() {
+            if part_places != positions || part_values.num_elements() != values.num_elements() {
                 return Err(self.mismatch(part_values.num_elements(), values.num_elements()));
             }
             columns.push(numbers(part_values, 1, "indices")?);
         }
         let num_values = values.num_elements();
-        let (places, rank) = (numbers(places, 2, "indices")?, places.shape()[1]);
+        let (positions, rank) = (numbers(positions, 2, "indices")?, positions.shape()[1]);
         let kept = rank.saturating_sub(1);
-        if places.len() != num_values * rank {
-            return Err(Error::internal(format!("{} indices for {num_values} values of rank {rank}", places.len())));
+        if positions.len() != num_values * rank {
+            return Err(Error::internal(format!("{} indices for {num_values} values of rank {rank}", positions.len())));
         }
         let width = kept + columns.len();
         let shape = Shape::new(&[num_values, width]);
         let mut indices = allocate::elements(DType::Int64, &shape).room()?;
         for element in 0..num_values {
-            indices.extend_from_slice(&places[element * rank..element * rank + kept]);
+            indices.extend_from_slice(&positions[element * rank..element * rank + kept]);
             indices.extend(columns.iter().map(|column| column[element]));
         }
         let order = if self.is_sorted { None } else { Some(sorted_rows(&indices, num_values)?) };
@@ -90,13 +90,13 @@ mod tests {
 
     #[test]
     fn indices_come_from_the_values_of_other_tensors() {
-        let places = int64s(&[3, 2], &[0, 0, 0, 1, 2, 0]);
+        let positions = int64s(&[3, 2], &[0, 0, 0, 1, 2, 0]);
         let inputs = [
-            places.clone(),
+            positions.clone(),
             int64s(&[3], &[70, 80, 90]),
-            places.clone(),
+            positions.clone(),
             int64s(&[3], &[5, 1, 4]),
-            places,
+            positions,
             int64s(&[3], &[6, 7, 8]),
         ];
         let outputs = run(&kernel(false), &inputs).unwrap();

@@ -70,12 +70,12 @@ impl Kernel for Reduce {
         if !self.is_sparse {
             let shape: Shape = sizes.iter().map(|size| *size as usize).collect();
             shape.checked_num_elements()?;
-            let places = dense_places(&rows, &parts, &shape)?;
-            return self.reduced(values, &places, shape).map(Step::one);
+            let positions = dense_places(&rows, &parts, &shape)?;
+            return self.reduced(values, &positions, shape).map(Step::one);
         }
         let order = sorted_rows(&rows, parts.num_values())?;
         let row = |element: usize| &rows[element * width..(element + 1) * width];
-        let mut places =
+        let mut positions =
             allocate::copies(parts.num_values(), 0).map_err(|refusal| refusal.at("the places of sparse values"))?;
         let mut found: Vec<usize> = Vec::new();
         for element in order {
@@ -83,54 +83,54 @@ impl Kernel for Reduce {
                 allocate::grow(&mut found, 1).map_err(|refusal| refusal.at("the places of sparse values"))?;
                 found.push(element);
             }
-            places[element] = found.len() - 1;
+            positions[element] = found.len() - 1;
         }
         let rows =
             Tensor::from_values(Shape::new(&[parts.num_values(), width]), rows)?.take_rows(&found, &[found.len()])?;
-        let values = self.reduced(values, &places, Shape::new(&[found.len()]))?;
+        let values = self.reduced(values, &positions, Shape::new(&[found.len()]))?;
         Ok(Step::Done(Outputs::from_iter([rows, values, vector(&sizes)?])))
     }
 }
 
 impl Reduce {
-    /// The elements of the result; `places` has for each value the element it is reduced to.
-    fn reduced(&self, values: &Tensor, places: &[usize], shape: Shape) -> Result<Tensor> {
+    /// The elements of the result; `positions` has for each value the element it is reduced to.
+    fn reduced(&self, values: &Tensor, positions: &[usize], shape: Shape) -> Result<Tensor> {
         let dtype = values.dtype();
         let unsupported = || Error::unimplemented(format!("{:?} of {dtype} is not supported", self.function));
         match (self.function, dtype) {
-            (Function::Sum, DType::Complex64) => sums::<f32, 2>(values, places, shape),
-            (Function::Sum, DType::Complex128) => sums::<f64, 2>(values, places, shape),
+            (Function::Sum, DType::Complex64) => sums::<f32, 2>(values, positions, shape),
+            (Function::Sum, DType::Complex128) => sums::<f64, 2>(values, positions, shape),
             (Function::Sum, _) => {
-                dispatch_numeric!(dtype, T => sums::<T, 1>(values, places, shape), else => Err(unsupported()))
+                dispatch_numeric!(dtype, T => sums::<T, 1>(values, positions, shape), else => Err(unsupported()))
             }
             (Function::Max, _) => {
-                dispatch_numeric!(dtype, T => largest::<T>(values, places, shape), else => Err(unsupported()))
+                dispatch_numeric!(dtype, T => largest::<T>(values, positions, shape), else => Err(unsupported()))
             }
         }
     }
 }
 
-fn sums<T: Accumulate, const N: usize>(values: &Tensor, places: &[usize], shape: Shape) -> Result<Tensor> {
+fn sums<T: Accumulate, const N: usize>(values: &Tensor, positions: &[usize], shape: Shape) -> Result<Tensor> {
     let room = allocate::elements(DType::Complex128, &shape);
     room.check()?;
     let zeros = std::iter::repeat_n([T::ZERO; N], shape.num_elements());
     let collected = allocate::collected(shape.num_elements(), zeros);
     let mut sums = collected.map_err(|refusal| refusal.of_tensor(values.dtype(), &shape))?;
-    for (value, place) in elements::<T, N>(values).iter().zip(places) {
-        sums[*place].iter_mut().zip(value).for_each(|(sum, part)| *sum = T::plus(*sum, *part));
+    for (value, position) in elements::<T, N>(values).iter().zip(positions) {
+        sums[*position].iter_mut().zip(value).for_each(|(sum, part)| *sum = T::plus(*sum, *part));
     }
     let narrowed = allocate::collected(sums.len(), sums.into_iter().map(|sum| sum.map(T::narrow)));
     let narrowed = narrowed.map_err(|refusal| refusal.of_tensor(values.dtype(), &shape))?;
     tensor(values.dtype(), shape, narrowed)
 }
 
-fn largest<T: Accumulate>(values: &Tensor, places: &[usize], shape: Shape) -> Result<Tensor> {
+fn largest<T: Accumulate>(values: &Tensor, positions: &[usize], shape: Shape) -> Result<Tensor> {
     let room = allocate::elements(values.dtype(), &shape);
     let mut results: Vec<T> = room.zeros()?;
     let mut is_there = allocate::elements(DType::Bool, &shape).copies(false)?;
-    for (value, place) in values.values::<T>()?.iter().zip(places) {
-        let known = std::mem::replace(&mut is_there[*place], true);
-        results[*place] = if known { results[*place].larger(*value) } else { *value };
+    for (value, position) in values.values::<T>()?.iter().zip(positions) {
+        let known = std::mem::replace(&mut is_there[*position], true);
+        results[*position] = if known { results[*position].larger(*value) } else { *value };
     }
     Tensor::from_values(shape, results)
 }
@@ -138,17 +138,18 @@ fn largest<T: Accumulate>(values: &Tensor, places: &[usize], shape: Shape) -> Re
 /// The position in the result for each row of indices.
 fn dense_places(rows: &[i64], parts: &Parts<'_>, shape: &Shape) -> Result<Vec<usize>> {
     let width = shape.len();
-    let place = |element: usize| {
-        to_dense::place(&rows[element * width..(element + 1) * width], shape).ok_or_else(|| {
+    let position = |element: usize| {
+        to_dense::position(&rows[element * width..(element + 1) * width], shape).ok_or_else(|| {
             let (row, sizes) = (bracketed(parts.row(element)), bracketed(parts.sizes));
             Error::invalid_argument(format!("indices[{element}] = {row} is out of bounds: need 0 <= index < {sizes}"))
         })
     };
-    let mut places = allocate::room(parts.num_values()).map_err(|refusal| refusal.at("the places of sparse values"))?;
+    let mut positions =
+        allocate::room(parts.num_values()).map_err(|refusal| refusal.at("the places of sparse values"))?;
     for element in 0..parts.num_values() {
-        places.push(place(element)?);
+        positions.push(position(element)?);
     }
-    Ok(places)
+    Ok(positions)
 }
 
 /// For each axis, true if it is not reduced.
@@ -159,11 +160,11 @@ fn kept(axes: &Tensor, rank: usize) -> Result<Vec<bool>> {
     }
     let mut is_kept: Vec<_> = (0..rank).map(|_| true).collect();
     for axis in axes.integers()? {
-        let Some(place) = join::place(axis, rank) else {
+        let Some(position) = join::position(axis, rank) else {
             let text = format!("Invalid reduction dimension {axis}, for input with {rank} dimensions.");
             return Err(Error::invalid_argument(text));
         };
-        is_kept[place] = false;
+        is_kept[position] = false;
     }
     Ok(is_kept)
 }

@@ -16,7 +16,7 @@ pub struct SparseReorder;
 impl Kernel for SparseReorder {
     fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
         let [indices, values, shape] = expect_inputs(&inputs)?;
-        let places = numbers(indices, 2, "indices")?;
+        let positions = numbers(indices, 2, "indices")?;
         numbers(shape, 1, "shape")?;
         if values.shape()[..] != indices.shape()[..1] {
             return Err(Error::invalid_argument(format!(
@@ -25,7 +25,7 @@ impl Kernel for SparseReorder {
                 values.shape()
             )));
         }
-        let order = sorted_rows(places, values.num_elements())?;
+        let order = sorted_rows(positions, values.num_elements())?;
         let outputs: [Tensor; 2] =
             [indices.take_rows(&order, &[order.len()])?, values.take_rows(&order, &[order.len()])?];
         Ok(Step::Done(Outputs::from_iter(outputs)))

@@ -38,18 +38,18 @@ impl Kernel for SparseReshape {
             )));
         }
         let steps = steps_of(&new);
-        let places = Shape::new(&[num_rows, new.len()]);
-        let mut moved: Vec<i64> = allocate::elements(DType::Int64, &places).room()?;
+        let positions = Shape::new(&[num_rows, new.len()]);
+        let mut moved: Vec<i64> = allocate::elements(DType::Int64, &positions).room()?;
         for number in 0..num_rows {
             let row = &rows[number * old.len()..(number + 1) * old.len()];
-            let mut place =
-                row.iter().zip(old).fold(0_i64, |place, (at, size)| place.wrapping_mul(*size).wrapping_add(*at));
+            let mut position =
+                row.iter().zip(old).fold(0_i64, |position, (at, size)| position.wrapping_mul(*size).wrapping_add(*at));
             for step in &steps {
-                moved.push(place / step);
-                place %= step;
+                moved.push(position / step);
+                position %= step;
             }
         }
-        Ok(Step::Done(Outputs::from_iter([Tensor::from_values(places, moved)?, vector(&new)?])))
+        Ok(Step::Done(Outputs::from_iter([Tensor::from_values(positions, moved)?, vector(&new)?])))
     }
 }
 
@@ -57,8 +57,8 @@ impl Kernel for SparseReshape {
 fn steps_of(sizes: &[i64]) -> Vec<i64> {
     let mut steps = sizes.to_vec();
     let mut step = 1_i64;
-    for (place, size) in steps.iter_mut().zip(sizes).rev() {
-        *place = step;
+    for (position, size) in steps.iter_mut().zip(sizes).rev() {
+        *position = step;
         step = step.wrapping_mul(*size);
     }
     steps

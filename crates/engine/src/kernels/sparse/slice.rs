@@ -96,13 +96,13 @@ impl Kernel for SparseSplit {
         let [axis, indices, values, shape] = expect_inputs(&inputs)?;
         let parts = Parts::new(indices, values, shape)?;
         let (rank, axis) = (parts.rank(), axis.integer_scalar("split_dim")?);
-        let Some(place) = join::place(axis, rank) else {
+        let Some(position) = join::position(axis, rank) else {
             let text = format!("Input split_dim should be between [-{rank}, {rank}), got {axis}");
             return Err(Error::invalid_argument(text));
         };
-        let size = usize::try_from(parts.sizes[place]).unwrap_or(0);
+        let size = usize::try_from(parts.sizes[position]).unwrap_or(0);
         if self.num_pieces > size {
-            let (size, got) = (parts.sizes[place], self.num_pieces);
+            let (size, got) = (parts.sizes[position], self.num_pieces);
             return Err(Error::invalid_argument(format!(
                 "Input num_split should be between 1 and the splitting dimension size ({size}), got {got}"
             )));
@@ -113,7 +113,7 @@ impl Kernel for SparseSplit {
         let mut pieces: Vec<Piece> =
             allocate::collected(self.num_pieces, (0..self.num_pieces).map(|_| Piece::default())).map_err(refused)?;
         for (element, row) in parts.rows().enumerate() {
-            let Some(at) = usize::try_from(row[place]).ok().filter(|at| *at < size) else {
+            let Some(at) = usize::try_from(row[position]).ok().filter(|at| *at < size) else {
                 let (row, sizes) = (bracketed(row), bracketed(parts.sizes));
                 return Err(Error::invalid_argument(format!(
                     "indices[{element}] = {row} is out of bounds: need 0 <= index < {sizes}"
@@ -125,14 +125,14 @@ impl Kernel for SparseSplit {
             allocate::grow(&mut piece.indices, rank).map_err(refused)?;
             piece.elements.push(element);
             piece.indices.extend_from_slice(row);
-            let last = piece.indices.len() - rank + place;
+            let last = piece.indices.len() - rank + position;
             piece.indices[last] = (at - begin(number)) as i64;
         }
         let mut outputs: [Vec<Tensor>; 3] = Default::default();
         for (number, piece) in pieces.into_iter().enumerate() {
             let count = piece.elements.len();
             let mut sizes = parts.sizes.to_vec();
-            sizes[place] = (begin(number + 1) - begin(number)) as i64;
+            sizes[position] = (begin(number + 1) - begin(number)) as i64;
             outputs[0].push(Tensor::from_values(Shape::new(&[count, rank]), piece.indices)?);
             outputs[1].push(values.take_rows(&piece.elements, &[count])?);
             outputs[2].push(vector(&sizes)?);

@@ -34,13 +34,13 @@ impl Kernel for SparseToDense {
         check(indices, shape, values, default)?;
         let (indices, sizes) = (int64s(indices)?, int64s(shape)?);
         let shape = to_shape(&sizes)?;
-        let places = self.places(&indices, &sizes, &shape)?;
+        let positions = self.positions(&indices, &sizes, &shape)?;
         let at = |element: usize| if values.shape().is_empty() { 0 } else { element };
         let elements = allocate::elements(values.dtype(), &shape);
         if values.dtype() == DType::String {
             let mut strings = elements.copies(default.string_values()[0].clone())?;
-            for (element, place) in places.into_iter().enumerate() {
-                strings[place] = values.string_values()[at(element)].clone();
+            for (element, position) in positions.into_iter().enumerate() {
+                strings[position] = values.string_values()[at(element)].clone();
             }
             return Tensor::strings(shape, strings).map(Step::one);
         }
@@ -53,9 +53,9 @@ impl Kernel for SparseToDense {
                 bytes
             }
         };
-        for (element, place) in places.into_iter().enumerate() {
+        for (element, position) in positions.into_iter().enumerate() {
             let value = &values.stored()?[at(element) * size..(at(element) + 1) * size];
-            bytes[place * size..(place + 1) * size].copy_from_slice(value);
+            bytes[position * size..(position + 1) * size].copy_from_slice(value);
         }
         Tensor::from_bytes(values.dtype(), shape, bytes.into()).map(Step::one)
     }
@@ -63,21 +63,21 @@ impl Kernel for SparseToDense {
 
 impl SparseToDense {
     /// The position of each element in the result.
-    fn places(&self, indices: &[i64], sizes: &[i64], shape: &Shape) -> Result<Vec<usize>> {
+    fn positions(&self, indices: &[i64], sizes: &[i64], shape: &Shape) -> Result<Vec<usize>> {
         if sizes.is_empty() {
             return Ok(Vec::new());
         }
         let count = indices.len() / sizes.len();
-        let mut places = allocate::room(count).map_err(|refusal| refusal.at("the places of sparse values"))?;
+        let mut positions = allocate::room(count).map_err(|refusal| refusal.at("the places of sparse values"))?;
         let mut before = None;
         for (number, row) in indices.chunks_exact(sizes.len()).enumerate() {
-            let place = place(row, shape).ok_or_else(|| self.out_of_bounds(number, row, sizes))?;
+            let position = position(row, shape).ok_or_else(|| self.out_of_bounds(number, row, sizes))?;
             if let Some(before) = before.replace(row).filter(|_| self.is_checked) {
                 check_order(number, before, row)?;
             }
-            places.push(place);
+            positions.push(position);
         }
-        Ok(places)
+        Ok(positions)
     }
 
     fn out_of_bounds(&self, number: usize, row: &[i64], sizes: &[i64]) -> Error {
@@ -90,10 +90,10 @@ impl SparseToDense {
 }
 
 /// The row-major position of an element, or `None` if it is outside of the shape.
-pub(super) fn place(row: &[i64], shape: &Shape) -> Option<usize> {
-    row.iter().zip(shape.iter()).try_fold(0, |place, (index, size)| {
+pub(super) fn position(row: &[i64], shape: &Shape) -> Option<usize> {
+    row.iter().zip(shape.iter()).try_fold(0, |position, (index, size)| {
         let index = usize::try_from(*index).ok().filter(|index| index < size)?;
-        Some(place * size + index)
+        Some(position * size + index)
     })
 }
 

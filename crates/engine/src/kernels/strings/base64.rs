@@ -55,8 +55,9 @@ fn each_string(inputs: &Tensors, change: impl Fn(&[u8]) -> Result<Vec<u8>>) -> R
 fn encode(value: &[u8], is_padded: bool) -> Result<Vec<u8>> {
     let mut letters = allocate::room(value.len().div_ceil(3) * 4).map_err(|refusal| refusal.at("encode_base64"))?;
     for group in value.chunks(3) {
-        let bits = group.iter().enumerate().fold(0, |bits, (place, byte)| bits | u32::from(*byte) << (16 - 8 * place));
-        letters.extend((0..=group.len()).map(|place| LETTERS[(bits >> (18 - 6 * place) & 63) as usize]));
+        let bits =
+            group.iter().enumerate().fold(0, |bits, (position, byte)| bits | u32::from(*byte) << (16 - 8 * position));
+        letters.extend((0..=group.len()).map(|position| LETTERS[(bits >> (18 - 6 * position) & 63) as usize]));
         if is_padded {
             letters.extend((group.len()..3).map(|_| PADDING));
         }
@@ -76,16 +77,16 @@ fn decode(letters: &[u8]) -> Result<Vec<u8>> {
             return Err(Error::invalid_argument("Base64 string length cannot be 1 modulo 4."));
         }
         let mut bits = 0;
-        for (place, letter) in group.iter().enumerate() {
+        for (position, letter) in group.iter().enumerate() {
             let number = number_of(*letter).ok_or_else(|| {
                 Error::invalid_argument(format!(
                     "Invalid character found in base64: {:?}, expected letters, digits, '-' and '_'",
                     char::from(*letter)
                 ))
             })?;
-            bits |= number << (18 - 6 * place);
+            bits |= number << (18 - 6 * position);
         }
-        value.extend((1..group.len()).map(|place| (bits >> (24 - 8 * place)) as u8));
+        value.extend((1..group.len()).map(|position| (bits >> (24 - 8 * position)) as u8));
     }
     Ok(value)
 }

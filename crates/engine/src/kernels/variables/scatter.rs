@@ -83,10 +83,10 @@ fn rows(current: &Tensor, indices: &Tensor) -> Result<Slices> {
         let shape = current.shape();
         return Err(Error::invalid_argument(format!("params must be at least 1-D, got shape {shape}")));
     };
-    let number = |(place, index): (usize, &i64)| {
+    let number = |(position, index): (usize, &i64)| {
         usize::try_from(*index).ok().filter(|index| index < num_rows).ok_or_else(|| {
-            let place = position(indices.shape(), place);
-            Error::invalid_argument(format!("indices{place} = {index} is not in [0, {num_rows})"))
+            let position = coordinates(indices.shape(), position);
+            Error::invalid_argument(format!("indices{position} = {index} is not in [0, {num_rows})"))
         })
     };
     let numbers = indices.integers()?;
@@ -104,16 +104,16 @@ fn slices(current: &Tensor, indices: &Tensor, updates: &Tensor) -> Result<Slices
         return Err(wrong_slices(current, depth, updates));
     };
     let integers = indices.integers()?;
-    let tuple = |place: usize| &integers[place * depth..(place + 1) * depth];
-    let number = |place: usize| {
-        let index = tuple(place).iter().zip(sizes).try_fold(0, |number, (index, size)| {
+    let tuple = |position: usize| &integers[position * depth..(position + 1) * depth];
+    let number = |position: usize| {
+        let index = tuple(position).iter().zip(sizes).try_fold(0, |number, (index, size)| {
             usize::try_from(*index).ok().filter(|index| index < size).map(|index| number * size + index)
         });
         index.ok_or_else(|| {
-            let found: Vec<_> = tuple(place).iter().map(i64::to_string).collect();
+            let found: Vec<_> = tuple(position).iter().map(i64::to_string).collect();
             Error::invalid_argument(format!(
                 "indices{} = [{}] does not index into shape {}",
-                position(leading, place),
+                coordinates(leading, position),
                 found.join(", "),
                 current.shape()
             ))
@@ -137,14 +137,14 @@ fn wrong_slices(current: &Tensor, depth: usize, updates: &Tensor) -> Error {
     ))
 }
 
-/// The position of an element as `[1,2]`, from its number.
-fn position(shape: &[usize], mut place: usize) -> String {
+/// The coordinates of an element as `[1,2]`, from its number.
+fn coordinates(shape: &[usize], mut position: usize) -> String {
     let mut numbers: Vec<String> = shape
         .iter()
         .rev()
         .map(|size| {
-            let number = place % size;
-            place /= size;
+            let number = position % size;
+            position /= size;
             number.to_string()
         })
         .collect();
@@ -232,10 +232,10 @@ impl Slices {
     /// Changes the elements of the slices, `length` elements each, in order. `given` has as many
     /// elements, or one for all.
     fn each<T>(&self, length: usize, values: &mut [T], given: &[T], change: impl Fn(&T, &T) -> T) {
-        for (place, number) in self.numbers.iter().enumerate() {
+        for (position, number) in self.numbers.iter().enumerate() {
             let updates = match given {
                 [one] => std::slice::from_ref(one).iter().cycle(),
-                _ => given[place * length..(place + 1) * length].iter().cycle(),
+                _ => given[position * length..(position + 1) * length].iter().cycle(),
             };
             let slice = &mut values[number * length..(number + 1) * length];
             slice.iter_mut().zip(updates).for_each(|(value, given)| *value = change(value, given));

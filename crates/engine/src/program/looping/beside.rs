@@ -44,8 +44,8 @@ pub(super) fn run_all(running: &mut Running, run: &Run) -> Result<()> {
     }
     let rows = Rows { body: &of.body, sequences: &running.sequences, captured: &running.captured };
     let mut made = in_threads(&rows, run, num_rounds, num_threads.min(num_rounds - 1));
-    for place in order::by_key(made.len(), |place| made[place].0) {
-        let (round, rows) = &mut made[place];
+    for position in order::by_key(made.len(), |position| made[position].0) {
+        let (round, rows) = &mut made[position];
         collect(running, std::mem::replace(rows, Ok(Vec::new())).map_err(|error| of.explain(error, *round))?);
     }
     running.round = num_rounds;

@@ -86,11 +86,11 @@ impl Chunks {
         if index == self.len {
             return Some(element);
         }
-        let (chunk, place) = match index.checked_sub(self.chunks.front()?.len()) {
+        let (chunk, position) = match index.checked_sub(self.chunks.front()?.len()) {
             None => (0, index),
             Some(rest) => (1 + rest / CHUNK, rest % CHUNK),
         };
-        Some(std::mem::replace(self.chunks.get_mut(chunk)?.get_mut(place)?, element))
+        Some(std::mem::replace(self.chunks.get_mut(chunk)?.get_mut(position)?, element))
     }
 }
 

@@ -63,9 +63,9 @@ impl Deferred {
     }
 
     /// The same steps over a copy of some elements.
-    pub fn part(&self, places: Range<usize>) -> std::result::Result<Self, Refusal> {
+    pub fn part(&self, positions: Range<usize>) -> std::result::Result<Self, Refusal> {
         let size = self.recipe.source_size();
-        Ok(self.over(Memory::copied(&self.source.as_ref()[places.start * size..places.end * size])?))
+        Ok(self.over(Memory::copied(&self.source.as_ref()[positions.start * size..positions.end * size])?))
     }
 
     /// Copies the source of the floats if it may lie in the buffer of a batch of strings.

@@ -60,8 +60,8 @@ impl Class {
 
     fn sort(&mut self) {
         let mut merged: Vec<(u32, u32)> = Vec::new();
-        for place in order::by_key(self.ranges.len(), |place| self.ranges[place]) {
-            let (low, high) = self.ranges[place];
+        for position in order::by_key(self.ranges.len(), |position| self.ranges[position]) {
+            let (low, high) = self.ranges[position];
             match merged.last_mut() {
                 Some(last) if low <= last.1.saturating_add(1) => last.1 = last.1.max(high),
                 _ => merged.push((low, high)),

@@ -51,9 +51,9 @@ fn filled(component: &Component, array: &ArrayRef, nulls: &NullBuffer, filler: &
     let is_there = BooleanArray::new(nulls.inner().clone(), None);
     let internal = |error| Error::internal(format!("rows of a column cannot be selected: {error}"));
     let there = filter(array, &is_there).map_err(internal)?;
-    let place = |index: usize| nulls.valid_indices().nth(index).unwrap_or(0);
+    let position = |index: usize| nulls.valid_indices().nth(index).unwrap_or(0);
     let there = values(component, &there).map_err(|fault| match fault {
-        Fault::Value(index, text) => Fault::Value(place(index), text),
+        Fault::Value(index, text) => Fault::Value(position(index), text),
         other => other,
     })?;
     let mut next = 0..;
@@ -157,9 +157,9 @@ fn shaped(component: &Component, array: &ArrayRef) -> Made<Column> {
         let (ends, inner) = parts(&elements)?;
         let mut start = 0;
         let is_other = |end: &usize| *end - std::mem::replace(&mut start, *end) != *size;
-        if let Some(place) = ends.iter().position(is_other) {
-            let length = ends[place] - place.checked_sub(1).map_or(0, |before| ends[before]);
-            let fault = Fault::Value(place / in_row, format!("has a list of {length}"));
+        if let Some(position) = ends.iter().position(is_other) {
+            let length = ends[position] - position.checked_sub(1).map_or(0, |before| ends[before]);
+            let fault = Fault::Value(position / in_row, format!("has a list of {length}"));
             return Err(expected(component, fault));
         }
         in_row *= size;

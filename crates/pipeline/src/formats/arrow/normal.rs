@@ -91,13 +91,13 @@ fn joined<T: ByteViewType>(array: &ArrayRef) -> (OffsetBuffer<i64>, Vec<u8>) {
 }
 
 fn of_views<O: OffsetSizeTrait>(lists: &GenericListViewArray<O>, field: &FieldRef) -> Made {
-    let places = || lists.value_offsets().iter().zip(lists.value_sizes()).enumerate();
+    let positions = || lists.value_offsets().iter().zip(lists.value_sizes()).enumerate();
     let range = |(row, (start, length)): (usize, (&O, &O))| match lists.is_valid(row) {
         true => start.as_usize()..start.as_usize() + length.as_usize(),
         false => 0..0,
     };
-    let lengths: Vec<_> = places().map(|place| range(place).len()).collect();
-    let indices: ScalarBuffer<u64> = places().flat_map(range).map(|index| index as u64).collect();
+    let lengths: Vec<_> = positions().map(|position| range(position).len()).collect();
+    let indices: ScalarBuffer<u64> = positions().flat_map(range).map(|index| index as u64).collect();
     let values = take(lists.values(), &UInt64Array::new(indices, None), Some(TakeOptions { check_bounds: true }))?;
     let nulls = lists.nulls().cloned();
     Ok(Arc::new(LargeListArray::try_new(

@@ -22,7 +22,7 @@ pub struct Reader {
     component: Component,
     /// The place of the column among those of the file, and the fields within; `None` if the file
     /// does not have it.
-    place: Option<(usize, Vec<String>)>,
+    position: Option<(usize, Vec<String>)>,
     /// A row of what nulls are, and of what all rows are of a file that does not have the column.
     filler: Option<Column>,
     /// True if the rows of a file that does not have the column have a value all the same.
@@ -93,7 +93,7 @@ impl Reader {
     /// A reader of a file with these columns. `first` is the first of all files.
     pub fn new(file: &FileProvenance, fields: &Fields, component: &Component, first: &FileProvenance) -> Result<Self> {
         let filler = component.filler_row()?;
-        let made = |place| Self { component: component.clone(), place, filler, is_constant: false };
+        let made = |position| Self { component: component.clone(), position, filler, is_constant: false };
         let Found { root, path, kind } = match find(fields, &component.name) {
             Err(NotFound::Missing) if component.default.is_some() => return Ok(made(None)),
             Err(NotFound::Missing) if file.number != first.number => {
@@ -133,7 +133,7 @@ impl Reader {
                 component.fillers()
             )));
         }
-        Ok(Self { component: component.clone(), place: None, filler, is_constant: value.is_some() })
+        Ok(Self { component: component.clone(), position: None, filler, is_constant: value.is_some() })
     }
 
     /// The name of the component.
@@ -143,22 +143,22 @@ impl Reader {
 
     /// The number of the column among those of the file.
     pub fn root(&self) -> Option<usize> {
-        self.place.as_ref().map(|(root, _)| *root)
+        self.position.as_ref().map(|(root, _)| *root)
     }
 
     /// The names of the fields that lead to the values.
     pub fn path(&self) -> &[String] {
-        self.place.as_ref().map_or(&[], |(_, path)| path)
+        self.position.as_ref().map_or(&[], |(_, path)| path)
     }
 
-    /// The columns of the component for these rows of the file; `place` is that of its column in
+    /// The columns of the component for these rows of the file; `position` is that of its column in
     /// them.
-    pub fn columns(&self, rows: &RecordBatch, place: usize) -> std::result::Result<Vec<Column>, Fault> {
-        if self.place.is_none() {
+    pub fn columns(&self, rows: &RecordBatch, position: usize) -> std::result::Result<Vec<Column>, Fault> {
+        if self.position.is_none() {
             return Ok(self.absent(rows.num_rows())?);
         }
         let internal = |error| Error::internal(format!("a column cannot be read: {error}"));
-        let array = normal(rows.column(place)).map_err(internal)?;
+        let array = normal(rows.column(position)).map_err(internal)?;
         columns(&self.component, &pick(&array, self.path())?, self.filler.as_ref())
     }
 
@@ -199,7 +199,7 @@ impl Cut {
     pub fn block(self, file: &Arc<FileProvenance>, first: u64) -> Result<Block> {
         let provenance = match self.kept {
             None => Provenance::Run(Arc::clone(file), first),
-            Some(kept) => Provenance::records(file, kept.into_iter().map(|place| first + place as u64)),
+            Some(kept) => Provenance::records(file, kept.into_iter().map(|position| first + position as u64)),
         };
         Block::new(self.columns, self.num_rows, provenance)
     }
@@ -243,22 +243,23 @@ impl Readers {
     /// The rows, of the columns that are read, before the first one at fault.
     pub fn cut(&self, rows: &RecordBatch) -> Result<Cut> {
         let Some(kept) = self.kept(rows)? else { return self.all(rows) };
-        let places: Vec<_> = kept.iter().enumerate().filter(|(_, is_kept)| **is_kept).map(|(place, _)| place).collect();
+        let positions: Vec<_> =
+            kept.iter().enumerate().filter(|(_, is_kept)| **is_kept).map(|(position, _)| position).collect();
         let internal = |error| Error::internal(format!("rows cannot be selected: {error}"));
         let selected = filter_record_batch(rows, &BooleanArray::from(kept)).map_err(internal)?;
         let cut = self.all(&selected)?;
         let num_read = match cut.fault {
-            Some(_) => places[cut.num_rows],
+            Some(_) => positions[cut.num_rows],
             None => rows.num_rows(),
         };
-        Ok(Cut { num_read, kept: Some(places[..cut.num_rows].to_vec()), ..cut })
+        Ok(Cut { num_read, kept: Some(positions[..cut.num_rows].to_vec()), ..cut })
     }
 
     /// True for each row that meets all conditions; `None` if there are none.
     fn kept(&self, rows: &RecordBatch) -> Result<Option<Vec<bool>>> {
         let mut kept: Option<Vec<bool>> = None;
         for (condition, reader) in &self.conditions {
-            let columns = reader.columns(rows, self.place(reader)).map_err(|fault| match fault {
+            let columns = reader.columns(rows, self.position(reader)).map_err(|fault| match fault {
                 Fault::Other(error) => error,
                 Fault::Value(_, text) => Error::invalid_argument(format!("the column '{}' {text}", reader.name())),
             })?;
@@ -272,14 +273,14 @@ impl Readers {
     }
 
     /// The place of a reader's column among those that are read.
-    fn place(&self, reader: &Reader) -> usize {
+    fn position(&self, reader: &Reader) -> usize {
         reader.root().map_or(0, |root| self.roots.partition_point(|other| *other < root))
     }
 
     fn all(&self, rows: &RecordBatch) -> Result<Cut> {
         let (mut columns, mut fault): (Vec<Column>, Option<(usize, String)>) = (Vec::new(), None);
         for reader in &self.readers {
-            match reader.columns(rows, self.place(reader)) {
+            match reader.columns(rows, self.position(reader)) {
                 Ok(made) => columns.extend(made),
                 Err(Fault::Other(error)) => return Err(error),
                 Err(Fault::Value(row, text)) => {

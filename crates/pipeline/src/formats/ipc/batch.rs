@@ -1,7 +1,7 @@
 //! Decodes record batches of Arrow IPC. What they claim is checked before there is room for it.
 
 use crate::blocks::file_provenance::FileProvenance;
-use crate::formats::ipc::messages::{Batch, MOST_TIMES, Place, Table, damaged, message};
+use crate::formats::ipc::messages::{Batch, MOST_TIMES, MessageSpan, Table, damaged, message};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_buffer::Buffer;
 use arrow_ipc::reader::{RecordBatchDecoder, read_dictionary};
@@ -22,27 +22,27 @@ pub type Dictionaries = HashMap<i64, ArrayRef>;
 /// The bytes of a message: its metadata, and its body.
 pub struct Bytes<'a> {
     file: &'a FileProvenance,
-    place: &'a Place,
+    span: &'a MessageSpan,
     bytes: Buffer,
 }
 
 impl<'a> Bytes<'a> {
     /// The bytes at the place of a message.
-    pub fn new(file: &'a FileProvenance, place: &'a Place, bytes: Vec<u8>) -> Self {
-        Self { file, place, bytes: Buffer::from_vec(bytes) }
+    pub fn new(file: &'a FileProvenance, span: &'a MessageSpan, bytes: Vec<u8>) -> Self {
+        Self { file, span, bytes: Buffer::from_vec(bytes) }
     }
 
     fn metadata(&self) -> &[u8] {
-        &self.bytes[..self.place.metadata_bytes as usize]
+        &self.bytes[..self.span.metadata_bytes as usize]
     }
 
     fn body(&self) -> Buffer {
-        self.bytes.slice(self.place.metadata_bytes as usize)
+        self.bytes.slice(self.span.metadata_bytes as usize)
     }
 
     /// Adds a dictionary.
     pub fn add_dictionary(&self, table: &Table, dictionaries: &mut Dictionaries) -> Result<()> {
-        let found = message(self.file, self.metadata(), self.place.offset)?;
+        let found = message(self.file, self.metadata(), self.span.offset)?;
         let header = found.header_as_dictionary_batch().ok_or_else(|| self.wrong("is not a dictionary"))?;
         let values = header.data().ok_or_else(|| self.wrong("is a dictionary without values"))?;
         self.check(&values)?;
@@ -57,7 +57,7 @@ impl<'a> Bytes<'a> {
         roots: &[usize],
         dictionaries: &Dictionaries,
     ) -> Result<RecordBatch> {
-        let found = message(self.file, self.metadata(), self.place.offset)?;
+        let found = message(self.file, self.metadata(), self.span.offset)?;
         let header = found.header_as_record_batch().ok_or_else(|| self.wrong("is not a record batch"))?;
         self.check(&header)?;
         let rows = self.guarded(|| {
@@ -110,7 +110,7 @@ impl<'a> Bytes<'a> {
     }
 
     fn wrong(&self, text: &str) -> Error {
-        damaged(self.file, format!("the message at byte {} {text}", self.place.offset))
+        damaged(self.file, format!("the message at byte {} {text}", self.span.offset))
     }
 
     /// Calls a function of the crate `arrow-ipc`, which may panic at damaged data.

@@ -35,7 +35,7 @@ const COPY_AGAIN: &str = "The file is damaged; copy it again.";
 
 /// The place of a message.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct MessageSpan {
     /// Its first byte.
     pub offset: u64,
     /// The bytes before its metadata: its length, and the continuation.
@@ -46,7 +46,7 @@ pub struct Place {
     pub body_bytes: u64,
 }
 
-impl Place {
+impl MessageSpan {
     /// The bytes of the metadata and of the body.
     pub fn range(&self) -> Range<u64> {
         let start = self.offset + self.prefix_bytes;
@@ -58,7 +58,7 @@ impl Place {
 #[derive(Clone, Debug)]
 pub struct Batch {
     /// Its message.
-    pub place: Place,
+    pub span: MessageSpan,
     /// The number of rows before it.
     pub first_row: u64,
     /// The number of its rows, at least 1.
@@ -80,7 +80,7 @@ pub struct Table {
     /// The batches that have rows.
     pub batches: Vec<Batch>,
     /// The dictionaries, in order.
-    pub dictionaries: Vec<Place>,
+    pub dictionaries: Vec<MessageSpan>,
 }
 
 /// The error for damage of a file.
@@ -123,9 +123,9 @@ impl Table {
             root_as_footer(&bytes).map_err(|error| damaged(file, format!("its footer cannot be read: {error}")))?;
         let schema = footer.schema().ok_or_else(|| damaged(file, "its footer has no columns"))?;
         let schema = schema_of(file, schema)?;
-        let place = |block: &Block| placed(file, open, block, footer_at);
+        let span = |block: &Block| message_span(file, open, block, footer_at);
         let dictionaries = footer.dictionaries().into_iter().flatten();
-        let dictionaries = dictionaries.map(|block| Ok(place(block)?.0)).collect::<Result<Vec<_>>>()?;
+        let dictionaries = dictionaries.map(|block| Ok(span(block)?.0)).collect::<Result<Vec<_>>>()?;
         let mut table = Self {
             status: open.status().clone(),
             schema,
@@ -135,9 +135,9 @@ impl Table {
         };
         let mut first_row = 0;
         for block in footer.recordBatches().into_iter().flatten() {
-            let (place, metadata) = place(block)?;
-            let message = message(file, &metadata, place.offset)?;
-            first_row = table.add(file, &message, place, first_row)?;
+            let (span, metadata) = span(block)?;
+            let message = message(file, &metadata, span.offset)?;
+            first_row = table.add(file, &message, span, first_row)?;
         }
         Ok(table)
     }
@@ -145,12 +145,12 @@ impl Table {
     fn of_stream(file: &FileProvenance, open: &OpenFile, start: &[u8]) -> Result<Self> {
         let other = || other_content(file, start).unwrap_or_else(|| unknown(file, open));
         let mut walk = Walk { file, open, offset: 0, window: (0, Vec::new()) };
-        let (place, bytes) = walk.next()?.ok_or_else(other)?;
+        let (span, bytes) = walk.next()?.ok_or_else(other)?;
         let is_schema = |bytes: &[u8]| root_as_message(bytes).is_ok_and(|found| found.header_as_schema().is_some());
         if !is_schema(&bytes) {
             return Err(other());
         }
-        let found = message(file, &bytes, place.offset)?;
+        let found = message(file, &bytes, span.offset)?;
         let schema = found.header_as_schema().ok_or_else(other)?;
         let mut table = Self {
             status: open.status().clone(),
@@ -160,9 +160,9 @@ impl Table {
             dictionaries: Vec::new(),
         };
         let mut first_row = 0;
-        while let Some((place, bytes)) = walk.next()? {
-            let message = message(file, &bytes, place.offset)?;
-            first_row = table.add(file, &message, place, first_row)?;
+        while let Some((span, bytes)) = walk.next()? {
+            let message = message(file, &bytes, span.offset)?;
+            first_row = table.add(file, &message, span, first_row)?;
         }
         Ok(table)
     }
@@ -179,11 +179,11 @@ impl Table {
     }
 
     /// Adds a message. Returns the number of rows up to there.
-    fn add(&mut self, file: &FileProvenance, message: &Message<'_>, place: Place, first_row: u64) -> Result<u64> {
-        let at = place.offset;
+    fn add(&mut self, file: &FileProvenance, message: &Message<'_>, span: MessageSpan, first_row: u64) -> Result<u64> {
+        let at = span.offset;
         match message.header_type() {
             MessageHeader::DictionaryBatch => {
-                self.dictionaries.push(place);
+                self.dictionaries.push(span);
                 Ok(first_row)
             }
             MessageHeader::RecordBatch => {
@@ -193,13 +193,13 @@ impl Table {
                     damaged(file, format!("the record batch at byte {at} has a negative number of rows"))
                 })?;
                 let (is_compressed, num_dictionaries) = (batch.compression().is_some(), self.dictionaries.len());
-                if num_rows > self.most_rows(place.body_bytes, is_compressed) {
+                if num_rows > self.most_rows(span.body_bytes, is_compressed) {
                     let text =
                         format!("the record batch at byte {at} claims {num_rows} rows, which its values do not fill");
                     return Err(damaged(file, text));
                 }
                 if num_rows > 0 {
-                    self.batches.push(Batch { place, first_row, num_rows, is_compressed, num_dictionaries });
+                    self.batches.push(Batch { span, first_row, num_rows, is_compressed, num_dictionaries });
                 }
                 Ok(first_row.saturating_add(num_rows))
             }
@@ -242,7 +242,7 @@ fn schema_of(file: &FileProvenance, schema: arrow_ipc::Schema<'_>) -> Result<Sch
 }
 
 /// The place that a footer says, and the bytes of the metadata there.
-fn placed(file: &FileProvenance, open: &OpenFile, block: &Block, end: u64) -> Result<(Place, Vec<u8>)> {
+fn message_span(file: &FileProvenance, open: &OpenFile, block: &Block, end: u64) -> Result<(MessageSpan, Vec<u8>)> {
     let wrong = || damaged(file, "its footer has the place of a message outside of the file");
     let number = |number: i64| u64::try_from(number).map_err(|_| wrong());
     let (offset, length) = (number(block.offset())?, number(block.metaDataLength().into())?);
@@ -255,7 +255,7 @@ fn placed(file: &FileProvenance, open: &OpenFile, block: &Block, end: u64) -> Re
     let prefix_bytes = if bytes.starts_with(&CONTINUATION) { 8 } else { 4 };
     let metadata = bytes.split_off(prefix_bytes);
     let (prefix_bytes, metadata_bytes) = (prefix_bytes as u64, metadata.len() as u64);
-    Ok((Place { offset, prefix_bytes, metadata_bytes, body_bytes }, metadata))
+    Ok((MessageSpan { offset, prefix_bytes, metadata_bytes, body_bytes }, metadata))
 }
 
 /// The error for a file of another kind.
@@ -293,7 +293,7 @@ struct Walk<'a> {
 impl Walk<'_> {
     /// The next message: its place, and the bytes of its metadata; `None` at the end. Before the
     /// first one, a file that is not a stream gives `None` too.
-    fn next(&mut self) -> Result<Option<(Place, Vec<u8>)>> {
+    fn next(&mut self) -> Result<Option<(MessageSpan, Vec<u8>)>> {
         let length = self.open.status().len;
         let offset = self.offset;
         if offset == length {
@@ -344,7 +344,7 @@ impl Walk<'_> {
         let body_bytes = u64::try_from(body).ok().filter(|body| *body <= length - start);
         let body_bytes = body_bytes.ok_or_else(|| short("has values beyond"))?;
         self.offset = start + body_bytes;
-        Ok(Some((Place { offset, prefix_bytes, metadata_bytes, body_bytes }, bytes)))
+        Ok(Some((MessageSpan { offset, prefix_bytes, metadata_bytes, body_bytes }, bytes)))
     }
 
     fn bytes(&mut self, at: u64, length: usize) -> Result<Vec<u8>> {

@@ -9,7 +9,7 @@ use crate::blocks::file_provenance::{BegunParts, FileProvenance};
 use crate::formats::arrow::reader::{ColumnKind, Readers, Wanted, kinds};
 use crate::formats::arrow::types::row_bytes;
 use crate::formats::ipc::batch::{Bytes, Dictionaries};
-use crate::formats::ipc::messages::{Batch, Place, Table};
+use crate::formats::ipc::messages::{Batch, MessageSpan, Table};
 use crate::formats::ipc::scan::{BLOCK_BYTES, BatchScan};
 use crate::formats::parquet::file::{OpenFile, check_unchanged};
 use crate::formats::parquet::footers::each;
@@ -71,16 +71,16 @@ impl Ipc {
 }
 
 /// The bytes of a message: its metadata and its body.
-fn read(file: &FileProvenance, open: &OpenFile, place: &Place) -> Result<Vec<u8>> {
-    let range = place.range();
+fn read(file: &FileProvenance, open: &OpenFile, span: &MessageSpan) -> Result<Vec<u8>> {
+    let range = span.range();
     let length = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
     open.read(range.start, length).map_err(|error| Error::io(file.name.text(), &error))
 }
 
 /// The bytes of a message of a remote file that were requested.
-fn requested(file: &FileProvenance, place: &Place, begun: BegunParts) -> Result<(OpenFile, Vec<u8>)> {
+fn requested(file: &FileProvenance, span: &MessageSpan, begun: BegunParts) -> Result<(OpenFile, Vec<u8>)> {
     let BegunParts { file: positioned, status, coming } = begun;
-    let range = place.range();
+    let range = span.range();
     let length = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
     let name = file.name.text();
     let mut bytes = allocate::zeros(length).map_err(|refusal| refusal.at(name))?;
@@ -93,13 +93,13 @@ impl Format for Ipc {
     fn open(&self, file: &Arc<FileProvenance>, at: RecordPosition) -> Result<Box<dyn Scan>> {
         let (FileTable { table, readers }, batch) = self.batch(file)?;
         let (open, bytes) = match file.take_parts() {
-            Some(begun) => requested(file, &batch.place, begun)?,
+            Some(begun) => requested(file, &batch.span, begun)?,
             None => {
                 // Of a remote file, no other version than this one is read.
                 let known = file.name.url().map(|_| &table.status);
                 let open = OpenFile::open(file, known)?;
                 check_unchanged(file, &table.status, open.status())?;
-                let bytes = read(file, &open, &batch.place)?;
+                let bytes = read(file, &open, &batch.span)?;
                 (open, bytes)
             }
         };
@@ -107,10 +107,10 @@ impl Format for Ipc {
         let rest = batch.first_row.saturating_add(batch.num_rows).saturating_sub(at.record);
         let decoded = || {
             let mut dictionaries = Dictionaries::new();
-            for place in &table.dictionaries[..batch.num_dictionaries] {
-                Bytes::new(file, place, read(file, &open, place)?).add_dictionary(table, &mut dictionaries)?;
+            for span in &table.dictionaries[..batch.num_dictionaries] {
+                Bytes::new(file, span, read(file, &open, span)?).add_dictionary(table, &mut dictionaries)?;
             }
-            Bytes::new(file, &batch.place, bytes).rows(table, batch, readers.roots(), &dictionaries)
+            Bytes::new(file, &batch.span, bytes).rows(table, batch, readers.roots(), &dictionaries)
         };
         let rows = decoded().map_err(|error| error.losing(Lost::Records(rest)))?;
         Ok(Box::new(BatchScan::new(file, Arc::clone(readers), batch.clone(), rows, at)?))
@@ -121,7 +121,7 @@ impl Format for Ipc {
         if file.name.url().is_some()
             && let Ok((FileTable { table, .. }, batch)) = self.batch(file)
             && let Ok((positioned, status)) = file.begin_parts(Some(&table.status)).and_then(|begun| begun.wait())
-            && let Some(coming) = positioned.begin(std::iter::once(batch.place.range()))
+            && let Some(coming) = positioned.begin(std::iter::once(batch.span.range()))
         {
             file.keep_parts(BegunParts { file: positioned, status, coming });
         }
@@ -134,7 +134,7 @@ impl Format for Ipc {
     /// The whole batch.
     fn open_bytes(&self, file: &FileProvenance) -> usize {
         let Ok((_, batch)) = self.batch(file) else { return 0 };
-        let Place { metadata_bytes, body_bytes, .. } = batch.place;
+        let MessageSpan { metadata_bytes, body_bytes, .. } = batch.span;
         let times = if batch.is_compressed { 1 + COMPRESSED_TIMES } else { 1 };
         let least = batch.num_rows.saturating_mul(self.row_bytes as u64);
         usize::try_from(body_bytes.saturating_mul(times).max(least).saturating_add(metadata_bytes))

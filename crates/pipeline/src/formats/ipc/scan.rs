@@ -69,7 +69,7 @@ impl BatchScan {
 
 impl Scan for BatchScan {
     fn position(&self) -> RecordPosition {
-        RecordPosition { offset_bytes: self.batch.place.offset, record: self.record() }
+        RecordPosition { offset_bytes: self.batch.span.offset, record: self.record() }
     }
 
     fn next(&mut self, charge: Charge) -> Result<Option<Block>> {
@@ -103,6 +103,6 @@ impl Scan for BatchScan {
 
     fn find(&mut self, record: u64) -> Result<Option<u64>> {
         let is_here = record.checked_sub(self.batch.first_row).is_some_and(|row| row < self.batch.num_rows);
-        Ok(is_here.then_some(self.batch.place.offset))
+        Ok(is_here.then_some(self.batch.span.offset))
     }
 }

@@ -64,8 +64,8 @@ impl Parquet {
     fn projection(&self, file: &FileProvenance, open: &OpenFile) -> Result<Arc<Projection>> {
         let known = {
             let mut footers = self.footers.lock();
-            let place = footers.iter().position(|(number, _)| *number == file.number);
-            place.and_then(|place| footers.remove(place)).inspect(|found| footers.push_back(found.clone()))
+            let position = footers.iter().position(|(number, _)| *number == file.number);
+            position.and_then(|position| footers.remove(position)).inspect(|found| footers.push_back(found.clone()))
         };
         if let Some((_, projection)) = known {
             return Ok(projection);

@@ -159,11 +159,11 @@ impl RowGroupScan {
         if let Err(error) = self.check_unchanged() {
             return error;
         }
-        let what = format!("{}{at}", self.place(row));
+        let what = format!("{}{at}", self.position(row));
         failed(&self.file, what.trim_end_matches(": "), error)
     }
 
-    fn place(&self, row: u64) -> String {
+    fn position(&self, row: u64) -> String {
         let record = self.file.numbering.of(self.group.first_row.saturating_add(row));
         format!("{record}, in row group {}: ", self.group.number)
     }
@@ -223,7 +223,7 @@ impl Scan for RowGroupScan {
             if let Some(text) = cut.fault {
                 self.pending = behind(cut.num_read + 1);
                 self.lost = Some(1);
-                let text = format!("{}: {}{text}", self.file.name.text(), self.place(self.next_row));
+                let text = format!("{}: {}{text}", self.file.name.text(), self.position(self.next_row));
                 return Err(Error::invalid_argument(text));
             }
         }

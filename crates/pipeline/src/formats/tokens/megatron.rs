@@ -16,7 +16,7 @@ const OLD_MAGIC: &[u8] = b"TNTIDX\0\0";
 const HEADER_BYTES: u64 = 9 + 8 + 1 + 8 + 8;
 const VERSION: u64 = 1;
 const LENGTH_BYTES: u64 = 4;
-const PLACE_BYTES: u64 = 8;
+const OFFSET_BYTES: u64 = 8;
 
 /// The contents of an index, except for its documents.
 #[derive(Clone, Copy, Debug)]
@@ -30,12 +30,12 @@ pub struct MegatronHead {
 }
 
 impl MegatronHead {
-    fn places_at(&self) -> u64 {
+    fn offsets_at(&self) -> u64 {
         HEADER_BYTES + LENGTH_BYTES * self.num_sequences
     }
 
     fn documents_at(&self) -> u64 {
-        self.places_at() + PLACE_BYTES * self.num_sequences
+        self.offsets_at() + OFFSET_BYTES * self.num_sequences
     }
 }
 
@@ -85,9 +85,9 @@ fn head(file: &Arc<FileProvenance>, input: &Positioned, len: u64) -> Result<Mega
         }
     };
     let (num_sequences, num_documents) = (number(18), number(26));
-    let of_sequences = num_sequences.checked_mul(LENGTH_BYTES + PLACE_BYTES);
+    let of_sequences = num_sequences.checked_mul(LENGTH_BYTES + OFFSET_BYTES);
     let known = of_sequences
-        .zip(num_documents.checked_mul(PLACE_BYTES))
+        .zip(num_documents.checked_mul(OFFSET_BYTES))
         .and_then(|(one, other)| one.checked_add(other)?.checked_add(HEADER_BYTES));
     // Behind the documents, each sequence may have a mode of one byte.
     let with_modes = known.and_then(|known| known.checked_add(num_sequences));
@@ -101,19 +101,19 @@ fn head(file: &Arc<FileProvenance>, input: &Positioned, len: u64) -> Result<Mega
     }
     let mut head = MegatronHead { dtype, num_bytes: 0, num_sequences, num_documents };
     if let Some(last) = num_sequences.checked_sub(1) {
-        let (mut length, mut place) = ([0; LENGTH_BYTES as usize], [0; PLACE_BYTES as usize]);
+        let (mut length, mut offset) = ([0; LENGTH_BYTES as usize], [0; OFFSET_BYTES as usize]);
         input.read(&mut length, HEADER_BYTES + LENGTH_BYTES * last).map_err(failed)?;
-        input.read(&mut place, head.places_at() + PLACE_BYTES * last).map_err(failed)?;
-        head.num_bytes = end(file, last, i32::from_le_bytes(length), i64::from_le_bytes(place), dtype)?;
+        input.read(&mut offset, head.offsets_at() + OFFSET_BYTES * last).map_err(failed)?;
+        head.num_bytes = end(file, last, i32::from_le_bytes(length), i64::from_le_bytes(offset), dtype)?;
     }
     Ok(head)
 }
 
 /// The end in bytes of a sequence.
-fn end(file: &FileProvenance, sequence: u64, length: i32, place: i64, dtype: DType) -> Result<u64> {
-    let end = u64::try_from(length).ok().zip(u64::try_from(place).ok());
-    end.and_then(|(length, place)| place.checked_add(length * dtype.size() as u64)).ok_or_else(|| {
-        let text = format!("sequence {sequence} has {length} tokens at byte {place}, expected no negative numbers");
+fn end(file: &FileProvenance, sequence: u64, length: i32, offset: i64, dtype: DType) -> Result<u64> {
+    let end = u64::try_from(length).ok().zip(u64::try_from(offset).ok());
+    end.and_then(|(length, offset)| offset.checked_add(length * dtype.size() as u64)).ok_or_else(|| {
+        let text = format!("sequence {sequence} has {length} tokens at byte {offset}, expected no negative numbers");
         unfit(file, &format!("{text}. Copy the file again"))
     })
 }
@@ -128,7 +128,7 @@ pub fn documents(file: &Arc<FileProvenance>, dtype: DType, num_tokens: u64) -> R
     }
     let of = (file, &input);
     let mut lengths = Numbers::<4>::new(of, HEADER_BYTES, head.num_sequences);
-    let mut places = Numbers::<8>::new(of, head.places_at(), head.num_sequences);
+    let mut offsets = Numbers::<8>::new(of, head.offsets_at(), head.num_sequences);
     let mut documents = Numbers::<8>::new(of, head.documents_at(), head.num_documents);
     let mut next_border = || documents.next().map(|border| border.map(i64::from_le_bytes));
     let mut ends = DocumentEnds::default();
@@ -143,10 +143,10 @@ pub fn documents(file: &Arc<FileProvenance>, dtype: DType, num_tokens: u64) -> R
         while sequence < border {
             let lost = || Error::internal("an index has fewer sequences than it says");
             let length = i32::from_le_bytes(lengths.next()?.ok_or_else(lost)?);
-            let place = i64::from_le_bytes(places.next()?.ok_or_else(lost)?);
-            let end = end(file, sequence, length, place, dtype)?;
-            if place.cast_unsigned() != token * token_bytes {
-                let text = format!("sequence {sequence} begins at byte {place}, expected {}", token * token_bytes);
+            let offset = i64::from_le_bytes(offsets.next()?.ok_or_else(lost)?);
+            let end = end(file, sequence, length, offset, dtype)?;
+            if offset.cast_unsigned() != token * token_bytes {
+                let text = format!("sequence {sequence} begins at byte {offset}, expected {}", token * token_bytes);
                 return Err(unfit(file, &format!("{text}, where the one before it ends. Read it without documents")));
             }
             (token, sequence) = (end / token_bytes, sequence + 1);

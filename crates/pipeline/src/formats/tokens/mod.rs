@@ -12,7 +12,7 @@ use crate::formats::chunks::{CHUNK_BYTES, Chunks, Found, Split};
 use crate::formats::codec::Codec;
 use crate::formats::source::Source;
 use crate::formats::{FilePart, Format, RecordPosition, Scan};
-use crate::index::{DocumentEnds, HeaderScan, Offsets, Places, RandomAccess, ScanResult, WindowSize, Windows};
+use crate::index::{DocumentEnds, EqualRecords, HeaderScan, Offsets, RandomAccess, ScanResult, WindowSize, Windows};
 use headrace_engine::error::{Error, Result};
 use headrace_engine::files::compression::Compression;
 use headrace_engine::tensor::dtype::DType;
@@ -96,7 +96,7 @@ impl Tokens {
     }
 
     /// The number of the first token of a window, and the ends of the documents of its file.
-    pub fn place(&self, file: &FileProvenance, record: u64) -> Result<(u64, Option<&DocumentEnds>)> {
+    pub fn position(&self, file: &FileProvenance, record: u64) -> Result<(u64, Option<&DocumentEnds>)> {
         let found = self.file(file)?;
         match record < found.windows.len() {
             true => Ok((found.windows.start(record), found.documents.as_ref())),
@@ -158,8 +158,8 @@ impl RandomAccess for Tokens {
         if input.len() < found.end {
             return Err(shorter(file, input.len(), found.end));
         }
-        let places: Arc<dyn Places> = Arc::<Windows>::clone(&found.windows);
-        Ok(Offsets::Spread(places).into())
+        let windows: Arc<dyn EqualRecords> = Arc::<Windows>::clone(&found.windows);
+        Ok(Offsets::Spread(windows).into())
     }
 
     fn unframe(&self, _file: &Arc<FileProvenance>, frame: &[u8], _at: RecordPosition) -> Result<Span> {
@@ -186,19 +186,19 @@ impl Split for Splitter {
         let length = self.windows.record_bytes() as usize;
         let mut record = at.record;
         // The place of the next window in the chunk, or beyond the chunk.
-        let place = |record: u64| {
-            let place = self.windows.offset(record).saturating_sub(at.offset_bytes);
-            usize::try_from(place).unwrap_or(usize::MAX)
+        let position = |record: u64| {
+            let position = self.windows.offset(record).saturating_sub(at.offset_bytes);
+            usize::try_from(position).unwrap_or(usize::MAX)
         };
         while record < count {
-            let start = place(record);
+            let start = position(record);
             if chunk.len().saturating_sub(start) < length || start > chunk.len() {
                 break;
             }
             found.spans.push(Span { start, length });
             record += 1;
         }
-        found.used = if record < count { place(record).min(chunk.len()) } else { chunk.len() };
+        found.used = if record < count { position(record).min(chunk.len()) } else { chunk.len() };
         if is_last && record < count {
             let is = at.offset_bytes + chunk.len() as u64;
             let was = self.windows.offset(count - 1) + length as u64;

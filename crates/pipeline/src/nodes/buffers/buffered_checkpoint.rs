@@ -93,8 +93,8 @@ fn few(mut parts: Vec<Part<'_>>, most: usize) -> Vec<(u64, &Checkpoint)> {
     }
     let mut is_kept: Vec<_> = parts.iter().map(|_| parts.len() <= most).collect();
     if parts.len() > most {
-        let sparing = order::by_key(parts.len(), |place| Reverse(parts[place].2));
-        sparing[..most].iter().for_each(|place| is_kept[*place] = true);
+        let sparing = order::by_key(parts.len(), |position| Reverse(parts[position].2));
+        sparing[..most].iter().for_each(|position| is_kept[*position] = true);
     }
     let kept = parts.into_iter().zip(is_kept).filter(|(_, is_kept)| *is_kept);
     kept.map(|((first, checkpoint, _), _)| (first, checkpoint)).collect()

@@ -400,10 +400,10 @@ mod tests {
         Arc::new(Block::new(vec![Column::Dense(tensor)], NUM_ROWS as usize, Provenance::Unknown).unwrap())
     }
 
-    fn given(pending: &mut PendingRows, places: &[PendingRow], budget: &Arc<Budget>) -> Vec<u32> {
+    fn given(pending: &mut PendingRows, positions: &[PendingRow], budget: &Arc<Budget>) -> Vec<u32> {
         let mut rows = Rows::new();
         pending.begin_group();
-        places.iter().for_each(|place| pending.give(*place, &mut rows, budget).unwrap());
+        positions.iter().for_each(|position| pending.give(*position, &mut rows, budget).unwrap());
         let gathered = rows.gather().unwrap();
         gathered.columns[0].to_tensor().unwrap().values::<u32>().unwrap().iter().step_by(LENGTH).copied().collect()
     }
@@ -420,8 +420,8 @@ mod tests {
             // The rows are taken modulo seven, so that they are spread over the block.
             let order: Vec<_> = (0..7).flat_map(|first| (first..NUM_ROWS).step_by(7)).collect();
             for rows in order.chunks(9) {
-                let places: Vec<_> = rows.iter().map(|row| (number, *row)).collect();
-                assert_eq!(given(&mut pending, &places, &budget), rows);
+                let positions: Vec<_> = rows.iter().map(|row| (number, *row)).collect();
+                assert_eq!(given(&mut pending, &positions, &budget), rows);
             }
             assert_eq!(pending.free, [number]);
             assert_eq!(pending.blocks[other as usize].num_waiting, 10);
@@ -435,8 +435,8 @@ mod tests {
         let number = pending.add(&block(), 0..NUM_ROWS as usize, &budget).unwrap();
         pending.add(&block(), 0..1, &budget).unwrap();
         let row_bytes = pending.row_bytes();
-        let places: Vec<_> = (0..NUM_ROWS - 10).map(|row| (number, row)).collect();
-        given(&mut pending, &places, &budget);
+        let positions: Vec<_> = (0..NUM_ROWS - 10).map(|row| (number, row)).collect();
+        given(&mut pending, &positions, &budget);
         let replaced = pending.blocks[number as usize].block.as_ref().unwrap();
         assert_eq!(replaced.num_rows(), 12);
         assert!(budget.used_bytes() < block().held_bytes() / 2);

@@ -258,10 +258,10 @@ mod tests {
     #[test]
     fn a_changed_byte_never_panics() {
         let bytes = encoded(&block()).unwrap();
-        for place in 0..bytes.len() {
+        for position in 0..bytes.len() {
             for change in [1, 0x80, 0xff] {
                 let mut changed = bytes.clone();
-                changed[place] ^= change;
+                changed[position] ^= change;
                 if let Ok(Some(block)) = decoded(changed.into(), &Formats::none()) {
                     assert!(encoded(&block).is_ok());
                 }

@@ -46,12 +46,12 @@ struct Group {
     checkpoint: Checkpoint,
     /// The checkpoint after its last row.
     rest: Checkpoint,
-    chunks: Box<[Place]>,
+    chunks: Box<[ChunkHeader]>,
 }
 
 /// A chunk of a group; each begins at the next multiple of 64 bytes after the one before.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct ChunkHeader {
     num_bytes: usize,
     num_rows: u32,
     checksum: u32,
@@ -59,13 +59,13 @@ struct Place {
 
 impl Group {
     /// The chunks: the bytes of each, and the number of the rows before it in the group.
-    fn places(&self) -> impl Iterator<Item = (Range<usize>, u64, Place)> {
+    fn chunks(&self) -> impl Iterator<Item = (Range<usize>, u64, ChunkHeader)> {
         let (mut start, mut row) = (self.start, 0);
-        self.chunks.iter().map(move |place| {
-            let (range, first) = (start..start + place.num_bytes, row);
+        self.chunks.iter().map(move |chunk| {
+            let (range, first) = (start..start + chunk.num_bytes, row);
             start = range.end.next_multiple_of(ALIGNMENT);
-            row += u64::from(place.num_rows);
-            (range, first, *place)
+            row += u64::from(chunk.num_rows);
+            (range, first, *chunk)
         })
     }
 }
@@ -144,14 +144,14 @@ impl Table {
     /// Adds chunks, with the checkpoints of their first row and after their last one; returns the
     /// offset of each.
     pub fn add(&mut self, chunks: &[Chunk], [checkpoint, rest]: [Checkpoint; 2]) -> Vec<usize> {
-        let place = |chunk: &Chunk| {
+        let header = |chunk: &Chunk| {
             let Chunk { num_rows, bytes } = chunk;
-            Place { num_bytes: bytes.len(), num_rows: *num_rows, checksum: crc32c(bytes) }
+            ChunkHeader { num_bytes: bytes.len(), num_rows: *num_rows, checksum: crc32c(bytes) }
         };
         let num_rows: u64 = chunks.iter().map(|chunk| u64::from(chunk.num_rows)).sum();
         let (start, end) = (self.length.next_multiple_of(ALIGNMENT), self.num_rows() + num_rows);
-        let group = Group { start, end, checkpoint, rest, chunks: chunks.iter().map(place).collect() };
-        let ranges: Vec<_> = group.places().map(|(range, ..)| range).collect();
+        let group = Group { start, end, checkpoint, rest, chunks: chunks.iter().map(header).collect() };
+        let ranges: Vec<_> = group.chunks().map(|(range, ..)| range).collect();
         self.length = ranges.last().map_or(self.length, |range| range.end);
         self.groups.push(group);
         ranges.into_iter().map(|range| range.start).collect()
@@ -169,7 +169,7 @@ impl Table {
         for group in &self.groups {
             [group.start as u64, group.end].iter().for_each(|number| put(&mut output, *number));
             put(&mut output, group.chunks.len() as u64);
-            for Place { num_bytes, num_rows, checksum } in &group.chunks {
+            for ChunkHeader { num_bytes, num_rows, checksum } in &group.chunks {
                 let numbers = [*num_bytes as u64, (*num_rows).into(), (*checksum).into()];
                 numbers.iter().for_each(|number| put(&mut output, *number));
             }
@@ -252,7 +252,7 @@ impl Entry {
 
     /// The number of bytes of the chunks of a group.
     pub fn group_bytes(&self, group: usize) -> usize {
-        self.groups[group].chunks.iter().map(|place| place.num_bytes).sum()
+        self.groups[group].chunks.iter().map(|chunk| chunk.num_bytes).sum()
     }
 
     /// The checkpoint of the first row of a group, for the node before the cache.
@@ -274,10 +274,10 @@ impl Entry {
     /// damaged or cut short, or if there is not enough memory.
     pub fn read(&self, group: usize, charge: &Charge, change: impl Fn(Block) -> Block) -> Result<Rows> {
         let mut rows = Rows::new();
-        for (range, _, place) in self.groups[group].places() {
-            let block = change(self.read_chunk(range, place)?);
-            let charge = charge.another(block.held_bytes().max(place.num_bytes));
-            rows.push(&Arc::new(block.charged(charge)), 0, place.num_rows as usize);
+        for (range, _, header) in self.groups[group].chunks() {
+            let block = change(self.read_chunk(range, header)?);
+            let charge = charge.another(block.held_bytes().max(header.num_bytes));
+            rows.push(&Arc::new(block.charged(charge)), 0, header.num_rows as usize);
         }
         Ok(rows)
     }
@@ -286,20 +286,21 @@ impl Entry {
     pub fn chunk_of(&self, row: u64) -> (usize, usize) {
         let group = self.group_of(row);
         let within = row - self.first(group);
-        let behind = |(_, first, place): &(Range<usize>, u64, Place)| first + u64::from(place.num_rows) > within;
-        let chunk = self.groups[group].places().position(|place| behind(&place));
+        let behind =
+            |(_, first, header): &(Range<usize>, u64, ChunkHeader)| first + u64::from(header.num_rows) > within;
+        let chunk = self.groups[group].chunks().position(|found| behind(&found));
         (group, chunk.unwrap_or_default())
     }
 
     /// The block at a place, and the number of its first row. Fails with `DataLoss` if it is damaged
     /// or cut short, and with `ResourceExhausted` if there is not enough memory.
     pub fn read_at(&self, (group, chunk): (usize, usize)) -> Result<(u64, Block)> {
-        let place = self.groups[group].places().nth(chunk);
-        let (range, first, place) = place.ok_or_else(|| Error::internal("cache: there is no such chunk"))?;
-        Ok((self.first(group) + first, self.read_chunk(range, place)?))
+        let header = self.groups[group].chunks().nth(chunk);
+        let (range, first, header) = header.ok_or_else(|| Error::internal("cache: there is no such chunk"))?;
+        Ok((self.first(group) + first, self.read_chunk(range, header)?))
     }
 
-    fn read_chunk(&self, range: Range<usize>, place: Place) -> Result<Block> {
+    fn read_chunk(&self, range: Range<usize>, header: ChunkHeader) -> Result<Block> {
         let start = range.start;
         let damaged = || {
             Error::data_loss(format!(
@@ -312,11 +313,11 @@ impl Entry {
             Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Err(damaged()),
             Err(error) => return Err(Error::io(&self.path.display().to_string(), &error)),
         };
-        if crc32c(&bytes) != place.checksum {
+        if crc32c(&bytes) != header.checksum {
             return Err(damaged());
         }
         let block = decoded(bytes, &self.formats).map_err(|error| error.named(&self.path.display().to_string()))?;
-        block.filter(|block| block.num_rows() == place.num_rows as usize).ok_or_else(damaged)
+        block.filter(|block| block.num_rows() == header.num_rows as usize).ok_or_else(damaged)
     }
 }
 
@@ -335,13 +336,13 @@ fn decoded_table(input: &mut Input, start: usize) -> Option<(Vec<Group>, SkipEve
     let mut rows = 0;
     for _ in 0..num_groups {
         let group = decoded_group(input)?;
-        let num_rows: u64 = group.chunks.iter().map(|place| u64::from(place.num_rows)).sum();
+        let num_rows: u64 = group.chunks.iter().map(|chunk| u64::from(chunk.num_rows)).sum();
         if num_rows == 0 || std::mem::replace(&mut rows, group.end).checked_add(num_rows)? != group.end {
             return None;
         }
         let mut at = group.start;
-        for place in &group.chunks {
-            at = at.checked_next_multiple_of(ALIGNMENT)?.checked_add(place.num_bytes).filter(|end| *end <= start)?;
+        for chunk in &group.chunks {
+            at = at.checked_next_multiple_of(ALIGNMENT)?.checked_add(chunk.num_bytes).filter(|end| *end <= start)?;
         }
         groups.push(group);
     }
@@ -364,7 +365,7 @@ fn decoded_group(input: &mut Input) -> Option<Group> {
     for _ in 0..num_chunks {
         let num_bytes = input.size()?;
         let num_rows = u32::try_from(input.number()?).ok().filter(|num_rows| *num_rows > 0)?;
-        chunks.push(Place { num_bytes, num_rows, checksum: u32::try_from(input.number()?).ok()? });
+        chunks.push(ChunkHeader { num_bytes, num_rows, checksum: u32::try_from(input.number()?).ok()? });
     }
     let (checkpoint, rest) = (decode_checkpoint(input)?, decode_checkpoint(input)?);
     let is_aligned = start % ALIGNMENT == 0;
@@ -443,12 +444,12 @@ mod tests {
     #[test]
     fn every_changed_byte_and_every_cut_is_noticed() {
         let whole = file();
-        for place in 0..whole.len() {
+        for index in 0..whole.len() {
             let mut changed = whole.clone();
-            changed[place] ^= 0x20;
+            changed[index] ^= 0x20;
             // Bytes between chunks mean nothing.
-            assert!(rows(changed).is_none_or(|words| words == "abcxdeyz"), "changed at {place}");
-            assert!(rows(whole[..place].to_vec()).is_none(), "cut at {place}");
+            assert!(rows(changed).is_none_or(|words| words == "abcxdeyz"), "changed at {index}");
+            assert!(rows(whole[..index].to_vec()).is_none(), "cut at {index}");
         }
     }
 

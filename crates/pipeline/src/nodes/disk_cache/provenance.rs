@@ -218,10 +218,10 @@ fn decode_file(input: &mut Input) -> Option<Arc<FileProvenance>> {
 fn decode_layout(input: &mut Input) -> Option<Layout> {
     let num_names = input.count(8)?;
     let names = input.list(num_names, Input::text)?;
-    let (places, columns) = (input.numbers()?, input.numbers()?);
-    let fields = places.iter().copied().zip(columns.iter().copied()).collect();
+    let (positions, columns) = (input.numbers()?, input.numbers()?);
+    let fields = positions.iter().copied().zip(columns.iter().copied()).collect();
     let num_fields = input.size()?;
-    (places.len() == columns.len()).then(|| Layout { names: names.into(), fields, num_fields })
+    (positions.len() == columns.len()).then(|| Layout { names: names.into(), fields, num_fields })
 }
 
 /// Adds a checkpoint.

@@ -20,9 +20,9 @@ impl StoredRows {
         Self { entry, store }
     }
 
-    /// The rows of these numbers, all of the chunk at `place`, as a block.
-    fn read_chunk(&self, place: (usize, usize), numbers: impl Iterator<Item = u64>) -> Result<Arc<Block>> {
-        let (first, block) = self.entry.read_at(place).map_err(|error| {
+    /// The rows of these numbers, all of the chunk at `position`, as a block.
+    fn read_chunk(&self, position: (usize, usize), numbers: impl Iterator<Item = u64>) -> Result<Arc<Block>> {
+        let (first, block) = self.entry.read_at(position).map_err(|error| {
             if error.code() != Code::DataLoss {
                 return error;
             }
@@ -46,18 +46,18 @@ impl Indexed for StoredRows {
             numbers.iter().enumerate().map(|(row, number)| (self.entry.chunk_of(*number), *number, row)).collect();
         wanted.sort_unstable();
         // For each row, its block and its number in it.
-        let mut places: Vec<_> = std::iter::repeat_n((0, 0), numbers.len()).collect();
+        let mut positions: Vec<_> = std::iter::repeat_n((0, 0), numbers.len()).collect();
         let mut blocks = Vec::new();
         for of_chunk in wanted.chunk_by(|one, other| one.0 == other.0) {
-            let (place, ..) = of_chunk[0];
-            of_chunk.iter().enumerate().for_each(|(at, (.., row))| places[*row] = (blocks.len(), at));
-            blocks.push(self.read_chunk(place, of_chunk.iter().map(|(_, number, _)| *number))?);
+            let (position, ..) = of_chunk[0];
+            of_chunk.iter().enumerate().for_each(|(at, (.., row))| positions[*row] = (blocks.len(), at));
+            blocks.push(self.read_chunk(position, of_chunk.iter().map(|(_, number, _)| *number))?);
         }
         let mut rows = Rows::new();
         blocks.iter().for_each(|block| {
             rows.add_block(block);
         });
-        places.into_iter().for_each(|(block, row)| rows.push_run(block, row, 1));
+        positions.into_iter().for_each(|(block, row)| rows.push_run(block, row, 1));
         rows.copy()
     }
 

@@ -63,14 +63,14 @@ fn in_rounds(groups: Vec<Group>, num_ranks: usize) -> Vec<Group> {
     }
     // Fewer groups than ranks are one round.
     let num_ranks = num_ranks.min(groups.len());
-    let mut places: Vec<_> = groups.into_iter().enumerate().collect();
-    places.sort_by_key(|(place, group)| (Reverse(group.cost), *place));
+    let mut positions: Vec<_> = groups.into_iter().enumerate().collect();
+    positions.sort_by_key(|(position, group)| (Reverse(group.cost), *position));
     let mut rounds: Vec<Vec<_>> = Vec::new();
-    let mut places = places.into_iter().peekable();
-    while places.peek().is_some() {
-        rounds.push(places.by_ref().take(num_ranks).collect());
+    let mut positions = positions.into_iter().peekable();
+    while positions.peek().is_some() {
+        rounds.push(positions.by_ref().take(num_ranks).collect());
     }
-    rounds.sort_by_key(|round| (Reverse(round.len()), round.iter().map(|(place, _)| *place).min()));
+    rounds.sort_by_key(|round| (Reverse(round.len()), round.iter().map(|(position, _)| *position).min()));
     let mut costs: Vec<_> = (0..num_ranks).map(|_| 0_u128).collect();
     let mut ordered = Vec::new();
     for round in rounds {

@@ -132,8 +132,8 @@ impl<G: Grouping> GroupBy<G> {
     fn state(&mut self) -> Checkpoint {
         let groups = self.grouping.open();
         let rows: Vec<_> = groups.flat_map(|(tag, group)| group.rows.iter().map(move |row| (row.0, tag))).collect();
-        let places = order::by_key(rows.len(), |place| rows[place]);
-        let (rows, mut tags): (Vec<_>, Vec<_>) = places.into_iter().map(|place| rows[place]).unzip();
+        let positions = order::by_key(rows.len(), |index| rows[index]);
+        let (rows, mut tags): (Vec<_>, Vec<_>) = positions.into_iter().map(|index| rows[index]).unzip();
         if !self.grouping.has_tags() {
             tags.clear();
         }
@@ -150,8 +150,8 @@ impl<G: Grouping> GroupBy<G> {
             let (number, tag) = (self.next_row, self.tags.pop_front());
             self.next_row += 1;
             if let Some(length) = length {
-                let place = (self.pending.add(block, row..row + 1, budget)?, row as u32);
-                self.grouping.add((number, place), length, tag, &mut self.whole)?;
+                let slot = (self.pending.add(block, row..row + 1, budget)?, row as u32);
+                self.grouping.add((number, slot), length, tag, &mut self.whole)?;
             }
         }
         Ok(())
@@ -164,7 +164,7 @@ impl<G: Grouping> GroupBy<G> {
         }
         let mut rows = Rows::new();
         self.pending.begin_group();
-        group.rows.into_iter().try_for_each(|(_, place)| self.pending.give(place, &mut rows, context.budget))?;
+        group.rows.into_iter().try_for_each(|(_, slot)| self.pending.give(slot, &mut rows, context.budget))?;
         Ok(rows)
     }
 }

@@ -63,13 +63,13 @@ impl Order {
     }
 
     /// The numbers of rows at these positions, if they are among the `len` rows.
-    fn numbers(&self, places: Range<u64>, len: u64) -> Vec<u64> {
+    fn numbers(&self, positions: Range<u64>, len: u64) -> Vec<u64> {
         match self {
-            Self::Natural => places.collect(),
-            Self::Permuted(order) => order.get_all(places),
+            Self::Natural => positions.collect(),
+            Self::Permuted(order) => order.get_all(positions),
             Self::Part(order, first) => {
                 let number = |number: u64| number.checked_sub(*first).filter(|number| *number < len);
-                order.get_all(places).into_iter().filter_map(number).collect()
+                order.get_all(positions).into_iter().filter_map(number).collect()
             }
         }
     }
@@ -167,20 +167,20 @@ impl IndexedRows {
 
     /// Continues from a checkpoint.
     pub fn from_checkpoint(mut self, checkpoint: &Checkpoint) -> Result<Self> {
-        let [place] = checkpoint.numbers()?.unwrap_or_default();
-        self.next = place;
+        let [next] = checkpoint.numbers()?.unwrap_or_default();
+        self.next = next;
         Ok(self)
     }
 
     fn start_tasks(&mut self, context: &mut Context) {
         while self.next < self.num_places && self.ring.len() < self.ahead.max(1) && self.error.is_none() {
             let rest = self.block_places - (self.offset + self.next) % self.block_places;
-            let places = self.next..self.num_places.min(self.next.saturating_add(rest));
-            let num_rows = (places.end - places.start).min(self.rows.len()) as usize;
+            let positions = self.next..self.num_places.min(self.next.saturating_add(rest));
+            let num_rows = (positions.end - positions.start).min(self.rows.len()) as usize;
             let num_bytes = self.row_bytes.saturating_mul(num_rows.min(MAX_BLOCK_ROWS));
             let Some(mut charge) = context.charge(num_bytes, self.ring.is_empty()) else { return };
-            self.next = places.end;
-            let slot = self.ring.start(Checkpoint::new([places.start], []));
+            self.next = positions.end;
+            let slot = self.ring.start(Checkpoint::new([positions.start], []));
             let (rows, order) = (Arc::clone(&self.rows), self.order.clone());
             let (meters, position) = (Arc::clone(context.meters), self.position);
             let work = move || {
@@ -188,7 +188,7 @@ impl IndexedRows {
                 let watch = Stopwatch::start_with_processor(meter);
                 enter_stage(position.stage);
                 let read = || {
-                    let numbers = order.numbers(places, rows.len());
+                    let numbers = order.numbers(positions, rows.len());
                     let (block, skip_events, error) = match position.skipper {
                         Some(skipper) => {
                             let (block, skip_events) = Reading { rows: &*rows, numbers, skipper, position }.read()?;

@@ -46,8 +46,8 @@ impl Draws {
             if waiting.is_empty() {
                 return Err(damaged());
             }
-            let place = below(random, waiting.len() as u64) as usize;
-            waiting.swap_remove(place);
+            let slot = below(random, waiting.len() as u64) as usize;
+            waiting.swap_remove(slot);
         }
         Ok((waiting, total))
     }
@@ -60,11 +60,11 @@ fn gone_back(mut draws: Backwards, size: usize, mut drawn: u64) -> Result<Vec<u6
     let mut num_unknown = size;
     while num_unknown > 0
         && drawn > 0
-        && let Some(place) = draws.draw(size as u64)
+        && let Some(slot) = draws.draw(size as u64)
     {
         drawn -= 1;
-        if !std::mem::replace(&mut is_known[place], true) {
-            waiting[place] = (size as u64).checked_add(drawn).ok_or_else(damaged)?;
+        if !std::mem::replace(&mut is_known[slot], true) {
+            waiting[slot] = (size as u64).checked_add(drawn).ok_or_else(damaged)?;
             num_unknown -= 1;
         }
     }
@@ -90,13 +90,13 @@ impl<'a> Backwards<'a> {
         let bound = u32::try_from(bound).ok()?;
         loop {
             self.position = self.position.checked_sub(1)?;
-            let (number, place) = (self.position / 4, self.position % 4);
+            let (number, slot) = (self.position / 4, self.position % 4);
             let block = match self.block {
                 Some((last, block)) if last == number => block,
                 _ => self.random.block_at(number),
             };
             self.block = Some((number, block));
-            if let Some(drawn) = accepted(block[place as usize], bound) {
+            if let Some(drawn) = accepted(block[slot as usize], bound) {
                 return Some(drawn as usize);
             }
         }
@@ -144,13 +144,13 @@ mod tests {
         let mut next = waiting.len() as u64;
         let mut end = (total < size as u64).then_some((total, 0));
         for _ in 0..drawn {
-            let place = below(&mut random, waiting.len() as u64) as usize;
+            let slot = below(&mut random, waiting.len() as u64) as usize;
             if next < total {
-                waiting[place] = next;
+                waiting[slot] = next;
                 next += 1;
             } else {
                 end = end.or(Some((total, random.position())));
-                waiting.swap_remove(place);
+                waiting.swap_remove(slot);
             }
         }
         (waiting, Draws { drawn, position: random.position(), end })

@@ -101,13 +101,13 @@ impl Window {
         let end = behind_total.checked_sub(1).map(|total| (total, end_position));
         let (rows, next) = Draws { drawn, position, end }.waiting(&mut random, size)?;
         random.move_to(position);
-        let mut places = order::by_key(rows.len(), |place| rows[place]);
-        let wanted: Vec<u64> = places.iter().map(|place| rows[*place]).collect();
-        places.reverse();
+        let mut positions = order::by_key(rows.len(), |index| rows[index]);
+        let wanted: Vec<u64> = positions.iter().map(|index| rows[*index]).collect();
+        positions.reverse();
         let input = Replay::recalled(vec![(first, checkpoint.input(0)?)], &wanted, next, restart)?;
         let mut window = Self::with(input, size, random);
-        window.waiting = places.iter().map(|_| PendingRow::default()).collect();
-        (window.drawn, window.refill) = (drawn, places);
+        window.waiting = positions.iter().map(|_| PendingRow::default()).collect();
+        (window.drawn, window.refill) = (drawn, positions);
         (window.num_rows, window.end_position) = (next, end.map(|end| end.1));
         Ok(window)
     }
@@ -168,12 +168,12 @@ impl Window {
     /// Takes rows that waited at the checkpoint; returns whether all have come.
     #[cold]
     fn refill_places(&mut self, context: &mut Context) -> Result<bool> {
-        while let Some(place) = self.refill.last().copied() {
+        while let Some(slot) = self.refill.last().copied() {
             if self.incoming.rest.is_empty() && !self.next_run(context)? {
                 return if self.is_over { Err(damaged()) } else { Ok(false) };
             }
             if let Some(row) = self.incoming.rest.next() {
-                self.waiting[place] = (self.incoming.block, row);
+                self.waiting[slot] = (self.incoming.block, row);
                 self.refill.pop();
             }
         }
@@ -348,9 +348,9 @@ impl Window {
                     false => break,
                 }
             };
-            let place = self.draw();
+            let slot = self.draw();
             self.drawn += 1;
-            let drawn = std::mem::replace(&mut self.waiting[place], (self.incoming.block, row));
+            let drawn = std::mem::replace(&mut self.waiting[slot], (self.incoming.block, row));
             self.pending.give(drawn, rows, context.budget)?;
         }
         Ok(())

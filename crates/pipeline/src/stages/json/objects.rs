@@ -29,11 +29,11 @@ impl Keys {
 
     /// The entry of the key `name`; adds it if it is new.
     pub fn make(&mut self, name: &str) -> &mut Key {
-        let place = self.0.iter().position(|(other, _)| other == name).unwrap_or_else(|| {
+        let position = self.0.iter().position(|(other, _)| other == name).unwrap_or_else(|| {
             self.0.push((name.to_owned(), Key::default()));
             self.0.len() - 1
         });
-        &mut self.0[place].1
+        &mut self.0[position].1
     }
 }
 

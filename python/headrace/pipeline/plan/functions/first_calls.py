@@ -9,14 +9,14 @@ from headrace.core import engine
 from headrace.pipeline.plan.functions.first_results import FirstResults, Key, digest_of, key_of
 from headrace.pipeline.plan.functions.function_state import kept, restore
 
-__all__ = ["First", "Numbered"]
+__all__ = ["First", "NumberedCalls"]
 
 # After this many blocks without known results, no more are looked for. Other threads may begin with
 # later blocks before the first.
 _MOST_MISSED: Final = 1000
 
 
-class Numbered(Protocol):
+class NumberedCalls(Protocol):
     """Calls for the examples of a block, one after the other."""
 
     @property
@@ -41,7 +41,7 @@ class First:
         self._num_missed = 0
 
     def known(
-        self, function: Callable[..., Any], job: engine.Job, calls: Numbered, gives_many: bool
+        self, function: Callable[..., Any], job: engine.Job, calls: NumberedCalls, gives_many: bool
     ) -> Callable[..., Any]:
         """Returns a function that returns known results, and calls the user's function for others.
 
@@ -71,7 +71,7 @@ class First:
         return call
 
     def _keys(self, job: engine.Job) -> list[Key]:
-        return [key_of(place, self._is_drawn) for place in job.places().tolist()]
+        return [key_of(row_id, self._is_drawn) for row_id in job.row_ids().tolist()]
 
     def _learn(
         self,

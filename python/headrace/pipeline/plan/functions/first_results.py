@@ -22,16 +22,16 @@ _ENTRY_BYTES: Final = 256
 Key = tuple[int, ...]
 
 
-def key_of(place: Sequence[int], is_drawn: bool) -> Key:
+def key_of(row_id: Sequence[int], is_drawn: bool) -> Key:
     """Returns the key of an example.
 
     Args:
-        place: Its epoch, record, file, and number within the record.
+        row_id: Its epoch, record, file, and number within the record.
         is_drawn: Whether the function draws random numbers, so that its result depends on all of
             these.
     """
     # A part of a combination numbers its files otherwise than a pipeline alone.
-    return tuple(place) if is_drawn else (place[1], place[3])
+    return tuple(row_id) if is_drawn else (row_id[1], row_id[3])
 
 
 class FirstResults:

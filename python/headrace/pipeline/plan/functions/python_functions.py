@@ -38,9 +38,9 @@ __all__ = [
     "FilterFunction",
     "First",
     "FlatMapFunction",
-    "Lane",
     "LearnFunction",
     "MapFunction",
+    "PythonWorker",
     "Result",
     "Running",
     "finish",
@@ -75,7 +75,7 @@ class Running(Protocol):
         """Returns the example that a call is for, as text."""
 
 
-class Lane(Protocol):
+class PythonWorker(Protocol):
     """The work of a thread: it calls a function for each of its blocks.
 
     Attributes:
@@ -119,11 +119,11 @@ class _Calls:
             stage if it is another one.
     """
 
-    def __init__(self, job: engine.Job, specs: Specs, lane: "_Function") -> None:
+    def __init__(self, job: engine.Job, specs: Specs, python_worker: "_Function") -> None:
         self._job = job
         self._specs = specs
-        self._lane = lane
-        self.where = lane.where
+        self._python_worker = python_worker
+        self.where = python_worker.where
         self.since = time.monotonic()
         self.number = 0
         self.error: BaseException | None = None
@@ -142,13 +142,15 @@ class _Calls:
         ]
         number = -1
         try:
-            restore(self._lane.function, self._job.state)
-            self.state = kept(self._lane.function)
-            call = self._lane.global_draws.watching(call)
-            if isinstance(self._lane.function, IndexedRows):
-                self._lane.function.expect(np.asarray(self._job.column(0).to_python()).tolist())
+            restore(self._python_worker.function, self._job.state)
+            self.state = kept(self._python_worker.function)
+            call = self._python_worker.global_draws.watching(call)
+            if isinstance(self._python_worker.function, IndexedRows):
+                self._python_worker.function.expect(
+                    np.asarray(self._job.column(0).to_python()).tolist()
+                )
             for number, values in enumerate(zip(*columns, strict=True)):
-                if self._lane.is_over:
+                if self._python_worker.is_over:
                     return
                 self.number = number
                 try:
@@ -160,7 +162,7 @@ class _Calls:
                     self.failed.append((number, with_note, None))
                     continue
                 yield number, result
-            if (left := kept(self._lane.function)) is not None:
+            if (left := kept(self._python_worker.function)) is not None:
                 self._job.leave(left)
         except BaseException as error:
             origin = self._job.origin(number) if number >= 0 else None
@@ -189,10 +191,10 @@ class _Function(ABC):
     """A function that is called for each example of a block.
 
     Attributes:
-        num_callers: See `Lane`.
-        running: See `Lane`.
-        is_over: See `Lane`.
-        initial: See `Lane`.
+        num_callers: See `PythonWorker`.
+        running: See `PythonWorker`.
+        is_over: See `PythonWorker`.
+        initial: See `PythonWorker`.
         function: The user's function.
         where: The stage and the function, in words.
     """
@@ -274,7 +276,7 @@ def _drawing(
     """Returns a call that passes on the generator of each example, if the function has a seed."""
     if draws is None:
         return call
-    generators = draws.of(job.places())
+    generators = draws.of(job.row_ids())
     return lambda example: call(example, next(generators))
 
 

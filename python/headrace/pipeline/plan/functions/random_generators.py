@@ -63,14 +63,14 @@ class Draws:
     def __init__(self, seed: int) -> None:
         self._seed = seed
 
-    def of(self, places: npt.NDArray[np.uint64]) -> Iterator[np.random.Generator]:
-        """Yields the generator of each place: epoch, record, file, and number within the record.
+    def of(self, row_ids: npt.NDArray[np.uint64]) -> Iterator[np.random.Generator]:
+        """Yields the generator of each row id: epoch, record, file, and number within the record.
 
         A generator is reused for the next place, unless the function has kept a reference to it.
         """
         generators = Generators(self._seed)
-        for place in places.tolist():
-            yield generators.at(*place)
+        for row_id in row_ids.tolist():
+            yield generators.at(*row_id)
 
 
 class Generators:

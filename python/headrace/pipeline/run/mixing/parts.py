@@ -81,12 +81,12 @@ class MixtureParts:
         """Returns the entry of a state for the mixture; None if the source is not a mixture."""
         if self._mix is None:
             return None
-        place = execution.mix_place(plan, num_left)
+        place = execution.mix_checkpoint(plan, num_left)
         for _ in range(_MOST_AHEAD if self._has_shard and has_taken else 0):
             if place is not None:
                 break
             is_going_on = execution.look_ahead()
-            place = execution.mix_place(plan, num_left)
+            place = execution.mix_checkpoint(plan, num_left)
             if not is_going_on:
                 break
         if place is None and not has_taken:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 from headrace.core import engine
-from headrace.core.wait_registry import Blocked
-from headrace.pipeline.plan.functions.python_functions import Lane
+from headrace.core.wait_registry import RegisteredWait
+from headrace.pipeline.plan.functions.python_functions import PythonWorker
 from headrace.pipeline.plan.python_iterables import Feed
 
 __all__ = ["Ended", "Ending", "close"]
@@ -32,19 +32,25 @@ class Ending(NamedTuple):
 
     execution: engine.Execution
     name: str
-    find_lanes: Sequence[Callable[[], Lane | None]]
+    find_python_workers: Sequence[Callable[[], PythonWorker | None]]
     threads: list[threading.Thread]
     feeds: list[Feed]
     processes: list[Ended]
     is_over: threading.Event
 
-    def lanes(self) -> list[Lane]:
-        """Returns the lanes that the iteration or a call in progress still references."""
-        return [lane for find in self.find_lanes if (lane := find()) is not None]
+    def python_workers(self) -> list[PythonWorker]:
+        """Returns the Python workers that the iteration or a call in progress still references."""
+        return [
+            python_worker
+            for find in self.find_python_workers
+            if (python_worker := find()) is not None
+        ]
 
     def call_of(self, thread: threading.Thread) -> tuple[object, int] | None:
         """Returns the call that a thread runs, and the call's number; None if it runs none."""
-        running = [lane.running.get(thread.ident or 0) for lane in self.lanes()]
+        running = [
+            python_worker.running.get(thread.ident or 0) for python_worker in self.python_workers()
+        ]
         found = [calls for calls in running if calls is not None]
         return (found[0], found[0].number) if found else None
 
@@ -58,8 +64,8 @@ def close(
     if process != os.getpid():
         return
     ending.is_over.set()
-    for lane in ending.lanes():
-        lane.is_over = True
+    for python_worker in ending.python_workers():
+        python_worker.is_over = True
     for feed in ending.feeds:
         feed.stop()
     for processes in ending.processes:
@@ -67,7 +73,7 @@ def close(
     calls = [ending.call_of(thread) for thread in ending.threads]
     try:
         end(ending.execution)
-        with Blocked(lambda: f"the threads of pipeline '{ending.name}' to end"):
+        with RegisteredWait(lambda: f"the threads of pipeline '{ending.name}' to end"):
             _join(ending, calls)
     finally:
         for processes in ending.processes:

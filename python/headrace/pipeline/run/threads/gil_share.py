@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from headrace.core import engine
-from headrace.pipeline.plan.functions.python_functions import Lane
+from headrace.pipeline.plan.functions.python_functions import PythonWorker
 
 __all__ = ["GilShares", "look_at_gil"]
 
@@ -45,15 +45,15 @@ class GilShares:
 
 def look_at_gil(
     execution: engine.Execution,
-    find_lanes: Sequence[Callable[[], Lane | None]],
+    find_python_workers: Sequence[Callable[[], PythonWorker | None]],
     shares: GilShares,
 ) -> None:
     """Samples the GIL until the iteration is closed.
 
     Args:
         execution: The execution of a pipeline.
-        find_lanes: Returns the work of its threads for Python functions; None once the iteration is
-            gone.
+        find_python_workers: Returns the work of its threads for Python functions; None once
+            the iteration is gone.
         shares: The place for the samples.
     """
     num_looks = 0
@@ -62,8 +62,8 @@ def look_at_gil(
         if (waited := execution.wait_for_gil(seconds)) is None:
             return
         num_looks += 1
-        for number, find in enumerate(find_lanes):
-            lane = find()
-            if lane is not None and lane.running:
+        for number, find in enumerate(find_python_workers):
+            python_worker = find()
+            if python_worker is not None and python_worker.running:
                 shares.note(number, waited >= _LEAST_WAIT_S)
-            del lane
+            del python_worker

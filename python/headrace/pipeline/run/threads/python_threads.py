@@ -7,7 +7,7 @@ from typing import Any
 
 from headrace.core import engine
 from headrace.core.function_threads import calling_functions
-from headrace.pipeline.plan.functions.python_functions import Lane, has_gil
+from headrace.pipeline.plan.functions.python_functions import PythonWorker, has_gil
 from headrace.pipeline.plan.python_iterables import Feed, IterableFunction, serve_feed
 from headrace.pipeline.run.threads.ending import Ended, Ending
 from headrace.pipeline.run.threads.gil_share import GilShares, look_at_gil
@@ -16,13 +16,17 @@ from headrace.pipeline.run.threads.watchdog import watch
 __all__ = ["Threads", "callers_of"]
 
 
-def callers_of(lanes: Sequence[Lane]) -> list[int]:
-    """Returns the number of the lane of each thread that calls Python functions."""
-    return [number for number, lane in enumerate(lanes) for _ in range(lane.num_callers)]
+def callers_of(python_workers: Sequence[PythonWorker]) -> list[int]:
+    """Returns the number of the Python worker of each thread that calls Python functions."""
+    return [
+        number
+        for number, python_worker in enumerate(python_workers)
+        for _ in range(python_worker.num_callers)
+    ]
 
 
 class Threads:
-    """The threads of an iteration, which hold no lane while they wait.
+    """The threads of an iteration, which hold no Python worker while they wait.
 
     Attributes:
         callers: The threads that call functions and iterators of users.
@@ -32,7 +36,7 @@ class Threads:
     def __init__(
         self,
         execution: engine.Execution,
-        lanes: Sequence[Lane],
+        python_workers: Sequence[PythonWorker],
         names: Sequence[str],
         gil_shares: GilShares,
         options: Mapping[str, Any],
@@ -42,32 +46,34 @@ class Threads:
 
         Args:
             execution: The running plan.
-            lanes: The work of the threads.
+            python_workers: The work of the threads.
             names: The names of the measured stages.
             gil_shares: The place for the samples of the GIL.
             options: The options of the pipeline.
             is_learning: Whether nothing is computed before its result is requested.
         """
         self._execution = execution
-        self._find_lanes = list(map(weakref.ref, lanes))
+        self._find_python_workers = list(map(weakref.ref, python_workers))
         self._is_over = threading.Event()
         self._feeds: list[Feed] = []
         self.callers = [
-            _thread("function", number, _serve, execution, number, self._find_lanes[number])
-            for number in callers_of(lanes)
+            _thread(
+                "function", number, _serve, execution, number, self._find_python_workers[number]
+            )
+            for number in callers_of(python_workers)
         ]
-        for number, lane in enumerate(lanes):
-            if isinstance(lane, IterableFunction):
-                self._feeds.append(lane.feed)
-                served = (lane.feed, self._find_lanes[number])
+        for number, python_worker in enumerate(python_workers):
+            if isinstance(python_worker, IterableFunction):
+                self._feeds.append(python_worker.feed)
+                served = (python_worker.feed, self._find_python_workers[number])
                 self.callers.append(_thread("iterable", number, serve_feed, *served))
         self._all = list(self.callers)
         if seconds := options.get("stuck_after_s"):
-            watched = (execution, self._find_lanes, names, seconds, self._is_over)
+            watched = (execution, self._find_python_workers, names, seconds, self._is_over)
             self._all.append(_thread("watch", None, watch, *watched))
         self.gil_watch: threading.Thread | None = None
-        if lanes and has_gil() and not is_learning:
-            looked_at = (execution, self._find_lanes, gil_shares)
+        if python_workers and has_gil() and not is_learning:
+            looked_at = (execution, self._find_python_workers, gil_shares)
             self.gil_watch = _thread("gil", None, look_at_gil, *looked_at)
 
     def start(self) -> None:
@@ -83,8 +89,10 @@ class Threads:
             processes: The worker processes.
         """
         threads = self._all if self.gil_watch is None else [*self._all, self.gil_watch]
-        find_lanes, feeds = self._find_lanes, self._feeds
-        return Ending(self._execution, name, find_lanes, threads, feeds, processes, self._is_over)
+        find_python_workers, feeds = self._find_python_workers, self._feeds
+        return Ending(
+            self._execution, name, find_python_workers, threads, feeds, processes, self._is_over
+        )
 
 
 def _thread(
@@ -94,12 +102,14 @@ def _thread(
     return threading.Thread(target=target, args=args, name=name, daemon=True)
 
 
-def _serve(execution: engine.Execution, number: int, find_lane: Callable[[], Lane | None]) -> None:
+def _serve(
+    execution: engine.Execution, number: int, find_python_worker: Callable[[], PythonWorker | None]
+) -> None:
     with calling_functions():
         while (job := execution.take(number)) is not None:
-            lane = find_lane()
-            if lane is None:
+            python_worker = find_python_worker()
+            if python_worker is None:
                 return
-            lane.process(job)
+            python_worker.process(job)
             # No reference is held while this waits.
-            del lane, job
+            del python_worker, job

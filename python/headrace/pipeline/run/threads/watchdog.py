@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from headrace.core import engine
-from headrace.pipeline.plan.functions.python_functions import Lane
+from headrace.pipeline.plan.functions.python_functions import PythonWorker
 
 __all__ = ["named_if_stuck", "watch"]
 
@@ -19,7 +19,7 @@ _LOOKS: Final = 4
 
 def watch(
     execution: engine.Execution,
-    find_lanes: Sequence[Callable[[], Lane | None]],
+    find_python_workers: Sequence[Callable[[], PythonWorker | None]],
     names: Sequence[str],
     seconds: float,
     is_over: threading.Event,
@@ -28,8 +28,8 @@ def watch(
 
     Args:
         execution: The execution of a pipeline.
-        find_lanes: Returns the work of its threads for Python functions; None once the iteration is
-            gone.
+        find_python_workers: Returns the work of its threads for Python functions; None once
+            the iteration is gone.
         names: The names of its stages, by the numbers under which they are measured.
         seconds: The seconds that each may take.
         is_over: An event that is set at the end, and ends this function.
@@ -38,9 +38,11 @@ def watch(
     warned: set[object] = set()
     while not is_over.wait(seconds / _LOOKS):
         now = time.monotonic()
-        lanes = [lane for find in find_lanes if (lane := find()) is not None]
-        found = dict(_under_way(execution, lanes, names))
-        del lanes
+        python_workers = [
+            python_worker for find in find_python_workers if (python_worker := find()) is not None
+        ]
+        found = dict(_under_way(execution, python_workers, names))
+        del python_workers
         since = {key: since.get(key, now) for key in found}
         warned &= found.keys()
         for key, text in found.items():
@@ -76,12 +78,12 @@ def _warn(text: str, seconds: float) -> None:
 
 
 def _under_way(
-    execution: engine.Execution, lanes: Sequence[Lane], names: Sequence[str]
+    execution: engine.Execution, python_workers: Sequence[PythonWorker], names: Sequence[str]
 ) -> Iterator[tuple[object, str]]:
     """Yields each call and read in progress: a unique key, and a text."""
     for number, stage, text, _, _ in execution.reads():
         yield ("read", number), f"{names[stage]}: reading {text}"
-    for lane in lanes:
-        for calls in list(lane.running.values()):
+    for python_worker in python_workers:
+        for calls in list(python_worker.running.values()):
             number = calls.number
             yield (calls, number), f"{calls.where}: the call for {calls.origin(number)}"

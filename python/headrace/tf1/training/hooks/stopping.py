@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from headrace.core.wait_registry import Blocked
+from headrace.core.wait_registry import RegisteredWait
 from headrace.tf1.coordinator import Coordinator
 from headrace.tf1.session import Session
 from headrace.tf1.training.hooks.run_hook import (
@@ -141,7 +141,7 @@ class GlobalStepWaiterHook(SessionRunHook):
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
         """Waits, before the first run only."""
         if not self._is_over and self._wait_until_step > 0:
-            with Blocked(lambda: f"global step {self._wait_until_step}"):
+            with RegisteredWait(lambda: f"global step {self._wait_until_step}"):
                 self._wait(run_context.session)
         self._is_over = True
         return None

@@ -43,7 +43,7 @@ impl Kernel for Pack {
             )));
         }
         let rank = first.shape().len() + 1;
-        let axis = place(self.axis, rank)
+        let axis = position(self.axis, rank)
             .ok_or_else(|| Error::invalid_argument(format!("axis = {} not in [-{rank}, {rank})", self.axis)))?;
         let (before, after) = first.shape().split_at(axis);
         let shape: Shape = before.iter().chain(&[inputs.len()]).chain(after).copied().collect();
@@ -61,7 +61,7 @@ impl Kernel for Concat {
         if rank == 0 {
             return Err(Error::invalid_argument("ConcatOp : Can't concatenate scalars (use tf.stack instead)"));
         }
-        let axis = place(axis, rank).ok_or_else(|| {
+        let axis = position(axis, rank).ok_or_else(|| {
             Error::invalid_argument(format!(
                 "ConcatOp : Expected concatenating dimensions in the range [-{rank}, {rank}), but got {axis}"
             ))
@@ -100,7 +100,7 @@ pub(crate) fn concatenate(tensors: &[Tensor], length: usize) -> Result<Tensor> {
 }
 
 /// The axis with this number; negative ones count from the end.
-pub(crate) fn place(axis: i64, rank: usize) -> Option<usize> {
+pub(crate) fn position(axis: i64, rank: usize) -> Option<usize> {
     let axis = if axis < 0 { axis + rank as i64 } else { axis };
     usize::try_from(axis).ok().filter(|axis| *axis < rank)
 }
@@ -143,8 +143,8 @@ fn interleaved_words<const N: usize>(num_rows: usize, parts: &[&[u8]], elements:
     }
     let mut out = elements.zeros::<[u8; N]>()?;
     for (index, part) in parts.iter().enumerate() {
-        let places = out.iter_mut().skip(index).step_by(parts.len());
-        places.zip(part.as_chunks().0).for_each(|(place, word)| *place = *word);
+        let positions = out.iter_mut().skip(index).step_by(parts.len());
+        positions.zip(part.as_chunks().0).for_each(|(position, word)| *position = *word);
     }
     Ok(out.into_flattened())
 }

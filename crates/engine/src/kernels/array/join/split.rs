@@ -1,6 +1,6 @@
 //! `Split`, `SplitV` and `Unpack`: a tensor cut into several along one of its axes.
 
-use super::place;
+use super::position;
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
 use crate::kernels::attrs::Attrs;
@@ -93,7 +93,7 @@ impl Kernel for Unpack {
         let [tensor] = expect_inputs(&inputs)?;
         let (shape, rank) = (tensor.shape(), tensor.shape().len());
         let least = -(rank as i64);
-        let axis = place(self.axis, rank)
+        let axis = position(self.axis, rank)
             .ok_or_else(|| Error::invalid_argument(format!("axis = {} not in [{least}, {rank})", self.axis)))?;
         if shape[axis] != self.num_parts {
             return Err(Error::invalid_argument(format!(
@@ -110,7 +110,7 @@ impl Kernel for Unpack {
 /// The axis along which a tensor is split.
 fn axis_of(axis: &Tensor, tensor: &Tensor) -> Result<usize> {
     let (axis, rank) = (axis.integer_scalar("split_dim")?, tensor.shape().len());
-    place(axis, rank).ok_or_else(|| {
+    position(axis, rank).ok_or_else(|| {
         let text = format!("-input rank(-{rank}) <= split_dim < input rank ({rank}), but got {axis}");
         Error::invalid_argument(text)
     })

@@ -62,32 +62,32 @@ fn unsupported(text: impl Display) -> Error {
     ))
 }
 
-/// Decodes the frame that lies at byte `place`.
+/// Decodes the frame that lies at byte `offset`.
 fn decode<'a>(
     decoder: &'a mut dyn AudioDecoder,
     format: &str,
-    place: usize,
+    offset: usize,
     frame: &[u8],
 ) -> Result<GenericAudioBufferRef<'a>> {
     let packet = PacketRef::new(0, Timestamp::ZERO, Duration::ZERO, frame);
-    guarded(format, place, move || decoder.decode_ref(&packet))
+    guarded(format, offset, move || decoder.decode_ref(&packet))
 }
 
-/// Calls a decoder, which may panic at damaged data, for a frame or headers at byte `place`.
-fn guarded<T>(format: &str, place: usize, decode: impl FnOnce() -> std::result::Result<T, Reason>) -> Result<T> {
+/// Calls a decoder, which may panic at damaged data, for a frame or headers at byte `offset`.
+fn guarded<T>(format: &str, offset: usize, decode: impl FnOnce() -> std::result::Result<T, Reason>) -> Result<T> {
     // A decoder is not used any more after an error, unless it begins anew.
     let done = catch_unwind(AssertUnwindSafe(decode));
-    done.unwrap_or(Err(Reason::DecodeError("a value is out of range"))).map_err(|error| refused(format, place, &error))
+    done.unwrap_or(Err(Reason::DecodeError("a value is out of range"))).map_err(|error| refused(format, offset, &error))
 }
 
 /// The error for a file that a decoder refuses.
-fn refused(format: &str, place: usize, error: &Reason) -> Error {
+fn refused(format: &str, offset: usize, error: &Reason) -> Error {
     let reason = match error {
         Reason::IoError(_) => "its data end too soon".to_owned(),
         Reason::DecodeError(text) | Reason::Unsupported(text) => (*text).to_owned(),
         other => other.to_string(),
     };
-    damaged(format!("{format}: the frame at byte {place} cannot be decoded ({reason})"))
+    damaged(format!("{format}: the frame at byte {offset} cannot be decoded ({reason})"))
 }
 
 #[cfg(test)]

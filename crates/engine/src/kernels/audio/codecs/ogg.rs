@@ -15,7 +15,7 @@ const HEADER_BYTES: usize = 27;
 #[derive(Clone, Copy, Debug)]
 pub struct Page<'a> {
     /// Its place in the file.
-    pub place: usize,
+    pub offset: usize,
     bytes: &'a [u8],
     lacing: &'a [u8],
     /// The codec's time at the end of the last packet that ends here; `None` if no packet ends.
@@ -29,26 +29,26 @@ pub struct Page<'a> {
 }
 
 impl<'a> Page<'a> {
-    fn read(contents: &'a [u8], place: usize) -> Result<Self> {
-        let rest = &contents[place..];
+    fn read(contents: &'a [u8], offset: usize) -> Result<Self> {
+        let rest = &contents[offset..];
         if !rest.starts_with(b"OggS") {
             let found = rest[..rest.len().min(4)].escape_ascii();
             return Err(damaged(format!(
-                "Ogg: expected a page at byte {place}, but found b'{found}'; the file is damaged"
+                "Ogg: expected a page at byte {offset}, but found b'{found}'; the file is damaged"
             )));
         }
-        let cut = || damaged(format!("Ogg: the page at byte {place} is not whole; the file is cut short"));
+        let cut = || damaged(format!("Ogg: the page at byte {offset} is not whole; the file is cut short"));
         let head = rest.first_chunk::<HEADER_BYTES>().ok_or_else(cut)?;
         let lacing = rest.get(HEADER_BYTES..HEADER_BYTES + usize::from(head[26])).ok_or_else(cut)?;
         let body: usize = lacing.iter().map(|size| usize::from(*size)).sum();
         let bytes = rest.get(..HEADER_BYTES + lacing.len() + body).ok_or_else(cut)?;
         let number =
-            |place: usize| u32::from_le_bytes([head[place], head[place + 1], head[place + 2], head[place + 3]]);
+            |offset: usize| u32::from_le_bytes([head[offset], head[offset + 1], head[offset + 2], head[offset + 3]]);
         let granule = u64::from(number(10)) << 32 | u64::from(number(6));
         let [is_continued, is_first, is_last] = [1, 2, 4].map(|flag| head[5] & flag != 0);
         let granule = Some(granule).filter(|granule| *granule != u64::MAX);
         Ok(Self {
-            place,
+            offset,
             bytes,
             lacing,
             granule,
@@ -69,7 +69,7 @@ impl<'a> Page<'a> {
         match self.bytes[22..26] == crc.crc().to_le_bytes() {
             true => Ok(()),
             false => {
-                Err(damaged(format!("Ogg: the page at byte {} has a wrong checksum; the file is damaged", self.place)))
+                Err(damaged(format!("Ogg: the page at byte {} has a wrong checksum; the file is damaged", self.offset)))
             }
         }
     }
@@ -96,21 +96,21 @@ impl<'a> Page<'a> {
 /// All pages of a file with one stream, in their order. Fails if one is missing.
 pub fn pages(contents: &[u8]) -> Result<Vec<Page<'_>>> {
     let mut pages: Vec<Page> = Vec::new();
-    let mut place = 0;
-    while place < contents.len() {
-        let page = Page::read(contents, place)?;
+    let mut offset = 0;
+    while offset < contents.len() {
+        let page = Page::read(contents, offset)?;
         if let Some(before) = pages.last() {
             if page.serial != before.serial || page.is_first {
-                return Err(unsupported(format!("Ogg: a second stream begins at byte {place}")));
+                return Err(unsupported(format!("Ogg: a second stream begins at byte {offset}")));
             }
             if before.is_last || page.number != before.number.wrapping_add(1) {
                 return Err(damaged(format!(
-                    "Ogg: page {} at byte {place} follows page {}; the file is damaged",
+                    "Ogg: page {} at byte {offset} follows page {}; the file is damaged",
                     page.number, before.number
                 )));
             }
         }
-        place += page.bytes.len();
+        offset += page.bytes.len();
         allocate::grow(&mut pages, 1).map_err(|refusal| refusal.at("pages of Ogg"))?;
         pages.push(page);
     }
@@ -141,7 +141,7 @@ impl Packets {
         if !is_continued && self.begun.take().is_some() {
             return Err(damaged(format!(
                 "Ogg: the packet before byte {} does not end; the file is damaged",
-                page.place
+                page.offset
             )));
         }
         for (part, has_end) in page.parts() {

@@ -19,7 +19,7 @@ pub enum Format {
 pub fn format(contents: &[u8]) -> Result<Format> {
     let start = behind_id3v2(contents)?;
     let bytes = &contents[start..];
-    let is_at = |place: usize, word: &[u8]| bytes.get(place..).is_some_and(|rest| rest.starts_with(word));
+    let is_at = |offset: usize, word: &[u8]| bytes.get(offset..).is_some_and(|rest| rest.starts_with(word));
     let name = match () {
         () if is_at(0, b"fLaC") => return Ok(Format::Flac(start)),
         () if (is_at(0, b"RIFF") || is_at(0, b"RF64")) && is_at(8, b"WAVE") && start == 0 => return Ok(Format::Wav),
@@ -70,20 +70,20 @@ fn unknown(bytes: &[u8]) -> String {
 
 /// The place after all ID3v2 tags that a file begins with.
 fn behind_id3v2(contents: &[u8]) -> Result<usize> {
-    let mut place = 0;
+    let mut offset = 0;
     while let Some([b'I', b'D', b'3', _, _, flags, sizes @ ..]) =
-        contents.get(place..).and_then(<[u8]>::first_chunk::<10>)
+        contents.get(offset..).and_then(<[u8]>::first_chunk::<10>)
     {
         let size = sizes.iter().fold(0, |size, byte| size << 7 | usize::from(byte & 0x7f));
-        place += 10 + size + if flags & 0x10 == 0 { 0 } else { 10 };
-        if place > contents.len() {
+        offset += 10 + size + if flags & 0x10 == 0 { 0 } else { 10 };
+        if offset > contents.len() {
             let count = contents.len();
             return Err(damaged(format!(
                 "an ID3 tag of {size} bytes does not end in the {count} bytes of the file, which is cut short"
             )));
         }
     }
-    Ok(place)
+    Ok(offset)
 }
 
 #[cfg(test)]

@@ -52,9 +52,9 @@ impl<'a> Wav<'a> {
     pub fn open(contents: &'a [u8]) -> Result<Self> {
         let mut format = None;
         let mut long_size = None;
-        let mut place = 12;
+        let mut offset = 12;
         loop {
-            let Some(chunk) = Chunk::at(contents, place) else {
+            let Some(chunk) = Chunk::at(contents, offset) else {
                 let what = if format.is_some() { "no data chunk" } else { "no format chunk" };
                 return Err(damaged(format!("WAV: there is {what} in the {} bytes of the file", contents.len())));
             };
@@ -65,7 +65,7 @@ impl<'a> Wav<'a> {
                 }
                 _ if chunk.body.len() < chunk.size as usize => {
                     return Err(damaged(format!(
-                        "WAV: chunk {} at byte {place} has {} bytes, but {} are there; the file is cut short",
+                        "WAV: chunk {} at byte {offset} has {} bytes, but {} are there; the file is cut short",
                         name_of(&chunk.id),
                         chunk.size,
                         chunk.body.len()
@@ -76,7 +76,7 @@ impl<'a> Wav<'a> {
                 b"wavl" => return Err(unsupported("WAV: the samples lie in a list of chunks (wavl)")),
                 _ => {}
             }
-            place = chunk.end;
+            offset = chunk.end;
         }
     }
 
@@ -165,7 +165,7 @@ impl Format {
             let count = body.len();
             return Err(damaged(format!("WAV: the format chunk has {count} bytes, expected at least 16")));
         };
-        let short = |place: usize| u16::from_le_bytes([fixed[place], fixed[place + 1]]);
+        let short = |offset: usize| u16::from_le_bytes([fixed[offset], fixed[offset + 1]]);
         let (mut kind, channels, of_sample, bits) = (short(0), short(2), short(12), short(14));
         let sample_rate = u32::from_le_bytes(array(&fixed[4..8]));
         if kind == 0xfffe {
@@ -202,19 +202,19 @@ impl Format {
 
 /// Checks what follows the samples: if it is not made of chunks, the size of the data is wrong.
 fn check_rest(contents: &[u8], end: usize, size: usize) -> Result<()> {
-    let mut place = end;
+    let mut offset = end;
     // Not every program writes the byte that makes an odd size even.
-    if size % 2 == 1 && contents.get(place).is_some_and(|byte| *byte == 0) {
-        place += 1;
+    if size % 2 == 1 && contents.get(offset).is_some_and(|byte| *byte == 0) {
+        offset += 1;
     }
-    if contents.get(place..).unwrap_or_default().iter().all(|byte| *byte == 0) {
+    if contents.get(offset..).unwrap_or_default().iter().all(|byte| *byte == 0) {
         return Ok(());
     }
-    while place < contents.len() {
+    while offset < contents.len() {
         let is_name = |id: &[u8; 4]| id.iter().all(|byte| (0x20..0x7f).contains(byte));
-        match Chunk::at(contents, place).filter(|chunk| is_name(&chunk.id)) {
+        match Chunk::at(contents, offset).filter(|chunk| is_name(&chunk.id)) {
             Some(chunk) if chunk.id == *b"data" => return Err(unsupported("WAV: there are several data chunks")),
-            Some(chunk) => place = chunk.end,
+            Some(chunk) => offset = chunk.end,
             None => {
                 return Err(damaged(format!(
                     "WAV: the data chunk has {size} bytes by its header, but {} bytes follow that are no chunks; the \

@@ -25,12 +25,12 @@ fn find(data: &[u8]) -> Option<u16> {
         b"MM" => false,
         _ => return None,
     };
-    let short = |place: usize| {
-        let bytes = data.get(place..place.checked_add(2)?)?.try_into().ok()?;
+    let short = |offset: usize| {
+        let bytes = data.get(offset..offset.checked_add(2)?)?.try_into().ok()?;
         Some(if is_little { u16::from_le_bytes(bytes) } else { u16::from_be_bytes(bytes) })
     };
-    let long = |place: usize| {
-        let bytes = data.get(place..place.checked_add(4)?)?.try_into().ok()?;
+    let long = |offset: usize| {
+        let bytes = data.get(offset..offset.checked_add(4)?)?.try_into().ok()?;
         Some(if is_little { u32::from_le_bytes(bytes) } else { u32::from_be_bytes(bytes) })
     };
     if short(2)? != 42 {
@@ -38,7 +38,7 @@ fn find(data: &[u8]) -> Option<u16> {
     }
     let directory = long(4)? as usize;
     let entries = (0..usize::from(short(directory)?)).map(|number| directory + 2 + 12 * number);
-    let entry = entries.take_while(|place| *place < data.len()).find(|place| short(*place) == Some(ORIENTATION))?;
+    let entry = entries.take_while(|offset| *offset < data.len()).find(|offset| short(*offset) == Some(ORIENTATION))?;
     (short(entry + 2)? == SHORT && long(entry + 4)? == 1).then(|| short(entry + 8))?
 }
 

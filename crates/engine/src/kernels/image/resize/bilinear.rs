@@ -104,11 +104,11 @@ fn four<T: Pixel>(row: &[T], start: usize) -> [f32; 4] {
 fn neighbours(size: usize, new_size: usize, grid: Grid) -> Result<Vec<Between>> {
     let scale = grid.scale(size, new_size);
     let between = |index| {
-        let place = grid.place(index, scale);
-        let floor = place.floor();
-        let upper = (place.ceil() as usize).min(size - 1);
+        let position = grid.position(index, scale);
+        let floor = position.floor();
+        let upper = (position.ceil() as usize).min(size - 1);
         // Before the first pixel, both are the first one.
-        Between { lower: (floor as usize).min(upper), upper, fraction: place - floor }
+        Between { lower: (floor as usize).min(upper), upper, fraction: position - floor }
     };
     collected(new_size, (0..new_size).map(between))
 }

@@ -68,7 +68,7 @@ impl Grid {
     }
 
     /// The position in the image of pixel `index` of the result, along one axis.
-    fn place(self, index: usize, scale: f32) -> f32 {
+    fn position(self, index: usize, scale: f32) -> f32 {
         match self {
             Self::HalfPixelCenters => (index as f32 + 0.5) * scale - 0.5,
             _ => index as f32 * scale,

@@ -55,9 +55,9 @@ impl Taps {
         let scale = grid.scale(size, new_size);
         let mut taps = Self::new(new_size)?;
         for index in 0..new_size {
-            let place = grid.place(index, scale);
-            let first = place.floor();
-            let step = f64::from(((place - first) * STEPS).round_ties_even() / STEPS);
+            let position = grid.position(index, scale);
+            let first = position.floor();
+            let step = f64::from(((position - first) * STEPS).round_ties_even() / STEPS);
             let mut weights = [far(step), near(step), near(1.0 - step), far(1.0 - step)];
             let wanted = [-1, 0, 1, 2].map(|offset| first as i64 + offset);
             let indices = wanted.map(|index| index.clamp(0, size as i64 - 1));

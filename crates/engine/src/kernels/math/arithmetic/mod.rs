@@ -48,11 +48,11 @@ pub enum Binary {
 /// The sum of one or more tensors of one type and shape.
 pub struct AddN;
 
-/// A [`Binary`] with a constant as input number `place`.
+/// A [`Binary`] with a constant as input number `position`.
 struct WithOperand {
     function: Binary,
     operand: Tensor,
-    place: usize,
+    position: usize,
     /// The step that it adds to deferred floats.
     step: Option<deferred::Step>,
 }
@@ -72,8 +72,8 @@ pub enum Unary {
 
 impl Kernel for Binary {
     fn run(&self, _run: &Run, mut inputs: Tensors) -> Result<Step> {
-        if let Some((step, place)) = self.deferred_step(&inputs) {
-            let mut floats = inputs.swap_remove(place);
+        if let Some((step, position)) = self.deferred_step(&inputs) {
+            let mut floats = inputs.swap_remove(position);
             floats.push_step(step)?;
             return Ok(Step::one(floats));
         }
@@ -88,13 +88,13 @@ impl Kernel for Binary {
 
 impl Rewritable for Binary {
     fn with_constants(&self, inputs: &[Option<&Tensor>]) -> Option<Arc<dyn Kernel>> {
-        let (operand, place) = match inputs {
+        let (operand, position) = match inputs {
             [Some(operand), None] => (*operand, 0),
             [None, Some(operand)] => (*operand, 1),
             _ => return None,
         };
-        let step = self.step(operand, place);
-        Some(Arc::new(WithOperand { function: *self, operand: operand.clone(), place, step }))
+        let step = self.step(operand, position);
+        Some(Arc::new(WithOperand { function: *self, operand: operand.clone(), position, step }))
     }
 }
 
@@ -116,10 +116,10 @@ impl Rewritable for WithOperand {
 
 impl InPlace for WithOperand {
     fn change(&self, value: &mut Tensor) -> Result<()> {
-        let Self { function, operand, place, step } = self;
+        let Self { function, operand, position, step } = self;
         match step {
             Some(step) if can_take_step(value, operand) => value.push_step(*step)?,
-            _ if *place == 0 => *value = function.compute(operand, value)?,
+            _ if *position == 0 => *value = function.compute(operand, value)?,
             _ => *value = function.compute(value, operand)?,
         }
         Ok(())
@@ -153,19 +153,19 @@ impl Binary {
     /// finite float.
     fn deferred_step(self, inputs: &Tensors) -> Option<(deferred::Step, usize)> {
         let [x, y] = inputs.as_slice() else { return None };
-        let place = usize::from(x.num_elements() == 1);
-        let (tensor, operand) = if place == 0 { (x, y) } else { (y, x) };
+        let position = usize::from(x.num_elements() == 1);
+        let (tensor, operand) = if position == 0 { (x, y) } else { (y, x) };
         if !can_take_step(tensor, operand) {
             return None;
         }
-        Some((self.step(operand, 1 - place)?, place))
+        Some((self.step(operand, 1 - position)?, position))
     }
 
-    /// The step for the other input, if `operand` (input number `place`) is one finite float.
-    fn step(self, operand: &Tensor, place: usize) -> Option<deferred::Step> {
+    /// The step for the other input, if `operand` (input number `position`) is one finite float.
+    fn step(self, operand: &Tensor, position: usize) -> Option<deferred::Step> {
         let [operand] = operand.values::<f32>().ok()? else { return None };
         let operand = Some(*operand).filter(|operand| operand.is_finite())?;
-        Some(match (self, place) {
+        Some(match (self, position) {
             (Self::Add, _) => deferred::Step::add(operand),
             (Self::Sub, 1) => deferred::Step::add(-operand),
             (Self::Sub, _) => deferred::Step::Affine { scale: -1.0, shift: operand },

@@ -132,14 +132,14 @@ mod tests {
             let single = run_one(&function, &[single]).unwrap().values::<f32>().unwrap().to_vec();
             let double = run_one(&function, &[double]).unwrap().values::<f64>().unwrap().to_vec();
             let half = run_one(&function, &[half]).unwrap().values::<f16>().unwrap().to_vec();
-            for place in 0..2 {
+            for position in 0..2 {
                 let is_close = |found: f64, error: f64| {
-                    let expected = f64::from(expected[place]);
+                    let expected = f64::from(expected[position]);
                     found == expected || (found - expected).abs() <= error * expected.abs()
                 };
-                assert!(is_close(f64::from(single[place]), 1e-6), "{function:?}: {single:?}");
-                assert!(is_close(double[place], 1e-6), "{function:?}: {double:?}");
-                assert!(is_close(half[place].to_f64(), 1e-3), "{function:?}: {half:?}");
+                assert!(is_close(f64::from(single[position]), 1e-6), "{function:?}: {single:?}");
+                assert!(is_close(double[position], 1e-6), "{function:?}: {double:?}");
+                assert!(is_close(half[position].to_f64(), 1e-3), "{function:?}: {half:?}");
             }
         }
     }

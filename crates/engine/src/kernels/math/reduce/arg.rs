@@ -36,7 +36,8 @@ impl ArgExtreme {
         let reduced: Shape = before.iter().chain(after).copied().collect();
         let row_starts = (0..before.iter().product()).map(|block: usize| block * size * length);
         let columns = row_starts.flat_map(|start| start..start + length);
-        let indices = columns.map(|start| self.first_extreme((0..size).map(|place| values[start + place * length])));
+        let indices =
+            columns.map(|start| self.first_extreme((0..size).map(|position| values[start + position * length])));
         if self.is_wide {
             let indices = allocate::elements(DType::Int64, &reduced).collect(indices.map(|index| index as i64))?;
             return Tensor::from_values(reduced, indices);
@@ -71,12 +72,12 @@ impl Kernel for ArgExtreme {
             let text = format!("Expected dimension in the range [{}, {rank}), but got {axis}", -rank);
             return Err(Error::invalid_argument(text));
         }
-        let place = axis.rem_euclid(rank) as usize;
-        if x.shape()[place] == 0 {
+        let position = axis.rem_euclid(rank) as usize;
+        if x.shape()[position] == 0 {
             return Err(Error::invalid_argument(format!("Reduction axis {axis} is empty in shape {}", x.shape())));
         }
         let unsupported = || Error::unimplemented(format!("the extremes of {} are not supported", x.dtype()));
-        let indices = dispatch_numeric!(x.dtype(), T => self.indices::<T>(x, place), else => Err(unsupported()));
+        let indices = dispatch_numeric!(x.dtype(), T => self.indices::<T>(x, position), else => Err(unsupported()));
         indices.map(Step::one)
     }
 }

@@ -152,15 +152,15 @@ impl Walk {
         let rank = shape.len();
         let mut is_reduced: SmallVec<[bool; 4]> = shape.iter().map(|_| false).collect();
         for axis in axes {
-            let place = if *axis < 0 { axis + rank as i64 } else { *axis };
-            let known = usize::try_from(place).ok().and_then(|place| is_reduced.get_mut(place));
+            let position = if *axis < 0 { axis + rank as i64 } else { *axis };
+            let known = usize::try_from(position).ok().and_then(|position| is_reduced.get_mut(position));
             match known {
                 None => {
                     let text = format!("Invalid reduction dimension ({axis} for input with {rank} dimension(s)");
                     return Err(Error::invalid_argument(text));
                 }
                 Some(true) => {
-                    let text = format!("Invalid reduction arguments: Axes contains duplicate dimension: {place}");
+                    let text = format!("Invalid reduction arguments: Axes contains duplicate dimension: {position}");
                     return Err(Error::invalid_argument(text));
                 }
                 Some(known) => *known = true,

@@ -48,7 +48,7 @@ pub enum Value {
 
 /// The position of a field: its record and its number.
 #[derive(Clone, Copy)]
-pub struct Place {
+pub struct FieldPosition {
     pub field: usize,
     pub record: usize,
 }
@@ -133,12 +133,12 @@ impl Columns for Scalars<'_> {
 
 impl Value {
     /// Parses `text`, a field of `record`.
-    pub fn of(dtype: DType, text: Cow<[u8]>, record: &Bytes, place: Place) -> Result<Self> {
+    pub fn of(dtype: DType, text: Cow<[u8]>, record: &Bytes, position: FieldPosition) -> Result<Self> {
         match dtype {
-            DType::Int32 => number(&text, place).map(Self::Int32),
-            DType::Int64 => number(&text, place).map(Self::Int64),
-            DType::Float32 => number(&text, place).map(Self::Float32),
-            DType::Float64 => number(&text, place).map(Self::Float64),
+            DType::Int32 => number(&text, position).map(Self::Int32),
+            DType::Int64 => number(&text, position).map(Self::Int64),
+            DType::Float32 => number(&text, position).map(Self::Float32),
+            DType::Float64 => number(&text, position).map(Self::Float64),
             DType::String => Ok(Self::String(match text {
                 Cow::Borrowed(text) => alias_or_copy(text, record),
                 Cow::Owned(text) => text.into(),
@@ -148,13 +148,13 @@ impl Value {
     }
 
     /// The value of `default`, if it has an element.
-    pub fn default(default: &Tensor, place: Place) -> Result<Self> {
+    pub fn default(default: &Tensor, position: FieldPosition) -> Result<Self> {
         match default.dtype() {
-            DType::Int32 => first(default.values()?, place).map(Self::Int32),
-            DType::Int64 => first(default.values()?, place).map(Self::Int64),
-            DType::Float32 => first(default.values()?, place).map(Self::Float32),
-            DType::Float64 => first(default.values()?, place).map(Self::Float64),
-            DType::String => first(default.string_values(), place).map(Self::String),
+            DType::Int32 => first(default.values()?, position).map(Self::Int32),
+            DType::Int64 => first(default.values()?, position).map(Self::Int64),
+            DType::Float32 => first(default.values()?, position).map(Self::Float32),
+            DType::Float64 => first(default.values()?, position).map(Self::Float64),
+            DType::String => first(default.string_values(), position).map(Self::String),
             dtype => Err(unsupported(dtype)),
         }
     }
@@ -164,7 +164,7 @@ fn unsupported(dtype: DType) -> Error {
     Error::invalid_argument(format!("csv: data type {dtype} not supported"))
 }
 
-fn number<T: FromText>(text: &[u8], Place { field, record }: Place) -> Result<T> {
+fn number<T: FromText>(text: &[u8], FieldPosition { field, record }: FieldPosition) -> Result<T> {
     T::from_text(text).ok_or_else(|| {
         let (dtype, text) = (T::DTYPE, excerpt(text));
         Error::invalid_argument(format!(
@@ -174,7 +174,7 @@ fn number<T: FromText>(text: &[u8], Place { field, record }: Place) -> Result<T>
     })
 }
 
-fn first<T: Clone>(elements: &[T], Place { field, record }: Place) -> Result<T> {
+fn first<T: Clone>(elements: &[T], FieldPosition { field, record }: FieldPosition) -> Result<T> {
     elements.first().cloned().ok_or_else(|| {
         Error::invalid_argument(format!(
             "Field {field} is required but missing in record {record}! Give the field a default in record_defaults"

@@ -17,7 +17,7 @@ use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
 use crate::text::excerpt::excerpt;
 use bytes::Bytes;
-use column::{Column, Columns, Place, Scalars, Value};
+use column::{Column, Columns, FieldPosition, Scalars, Value};
 use split::{Dialect, Fields, Misfit};
 use std::sync::Arc;
 
@@ -141,8 +141,8 @@ impl DecodeCsv {
         for (record, row) in rows.iter().enumerate() {
             self.decode(row, record, defaults, &mut columns[..]).map_err(|error| error.at_element(record))?;
         }
-        for (column, place) in columns.into_iter().zip(slots) {
-            *place = Some(column.into_tensor(shape.clone())?);
+        for (column, position) in columns.into_iter().zip(slots) {
+            *position = Some(column.into_tensor(shape.clone())?);
         }
         Ok(())
     }
@@ -164,8 +164,8 @@ impl DecodeCsv {
                 }
             }
             if !columns.push_usual(column, &mut fields, &self.na_value) {
-                let place = Place { field: column, record };
-                let value = self.value(&mut fields, self.dtypes[column], default, row, place);
+                let position = FieldPosition { field: column, record };
+                let value = self.value(&mut fields, self.dtypes[column], default, row, position);
                 columns.push(column, value.map_err(|error| self.check(row, record).err().unwrap_or(error))?)?;
             }
         }
@@ -176,12 +176,19 @@ impl DecodeCsv {
     }
 
     /// The value of the next field.
-    fn value(&self, fields: &mut Fields, dtype: DType, default: &Tensor, row: &Bytes, place: Place) -> Result<Value> {
+    fn value(
+        &self,
+        fields: &mut Fields,
+        dtype: DType,
+        default: &Tensor,
+        row: &Bytes,
+        position: FieldPosition,
+    ) -> Result<Value> {
         let missing = || Error::internal("a field is missing");
         let text = fields.next().ok_or_else(missing)?.map_err(Error::internal)?;
         match text.is_empty() || *text == self.na_value {
-            true => Value::default(default, place),
-            false => Value::of(dtype, text, row, place),
+            true => Value::default(default, position),
+            false => Value::of(dtype, text, row, position),
         }
     }
 

@@ -99,8 +99,8 @@ fn parse(features: &Features, example: &Bytes, defaults: &[Tensor], slots: &mut 
         push_sparse(features, &found, example, &failure, &mut outputs)?;
         store(outputs, sparse)?;
     }
-    for (((feature, found), default), place) in features.with_dense(&found).zip(defaults).zip(dense) {
-        *place = Some(parse_dense(feature, found, default, example)?);
+    for (((feature, found), default), position) in features.with_dense(&found).zip(defaults).zip(dense) {
+        *position = Some(parse_dense(feature, found, default, example)?);
     }
     Ok(())
 }

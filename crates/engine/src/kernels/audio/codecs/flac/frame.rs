@@ -45,34 +45,34 @@ impl Header {
         if layout & 1 != 0 || channels != info.channels || bits != info.bits {
             return None;
         }
-        let (number, mut place) = coded_number(bytes, 4)?;
+        let (number, mut offset) = coded_number(bytes, 4)?;
         let num_samples = match codes >> 4 {
             0 => return None,
             1 => 192,
             code @ 2..6 => 576 << (code - 2),
-            6 => take(bytes, &mut place, 1)? + 1,
-            7 => take(bytes, &mut place, 2)? + 1,
+            6 => take(bytes, &mut offset, 1)? + 1,
+            7 => take(bytes, &mut offset, 2)? + 1,
             code => 256 << (code - 8),
         };
         let sample_rate = match codes & 15 {
             0 => info.sample_rate.into(),
             code @ 1..12 => [0, 88_200, 176_400, 192_000, 8000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000, 96_000]
                 [usize::from(code)],
-            12 => take(bytes, &mut place, 1)? * 1000,
-            13 => take(bytes, &mut place, 2)?,
-            14 => take(bytes, &mut place, 2)? * 10,
+            12 => take(bytes, &mut offset, 1)? * 1000,
+            13 => take(bytes, &mut offset, 2)?,
+            14 => take(bytes, &mut offset, 2)? * 10,
             _ => return None,
         };
         let mut crc = Crc8Ccitt::new(0);
-        crc.process_buf_bytes(bytes.get(..place)?);
+        crc.process_buf_bytes(bytes.get(..offset)?);
         let is_of_stream = sample_rate == u64::from(info.sample_rate) && num_samples <= u64::from(info.max_block);
         let is_numbered_by_sample = second & 1 == 1;
-        (is_of_stream && *bytes.get(place)? == crc.crc()).then_some(Self {
+        (is_of_stream && *bytes.get(offset)? == crc.crc()).then_some(Self {
             number,
             is_numbered_by_sample,
             num_samples,
             is_decorrelated,
-            num_bytes: place + 1,
+            num_bytes: offset + 1,
         })
     }
 
@@ -91,13 +91,13 @@ impl Header {
         let mut crc = Crc16Ansi::new(0);
         let mut checked = 0;
         let next = self.first_sample(info)? + self.num_samples;
-        let starts = memchr_iter(0xff, bytes.get(self.num_bytes..)?).map(|place| place + self.num_bytes);
-        let follows = |place: &usize| {
-            let header = Header::read(&bytes[*place..], info);
+        let starts = memchr_iter(0xff, bytes.get(self.num_bytes..)?).map(|offset| offset + self.num_bytes);
+        let follows = |offset: &usize| {
+            let header = Header::read(&bytes[*offset..], info);
             !is_last && header.and_then(|header| header.first_sample(info)) == Some(next)
         };
         for end in starts.filter(follows).chain([bytes.len()]) {
-            let Some(sum_at) = end.checked_sub(2).filter(|place| *place >= self.num_bytes) else {
+            let Some(sum_at) = end.checked_sub(2).filter(|offset| *offset >= self.num_bytes) else {
                 continue;
             };
             crc.process_buf_bytes(&bytes[checked..sum_at]);
@@ -111,39 +111,39 @@ impl Header {
     }
 }
 
-/// The first frame that begins in `places` and whose checksum is right: its place and its first
+/// The first frame that begins in `range` and whose checksum is right: its place and its first
 /// sample. Only the first few places that look like a frame are tried.
-pub fn next_frame(bytes: &[u8], places: Range<usize>, info: &StreamInfo) -> Option<(usize, u64)> {
-    let at = |offset| (places.start + offset, Header::read(&bytes[places.start + offset..], info));
-    let found = memchr_iter(0xff, &bytes[places.clone()]).map(at).filter(|(_, header)| header.is_some());
-    found.take(8).find_map(|(place, header)| {
+pub fn next_frame(bytes: &[u8], range: Range<usize>, info: &StreamInfo) -> Option<(usize, u64)> {
+    let at = |index| (range.start + index, Header::read(&bytes[range.start + index..], info));
+    let found = memchr_iter(0xff, &bytes[range.clone()]).map(at).filter(|(_, header)| header.is_some());
+    found.take(8).find_map(|(offset, header)| {
         let header = header?;
         let first = header.first_sample(info)?;
         let is_last = info.num_samples == Some(first + header.num_samples);
-        header.frame(&bytes[place..], info, is_last).map(|_| (place, first))
+        header.frame(&bytes[offset..], info, is_last).map(|_| (offset, first))
     })
 }
 
 /// A number as UTF-8 codes it, with up to 36 bits, and the place after it.
-fn coded_number(bytes: &[u8], place: usize) -> Option<(u64, usize)> {
-    let first = *bytes.get(place)?;
+fn coded_number(bytes: &[u8], offset: usize) -> Option<(u64, usize)> {
+    let first = *bytes.get(offset)?;
     let more = match first.leading_ones() as usize {
-        0 => return Some((first.into(), place + 1)),
+        0 => return Some((first.into(), offset + 1)),
         ones @ 2..8 => ones - 1,
         _ => return None,
     };
     let start = u64::from(first) & ((1 << (6 - more.min(6))) - 1);
-    let rest = bytes.get(place + 1..place + 1 + more)?;
+    let rest = bytes.get(offset + 1..offset + 1 + more)?;
     let number = rest
         .iter()
         .try_fold(start, |number, byte| (byte & 0xc0 == 0x80).then_some(number << 6 | u64::from(byte & 0x3f)))?;
-    Some((number, place + 1 + more))
+    Some((number, offset + 1 + more))
 }
 
-/// The big-endian number of `count` bytes at `place`, which moves after it.
-fn take(bytes: &[u8], place: &mut usize, count: usize) -> Option<u64> {
-    let taken = bytes.get(*place..*place + count)?;
-    *place += count;
+/// The big-endian number of `count` bytes at `offset`, which moves after it.
+fn take(bytes: &[u8], offset: &mut usize, count: usize) -> Option<u64> {
+    let taken = bytes.get(*offset..*offset + count)?;
+    *offset += count;
     Some(taken.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)))
 }
 
@@ -153,13 +153,13 @@ mod tests {
 
     #[test]
     fn numbers_are_coded_as_in_utf_8() {
-        for (bytes, number, place) in [
+        for (bytes, number, offset) in [
             (&[0x7f][..], 0x7f, 1),
             (&[0xc2, 0x80], 0x80, 2),
             (&[0xe2, 0x82, 0xac], 0x20ac, 3),
             (&[0xfe, 0x83, 0xbf, 0xbf, 0xbf, 0xbf, 0xbf], 0xffff_ffff, 7),
         ] {
-            assert_eq!(coded_number(bytes, 0), Some((number, place)), "{bytes:x?}");
+            assert_eq!(coded_number(bytes, 0), Some((number, offset)), "{bytes:x?}");
         }
         assert_eq!(coded_number(&[0xc2, 0x00], 0), None);
         assert_eq!(coded_number(&[0x80], 0), None);

@@ -40,7 +40,7 @@ pub struct StreamInfo {
 
 impl StreamInfo {
     fn read(bytes: [u8; STREAM_INFO_BYTES]) -> Result<Self> {
-        let short = |place: usize| u16::from_be_bytes([bytes[place], bytes[place + 1]]);
+        let short = |offset: usize| u16::from_be_bytes([bytes[offset], bytes[offset + 1]]);
         let mut packed = [0; 8];
         packed.copy_from_slice(&bytes[10..18]);
         let packed = u64::from_be_bytes(packed);
@@ -69,12 +69,12 @@ impl<'a> Flac<'a> {
     /// Reads the metadata of the stream that begins with "fLaC" at byte `start`.
     pub fn open(contents: &'a [u8], start: usize) -> Result<Self> {
         let cut = || damaged("FLAC: the metadata are cut short");
-        let mut place = start + 4;
+        let mut offset = start + 4;
         let mut info = None;
         loop {
-            let head = contents.get(place..).and_then(<[u8]>::first_chunk::<4>).ok_or_else(cut)?;
+            let head = contents.get(offset..).and_then(<[u8]>::first_chunk::<4>).ok_or_else(cut)?;
             let size = usize::from(head[1]) << 16 | usize::from(head[2]) << 8 | usize::from(head[3]);
-            let body = contents.get(place + 4..place + 4 + size).ok_or_else(cut)?;
+            let body = contents.get(offset + 4..offset + 4 + size).ok_or_else(cut)?;
             match head[0] & 0x7f {
                 0 if info.is_none() => {
                     let bytes = body.try_into().map_err(|_| {
@@ -82,33 +82,33 @@ impl<'a> Flac<'a> {
                     })?;
                     info = Some(StreamInfo::read(bytes)?);
                 }
-                0x7f => return Err(damaged(format!("FLAC: the metadata block at byte {place} has an invalid type"))),
+                0x7f => return Err(damaged(format!("FLAC: the metadata block at byte {offset} has an invalid type"))),
                 _ if info.is_none() => return Err(damaged("FLAC: the stream information is not the first block")),
                 _ => {}
             }
-            place += 4 + size;
+            offset += 4 + size;
             if head[0] & 0x80 != 0 {
                 break;
             }
         }
         let info = info.ok_or_else(cut)?;
-        let end = end_of_frames(contents).max(place);
-        Ok(Self { contents, info, frames: place..end })
+        let end = end_of_frames(contents).max(offset);
+        Ok(Self { contents, info, frames: offset..end })
     }
 
-    /// The frame at byte `place`, whose first sample is `first`.
-    fn frame(&self, place: usize, first: u64) -> Result<Frame> {
-        let bytes = &self.contents[place..self.frames.end];
+    /// The frame at byte `offset`, whose first sample is `first`.
+    fn frame(&self, offset: usize, first: u64) -> Result<Frame> {
+        let bytes = &self.contents[offset..self.frames.end];
         let header = Header::read(bytes, &self.info).filter(|header| header.first_sample(&self.info) == Some(first));
         let Some(header) = header else {
             return Err(damaged(format!(
-                "FLAC: expected the frame of sample {first} at byte {place}, but there is none; the file is damaged"
+                "FLAC: expected the frame of sample {first} at byte {offset}, but there is none; the file is damaged"
             )));
         };
         let is_last = self.info.num_samples == Some(first + header.num_samples);
         header.frame(bytes, &self.info, is_last).ok_or_else(|| {
             damaged(format!(
-                "FLAC: the frame of sample {first} at byte {place} does not end with its checksum; the file is damaged \
+                "FLAC: the frame of sample {first} at byte {offset} does not end with its checksum; the file is damaged \
                  or cut short"
             ))
         })
@@ -121,7 +121,7 @@ impl<'a> Flac<'a> {
         while end - best.0 > SEARCHED_BYTES {
             let middle = best.0 + (end - best.0) / 2;
             match frame::next_frame(&self.contents[..self.frames.end], middle..end, &self.info) {
-                Some((place, first)) if first <= sample && first > best.1 => best = (place, first),
+                Some((offset, first)) if first <= sample && first > best.1 => best = (offset, first),
                 _ => end = middle,
             }
         }
@@ -149,10 +149,10 @@ impl Sound for Flac<'_> {
         if let Some(count) = self.info.num_samples {
             return Ok(count);
         }
-        let (mut place, mut first) = (self.frames.start, 0);
-        while place < self.frames.end {
-            let frame = self.frame(place, first)?;
-            (place, first) = (place + frame.num_bytes, first + frame.num_samples);
+        let (mut offset, mut first) = (self.frames.start, 0);
+        while offset < self.frames.end {
+            let frame = self.frame(offset, first)?;
+            (offset, first) = (offset + frame.num_bytes, first + frame.num_samples);
         }
         Ok(first)
     }
@@ -164,20 +164,20 @@ impl Sound for Flac<'_> {
     fn decode(&self, part: Part, samples: &mut Samples) -> Result<()> {
         let is_whole = part == Part::ALL;
         let mut decoder = self.decoder(is_whole)?;
-        let (mut place, mut first) = if part.start == 0 { (self.frames.start, 0) } else { self.near(part.start) };
-        while !samples.is_full() && place < self.frames.end {
-            let frame = self.frame(place, first)?;
+        let (mut offset, mut first) = if part.start == 0 { (self.frames.start, 0) } else { self.near(part.start) };
+        while !samples.is_full() && offset < self.frames.end {
+            let frame = self.frame(offset, first)?;
             let end = first + frame.num_samples;
             if end > part.start {
                 samples.skip(part.start.saturating_sub(first));
                 if self.info.bits == 32 && frame.is_decorrelated {
                     return Err(unsupported("FLAC: samples of 32 bits are stored as differences of channels"));
                 }
-                let data = &self.contents[place..place + frame.num_bytes];
-                let decoded = decode(&mut decoder, "FLAC", place, data)?;
+                let data = &self.contents[offset..offset + frame.num_bytes];
+                let decoded = decode(&mut decoder, "FLAC", offset, data)?;
                 push(&decoded, frame.num_samples as usize, samples)?;
             }
-            (place, first) = (place + frame.num_bytes, end);
+            (offset, first) = (offset + frame.num_bytes, end);
         }
         if !samples.is_full() {
             return Err(damaged(format!(
@@ -185,10 +185,10 @@ impl Sound for Flac<'_> {
                 samples.wanted()
             )));
         }
-        if is_whole && place < self.frames.end {
+        if is_whole && offset < self.frames.end {
             return Err(damaged(format!(
                 "FLAC: {} bytes follow the last of {first} samples; the file is damaged",
-                self.frames.end - place
+                self.frames.end - offset
             )));
         }
         match decoder.finalize().verify_ok {

@@ -64,16 +64,16 @@ impl<'a> Mp3<'a> {
         Ok(sound)
     }
 
-    /// The frame at byte `place`, which ends before `end`.
-    fn frame(&self, place: usize, end: usize) -> Result<&'a [u8]> {
-        let header = header_at(&self.contents[..end], place)?;
+    /// The frame at byte `offset`, which ends before `end`.
+    fn frame(&self, offset: usize, end: usize) -> Result<&'a [u8]> {
+        let header = header_at(&self.contents[..end], offset)?;
         if !header.is_like(&self.header) {
             return Err(unsupported(format!(
-                "MP3: the frames from byte {place} have {} samples a second and {} channels, those before {} and {}",
+                "MP3: the frames from byte {offset} have {} samples a second and {} channels, those before {} and {}",
                 header.sample_rate, header.channels, self.header.sample_rate, self.header.channels
             )));
         }
-        frame_at(&self.contents[..end], place, &header)
+        frame_at(&self.contents[..end], offset, &header)
     }
 
     /// The samples to leave out at the beginning, and those that are left.
@@ -92,13 +92,13 @@ impl<'a> Mp3<'a> {
     /// right: its place and number. The two frames before it add to its samples.
     fn beginning(&self, wanted: u64) -> Result<(usize, u64)> {
         let mut earlier = std::collections::VecDeque::new();
-        let (mut place, mut brought) = (self.frames.start, 0);
+        let (mut offset, mut brought) = (self.frames.start, 0);
         for number in 0..wanted {
-            let frame = self.frame(place, self.frames.end)?;
+            let frame = self.frame(offset, self.frames.end)?;
             let size = frame.len().saturating_sub(self.header.main_at() + 2);
-            earlier.push_back((place, number, size));
+            earlier.push_back((offset, number, size));
             brought += size;
-            place += frame.len();
+            offset += frame.len();
             // The last frames are decoded for what they add; those before for their bytes.
             while earlier.len() > 4 {
                 let oldest = earlier[0].2;
@@ -110,7 +110,7 @@ impl<'a> Mp3<'a> {
                 earlier.pop_front();
             }
         }
-        Ok(earlier.front().map_or((place, wanted), |(place, number, _)| (*place, *number)))
+        Ok(earlier.front().map_or((offset, wanted), |(offset, number, _)| (*offset, *number)))
     }
 }
 
@@ -139,17 +139,17 @@ impl Sound for Mp3<'_> {
         let of_frame = self.header.num_samples() as u64;
         let first = self.trimmed().0 + part.start;
         let wanted = first / of_frame;
-        let (mut place, mut number) = self.beginning(wanted)?;
+        let (mut offset, mut number) = self.beginning(wanted)?;
         samples.skip(first - number * of_frame);
         // The bytes of earlier frames that the decoder still has.
         let mut left = 0;
         let is_from_start = number == 0;
-        while !samples.is_full() && place < self.frames.end {
-            let frame = self.frame(place, self.frames.end)?;
+        while !samples.is_full() && offset < self.frames.end {
+            let frame = self.frame(offset, self.frames.end)?;
             // The first frames after a start in the midst may need bytes that come before them.
             let is_needed = is_from_start || number + 2 >= wanted;
-            left = Self::check(frame, place, left, is_needed)?;
-            match decode(&mut decoder, "MP3", place, frame) {
+            left = Self::check(frame, offset, left, is_needed)?;
+            match decode(&mut decoder, "MP3", offset, frame) {
                 Ok(decoded) => push(&decoded, of_frame as usize, samples)?,
                 Err(error) if is_needed => return Err(error),
                 Err(_) => {
@@ -157,7 +157,7 @@ impl Sound for Mp3<'_> {
                     samples.push(of_frame as usize, |_, _| 0.0)?;
                 }
             }
-            place += frame.len();
+            offset += frame.len();
             number += 1;
         }
         match samples.is_full() {
@@ -170,14 +170,16 @@ impl Sound for Mp3<'_> {
 impl Mp3<'_> {
     /// Checks that a frame has the bytes that its samples need. `left` is the number of bytes that
     /// earlier frames left. Returns the number that this one leaves.
-    fn check(frame: &[u8], place: usize, left: usize, is_needed: bool) -> Result<usize> {
+    fn check(frame: &[u8], offset: usize, left: usize, is_needed: bool) -> Result<usize> {
         let header = header_at(frame, 0)?;
         let side = header.side_info(frame).ok_or_else(|| {
-            damaged(format!("MP3: the frame at byte {place} has a wrong checksum, or no room for its side information"))
+            damaged(format!(
+                "MP3: the frame at byte {offset} has a wrong checksum, or no room for its side information"
+            ))
         })?;
         if is_needed && side.reused > left {
             return Err(damaged(format!(
-                "MP3: the frame at byte {place} needs {} bytes of the frames before it, but {left} are there; the file is \
+                "MP3: the frame at byte {offset} needs {} bytes of the frames before it, but {left} are there; the file is \
                  cut at its start, or damaged",
                 side.reused
             )));
@@ -185,7 +187,7 @@ impl Mp3<'_> {
         let there = side.reused + side.brought;
         if side.used > there {
             return Err(damaged(format!(
-                "MP3: the samples of the frame at byte {place} take {} bytes, but {there} are there; the file is damaged",
+                "MP3: the samples of the frame at byte {offset} take {} bytes, but {there} are there; the file is damaged",
                 side.used
             )));
         }
@@ -204,23 +206,23 @@ fn push(decoded: &GenericAudioBufferRef<'_>, count: usize, samples: &mut Samples
     samples.push(count, |channel, index| if channel == 0 { left[index] } else { right[index] })
 }
 
-fn header_at(contents: &[u8], place: usize) -> Result<Header> {
-    let bytes = &contents[place..];
+fn header_at(contents: &[u8], offset: usize) -> Result<Header> {
+    let bytes = &contents[offset..];
     Header::read(bytes).map_err(|reason| match reason {
-        NoHeader::FreeFormat => unsupported(format!("MP3: the frame at byte {place} has a free bit rate")),
+        NoHeader::FreeFormat => unsupported(format!("MP3: the frame at byte {offset} has a free bit rate")),
         NoHeader::Invalid => damaged(format!(
-            "MP3: expected a frame at byte {place}, but found b'{}'; the file is damaged",
+            "MP3: expected a frame at byte {offset}, but found b'{}'; the file is damaged",
             bytes[..bytes.len().min(4)].escape_ascii()
         )),
     })
 }
 
-fn frame_at<'a>(contents: &'a [u8], place: usize, header: &Header) -> Result<&'a [u8]> {
-    contents.get(place..place + header.num_bytes).ok_or_else(|| {
+fn frame_at<'a>(contents: &'a [u8], offset: usize, header: &Header) -> Result<&'a [u8]> {
+    contents.get(offset..offset + header.num_bytes).ok_or_else(|| {
         damaged(format!(
-            "MP3: the frame at byte {place} has {} bytes, but {} are there; the file is cut short",
+            "MP3: the frame at byte {offset} has {} bytes, but {} are there; the file is cut short",
             header.num_bytes,
-            contents.len() - place
+            contents.len() - offset
         ))
     })
 }
@@ -235,7 +237,7 @@ impl Tag {
         if !tag.starts_with(b"Xing") && !tag.starts_with(b"Info") {
             return None;
         }
-        let number = |place: usize| tag.get(place..)?.first_chunk().map(|bytes| u32::from_be_bytes(*bytes));
+        let number = |offset: usize| tag.get(offset..)?.first_chunk().map(|bytes| u32::from_be_bytes(*bytes));
         let flags = number(4)?;
         let num_frames = if flags & 1 != 0 { Some(number(8)?.into()) } else { None };
         let sizes = [(1, 4), (2, 4), (4, 100), (8, 4)];
@@ -271,21 +273,23 @@ fn end_of_frames(contents: &[u8], start: usize) -> usize {
     }
     // Frames may end with zeros themselves, so those of a frame are left to it.
     let zeros = contents[start..end].iter().rev().take_while(|byte| **byte == 0).count();
-    let mut place = start;
-    while place < end - zeros {
-        match Header::read(&contents[place..end]) {
-            Ok(header) if place + header.num_bytes <= end => place += header.num_bytes,
+    let mut offset = start;
+    while offset < end - zeros {
+        match Header::read(&contents[offset..end]) {
+            Ok(header) if offset + header.num_bytes <= end => offset += header.num_bytes,
             _ => return end,
         }
     }
-    place.max(end - zeros)
+    offset.max(end - zeros)
 }
 
 /// The number of bytes of an APE tag at the end.
 fn size_of_ape(bytes: &[u8]) -> Option<usize> {
-    let footer = bytes.len().checked_sub(32).map(|place| &bytes[place..]).filter(|tag| tag.starts_with(b"APETAGEX"))?;
-    let number =
-        |place: usize| u32::from_le_bytes([footer[place], footer[place + 1], footer[place + 2], footer[place + 3]]);
+    let footer =
+        bytes.len().checked_sub(32).map(|offset| &bytes[offset..]).filter(|tag| tag.starts_with(b"APETAGEX"))?;
+    let number = |offset: usize| {
+        u32::from_le_bytes([footer[offset], footer[offset + 1], footer[offset + 2], footer[offset + 3]])
+    };
     let header = if number(20) >> 31 == 1 { 32 } else { 0 };
     Some(number(12) as usize + header).filter(|size| (32..=bytes.len()).contains(size))
 }

@@ -124,7 +124,7 @@ impl Sound for Vorbis<'_> {
         };
         // A page whose granule position is not set ends no packet; the count is that of an earlier page.
         let end = self.pages.iter().rev().find_map(|page| page.granule);
-        end.ok_or_else(|| damaged(format!("Ogg Vorbis: no packet ends before byte {}", last.place)))
+        end.ok_or_else(|| damaged(format!("Ogg Vorbis: no packet ends before byte {}", last.offset)))
     }
 
     fn values_at_once(&self) -> usize {
@@ -161,7 +161,7 @@ impl Sound for Vorbis<'_> {
             if !is_right {
                 return Err(damaged(format!(
                     "Ogg Vorbis: the page at byte {} ends at sample {position}, but its header says {}; the file is damaged",
-                    page.place,
+                    page.offset,
                     page.granule.unwrap_or(0)
                 )));
             }
@@ -198,7 +198,7 @@ impl Decoding {
             if packet.is_empty() {
                 return Ok(());
             }
-            let decoded = decode(decoder, "Ogg Vorbis", page.place, &packet)?;
+            let decoded = decode(decoder, "Ogg Vorbis", page.offset, &packet)?;
             let GenericAudioBufferRef::F32(buffer) = decoded else {
                 return Err(Error::internal("Ogg Vorbis decoded to another type than float32"));
             };

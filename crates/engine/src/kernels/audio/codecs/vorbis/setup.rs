@@ -28,7 +28,7 @@ impl Identification {
 pub fn check_codebooks(packet: &[u8]) -> Result<()> {
     let invalid = || damaged("Ogg Vorbis: the setup header is invalid");
     let body = packet.strip_prefix(b"\x05vorbis").ok_or_else(invalid)?;
-    let mut bits = Bits { bytes: body, place: 0 };
+    let mut bits = Bits { bytes: body, offset: 0 };
     let num_books = bits.take(8).ok_or_else(invalid)? + 1;
     let mut total = 0;
     for _ in 0..num_books {
@@ -46,17 +46,17 @@ pub fn check_codebooks(packet: &[u8]) -> Result<()> {
 /// Bits of which the lowest one of a byte comes first.
 struct Bits<'a> {
     bytes: &'a [u8],
-    place: usize,
+    offset: usize,
 }
 
 impl Bits<'_> {
     fn take(&mut self, count: usize) -> Option<u64> {
-        if self.place + count > self.bytes.len() * 8 {
+        if self.offset + count > self.bytes.len() * 8 {
             return None;
         }
-        let bit = |place: usize| u64::from(self.bytes[place / 8] >> (place % 8) & 1);
-        let value = (0..count).fold(0, |value, index| value | bit(self.place + index) << index);
-        self.place += count;
+        let bit = |offset: usize| u64::from(self.bytes[offset / 8] >> (offset % 8) & 1);
+        let value = (0..count).fold(0, |value, index| value | bit(self.offset + index) << index);
+        self.offset += count;
         Some(value)
     }
 
@@ -98,8 +98,8 @@ impl Bits<'_> {
     }
 
     fn skip(&mut self, count: u64) -> Option<()> {
-        let place = self.place as u64 + count;
-        self.place = usize::try_from(place).ok().filter(|place| *place <= self.bytes.len() * 8)?;
+        let offset = self.offset as u64 + count;
+        self.offset = usize::try_from(offset).ok().filter(|offset| *offset <= self.bytes.len() * 8)?;
         Some(())
     }
 }
