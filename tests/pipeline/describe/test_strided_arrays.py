@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.pipeline.conftest import same
 
 import headrace as hr
-from headrace.pipeline.describe.tables import held
+from headrace.pipeline.describe.tables import array_columns
 
 TYPES = ["uint8", "bool", "float32", ">i4", "float64"]
 STEPS = st.sampled_from([-3, -1, 1, 2])
@@ -74,11 +74,11 @@ def test_windows_of_a_file_take_no_memory(tmp_path):
 )
 def test_arrays_are_copied_only_where_rows_are_in_parts_and_a_copy_is_no_larger(make, is_copied):
     array = make(np.zeros((10, 10), np.float32))
-    assert np.shares_memory(held({"x": array}).arrays["x"], array) is not is_copied
+    assert np.shares_memory(array_columns({"x": array}).arrays["x"], array) is not is_copied
 
 
 def test_a_mapped_file_is_never_copied(tmp_path):
     array = np.lib.format.open_memmap(tmp_path / "x.npy", mode="w+", shape=(4, 6)).T
     array[:] = np.arange(24).reshape(6, 4)
-    assert np.shares_memory(held({"x": array}).arrays["x"], array)
+    assert np.shares_memory(array_columns({"x": array}).arrays["x"], array)
     assert same(list(hr.arrays(array).batch(6)), [{"x": np.arange(24.0).reshape(6, 4)}])
