@@ -244,7 +244,7 @@ class TestTheText:
         def fail(self, waits):
             raise ArithmeticError("no words")
 
-        monkeypatch.setattr(hr.Batches, "doing", fail)
+        monkeypatch.setattr(hr.Batches, "activity_lines", fail)
         with iter(hr.arrays({"n": np.arange(4)})):
             text = dump_waits(write=False)
         assert "-- (this cannot be told: ArithmeticError('no words'))" in text
