@@ -145,8 +145,9 @@ class ResourceMethods(Chain):
 
         Args:
             num_threads: Threads of the engine, which read, decode, gather and compute native
-                functions; None for as many as there are cores. A Python function always has a
-                separate thread, except on a free-threaded Python.
+                functions; None for as many as there are cores, or as a container's limit on
+                processor time allows. More of them cost time, unless reads wait for storage. A
+                Python function always has a separate thread, except on a free-threaded Python.
             memory_bytes: Limit on the memory of data that are read and not used yet: read-ahead,
                 windows, finished batches. None for a quarter of the memory of the machine or its
                 control group, at least 64 MiB.
