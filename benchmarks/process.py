@@ -85,7 +85,7 @@ def _cpu_seconds_of_children() -> float:
 
 
 class _MemoryWatch:
-    """Looks again and again at how much memory a process and its descendants have."""
+    """Samples the memory of a process and its descendants."""
 
     def __init__(self, pid: int) -> None:
         self.peak_bytes = 0

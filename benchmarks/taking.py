@@ -1,4 +1,4 @@
-"""The work of a program with its batches: it takes, adds up and times them."""
+"""Takes, sums and times the batches of a program."""
 
 import json
 import sys

@@ -81,7 +81,7 @@ def compare(ours: dict[str, Any], theirs: dict[str, Any], only: str) -> int:
 
 
 def are_same(ours: Any, theirs: Any) -> bool:
-    """Says whether two outcomes are equal.
+    """Returns whether two outcomes are equal.
 
     Where TensorFlow cannot make a text of the bytes in its own error, any error is.
     """

@@ -4,7 +4,7 @@ from typing import Any
 
 
 def known(tf: Any, name: str, *values: Any, **options: Any) -> Any:
-    """Calls an operation with values as they stand, so that all of their shapes are known.
+    """Calls an operation with Python values, so that the graph knows all shapes.
 
     Args:
         tf: The library.
@@ -17,7 +17,7 @@ def known(tf: Any, name: str, *values: Any, **options: Any) -> Any:
 
 
 def unknown(tf: Any, name: str, *values: Any, **options: Any) -> Any:
-    """Calls an operation with tensors whose shapes, and values, are known in a run only."""
+    """Calls an operation with tensors whose shapes and values are known only in a run."""
 
     def tensor(value: Any) -> Any:
         return tf.placeholder_with_default(tf.constant(value), None)

@@ -1,4 +1,4 @@
-"""Regular expressions that hypothesis makes up, what to put in place of matches, and texts."""
+"""Regular expressions, replacements and texts that hypothesis makes up."""
 
 from typing import Any
 
@@ -114,7 +114,7 @@ def _joined(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 
 
 def expressions() -> st.SearchStrategy[Any]:
-    """A pattern, what to put in the place of matches, and texts; few patterns are not valid."""
+    """A pattern, a replacement, and texts; few patterns are invalid."""
     part = st.one_of(*map(st.sampled_from, (LETTERS, LETTERS, CLASSES, PLACES, CHARACTERS)))
     fine = st.recursive(part, _joined, max_leaves=8)
     odd = st.builds(lambda before, wrong: before + wrong, fine, st.sampled_from(ODD))

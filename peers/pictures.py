@@ -1,4 +1,4 @@
-"""Image files that hypothesis makes up, and what is asked of their decoders."""
+"""Image files that hypothesis makes up, and the options of their decoders."""
 
 import io
 from typing import Any

@@ -1,4 +1,4 @@
-"""Sparse tensors of cases, and what came of them."""
+"""Sparse tensors for the cases, and descriptions of results."""
 
 from typing import Any
 

@@ -65,7 +65,7 @@ def csv_lines(draw: st.DrawFn) -> Any:
 
 
 def lines_of_words() -> st.SearchStrategy[Any]:
-    """Lines of bytes, and what separates their words."""
+    """Lines of bytes, and the separators of their words."""
     letters = st.sampled_from([b"a", b"b", b" ", b"  ", b",", b"\t", b"\xff", b"\xc3\xa9", b"\0"])
     line = st.lists(letters, max_size=8).map(b"".join)
     separator = st.sampled_from([b"", b" ", b",", b"a", b"ab", b", ", b"\xc3", b"\t"])
@@ -88,7 +88,7 @@ def _csv_field(kind: str, delimiter: str) -> st.SearchStrategy[str]:
 
 
 def texts() -> st.SearchStrategy[Any]:
-    """Texts of line ends and of what stands between them."""
+    """Texts with line ends."""
     return st.tuples(st.lists(st.sampled_from([b"\n", b"\r", b"x", b"\0"])).map(b"".join))
 
 

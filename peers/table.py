@@ -117,7 +117,7 @@ class _Describer:
         self._fetchable = (tf.Tensor, tf.Operation, tf.SparseTensor, tf.Variable)
 
     def outcome(self, result: Any) -> Any:
-        """Describes a result; what of it can be fetched is fetched, once the variables are set."""
+        """Describes a result: tensors are fetched, once the variables are initialized."""
         tf = self._tf
         fetches = [leaf for leaf in _leaves(result) if isinstance(leaf, self._fetchable)]
         if not fetches:

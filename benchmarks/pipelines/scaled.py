@@ -19,7 +19,7 @@ BATCH_SIZES = {"examples": 128, "numbers": 256, "lines": 1_024}
 def program(
     read: Callable[[Any], list[Any]], options: argparse.Namespace, batch_size: int
 ) -> Callable[[list[str], int], Any]:
-    """Returns what makes the tensors of a batch."""
+    """Returns the function that makes the tensors of a batch."""
     # Three quarters of the room are for shuffling, if a batch fits into the rest.
     min_after_dequeue = min(options.capacity * 3 // 4, options.capacity - batch_size)
     sizes = (batch_size, options.capacity, min_after_dequeue)

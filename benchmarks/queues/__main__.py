@@ -26,7 +26,7 @@ def main(rounds: int, seconds: float, peers: bool) -> None:
 
 
 def scenarios_for(tensorflow: Path | None, seconds: float) -> Iterator[Scenario]:
-    """Yields what is measured; `tensorflow` is the interpreter that has it."""
+    """Yields the scenarios to measure; `tensorflow` is the Python that has TensorFlow."""
 
     def graph(name: str, way: str) -> list[Contender]:
         ours = [sys.executable, HERE / "graph.py", "headrace", way]

@@ -15,13 +15,13 @@ class Channel(Protocol):
     """A queue under test; each call moves `batch` numbers."""
 
     def put(self, first: int) -> None:
-        """Adds the numbers from `first` on."""
+        """Enqueues the numbers from `first` on."""
 
     def get(self) -> int | None:
         """Takes numbers and returns their sum; None at the end."""
 
     def end(self) -> None:
-        """Lets `get` come to its end once all is taken. Called when nobody puts any more."""
+        """Closes the queue: `get` ends once it is empty. Called after the last `put`."""
 
 
 def measure(channel: Channel, batch: int, num_producers: int, seconds: float) -> None:
@@ -91,7 +91,7 @@ def drain(
 
 
 def report(count: int, seconds: float, cpu_seconds: float) -> None:
-    """Prints what was measured. The CPU time of child processes that have ended is added."""
+    """Prints the measurement, with the CPU time of child processes that have ended."""
     children = os.times()
     cpu_seconds += children.children_user + children.children_system
     print(json.dumps({"count": count, "seconds": seconds, "cpu_seconds": cpu_seconds}))

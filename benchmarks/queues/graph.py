@@ -98,7 +98,7 @@ def measure_batches(tf: Any, batch: int, seconds: float) -> None:
 
 
 def main() -> None:
-    """Measures what the arguments say."""
+    """Runs the measurement that the arguments name."""
     parser = argparse.ArgumentParser()
     parser.add_argument("module", choices=["headrace", "tensorflow"])
     parser.add_argument("way", choices=["run", "callable", "runner", "batches"])

@@ -124,7 +124,7 @@ def _filled(kind: str, block: np.ndarray[Any, Any], batch: int) -> tuple[Any, An
 
 
 def main() -> None:
-    """Measures what the arguments say."""
+    """Runs the measurement that the arguments name."""
     parser = argparse.ArgumentParser()
     kinds = ["headrace", "tensorflow", "queue", "simple", "multiprocessing", "copy"]
     parser.add_argument("kind", choices=kinds)

@@ -1,1 +1,1 @@
-"""Readers on Ray: what the way through Ray costs, and a simulation of more hosts than there are."""
+"""Readers on Ray: the cost of batches through Ray, and a simulation of many hosts."""

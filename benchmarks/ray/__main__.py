@@ -28,7 +28,7 @@ STORE_BYTES = 500_000_000
 
 
 def way(num_rounds: int) -> dict[str, Any]:
-    """Returns what a batch costs on its way, by its size, against the pipeline alone."""
+    """Returns the cost of a batch through Ray, by its size, beside the pipeline alone."""
     found = {}
     for batch_bytes, count in ((4096, 1024), (1 << 18, 1024), (1 << 22, 256), (1 << 24, 64)):
         pipe = jobs.arrays_of(batch_bytes, count)
@@ -44,7 +44,7 @@ def way(num_rounds: int) -> dict[str, Any]:
 
 
 def skimming(directory: Path) -> dict[str, float]:
-    """Returns what a batch costs a reader that makes it, and one that only goes past it."""
+    """Returns the cost of a batch for a reader that makes it, and for one that skips it."""
     made = {
         "window": lambda num_epochs: jobs.digits(directory, num_epochs=num_epochs),
         "all": lambda num_epochs: jobs.digits(directory, None, num_epochs),
@@ -69,7 +69,7 @@ def skimming(directory: Path) -> dict[str, float]:
 
 
 def adding(num_readers: int = 500) -> float:
-    """Returns what the head does to start a reader.
+    """Returns the head's time to start a reader.
 
     No node has room for these readers, so their processes do not start: they would take processor
     time from the head, which they do not where they start on other hosts.
@@ -127,7 +127,7 @@ def actors(num_rounds: int) -> dict[str, Any]:
 
 
 def lost_reader(num_rounds: int) -> list[float]:
-    """Returns how long a trainer stands when its only reader's process is killed."""
+    """Returns how long a trainer waits after its only reader's process was killed."""
     pipe = jobs.arrays_of(4096, 64 * 512)
     pauses = []
     with hray.serve(pipe, num_readers=1, cpus_per_reader=0.01) as feed:

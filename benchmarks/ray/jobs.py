@@ -96,7 +96,7 @@ def records_of(data: bytes) -> Iterator[bytes]:
 
 
 def arrays_of(batch_bytes: int, num_batches: int) -> hr.Pipeline:
-    """Batches of one size that cost next to nothing to make."""
+    """Batches of one size that take almost no time to make."""
     rows = 16
     row = np.ones((rows * 16, max(batch_bytes // rows, 1)), np.uint8)
     return hr.arrays({"x": row}).epochs(num_batches // 16).batch(rows)

@@ -109,7 +109,7 @@ class _Server:
 
 @dataclass
 class _Reader(_Server):
-    """Also: the batches that wait to be made, and what it sends."""
+    """A reader: a server with a queue of batches to make, and a sender."""
 
     wire: _Server = field(default_factory=_Server)
     parked: dict[int, int] = field(default_factory=dict)

@@ -21,7 +21,7 @@ PIPELINE_BYTES = 10_000
 
 
 def constants_of(measured: dict[str, Any]) -> Constants:
-    """Returns what the model needs of what was measured."""
+    """Returns the model's constants from the measurements."""
     way = {int(size): one for size, one in measured["way"].items()}
     costs = {size: max(one["through_ray_s"] - one["alone_s"], 0.0) for size, one in way.items()}
     small, large = min(costs), max(costs)
@@ -41,7 +41,7 @@ def constants_of(measured: dict[str, Any]) -> Constants:
 
 
 def against_the_real_thing(measured: dict[str, Any], constants: Constants) -> list[list[str]]:
-    """Returns the rates of the model and those that were measured, at 1, 2 and 4 readers."""
+    """Returns the model's rates and the measured rates at 1, 2 and 4 readers."""
     real = measured["actors"]
     rows = []
     for num_readers in (1, 2, 4):
@@ -64,7 +64,7 @@ def against_the_real_thing(measured: dict[str, Any], constants: Constants) -> li
 
 
 def hosts(measured: dict[str, Any], constants: Constants) -> list[list[str]]:
-    """Returns what the model says of many hosts."""
+    """Returns the model's results for many hosts."""
     skim = measured["skimming"]
     jobs = {
         "photos, all shuffled": (skim["photos_make_s"], skim["photos_skim_s"], 64 * 224 * 224 * 3),
@@ -111,7 +111,7 @@ def hosts(measured: dict[str, Any], constants: Constants) -> list[list[str]]:
 
 
 def table(head: list[str], rows: list[list[str]]) -> str:
-    """Returns rows as Markdown has them."""
+    """Returns a Markdown table."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 

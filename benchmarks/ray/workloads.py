@@ -18,7 +18,7 @@ __all__ = ["workloads"]
 
 
 def tensors(batches: Iterable[dict[str, Any]]) -> Iterator[dict[str, torch.Tensor]]:
-    """Yields batches as tensors that share memory with the object store, as Ray Data's do."""
+    """Yields batches as tensors that share memory with Ray's object store, as Ray Data's do."""
     with warnings.catch_warnings():
         # Nobody writes to these tensors.
         warnings.filterwarnings("ignore", "The given NumPy array is not writable")

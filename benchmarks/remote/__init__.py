@@ -1,1 +1,1 @@
-"""Reading remote files: what of the bandwidth is used, for each number of parts in flight."""
+"""Reading remote files: the share of the bandwidth used, by the number of parts in flight."""

@@ -1,4 +1,4 @@
-"""A server of the files of a directory, as far away and as fast as one says.
+"""A server of the files of a directory, with a given latency and bandwidth.
 
 `python -m benchmarks.remote.server DIRECTORY LATENCY_S BYTES_A_SECOND` prints its port.
 """
@@ -16,7 +16,7 @@ _CHUNK_BYTES = 128 << 10
 
 
 class Line:
-    """A line that all connections share."""
+    """The simulated network line, whose bandwidth all connections share."""
 
     def __init__(self, bytes_a_second: float) -> None:
         self._bytes_a_second = bytes_a_second

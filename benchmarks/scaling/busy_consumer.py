@@ -1,4 +1,4 @@
-"""A consumer that is busy for nine tenths of its time: how many lines are read meanwhile?
+"""Counts the lines that are read while the consumer is busy for nine tenths of its time.
 
 Every ten milliseconds it takes what a reader's thread has put into a queue, and for nine of them it
 is busy in a way that the first argument names.
@@ -46,7 +46,7 @@ WAYS: dict[str, Callable[[float], None]] = {
 
 
 def main() -> None:
-    """Prints how many lines were read, and in which time."""
+    """Prints the number of lines read, and the time."""
     parser = argparse.ArgumentParser()
     parser.add_argument("way", choices=WAYS)
     parser.add_argument("--seconds", type=float, default=1.0)

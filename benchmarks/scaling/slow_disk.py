@@ -54,7 +54,7 @@ def read(paths: list[Path], num_readers: int, meter: Meter) -> None:
 
 
 def main() -> None:
-    """Reads what the arguments say."""
+    """Reads the files that the arguments name."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--readers", type=int, default=1)
     parser.add_argument("--files", type=int, default=16)

@@ -63,7 +63,7 @@ def first_batches(directory: Path, rounds: int) -> None:
 
 
 def large_index(directory: Path, num_lines: int) -> None:
-    """Prints what opening an index of many records takes."""
+    """Prints the time to the first batch, and the memory, with an index of many records."""
     directory.mkdir()
     path = directory / "lines.txt"
     with path.open("wb") as file:

@@ -1,4 +1,4 @@
-"""One pass over lines in an order, or its beginning: prints what it took, as JSON."""
+"""One pass over lines in an order, or its beginning: prints its cost as JSON."""
 
 import json
 import re
@@ -22,7 +22,7 @@ ORDERS: Final[dict[str, dict[str, Any] | None]] = {
 
 
 def private_bytes() -> int:
-    """Returns the memory that this process shares with nobody."""
+    """Returns the private memory of this process in bytes."""
     text = Path("/proc/self/smaps_rollup").read_text(encoding="ascii")
     return 1024 * sum(int(kib) for kib in re.findall(r"Private_\w+: +(\d+) kB", text))
 

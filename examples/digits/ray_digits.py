@@ -1,4 +1,4 @@
-"""Two trainers and two readers on Ray: what the readers decode, the trainers learn from.
+"""Two trainers and two readers on Ray: the trainers learn from the readers' batches.
 
 Each trainer takes every other batch, and both step with the mean of their gradients, as data-
 parallel training does. Needs Ray; `digits.py` writes the files.
@@ -29,7 +29,7 @@ class Trainer:
         self._optimizer = Adam(self._parameters)
 
     def gradients(self) -> Parameters | None:
-        """Returns those of the next batch; None at the end."""
+        """Returns the gradients of the next batch; None at the end."""
         if (batch := next(self._batches, None)) is None:
             return None
         return loss_and_gradients(self._parameters, batch["image"], batch["label"])[1]

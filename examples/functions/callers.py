@@ -18,7 +18,7 @@ class Callers(TypedDict, total=False):
 
 
 def compare(pipeline: Callable[[Callers], hr.Pipeline], description: str | None) -> None:
-    """Prints for each way how many batches there are, a checksum of them, and what limits.
+    """Prints the number of batches, their checksum and the bottleneck of each way.
 
     Args:
         pipeline: Makes the pipeline, given who is to call its function.

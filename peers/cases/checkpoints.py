@@ -50,7 +50,7 @@ def contents(directory: Path) -> Any:
 
 
 def read(tf: Any, prefix: Path) -> Any:
-    """All that a checkpoint's reader and the functions around it tell."""
+    """The results of a checkpoint's reader and of the functions around it."""
     reader = tf.train.NewCheckpointReader(str(prefix))
     shapes = reader.get_variable_to_shape_map()
     kinds = reader.get_variable_to_dtype_map()
@@ -175,7 +175,7 @@ def restored_of_no_checkpoint(tf: Any, name: str, directory: Path) -> Any:
 
 @case(with_files=True)
 def saved_where_no_directory_is(tf: Any, directory: Path) -> Any:
-    """A checkpoint in a directory that nobody made."""
+    """A checkpoint in a directory that does not exist."""
     return with_a_checkpoint(
         tf, directory, lambda _, session, saver, path: saver.save(session, str(path / "no" / "x"))
     )
@@ -183,7 +183,7 @@ def saved_where_no_directory_is(tf: Any, directory: Path) -> Any:
 
 @case(with_files=True)
 def saved_under_no_name(tf: Any, directory: Path) -> Any:
-    """A checkpoint whose files' names would begin with nothing."""
+    """A checkpoint with an empty prefix for its files."""
     with contextlib.chdir(directory):
         return with_a_checkpoint(
             tf, directory, lambda _, session, saver, prefix: saver.save(session, "")
@@ -258,7 +258,7 @@ VAR_LISTS: list[Callable[[Any, Any, Any], Any]] = [
 
 @case()
 def of_a_number(tf: Any) -> Any:
-    """A saver of what is not a variable."""
+    """A saver of a value that is not a variable."""
     return tf.train.Saver([3]).last_checkpoints
 
 
@@ -330,7 +330,7 @@ def states_by_hand(tf: Any, text: str, directory: Path) -> Any:
 
 @case(("junk",), ("other: 1",), ('model_checkpoint_path: "mod',), with_files=True)
 def states_that_are_damaged(tf: Any, text: str, directory: Path) -> Any:
-    """Lists of checkpoints that are none."""
+    """Damaged lists of checkpoints."""
     return listed(tf, text, directory)
 
 

@@ -1,4 +1,4 @@
-"""Objects of several tensors, and options of sessions and files that change what comes of a run."""
+"""Objects of several tensors, and options of sessions and files that change results."""
 
 import zlib
 from pathlib import Path

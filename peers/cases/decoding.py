@@ -73,7 +73,7 @@ def csv(tf: Any, lines: Any, defaults: Any, options: dict[str, Any]) -> Any:
 
 @case(*[(name,) for name in ("field_delim", "use_quote_delim", "na_value", "select_cols")])
 def csv_option_of_the_wrong_type(tf: Any, name: str) -> Any:
-    """Options that are something else."""
+    """Options of a wrong type."""
     return tf.decode_csv("1", [[0]], **{name: 3.5})
 
 

@@ -1,4 +1,4 @@
-"""Diagonals, blocks, slices at places, sorting, counting, rows with one number."""
+"""Diagonals, block matrices, scattered slices, sorting, counting, one-hot rows."""
 
 from typing import Any
 
@@ -145,7 +145,7 @@ def of_known(tf: Any, call: Call) -> Any:
 
 @case(*[(call,) for call in DIAGONALS + BLOCKS + PLACES + COUNTS + SEGMENTS], digits=6)
 def of_unknown(tf: Any, call: Call) -> Any:
-    """Operations on tensors of which the graph knows neither value nor shape."""
+    """Operations on tensors whose values and shapes the graph does not know."""
     return unknown(tf, call[0], *call[1], **call[2])
 
 

@@ -1,4 +1,4 @@
-"""Classes that are drawn: TensorFlow's numbers for a seed, as long as one thread draws them."""
+"""Random draws of classes: TensorFlow's numbers for a seed, if one thread draws them."""
 
 from typing import Any
 

@@ -64,7 +64,7 @@ def of_known(tf: Any, call: Call) -> Any:
 
 @case(*[(call,) for call in NORMS if call[0] != "tensordot" and "axis" not in call[2]], digits=5)
 def of_unknown(tf: Any, call: Call) -> Any:
-    """Operations on tensors of which the graph knows neither value nor shape."""
+    """Operations on tensors whose values and shapes the graph does not know."""
     return unknown(tf, call[0], *call[1], **call[2])
 
 
@@ -265,7 +265,7 @@ METRICS: list[Metric] = [
 
 
 def updated(tf: Any, metric: Any, times: int = 2) -> Any:
-    """A metric before, between and after updates, and what stands in the graph of it."""
+    """A metric before, between and after updates, and its operations in the graph."""
     value, update = metric
     variables = [[v.name, v.dtype.base_dtype.name] for v in tf.get_collection("metric_variables")]
     shapes = [[t.dtype.base_dtype.name, str(t.shape)] for t in (value, update)]

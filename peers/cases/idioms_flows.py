@@ -1,4 +1,4 @@
-"""Values that flow one way or the other, and pictures that are moved."""
+"""`switch` and `merge`, and images that are transformed."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from peers.table import case
 
 
 def flows(tf: Any) -> Any:
-    """The module with `switch` and `merge`, which neither library has in public."""
+    """Returns the module with `switch` and `merge`, which is not public in either library."""
     if hasattr(tf, "contrib"):
         from headrace.ops.control import switch  # noqa: PLC0415
 
@@ -76,7 +76,7 @@ def way_not_taken(tf: Any, fetch: str) -> Any:
 
 @case((1, 3), (1, [True]), (1, "yes"))
 def switched_wrongly(tf: Any, data: Any, pred: Any) -> Any:
-    """Predicates that are none."""
+    """Invalid predicates."""
     return len(flows(tf).switch(data, pred))
 
 

@@ -59,7 +59,7 @@ def queue_chosen_by_a_condition(tf: Any) -> Any:
 
 @case(with_files=True)
 def lines_of_a_chosen_queue(tf: Any, directory: Any) -> Any:
-    """A reader reads what a selector says; the number is Python's."""
+    """A reader reads the queue that a selector picks by a Python number."""
     for name in ("train", "test"):
         (directory / name).write_text(f"{name} 1\n{name} 2\n")
     queues = [
@@ -196,7 +196,7 @@ def fullness(tf: Any) -> Any:
 
 @case()
 def taken_until_it_is_closed(tf: Any) -> Any:
-    """A loop takes what there is, and ends when the queue says that it is closed."""
+    """A loop takes all elements, and ends when the queue is closed."""
     numbers = tf.train.input_producer(list(range(5)), num_epochs=2, shuffle=False, name="numbers")
     queue = tf.FIFOQueue(capacity=10, dtypes=[tf.string], name="consumed")
     runner = tf.train.QueueRunner(queue, [queue.enqueue(tf.as_string(numbers.dequeue()))])

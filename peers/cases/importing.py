@@ -23,7 +23,7 @@ def names(tf: Any) -> list[str]:
 
 @case([None], ["x"], [""])
 def imported_twice(tf: Any, name: str | None) -> Any:
-    """Names of what comes twice."""
+    """Names of a graph that is imported twice."""
     tf.import_graph_def(message(tf), name=name)
     elements = tf.import_graph_def(message(tf), name=name, return_elements=["b", "c:0"])
     return names(tf), [element.name for element in elements]
@@ -31,7 +31,7 @@ def imported_twice(tf: Any, name: str | None) -> Any:
 
 @case()
 def in_scopes(tf: Any) -> Any:
-    """Names inside of another scope, and what operations wait for."""
+    """Names inside another scope, and control inputs."""
     with tf.name_scope("s"):
         tf.import_graph_def(message(tf))
         tf.import_graph_def(message(tf), name="")

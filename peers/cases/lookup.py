@@ -1,4 +1,4 @@
-"""Lookup tables: `tf.lookup`, and what `tf.contrib.lookup` had."""
+"""Lookup tables: `tf.lookup` and `tf.contrib.lookup`."""
 
 from pathlib import Path
 from typing import Any

@@ -37,7 +37,7 @@ WHILE: list[Any] = [
 
 @case(*[(number,) for number in range(len(WHILE))])
 def repeated(tf: Any, number: int) -> Any:
-    """Loops with a condition, and the names of what they return."""
+    """Loops with a condition, and the names of their results."""
     return named(WHILE[number](tf))
 
 
@@ -186,7 +186,7 @@ MAPS: list[Any] = [
 
 @case(*[(number,) for number in range(len(MAPS))])
 def mapped(tf: Any, number: int) -> Any:
-    """Maps, scans and folds, and the names of what they return."""
+    """Maps, scans and folds, and the names of their results."""
     return named(MAPS[number](tf))
 
 
@@ -333,7 +333,7 @@ CASES: list[Any] = [
 
 @case(*[(number,) for number in range(len(CASES))])
 def odd_cases(tf: Any, number: int) -> Any:
-    """Other conditions and functions, and what is refused."""
+    """Unusual conditions and functions, and refused ones."""
     no = tf.placeholder_with_default(False, [], name="no")
     yes = tf.placeholder_with_default(True, [], name="yes")
     return CASES[number](tf, no, yes)

@@ -1,4 +1,4 @@
-"""Arithmetic, comparisons, casts: what each type gives, and which types are refused."""
+"""Arithmetic, comparisons, casts: the result for each type, and refused types."""
 
 from typing import Any
 
@@ -44,7 +44,7 @@ def rounded(tf: Any, name: str, dtype: str) -> Any:
 
 @case(*[(name,) for name in ROUNDED + TESTS], digits=5)
 def at_the_edges(tf: Any, name: str) -> Any:
-    """Infinities, zeros and what is not a number."""
+    """Infinities, zeros and NaN."""
     return getattr(tf, name)(np.array([np.inf, -np.inf, 0.0, np.nan, -1, 88.8], np.float32))
 
 

@@ -101,7 +101,7 @@ _NEW = frozenset(
 
 
 def described(node: Any) -> Any:
-    """A node without what depends on the library; constants of several elements as their bytes."""
+    """A node without the attributes that depend on the library; constants as their bytes."""
     attrs = {}
     for name in sorted(set(node.attr) - _NEW):
         kind = node.attr[name].WhichOneof("value")

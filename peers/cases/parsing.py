@@ -9,7 +9,7 @@ DEFAULTS: dict[str, Any] = {"int64": -1, "float32": -0.5, "string": "none"}
 
 
 def feature_of(tf: Any, made: Any) -> Any:
-    """Returns what describes one feature to parse."""
+    """Returns the specification of one feature to parse."""
     name, kind, *rest = made
     if name == "VarLen":
         return tf.VarLenFeature(kind)
@@ -109,7 +109,7 @@ def serialized_as(tf: Any, serialized: Any, names: Any) -> Any:
 
 @case(([None],), ([3],))
 def known_before(tf: Any, shape: Any) -> Any:
-    """Static shapes of what is parsed."""
+    """Static shapes of parsed tensors."""
     features = {
         "a": tf.FixedLenFeature([2, 3], tf.int64),
         "b": tf.VarLenFeature(tf.string),

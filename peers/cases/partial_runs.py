@@ -14,7 +14,7 @@ def _graph(tf: Any) -> Any:
 
 @case()
 def usual(tf: Any) -> Any:
-    """Two parts, the second fed what the first gave."""
+    """Two partial runs; the second is fed the results of the first."""
     a, b, c, total, product = _graph(tf)
     with tf.Session() as session:
         handle = session.partial_run_setup([total, product], [a, b, c])

@@ -1,4 +1,4 @@
-"""Producers and batchers: names, static shapes, refusals, and what comes out to the end."""
+"""Producers and batchers: names, static shapes, refusals, and all results to the end."""
 
 from collections.abc import Callable
 from typing import Any
@@ -31,7 +31,7 @@ def to_the_end(tf: Any, fetches: Any, limit: int = 20) -> Any:
 
 
 def described(tf: Any, result: Any) -> Any:
-    """Names, types and static shapes of what a pipeline returned, and what it left in the graph."""
+    """Names, types and static shapes of a pipeline's tensors, and its operations in the graph."""
     parts = list(result.values()) if isinstance(result, dict) else result
     parts = parts if isinstance(parts, list) else [parts]
     tensors = []
@@ -45,7 +45,7 @@ def described(tf: Any, result: Any) -> Any:
 
 
 def collected(tf: Any) -> Any:
-    """Names of what pipelines put in collections."""
+    """Names of the items that pipelines add to collections."""
     runners = tf.get_collection("queue_runners")
     return (
         [runner.name for runner in runners],

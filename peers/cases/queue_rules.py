@@ -1,4 +1,4 @@
-"""Queues: what they are made of, which are shared, which orders seeds and ties give."""
+"""Queues: their attributes, sharing, and the orders that seeds and ties give."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Queues: what comes out, in which order, and which errors come instead."""
+"""Queues: the dequeued elements, their order, and errors."""
 
 from typing import Any
 

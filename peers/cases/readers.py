@@ -99,7 +99,7 @@ def whole_files(tf: Any, name: str, limit: int | None, directory: Path) -> Any:
 
 
 def damaged_records(directory: Path, tf: Any, compression: str) -> list[bytes]:
-    """A TFRecord file, and what becomes of it when it is cut or a bit is flipped in it."""
+    """A TFRecord file that is cut short, or in which a bit is flipped."""
     path = str(directory / "whole")
     with tf.python_io.TFRecordWriter(path) as writer:
         for record in (b"one", b"two", b"three"):
@@ -336,7 +336,7 @@ def matching_files(tf: Any, pattern: str, directory: Path) -> Any:
     with_files=True,
 )
 def files(tf: Any, name: str, directory: Path) -> Any:
-    """Whole files and the errors of those that are none."""
+    """Whole files, and the errors for paths that are not files."""
     (directory / "file").write_bytes(b"\0x\n")
     seen = []
     for path in ("file", "no", "", "file/x", "new/a/b", "new/a"):

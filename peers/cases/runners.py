@@ -1,4 +1,4 @@
-"""Queue runners: subclasses as programs write them, and what ends their threads."""
+"""Queue runners: subclasses as programs write them, and the ends of their threads."""
 
 import threading
 from collections.abc import Callable
@@ -15,7 +15,7 @@ def make_queue(tf: Any, capacity: int = 10) -> Any:
 
 
 def drained(tf: Any, session: Any, queue: Any) -> list[Any]:
-    """The elements of a queue until it is closed, or until nothing comes any more."""
+    """The elements of a queue until a dequeue fails or times out, and the class of its error."""
     dequeue = queue.dequeue()
     values: list[Any] = []
     try:
@@ -164,7 +164,7 @@ def failed_with_a_coordinator(tf: Any, is_subclass: bool) -> Any:
 
 @case()
 def without_rows_and_epochs(tf: Any) -> Any:
-    """A producer that has nothing to produce, for ever."""
+    """A producer of no rows, without a limit on epochs."""
     queue = tf.train.input_producer(tf.zeros([0], tf.int32))
     coord = tf.train.Coordinator()
     with tf.Session() as session:

@@ -1,4 +1,4 @@
-"""Variable scopes: what variables and operations are called, listed and made of."""
+"""Variable scopes: the names, lists and attributes of variables and operations."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Sessions: what can be fetched and fed, in which structures, and what is refused."""
+"""Sessions: fetches and feeds in all structures, and refused ones."""
 
 import contextlib
 from collections import OrderedDict, namedtuple

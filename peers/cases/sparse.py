@@ -26,7 +26,7 @@ PARTS: list[tuple[Any, Any, Any]] = [
 
 @case(*PARTS)
 def made(tf: Any, indices: Any, values: Any, dense_shape: Any) -> Any:
-    """A sparse tensor, and what is known of it."""
+    """A sparse tensor, and its static shape."""
     sparse = tf.SparseTensor(indices, values, dense_shape)
     return sparse, sparse.dtype.name, str(sparse.get_shape()), sparse.indices.name
 

@@ -58,7 +58,7 @@ def retained(tf: Any, number: int, kept: Any, is_fed: bool) -> Any:
 
 @case((3,), ("no",), ([[1]],))
 def no_sparse_tensor(tf: Any, value: Any) -> Any:
-    """Other things than sparse tensors."""
+    """Arguments that are not sparse tensors."""
     errors = []
     for call in (lambda: tf.sparse_retain(value, [True]), lambda: tf.sparse_reset_shape(value)):
         try:
@@ -97,7 +97,7 @@ def expanded(tf: Any, number: int, axis: Any) -> Any:
 
 @case(*[(number, axis) for number in range(len(PARTS)) for axis in (None, 0, -1, "tensor")])
 def expanded_of_unknown_rank(tf: Any, number: int, axis: Any) -> Any:
-    """`sparse.expand_dims` of what has any rank."""
+    """`sparse.expand_dims` of tensors of unknown rank."""
     return _expand(tf, number, axis, True)
 
 
@@ -109,7 +109,7 @@ DENSE: list[Any] = [
 
 @case(*[(value, is_fed) for value in DENSE for is_fed in (False, True)])
 def from_dense(tf: Any, value: Any, is_fed: bool) -> Any:
-    """`sparse.from_dense`: what is not zero."""
+    """`sparse.from_dense`: the elements that are not zero."""
     if not is_fed:
         return outcome(tf, tf.sparse.from_dense(value), {})
     fed = tf.placeholder(tf.convert_to_tensor(value).dtype)

@@ -40,7 +40,7 @@ def added_types(tf: Any, values: Any, threshold: Any) -> Any:
 
 @case(*[(number,) for number in range(9)])
 def added_otherwise(tf: Any, number: int) -> Any:
-    """`sparse_add` of dense tensors and what is not a tensor; old names."""
+    """`sparse_add` of dense tensors and other values; old names."""
     one, ones = tf.SparseTensor(*PARTS[0]), np.ones([2, 3], np.int32)
     twice = tf.SparseTensor([[0, 1], [0, 1]], [5, 7], [2, 3])
     return [
@@ -227,7 +227,7 @@ def crossed(tf: Any, numbers: Any, hashing: Any) -> Any:
 
 @case(*[(is_hashed, number) for is_hashed in (False, True) for number in range(5)])
 def crossed_with_dense(tf: Any, is_hashed: bool, number: int) -> Any:
-    """Columns that are dense, and what is none."""
+    """Dense columns, and invalid ones."""
     cross = tf.sparse.cross_hashed if is_hashed else tf.sparse.cross
     sparse, words = tf.SparseTensor(*COLUMNS[0]), tf.constant([["p", "q"], ["r", "s"]])
     return [

@@ -22,7 +22,7 @@ def serialized(tf: Any, parts: Any) -> Any:
 
 @case(*[[parts] for parts in PARTS])
 def rows(tf: Any, parts: Any) -> Any:
-    """The strings of its rows, and what they become again."""
+    """The serialized rows of a sparse tensor, and the tensor made of them again."""
     sparse = tf.SparseTensor(*parts)
     strings = tf.serialize_many_sparse(sparse)
     again = tf.deserialize_many_sparse(strings, sparse.dtype, rank=len(parts[2]))
@@ -45,7 +45,7 @@ def stacked(tf: Any, dtype: str, rank: Any) -> Any:
 
 @case([[["a", "b", "c"]]], [[["", "", ""]]], [[["a", "b"]]], [["a", "b", "c"]])
 def refused(tf: Any, strings: Any) -> Any:
-    """Strings that are none of these."""
+    """Strings that are not serialized sparse tensors."""
     with tf.Session() as session:
         return session.run(tf.deserialize_many_sparse(tf.constant(strings), "int32"))
 

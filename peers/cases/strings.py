@@ -62,7 +62,7 @@ def read(tf: Any, text: str, dtype: str) -> Any:
 
 @case(("a",), ([["a"]],), (1,), (["1", "2"],))
 def read_shapes(tf: Any, value: Any) -> Any:
-    """The shapes that come of it."""
+    """The static shapes of the results."""
     return [call(tf, "string_to_number", ["3", "4"]) for call in (known, unknown)] + [
         tf.string_to_number(value)
     ]

@@ -105,7 +105,7 @@ SEARCHED = ["ab", "aab b", "", "x\ny", "A1 22", "\u00e9a", "a.b"]
 
 @case(*SPLITS, *CHANGES, *JOINS)
 def called(tf: Any, name: str, values: list[Any], options: dict[str, Any]) -> Any:
-    """An operation with values as they stand."""
+    """An operation with Python values."""
     return known(tf, name, *values, **options)
 
 
@@ -125,7 +125,7 @@ def replaced(tf: Any, pattern: str, rewrite: str, replace_global: bool) -> Any:
 
 @case(*BAD_REWRITES)
 def replaced_badly(tf: Any, pattern: str, rewrite: str) -> Any:
-    """A replacement with a backslash that says nothing."""
+    """A replacement with an invalid backslash sequence."""
     return tf.regex_replace(SEARCHED, pattern, rewrite)
 
 

@@ -44,7 +44,7 @@ def histogram(tf: Any, values: Any) -> Any:
 
 @case((None,), ("mine",))
 def merged(tf: Any, name: str | None) -> Any:
-    """Summaries put together, and of which collection."""
+    """Merged summaries, by collection."""
     parts = [tf.summary.scalar("a", 1.0), tf.summary.histogram("b", [1.0])]
     tensor = tf.summary.merge(parts, collections=["c"], name=name)
     both = tf.summary.merge_all(name=name)
@@ -91,7 +91,7 @@ WRITES: list[list[Any]] = [
 
 @case(*[(number,) for number in range(len(WRITES))], with_files=True)
 def written(tf: Any, number: int, directory: Path) -> Any:
-    """Event files: what is in them, the times omitted."""
+    """The contents of event files, without times."""
     writer = tf.summary.FileWriter(str(directory / "logs"))
     for write in WRITES[number]:
         write(tf, writer)

@@ -1,4 +1,4 @@
-"""Monitored sessions, hooks and supervisors: what they run, in which order, and how they end."""
+"""Monitored sessions, hooks and supervisors: their runs, the order of calls, and their ends."""
 
 from pathlib import Path
 from typing import Any
@@ -173,7 +173,7 @@ def logged(tf: Any, every: int | None, at_end: bool) -> Any:
 
 @case(("counted",), ("counted:0",), ("absent",), ("two",), (3,))
 def logged_by_name(tf: Any, name: Any) -> Any:
-    """Names that are none, or not of one tensor."""
+    """Invalid names, and names of several tensors."""
     counted(tf)
     tf.constant(1, name="counted")
     tf.unique([1, 1], name="two")
@@ -184,7 +184,7 @@ def logged_by_name(tf: Any, name: Any) -> Any:
 
 @case()
 def fed_by_a_hook(tf: Any) -> Any:
-    """`FeedFnHook` beside what the program feeds."""
+    """`FeedFnHook` beside the program's own feeds."""
     first, second = tf.placeholder(tf.int32, []), tf.placeholder(tf.int32, [])
     feeds = iter(range(10))
     hook = tf.train.FeedFnHook(lambda: {first: next(feeds)})
@@ -304,7 +304,7 @@ def checkpoints_of_a_training(tf: Any, directory: Path) -> Any:
 
 
 def events(tf: Any, directory: Path) -> Any:
-    """The events of a directory, without those of graphs: step and what they are."""
+    """The step and the kind of each event of a directory, without graphs."""
     found = []
     for path in sorted(directory.glob("*tfevents*")):
         for event in tf.train.summary_iterator(str(path)):

@@ -141,7 +141,7 @@ def got(tf: Any, name: str, options: dict[str, Any], scope: dict[str, Any]) -> A
     (None, {"shape": [2]}),
 )  # fmt: skip
 def got_twice(tf: Any, reuse: Any, second: dict[str, Any]) -> Any:
-    """A name that is there already, reused or not."""
+    """A name that exists already, reused or not."""
     with tf.variable_scope("scope"):
         first = tf.get_variable("v", [2])
     with tf.variable_scope("scope", **filled_in(tf, {"reuse": reuse})):

@@ -226,7 +226,7 @@ def test_a_checkpoint_that_cannot_be_written_leaves_the_session_as_it_is(lines, 
         assert len(read_to_end(session, lines.line)) == 99
 
 
-def test_a_file_is_a_file_of_records(lines, session, path):
+def test_a_checkpoint_is_a_file_of_records(lines, session, path):
     checkpoint.save(session, path)
     records = list(tf.python_io.tf_record_iterator(str(path)))
     assert b'"version": 1' in records[0]

@@ -92,7 +92,7 @@ def test_of_the_shapes_it_has_what_is_common(shapes, merged):
 # Where the operations go
 
 
-def test_each_run_chooses_anew(sess, index):
+def test_each_run_chooses_again(sess, index):
     queues = [make(), make()]
     queue = tf.QueueBase.from_list(index, queues)
     enqueue, dequeue = queue.enqueue(7), queue.dequeue()

@@ -123,7 +123,7 @@ def test_elements_given_back_come_after_those_left_in_the_order_of_tensorflow(se
     assert [sess.run(dequeue) for _ in range(8)] == [4, 3, 6, 2, 7, 1, 5, 0]
 
 
-def test_every_session_begins_anew_and_every_run_continues():
+def test_every_session_begins_at_the_seed_and_every_run_continues():
     queue = make(100, 0, seed=1)
     enqueue, dequeue_many = queue.enqueue_many([list(range(20))]), queue.dequeue_many(20)
     orders = []
