@@ -210,7 +210,7 @@ def test_words_that_no_title_has_are_not_found():
     assert len(list(not_found({"buffers": "a.html"}, index))) == 1
 
 
-def test_search_finds_what_people_type():
+def test_search_finds_words_that_people_type():
     path = TOP / "build" / "site" / "search" / "search_index.json"
     if not path.exists():
         pytest.skip("the site is not built; make docs builds it, and checks this too")

@@ -39,14 +39,14 @@ FAULTS = "io/storage/test_faults.py"
 ROWS = {
     "`queue.enqueue`, `enqueue_many`": [
         (EAGER, "test_an_enqueue_waits_for_room"),
-        (EAGER, "test_an_enqueue_that_is_late_says_what_it_waited_for"),
-        (EAGER, "test_a_cancelling_close_wakes_enqueues_and_keeps_what_they_added"),
+        (EAGER, "test_a_late_enqueue_names_the_awaited_room"),
+        (EAGER, "test_a_cancelling_close_wakes_enqueues_and_keeps_their_added_elements"),
         ("queues/test_eager_interrupt.py", "test_ctrl_c_ends_a_blocked_call_and_loses_nothing"),
         (DUMP, "test_a_call_shows_its_progress"),
     ],
     "`queue.dequeue`, `dequeue_many`, `dequeue_up_to`, a loop over the queue": [
         (EAGER, "test_a_dequeue_waits_for_an_element"),
-        (EAGER, "test_a_dequeue_that_is_late_says_what_it_waited_for"),
+        (EAGER, "test_a_late_dequeue_names_the_awaited_elements"),
         (EAGER, "test_a_close_wakes_waiting_dequeues"),
         ("queues/test_eager_interrupt.py", "test_ctrl_c_ends_a_blocked_call_and_loses_nothing"),
         (DUMP, "test_a_call_shows_its_progress"),
@@ -57,16 +57,16 @@ ROWS = {
         (DUMP, "test_a_close_waits_for_enqueues"),
     ],
     "`session.run` of an operation on a queue": [
-        (BLOCKING, "test_a_run_takes_what_is_there_and_waits_for_the_rest"),
+        (BLOCKING, "test_a_run_takes_the_available_elements_and_waits_for_the_rest"),
         (BLOCKING, "test_a_run_that_waits_too_long_ends"),
         (BLOCKING, "test_wakes_every_run_that_is_blocked"),
         (
             RUNNERS,
-            "test_after_a_reset_a_consumer_is_told_what_ended_its_runners",
+            "test_after_a_reset_a_consumer_gets_the_error_that_ended_its_runners",
         ),
         (SESSION_WAITS, "test_runners_that_were_never_started"),
-        (SESSION_WAITS, "test_a_run_that_is_late_says_what_it_waited_for_and_why"),
-        (SESSION_WAITS, "test_ctrl_c_says_what_the_run_waited_for"),
+        (SESSION_WAITS, "test_a_late_run_names_the_awaited_event_and_the_reason"),
+        (SESSION_WAITS, "test_ctrl_c_names_the_awaited_event_of_the_run"),
         (DUMP, "test_a_run_shows_its_operation_and_the_reason"),
     ],
     "`session.run` of an operation on a staging area": [
@@ -77,7 +77,7 @@ ROWS = {
     ],
     "`session.run` of a take from a barrier": [
         (BARRIER, "test_a_take_waits_for_elements"),
-        (BARRIER, "test_a_close_ends_takes_that_wait_for_what_cannot_come"),
+        (BARRIER, "test_a_close_ends_takes_that_wait_for_elements_that_cannot_come"),
         (BARRIER, "test_a_run_that_waits_too_long_ends_and_says_why"),
         (BARRIER, "test_closing_the_session_ends_waits"),
     ],
@@ -116,7 +116,7 @@ ROWS = {
         (COORDINATOR, "test_join_waits_for_given_and_registered_threads"),
         (COORDINATOR, "test_join_names_the_threads_that_outlive_the_grace_period"),
         (COORDINATOR, "test_ctrl_c_ends_join_at_once"),
-        ("tf1/queue_runners/test_endings.py", "test_a_join_without_a_stop_says_what_is_missing"),
+        ("tf1/queue_runners/test_endings.py", "test_a_join_without_a_stop_names_the_missing_stop"),
         (DUMP, "test_runners_and_a_coordinator_are_shown"),
     ],
     "`coord.wait_for_stop()`": [

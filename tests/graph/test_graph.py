@@ -289,7 +289,7 @@ class TestLookup:
 
 
 class TestCollections:
-    def test_keep_what_is_added_in_order(self):
+    def test_keep_added_items_in_order(self):
         graph = Graph()
         graph.add_to_collection("a", 1)
         graph.add_to_collections(["a", "b"], 2)

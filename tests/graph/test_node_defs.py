@@ -72,7 +72,7 @@ class TestNodeDef:
         found = getattr(message, field)
         assert (found if isinstance(found, bytes) else list(found)) == expected
 
-    def test_of_queues_has_what_their_constructors_were_given(self):
+    def test_of_queues_has_the_arguments_of_their_constructors(self):
         queue = tf.FIFOQueue(3, [tf.int32, tf.string], [[2], []], shared_name=b"s", name="q")
         op = queue.queue_ref.op
         assert attr(op, "capacity") == ("i", 3)
@@ -151,7 +151,7 @@ with tf.Session() as session:
 
 
 class TestGetAttr:
-    def test_returns_what_tensorflow_returns(self):
+    def test_returns_the_same_as_tensorflow(self):
         op = tf.FIFOQueue(3, [tf.int32], [[2]], shared_name="s").queue_ref.op
         assert op.get_attr("capacity") == 3
         assert op.get_attr("shared_name") == b"s"

@@ -102,7 +102,7 @@ def test_a_record_writer_that_is_forgotten_after_a_failed_write_leaves_no_file(t
     assert names == []
 
 
-def test_a_with_block_raises_what_the_write_raised():
+def test_a_with_block_raises_the_error_of_the_write():
     def write():
         with tf.python_io.TFRecordWriter("/dev/full") as writer:
             for _ in range(10):

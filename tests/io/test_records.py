@@ -31,7 +31,9 @@ class TestWriter:
         st.sampled_from([NONE, GZIP, ZLIB]),
         st.integers(-1, 9),
     )
-    def test_writes_what_the_iterator_reads(self, tmp_path_factory, records, compression, level):
+    def test_writes_records_that_the_iterator_reads(
+        self, tmp_path_factory, records, compression, level
+    ):
         path = tmp_path_factory.mktemp("records") / "a"
         options = TFRecordOptions(compression, compression_level=level)
         write(path, records, options)
@@ -124,7 +126,7 @@ class TestWriter:
         write(path, [b"x"])
         assert read(path) == [b"x"]
 
-    def test_writes_into_what_is_not_a_regular_file(self, tmp_path):
+    def test_writes_into_a_file_that_is_not_regular(self, tmp_path):
         write("/dev/null", [b"x"])
         assert Path("/dev/null").is_char_device()
         write(tmp_path / "target", [b"old"])

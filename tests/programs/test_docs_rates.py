@@ -31,7 +31,7 @@ def others_of(work):
     return [(other.name, other.text, other.is_by_hand) for other in work.others]
 
 
-def test_files_hold_what_was_measured():
+def test_files_hold_the_measured_figures():
     for path, text in rates.files().items():
         assert path.read_text("utf-8") == text, f"{path}: run python -m tools.docs.rates"
 

@@ -73,7 +73,7 @@ def test_a_negative_capacity_means_unbounded_and_never_blocks(kind):
 
 
 @pytest.mark.parametrize("timeout", [0, 0.001])
-def test_a_dequeue_that_is_late_says_what_it_waited_for(kind, timeout):
+def test_a_late_dequeue_names_the_awaited_elements(kind, timeout):
     queue = kind.make()
     with pytest.raises(errors.DeadlineExceededError) as caught:
         queue.dequeue(timeout)
@@ -84,7 +84,7 @@ def test_a_dequeue_that_is_late_says_what_it_waited_for(kind, timeout):
 
 
 @pytest.mark.parametrize("timeout", [0, 0.001])
-def test_an_enqueue_that_is_late_says_what_it_waited_for(kind, timeout):
+def test_a_late_enqueue_names_the_awaited_room(kind, timeout):
     queue = kind.make(capacity=1)
     queue.enqueue(kind.element(0))
     with pytest.raises(errors.DeadlineExceededError) as caught:
@@ -192,7 +192,7 @@ def test_a_plain_close_waits_for_enqueues(kind, blocked):
     assert sorted(taken) == [0, 1, 2]
 
 
-def test_a_cancelling_close_wakes_enqueues_and_keeps_what_they_added(kind, blocked):
+def test_a_cancelling_close_wakes_enqueues_and_keeps_their_added_elements(kind, blocked):
     queue = kind.make(capacity=2)
     call = blocked(queue, lambda: fill(kind, queue, range(5)))
     queue.close(cancel_pending_enqueues=True)

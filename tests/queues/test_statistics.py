@@ -8,7 +8,7 @@ import headrace.tf1 as tf
 from headrace.queues import FIFOQueue, QueueStatistics
 
 
-def test_statistics_count_what_went_through_and_who_waits(blocked):
+def test_statistics_count_elements_and_waiting_calls(blocked):
     queue = FIFOQueue(2, "int64", shapes=())
     queue.enqueue_many([[0, 1]])
     enqueue = blocked(queue, lambda: queue.enqueue(2))

@@ -108,7 +108,7 @@ def test_a_feed_can_be_given_to_other_processes(feed, pipe):
     assert given == [numbers_of(pipe.shard(rank, 2)) for rank in range(2)]
 
 
-def test_credits_bound_what_is_under_way(feed, pipe):
+def test_credits_bound_the_batches_under_way(feed, pipe):
     size = sum(component.nbytes for component in next(iter(pipe)).values())
     with feed.batches(credit_bytes=5 * size) as batches:
         for _ in range(20):

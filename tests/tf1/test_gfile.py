@@ -40,7 +40,7 @@ class TestGFile:
             file.seek(-3, 2)
             assert file.read() == "\rc\n"
 
-    def test_reads_from_the_beginning_what_it_has_written(self, directory):
+    def test_reads_its_own_writes_from_the_beginning(self, directory):
         with gfile.GFile("new", "w+") as file:
             file.write("abc")
             file.flush()

@@ -56,7 +56,7 @@ class TestNamespaces:
         (tf.nn, "conv2d", "Training is not part of headrace"),
     ],
 )
-def test_a_name_of_tensorflow_says_what_to_use_instead(namespace, name, remedy):
+def test_a_missing_name_of_tensorflow_names_its_replacement(namespace, name, remedy):
     with pytest.raises(AttributeError) as raised:
         getattr(namespace, name)
     assert remedy in str(raised.value)

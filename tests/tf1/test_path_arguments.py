@@ -174,7 +174,7 @@ def list_of(files: Files) -> list[str]:
 
 @pytest.mark.parametrize("use", USES.values(), ids=USES)
 @pytest.mark.filterwarnings("ignore:unclosed file")
-def test_a_path_means_what_its_text_means(use, tmp_path):
+def test_a_path_object_means_the_same_as_its_text(use, tmp_path):
     with tf.Graph().as_default():
         of_the_path = use(Files(tmp_path), lambda path: path)
     with tf.Graph().as_default():

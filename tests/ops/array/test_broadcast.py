@@ -11,7 +11,7 @@ def test_broadcast_to_repeats_along_axes(run):
     assert run(result).tolist() == [[1, 2], [1, 2]]
 
 
-def test_broadcast_to_keeps_what_is_known():
+def test_broadcast_to_keeps_known_dimensions():
     x = tf.placeholder(tf.int32, [None, 3])
     assert tf.broadcast_to(x, [2, 3]).shape == [2, 3]
     assert tf.broadcast_to(x, tf.placeholder(tf.int32, [2])).shape.as_list() == [None, 3]

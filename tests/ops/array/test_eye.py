@@ -23,7 +23,7 @@ class TestEye:
         assert result.shape.as_list() == [None, 3]
         assert np.array_equal(run(result), np.eye(2, 3))
 
-    def test_refuses_what_is_not_a_number_of_rows(self):
+    def test_refuses_an_invalid_number_of_rows(self):
         with pytest.raises(ValueError, match=r"Fill dimensions must be >= 0 .*, got -1"):
             tf.eye(-1)
         with pytest.raises(ValueError, match=r"below 2\*\*63, got 9223372036854775808"):
@@ -72,7 +72,7 @@ class TestSequenceMask:
     def test_may_have_another_type(self, run):
         assert run(tf.sequence_mask([1], 2, tf.float32)).tolist() == [[1.0, 0.0]]
 
-    def test_keeps_what_is_known(self):
+    def test_keeps_known_dimensions(self):
         lengths = tf.placeholder(tf.int32, [None])
         assert tf.sequence_mask(lengths, 4).shape.as_list() == [None, 4]
         assert tf.sequence_mask(lengths).shape.as_list() == [None, None]

@@ -84,7 +84,7 @@ class TestLike:
         for x in (tf.constant([5]), hidden([5])):
             assert run(function(x, dtype=tf.float32)).dtype == np.float32
 
-    def test_keep_what_is_known_of_the_shape(self):
+    def test_keep_the_known_dimensions(self):
         x = tf.placeholder(tf.int32, [None, 2])
         assert tf.zeros_like(x).shape.as_list() == [None, 2]
         assert tf.ones_like(x).shape.as_list() == [None, 2]

@@ -101,13 +101,13 @@ class TestBooleanMask:
             ((VALUE % 2 == 0).tolist(), None, [None]),
         ],
     )
-    def test_keeps_what_is_true(self, run, mask, axis, sizes):
+    def test_keeps_rows_that_are_true(self, run, mask, axis, sizes):
         result = tf.boolean_mask(VALUE, mask, axis=axis)
         assert result.shape.as_list() == sizes
         key = (slice(None),) * (axis or 0) + (np.array(mask),)
         assert np.array_equal(run(result), VALUE[key])
 
-    def test_keeps_what_is_known(self):
+    def test_keeps_known_dimensions(self):
         mask = tf.placeholder(tf.bool, [None])
         x = tf.placeholder(tf.int32, [None, 3])
         assert tf.boolean_mask(x, mask).shape.as_list() == [None, 3]
@@ -251,7 +251,9 @@ class TestOneHot:
             (3, {"off_value": [1.0]}, "off_value must be a scalar, but got: [1]"),
         ],
     )
-    def test_fails_in_the_run_for_what_does_not_fit(self, run, hidden, depth, arguments, words):
+    def test_fails_in_the_run_for_values_that_do_not_fit(
+        self, run, hidden, depth, arguments, words
+    ):
         with pytest.raises(IAE, match=re.escape(words)):
             run(tf.one_hot(hidden([0, 1]), hidden(depth), **arguments))
 

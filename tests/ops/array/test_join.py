@@ -36,7 +36,7 @@ class TestStack:
         assert tf.stack([1, 2]).op.type == "Const"
         assert names() == ["stack"]
 
-    def test_merges_what_is_known_of_the_shapes(self):
+    def test_merges_the_known_dimensions(self):
         x, y = tf.placeholder(tf.int32, [None, 2]), tf.placeholder(tf.int32, [3, None])
         assert tf.stack([x, y]).shape == [2, 3, 2]
 
@@ -104,7 +104,7 @@ class TestUnstack:
             ([], {}, "axis = 0 not in [0, 0)"),
         ],
     )
-    def test_refuses_what_it_cannot_count(self, shape, arguments, words):
+    def test_refuses_values_that_it_cannot_count(self, shape, arguments, words):
         with pytest.raises(ValueError, match=re.escape(words)):
             tf.unstack(tf.placeholder(tf.int32, shape), **arguments)
 
@@ -143,7 +143,7 @@ class TestConcat:
             ([None, None], 0, None),
         ],
     )
-    def test_keeps_what_is_known(self, shapes, axis, result):
+    def test_keeps_known_dimensions(self, shapes, axis, result):
         parts = [tf.placeholder(tf.int32, shape) for shape in shapes]
         shape = tf.concat(parts, axis).shape
         assert (None if shape.rank is None else shape.as_list()) == result

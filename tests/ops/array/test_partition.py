@@ -25,7 +25,7 @@ class TestDynamicPartition:
         result = tf.dynamic_partition(data, partitions, 3)
         assert [part.tolist() for part in run(result)] == parts
 
-    def test_keeps_what_is_known(self):
+    def test_keeps_known_dimensions(self):
         x = tf.placeholder(tf.float32, [None, 3])
         numbers = tf.placeholder(tf.int32, [None])
         assert [part.shape.as_list() for part in tf.dynamic_partition(x, numbers, 2)] == [
@@ -42,7 +42,7 @@ class TestDynamicPartition:
             (1, [0, 1], 2, "Shape must be at least rank 1 but is rank 0"),
         ],
     )
-    def test_refuses_what_does_not_fit(self, data, partitions, count, words):
+    def test_refuses_arguments_that_do_not_fit(self, data, partitions, count, words):
         with pytest.raises(ValueError, match=words):
             tf.dynamic_partition(data, partitions, count)
 
@@ -75,7 +75,7 @@ class TestDynamicStitch:
         assert result.shape == np.shape(value)
         assert run(result).tolist() == value
 
-    def test_keeps_what_is_known(self):
+    def test_keeps_known_dimensions(self):
         indices = [tf.placeholder(tf.int32, [None])]
         result = tf.dynamic_stitch(indices, [tf.placeholder(tf.float32, [None, 3])])
         assert result.shape.as_list() == [None, 3]
@@ -88,11 +88,11 @@ class TestDynamicStitch:
             ([[0, 1]], [[1]], "Dimensions must be equal, but are 1 and 2"),
         ],
     )
-    def test_refuses_what_does_not_fit(self, indices, data, words):
+    def test_refuses_arguments_that_do_not_fit(self, indices, data, words):
         with pytest.raises(ValueError, match=words):
             tf.dynamic_stitch(indices, data)
 
-    def test_fails_in_the_run_for_what_does_not_fit(self, run, hidden):
+    def test_fails_in_the_run_for_values_that_do_not_fit(self, run, hidden):
         with pytest.raises(IAE, match=re.escape("indices[1] is out of range")):
             run(tf.dynamic_stitch([hidden([0, -1])], [[1, 2]]))
         words = "data[0].shape = [1] does not start with indices[0].shape = [2]"

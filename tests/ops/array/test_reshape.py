@@ -139,7 +139,7 @@ class TestTranspose:
         assert np.array_equal(run(tf.transpose(value, perm)), expected)
         assert np.array_equal(run(tf.transpose(hidden(value), perm)), expected)
 
-    def test_keeps_what_is_known(self):
+    def test_keeps_known_dimensions(self):
         x = tf.placeholder(tf.int32, [None, 3])
         assert tf.transpose(x).shape.as_list() == [3, None]
         assert tf.transpose(x, tf.placeholder(tf.int32, [2])).shape.as_list() == [None, None]
@@ -163,7 +163,7 @@ class TestTranspose:
             ([0, 0], None, "1 is missing from {0,0}."),
         ],
     )
-    def test_refuses_what_is_not_a_permutation(self, run, hidden, perm, static, words):
+    def test_refuses_an_invalid_permutation(self, run, hidden, perm, static, words):
         if static is not None:
             with pytest.raises(ValueError, match=re.escape(static)):
                 tf.transpose([[1, 2]], perm)

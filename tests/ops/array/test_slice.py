@@ -31,7 +31,7 @@ new = tf.newaxis
         np.int64(1),
     ],
 )
-def test_keys_mean_what_they_mean_in_numpy(run, hidden, key):
+def test_keys_mean_the_same_as_in_numpy(run, hidden, key):
     expected = VALUE[key]
     assert tf.constant(VALUE)[key].shape == expected.shape
     assert np.array_equal(run(tf.constant(VALUE)[key]), expected)
@@ -88,7 +88,7 @@ def test_names_are_tensorflows():
         (np.s_[::-1], [None, 3]),
     ],
 )
-def test_the_static_shape_keeps_what_is_known(key, sizes):
+def test_the_static_shape_keeps_known_dimensions(key, sizes):
     assert tf.placeholder(tf.int32, [None, 3])[key].shape.as_list() == sizes
     assert tf.placeholder(tf.int32)[key].shape.rank is None
 
@@ -124,7 +124,7 @@ class TestSlice:
         assert (result.op.name, result.shape) == ("Slice", [2, 2, 3])
         assert np.array_equal(run(result), VALUE[0:2, 1:, 0:3])
 
-    def test_keeps_what_is_known(self):
+    def test_keeps_known_dimensions(self):
         x = tf.placeholder(tf.int32, [None])
         assert tf.slice(x, [1], [-1]).shape.as_list() == [None]
         assert tf.slice(x, tf.placeholder(tf.int32, [1]), [2]).shape == [2]

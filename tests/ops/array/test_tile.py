@@ -15,7 +15,7 @@ class TestTile:
         assert run(result).tolist() == [[1, 2, 1, 2]] * 2
         assert run(tf.tile(["a"], [3])).tolist() == [b"a"] * 3
 
-    def test_keeps_what_is_known(self):
+    def test_keeps_known_dimensions(self):
         x = tf.placeholder(tf.int32, [None, 3])
         assert tf.tile(x, [2, 2]).shape.as_list() == [None, 6]
         assert tf.tile(x, tf.placeholder(tf.int32, [2])).shape.as_list() == [None, None]
@@ -53,7 +53,7 @@ class TestPad:
     def test_adds_empty_strings(self, run):
         assert run(tf.pad(["a"], [[1, 0]])).tolist() == [b"", b"a"]
 
-    def test_keeps_what_is_known(self):
+    def test_keeps_known_dimensions(self):
         assert tf.pad(tf.placeholder(tf.int32, [None]), [[1, 1]]).shape.as_list() == [None]
         amounts = tf.placeholder(tf.int32, [2, 2])
         assert tf.pad(tf.placeholder(tf.int32), amounts).shape.as_list() == [None, None]

@@ -105,7 +105,7 @@ def test_a_sound_without_samples_is_empty():
     assert decoded(contents, mono=False).shape == (0, 2)
 
 
-def test_flac_is_what_it_was_made_of():
+def test_flac_decodes_to_its_original_samples():
     np.testing.assert_array_equal(decoded(file("tone.flac"), mono=False), original())
 
 
@@ -145,7 +145,7 @@ def test_a_slice_past_the_end_is_an_error_with_the_length(name, start, length):
         sliced(file(name), -1, 5)
 
 
-def test_a_rate_resamples_what_was_decoded():
+def test_a_rate_resamples_the_decoded_sound():
     contents = file("tone.flac")
     whole = decoded(contents, sample_rate=16_000)
     resampled = hr.native(lambda example: {"y": hr.ops.resample(example["x"], 8000, 16_000)})

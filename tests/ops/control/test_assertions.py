@@ -42,7 +42,7 @@ class TestComparisons:
         assert second == f"Condition x {symbol} y did not hold element-wise:"
         assert name.startswith("x (assert_")
 
-    def test_show_what_they_are_told_to(self, run, hidden, check, symbol, x, good, bad):
+    def test_show_the_given_values(self, run, hidden, check, symbol, x, good, bad):
         with pytest.raises(IAE, match=re.escape("assertion failed: [7...] [hey]")):
             run(check(hidden(x), hidden(bad), data=[hidden([7, 8]), "hey"], summarize=1))
 

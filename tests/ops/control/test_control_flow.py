@@ -40,7 +40,7 @@ class TestGroup:
         with pytest.raises(TypeError, match=r"Expected tf.Tensor, tf.Operation or a nest of"):
             tf.group(3)
 
-    def test_runs_what_it_waits_for(self, run):
+    def test_runs_its_control_inputs(self, run):
         calls = []
         ops = [tf.py_func(lambda i=i: calls.append(i) or i, [], tf.int64) for i in range(3)]
         run(tf.group(*ops))
@@ -128,7 +128,7 @@ class TestAssert:
             (None, TypeError, "Expected list for 'data' argument"),
         ],
     )
-    def test_needs_a_list_of_what_to_show(self, data, error, words):
+    def test_needs_a_list_of_values_to_show(self, data, error, words):
         with pytest.raises(error, match=re.escape(words)):
             tf.Assert(True, data)
 

@@ -148,7 +148,7 @@ def test_numbers_of_rows_that_differ_are_refused_in_the_run():
         run(result, {first: [1, 2], second: [1, 2, 3]})
 
 
-def test_a_scan_keeps_what_was_accumulated_after_each_row():
+def test_a_scan_keeps_the_accumulated_value_after_each_row():
     numbers = tf.constant([1, 2, 3, 4])
     result = tf.scan(lambda a, x: a + x, numbers)
     assert (result.name, result.shape) == ("scan/TensorArrayStack/TensorArrayGatherV3:0", [4])

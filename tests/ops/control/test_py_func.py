@@ -198,7 +198,7 @@ def test_a_function_is_called_by_python_and_not_by_the_engine(run):
     assert names.index("call_functions") < names.index("_execute") < names.index("run")
 
 
-def test_a_function_may_write_to_what_it_is_given():
+def test_a_function_may_write_to_its_arguments():
     large = tf.constant(np.zeros(10_000))
 
     def write(array):

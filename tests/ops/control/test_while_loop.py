@@ -374,7 +374,7 @@ def test_an_initial_value_may_be_a_loop_over_another_variable():
     assert run(second) == 12
 
 
-def test_a_loop_in_a_branch_reads_what_the_branch_computes():
+def test_a_loop_in_a_branch_reads_tensors_of_the_branch():
     predicate, numbers = tf.placeholder(tf.bool, []), tf.constant([1, 2, 3])
 
     def mapped():

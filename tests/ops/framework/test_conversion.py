@@ -114,7 +114,7 @@ class TestConstant:
             (np.array([b"a", None], dtype=object), "numpy.ndarray"),
         ],
     )
-    def test_refuses_what_has_no_type(self, value, kind):
+    def test_refuses_values_without_a_type(self, value, kind):
         words = f"Failed to convert object of type <class '{kind}'> to Tensor. Contents: "
         with pytest.raises(TypeError, match=re.escape(words)):
             tf.constant(value)

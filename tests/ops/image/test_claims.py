@@ -10,7 +10,7 @@ from headrace.core import errors
 
 
 @pytest.mark.parametrize("options", [{}, {"progressive": True}])
-def test_a_jpeg_that_cannot_hold_what_it_claims_is_refused(options):
+def test_a_jpeg_too_short_for_its_claimed_size_is_refused(options):
     data = io.BytesIO()
     Image.new("L", (8, 8)).save(data, "JPEG", **options)
     small = data.getvalue()

@@ -105,7 +105,7 @@ def test_without_antialiasing_a_fine_pattern_becomes_a_coarse_one(run):
         assert run(resized).shape == (3, 5, 1)
 
 
-def test_area_is_the_mean_of_what_a_pixel_covers(run, photo):
+def test_area_is_the_mean_of_the_pixels_that_one_covers(run, photo):
     image = photo(12, 20)
     expected = image.reshape(4, 3, 5, 4, 3).mean((1, 3))
     assert np.allclose(
@@ -139,7 +139,7 @@ def test_an_image_of_the_size_is_left_alone(run):
 
 
 @pytest.mark.parametrize(("size", "kept"), [((8, 8), (8, 4)), ((3, 20), (3, 1)), ((20, 2), (4, 2))])
-def test_zeros_fill_up_what_proportions_leave(run, hidden, size, kept):
+def test_zeros_fill_the_rest_where_proportions_are_kept(run, hidden, size, kept):
     image = np.ones((10, 5, 1), np.uint8)
     for source, wanted in [(image, size), (hidden(image), map(hidden, size))]:
         padded = run(tf.image.resize_image_with_pad(source, *wanted))

@@ -20,7 +20,7 @@ def test_boxes_that_overlap_better_ones_are_skipped(run, hidden):
     assert suppress(BOXES, SCORES, 9).dtype == tf.int32
 
 
-def test_a_table_can_say_what_overlaps(run):
+def test_a_table_can_give_the_overlaps(run):
     table = np.array([[1, 0.6, 0], [0.6, 1, 0.1], [0, 0.1, 1]], np.float32)
     by_table = tf.image.non_max_suppression_overlaps
     assert run(by_table(table, SCORES[:3], 9)).tolist() == [0, 2]

@@ -21,7 +21,7 @@ X = np.array([-20.0, -1.5, 0.0, 0.5, 30.0])
         (tf.nn.zero_fraction, 0.2),
     ],
 )
-def test_is_what_its_definition_says(run, function, expected):
+def test_equals_its_definition(run, function, expected):
     result = function(X)
     assert result.shape == np.shape(expected)
     np.testing.assert_allclose(run(result), expected, rtol=1e-6, atol=1e-12)

@@ -39,7 +39,7 @@ FLOAT_FUNCTIONS = [
 
 @pytest.mark.parametrize(("function", "op_type", "reference"), BINARY)
 @pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
-def test_binary_functions_compute_what_numpy_does(run, function, op_type, reference, dtype):
+def test_binary_functions_compute_the_same_as_numpy(run, function, op_type, reference, dtype):
     x, y = np.array([[7], [3]], dtype), np.array([2, 3, 5], dtype)
     result = function(tf.constant(x), tf.constant(y))
     assert result.op.type == op_type
@@ -50,7 +50,7 @@ def test_binary_functions_compute_what_numpy_does(run, function, op_type, refere
 
 
 @pytest.mark.parametrize(("function", "op_type", "reference"), FLOAT_FUNCTIONS)
-def test_functions_of_floats_compute_what_numpy_does(run, function, op_type, reference):
+def test_functions_of_floats_compute_the_same_as_numpy(run, function, op_type, reference):
     x = np.array([0.5, 1.0, 2.25], np.float32)
     result = function(tf.constant(x))
     assert (result.op.name, result.op.type) == (op_type, op_type)
@@ -163,7 +163,7 @@ class TestAddN:
         assert tf.add_n([x]) is x
 
     @pytest.mark.parametrize("inputs", [[], 3, [None]])
-    def test_refuses_what_is_not_a_list_of_tensors(self, inputs):
+    def test_refuses_values_other_than_a_list_of_tensors(self, inputs):
         with pytest.raises(ValueError, match="inputs must be a list of at least one Tensor"):
             tf.add_n(inputs)
 

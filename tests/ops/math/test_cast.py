@@ -85,13 +85,13 @@ class TestBitcast:
         assert (result.dtype, result.shape) == (target, np.shape(expected))
         assert run(result).tolist() == expected
 
-    def test_keeps_what_is_known(self):
+    def test_keeps_known_dimensions(self):
         numbers, raw = tf.placeholder(tf.int32, [None, 3]), tf.placeholder(tf.uint8, [None, None])
         assert tf.bitcast(numbers, tf.uint8).shape.as_list() == [None, 3, 4]
         assert tf.bitcast(raw, tf.int32).shape.as_list() == [None]
         assert tf.bitcast(tf.placeholder(tf.uint8), tf.int32).shape.rank is None
 
-    def test_refuses_what_does_not_fit(self, run, hidden):
+    def test_refuses_arguments_that_do_not_fit(self, run, hidden):
         words = "Cannot bitcast from int32 to int64 due to shape. 3 does not match 2"
         with pytest.raises(ValueError, match=re.escape(words)):
             tf.bitcast([1, 2, 3], tf.int64)

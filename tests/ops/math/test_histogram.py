@@ -15,7 +15,7 @@ class TestBincount:
         assert (weighed.dtype, run(weighed).tolist()) == (tf.float32, [0, 0.5, 0, 3])
         assert tf.bincount([1], dtype=tf.int64).dtype == tf.int64
 
-    def test_refuses_what_it_cannot_count(self, run):
+    def test_refuses_values_that_it_cannot_count(self, run):
         with pytest.raises(IAE, match="Input arr must be non-negative"):
             run(tf.bincount([2, -1]))
         with pytest.raises(IAE, match="weights and arr must have the same shape"):
@@ -23,7 +23,7 @@ class TestBincount:
 
 
 class TestHistogram:
-    def test_counts_what_is_outside_in_the_outermost_bins(self, run):
+    def test_counts_values_outside_in_the_outermost_bins(self, run):
         values = [-1.0, 0.0, 1.5, 2.0, 5.0, 15.0]
         counts = tf.histogram_fixed_width(values, [0.0, 5.0], nbins=5, dtype=tf.int64)
         assert (counts.dtype, counts.shape) == (tf.int64, (5,))

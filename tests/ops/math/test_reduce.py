@@ -19,7 +19,7 @@ REDUCTIONS = [
 @pytest.mark.parametrize(("function", "op_type", "reference"), REDUCTIONS)
 @pytest.mark.parametrize("axis", [None, 0, -1, [0, 1], []])
 @pytest.mark.parametrize("keepdims", [False, True])
-def test_reductions_compute_what_numpy_does(run, function, op_type, reference, axis, keepdims):
+def test_reductions_compute_the_same_as_numpy(run, function, op_type, reference, axis, keepdims):
     x = np.array([[1, 2, 3], [4, 5, 7]], np.float32)
     result = function(tf.constant(x), axis, keepdims)
     expected = reference(
@@ -120,7 +120,7 @@ def test_bools_cannot_be_summed_nor_numbers_be_true():
         tf.reduce_all([1])
 
 
-def test_counting_what_is_not_zero(run):
+def test_counting_nonzero_elements(run):
     assert run(tf.count_nonzero([[0, 1], [2, 3]])) == 3
     assert run(tf.count_nonzero([[0, 1], [2, 3]], axis=1)).tolist() == [1, 2]
     assert run(tf.count_nonzero(["", "a"], dtype=tf.int32)) == 1

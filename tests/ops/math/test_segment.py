@@ -25,7 +25,7 @@ def test_rows_of_one_number_are_combined(how, given_rows):
         assert ordered[number] == shuffled[number] == expected
 
 
-def test_numbers_that_never_come_have_what_changes_nothing(run):
+def test_segments_without_rows_have_the_neutral_element(run):
     def found(how):
         return run(getattr(tf, f"unsorted_segment_{how}")([1.0, 2.0], [0, -1], 2)).tolist()
 

@@ -29,7 +29,7 @@ class TestTopK:
     def test_nan_comes_last(self, run):
         assert run(tf.nn.top_k([1.0, np.nan, 3.0], 3).indices).tolist() == [2, 0, 1]
 
-    def test_keeps_what_is_known(self):
+    def test_keeps_known_dimensions(self):
         x = tf.placeholder(tf.float32, [None, 5])
         assert tf.nn.top_k(x, 3).values.shape.as_list() == [None, 3]
         assert tf.nn.top_k(x, tf.placeholder(tf.int32, [])).values.shape.as_list() == [None, None]

@@ -54,7 +54,7 @@ class TestOneExample:
         assert value["r"].tolist() == [[1.0], [2.0]]
 
     @pytest.mark.parametrize("record", [b"", example(), example(a=None)])
-    def test_has_defaults_for_what_is_missing(self, run, record):
+    def test_has_defaults_for_missing_features(self, run, record):
         parsed = tf.parse_single_example(
             record,
             {
@@ -165,7 +165,7 @@ class TestBatch:
             run(parsed)
         assert words in caught.value.message
 
-    def test_names_what_is_missing(self, run):
+    def test_names_the_missing_feature(self, run):
         with pytest.raises(IAE, match=r"Name: n, Feature: a \(data type: string\) is required but"):
             run(tf.parse_example([b""], {"a": FIXED([], tf.string)}, example_names=["n"]))
         with pytest.raises(IAE, match=r"Name: <unknown>, Feature: a \(data type: string\) is req"):

@@ -73,7 +73,7 @@ def test_static_shapes_are_known():
         assert lengths["steps"].shape.as_list() == [rows]
 
 
-def test_a_batch_is_what_single_ones_are_together(session):
+def test_a_batch_equals_its_single_examples_together(session):
     words = {"words": tf.FixedLenSequenceFeature([], tf.string)}
     records = [sequence({}, {"words": [["w" * n] for n in range(count)]}) for count in range(5)]
     _, lists, lengths = session.run(tf.io.parse_sequence_example(records, None, words))

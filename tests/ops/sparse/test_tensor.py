@@ -159,7 +159,7 @@ class TestSparseReorder:
         assert value.indices.tolist() == [[0, 1], [1, 2], [5, 0]]
         assert value.values.tolist() == [b"b", b"a", b"c"]
 
-    def test_makes_what_can_be_made_dense(self, run):
+    def test_makes_a_dense_tensor_of_each_valid_sparse_one(self, run):
         sparse = tf.sparse_reorder(tf.SparseTensor([[1], [0]], [5, 6], [3]))
         assert run(tf.sparse.to_dense(sparse)).tolist() == [6, 5, 0]
 

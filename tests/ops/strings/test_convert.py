@@ -128,7 +128,7 @@ class TestStringToNumber:
             tf.string_to_number("1", input="1")
 
     @given(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=5))
-    def test_reads_what_as_string_writes(self, numbers):
+    def test_reads_numbers_that_as_string_writes(self, numbers):
         with tf.Graph().as_default(), tf.Session() as session:
             texts = tf.as_string(np.array(numbers, np.int64))
             assert session.run(tf.string_to_number(texts, tf.int64)).tolist() == numbers

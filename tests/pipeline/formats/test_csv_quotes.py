@@ -139,7 +139,7 @@ def test_a_file_that_begins_with_a_stray_quote_resumes(tmp_path):
     assert found == [(1, 2), (18, 1), (40, 1)]
 
 
-def test_a_resumed_report_counts_what_was_lost(tmp_path):
+def test_a_resumed_report_counts_the_lost_records(tmp_path):
     lines = numbered(100)
     lines[10] = '10,"one\ntwo "2"\nthree"\n'
     lines[60] = '60,"text\n'

@@ -79,7 +79,7 @@ def forbidden(here):
 
 @pytest.mark.parametrize("pattern", PATTERNS)
 @pytest.mark.parametrize("is_absolute", [False, True])
-def test_a_pattern_matches_what_python_finds(here, pattern, is_absolute):
+def test_a_pattern_matches_the_same_files_as_in_python(here, pattern, is_absolute):
     if "**" in pattern:
         # Python follows such links in circles.
         Path("b/up").unlink()

@@ -292,7 +292,7 @@ def test_no_verdict_before_anything_was_read(tmp_path):
     )
 
 
-def test_statistics_count_what_each_stage_gives(lines):
+def test_statistics_count_the_results_of_each_stage(lines):
     pipeline = hr.text_lines(lines).take(1_000).filter(lambda e: e["text"].endswith(b"0"))
     batches = run(pipeline.epochs(2).batch(16))
     statistics = batches.statistics()

@@ -422,7 +422,7 @@ def test_every_rule_has_a_case():
 @pytest.mark.parametrize("op_type", sorted(CASES))
 @settings(max_examples=100, deadline=None)
 @given(data=st.data(), is_shape_known=st.booleans())
-def test_all_rows_at_once_give_what_each_gives(op_type, data, is_shape_known):
+def test_all_rows_at_once_give_the_same_as_one_by_one(op_type, data, is_shape_known):
     case = data.draw(CASES[op_type])
     specs = {name: spec_of(rows, is_shape_known) for name, rows in case.arguments.items()}
     try:

@@ -45,7 +45,7 @@ def numbers_of(batches):
 MERGED = in_turn(*([100 * worker + n for n in range(count)] for worker, count in enumerate(COUNTS)))
 
 
-def test_one_process_gives_what_the_iterator_yields():
+def test_one_process_gives_the_items_of_the_iterator():
     pipeline = hr.iterable(partial(sent.numbered, 400), num_processes=1)
     found = taken(pipeline)
     assert [example["n"] for example in found] == list(range(400))

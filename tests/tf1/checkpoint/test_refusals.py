@@ -34,7 +34,7 @@ def test_only_an_open_session_has_checkpoints(call, path):
         call(session, path)
 
 
-def test_a_stop_drops_what_runners_hold(lines, session, path):
+def test_a_stop_drops_the_elements_that_runners_hold(lines, session, path):
     with running(session) as coord:
         session.run(lines.line)
         coord.request_stop()

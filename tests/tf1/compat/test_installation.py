@@ -93,7 +93,7 @@ def test_rarer_names_are_found_where_programs_import_them_from():
     assert run(program) == ["134 True [2]"]
 
 
-def test_a_path_or_name_that_is_not_here_says_what_to_do():
+def test_a_missing_path_or_name_has_a_remedy():
     program = """
         import tensorflow as tf
         for name in ("tensorflow.keras", "tensorflow.python.keras.layers"):
@@ -120,7 +120,7 @@ def test_a_path_or_name_that_is_not_here_says_what_to_do():
         assert "Training is not part of headrace" in message
 
 
-def test_an_import_of_a_name_that_is_not_here_says_what_to_do():
+def test_an_import_of_a_missing_name_has_a_remedy():
     program = """
         import tensorflow
         for line in (

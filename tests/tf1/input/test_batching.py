@@ -199,7 +199,7 @@ def test_examples_of_a_join_must_be_alike(examples, error, message):
 
 
 @pytest.mark.parametrize("capacity", [3, 4])
-def test_a_queue_to_shuffle_in_must_be_larger_than_what_stays_in_it(capacity):
+def test_a_shuffling_queue_must_be_larger_than_min_after_dequeue(capacity):
     text = f"capacity {capacity} must be bigger than min_after_dequeue 4\\."
     with pytest.raises(ValueError, match=text):
         tf.train.shuffle_batch([1], 2, capacity, 4)
@@ -217,7 +217,7 @@ def test_there_are_threads_and_no_negative_batches():
 # What comes out
 
 
-def test_examples_come_in_order_and_what_is_too_few_is_dropped(pipeline, numbers):
+def test_examples_come_in_order_and_a_smaller_last_batch_is_dropped(pipeline, numbers):
     number = numbers(7)
     values = pipeline.values(tf.train.batch([number, tf.as_string(number)], 3))
     assert [(n.tolist(), s.tolist()) for n, s in values] == [

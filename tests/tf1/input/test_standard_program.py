@@ -32,7 +32,7 @@ def test_the_template_sees_every_example_of_every_epoch(write_records):
     assert sorted(seen) == sorted([b"%d-%d" % (i, j) for i in range(3) for j in range(7)] * 2)
 
 
-def test_after_an_early_stop_what_is_queued_can_be_taken():
+def test_after_an_early_stop_queued_elements_can_be_taken():
     """The course note's program: it asks for a stop at 50 and continues dequeuing."""
     queue = tf.FIFOQueue(10, [tf.float32], shapes=[()])
     enqueue = queue.enqueue(tf.random_normal([]))

@@ -105,7 +105,7 @@ def test_a_runner_fills_a_queue_from_four_threads():
         assert not any(thread.is_alive() for thread in enqueue_threads)
 
 
-def test_after_a_stop_what_is_queued_can_still_be_taken():
+def test_after_a_stop_queued_elements_can_still_be_taken():
     """The known example: the loop asks for the stop and continues until the queue is empty."""
     queue = tf.FIFOQueue(10, tf.int32, shapes=[()])
     qr = tf.train.QueueRunner(queue, [queue.enqueue(7)])

@@ -172,7 +172,7 @@ def test_an_error_of_the_loop_stops_the_threads(squares):
         assert not any(thread.is_alive() for thread in threads)
 
 
-def test_a_stop_before_the_end_leaves_what_is_queued(squares):
+def test_a_stop_before_the_end_leaves_the_queued_elements(squares):
     numbers, _ = input_pipeline(squares, batch_size=1)
     with tf.Session() as sess:
         coord = tf.train.Coordinator()

@@ -236,7 +236,7 @@ def test_the_failure_of_one_pipeline_is_not_the_cause_of_anothers_end(thread_err
     assert "It is in no collection of variables: run its own initializer" in str(failure)
 
 
-def test_a_join_without_a_stop_says_what_is_missing(coord, monkeypatch, caplog):
+def test_a_join_without_a_stop_names_the_missing_stop(coord, monkeypatch, caplog):
     monkeypatch.setattr(tf.train.Coordinator, "patience_secs", 0.01)
     queue = make_queue()
     limited = queue.enqueue([tf.Variable(0, name="count").count_up_to(3)])

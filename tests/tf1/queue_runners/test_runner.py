@@ -144,7 +144,7 @@ def test_a_runner_makes_the_closing_operations_of_its_queue():
     assert runner.cancel_op.name == "queue_Close_1"
 
 
-def test_a_runner_tells_what_it_was_made_of():
+def test_a_runner_has_the_arguments_that_it_was_made_with():
     queue = make_queue()
     ops, close, cancel = [queue.enqueue(1)], tf.no_op(), tf.no_op()
     types = (tf.errors.OutOfRangeError, tf.errors.CancelledError)

@@ -173,7 +173,7 @@ def test_the_private_names_are_those_of_tensorflow():
         assert runner._lock.locked()
 
 
-def test_create_threads_runs_what_a_subclass_runs(coord):
+def test_create_threads_runs_the_method_of_a_subclass(coord):
     queue, placeholder = make_queue(), tf.placeholder(tf.int32, [])
     runner = CustomRunner(queue, placeholder, range(25))
     tf.train.add_queue_runner(runner)
@@ -240,7 +240,7 @@ def test_an_exception_of_a_subclass_reaches_the_consumer_and_join(error, coord):
             coord.join(threads, stop_grace_period_secs=TIMEOUT)
 
 
-def test_without_a_coordinator_what_a_subclass_raises_closes_the_queue(thread_errors):
+def test_without_a_coordinator_an_error_of_a_subclass_closes_the_queue(thread_errors):
     queue, placeholder = make_queue(), tf.placeholder(tf.int32, [])
     error = ValueError("bad")
     runner = CustomRunner(queue, placeholder, failing_numbers(error))

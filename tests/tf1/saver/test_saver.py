@@ -390,7 +390,7 @@ class TestKeeping:
         # Three hours after the start the first is kept, which moves the limit to four.
         assert files(tmp_path) == ["checkpoint", *checkpoint_files("m-1", "m-5")]
 
-    def test_a_new_saver_takes_over_what_is_there(self, session, v, tmp_path):
+    def test_a_new_saver_takes_over_existing_checkpoints(self, session, v, tmp_path):
         self.save(tf.train.Saver(), session, tmp_path, [1, 3])
         saver = tf.train.Saver(max_to_keep=2)
         paths = [str(tmp_path / name) for name in ("m-1", "gone", "m-3")]
@@ -493,7 +493,7 @@ class TestList:
 
 
 class TestReader:
-    def test_tells_what_is_in_a_checkpoint(self, session, v, tmp_path):
+    def test_lists_the_contents_of_a_checkpoint(self, session, v, tmp_path):
         w = tf.Variable(3, name="w")
         session.run(w.initializer)
         prefix = tf.train.Saver().save(session, tmp_path / "m")
@@ -508,7 +508,7 @@ class TestReader:
         assert tf.train.load_variable(tmp_path, "w:0") == 3
         assert tf.train.list_variables(tmp_path) == [("v", [2]), ("w", [])]
 
-    def test_says_what_is_missing(self, session, v, tmp_path):
+    def test_names_the_missing_tensor_or_file(self, session, v, tmp_path):
         prefix = tf.train.Saver().save(session, tmp_path / "m", write_state=False)
         with pytest.raises(tf.errors.NotFoundError, match="Key x not found in checkpoint"):
             tf.train.load_variable(prefix, "x")

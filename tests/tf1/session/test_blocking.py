@@ -21,7 +21,9 @@ class TestWithinOneRun:
             size = queue.size()
         assert session.run([size, first]) == [0, 3]
 
-    def test_a_run_takes_what_is_there_and_waits_for_the_rest(self, session, in_thread, queue):
+    def test_a_run_takes_the_available_elements_and_waits_for_the_rest(
+        self, session, in_thread, queue
+    ):
         first, second, enqueue = queue.dequeue(), queue.dequeue(), queue.enqueue([1])
         session.run(enqueue)
         call = in_thread.run(session, queue, [first, second])

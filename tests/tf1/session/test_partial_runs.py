@@ -181,7 +181,7 @@ def test_runs_are_apart_from_each_other(session, graph):
     }
 
 
-def test_options_name_what_a_function_feeds_and_fetches(session, graph):
+def test_options_name_the_feeds_and_fetches_of_a_function(session, graph):
     _, b, _, total, _ = graph
     step = tf.Variable(0)
     session.run(step.initializer)

@@ -151,7 +151,7 @@ def test_a_reset_leaves_the_runners_of_other_graphs():
     join_all(threads)
 
 
-def test_after_a_reset_a_consumer_is_told_what_ended_its_runners():
+def test_after_a_reset_a_consumer_gets_the_error_that_ended_its_runners():
     batch = make_pipeline()
     sess = tf.Session()
     threads = start(sess)

@@ -264,7 +264,7 @@ def test_a_queue_that_nobody_can_fill(warned):
     ]
 
 
-def test_a_run_that_is_late_says_what_it_waited_for_and_why():
+def test_a_late_run_names_the_awaited_event_and_the_reason():
     queue = make_queue()
     tf.train.add_queue_runner(make_runner(queue))
     with tf.Session() as sess, pytest.raises(tf.errors.DeadlineExceededError) as caught:
@@ -297,7 +297,7 @@ def test_a_run_that_is_late_has_the_runners_error_as_its_cause(thread_errors):
 
 
 @pytest.mark.parametrize("is_brief", [True, False])
-def test_ctrl_c_says_what_the_run_waited_for(is_brief):
+def test_ctrl_c_names_the_awaited_event_of_the_run(is_brief):
     queue = make_queue()
     tf.train.add_queue_runner(make_runner(queue))
     value = queue.dequeue() if is_brief else queue.dequeue() + 1

@@ -35,7 +35,7 @@ def test_two_in_a_collection_are_an_error():
         tf.train.Scaffold().finalize()
 
 
-def test_a_copy_has_what_is_not_given_anew():
+def test_a_copy_keeps_the_arguments_that_are_not_given():
     first, second = tf.no_op(), tf.no_op()
     base = tf.train.Scaffold(init_op=first, summary_op=tf.constant(b""), init_feed_dict={1: 2})
     copy = tf.train.Scaffold(init_op=second, copy_from_scaffold=base)

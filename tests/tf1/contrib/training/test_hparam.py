@@ -71,7 +71,7 @@ class TestValues:
 
 
 class TestParse:
-    def test_replaces_what_a_line_names(self, params):
+    def test_replaces_the_values_that_a_line_names(self, params):
         assert params.parse("rate=1e-3, layers=[1, 2,3],name=b c,is_on=true,steps=-4") is params
         assert params.values() == {
             "rate": 0.001,
@@ -101,7 +101,7 @@ class TestParse:
         with pytest.raises(ValueError, match=match):
             params.parse(line)
 
-    def test_may_omit_what_it_does_not_know(self):
+    def test_may_omit_unknown_names(self):
         parse = tf.contrib.training.parse_values
         assert parse("a=1,b=2", {"a": float}, ignore_unknown=True) == {"a": 1.0}
 

@@ -77,7 +77,7 @@ class TestWaits:
         session.run(insert)
         assert call.result().values[0].tolist() == [1, 1]
 
-    def test_a_close_ends_takes_that_wait_for_what_cannot_come(self, session):
+    def test_a_close_ends_takes_that_wait_for_elements_that_cannot_come(self, session):
         barrier = Barrier(tf.int32)
         take, close = barrier.take_many(2), barrier.close()
         call = waiting(lambda: session.run(take))
@@ -158,7 +158,7 @@ def test_wrong_arguments(make, kind, text):
 
 
 class TestCheckpoints:
-    def test_hold_what_is_complete_and_what_is_not(self, session, tmp_path):
+    def test_hold_complete_and_incomplete_elements(self, session, tmp_path):
         barrier = Barrier([tf.int32, tf.string], [[], [2]])
         session.run(barrier.insert_many(0, ["a", "b"], [1, 2]))
         session.run(barrier.insert_many(1, ["b"], [["x", "y"]]))

@@ -255,7 +255,7 @@ class TestPadding:
 
 
 class TestPriority:
-    def test_the_priority_comes_before_what_is_given(self):
+    def test_the_priority_comes_before_the_given_components(self):
         queue = tf.PriorityQueue(9, ["string"], [(2,)], ["priority", "words"])
         assert queue.dtypes == [tf.int64, "string"]
         assert as_lists(queue.shapes) == [[], [2]]

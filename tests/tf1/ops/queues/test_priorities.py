@@ -28,7 +28,7 @@ def test_smaller_priorities_come_first_negative_ones_too(sess, queue):
     assert taken.tolist() == sorted(priorities)
 
 
-def test_the_priority_is_the_first_component_of_what_comes_out(sess):
+def test_the_priority_is_the_first_component_of_a_dequeued_element(sess):
     queue = tf.PriorityQueue(9, [tf.string], [(2,)])
     sess.run(queue.enqueue((3, ["a", "b"])))
     priority, words = sess.run(queue.dequeue())

@@ -84,7 +84,7 @@ def test_the_result_is_a_queue_named_after_the_choice(index):
         ([[(2,)], None], [None]),
     ],
 )
-def test_of_the_shapes_it_has_what_is_common(shapes, merged):
+def test_the_shape_is_the_common_part_of_all_shapes(shapes, merged):
     queue = tf.QueueBase.from_list(0, [make(shapes=item) for item in shapes])
     assert [None if shape.rank is None else shape.as_list() for shape in queue.shapes] == merged
 

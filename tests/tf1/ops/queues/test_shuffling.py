@@ -181,7 +181,7 @@ def test_an_open_queue_keeps_min_after_dequeue_elements(sess):
     assert sorted(taken) == [1, 2, 3, 4, 5, 6]
 
 
-def test_a_batch_takes_what_is_above_the_limit_and_waits_for_the_rest(sess):
+def test_a_batch_takes_the_elements_above_the_limit_and_waits_for_the_rest(sess):
     queue = make()
     sess.run(queue.enqueue_many([list(range(8))]))
     call = sess.blocked(queue, queue.dequeue_many(7))

@@ -98,7 +98,7 @@ def test_a_queue_may_have_the_name_of_an_area(session):
     assert session.run([queue.dequeue(), *area.get()]) == [1, 2]
 
 
-def test_areas_that_share_a_name_must_agree_on_what_is_put(session):
+def test_areas_that_share_a_name_must_have_equal_components(session):
     numbers = StagingArea([tf.int32], shared_name="s")
     others = [
         StagingArea([tf.int32] * 2, shared_name="s"),
@@ -144,7 +144,7 @@ def test_a_negative_index_is_refused(session):
         session.run(StagingArea([tf.int32]).peek(-1))
 
 
-def test_a_checkpoint_has_what_is_staged(session, tmp_path):
+def test_a_checkpoint_has_the_staged_elements(session, tmp_path):
     area, number = StagingArea([tf.int32, tf.string]), tf.placeholder(tf.int32, [])
     put, get = area.put([number, tf.constant("a")]), area.get()
     for n in range(3):

@@ -68,7 +68,7 @@ def test_each_element_comes_out_once_and_its_components_together(kind, sess, cap
                 assert of_one == sorted(of_one)
 
 
-def test_statistics_agree_with_what_went_through(kind, sess):
+def test_statistics_agree_with_the_moved_elements(kind, sess):
     queue = kind.make(3, ["int32", "int32"], [(), (5,)])
     consumer = sess.call(consume(sess.session, kind, queue, 1))
     sess.call(produce(sess.session, kind, queue, 0)).result()

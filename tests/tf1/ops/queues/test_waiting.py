@@ -121,7 +121,7 @@ def test_a_batch_is_given_when_it_is_complete(kind, sess, method):
 
 
 @pytest.mark.parametrize("method", ["dequeue_many", "dequeue_up_to"])
-def test_a_waiting_batch_holds_what_came_in(kind, sess, method):
+def test_a_waiting_batch_holds_the_elements_so_far(kind, sess, method):
     queue = kind.make()
     sess.run(queue.enqueue_many(kind.rows([1, 2, 3])))
     call = sess.blocked(queue, getattr(queue, method)(5))
@@ -210,7 +210,7 @@ def test_a_close_ends_a_dequeue_that_cannot_be_satisfied(kind, sess):
             call.result()
 
 
-def test_a_close_gives_back_what_a_waiting_batch_held(kind, sess):
+def test_a_close_gives_back_the_elements_of_a_waiting_batch(kind, sess):
     queue = kind.make()
     sess.run(queue.enqueue_many(kind.rows([1, 2, 3])))
     call = sess.blocked(queue, queue.dequeue_many(5))

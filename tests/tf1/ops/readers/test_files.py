@@ -37,7 +37,7 @@ class TestReadFile:
             (b"\xff", tf.errors.NotFoundError, "; No such file or directory"),
         ],
     )
-    def test_names_what_it_cannot_read(self, run, name, error, text):
+    def test_names_the_file_that_it_cannot_read(self, run, name, error, text):
         with pytest.raises(error, match=re.escape(text)) as caught:
             run(tf.read_file(name))
         assert caught.value.op.name == "ReadFile"
@@ -51,7 +51,7 @@ class TestReadFile:
 
 
 class TestWriteFile:
-    def test_makes_file_and_directories_and_replaces_what_was_there(self, run, directory):
+    def test_makes_file_and_directories_and_replaces_an_old_file(self, run, directory):
         for contents in (b"a longer one", b"\0\xff"):
             write = tf.write_file("new/directory/file", contents)
             assert run(write) is None
@@ -67,7 +67,7 @@ class TestWriteFile:
             ("", tf.errors.NotFoundError, "; No such file or directory"),
         ],
     )
-    def test_names_what_it_cannot_write(self, run, directory, name, error, text):
+    def test_names_the_file_that_it_cannot_write(self, run, directory, name, error, text):
         (directory / "file").touch()
         with pytest.raises(error, match=re.escape(text)):
             run(tf.write_file(name, b""))

@@ -55,7 +55,7 @@ small = st.integers(0, 9)
 
 
 @given(small, st.integers(1, 9), small, small, st.integers(0, 60), st.sampled_from(list(COMPRESS)))
-def test_any_sizes_give_what_the_model_gives(
+def test_any_sizes_give_the_records_of_the_model(
     tmp_path_factory, header, record, footer, hop, length, encoding
 ):
     data = bytes(index % 251 for index in range(length))

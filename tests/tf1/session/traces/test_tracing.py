@@ -129,7 +129,7 @@ def stats_of(*spans: tuple[str, int, int]) -> StepStats:
     return stats
 
 
-def test_a_timeline_shows_what_overlaps_in_lanes_and_draws_arrows() -> None:
+def test_a_timeline_shows_overlapping_operations_in_lanes_and_draws_arrows() -> None:
     stats = stats_of(("a = Slow()", 10, 50), ("b = Fast()", 20, 5), ("c = Add(a, b:1)", 60, 1))
     events = json.loads(Timeline(stats).generate_chrome_trace_format())["traceEvents"]
     ops = {event["args"]["name"]: event for event in events if event["ph"] == "X"}
