@@ -94,7 +94,7 @@ def faults(lines: Iterable[tuple[int, str]], place: str) -> list[str]:
 
 
 @pytest.mark.timeout(120)
-def test_a_docstring_says_what_a_thing_is_or_does():
+def test_first_lines_of_docstrings_begin_with_no_question_word():
     found = [
         f"{path.relative_to(TOP)}:{line}: {text.splitlines()[0]}"
         for path in python_files()
@@ -104,7 +104,7 @@ def test_a_docstring_says_what_a_thing_is_or_does():
     assert found == []
 
 
-def test_a_comment_of_rust_items_says_what_a_thing_is_or_does():
+def test_first_lines_of_rust_comments_begin_with_no_question_word():
     found = []
     for path in sorted((TOP / "crates").rglob("*.rs")):
         before = ""
@@ -124,6 +124,16 @@ def test_docstrings_and_comments_have_no_word_to_avoid():
             name = str(path.relative_to(TOP))
             found += faults(docstrings(path), name)
             found += faults(comments(path.read_text("utf-8")), name)
+    assert found == []
+
+
+def test_names_of_tests_are_plain():
+    found = [
+        f"{path.relative_to(TOP)}: {name}"
+        for path in sorted((TOP / "tests").rglob("*.py"))
+        for name in re.findall(r"def (test_\w*)", path.read_text("utf-8"))
+        if {"what", "anew"} & set(name.split("_"))
+    ]
     assert found == []
 
 

@@ -259,7 +259,7 @@ def test_the_table_of_a_page_is_read():
     assert table_of(page) == [["error", "order"], ["tensor"]]
 
 
-def test_the_lock_of_the_fuzz_targets_has_what_the_crates_need():
+def test_the_lock_of_the_fuzz_targets_has_all_needs_of_the_crates():
     """It is a workspace of its own, which a build of the crates does not update."""
     lock = tomllib.loads((TOP / "fuzz" / "Cargo.lock").read_text())
     needs = {one["name"]: one.get("dependencies", []) for one in lock["package"]}

@@ -154,7 +154,7 @@ class TestStart:
         assert (done.returncode, done.stdout) == (2, "")
         assert done.stderr.startswith("Usage: headrace ")
 
-    def test_a_command_without_its_packages_says_what_to_install(self):
+    def test_a_command_without_its_packages_names_them(self):
         program = (
             "import sys, runpy; sys.modules.update(click=None, tqdm=None)\n"
             "runpy.run_module('headrace', run_name='__main__')"

@@ -60,7 +60,7 @@ def test_the_library_needs_no_package_of_commands():
     assert int(result.stdout) > 100
 
 
-def test_a_command_without_its_packages_says_what_to_install():
+def test_a_command_without_its_packages_names_them():
     result = run("from headrace.cli.main import main; main()")
     assert result.returncode == 1
     assert result.stderr == (
@@ -69,7 +69,7 @@ def test_a_command_without_its_packages_says_what_to_install():
     )
 
 
-def test_a_program_of_the_demo_without_its_packages_says_what_to_install():
+def test_a_program_of_the_demo_without_its_packages_names_them():
     result = run("import headrace.demo.train")
     assert result.returncode == 1
     assert (
@@ -78,7 +78,7 @@ def test_a_program_of_the_demo_without_its_packages_says_what_to_install():
     ) in result.stderr
 
 
-def test_readers_on_ray_without_it_say_what_to_install():
+def test_readers_on_ray_without_it_name_the_package():
     result = run("sys.modules.update(ray=None)\nimport headrace.ray")
     assert result.returncode == 1
     assert result.stderr.endswith(
@@ -140,7 +140,7 @@ def test_a_program_of_tensorflow_1_reads_without_protocol_buffers():
         "tf.decode_json_example",
     ],
 )
-def test_messages_without_protocol_buffers_say_what_to_install(expression):
+def test_messages_without_protocol_buffers_name_the_package(expression):
     result = run_without_protobuf(f"import headrace as hr, headrace.tf1 as tf\n{expression}")
     assert result.stderr.endswith(f"ModuleNotFoundError: {INSTALL_TF1}\n")
 
@@ -159,7 +159,7 @@ def test_a_program_of_tensorflow_1_needs_absl_only_for_flags():
     )
 
 
-def test_commands_without_protocol_buffers_say_what_to_install():
+def test_commands_without_protocol_buffers_name_the_package():
     result = run_without_protobuf("from headrace.cli.main import main; main()")
     assert result.stderr == (
         "headrace: got no google.protobuf, which commands need. "

@@ -268,7 +268,7 @@ class TestDevices:
 
 
 class TestContainers:
-    def test_are_attributes_of_what_they_hold(self):
+    def test_are_attributes_of_their_values(self):
         with tf.container("outer"):
             queue = tf.FIFOQueue(1, tf.int32)
             with tf.container("inner"):

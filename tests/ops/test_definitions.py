@@ -121,7 +121,7 @@ def test_a_type_that_nobody_defined_has_only_defaults():
     )
 
 
-def test_a_definition_says_what_computes_an_operation():
+def test_a_definition_names_the_part_that_computes_an_operation():
     x = tf.placeholder(tf.float32)
     c = tf.placeholder(tf.complex64)
     computed = {

@@ -277,7 +277,7 @@ class TestSignals:
         with pytest.raises(ValueError, match="called in another thread, expected the main thread"):
             call.result()
 
-    def test_a_test_that_runs_into_its_timeout_says_what_it_waits_for(self, tmp_path):
+    def test_a_test_that_runs_into_its_timeout_names_the_awaited_event(self, tmp_path):
         (tmp_path / "pytest.ini").write_text("[pytest]\n")
         (tmp_path / "test_hangs.py").write_text(
             "from headrace.queues import FIFOQueue\n"

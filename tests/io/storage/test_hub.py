@@ -87,7 +87,7 @@ def test_the_token_goes_only_to_the_hub(hub, monkeypatch):
 
 @pytest.mark.parametrize("token", [None, "hf_another-secret"])
 @pytest.mark.parametrize("path", ["/data/1.txt", "/data/*.txt"])
-def test_a_refusal_says_what_to_do_and_no_token(hub, monkeypatch, token, path):
+def test_a_refusal_has_a_remedy_and_no_token(hub, monkeypatch, token, path):
     hub.token = TOKEN
     if token is not None:
         monkeypatch.setenv("HF_TOKEN", token)

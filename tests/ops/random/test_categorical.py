@@ -15,7 +15,7 @@ def test_classes_come_as_often_as_they_should(run):
     np.testing.assert_allclose(shares, probabilities, atol=0.02)
 
 
-def test_runs_continue_and_sessions_begin_anew():
+def test_runs_continue_and_sessions_begin_again():
     tf.set_random_seed(1)
     drawn = tf.multinomial([[0.0] * 10], 20, seed=2, output_dtype=tf.int32)
     found = []

@@ -26,7 +26,7 @@ def test_a_dense_result_has_zeros_where_nothing_was(run):
     assert run(largest).tolist() == [2, -3, 0, 5]
 
 
-def test_a_sparse_result_has_what_was_there(run):
+def test_a_sparse_result_has_the_stored_elements(run):
     total, largest = run(
         [tf.sparse_reduce_sum_sparse(matrix(), 1), tf.sparse_reduce_max_sparse(matrix(), 0)]
     )

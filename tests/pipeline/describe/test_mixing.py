@@ -48,7 +48,7 @@ def classes(tmp_path_factory):
         {"window": 10, "num_open": 64},
     ],
 )
-def test_the_estimate_is_near_what_an_epoch_gives(classes, arguments):
+def test_the_estimate_is_near_the_length_of_an_epoch(classes, arguments):
     pipe = hr.text_lines(classes).shuffle(seed=1, **arguments)
     assert num_files(pipe) == pytest.approx(of_files(pipe), rel=0.1, abs=1)
 

@@ -307,7 +307,7 @@ def set_number(at, form, value):
         (set_number(34 + 4 * 6 + 8 * 6 + 8 * 6, "<q", 5), "end with sequence 5, expected 6"),
     ],
 )
-def test_an_index_of_megatron_that_does_not_fit_says_what_was_found(tmp_path, change, words):
+def test_an_index_of_megatron_that_does_not_fit_names_its_contents(tmp_path, change, words):
     write_megatron(tmp_path / "a.bin", DOCUMENTS)
     assert (tmp_path / "a.idx").stat().st_size == 34 + 12 * 6 + 8 * 7
     damaged(tmp_path / "a.idx", change)

@@ -103,7 +103,7 @@ def test_the_shape_of_a_row_comes_from_the_tensor_and_the_argument(shape, elemen
     assert queue.shapes == [tf.TensorShape([3])]
 
 
-def test_each_epoch_is_shuffled_anew(pipeline):
+def test_each_epoch_is_shuffled_again(pipeline):
     queue = tf.train.range_input_producer(50, num_epochs=3, seed=1)
     values = np.array(pipeline.values(queue.dequeue())).reshape(3, 50)
     assert [sorted(epoch) for epoch in values.tolist()] == [list(range(50))] * 3

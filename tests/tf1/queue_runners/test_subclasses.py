@@ -191,7 +191,7 @@ def test_create_threads_runs_the_method_of_a_subclass(coord):
 
 
 @pytest.mark.parametrize("has_coordinator", [False, True])
-def test_a_runner_that_feeds_what_functions_return_runs_unchanged(has_coordinator, coord):
+def test_a_runner_that_feeds_results_of_functions_runs_unchanged(has_coordinator, coord):
     queue = make_queue(capacity=3)
     runner = feeding_runner(queue, 20)
     with tf.Session() as sess:
@@ -269,7 +269,7 @@ def test_a_subclass_that_returns_leaves_its_queue_open_and_may_run_again():
         assert not sess.run(queue.is_closed())
 
 
-def test_a_subclass_may_run_what_its_base_runs(coord):
+def test_a_subclass_may_run_the_method_of_its_base(coord):
     queue = make_queue()
     names = []
 

@@ -556,7 +556,7 @@ class TestMetaGraph:
         assert (variable.snapshot_name, variable.trainable) == ("v/read:0", True)
         assert words.graph.version == len(nodes)
 
-    def test_omits_what_has_no_place_in_it(self):
+    def test_omits_constants_above_a_given_size(self):
         tf.py_func(len, [tf.constant("a")], tf.int64, name="f")
         tf.constant(np.zeros(100_000), name="large")
         assert "value" in tf.train.export_meta_graph().graph_def.node[-1].attr

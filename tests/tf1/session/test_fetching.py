@@ -189,7 +189,7 @@ class TestMakeCallable:
         with pytest.raises(tf.errors.DeadlineExceededError):
             function(options=tf.RunOptions(timeout_in_ms=1), run_metadata=tf.RunMetadata())
 
-    def test_checks_what_it_is_given(self, session, a):
+    def test_checks_its_arguments(self, session, a):
         x = tf.placeholder(tf.int32, [2], name="x")
         function = session.make_callable(x + 1, (x,))
         with pytest.raises(TypeError, match="expected 1 feed values, got 2"):

@@ -244,7 +244,7 @@ class TestState:
             with pytest.raises(tf.errors.FailedPreconditionError):
                 second.run(v)
 
-    def test_random_operations_begin_anew_in_each_session(self):
+    def test_random_operations_begin_again_in_each_session(self):
         shuffled = tf.random_shuffle(tf.range(10), seed=7)
         for _ in range(2):
             with tf.Session() as session:

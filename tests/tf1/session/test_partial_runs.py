@@ -53,7 +53,7 @@ def test_an_operation_that_has_run_does_not_run_again(session):
     assert (taken, len(calls)) == (1, 1)
 
 
-def test_later_parts_see_what_was_computed_and_not_what_became_of_it(session):
+def test_later_parts_see_values_as_they_were_computed(session):
     variable = tf.Variable([1, 2])
     session.run(variable.initializer)
     old = variable.read_value()

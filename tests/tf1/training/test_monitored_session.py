@@ -142,7 +142,7 @@ class Preempted(tf.train.SessionRunHook):
 
 
 @pytest.mark.parametrize("kind", [tf.errors.AbortedError, tf.errors.UnavailableError])
-def test_a_preempted_session_is_made_anew_from_its_checkpoint(kind, tmp_path):
+def test_a_preempted_session_is_made_again_from_its_checkpoint(kind, tmp_path):
     _, count = counted()
     hook = Preempted(kind(None, None, "gone"))
     with tf.train.MonitoredTrainingSession(
@@ -152,7 +152,7 @@ def test_a_preempted_session_is_made_anew_from_its_checkpoint(kind, tmp_path):
     assert hook.num_sessions == 2
 
 
-def test_a_singular_one_is_not_made_anew():
+def test_a_singular_one_is_not_made_again():
     _, count = counted()
     hook = Preempted(tf.errors.AbortedError(None, None, "gone"))
     with tf.train.SingularMonitoredSession(hooks=[hook]) as sess:

@@ -67,7 +67,7 @@ def numbers(pipe):
     return [int(n) for batch in pipe.batch(64) for n in batch["n"]]
 
 
-def test_a_later_pipeline_reads_what_an_earlier_one_has_kept(lines, directory):
+def test_a_later_pipeline_reads_the_rows_that_an_earlier_one_has_kept(lines, directory):
     first = numbers(numbered(lines).cache(directory))
     assert first == list(range(300))
     assert len(kept(directory)) == 1
@@ -590,7 +590,7 @@ def test_failures_that_may_not_come_again_are_not_kept(lines, directory, caplog,
     assert "bad: 5" in caplog.text
 
 
-def test_what_cannot_be_compared_between_programs_is_refused(lines, directory):
+def test_values_that_cannot_be_compared_between_programs_are_refused(lines, directory):
     with pytest.raises(ValueError, match="iterable come from an object of the program"):
         hr.iterable(lambda: iter([{"a": 1}])).cache(directory)
     with pytest.raises(ValueError, match=r"indexed come from an object"):

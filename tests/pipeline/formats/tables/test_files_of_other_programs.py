@@ -131,7 +131,7 @@ def is_same(one: Any, other: Any) -> bool:
 
 
 @pytest.mark.parametrize("name", READ)
-def test_each_column_is_what_pyarrow_reads_or_is_refused(name):
+def test_each_column_equals_that_of_pyarrow_or_is_refused(name):
     parts = tables(name)
     expected = {
         column: [value for part in parts for value in values(part[column])]

@@ -353,7 +353,7 @@ class TestReading:
         assert tf.identity(v).dtype == tf.int32
         assert tf.convert_to_tensor(v) is v.value()
 
-    def test_a_value_that_is_read_anew_waits_as_told(self, run, v):
+    def test_a_value_that_is_read_again_waits_as_told(self, run, v):
         with tf.control_dependencies([v.assign(3)]):
             later = v.read_value()
         assert later.op.control_inputs[0].type == "Assign"
