@@ -146,7 +146,7 @@ struct Log {
     is_pass_over: bool,
     /// The number of identities that are held.
     num_held: usize,
-    /// The number of those that were left when others were dropped last.
+    /// The number of identities that were left when others were last dropped.
     num_left: usize,
     /// The charge for the identities.
     charge: Option<Charge>,
@@ -172,7 +172,7 @@ enum Keys {
 }
 
 impl OrderDigest {
-    /// The number of identities above which those that are not needed are dropped.
+    /// The number of identities above which unneeded ones are dropped.
     const MANY: usize = 4096;
 
     /// Begins at a point, which an earlier iteration has reached.
@@ -350,7 +350,7 @@ impl Log {
     }
 }
 
-/// Computes what is hashed of rows; it remembers some files, since rows of several come in turn.
+/// Computes the hashed numbers of rows; some files are cached, since rows of several alternate.
 struct KeysOf(Vec<(*const FileProvenance, u64)>);
 
 /// The least and the largest number of places for remembered files, powers of two.

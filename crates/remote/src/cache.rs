@@ -22,7 +22,7 @@ use std::time::SystemTime;
 
 /// The size of a part.
 pub const PART_BYTES: u64 = 1 << 20;
-/// Bytes after those of a part: their checksum and their number.
+/// The trailer of a stored part: its checksum and its length.
 const TRAILER_BYTES: usize = 8;
 /// After writing this fraction of the limit, a process checks the size of the directory.
 const SHARE_WRITTEN: u64 = 16;

@@ -17,7 +17,7 @@ const WINDOW_BITS: u8 = 15;
 /// The compression of a whole file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Compression {
-    /// The records as they are.
+    /// Uncompressed records.
     #[default]
     None,
     /// A zlib stream (RFC 1950).

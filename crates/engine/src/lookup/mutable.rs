@@ -24,7 +24,7 @@ pub struct MutableTable {
     entries: Mutex<Entries>,
 }
 
-/// About what the key and the value of an entry take besides their bytes.
+/// The approximate overhead of an entry in bytes, beside its key and value.
 const ENTRY_BYTES: usize = 256;
 
 fn no_room(num_entries: usize) -> Error {

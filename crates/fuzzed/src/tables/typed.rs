@@ -11,7 +11,7 @@ use headrace_pipeline::formats::{
 use headrace_pipeline::stages::component::{Component, Form};
 use std::sync::Arc;
 
-/// A byte of a file stands for at most about so many of a page.
+/// The largest number of bytes of a page that one byte of a file may expand to.
 const MOST_TIMES: usize = 1024;
 
 /// A Parquet file: its columns as they are, as JSON, and the rows that meet a condition.

@@ -26,7 +26,7 @@ impl Path {
     pub const MAX_DEPTH: u32 = 8;
     const BITS: u32 = u128::BITS / Self::MAX_DEPTH;
 
-    /// The path to part `index` of what this leads to.
+    /// The path to part `index` of the combination at this path.
     pub fn part(self, index: usize) -> Self {
         self.then(Self { parts: (index as u128 + 1) & ((1 << Self::BITS) - 1), depth: 1 })
     }
@@ -46,13 +46,13 @@ impl Path {
         Self { parts, depth }
     }
 
-    /// A path that goes on with another one.
+    /// This path continued by an inner one.
     pub fn then(self, inner: Self) -> Self {
         let shifted = inner.parts.checked_shl(self.depth * Self::BITS).unwrap_or(0);
         Self { parts: self.parts | shifted, depth: self.depth.saturating_add(inner.depth) }
     }
 
-    /// One number for what follows after the first `depth` parts; 0 if nothing does.
+    /// One number for the path after its first `depth` parts; 0 if it ends there.
     pub fn behind(self, depth: u32) -> u64 {
         let part = |level| (self.parts >> (level * Self::BITS)) as u64 & ((1 << Self::BITS) - 1);
         (depth..self.depth.min(Self::MAX_DEPTH)).map(part).fold(0, mix)

@@ -153,12 +153,12 @@ impl<S: Split> Chunks<S> {
         left.saturating_add(BEHIND_BYTES).min(CHUNK_BYTES)
     }
 
-    /// True if the next record is not part of what is read.
+    /// True if the next record begins after the part that is read.
     fn is_behind(&self) -> bool {
         self.at.offset_bytes >= self.end
     }
 
-    /// Removes the records that are not part of what is read.
+    /// Removes the records that begin after the part that is read.
     fn cut(&self, found: &mut Found) {
         let begin = |span: &Span| self.at.offset_bytes + (span.start - self.split.header_bytes()) as u64;
         if self.at.offset_bytes + (found.used as u64) < self.end {

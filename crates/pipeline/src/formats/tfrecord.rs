@@ -55,7 +55,7 @@ impl RandomAccess for TfRecords {
         matches!(length(frame), Ok(Some(length)) if length.checked_add(framed) == Some(frame.len() as u64))
     }
 
-    /// Goes from header to header; the data are checked when they are read.
+    /// Reads one header after the other; the data are checked when they are read.
     fn scan(&self, file: &Arc<FileProvenance>, input: &mut HeaderScan) -> Result<ScanResult> {
         let splitter = Splitter { name: Arc::clone(file), codec: self.codec };
         let mut offsets = Offsets::new();

@@ -64,7 +64,7 @@ enum Found {
     Indexed(IndexedBorders),
 }
 
-/// The borders that an index has told.
+/// The borders of pieces, from an index.
 #[derive(Clone)]
 struct IndexedBorders {
     /// The first record of each piece or of a later one. Faults count as records.

@@ -67,7 +67,7 @@ impl Mixture {
         (bits >> 11) as f64 * (0.5_f64).powi(53)
     }
 
-    /// The number of the input of which the least was taken for its weight.
+    /// The number of the input that is furthest behind its share.
     fn furthest_behind(&self, weights: &[f64]) -> Option<usize> {
         let share = |input: usize| self.taken[input] as f64 / weights[input];
         let inputs = (0..weights.len()).filter(|input| weights[*input] > 0.0);

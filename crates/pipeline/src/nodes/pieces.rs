@@ -126,7 +126,7 @@ impl Pieces {
         Self { borders: borders.map(|borders| (borders, None)), ..self }
     }
 
-    /// Charges what the borders take now.
+    /// Charges the current memory of the borders.
     fn charge_borders(&mut self, context: &Context) {
         if let Some((borders, charge)) = &mut self.borders {
             let num_bytes = borders.held_bytes();

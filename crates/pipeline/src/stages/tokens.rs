@@ -13,7 +13,7 @@ use headrace_engine::tensor::dtype::DType;
 use headrace_engine::tensor::shape::Shape;
 use std::sync::Arc;
 
-/// No vocabulary has so many tokens: numbers from there on are those of another type.
+/// A limit that no vocabulary reaches: larger numbers mean that the type is another one.
 const MOST_TOKENS: u64 = 1 << 28;
 
 /// Makes arrays of the bytes of windows.

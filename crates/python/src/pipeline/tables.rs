@@ -97,7 +97,7 @@ fn rows(format: impl Format + 'static, parts: Arc<[Arc<FileProvenance>]>) -> (Pl
     (Plan(Arc::new(plan::Plan::Files(Arc::new(format), parts))), num_parts)
 }
 
-/// The columns of a Parquet file: those of these names, or all, with their names.
+/// The columns of a Parquet file with their names: the named ones, or all.
 #[pyfunction]
 pub fn parquet_columns(path: &Bound<'_, PyBytes>, names: Option<Vec<String>>) -> PyResult<Vec<(String, TableColumn)>> {
     columns(path, |file| formats::parquet_columns(file, names.as_deref()))
@@ -126,7 +126,7 @@ pub fn parquet_rows(
     Ok(rows(format, parts))
 }
 
-/// The columns of an Arrow file: those of these names, or all, with their names.
+/// The columns of an Arrow file with their names: the named ones, or all.
 #[pyfunction]
 pub fn arrow_columns(path: &Bound<'_, PyBytes>, names: Option<Vec<String>>) -> PyResult<Vec<(String, TableColumn)>> {
     columns(path, |file| formats::arrow_columns(file, names.as_deref()))

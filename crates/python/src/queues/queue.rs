@@ -172,7 +172,7 @@ impl Queue {
     }
 }
 
-/// Components for Python: one as it is, several as a list.
+/// Components for Python: a single one alone, several as a list.
 fn to_element(py: Python<'_>, components: impl IntoIterator<Item = Tensor>) -> PyResult<Bound<'_, PyAny>> {
     let mut values = components.into_iter().map(|component| to_python(py, component));
     match (values.next(), values.next()) {

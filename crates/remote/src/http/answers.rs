@@ -100,7 +100,7 @@ pub fn oversent(given: u64, wanted: u64) -> Fault {
     Fault(format!("the server sent {given} bytes or more for a range of {wanted}"))
 }
 
-/// Fails if the end of a whole file could not be told from a broken connection.
+/// Fails if the end of a whole file could not be distinguished from a broken connection.
 fn check_whole(status: StatusCode, headers: &HeaderMap) -> Result<(), Fault> {
     if status == StatusCode::PARTIAL_CONTENT {
         return Err(Fault("the server sent a part of the file, but was asked for the whole file".to_owned()));

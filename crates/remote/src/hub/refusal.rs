@@ -14,7 +14,7 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// The error, with what to do.
+    /// The error, with a remedy.
     pub fn error(&self) -> Error {
         let code = match self.status {
             StatusCode::UNAUTHORIZED => Code::Unauthenticated,

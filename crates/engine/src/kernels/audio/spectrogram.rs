@@ -66,7 +66,7 @@ impl LogMelSpectrogram {
         })
     }
 
-    /// The samples with what is added at both ends.
+    /// The samples with padding at both ends.
     fn padded(&self, samples: &[f32]) -> Result<Vec<f32>> {
         let padding = self.padding;
         if padding > 0 && self.is_reflected && samples.len() <= padding {

@@ -19,7 +19,7 @@ use bytes::Bytes;
 
 /// Number of strings for a sparse tensor.
 const NUM_PARTS: usize = 3;
-/// About what a short message takes: its bytes, and what counts who holds them.
+/// The approximate memory of a short message: its bytes and their reference count.
 const MESSAGE_BYTES: usize = 208;
 
 /// One sparse tensor as a vector of strings.

@@ -37,7 +37,7 @@ pub struct Tokenize {
 /// A hash of the content of a file and of the options.
 type Key = (u128, bool, bool);
 
-/// A tokenizer, and what it was made of.
+/// A tokenizer, and the key of the content and options that it was made from.
 type Made = (Key, Arc<Tokenizer>);
 
 impl Tokenize {

@@ -32,7 +32,7 @@ const MAX_PACKED_BYTES: usize = MAX_BUFFERED_BYTES;
 /// pack.
 const NUM_OTHER_LAYOUTS: usize = 3;
 
-/// About what a tensor takes besides its elements, and an allocation besides its bytes.
+/// The approximate overhead in bytes of a tensor beside its elements, and of an allocation.
 const TENSOR_BYTES: usize = 192;
 const ALLOCATION_BYTES: usize = 32;
 

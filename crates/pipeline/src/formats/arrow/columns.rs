@@ -76,7 +76,7 @@ fn values(component: &Component, array: &ArrayRef) -> Made<Column> {
     }
 }
 
-/// A fault of a value with what is expected of it.
+/// A fault of a value, with the expected type added.
 fn expected(component: &Component, fault: Fault) -> Fault {
     match fault {
         Fault::Value(index, text) if text.ends_with('.') => Fault::Value(index, text),

@@ -45,7 +45,7 @@ pub fn unwritable(kind: &DataType) -> Option<(String, DataType)> {
     }
 }
 
-/// The error says what JSON does not hold.
+/// The error names the value that JSON cannot have.
 type Written = std::result::Result<(), String>;
 /// Writes the value of a row after a text.
 type Writer<'a> = Box<dyn Fn(usize, &mut String) -> Written + 'a>;

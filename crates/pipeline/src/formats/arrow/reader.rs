@@ -23,7 +23,7 @@ pub struct Reader {
     /// The place of the column among those of the file, and the fields within; `None` if the file
     /// does not have it.
     position: Option<(usize, Vec<String>)>,
-    /// A row of what nulls are, and of what all rows are of a file that does not have the column.
+    /// The value for nulls, as a row; all rows have it if the file does not have the column.
     filler: Option<Column>,
     /// True if the rows of a file that does not have the column have a value all the same.
     is_constant: bool,
@@ -51,11 +51,11 @@ pub struct Constant {
 pub struct ColumnKind {
     /// The type of the column, in words.
     pub words: String,
-    /// The component; else what to do.
+    /// The component, or a remedy if there is none.
     pub component: std::result::Result<Component, String>,
 }
 
-/// The columns of a file, with their names: those of these names, or all.
+/// The columns of a file with their names: the wanted ones, or all.
 pub fn kinds(file: &FileProvenance, fields: &Fields, wanted: Option<&[String]>) -> Result<Vec<(String, ColumnKind)>> {
     let wanted = match wanted {
         Some(names) => names.to_vec(),
@@ -186,9 +186,9 @@ pub struct Cut {
     columns: Vec<Column>,
     /// Their number.
     pub num_rows: usize,
-    /// The number of rows that were looked at, up to the one at fault.
+    /// The number of rows examined, up to the one at fault.
     pub num_read: usize,
-    /// The places of the rows among those, unless they are all of them.
+    /// The positions of the kept rows among them, unless all are kept.
     kept: Option<Vec<usize>>,
     /// The fault of the row after them, in words that begin with its column.
     pub fault: Option<String>,
@@ -206,7 +206,7 @@ impl Cut {
 }
 
 impl Readers {
-    /// Readers of what is wanted of a file with these columns. `first` is the first of all files.
+    /// The readers of the wanted columns of a file. `first` is the first of all files.
     pub fn new(file: &FileProvenance, fields: &Fields, wanted: &Wanted, first: &FileProvenance) -> Result<Self> {
         let reader = |component: &Component| Reader::new(file, fields, component, first);
         let of_component = |(number, component): (usize, &Component)| {

@@ -11,8 +11,7 @@ use std::sync::Arc;
 /// The deepest lists of lists that are a component.
 const MAX_LISTS: usize = 3;
 
-/// The component that a column of this type is if nobody says another one. The error says what to
-/// do.
+/// The default component for a column of this type. The error has a remedy.
 pub fn inferred(name: &str, kind: &DataType) -> Result<Component, String> {
     let (mut sizes, mut inner) = (Vec::new(), kind);
     while let DataType::FixedSizeList(values, length) = inner {

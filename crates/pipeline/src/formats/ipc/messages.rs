@@ -241,7 +241,7 @@ fn schema_of(file: &FileProvenance, schema: arrow_ipc::Schema<'_>) -> Result<Sch
     })
 }
 
-/// The place that a footer says, and the bytes of the metadata there.
+/// The span of a message by the footer, and the bytes of its metadata.
 fn message_span(file: &FileProvenance, open: &OpenFile, block: &Block, end: u64) -> Result<(MessageSpan, Vec<u8>)> {
     let wrong = || damaged(file, "its footer has the place of a message outside of the file");
     let number = |number: i64| u64::try_from(number).map_err(|_| wrong());
@@ -281,7 +281,7 @@ fn unknown(file: &FileProvenance, open: &OpenFile) -> Error {
     refused(file, text)
 }
 
-/// Goes from message to message.
+/// Walks over the messages of a file or stream.
 struct Walk<'a> {
     file: &'a FileProvenance,
     open: &'a OpenFile,

@@ -34,7 +34,7 @@ struct FileTable {
     readers: Arc<Readers>,
 }
 
-/// The columns of a file: those of these names, or all, with their names.
+/// The columns of a file with their names: the named ones, or all.
 pub fn arrow_columns(file: &FileProvenance, wanted: Option<&[String]>) -> Result<Vec<(String, ColumnKind)>> {
     kinds(file, Table::of(file)?.schema.fields(), wanted)
 }

@@ -203,7 +203,7 @@ pub fn failed(file: &FileProvenance, what: &str, error: &ParquetError) -> Error 
     Error::data_loss(format!("{name}: {what}: {text}. {COPY_AGAIN}"))
 }
 
-/// Fails if a file is not what it was when its footer was read.
+/// Fails if a file has changed since its footer was read.
 pub fn check_unchanged(file: &FileProvenance, was: &Status, is: &Status) -> Result<()> {
     match was.len == is.len && was.version == is.version {
         true => Ok(()),

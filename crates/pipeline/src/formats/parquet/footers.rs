@@ -75,7 +75,7 @@ pub struct Projection {
     pub readers: Readers,
 }
 
-/// The columns of a file: those of these names, or all.
+/// The columns of a file: the named ones, or all.
 pub fn parquet_columns(file: &FileProvenance, wanted: Option<&[String]>) -> Result<Vec<(String, ColumnKind)>> {
     let footer = Arc::new(OpenFile::open(file, None)?.footer(file)?);
     let metadata = metadata_of(file, footer)?;

@@ -24,7 +24,7 @@ impl RandomAccess for Tar {
         Some("tar".to_owned())
     }
 
-    /// Blocks of zeros, and what is after them, follow the last sample.
+    /// Blocks of zeros, and any bytes after them, follow the last sample.
     fn ends_with_file(&self) -> bool {
         false
     }
@@ -34,7 +34,7 @@ impl RandomAccess for Tar {
         frame.len() >= 512 && frame.len().is_multiple_of(512)
     }
 
-    /// Goes from header to header; the files of a sample are checked when it is read.
+    /// Reads one header after the other; the files of a sample are checked when it is read.
     fn scan(&self, file: &Arc<FileProvenance>, input: &mut HeaderScan) -> Result<ScanResult> {
         let len = input.len();
         let mut archive = Archive::new(file, HeaderScanInput::new(input), 0);

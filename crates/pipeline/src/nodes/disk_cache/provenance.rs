@@ -143,7 +143,7 @@ fn encode_file(output: &mut Vec<u8>, file: &FileProvenance) -> Result<()> {
     Ok(())
 }
 
-/// Adds what is known of the offsets of some records of a file.
+/// Adds the known offsets of some records of a file.
 fn encode_offsets(output: &mut Vec<u8>, file: &Arc<FileProvenance>, records: impl Iterator<Item = u64>) {
     let Some(locate) = &file.locate else { return output.push(0) };
     let mut records: Vec<_> = records.collect();
@@ -164,7 +164,7 @@ fn encode_offsets(output: &mut Vec<u8>, file: &Arc<FileProvenance>, records: imp
     put_all(output, records.into_iter().filter_map(offset).flatten().collect::<Vec<_>>().into_iter());
 }
 
-/// A file, and what is known of the offsets of its records.
+/// A file, and the known offsets of its records.
 fn decode_located(input: &mut Input, formats: &Formats) -> Option<Arc<FileProvenance>> {
     let file = decode_file(input)?;
     let locate: Option<Arc<dyn Locate>> = match input.byte()? {

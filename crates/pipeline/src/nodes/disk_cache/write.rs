@@ -150,7 +150,7 @@ impl Write {
         }
     }
 
-    /// Takes note of what is written.
+    /// Takes the results of finished writes; gives up at the first error.
     fn collect_written(&mut self) {
         while let Some((_, written)) = self.written.pop() {
             if let Err(error) = written {

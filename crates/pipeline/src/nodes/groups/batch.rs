@@ -75,13 +75,13 @@ impl Batch {
         self
     }
 
-    /// Sets what a batch remembers of its rows.
+    /// Sets the provenance that a batch keeps of its rows.
     pub fn remembering(mut self, remembered: Remembered) -> Self {
         self.remembered = remembered;
         self
     }
 
-    /// Numbers the batches as those of one share.
+    /// Numbers the batches as one of several shares.
     pub fn in_turn(mut self, turn: Turn) -> Self {
         self.turn = turn;
         self

@@ -119,7 +119,7 @@ impl<G: Grouping> GroupBy<G> {
         })
     }
 
-    /// Sets what a group remembers of its rows.
+    /// Sets the provenance that a group keeps of its rows.
     pub fn remembering(self, remembered: Remembered) -> Self {
         Self { remembered, ..self }
     }

@@ -65,7 +65,7 @@ impl Samples {
         Ok(Self { channels, is_mono, skip: 0, wanted, values })
     }
 
-    /// Leaves out so many samples of those that follow.
+    /// Skips the next samples, this many.
     pub fn skip(&mut self, num_samples: u64) {
         self.skip = num_samples;
     }

@@ -231,7 +231,7 @@ struct Chunk<'a> {
     id: [u8; 4],
     start: usize,
     size: u32,
-    /// The body, as far as it is there.
+    /// The part of the body that the file has.
     body: &'a [u8],
     body_and_rest: &'a [u8],
     /// The place of the next chunk.

@@ -76,7 +76,7 @@ impl<'a> Mp3<'a> {
         frame_at(&self.contents[..end], offset, &header)
     }
 
-    /// The samples to leave out at the beginning, and those that are left.
+    /// The number of samples to skip at the beginning, and the number after them.
     fn trimmed(&self) -> (u64, u64) {
         let all = self.num_frames * self.header.num_samples() as u64;
         match self.tag.added {
