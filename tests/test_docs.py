@@ -56,7 +56,7 @@ def named_paths(page: Path) -> list[str]:
         word
         for word in words
         if ("/" in word and word.split("/")[0] in (*FOLDERS, "headrace"))
-        or (is_of_code(page) and re.search(r"\.(rs|py|sh|toml|yml)$", word))
+        or (is_of_code(page) and re.search(r"(\.(rs|py|sh|toml|yml)|/)$", word))
     ]
 
 
