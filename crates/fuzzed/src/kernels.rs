@@ -1,5 +1,6 @@
 //! Runs kernels as programs do.
 
+use bytes::Bytes;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::kernel::Step;
 use headrace_engine::kernels::attrs::{Attr, Attrs};
@@ -9,6 +10,7 @@ use headrace_engine::sync::cancellation::Cancellation;
 use headrace_engine::tensor::Tensor;
 use headrace_engine::tensor::dtype::DType;
 use headrace_engine::tensor::shape::Shape;
+use std::sync::OnceLock;
 
 /// Attributes by their names.
 pub fn attrs(items: impl IntoIterator<Item = (&'static str, Attr)>) -> Attrs {
@@ -26,9 +28,21 @@ pub fn run(op_type: &str, attrs: &Attrs, inputs: impl IntoIterator<Item = Tensor
     }
 }
 
+/// The memory for encoded files, if it is not that of the allocator.
+static PLACE: OnceLock<fn(&[u8]) -> Bytes> = OnceLock::new();
+
+/// Makes copies of encoded files by this function from now on, such as one that puts them before a
+/// page that cannot be read. The first call counts.
+pub fn place_files(place: fn(&[u8]) -> Bytes) {
+    let _ = PLACE.set(place);
+}
+
 /// A scalar string.
 pub fn string(bytes: &[u8]) -> Tensor {
-    Tensor::string(bytes.to_vec())
+    match PLACE.get() {
+        Some(place) => Tensor::string(place(bytes)),
+        None => Tensor::string(bytes.to_vec()),
+    }
 }
 
 /// A vector of strings.

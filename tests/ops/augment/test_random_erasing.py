@@ -42,6 +42,42 @@ def test_an_image_that_no_rectangle_is_smaller_than_stays(photo):
     assert np.array_equal(erased(image, draws, scale=(1, 1), ratio=(1, 1)), image)
 
 
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_noise_is_normal_and_fills_the_same_rectangle(layout):
+    image = np.full((40, 50, 3), 9, np.float32)
+    image = image if layout == "HWC" else np.ascontiguousarray(image.transpose(2, 0, 1))
+    draws = np.random.default_rng(0).random(25, np.float32)
+    draws[0] = 0
+    options = {"scale": (0.5, 0.5), "ratio": (1, 1), "layout": layout}
+    found = erased(image, draws, value=(), **options)
+    filled = erased(image, draws[:23], value=(1,), **options) == 1
+    assert np.array_equal(found != 9, filled)
+    noise = found[filled]
+    assert noise.size > 2500
+    assert abs(noise.mean()) < 0.1
+    assert abs(noise.std() - 1) < 0.1
+    assert len(np.unique(noise)) > 0.99 * noise.size
+    assert np.array_equal(erased(image, draws, value=(), **options), found)
+    draws[24] += 0.01
+    assert not np.array_equal(erased(image, draws, value=(), **options), found)
+
+
+def test_noise_is_different_for_each_image():
+    @hr.native
+    def change(example):
+        return {"x": ops.random_erasing(example["x"], 1, value="random")}
+
+    pipe = hr.arrays({"x": np.zeros((4, 20, 20, 3), np.float32)}).map(change, seed=3)
+    first, second = ([example["x"] for example in pipe] for _ in range(2))
+    assert np.array_equal(first, second)
+    assert len({image.tobytes() for image in first}) == 4
+
+
+def test_noise_for_whole_numbers_is_refused(photo):
+    with pytest.raises(TypeError, match=r"expected a float32 image. Call it after normalize"):
+        drawn(lambda x: ops.random_erasing(x, value="random"), x=photo())
+
+
 def test_another_layout_is_an_error(photo):
     with pytest.raises(
         hr.errors.InvalidArgumentError, match=r"expected one image \(channels, heig"
@@ -55,7 +91,7 @@ def test_another_layout_is_an_error(photo):
         ({"p": 2}, "random_erasing: p is 2, expected a number from 0 to 1."),
         ({"scale": (0, 2)}, "scale is .0, 2., expected two numbers from 0 to 1"),
         ({"ratio": (0, 2)}, "ratio is .0, 2., expected two numbers above 0"),
-        ({"value": "random"}, "value is 'random', expected a number, or one for each channel"),
+        ({"value": "noise"}, "value is 'noise', expected a number, or one for each channel"),
         ({"value": 0.5}, "value is 0.5, expected whole numbers from 0 to 255 for uint8"),
         ({"layout": "NHWC"}, "layout is 'NHWC', expected 'HWC' or 'CHW'"),
     ],

@@ -101,16 +101,52 @@ PIXELS = np.arange(24, dtype=np.uint8).reshape(2, 3, 4)
         ),
         (packed(PIXELS[..., :1], 1, tags={339: (3, [2])}), "samples that are not integers of 8"),
         (packed(PIXELS[..., :1].astype(np.uint32), 1), "samples that are not integers of 8 or 16"),
-        (packed(PIXELS, 4, tags={262: (3, [5])}), "The TIFF has pixels of CMYK"),
+        (packed(PIXELS, 4, tags={262: (3, [5]), 332: (3, [2])}), "has inks other than cyan, mag"),
+        (packed(PIXELS.astype(np.uint16), 4, tags={262: (3, [5])}), "a palette or inks of 16 bits"),
+        (packed(PIXELS[..., :1], 1, tags={262: (3, [3])}), "a palette that is not of 256 colours"),
     ],
-    ids=["multiplied", "unknown", "two", "planes", "signed", "32 bits", "inks"],
+    ids=[
+        *("multiplied", "unknown", "two", "planes", "signed", "32 bits"),
+        *("other inks", "wide inks", "palette"),
+    ],
 )
 def test_other_kinds_are_refused_in_words(file, message):
     with pytest.raises(hr.errors.InvalidArgumentError, match=message):
         decoded(file)
 
 
-@pytest.mark.parametrize("mode", ["1", "P", "F", "CMYK", "LA"])
+@pytest.mark.parametrize("compression", COMPRESSIONS)
+@pytest.mark.parametrize("mode", ["P", "CMYK"])
+def test_palettes_and_inks_are_the_colours_of_pillow(photo, saved, mode, compression):
+    file = saved(photo(37, 50), "TIFF", mode, compression=compression)
+    expected = np.asarray(Image.open(io.BytesIO(file)).convert("RGB"))
+    assert np.array_equal(decoded(file), expected)
+    opaque = np.full((37, 50, 1), 255, np.uint8)
+    assert np.array_equal(decoded(file, channels=4), np.concatenate([expected, opaque], -1))
+    with pytest.raises(hr.errors.InvalidArgumentError, match="TIFF images with colours, got 1"):
+        decoded(file, channels=1)
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+@pytest.mark.parametrize("bits", [8, 16])
+def test_colours_of_a_palette_have_eight_or_sixteen_bits(order, bits):
+    colours = np.random.default_rng(0).integers(0, 1 << bits, (256, 3))
+    image = np.arange(256, dtype=np.uint8).reshape(16, 16, 1)
+    tags = {262: (3, [3]), 320: (3, colours.T.ravel().tolist())}
+    file = packed(image, 1, tags=tags, order=order)
+    wide = colours.reshape(16, 16, 3) * (257 if bits == 8 else 1)
+    assert np.array_equal(decoded(file), wide >> 8)
+    assert np.array_equal(decoded(file, dtype="uint16"), wide)
+
+
+def test_every_ink_is_the_colour_of_pillow():
+    inks = np.stack(np.meshgrid([0, 1, 127, 128, 255], np.arange(256)), -1).reshape(-1, 2)
+    inks = np.concatenate([inks, inks[::-1]], -1).astype(np.uint8).reshape(32, -1, 4)
+    expected = np.asarray(Image.fromarray(inks, "CMYK").convert("RGB"))
+    assert np.array_equal(decoded(packed(inks, 4, tags={262: (3, [5])})), expected)
+
+
+@pytest.mark.parametrize("mode", ["1", "F", "LA"])
 def test_other_modes_of_pillow_are_refused(photo, saved, mode):
     with pytest.raises(hr.errors.InvalidArgumentError, match="The TIFF has"):
         decoded(
@@ -125,8 +161,9 @@ def _floats():
 
 
 @pytest.mark.parametrize("compression", COMPRESSIONS)
-def test_damage_is_an_error_or_other_pixels(photo, saved, compression):
-    file = saved(photo(24, 24), "TIFF", compression=compression)
+@pytest.mark.parametrize("mode", ["RGB", "P", "CMYK"])
+def test_damage_is_an_error_or_other_pixels(photo, saved, compression, mode):
+    file = saved(photo(24, 24), "TIFF", mode, compression=compression)
     random = np.random.default_rng(0)
     for end in range(0, len(file), len(file) // 20):
         try:

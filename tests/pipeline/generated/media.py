@@ -62,13 +62,40 @@ def native_crop_of_jpeg(example):
 @hr.native
 def native_blur(example):
     image = hr.ops.gaussian_blur(hr.ops.center_crop(_picture(example), 7), 3)
-    return _with_sum(example, hr.ops.random_erasing(image, 0.7, value=3))
+    image = hr.ops.random_erasing(image, 0.7, value=3)
+    noisy = hr.ops.random_erasing(
+        hr.ops.normalize(image, 0.5, 0.5), 0.7, value="random", layout="CHW"
+    )
+    return _with_sum(example, noisy)
 
 
 @hr.native
 def native_policies(example):
     image = hr.ops.trivial_augment(_picture(example))
     return _with_sum(example, hr.ops.rand_augment(image))
+
+
+def _mixed(example: Any, mixing: Callable[..., Any]) -> Any:
+    """Mixes the pictures of a batch; the sums are those of each picture and its label."""
+    numbers = hr.ops.reshape(example["n"], [-1, 1])
+    places = hr.ops.range(int(np.prod(SHAPE)), dtype="int64")
+    pixels = hr.ops.cast((numbers + places * 7) % 251, "uint8")
+    images = hr.ops.reshape(pixels, [-1, *SHAPE])
+    images, labels = mixing(images, example["n"] % 10, 0.8, num_classes=10)
+    sums = hr.ops.reduce_sum(hr.ops.cast(images, "int64"), [1, 2, 3])
+    classes = hr.ops.cast(hr.ops.range(10), "float32")
+    shares = hr.ops.reduce_sum(labels * classes, 1) * 1000
+    return {**example, "draw": sums + hr.ops.cast(shares, "int64")}
+
+
+@hr.native
+def native_mixup(example):
+    return _mixed(example, hr.ops.mixup)
+
+
+@hr.native
+def native_cutmix(example):
+    return _mixed(example, hr.ops.cutmix)
 
 
 @hr.native
@@ -109,8 +136,11 @@ def _step(kind: str, function: Callable[..., Any], seed: int | None = None) -> S
 
 def picture(random: Random, shape: Shape) -> Step | None:
     """A random change of a picture, under torchvision's names."""
-    if shape.depth:
+    if shape.depth > 1:
         return None
+    if shape.depth:
+        mixing = random.choice([native_mixup, native_cutmix])
+        return _step("mix pictures", mixing, random.randrange(2**20))
     functions = [native_crop, native_crop_of_jpeg, native_blur, native_policies]
     return _step("augment", random.choice(functions), random.randrange(2**20))
 

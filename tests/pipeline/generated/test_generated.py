@@ -19,7 +19,7 @@ KINDS = {
     *("flat_map", "native flat_map", "select", "rename", "prefetch", "skip_errors"),
     *("batch", "padded_batch", "bucket_by_length", "pack", "unbatch"),
     *("iterable once", "iterable in processes", "split", "budget", "map with a state", "tokenize"),
-    *("augment", "decode_audio", "spectrogram"),
+    *("augment", "mix pictures", "decode_audio", "spectrogram"),
 }
 
 

@@ -153,7 +153,7 @@ def range_of(
     return float(numbers[0]), float(numbers[1])
 
 
-def values_of(what: str, name: str, value: float | Sequence[float]) -> list[float]:
+def values_of(what: str, name: str, value: float | Sequence[float] | str) -> list[float]:
     """Returns one number, or one for each channel.
 
     Raises:
@@ -167,7 +167,7 @@ def values_of(what: str, name: str, value: float | Sequence[float]) -> list[floa
     return [float(number) for number in numbers]
 
 
-def _listed(value: float | Sequence[float]) -> list[float]:
+def _listed(value: float | Sequence[float] | str) -> list[float]:
     if is_real(value):
         return [value]
     if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):

@@ -6,7 +6,7 @@ Source: `torchvision.transforms.v2.RandomErasing`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from headrace.core import dtypes
 from headrace.graph import Tensor, TensorLike, define, name_scope
@@ -32,11 +32,11 @@ def random_erasing(
     p: float = 0.5,
     scale: Sequence[float] = (0.02, 0.33),
     ratio: Sequence[float] = (0.3, 3.3),
-    value: float | Sequence[float] = 0,
+    value: float | Sequence[float] | str = 0,
     layout: str = "HWC",
     seed: int | None = None,
 ) -> Tensor:
-    """Fills a random rectangle of an image with a value, with a probability.
+    """Fills a random rectangle of an image with a value or with noise, with a probability.
 
     Ten sizes are drawn; the first that is smaller than the image on both sides is taken, and if
     none is, the image stays. Areas are evenly distributed, and so are logarithms of ratios. For the
@@ -49,7 +49,8 @@ def random_erasing(
         scale: The least and the largest area, as a part of that of the image.
         ratio: The least and the largest ratio of height to width.
         value: The value that is filled in, or one for each channel; of uint8, whole numbers from 0
-            to 255. Noise, torchvision's "random", is not filled in.
+            to 255. "random" is noise, for float32 alone: each value is drawn from the standard
+            normal distribution, so call it after `normalize`.
         layout: "HWC", or "CHW" for what `normalize` returns.
         seed: With the graph's seed, determines which; see `headrace.graph.get_seed`.
 
@@ -57,19 +58,15 @@ def random_erasing(
         The type and shape of `image`. A run with another shape ends with InvalidArgumentError.
 
     Raises:
-        TypeError: If the image has another type.
+        TypeError: If the image has another type, or is uint8 and noise is asked for.
         ValueError: If an argument is out of range, or the image has another rank.
 
     Source: `torchvision.transforms.v2.RandomErasing`.
     """
     what = "random_erasing"
-    if isinstance(value, str):
-        raise ValueError(
-            f"{what}: value is {value!r}, expected a number, or one for each channel. Noise is "
-            "not filled in."
-        )
+    is_noise = isinstance(value, str) and value == "random"
     is_part, is_positive = (lambda part: 0 <= part <= 1), (lambda number: number > 0)
-    values = values_of(what, "value", value)
+    values = [] if is_noise else values_of(what, "value", value)
     attrs = {
         "p": probability(what, p),
         "scale": list(range_of(what, "scale", scale, is_part, "numbers from 0 to 1")),
@@ -79,20 +76,30 @@ def random_erasing(
     }
     with name_scope(None, what, [image]):
         pixels = one_image(what, image, _TYPES)
+        if is_noise and pixels.dtype.base_dtype == dtypes.uint8:
+            raise TypeError(
+                f"{what}: value is 'random', which is normal noise, expected a float32 image. Call "
+                "it after normalize(...), or give a number."
+            )
         if pixels.dtype.base_dtype == dtypes.uint8:
             require(
                 all(0 <= item <= 255 and item == int(item) for item in values),
                 f"{what}: value is {value!r}, expected whole numbers from 0 to 255 for uint8.",
             )
-        return _erased(pixels, random_uniform([_NUM_DRAWS], seed=seed), attrs)
+        num_draws = _NUM_DRAWS + _NUM_NOISE_DRAWS * is_noise
+        return _erased(pixels, random_uniform([num_draws], seed=seed), attrs)
 
 
 def _erased(image: Tensor, draws: TensorLike, attrs: dict[str, Any]) -> Tensor:
-    """Erases by random numbers of [0, 1), float32: whether, ten areas and ratios, row, column."""
+    """Erases by random numbers of [0, 1), float32: whether, ten areas and ratios, row, column.
+
+    Two more are for noise.
+    """
     inputs = [Input("image", image), Input("draws", draws, dtypes.float32)]
     return apply_op("RandomErasing", inputs, same_image, attrs=attrs).outputs[0]
 
 
-_NUM_DRAWS = 23
+_NUM_DRAWS: Final = 23
+_NUM_NOISE_DRAWS: Final = 2
 
 define("RandomErasing", is_own=True)

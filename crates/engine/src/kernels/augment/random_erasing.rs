@@ -1,4 +1,4 @@
-//! A rectangle at random, filled with one value.
+//! A rectangle at random, filled with one value or with noise.
 
 use super::{floats, sizes};
 use crate::error::{Error, Result};
@@ -7,16 +7,21 @@ use crate::kernels::attrs::Attrs;
 use crate::kernels::expect_inputs;
 use crate::kernels::image::bracketed;
 use crate::kernels::image::region::{self, Region, Shares};
+use crate::kernels::random::distributions::RandomFloat;
+use crate::philox::Philox;
 use crate::run::Run;
 use crate::tensor::Tensor;
 use crate::tensor::allocate;
 use crate::tensor::dtype::{DType, Numeric};
 
+/// The random numbers for a rectangle: ten areas and ratios, row and column.
+const NUM_PLACE_DRAWS: usize = 22;
+
 /// `(image, draws)`: the image with a rectangle of other values, or as it was.
 pub struct RandomErasing {
     probability: f64,
     shares: Shares,
-    /// One for each channel, or one for all.
+    /// One for each channel, or one for all; empty for noise.
     values: Vec<f64>,
     /// The axes of height, width and channels.
     axes: [usize; 3],
@@ -33,16 +38,16 @@ impl RandomErasing {
         })
     }
 
-    fn filled<T: Numeric>(&self, image: &Tensor, region: Region, value: impl Fn(f64) -> T) -> Result<Tensor> {
+    /// The image with `value(channel)` for each value of a region, channel by channel and row by row.
+    fn filled<T: Numeric>(&self, image: &Tensor, region: Region, mut value: impl FnMut(usize) -> T) -> Result<Tensor> {
         let pixels = image.values::<T>()?.iter().copied();
         let mut pixels = allocate::elements(image.dtype(), image.shape()).collect(pixels)?;
         let shape = image.shape();
         let stride = self.axes.map(|axis| shape[axis + 1..].iter().product::<usize>());
         for channel in 0..shape[self.axes[2]] {
-            let value = value(self.values[if self.values.len() == 1 { 0 } else { channel }]);
             for y in region.y..region.y + region.height {
                 for x in region.x..region.x + region.width {
-                    pixels[y * stride[0] + x * stride[1] + channel * stride[2]] = value;
+                    pixels[y * stride[0] + x * stride[1] + channel * stride[2]] = value(channel);
                 }
             }
         }
@@ -63,7 +68,7 @@ impl Kernel for RandomErasing {
             )));
         }
         let channels = shape[self.axes[2]];
-        if ![1, channels].contains(&self.values.len()) {
+        if ![0, 1, channels].contains(&self.values.len()) {
             return Err(Error::invalid_argument(format!(
                 "random_erasing: {} values for an image of {channels} channels, expected one value, or one for each",
                 self.values.len()
@@ -75,14 +80,31 @@ impl Kernel for RandomErasing {
         };
         let (height, width) = (shape[self.axes[0]], shape[self.axes[1]]);
         let fits = |region: &Region| region.height < height && region.width < width;
+        let (places, noise) = draws.split_at(draws.len().min(NUM_PLACE_DRAWS));
         let region = match f64::from(*first) < self.probability {
-            true => region::draw([height, width], &self.shares, draws, fits)?,
+            true => region::draw([height, width], &self.shares, places, fits)?,
             false => None,
         };
-        match (region, image.dtype()) {
-            (None, _) => Ok(image.clone()),
-            (Some(region), DType::UInt8) => self.filled(image, region, |value| value as u8),
-            (Some(region), _) => self.filled(image, region, |value| value as f32),
+        let value = |channel: usize| self.values[if self.values.len() == 1 { 0 } else { channel }];
+        match (region, image.dtype(), noise) {
+            (None, ..) => Ok(image.clone()),
+            (Some(region), DType::Float32, [one, other]) => {
+                let mut stream = Philox::new(one.to_bits().into(), other.to_bits().into());
+                let mut pair = [0_f32; 2];
+                let mut is_second = true;
+                self.filled(image, region, |_| {
+                    is_second = !is_second;
+                    if !is_second {
+                        pair = f32::normal_pair(&mut stream);
+                    }
+                    pair[usize::from(is_second)]
+                })
+            }
+            _ if self.values.is_empty() => {
+                Err(Error::internal("random_erasing fills in noise for float32, and needs two numbers for it"))
+            }
+            (Some(region), DType::UInt8, _) => self.filled(image, region, |channel| value(channel) as u8),
+            (Some(region), ..) => self.filled(image, region, |channel| value(channel) as f32),
         }
         .map(Step::one)
     }

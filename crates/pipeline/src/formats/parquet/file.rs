@@ -3,6 +3,7 @@
 use crate::blocks::file_provenance::FileProvenance;
 use crate::formats::Codec;
 use crate::formats::arrow::wide_integers;
+use crate::formats::parquet::counts::{COPY_AGAIN, check_counts};
 use crate::formats::parquet::list_layouts::in_three_levels;
 use bytes::Bytes;
 use headrace_engine::error::{Code, Error, Result};
@@ -28,8 +29,6 @@ const MARKS: [&[u8; 4]; 2] = [b"PAR1", b"PARE"];
 const LEAST_BYTES: u64 = 12;
 /// Bytes at the end of a remote file that are read at once.
 const FOOTER_BYTES: u64 = 64 * 1024;
-/// The remedy for damage.
-const COPY_AGAIN: &str = "The file is damaged; copy it again.";
 
 /// A result of the crate `parquet`.
 pub type Parsed<T> = std::result::Result<T, ParquetError>;
@@ -101,8 +100,10 @@ impl OpenFile {
             open.end = Some((start, read.map_err(|error| Error::io(file.name.text(), &error))?.into()));
         }
         open.check_marks(file)?;
-        guarded(|| in_three_levels(ParquetMetaDataReader::new().parse_and_finish(&open)?))
-            .map_err(|error| failed(file, "its footer cannot be read", &error))
+        let footer = guarded(|| in_three_levels(ParquetMetaDataReader::new().parse_and_finish(&open)?))
+            .map_err(|error| failed(file, "its footer cannot be read", &error))?;
+        check_counts(file, &footer)?;
+        Ok(footer)
     }
 
     /// Fails unless the file begins and ends as Parquet files do.
@@ -138,7 +139,8 @@ impl OpenFile {
         }
         if end == MARKS[1] {
             return Err(Error::invalid_argument(format!(
-                "{name}: it is encrypted, expected a plain Parquet file. Decrypt it first."
+                "{name}: it is encrypted, expected a plain Parquet file. Decrypt it first: read it with the keys, by pyarrow \
+                 for example, and write it again."
             )));
         }
         match end == MARKS[0] {

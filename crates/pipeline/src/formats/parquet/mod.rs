@@ -1,12 +1,15 @@
 //! Parquet files. A row group is a part of its own: several are read at the same time, each from
 //! its beginning to its end.
 
+mod counts;
+mod encryption;
 pub mod file;
 pub mod footers;
 mod list_layouts;
 mod pages;
 mod row_group;
 mod statistics;
+mod thrift;
 
 pub use footers::{parquet_columns, parquet_counts};
 

@@ -1,12 +1,12 @@
 //! The pages of a row group. Their headers are checked before the crate `parquet` makes room for
 //! what they claim.
 //!
-//! Source: the Thrift definition of `PageHeader` in the Parquet format, and Thrift's compact
-//! protocol.
+//! Source: the Thrift definition of `PageHeader` in the Parquet format.
 
 use crate::blocks::file_provenance::FileProvenance;
 use crate::formats::parquet::file::{OpenFile, Parsed, failed};
 use crate::formats::parquet::footers::{chunk_range, window_bytes};
+use crate::formats::parquet::thrift::{Kind, MAX_DEPTH, Thrift};
 use bytes::Bytes;
 use headrace_engine::error::Result;
 use headrace_engine::files::storage::{Coming, as_io};
@@ -24,8 +24,6 @@ use std::sync::Arc;
 const HEADER_BYTES: usize = 256;
 /// A page of at most this size may be larger than the footer says of its column.
 const SMALL_BYTES: u64 = 16 << 20;
-/// The deepest nesting of structs in a header.
-const MAX_DEPTH: usize = 8;
 
 /// The pages of a row group in an open file.
 #[derive(Clone, Debug)]
@@ -205,7 +203,7 @@ impl Claims {
     /// The claims of a header; `None` if it is damaged or longer than this part of it.
     fn of(header: &[u8]) -> Option<Self> {
         let mut claims = Self::default();
-        let mut thrift = Thrift { bytes: header };
+        let mut thrift = Thrift::new(header);
         let mut field = 0;
         while let Some(kind) = thrift.field(&mut field)? {
             match (field, kind) {
@@ -228,103 +226,6 @@ impl Claims {
     }
 }
 
-/// A reader of Thrift's compact protocol.
-struct Thrift<'a> {
-    bytes: &'a [u8],
-}
-
-#[derive(Clone, Copy)]
-enum Kind {
-    Bool,
-    Byte,
-    Int,
-    Double,
-    Binary,
-    List,
-    Struct,
-}
-
-impl Kind {
-    fn of(code: u8) -> Option<Self> {
-        Some(match code {
-            1 | 2 => Self::Bool,
-            3 => Self::Byte,
-            4..=6 => Self::Int,
-            7 => Self::Double,
-            8 => Self::Binary,
-            9 | 10 => Self::List,
-            12 => Self::Struct,
-            _ => return None,
-        })
-    }
-}
-
-impl Thrift<'_> {
-    fn byte(&mut self) -> Option<u8> {
-        let (byte, rest) = self.bytes.split_first()?;
-        self.bytes = rest;
-        Some(*byte)
-    }
-
-    fn varint(&mut self) -> Option<u64> {
-        let mut value = 0;
-        for shift in (0..64).step_by(7) {
-            let byte = self.byte()?;
-            value |= u64::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
-                return Some(value);
-            }
-        }
-        None
-    }
-
-    fn int(&mut self) -> Option<i64> {
-        let value = self.varint()?;
-        Some((value >> 1).cast_signed() ^ -((value & 1).cast_signed()))
-    }
-
-    /// A number that is not negative.
-    fn count(&mut self) -> Option<u64> {
-        u64::try_from(self.int()?).ok()
-    }
-
-    /// The kind of the next field of a struct, whose number is written to `field`; `None` at its
-    /// end.
-    fn field(&mut self, field: &mut i64) -> Option<Option<Kind>> {
-        let head = self.byte()?;
-        if head == 0 {
-            return Some(None);
-        }
-        *field = match head >> 4 {
-            0 => self.int()?,
-            delta => field.checked_add(i64::from(delta))?,
-        };
-        Kind::of(head & 0x0f).map(Some)
-    }
-
-    fn skip(&mut self, kind: Kind, depth: usize) -> Option<()> {
-        let skipped = match kind {
-            Kind::Bool => 0,
-            Kind::Byte => 1,
-            Kind::Double => 8,
-            Kind::Int => return self.varint().map(drop),
-            Kind::Binary => usize::try_from(self.varint()?).ok()?,
-            // There are none in headers.
-            Kind::List => return None,
-            Kind::Struct => {
-                let depth = depth.checked_sub(1)?;
-                let mut field = 0;
-                while let Some(kind) = self.field(&mut field)? {
-                    self.skip(kind, depth)?;
-                }
-                0
-            }
-        };
-        self.bytes = self.bytes.get(skipped..)?;
-        Some(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -342,12 +243,5 @@ mod tests {
         assert_eq!(Claims::of(&data[..9]), None);
         assert_eq!(Claims::of(&[0x15, 0x00, 0x15, 0x01, 0]), None);
         assert_eq!(Claims::of(&[0x1f; 300]), None);
-    }
-
-    #[test]
-    fn numbers_of_all_lengths_are_read() {
-        let int = |bytes: &[u8]| Thrift { bytes }.int();
-        assert_eq!([int(&[0]), int(&[1]), int(&[2]), int(&[0xff, 0x01])], [Some(0), Some(-1), Some(1), Some(-128)]);
-        assert_eq!((int(&[0xff; 11]), int(&[0x80])), (None, None));
     }
 }

@@ -4,6 +4,7 @@ use crate::blocks::block::{Block, FileProvenance};
 use crate::execution::budget::Charge;
 use crate::formats::arrow::reader::Cut;
 use crate::formats::parquet::BLOCK_BYTES;
+use crate::formats::parquet::encryption::is_encrypted;
 use crate::formats::parquet::file::{OpenFile, Parsed, check_unchanged, failed, guarded};
 use crate::formats::parquet::footers::{Projection, RowGroup};
 use crate::formats::parquet::pages::Pages;
@@ -80,7 +81,10 @@ impl RowGroupScan {
             Ok(Some(_)) => Err(self.damaged(self.next_row, &miscounted(self.group.num_rows))),
             Ok(None) => {
                 let text = format!("it ends here, expected {} rows, as its footer says", self.group.num_rows);
-                Err(self.damaged(self.next_row, &ParquetError::General(text)))
+                let at = self.short_column().map(|path| format!("the column '{path}': ")).unwrap_or_default();
+                self.lost = Some(rest);
+                let error = self.damage(self.next_row, &at, &ParquetError::General(text));
+                Err(error.losing(Lost::Records(rest)))
             }
             Err(error) => self.before(error),
         }
@@ -126,7 +130,10 @@ impl RowGroupScan {
         };
         let bad = (0..schema.num_columns()).find(is_bad);
         let at = bad.map(|leaf| format!("the column '{}': ", schema.column(leaf).path().string())).unwrap_or_default();
-        let fault = self.damage(self.next_row + num_good, &at, &error);
+        let fault = match bad {
+            Some(leaf) if is_encrypted(&self.open, self.group.number, leaf) => self.encrypted(leaf),
+            _ => self.damage(self.next_row + num_good, &at, &error),
+        };
         let rest = self.group.num_rows - self.next_row - num_good;
         if num_good == 0 {
             self.lost = Some(rest);
@@ -148,6 +155,17 @@ impl RowGroupScan {
         }
     }
 
+    /// The path of the first column that has no next row.
+    fn short_column(&self) -> Option<String> {
+        let schema = self.projection.footer().file_metadata().schema_descr();
+        let is_short = |leaf: &usize| {
+            let reader = self.reader(&ProjectionMask::leaves(schema, [*leaf]), self.next_row, 1);
+            self.projection.mask.leaf_included(*leaf)
+                && reader.is_ok_and(|mut reader| guarded(|| Ok(reader.next().is_none())).unwrap_or(false))
+        };
+        (0..schema.num_columns()).find(is_short).map(|leaf| schema.column(leaf).path().string())
+    }
+
     fn damaged(&mut self, row: u64, error: &ParquetError) -> Error {
         let rest = self.group.num_rows - row;
         self.lost = Some(rest);
@@ -161,6 +179,17 @@ impl RowGroupScan {
         }
         let what = format!("{}{at}", self.position(row));
         failed(&self.file, what.trim_end_matches(": "), error)
+    }
+
+    /// The error for a column that is encrypted.
+    fn encrypted(&self, leaf: usize) -> Error {
+        let path = self.projection.footer().file_metadata().schema_descr().column(leaf).path().string();
+        Error::invalid_argument(format!(
+            "{}: row group {}: the column '{path}': it is encrypted, expected a plain column. Name the other columns \
+             in columns, or decrypt it first: read the file with the keys, by pyarrow for example, and write it again.",
+            self.file.name.text(),
+            self.group.number
+        ))
     }
 
     fn position(&self, row: u64) -> String {

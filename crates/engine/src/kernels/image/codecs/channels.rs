@@ -1,4 +1,4 @@
-//! From grey to RGB, and with or without alpha.
+//! From grey, a palette or inks to RGB, and with or without alpha.
 
 use crate::tensor::allocate::{self, Refusal};
 
@@ -19,6 +19,35 @@ pub fn convert<T: Copy>(samples: Vec<T>, from: usize, to: usize, opaque: T) -> s
         }
     }
     Ok(converted)
+}
+
+/// Converts indices into a palette of 256 colours to RGB.
+pub fn from_palette<T>(
+    indices: &[u8],
+    palette: &[[u16; 3]],
+    narrow: impl Fn(u16) -> T,
+) -> std::result::Result<Vec<T>, Refusal> {
+    let mut colours = allocate::room(indices.len() * 3)?;
+    for index in indices {
+        colours.extend(palette[usize::from(*index)].map(&narrow));
+    }
+    Ok(colours)
+}
+
+/// Converts pixels of cyan, magenta, yellow and black, of which 255 is full ink, to RGB without colour
+/// profiles: the light that black lets through, times what the ink does.
+///
+/// Source: `convert("RGB")` of Pillow.
+pub fn from_inks(inks: &[u8]) -> std::result::Result<Vec<u8>, Refusal> {
+    let mut colours = allocate::room(inks.len() / 4 * 3)?;
+    for [cyan, magenta, yellow, black] in inks.as_chunks::<4>().0 {
+        let light = u32::from(255 - black);
+        colours.extend([cyan, magenta, yellow].map(|ink| {
+            let product = u32::from(*ink) * light + 128;
+            (light - (((product >> 8) + product) >> 8).min(light)) as u8
+        }));
+    }
+    Ok(colours)
 }
 
 #[cfg(test)]

@@ -8,4 +8,5 @@ pub mod jpeg;
 pub mod png;
 pub mod sniff;
 pub mod tiff;
+mod tiff_palette;
 pub mod webp;

@@ -1,8 +1,9 @@
-//! TIFF: grey, RGB or RGB with alpha, of 8 or 16 bits a sample.
+//! TIFF: grey, RGB or RGB with alpha, of 8 or 16 bits a sample; palettes and CMYK of 8 bits.
 //!
 //! Source: TIFF 6.0.
 
-use super::channels::convert;
+use super::channels::{convert, from_inks, from_palette};
+use super::tiff_palette::{as_grey, colours_of};
 use crate::error::{Error, Result};
 use crate::kernels::image::{Pixels, Samples, check_size, damaged};
 use crate::tensor::allocate::{self, Refusal};
@@ -16,7 +17,13 @@ const MOST_STRIP_BYTES: usize = 1 << 28;
 /// An extra sample that is alpha, which the colours are not multiplied by.
 const UNASSOCIATED_ALPHA: u32 = 2;
 
-/// Decodes to 1, 3 or 4 channels; 0 means as stored. Samples have 16 bits if `is_wide`, else 8.
+/// The photometric interpretation of indices into a palette.
+const PALETTE: u32 = 3;
+/// The tag for the kind of inks, and its value for cyan, magenta, yellow and black.
+const INK_SET: Tag = Tag::Unknown(332);
+const CMYK: u32 = 1;
+
+/// Decodes to 1, 3 or 4 channels; 0 means as stored, and 3 for a palette and for inks. Samples have 16 bits if `is_wide`, else 8.
 /// Unless `is_first_only`, a file of several images is refused.
 pub fn decode(contents: &[u8], channels: usize, is_wide: bool, is_first_only: bool) -> Result<Pixels> {
     let what = || format!("Invalid TIFF data (size {})", contents.len());
@@ -27,7 +34,7 @@ pub fn decode(contents: &[u8], channels: usize, is_wide: bool, is_first_only: bo
     let refused = |refusal: Refusal| refusal.at(what());
     let mut limits = Limits::default();
     limits.intermediate_buffer_size = MOST_STRIP_BYTES;
-    let mut decoder = Decoder::new(Cursor::new(contents)).map_err(invalid)?.with_limits(limits);
+    let mut decoder = Decoder::new(Cursor::new(Contents::Given(contents))).map_err(invalid)?.with_limits(limits);
     let (width, height) = decoder.dimensions().map_err(invalid)?;
     let (width, height) = (width as usize, height as usize);
     check_size(&what(), height, width, 1)?;
@@ -37,11 +44,23 @@ pub fn decode(contents: &[u8], channels: usize, is_wide: bool, is_first_only: bo
              expand_animations=False",
         ));
     }
+    let interpretation = decoder.find_tag_unsigned::<u32>(Tag::PhotometricInterpretation).map_err(invalid)?;
+    let mut palette = None;
+    if interpretation == Some(PALETTE) {
+        let map = decoder.find_tag_unsigned_vec::<u32>(Tag::ColorMap).map_err(invalid)?.unwrap_or_default();
+        palette = Some(colours_of(&map).ok_or_else(|| unread(&"a palette that is not of 256 colours"))?);
+        let grey = as_grey(contents).map_err(refused)?.ok_or_else(|| damaged(&what()))?;
+        // The crate reads no palettes, but their indices as grey.
+        let mut limits = Limits::default();
+        limits.intermediate_buffer_size = MOST_STRIP_BYTES;
+        decoder = Decoder::new(Cursor::new(Contents::Changed(grey))).map_err(invalid)?.with_limits(limits);
+    }
     let colours = decoder.colortype().map_err(invalid)?;
     let (stored, bits) = match colours {
         ColorType::Gray(bits) => (1, bits),
         ColorType::RGB(bits) => (3, bits),
         ColorType::RGBA(bits) => (4, bits),
+        ColorType::CMYK(bits) => (4, bits),
         other => return Err(unread(&format_args!("pixels of {other:?}"))),
     };
     let mut number = |tag, default| decoder.find_tag_unsigned::<u32>(tag).map(|found| found.unwrap_or(default));
@@ -55,25 +74,53 @@ pub fn decode(contents: &[u8], channels: usize, is_wide: bool, is_first_only: bo
     if is_planar && stored > 1 {
         return Err(unread(&"channels in planes of their own"));
     }
-    if samples as usize != stored || (stored == 4 && extra != [UNASSOCIATED_ALPHA]) {
+    let has_inks = matches!(colours, ColorType::CMYK(_));
+    let expected: &[u32] = if stored == 4 && !has_inks { &[UNASSOCIATED_ALPHA] } else { &[] };
+    if samples as usize != stored || extra != expected {
         return Err(unread(&"channels other than colours and unassociated alpha"));
     }
-    if channels == 1 && stored > 1 {
+    let inks = decoder.find_tag_unsigned::<u32>(INK_SET).map_err(invalid)?;
+    if has_inks && inks.is_some_and(|inks| inks != CMYK) {
+        return Err(unread(&"inks other than cyan, magenta, yellow and black"));
+    }
+    if (has_inks || palette.is_some()) && bits != 8 {
+        return Err(unread(&format_args!("a palette or inks of {bits} bits")));
+    }
+    if channels == 1 && (stored > 1 || palette.is_some()) {
         return Err(Error::invalid_argument(
             "Channels must be in (None, 3, 4) when decoding TIFF images with colours, got 1",
         ));
     }
-    let channels = if channels == 0 { stored } else { channels };
+    let has_colours = has_inks || palette.is_some();
+    let channels = match channels {
+        0 if has_colours => 3,
+        0 => stored,
+        channels => channels,
+    };
     let layout = decoder.image_buffer_layout().map_err(invalid)?;
     let num_samples = height * width * stored;
     if layout.len != num_samples * usize::from(bits / 8) {
         return Err(unread(&"pixels that are not packed in bytes"));
     }
     allocate::probe(MOST_STRIP_BYTES.min(layout.len)).map_err(refused)?;
-    let samples = if bits == 8 {
+    let samples = if let Some(palette) = palette {
+        let mut indices = allocate::zeros::<u8>(num_samples).map_err(refused)?;
+        decoder.read_image_bytes(&mut indices).map_err(invalid)?;
+        match is_wide {
+            true => {
+                let wide = from_palette(&indices, &palette, |colour| colour).map_err(refused)?;
+                Samples::Sixteen(convert(wide, 3, channels, u16::MAX).map_err(refused)?)
+            }
+            false => {
+                let narrow = from_palette(&indices, &palette, |colour| (colour >> 8) as u8).map_err(refused)?;
+                Samples::Eight(convert(narrow, 3, channels, u8::MAX).map_err(refused)?)
+            }
+        }
+    } else if bits == 8 {
         let mut bytes = allocate::zeros::<u8>(num_samples).map_err(refused)?;
         decoder.read_image_bytes(&mut bytes).map_err(invalid)?;
-        Samples::Eight(convert(bytes, stored, channels, u8::MAX).map_err(refused)?)
+        let (bytes, from) = if has_inks { (from_inks(&bytes).map_err(refused)?, 3) } else { (bytes, stored) };
+        Samples::Eight(convert(bytes, from, channels, u8::MAX).map_err(refused)?)
     } else {
         let mut wide = allocate::zeros::<u16>(num_samples).map_err(refused)?;
         decoder.read_image_bytes(bytemuck::cast_slice_mut(&mut wide)).map_err(invalid)?;
@@ -89,11 +136,26 @@ pub fn decode(contents: &[u8], channels: usize, is_wide: bool, is_first_only: bo
     Ok(Pixels { height, width, channels, samples })
 }
 
+/// The bytes of a file, or a changed copy of them.
+enum Contents<'a> {
+    Given(&'a [u8]),
+    Changed(Vec<u8>),
+}
+
+impl AsRef<[u8]> for Contents<'_> {
+    fn as_ref(&self) -> &[u8] {
+        match self {
+            Self::Given(bytes) => bytes,
+            Self::Changed(bytes) => bytes,
+        }
+    }
+}
+
 /// The error for a file that is valid and of a kind that is not read.
 fn unread(reason: &dyn std::fmt::Display) -> Error {
     Error::invalid_argument(format!(
-        "The TIFF has {reason}, expected grey, RGB or RGB with alpha of 8 or 16 bits, uncompressed or packed by LZW, \
-         Deflate or PackBits. Save it so, or as a PNG"
+        "The TIFF has {reason}, expected grey, RGB or RGB with alpha of 8 or 16 bits, or a palette or CMYK of 8 bits, \
+         uncompressed or packed by LZW, Deflate or PackBits. Save it so, or as a PNG"
     ))
 }
 

@@ -1,0 +1,56 @@
+//! Palettes of TIFF, which the crate `tiff` does not read.
+//!
+//! Source: TIFF 6.0, sections 2 and 5.
+
+use crate::tensor::allocate::{self, Refusal};
+
+/// The tag of the photometric interpretation.
+const INTERPRETATION: u16 = 262;
+/// The photometric interpretation of grey, of which 0 is black.
+const GREY: u8 = 1;
+/// The number after the byte order; BigTIFF has another one.
+const MARK: u16 = 42;
+/// The bytes of an entry of a directory.
+const ENTRY_BYTES: usize = 12;
+/// The number of colours of a palette of 8 bits.
+const NUM_COLOURS: usize = 256;
+
+/// The colours of a colour map, of 16 bits; `None` if it does not have 256. Numbers below 256 alone
+/// are of 8 bits, as libtiff takes them.
+pub fn colours_of(map: &[u32]) -> Option<Vec<[u16; 3]>> {
+    if map.len() != 3 * NUM_COLOURS {
+        return None;
+    }
+    let times = if map.iter().all(|number| *number < 256) { 257 } else { 1 };
+    let part = |at: usize| u16::try_from(map[at] * times).ok();
+    (0..NUM_COLOURS).map(|at| Some([part(at)?, part(at + NUM_COLOURS)?, part(at + 2 * NUM_COLOURS)?])).collect()
+}
+
+/// A copy of a file whose first image is grey; `None` if the file is damaged.
+pub fn as_grey(contents: &[u8]) -> Result<Option<Vec<u8>>, Refusal> {
+    let Some(value) = value_of_interpretation(contents) else { return Ok(None) };
+    let mut copy = allocate::room(contents.len())?;
+    copy.extend_from_slice(contents);
+    let is_little = copy.starts_with(b"II");
+    copy[value..value + 2].copy_from_slice(&if is_little { [GREY, 0] } else { [0, GREY] });
+    Ok(Some(copy))
+}
+
+/// The offset of the value of the interpretation, a number of 16 bits.
+fn value_of_interpretation(contents: &[u8]) -> Option<usize> {
+    let is_little = contents.starts_with(b"II");
+    let short = |at: usize| {
+        let bytes = contents.get(at..at.checked_add(2)?)?.try_into().ok()?;
+        Some(if is_little { u16::from_le_bytes(bytes) } else { u16::from_be_bytes(bytes) })
+    };
+    if short(2)? != MARK {
+        return None;
+    }
+    let bytes = contents.get(4..8)?.try_into().ok()?;
+    let start = if is_little { u32::from_le_bytes(bytes) } else { u32::from_be_bytes(bytes) } as usize;
+    let num_entries = short(start)?;
+    let mut entries = (0..usize::from(num_entries)).map(|number| start + 2 + ENTRY_BYTES * number);
+    let entry = entries.find(|entry| short(*entry) == Some(INTERPRETATION))?;
+    let is_short = short(entry + 2)? == 3;
+    (is_short && entry + ENTRY_BYTES <= contents.len()).then_some(entry + 8)
+}

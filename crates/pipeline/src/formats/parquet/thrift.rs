@@ -1,0 +1,143 @@
+//! A reader of Thrift's compact protocol, for what the crate `parquet` does not tell.
+//!
+//! Source: the specification of Thrift's compact protocol.
+
+/// The deepest nesting of structs and lists.
+pub const MAX_DEPTH: usize = 8;
+
+/// A reader of Thrift's compact protocol.
+pub struct Thrift<'a> {
+    bytes: &'a [u8],
+}
+
+/// The kind of a value.
+#[derive(Clone, Copy)]
+pub enum Kind {
+    Bool,
+    Byte,
+    Int,
+    Double,
+    Binary,
+    List,
+    Struct,
+}
+
+impl Kind {
+    fn of(code: u8) -> Option<Self> {
+        Some(match code {
+            1 | 2 => Self::Bool,
+            3 => Self::Byte,
+            4..=6 => Self::Int,
+            7 => Self::Double,
+            8 => Self::Binary,
+            9 | 10 => Self::List,
+            12 => Self::Struct,
+            _ => return None,
+        })
+    }
+}
+
+impl<'a> Thrift<'a> {
+    /// All of these bytes.
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes }
+    }
+
+    fn byte(&mut self) -> Option<u8> {
+        let (byte, rest) = self.bytes.split_first()?;
+        self.bytes = rest;
+        Some(*byte)
+    }
+
+    fn varint(&mut self) -> Option<u64> {
+        let mut value = 0;
+        for shift in (0..64).step_by(7) {
+            let byte = self.byte()?;
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Some(value);
+            }
+        }
+        None
+    }
+
+    fn int(&mut self) -> Option<i64> {
+        let value = self.varint()?;
+        Some((value >> 1).cast_signed() ^ -((value & 1).cast_signed()))
+    }
+
+    /// A number that is not negative; `None` if it is damaged.
+    pub fn count(&mut self) -> Option<u64> {
+        u64::try_from(self.int()?).ok()
+    }
+
+    /// The kind of the next field of a struct, whose number is written to `field`; `None` at its
+    /// end.
+    pub fn field(&mut self, field: &mut i64) -> Option<Option<Kind>> {
+        let head = self.byte()?;
+        if head == 0 {
+            return Some(None);
+        }
+        *field = match head >> 4 {
+            0 => self.int()?,
+            delta => field.checked_add(i64::from(delta))?,
+        };
+        Kind::of(head & 0x0f).map(Some)
+    }
+
+    /// The number of items of a list, and their kind.
+    pub fn list(&mut self) -> Option<(u64, Kind)> {
+        let head = self.byte()?;
+        let count = match head >> 4 {
+            15 => self.varint()?,
+            count => count.into(),
+        };
+        Some((count, Kind::of(head & 0x0f)?))
+    }
+
+    /// Skips an item of a list, of which a bool takes a byte.
+    pub fn skip_item(&mut self, kind: Kind, depth: usize) -> Option<()> {
+        match kind {
+            Kind::Bool => self.byte().map(drop),
+            kind => self.skip(kind, depth),
+        }
+    }
+
+    /// Skips the value of a field.
+    pub fn skip(&mut self, kind: Kind, depth: usize) -> Option<()> {
+        let skipped = match kind {
+            Kind::Bool => 0,
+            Kind::Byte => 1,
+            Kind::Double => 8,
+            Kind::Int => return self.varint().map(drop),
+            Kind::Binary => usize::try_from(self.varint()?).ok()?,
+            Kind::List => {
+                let (count, kind) = self.list()?;
+                let depth = depth.checked_sub(1)?;
+                return (0..count).try_for_each(|_| self.skip_item(kind, depth));
+            }
+            Kind::Struct => {
+                let depth = depth.checked_sub(1)?;
+                let mut field = 0;
+                while let Some(kind) = self.field(&mut field)? {
+                    self.skip(kind, depth)?;
+                }
+                0
+            }
+        };
+        self.bytes = self.bytes.get(skipped..)?;
+        Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_all_lengths_are_read() {
+        let int = |bytes: &[u8]| Thrift::new(bytes).int();
+        assert_eq!([int(&[0]), int(&[1]), int(&[2]), int(&[0xff, 0x01])], [Some(0), Some(-1), Some(1), Some(-128)]);
+        assert_eq!((int(&[0xff; 11]), int(&[0x80])), (None, None));
+    }
+}
