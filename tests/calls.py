@@ -20,7 +20,7 @@ class Call:
         self._thread.start()
 
     def result(self) -> Any:
-        """Waits for the end; returns or raises what the function did."""
+        """Waits for the end; returns the function's result, or raises its error."""
         self._thread.join(TIMEOUT)
         assert not self._thread.is_alive(), "the call is still blocked"
         if self._error is not None:

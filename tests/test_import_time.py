@@ -7,7 +7,7 @@ MOST_SECONDS = 0.050
 
 
 def seconds_of_import() -> float:
-    """Imports headrace in a new interpreter and returns what it took, NumPy aside."""
+    """Imports headrace in a new interpreter; returns the seconds, without NumPy's."""
     report = subprocess.run(
         [sys.executable, "-X", "importtime", "-c", "import headrace"],
         stderr=subprocess.PIPE,

@@ -1,4 +1,4 @@
-"""Runs the tests near what changed, after a quick build: `make quick`.
+"""Runs the tests near changed files, after a quick build: `make quick`.
 
 Changed files are those that differ from the last commit; without any, those of the last commit. A
 test is near a source file if it has its name (`test_decode.py` for `decode.py` or `decode.rs`). If

@@ -1,4 +1,4 @@
-"""Runs parts of the torture and reports what they found: `python -m torture [PART]...`."""
+"""Runs parts of the torture and reports their findings: `python -m torture [PART]...`."""
 
 import json
 import signal

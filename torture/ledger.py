@@ -32,7 +32,7 @@ class Ledger:
         return len(self._batches)
 
     def begin(self, number: int) -> Iterator[str]:
-        """Records that a program starts after some batches; yields what is wrong with that."""
+        """Records that a program starts after some batches; yields defects."""
         if number > len(self._batches):
             yield f"it continues after {number} batches, expected at most {len(self._batches)}"
         if self._job.make is None:
@@ -41,7 +41,7 @@ class Ledger:
         self._at = number
 
     def take(self, number: int, numbers: list[int], sums: list[int]) -> Iterator[str]:
-        """Records a batch; yields what is wrong with it."""
+        """Records a batch; yields its defects."""
         self._at += 1
         if number != self._at:
             yield f"batch {number} came, expected {self._at}"

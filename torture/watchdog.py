@@ -14,7 +14,7 @@ SECONDS = 60.0
 
 @contextmanager
 def deadline(what: str, seconds: float = SECONDS) -> Iterator[None]:
-    """Exits the process with 3 if the body takes too long, and prints what hung and where.
+    """Exits the process with 3 if the body takes too long, and prints where it hung.
 
     Args:
         what: The case, and how to repeat it.

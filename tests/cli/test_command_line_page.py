@@ -1,4 +1,4 @@
-"""The shell sessions of docs/command_line.md run as they stand, one after the other."""
+"""The shell sessions of docs/command_line.md run unchanged, one after the other."""
 
 import os
 import re

@@ -174,7 +174,7 @@ def test_two_concurrent_checkpoints_of_one_name_leave_one_valid(tmp_path):
 
 
 def errors_of(jobs):
-    """Runs functions in threads, all at once, and returns what they raised."""
+    """Runs functions in threads, all at once, and returns their errors."""
     errors = []
     barrier = threading.Barrier(len(jobs), timeout=30)
 

@@ -54,7 +54,7 @@ def rust_stems() -> dict[str, set[str]]:
 
 
 def arms_of_tables(text: str) -> Iterator[tuple[list[str], str]]:
-    """Finds the arms of each `match op_type`: the types, and what stands after the arrow."""
+    """Finds the arms of each `match op_type`: the types, and the code after the arrow."""
     for table in re.finditer(r"match op_type \{", text):
         depth, end = 1, table.end()
         while depth:

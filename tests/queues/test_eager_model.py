@@ -16,7 +16,7 @@ counts = st.integers(0, 8)
 
 
 def outcome_of(call, *arguments):
-    """Calls without waiting; returns how it ended, and what came out or the error's text."""
+    """Calls without waiting; returns its outcome as a word, and the result or the error's text."""
     try:
         return "done", call(*arguments, timeout=0)
     except errors.CancelledError as error:

@@ -30,7 +30,7 @@ MAKERS = {
 
 
 class Round:
-    """One queue, from the first element to the last: what went in, and what came out."""
+    """One queue, from the first element to the last: enqueued and dequeued elements."""
 
     def __init__(self, name, seed):
         self.random = random.Random(seed)

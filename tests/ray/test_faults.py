@@ -59,7 +59,7 @@ def test_randomly_killed_readers_change_no_batch(cluster, seed):
 
 @ray.remote(num_cpus=0, max_restarts=0)
 class Trainer:
-    """Takes batches, and writes down what it took with its state, as a training does."""
+    """Takes batches, and records them with its state, as a training loop does."""
 
     def __init__(self, feed, rank, world, path):
         self.path = path
@@ -153,7 +153,7 @@ GONE = r"batches: the head of the readers is gone.*Call serve again"
 
 
 def goes_on_after(given, batches, pipe):
-    """Serves again, and compares what came with one machine, up to some batches further."""
+    """Serves again, and compares the batches with those of one machine, up to some further."""
     expected = iter(pipe)
     with hray.serve(pipe, num_readers=2) as feed, feed.batches(state=batches.state()) as rest:
         given += [next(rest)["number"].tolist() for _ in range(50)]

@@ -1,4 +1,4 @@
-"""`dump_waits` describes what every thread waits for."""
+"""`dump_waits` describes the wait of each thread."""
 
 import contextlib
 import io

@@ -253,7 +253,7 @@ CALLS.update(
 
 
 def failures(arguments: list[str]) -> Iterator[str]:
-    """Yields what ends a process: the name of an operation, and how."""
+    """Yields each end of a process that is an error: the name of an operation, and the end."""
     for name, amounts in chosen(arguments, CALLS):
         with tf.Graph().as_default() as graph:
             given = Inputs()

@@ -32,7 +32,7 @@ def set_growth(device):
 
 @pytest.fixture
 def as_before():
-    """Puts back what the tests set: it is the process's."""
+    """Restores the settings of the process after a test."""
     options = tf.config.optimizer.get_experimental_options()
     yield
     tf.config.optimizer._options.clear()

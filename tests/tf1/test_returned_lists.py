@@ -17,7 +17,7 @@ import headrace.tf1 as tf
 
 
 class World:
-    """A small graph to ask things of."""
+    """A small graph with items in all the lists that are returned."""
 
     def __init__(self, directory: Any) -> None:
         self.path = str(directory / "a")

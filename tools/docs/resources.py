@@ -52,7 +52,7 @@ def _foreign(site: Path) -> Iterator[str]:
 
 
 def main() -> int:
-    """Prints what pages fetch, and fails if there is anything."""
+    """Prints the resources that pages fetch, and fails if there are any."""
     found = list(_foreign(SITE))
     print("\n".join(found), end="\n" if found else "", file=sys.stderr)
     return int(bool(found))

@@ -1,4 +1,4 @@
-"""Checks that the search of the built site finds what people type.
+"""Checks that the search of the built site finds words that people type.
 
 .venv/bin/python -m tools.docs.search
 """

@@ -54,7 +54,7 @@ def spaces(space: str, module: ModuleType) -> Iterator[tuple[str, dict[str, obje
 
 
 def missing() -> dict[str, dict[str, list[str]]]:
-    """Returns the missing names, by module and by what to use instead."""
+    """Returns the missing names, by module and by replacement."""
     found: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for path in sorted(_missing_names()):
         space, _, name = f"tf.{path}".rpartition(".")

@@ -105,7 +105,7 @@ def _check_cache(writer: str, old: Files, seen: Files, new: Files) -> str | None
 
 
 def wrong_files(writer: str, old: Files, seen: Files, new: Files) -> str | None:
-    """Returns what is wrong with files after a fault; None if they are right.
+    """Returns the defect of files after a fault; None if they are right.
 
     Args:
         writer: Its name in `torture.programs.writers`.

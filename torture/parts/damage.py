@@ -73,7 +73,7 @@ def _judge(
     values: list[object],
     error: BaseException | None,
 ) -> tuple[str, str | None]:
-    """Returns the outcome, and what is wrong with it, if anything."""
+    """Returns the outcome, and its defect, if there is one."""
     if error is not None:
         is_late = values != expected[: len(values)] and subject.is_covered
         words = "errors at the end, by a checksum of the whole file" if is_late else _ERRORS

@@ -192,7 +192,7 @@ def _judge(
     path: str,
     is_shuffled: bool,
 ) -> str | None:
-    """Returns what is wrong with the taken examples while file `at` changed to one of `parts`."""
+    """Returns the defect of examples taken while file `at` changed to one of `parts`."""
     error, numbers = taken.error, taken.numbers
     if error is not None and not isinstance(error, (*DATA_ERRORS, OSError)):
         return f"an error of another kind: {words_of(error)}"

@@ -56,7 +56,7 @@ def _old(writer: str, directory: Path) -> Path:
 def _wrong(
     writer: str, old: Path, free_bytes: int, results: Path, counts: Counter[str]
 ) -> str | None:
-    """Returns what goes wrong; None if nothing does."""
+    """Returns the defect; None if there is none."""
     try:
         written = small_disk.write(writer, old, free_bytes, results)
     except subprocess.TimeoutExpired:

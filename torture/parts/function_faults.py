@@ -1,4 +1,4 @@
-"""Python functions that raise, hang, exit their thread, or return what is not an example."""
+"""Python functions that raise, hang, exit their thread, or return no example."""
 
 import os
 import signal
@@ -131,7 +131,7 @@ def _pipeline_fault(
 
 
 def _iterate(pipe: Pipeline) -> tuple[list[int], BaseException | None, object]:
-    """Returns the numbers that came, the error, and what comes after it."""
+    """Returns the numbers before the error, the error, and the result after it."""
     given: list[int] = []
     batches = iter(pipe)
     try:

@@ -38,7 +38,7 @@ def run(options: Options) -> Result:
 
 
 def targets() -> dict[str, str | None]:
-    """Returns what each target lacks to be fuzzed, by its name; None if nothing."""
+    """Returns a remedy for the fuzzer that each target lacks, by its name; None if it has one."""
     no_cargo_fuzz = None if shutil.which("cargo-fuzz") else "run `cargo install cargo-fuzz`"
     no_atheris = None if find_spec("atheris") else "run `pip install atheris`"
     return {

@@ -92,7 +92,7 @@ class Ended:
         self._failed: Counter[str] = Counter()
 
     def run(self, result: Result) -> None:
-        """Makes all of them, and reports what they left behind."""
+        """Runs all of them, and reports the resources that they left behind."""
         # Modules and caches that the first of each way loads are not a leak.
         for place in range(2 * len(self._ways)):
             self._one(place, result)

@@ -132,7 +132,7 @@ def _try(case: _Case, trace: Path, counts: Counter[str], failures: list[str]) ->
 
 
 def _judged(case: _Case) -> tuple[str, str | None]:
-    """Reads; returns the outcome, and what is wrong with it, if anything."""
+    """Reads; returns the outcome, and its defect, if there is one."""
     num_open = _num_open()
     values: list[Any] = []
     failure: BaseException | None = None

@@ -136,7 +136,7 @@ class _Soak(threading.Thread):
         return time.monotonic() >= self._until or self._has_failed.is_set()
 
     def figures(self) -> dict[str, int | float | str]:
-        """Returns what was counted."""
+        """Returns the counts."""
         name, mega = self._job.name, self._most_bytes / 2**20
         counts = {f"{name}: {words}": count for words, count in sorted(self._counts.items())}
         return {**counts, f"{name}: most memory of a program, MiB": round(mega, 1)}

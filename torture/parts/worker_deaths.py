@@ -50,7 +50,7 @@ if __name__ == "__main__":
 
 
 def run(options: Options) -> Result:
-    """Kills workers and their programs while pipelines run, and counts what epochs leave."""
+    """Kills workers and their programs while pipelines run, and counts leaked resources."""
     result = Result()
     num_kills, num_errors, num_skipped = 0, 0, 0
     for number in range(max(options.times(_WHOLE), 3)):

@@ -20,7 +20,7 @@ _CHILD_S = 15
 
 
 def main(path: str, count: int, draws: Random) -> None:
-    """Forks repeatedly at random moments, and prints what the children found."""
+    """Forks repeatedly at random moments, and prints the children's findings."""
     pipe = hr.text_lines(path).map(lambda line: line).shuffle(window=50, seed=1).batch(8)
     whole = [batch["text"].tolist() for batch in pipe]
     left = count

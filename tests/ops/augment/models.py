@@ -1,4 +1,4 @@
-"""Models of changes of pictures in NumPy, written from what torchvision documents."""
+"""Models of changes of pictures in NumPy, written from torchvision's documentation."""
 
 import math
 from typing import Any

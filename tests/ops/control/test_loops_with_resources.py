@@ -1,4 +1,4 @@
-"""Loops whose bodies read, wait, or use what is fed."""
+"""Loops whose bodies read, wait, or use fed values."""
 
 import headrace.tf1 as tf
 from headrace.tf1 import checkpoint

@@ -42,7 +42,7 @@ CASES = {
 
 
 def outcome(compute):
-    """The type, shape and bits of what is computed; or the beginning of the error."""
+    """The type, shape and bits of the result, or the beginning of the error."""
     try:
         result = np.asarray(compute())
     except tf.errors.InvalidArgumentError as error:

@@ -16,7 +16,7 @@ def letters():
 
 @pytest.fixture
 def fed():
-    """A sparse tensor of which nothing is known, and what to feed it."""
+    """A sparse placeholder of unknown shape, and the value to feed."""
     given = tf.sparse_placeholder(tf.int32)
     return given, {given: tf.SparseTensorValue([[0, 2], [1, 0]], [5, 6], [2, 3])}
 

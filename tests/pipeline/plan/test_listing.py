@@ -1,4 +1,4 @@
-"""Directories and patterns: all files are found, or an error names what cannot be listed."""
+"""Directories and patterns: all files are found, or an error names the directory."""
 
 import glob
 import os

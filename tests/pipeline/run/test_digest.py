@@ -1,4 +1,4 @@
-"""The digest of the global order: what changes it and what does not."""
+"""The digest of the global order: the changes that it shows, and those that it does not."""
 
 import json
 import re

@@ -268,7 +268,7 @@ class TestShards:
 
 
 class TestRefusals:
-    """A state that does not fit says what differs."""
+    """The error for a state that does not fit names the difference."""
 
     @pytest.fixture
     def pipeline(self, records):

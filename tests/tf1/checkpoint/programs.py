@@ -239,7 +239,7 @@ def run(
     saves: Iterable[int] = (),
     limit: int | None = None,
 ) -> list[Any]:
-    """Runs a program, from a checkpoint on if `first_step` is not 0, and returns what it fetches.
+    """Runs a program, from a checkpoint if `first_step` is not 0; returns the fetched values.
 
     Args:
         program: The program, which is in the default graph.
@@ -294,7 +294,7 @@ def _plain(value: Any) -> Any:
 
 
 def main(name: str, where: str, what: str, *steps: str) -> None:
-    """Prints what a program fetches; see above."""
+    """Prints the values that a program fetches; see above."""
     directory, numbers = Path(where), list(map(int, steps))
     program = PROGRAMS[name](directory)
     if what == "resume":

@@ -152,7 +152,7 @@ def test_a_pipe_cannot_be_read_again(session, tmp_path, path):
 
 @pytest.fixture
 def saved(lines, path):
-    """A checkpoint in the middle of the program, and what follows."""
+    """A checkpoint in the middle of the program, and the values after it."""
     with open_session() as session, running(session):
         session.run([lines.line, lines.count])
         wait_until(lambda: session.run(lines.size) == 3)
@@ -286,7 +286,7 @@ def test_an_edited_file_is_refused(lines, saved, tmp_path, place, byte):
 
 
 def rewrite(saved, change):
-    """Writes records again with right checksums, as somebody would who means harm."""
+    """Writes changed records with right checksums, as an attacker would."""
     records = list(tf.python_io.tf_record_iterator(str(saved)))
     change(records)
     with tf.python_io.TFRecordWriter(str(saved)) as writer:

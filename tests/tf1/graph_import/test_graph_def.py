@@ -1,4 +1,4 @@
-"""`tf.import_graph_def`: graphs made of messages compute what the graphs they were made of do."""
+"""`tf.import_graph_def`: imported graphs compute the same as their originals."""
 
 import numpy as np
 import pytest
@@ -212,7 +212,7 @@ class TestRefusals:
 
 
 class TestComputation:
-    """An imported graph computes what the first one does."""
+    """An imported graph computes the same as its original."""
 
     def both(self, build, feeds):
         """Returns the values of the tensor "out" in a graph and in its copy."""

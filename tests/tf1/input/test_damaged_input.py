@@ -225,7 +225,7 @@ def test_elements_waiting_in_a_queue_are_dropped_by_a_loop_that_asks_whether_to_
 
 @pytest.mark.parametrize("limit", [None, 9])
 def test_lines_are_counted_as_editors_do(tmp_path, limit):
-    """From 1, with what was skipped, empty lines, and line ends between quotes."""
+    """From 1, with skipped lines, empty lines, and line ends between quotes."""
     path = tmp_path / "table.csv"
     text = '"a name\nof two lines",b\r\n\n1,2\n\r\n3,4\n5,x\n'
     path.write_bytes(text.encode())

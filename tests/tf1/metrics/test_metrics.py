@@ -12,7 +12,7 @@ WEIGHTS = RANDOM.integers(0, 3, (5, 8)).astype(np.float32)
 
 
 def over_batches(make, *batches):
-    """The value of a metric after all batches, and what its last update returned."""
+    """The value of a metric after all batches, and the result of its last update."""
     given = [tf.placeholder(batch.dtype, batch.shape[1:]) for batch in batches]
     value, update = make(*given)
     with tf.Session() as session:

@@ -116,7 +116,7 @@ def test_a_monitored_training_with_a_hook_that_logs(image_files, tmp_path):
 
 
 def average_gradients(tower_values):
-    """Averages over towers what each of them computed."""
+    """Averages the gradients of all towers."""
     stacked = tf.concat([tf.expand_dims(value, 0) for value in tower_values], axis=0)
     return tf.reduce_mean(stacked, 0)
 

@@ -1,4 +1,4 @@
-"""Whatever ends a thread of a runner: its queue is closed, and somebody hears of it."""
+"""Ends of a runner's threads: the queue is closed, and the error is reported."""
 
 import asyncio
 import concurrent.futures

@@ -53,7 +53,7 @@ def drain(sess, queue):
 
 
 class FakeOp:
-    """An operation that does what a function says, and counts its runs."""
+    """An operation that calls a function, and counts its runs."""
 
     def __init__(self, name, function=lambda: None):
         self.name = name
@@ -267,7 +267,7 @@ def test_several_operations_fill_one_queue_until_the_last_has_ended():
 
 
 def fill_from(function, coord, num_threads=1):
-    """Fills a queue with what a Python function returns, and empties it; returns the elements."""
+    """Fills a queue with results of a Python function, and empties it; returns the elements."""
     queue = make_queue()
     value = tf.py_func(function, [], tf.int32, name="f")
     value.set_shape([])

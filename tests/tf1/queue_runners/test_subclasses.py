@@ -28,7 +28,7 @@ def thread_errors(monkeypatch):
 
 
 class FeedingQueueRunner(tf.train.QueueRunner):
-    """Feeds what Python functions return: the form of TensorFlow's own feeding runners.
+    """Feeds results of Python functions, as TensorFlow's own feeding runners do.
 
     It makes its threads itself, and counts them with the private names of `QueueRunner`.
     """

@@ -10,7 +10,7 @@ import headrace.tf1 as tf
 
 
 class Blocking:
-    """Runs things in threads and waits until they are blocked."""
+    """Runs functions in threads and waits until they are blocked."""
 
     def __call__(self, function: Callable[[], Any]) -> Call:
         return Call(function)

@@ -35,7 +35,7 @@ def join_all(threads):
 
 
 def wait_until_gone(found):
-    """Threads that are on their way into their loops still hold what they were given."""
+    """Waits for threads that are about to enter their loops: they still hold their arguments."""
     wait_until(lambda: gc.collect() >= 0 and found() is None)
 
 

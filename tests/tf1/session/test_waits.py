@@ -16,7 +16,7 @@ SHORTLY = tf.RunOptions(timeout_in_ms=50)
 
 
 class Warnings(logging.Handler):
-    """Collects what the library warns of; a test can wait for it."""
+    """Collects the library's warnings; a test can wait for them."""
 
     def __init__(self):
         super().__init__(logging.WARNING)
@@ -72,7 +72,7 @@ def make_runner(queue):
 
 
 class Consumer:
-    """Dequeues in a thread, so that the test can look at what is said meanwhile."""
+    """Dequeues in a thread, so that the test can read messages meanwhile."""
 
     def __init__(self, sess, fetch):
         self.error = None

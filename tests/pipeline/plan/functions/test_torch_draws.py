@@ -144,7 +144,7 @@ class TestTorch:
         assert unchanged == []
 
     def several(self, transform, image):
-        """Yields what a transform makes of an image, always in one size."""
+        """Yields the results of a transform for an image, always in one size."""
         for _ in range(8):
             made = transform(image).float()
             place = self.torch.zeros(3, 96, 96)

@@ -187,7 +187,7 @@ class TestCheckpoints:
 
 
 def waiting_for_barrier():
-    """Returns what the engine waits for, once it waits for a barrier."""
+    """Returns the awaited event, once the engine waits for a barrier."""
     while True:
         found = [str(what) for *_, awaited, _ in engine.waits() for what in awaited]
         if any("barrier" in what for what in found):

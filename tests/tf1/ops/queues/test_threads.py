@@ -80,7 +80,7 @@ def test_statistics_agree_with_the_moved_elements(kind, sess):
 
 
 class Model:
-    """A queue as a list: what one thread sees of it."""
+    """A queue as a list, as one thread sees it."""
 
     def __init__(self, is_priority):
         self.is_priority = is_priority
@@ -124,7 +124,7 @@ STEPS = st.lists(
 @given(steps=STEPS)
 @pytest.mark.parametrize("kind_name", ["FIFOQueue", "PaddingFIFOQueue", "PriorityQueue"])
 def test_one_thread_sees_a_list(kind_name, steps):
-    """Each step that would not block does what it does to a list."""
+    """Each step that would not block has the same effect as on a list."""
     with tf.Graph().as_default(), tf.Session() as session:
         queue = getattr(tf, kind_name)(-1, [tf.int32], [()])
         model = Model(kind_name == "PriorityQueue")

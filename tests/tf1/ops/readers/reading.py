@@ -1,4 +1,4 @@
-"""Each kind of reader with its files, and readers at work in a session: what their tests share."""
+"""Helpers of tests of readers: each kind with its files, and readers in a session."""
 
 import gzip
 import os

@@ -18,7 +18,7 @@ END = "is closed and has insufficient elements (requested 1, current size 0)"
 
 @dataclass(frozen=True)
 class Files:
-    """Files of one kind and what is read from them."""
+    """Files of one kind and their records."""
 
     paths: list[bytes]
     expected: list[list[tuple[bytes, bytes]]]

@@ -113,7 +113,7 @@ def run(program: str, *arguments: str) -> str:
 
 
 def write_sparse(path: Path, parts: list[tuple[int, bytes]], size: int) -> None:
-    """Writes parts at their offsets; what is between them takes no space on the disk."""
+    """Writes parts at their offsets; the gaps between them take no space on the disk."""
     with path.open("wb") as file:
         for offset, part in parts:
             file.seek(offset)

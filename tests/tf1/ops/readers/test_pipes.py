@@ -42,7 +42,7 @@ def in_thread():
 
 
 def read(session, path, make_reader):
-    """Returns what reads the next record of a file, and whether the file's name was taken."""
+    """Returns the operation that reads a record, and whether the file's name was dequeued."""
     if make_reader is None:
         return tf.read_file(path), lambda: True
     names = tf.FIFOQueue(3, [tf.string], [()])
