@@ -242,11 +242,12 @@ class TestTorch:
         assert sum(map(bool, program.splitlines())) <= 20
         (tmp_path / "train.py").write_text(program, "utf-8")
         start = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-        command = [*start, "--nproc-per-node=2", "train.py"]
-        output = subprocess.run(
-            command, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=100
-        ).stdout
-        lines = sorted(line.split() for line in output.splitlines() if line)
+        # Each rank has a file, since lines of two ranks could be mixed in one.
+        options = ["--nproc-per-node=2", "--redirects=1", f"--log-dir={tmp_path}"]
+        command = [*start, *options, "train.py"]
+        subprocess.run(command, cwd=tmp_path, capture_output=True, check=True, timeout=100)
+        files = sorted(tmp_path.rglob("stdout.log"))
+        lines = sorted(line.split() for file in files for line in file.read_text().splitlines())
         assert [rank for rank, _, _ in lines] == ["0"] * 5 + ["1"] * 5
         digests = [{digest for rank, digest, _ in lines if rank == mine} for mine in ("0", "1")]
         assert digests[0] == digests[1]
