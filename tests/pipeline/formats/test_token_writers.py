@@ -63,6 +63,8 @@ def test_files_of_the_datatrove_tokenizer_are_read():
     assert_documents(FILES / "tokenizer.ds", np.uint16, documents)
 
 
+# Megatron's builder makes an array of a tensor in a way that NumPy has given up.
+@pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 @pytest.mark.parametrize("dtype", [np.uint16, np.int32])
 def test_files_that_the_installed_megatron_writes_are_read(tmp_path, dtype):
     torch = pytest.importorskip("torch")
