@@ -19,6 +19,12 @@ use crate::tensor::shape::Shape;
 use bytes::Bytes;
 use headrace_jpeg::Window;
 
+/// An image, and the columns of it that make a part: the first, and their number.
+struct Part {
+    image: Tensor,
+    columns: (usize, usize),
+}
+
 /// Columns decoded on each side of the part, since chroma between two samples needs both.
 const MARGIN: usize = 2;
 
@@ -63,7 +69,7 @@ impl RandomResizedCrop {
         })
     }
 
-    fn crop_pixels(&self, image: &Tensor, draws: &[f32]) -> Result<Tensor> {
+    fn crop_pixels(&self, image: &Tensor, draws: &[f32]) -> Result<Part> {
         let [height, width, channels] = image.shape()[..] else {
             return Err(Error::invalid_argument(format!(
                 "random_resized_crop: the image has shape {}, expected one image (height, width, channels). Call it \
@@ -74,10 +80,10 @@ impl RandomResizedCrop {
         Frame::of(image)?;
         let region = self.region([height, width], draws)?;
         let shape = Shape::new(&[region.height, region.width, channels]);
-        image.window(&[region.y, region.x, 0], shape)
+        Ok(Part { image: image.window(&[region.y, region.x, 0], shape)?, columns: (0, region.width) })
     }
 
-    fn crop_file(&self, file: &Bytes, draws: &[f32]) -> Result<Tensor> {
+    fn crop_file(&self, file: &Bytes, draws: &[f32]) -> Result<Part> {
         if Format::of(file) != Some(Format::Jpeg) {
             return self.crop_pixels(&self.decode.decode(file, None)?, draws);
         }
@@ -90,8 +96,7 @@ impl RandomResizedCrop {
         let pixels = jpeg::decode(file, self.channels, &jpeg::Options::default(), Some(window))?;
         let shape = Shape::new(&[pixels.height, pixels.width, pixels.channels]);
         let Samples::Eight(bytes) = pixels.samples else { return Err(Error::internal("a JPEG of 16 bits")) };
-        let decoded = Tensor::from_values(shape, bytes)?;
-        decoded.window(&[0, region.x - x, 0], Shape::new(&[region.height, region.width, pixels.channels]))
+        Ok(Part { image: Tensor::from_values(shape, bytes)?, columns: (region.x - x, region.width) })
     }
 }
 
@@ -117,9 +122,9 @@ impl Kernel for RandomResizedCrop {
             DType::String => self.crop_file(contents(image)?, draws)?,
             _ => self.crop_pixels(image, draws)?,
         };
-        let frame = Frame::of(&part)?;
+        let frame = Frame::of(&part.image)?;
         let target = frame.resized(self.size[0], self.size[1])?;
-        let pixels = resize::antialiased(part.values::<u8>()?, &frame, &target)?;
+        let pixels = resize::antialiased(part.image.values::<u8>()?, &frame, part.columns, &target)?;
         Tensor::from_values(target.shape(), pixels).map(Step::one)
     }
 }

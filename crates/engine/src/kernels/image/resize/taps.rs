@@ -1,10 +1,10 @@
 //! Resizes by weighted sums of neighbouring pixels: along the columns first, then along the rows.
 
+use super::windows::Windows;
 use super::{Filter, Grid, Pixel, refused, zero_row};
 use crate::error::Result;
 use crate::kernels::image::frame::Frame;
 use crate::tensor::allocate;
-use crate::tensor::dtype::DType;
 
 /// The weighted pixels (taps) of each pixel of the result, along one axis.
 pub struct Taps {
@@ -14,9 +14,9 @@ pub struct Taps {
 }
 
 #[derive(Clone, Copy)]
-struct Tap {
-    index: usize,
-    weight: f32,
+pub struct Tap {
+    pub index: usize,
+    pub weight: f32,
 }
 
 impl Taps {
@@ -34,9 +34,15 @@ impl Taps {
         Ok(())
     }
 
-    fn iter(&self) -> impl Iterator<Item = &[Tap]> {
+    pub fn iter(&self) -> impl Iterator<Item = &[Tap]> {
         let begins = [0].into_iter().chain(self.ends.iter().copied());
         begins.zip(&self.ends).map(|(begin, end)| &self.taps[begin..*end])
+    }
+
+    /// The same pixels of a part that begins at pixel `first` of an image.
+    pub fn in_image(mut self, first: usize) -> Self {
+        self.taps.iter_mut().for_each(|tap| tap.index += first);
+        self
     }
 
     /// Four pixels, with the weights of a cubic that TensorFlow looks up in steps of 1/1024.
@@ -125,24 +131,43 @@ impl Taps {
     }
 }
 
-pub fn resize<T: Pixel>(values: &[T], frame: &Frame, target: &Frame, rows: &Taps, columns: &Taps) -> Result<Vec<f32>> {
-    let row_length = frame.width * frame.channels;
-    let mut result = allocate::elements(DType::Float32, &target.shape()).room()?;
+/// Resizes, and calls `keep` with each row of the result.
+pub fn resize<T: Pixel>(
+    values: &[T],
+    frame: &Frame,
+    target: &Frame,
+    [rows, columns]: [&Taps; 2],
+    mut keep: impl FnMut(&[f32]),
+) -> Result<()> {
+    let channels = frame.channels;
+    let row_length = frame.width * channels;
+    let windows = |taps, size| if T::IS_FINITE { Windows::of(taps, size) } else { Ok(None) };
+    let (row_windows, column_windows) = (windows(rows, frame.height)?, windows(columns, frame.width)?);
     // One value more than a row, so that four can be read at the last three.
     let mut sum = zero_row(row_length + 1)?;
+    let mut result = zero_row(target.width * channels)?;
     for image in values.chunks_exact(frame.height * row_length) {
-        for taps in rows.iter() {
-            sum.fill(0.0);
-            taps.chunks(4).for_each(|taps| add_rows(image, taps, &mut sum[..row_length]));
-            match frame.channels {
-                1 => narrow::<1, 1>(&sum, columns, &mut result),
-                3 => narrow::<3, 4>(&sum, columns, &mut result),
-                4 => narrow::<4, 4>(&sum, columns, &mut result),
-                channels => narrow_any(&sum, channels, columns, &mut result),
+        for (row, taps) in rows.iter().enumerate() {
+            match &row_windows {
+                Some(windows) => windows.add_rows(row, image, &mut sum[..row_length]),
+                None => {
+                    sum.fill(0.0);
+                    taps.chunks(4).for_each(|taps| add_rows(image, taps, &mut sum[..row_length]));
+                }
             }
+            match (&column_windows, channels) {
+                (Some(windows), 1) => windows.narrow::<1, 1>(&sum, &mut result),
+                (Some(windows), 3) => windows.narrow::<3, 4>(&sum, &mut result),
+                (Some(windows), 4) => windows.narrow::<4, 4>(&sum, &mut result),
+                (_, 1) => narrow::<1, 1>(&sum, columns, &mut result),
+                (_, 3) => narrow::<3, 4>(&sum, columns, &mut result),
+                (_, 4) => narrow::<4, 4>(&sum, columns, &mut result),
+                _ => narrow_any(&sum, channels, columns, &mut result),
+            }
+            keep(&result);
         }
     }
-    Ok(result)
+    Ok(())
 }
 
 /// Adds up to four rows of an image, each multiplied by its weight, in order.
@@ -167,20 +192,22 @@ fn add_rows<T: Pixel>(image: &[T], taps: &[Tap], sum: &mut [f32]) {
 }
 
 /// For each pixel `LANES` values are computed side by side, and `CHANNELS` of them kept.
-fn narrow<const CHANNELS: usize, const LANES: usize>(row: &[f32], columns: &Taps, result: &mut Vec<f32>) {
-    for taps in columns.iter() {
+fn narrow<const CHANNELS: usize, const LANES: usize>(row: &[f32], columns: &Taps, result: &mut [f32]) {
+    for (taps, result) in columns.iter().zip(result.chunks_exact_mut(CHANNELS)) {
         let mut sum = [0.0; LANES];
         for tap in taps {
             let pixel = &row[tap.index * CHANNELS..][..LANES];
             (0..LANES).for_each(|lane| sum[lane] += pixel[lane] * tap.weight);
         }
-        result.extend_from_slice(&sum[..CHANNELS]);
+        result.copy_from_slice(&sum[..CHANNELS]);
     }
 }
 
-fn narrow_any(row: &[f32], channels: usize, columns: &Taps, result: &mut Vec<f32>) {
-    for taps in columns.iter() {
-        let weighted = |channel| taps.iter().map(move |tap| row[tap.index * channels + channel] * tap.weight);
-        result.extend((0..channels).map(|channel| weighted(channel).fold(0.0, |sum, value| sum + value)));
+fn narrow_any(row: &[f32], channels: usize, columns: &Taps, result: &mut [f32]) {
+    for (taps, result) in columns.iter().zip(result.chunks_exact_mut(channels)) {
+        for (channel, result) in result.iter_mut().enumerate() {
+            let weighted = taps.iter().map(|tap| row[tap.index * channels + channel] * tap.weight);
+            *result = weighted.fold(0.0, |sum, value| sum + value);
+        }
     }
 }

@@ -128,3 +128,43 @@ fn images_and_sizes_that_cannot_be_resized_are_refused() {
     let both = attrs([("align_corners", Attr::Bool(true)), ("half_pixel_centers", Attr::Bool(true))]);
     assert!(Grid::from_attrs(&both).unwrap_err().message().contains("align_corners must be False"));
 }
+
+#[test]
+fn bytes_have_the_sums_of_floats_to_the_bit() {
+    for (channels, name) in [(1, "triangle"), (2, "triangle"), (3, "triangle"), (4, "lanczos3"), (3, "lanczos5")] {
+        let pixels: Vec<u8> = (0..31 * 23 * channels).map(|number| (number * 2_654_435_761_usize >> 7) as u8).collect();
+        let shape = Shape::new(&[31, 23, channels]);
+        let floats = pixels.iter().map(|pixel| f32::from(*pixel)).collect();
+        let floats = Tensor::from_values(shape.clone(), floats).unwrap();
+        let bytes = Tensor::from_values(shape, pixels).unwrap();
+        for (height, width) in [(1, 1), (2, 30), (7, 5), (16, 12), (31, 23), (40, 90)] {
+            let [of_floats, of_bytes] = [&floats, &bytes]
+                .map(|image| run_one(&filtered(name, false), &[image.clone(), size(height, width)]).unwrap());
+            assert_eq!(of_floats, of_bytes, "{name}, {channels} channels, to {height}x{width}");
+        }
+    }
+}
+
+#[test]
+fn columns_of_an_image_are_resized_as_an_image_of_them_alone() {
+    let pixels: Vec<u8> = (0..9 * 20 * 3).map(|number| (number * 7919 % 251) as u8).collect();
+    let image = Tensor::from_values(Shape::new(&[9, 20, 3]), pixels).unwrap();
+    let frame = |image: &Tensor| Frame::of(image).unwrap();
+    let target = frame(&image).resized(6, 5).unwrap();
+    for (first, width) in [(0, 20), (0, 3), (4, 11), (19, 1)] {
+        let part = image.window(&[0, first, 0], Shape::new(&[9, width, 3])).unwrap();
+        let alone = antialiased(part.values::<u8>().unwrap(), &frame(&part), (0, width), &target).unwrap();
+        let within = antialiased(image.values::<u8>().unwrap(), &frame(&image), (first, width), &target).unwrap();
+        assert_eq!(alone, within);
+    }
+}
+
+#[test]
+fn whole_parts_are_those_of_a_conversion() {
+    for number in 0..=255_u8 {
+        let whole = f32::from(number);
+        for value in [whole, whole + 0.25, whole + 0.5, (whole + 1.0).next_down(), whole.next_up()] {
+            assert_eq!(whole_part(value), value as u8, "{value}");
+        }
+    }
+}
