@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::kernels::image::{Pixels, Samples, check_size, damaged};
 use crate::tensor::allocate::{self, Refusal};
 use std::io::Cursor;
+use tiff::decoder::ifd::Value;
 use tiff::decoder::{Decoder, Limits};
 use tiff::tags::Tag;
 use tiff::{ColorType, TiffError};
@@ -32,9 +33,8 @@ pub fn decode(contents: &[u8], channels: usize, is_wide: bool, is_first_only: bo
         error => damaged(&format!("{}: {error}", what())),
     };
     let refused = |refusal: Refusal| refusal.at(what());
-    let mut limits = Limits::default();
-    limits.intermediate_buffer_size = MOST_STRIP_BYTES;
-    let mut decoder = Decoder::new(Cursor::new(Contents::Given(contents))).map_err(invalid)?.with_limits(limits);
+    let mut decoder =
+        Decoder::new(Cursor::new(Contents::Given(contents))).map_err(invalid)?.with_limits(limits(contents));
     let (width, height) = decoder.dimensions().map_err(invalid)?;
     let (width, height) = (width as usize, height as usize);
     check_size(&what(), height, width, 1)?;
@@ -51,9 +51,7 @@ pub fn decode(contents: &[u8], channels: usize, is_wide: bool, is_first_only: bo
         palette = Some(colours_of(&map).ok_or_else(|| unread(&"a palette that is not of 256 colours"))?);
         let grey = as_grey(contents).map_err(refused)?.ok_or_else(|| damaged(&what()))?;
         // The crate reads no palettes, but their indices as grey.
-        let mut limits = Limits::default();
-        limits.intermediate_buffer_size = MOST_STRIP_BYTES;
-        decoder = Decoder::new(Cursor::new(Contents::Changed(grey))).map_err(invalid)?.with_limits(limits);
+        decoder = Decoder::new(Cursor::new(Contents::Changed(grey))).map_err(invalid)?.with_limits(limits(contents));
     }
     let colours = decoder.colortype().map_err(invalid)?;
     let (stored, bits) = match colours {
@@ -134,6 +132,16 @@ pub fn decode(contents: &[u8], channels: usize, is_wide: bool, is_first_only: bo
         }
     };
     Ok(Pixels { height, width, channels, samples })
+}
+
+/// The limits for a file. The values of an entry take a byte or more each there, whatever their number
+/// is said to be; the crate makes room for all of them at once.
+fn limits(contents: &[u8]) -> Limits {
+    let mut limits = Limits::default();
+    limits.intermediate_buffer_size = MOST_STRIP_BYTES;
+    let most = contents.len().saturating_mul(size_of::<Value>());
+    limits.decoding_buffer_size = limits.decoding_buffer_size.min(most);
+    limits
 }
 
 /// The bytes of a file, or a changed copy of them.
