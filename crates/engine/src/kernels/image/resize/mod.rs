@@ -213,7 +213,7 @@ fn proportional(wanted: [i32; 2], size: [usize; 2]) -> [i32; 2] {
 
 /// The type of a channel that can be resized.
 trait Pixel: Copy {
-    /// Whether no value is infinite or NaN.
+    /// True if no value is infinite or NaN.
     const IS_FINITE: bool;
 
     fn value(self) -> f32;
