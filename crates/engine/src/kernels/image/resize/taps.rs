@@ -1,6 +1,6 @@
 //! Resizes by weighted sums of neighbouring pixels: along the columns first, then along the rows.
 
-use super::windows::Windows;
+use super::windows::{Tap, Windows};
 use super::{Filter, Grid, Pixel, refused, zero_row};
 use crate::error::Result;
 use crate::kernels::image::frame::Frame;
@@ -11,12 +11,6 @@ pub struct Taps {
     taps: Vec<Tap>,
     /// The end of each pixel's taps; they begin at the end of the previous pixel's.
     ends: Vec<usize>,
-}
-
-#[derive(Clone, Copy)]
-pub struct Tap {
-    pub index: usize,
-    pub weight: f32,
 }
 
 impl Taps {
@@ -34,7 +28,7 @@ impl Taps {
         Ok(())
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = &[Tap]> {
+    fn iter(&self) -> impl Iterator<Item = &[Tap]> + Clone {
         let begins = [0].into_iter().chain(self.ends.iter().copied());
         begins.zip(&self.ends).map(|(begin, end)| &self.taps[begin..*end])
     }
@@ -141,7 +135,7 @@ pub fn resize<T: Pixel>(
 ) -> Result<()> {
     let channels = frame.channels;
     let row_length = frame.width * channels;
-    let windows = |taps, size| if T::IS_FINITE { Windows::of(taps, size) } else { Ok(None) };
+    let windows = |taps, size| if T::IS_FINITE { Windows::of(Taps::iter(taps), size) } else { Ok(None) };
     let (row_windows, column_windows) = (windows(rows, frame.height)?, windows(columns, frame.width)?);
     // One value more than a row, so that four can be read at the last three.
     let mut sum = zero_row(row_length + 1)?;

@@ -2,13 +2,19 @@
 //!
 //! Where the number of taps is known when the loops are compiled, these take a third of the time.
 
-use super::taps::Taps;
 use super::{Pixel, refused};
 use crate::error::Result;
 use crate::tensor::allocate;
 
 /// The most neighbours, of an image that is made three to four times smaller.
 const MOST: usize = 8;
+
+/// A pixel and its weight.
+#[derive(Clone, Copy)]
+pub struct Tap {
+    pub index: usize,
+    pub weight: f32,
+}
 
 /// The neighbours of each pixel of the result, along one axis. Some may have the weight zero.
 pub struct Windows {
@@ -37,22 +43,22 @@ macro_rules! with_width {
 }
 
 impl Windows {
-    /// The taps as windows; none if a pixel's taps are no neighbours, or too many.
+    /// The taps of each pixel as windows; none if a pixel's taps are no neighbours, or too many.
     ///
     /// The sums are the same, to the bit, if all pixels are finite: a window adds zeros to them.
-    pub fn of(taps: &Taps, size: usize) -> Result<Option<Self>> {
-        let width = taps.iter().map(<[_]>::len).max().unwrap_or(0);
-        let are_neighbours = taps.iter().all(|taps| taps.windows(2).all(|pair| pair[1].index == pair[0].index + 1));
+    pub fn of<'a>(pixels: impl Iterator<Item = &'a [Tap]> + Clone, size: usize) -> Result<Option<Self>> {
+        let width = pixels.clone().map(<[_]>::len).max().unwrap_or(0);
+        let are_neighbours = pixels.clone().all(|taps| taps.windows(2).all(|pair| pair[1].index == pair[0].index + 1));
         if !(1..=MOST.min(size)).contains(&width) || !are_neighbours {
             return Ok(None);
         }
-        let count = taps.iter().count();
+        let count = pixels.clone().count();
         let mut windows = Self {
             width,
             firsts: allocate::room(count).map_err(refused)?,
             weights: allocate::zeros(count.saturating_mul(width)).map_err(refused)?,
         };
-        for (taps, weights) in taps.iter().zip(windows.weights.chunks_exact_mut(width)) {
+        for (taps, weights) in pixels.zip(windows.weights.chunks_exact_mut(width)) {
             let first = taps.first().map_or(0, |tap| tap.index).min(size - width);
             taps.iter().for_each(|tap| weights[tap.index - first] = tap.weight);
             windows.firsts.push(first);
