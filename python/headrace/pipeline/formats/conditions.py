@@ -61,13 +61,23 @@ def _condition(where: str, form: str, item: object) -> Condition:
 
 
 def _plain(where: str, name: str, value: Any) -> Any:
-    if value is None or (isinstance(value, float) and np.isnan(value)):
+    if value is None or type(value).__name__ == "NAType":  # The null of pandas.
         raise ValueError(
             f"{where}: the condition on {name!r} compares with {value!r}. A null meets no "
             "condition; read the column as hr.Nullable, and use filter."
         )
+    if _is_nothing(value):
+        raise ValueError(
+            f"{where}: the condition on {name!r} compares with {value!r}, which equals nothing. "
+            "Use filter, with np.isnan or np.isnat."
+        )
     is_time = isinstance(value, (np.datetime64, np.timedelta64))
     return value.item() if isinstance(value, np.generic) and not is_time else value
+
+
+def _is_nothing(value: Any) -> bool:
+    """Returns whether a value is a NaN or a NaT, which alone are unequal to themselves."""
+    return not isinstance(value, np.ndarray) and bool(value != value)  # noqa: PLR0124
 
 
 def is_met(value: int | str | None, condition: Condition) -> bool:

@@ -2,6 +2,7 @@
 
 import datetime
 import random
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -121,6 +122,10 @@ def test_conditions_that_cannot_be_met_by_a_type_are_refused(tmp_path):
     for where, kind, message in [
         ([("a", "=", 1)], ValueError, "has '=', expected one of ==, !="),
         ([("a", "==", None)], ValueError, "compares with None. A null meets no condition"),
+        ([("a", "==", float("nan"))], ValueError, "compares with nan, which equals nothing"),
+        ([("a", "in", [1, np.float32("nan")])], ValueError, "which equals nothing"),
+        ([("a", ">=", np.datetime64("NaT"))], ValueError, "which equals nothing. Use filter"),
+        ([("a", "<", Decimal("nan"))], ValueError, "which equals nothing"),
         ([("a", "in", 3)], TypeError, "expected a list of values"),
         ("a > 3", TypeError, "expected conditions such as"),
     ]:
