@@ -20,6 +20,7 @@ from benchmarks.pipelines import data, dataset, report, running
 from benchmarks.pipelines.programs import LIMIT, PROGRAMS, programs_for
 from benchmarks.pipelines.workloads import WORKLOADS, Workload
 from benchmarks.queues.__main__ import scenarios_for
+from benchmarks.sounds import __main__ as sounds
 from benchmarks.tar_photos import __main__ as tar_photos
 from benchmarks.token_windows import __main__ as token_windows
 
@@ -28,7 +29,7 @@ KINDS = [
     module.KIND
     for module in (
         *(imagenet_photos, token_windows, parquet_rows, json_lines),
-        *(tar_photos, arrays_in_memory),
+        *(tar_photos, arrays_in_memory, sounds),
     )
 ]
 """The work whose programs have a folder of their own each."""

@@ -18,6 +18,8 @@ REQUIREMENTS = {
     "polars": ["polars>=1.20,<3", "pyarrow>=18", "numpy>=1.26"],
     "orjson": ["orjson>=3.10,<4", "numpy>=1.26"],
     "numpy": ["numpy>=1.26", "protobuf>=5.26", *PHOTO_TOOLS],
+    # torchaudio works with the PyTorch of its own version alone.
+    "sound": ["torch==2.11.*", "torchaudio==2.11.*", "librosa>=0.10", "soundfile>=0.12"],
     # Not peers: where real photographs come from, and what draws.
     "photographs": ["--no-deps", "scikit-image>=0.24,<1"],
     "plot": ["matplotlib>=3.8,<4"],

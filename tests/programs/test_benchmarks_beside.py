@@ -18,7 +18,7 @@ from benchmarks.first_batch import __main__ as first_batch  # noqa: E402
 from benchmarks.functions import limit  # noqa: E402
 from benchmarks.pipelines import dataset  # noqa: E402
 
-SCALES = {"W8": 0.002, "W9": 0.002, "W10": 0.01, "W11": 0.01, "W12": 0.02, "W14": 0.01}
+SCALES = {"W8": 0.002, "W9": 0.002, "W10": 0.01, "W11": 0.01, "W12": 0.02, "W14": 0.01, "W16": 0.02}
 PROGRAMS = [
     pytest.param(kind, peer, id=f"{kind.name}-{peer.key}")
     for kind in KINDS

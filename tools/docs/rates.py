@@ -42,6 +42,7 @@ LABELS = {
     "W13": "Python function",
     "W14": "arrays",
     "W15": "first batch",
+    "W16": "sounds",
 }
 """What a work reads, in a word or two."""
 
