@@ -132,7 +132,8 @@ fn images_and_sizes_that_cannot_be_resized_are_refused() {
 #[test]
 fn bytes_have_the_sums_of_floats_to_the_bit() {
     for (channels, name) in [(1, "triangle"), (2, "triangle"), (3, "triangle"), (4, "lanczos3"), (3, "lanczos5")] {
-        let pixels: Vec<u8> = (0..31 * 23 * channels).map(|number| (number * 2_654_435_761_usize >> 7) as u8).collect();
+        let pixels: Vec<u8> =
+            (0..31 * 23 * channels).map(|number| ((number * 2_654_435_761_usize) >> 7) as u8).collect();
         let shape = Shape::new(&[31, 23, channels]);
         let floats = pixels.iter().map(|pixel| f32::from(*pixel)).collect();
         let floats = Tensor::from_values(shape.clone(), floats).unwrap();
