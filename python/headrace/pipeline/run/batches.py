@@ -112,6 +112,7 @@ class Batches(Reports):
         self._index_files = index_files(options)
         self._at_end = at_end
         self._num_taken = 0
+        self._has_taken = False
         self._identity: dict[str, Any] | None = None
         self._is_learning = is_learning
         self._keeps_workers = keeps_workers or is_learning
@@ -303,6 +304,7 @@ class Batches(Reports):
                 self._at_end()
             self._absent.look(is_over=True)
             return None
+        self._has_taken = True
         self._report.settle()
         self._absent.look()
         self._order.note_place(len(self._examples))
@@ -422,10 +424,14 @@ class Batches(Reports):
             )
         self._begin_now()
         identity = copy.deepcopy(self._identified())
-        place = self._execution.checkpoint(len(self._examples))
+        if self._resumed is not None and self._parts.is_changed and not self._has_taken:
+            # The engine's place would be that of what it has read ahead.
+            place = self._resumed.place
+        else:
+            place = self._execution.checkpoint(len(self._examples))
         digest = self._order.state(len(self._examples))
-        has_taken = self._num_taken > 0
-        mixture = self._parts.state(self._execution, self._plan, len(self._examples), has_taken)
+        num_left, has_taken = len(self._examples), self._has_taken
+        mixture = self._parts.state(self._execution, self._plan, num_left, has_taken)
         return state_of(identity, place, self._report.state(), digest, mixture)
 
     def origins(self) -> list[tuple[str | None, int, int | None]]:

@@ -58,6 +58,8 @@ _KEYS: Final = (
 )
 # Differences that may be allowed: for each key of states, the field and its stages.
 _ALLOWED: Final = {"epochs": "the number of epochs", "weights": "the weights of mix"}
+# The digest of an order that a changed mixture has cut, before the next example.
+_CUT: Final = [0, CUT_PASS, 0, 0, 0]
 _ALL_ALLOWED: Final = ("epochs", "weights", "parts")
 
 
@@ -208,7 +210,7 @@ def resumed(
         drawn,
         state["epoch"],
         state["place"],
-        [0, CUT_PASS, 0, 0, 0] if is_changed else state["digest"],
+        _CUT if is_changed else state["digest"],
         state["files"],
         state["skipped"],
         state["functions"],
@@ -235,6 +237,8 @@ def _mixture(
     is_changed = weights != mine or state["seeds"] != before["seeds"]
     found = before.get("mixture")
     if found is not None:
+        # Before the first batch of a mixture that has changed, its own place alone counts.
+        is_changed = is_changed or (state["digest"] or [])[1:] == _CUT[1:]
         is_changed = is_changed or found["names"] != list(cast(stages.Mix, chain[0]).called)
     if is_changed and (found is None or state["weights"][:-1] != mine[:-1]):
         raise ValueError(

@@ -225,3 +225,21 @@ def test_named_weights_need_named_parts():
         hr.mix([numbers(0, 5)], weights={"a": 1})
     with pytest.raises(TypeError, match="not a name of a part"):
         hr.mix({1: numbers(0, 5)})
+
+
+@pytest.mark.parametrize("world", [1, 2])
+def test_a_state_before_the_first_batch_of_a_changed_mixture_loses_nothing(world):
+    def part(number):
+        return hr.arrays({"n": np.arange(60) + 1000 * number}).shuffle(window=5, seed=number)
+
+    def mixed(*names):
+        return hr.mix({name: part(int(name)) for name in names}, seed=3, stop="all")
+
+    first = iter(mixed("1", "2").shard(0, 1).batch(3))
+    found = [n for _ in range(12) for n in next(first)["n"].tolist()]
+    state = first.state()
+    for rank in range(world):
+        changed = mixed("1").shard(rank, world).batch(3).resume(state, allow={"parts", "weights"})
+        again = mixed("1").shard(0, 1).batch(3).resume(changed.state())
+        rest = [n for batch in again for n in batch["n"].tolist()]
+        assert [n for n in found + rest if n < 2000] == [int(e["n"]) for e in part(1)]

@@ -55,6 +55,11 @@ class MixtureParts:
         self._divider = _divider(chain)
         self._has_shard = any(isinstance(stage, stages.Shard) for stage in chain)
 
+    @property
+    def is_changed(self) -> bool:
+        """True if the mixture has other parts or weights than in the state."""
+        return self._resumed is not None and self._resumed.is_changed
+
     def counts(self, execution: engine.Execution, num_left: int) -> dict[str, int]:
         """Returns the numbers by the names of the parts; none if the source is not a mixture.
 
@@ -81,15 +86,10 @@ class MixtureParts:
         """Returns the entry of a state for the mixture; None if the source is not a mixture."""
         if self._mix is None:
             return None
-        place = execution.mix_checkpoint(plan, num_left)
-        for _ in range(_MOST_AHEAD if self._has_shard and has_taken else 0):
-            if place is not None:
-                break
-            is_going_on = execution.look_ahead()
-            place = execution.mix_checkpoint(plan, num_left)
-            if not is_going_on:
-                break
-        if place is None and not has_taken:
+        if has_taken:
+            place = self._place(execution, plan, num_left)
+        else:
+            # The engine knows the place of what it has read ahead alone.
             place = _BEGINNING if self._resumed is None else self._resumed.place
         return {
             "names": list(self._mix.called),
@@ -97,6 +97,19 @@ class MixtureParts:
             "counts": {} if self._divider else self.counts(execution, num_left),
             "place": place,
         }
+
+    def _place(
+        self, execution: engine.Execution, plan: engine.Plan, num_left: int
+    ) -> list[Any] | None:
+        place = execution.mix_checkpoint(plan, num_left)
+        for _ in range(_MOST_AHEAD if self._has_shard else 0):
+            if place is not None:
+                break
+            is_going_on = execution.look_ahead()
+            place = execution.mix_checkpoint(plan, num_left)
+            if not is_going_on:
+                break
+        return place
 
 
 def _divider(chain: Sequence[Stage]) -> str | None:
