@@ -572,6 +572,7 @@ def test_each_format_continues_within_a_file(source, tmp_path):
         assert same(again, whole[place:]), place
 
 
+@pytest.mark.timeout(240)  # 490 functions have 490 threads.
 @pytest.mark.parametrize("num_stages", [100, 490])
 @pytest.mark.parametrize("kind", ["take", "filter", "skip"])
 def test_a_pipeline_of_many_stages_continues(kind, num_stages, tmp_path):
