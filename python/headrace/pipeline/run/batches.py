@@ -26,7 +26,7 @@ from headrace.pipeline.plan.planner import plan
 from headrace.pipeline.run.absent_names import Absent
 from headrace.pipeline.run.global_order import GlobalOrder
 from headrace.pipeline.run.limits import cache_of, memory_bytes_of
-from headrace.pipeline.run.mixing.parts import MixtureParts
+from headrace.pipeline.run.mixing.parts import CUT_ORDER, MixtureParts
 from headrace.pipeline.run.reports import Reports
 from headrace.pipeline.run.skipped import Report
 from headrace.pipeline.run.state import Resumed, check_files, damaged, identity_of, state_of
@@ -424,13 +424,14 @@ class Batches(Reports):
             )
         self._begin_now()
         identity = copy.deepcopy(self._identified())
-        if self._resumed is not None and self._parts.is_changed and not self._has_taken:
-            # The engine's place would be that of what it has read ahead.
-            place = self._resumed.place
-        else:
-            place = self._execution.checkpoint(len(self._examples))
-        digest = self._order.state(len(self._examples))
         num_left, has_taken = len(self._examples), self._has_taken
+        digest: list[int] | None
+        if self._resumed is not None and self._parts.is_changed and not has_taken:
+            # The engine knows the place of what it has read ahead alone.
+            place, digest = self._resumed.place, list(CUT_ORDER)
+        else:
+            place = self._execution.checkpoint(num_left)
+            digest = self._order.state(num_left)
         mixture = self._parts.state(self._execution, self._plan, num_left, has_taken)
         return state_of(identity, place, self._report.state(), digest, mixture)
 

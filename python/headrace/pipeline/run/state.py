@@ -17,7 +17,7 @@ from headrace.pipeline.describe import stages
 from headrace.pipeline.describe.source import Source
 from headrace.pipeline.describe.stages import Stage
 from headrace.pipeline.run.mixing.parts import (
-    CUT_PASS,
+    CUT_ORDER,
     MixtureResumed,
     all_stages,
     is_mixture_state,
@@ -58,8 +58,6 @@ _KEYS: Final = (
 )
 # Differences that may be allowed: for each key of states, the field and its stages.
 _ALLOWED: Final = {"epochs": "the number of epochs", "weights": "the weights of mix"}
-# The digest of an order that a changed mixture has cut, before the next example.
-_CUT: Final = [0, CUT_PASS, 0, 0, 0]
 _ALL_ALLOWED: Final = ("epochs", "weights", "parts")
 
 
@@ -210,7 +208,7 @@ def resumed(
         drawn,
         state["epoch"],
         state["place"],
-        _CUT if is_changed else state["digest"],
+        CUT_ORDER if is_changed else state["digest"],
         state["files"],
         state["skipped"],
         state["functions"],
@@ -237,8 +235,8 @@ def _mixture(
     is_changed = weights != mine or state["seeds"] != before["seeds"]
     found = before.get("mixture")
     if found is not None:
-        # Before the first batch of a mixture that has changed, its own place alone counts.
-        is_changed = is_changed or (state["digest"] or [])[1:] == _CUT[1:]
+        # No batch of a changed mixture has been taken yet, so its own place alone counts.
+        is_changed = is_changed or state["digest"] == CUT_ORDER
         is_changed = is_changed or found["names"] != list(cast(stages.Mix, chain[0]).called)
     if is_changed and (found is None or state["weights"][:-1] != mine[:-1]):
         raise ValueError(

@@ -243,3 +243,15 @@ def test_a_state_before_the_first_batch_of_a_changed_mixture_loses_nothing(world
         again = mixed("1").shard(0, 1).batch(3).resume(changed.state())
         rest = [n for batch in again for n in batch["n"].tolist()]
         assert [n for n in found + rest if n < 2000] == [int(e["n"]) for e in part(1)]
+
+
+def test_a_changed_mixture_without_a_global_order_loses_nothing_before_its_first_batch():
+    def mixed(*firsts):
+        parts = {str(first): numbers(first, 60).shard(0, 1) for first in firsts}
+        return hr.mix(parts, seed=3, stop="all").batch(3)
+
+    first = iter(mixed(0, 1000))
+    found = [n for _ in range(12) for n in next(first)["n"].tolist()]
+    changed = mixed(0).resume(first.state(), allow={"parts", "weights"})
+    rest = [n for batch in mixed(0).resume(changed.state()) for n in batch["n"].tolist()]
+    assert [n for n in found + rest if n < 1000] == list(range(60))

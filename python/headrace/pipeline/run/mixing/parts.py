@@ -11,6 +11,7 @@ from headrace.pipeline.describe.source import Source
 from headrace.pipeline.describe.stages import Stage
 
 __all__ = [
+    "CUT_ORDER",
     "CUT_PASS",
     "MixtureParts",
     "MixtureResumed",
@@ -22,6 +23,8 @@ __all__ = [
 
 # A number of a pass that no order reaches.
 CUT_PASS: Final = 1 << 62
+# The entry of a state for the order of a changed mixture, before its first example.
+CUT_ORDER: Final = [0, CUT_PASS, 0, 0, 0]
 _BEGINNING: Final = [[0]]
 # The most outputs to wait for until the examples of other ranks in the last step were seen.
 _MOST_AHEAD: Final = 8
