@@ -22,9 +22,11 @@ ORDERS: Final[dict[str, dict[str, Any] | None]] = {
 
 
 def private_bytes() -> int:
-    """Returns the private memory of this process in bytes."""
+    """Returns the memory of this process, without the pages of files, in bytes."""
     text = Path("/proc/self/smaps_rollup").read_text(encoding="ascii")
-    return 1024 * sum(int(kib) for kib in re.findall(r"Private_\w+: +(\d+) kB", text))
+    found = re.search(r"Anonymous: +(\d+) kB", text)
+    assert found is not None
+    return 1024 * int(found[1])
 
 
 def main() -> None:

@@ -40,7 +40,7 @@ def test_pieces_are_the_same_as_of_local_files(server: Server, tmp_path, block_b
 
 
 def test_only_the_bytes_of_a_piece_are_read(server: Server):
-    server.files["bucket/a"] = lines_of(0, 30_000)
+    server.files["bucket/a"] = lines_of(0, 60_000)
     size = len(server.files["bucket/a"])
     source = hr.text_lines("s3://bucket/a").shuffle(1, 7, num_open=1, block_bytes=100_000)
     with iter(source.batch(1)) as batches:

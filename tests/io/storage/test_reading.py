@@ -213,6 +213,34 @@ def test_many_small_files_are_requested_ahead(server: Server):
     assert len(server.data_requests()) == 40
 
 
+@pytest.mark.parametrize(
+    ("window", "num_known", "num_together"),
+    [(None, 4, 24), (5, 20, 24)],
+    ids=["in order", "window"],
+)
+def test_more_files_of_records_are_requested_ahead_once_they_are_known_to_be_small(
+    server: Server, window, num_known, num_together
+):
+    """After some answers, the server answers only once many requests are under way."""
+    everyone = threading.Barrier(num_together, timeout=30)
+
+    def together(handler, body):
+        everyone.wait()
+        handler.begin()
+        handler.wfile.write(body)
+
+    num_files = num_known + 2 * num_together
+    for number in range(num_files):
+        server.files[f"bucket/{number:02d}"] = b"%d\n" % number
+    server.faults = [None] * num_known + [together] * (2 * num_together)
+    pipeline = hr.text_lines("s3://bucket/*").options(num_threads=2)
+    if window:
+        pipeline = pipeline.shuffle(window=window, seed=1)
+    found = [int(example["text"]) for example in pipeline]
+    assert sorted(found) == list(range(num_files))
+    assert (found == sorted(found)) == (window is None)
+
+
 @pytest.mark.parametrize("root", ROOTS)
 def test_patterns_and_directories_are_listed(server: Server, root):
     for name in ("a/1.x", "a/2.x", "a/3.y", "a/.4.x", "b/1.x", "b/c/1.x", "b/.d/1.x", "[z].x"):

@@ -11,6 +11,7 @@ use headrace_engine::numbering::Numbering;
 use headrace_engine::philox::mix;
 use headrace_engine::sync::Mutex;
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
 /// A record that a row was read from: its file and its number.
@@ -43,6 +44,8 @@ pub struct FileProvenance {
     pub cache: Option<Arc<Cache>>,
     /// For a remote file: the opening in progress.
     pub begun: Arc<Begun>,
+    /// The size of the largest file of the source that was opened, in bytes; 0 if none was.
+    pub largest_bytes: Arc<AtomicU64>,
     /// Set if records are counted from a place in the file: counts those before it, if they are
     /// needed.
     pub before: Option<Arc<dyn Before>>,
@@ -144,8 +147,18 @@ impl FileProvenance {
             made_of: None,
             cache: None,
             begun: Arc::default(),
+            largest_bytes: Arc::default(),
             before: None,
         }
+    }
+
+    /// The files of a source, by their names.
+    pub fn of_source(names: impl IntoIterator<Item = FileName>, numbering: Numbering) -> Vec<Arc<Self>> {
+        let largest_bytes = Arc::<AtomicU64>::default();
+        let file = |(name, number)| {
+            Arc::new(Self { largest_bytes: Arc::clone(&largest_bytes), ..Self::new(name, numbering, number) })
+        };
+        names.into_iter().zip(0..).map(file).collect()
     }
 
     /// The number of a record in the whole file. May read the file.
@@ -205,10 +218,12 @@ impl FileProvenance {
     /// [`FileProvenance::begin`] has begun.
     pub fn open(&self) -> Result<(Input, Status)> {
         let begun = self.begun.0.lock().take();
-        match begun {
+        let (input, status) = match begun {
             Some(begun) => begun.wait().map(Input::of_stream).map_err(|error| self.name.not_opened(&error)),
             None => self.name.open(),
-        }
+        }?;
+        self.largest_bytes.fetch_max(status.len, Relaxed);
+        Ok((input, status))
     }
 
     /// The size of the file in bytes, `None` if it is unknown.

@@ -24,6 +24,9 @@ pub type StartPiece = Box<dyn Fn(u64, &Checkpoint) -> Result<Box<dyn Node>> + Se
 /// True if functions keep states for the rows of a piece, by its number.
 pub type KeepsStates = Box<dyn Fn(u64) -> bool + Send>;
 
+/// The number of pieces that are read before their turn, for a limit on memory in bytes.
+pub type NumUpcoming = Box<dyn Fn(usize) -> usize + Send>;
+
 /// The order of pieces.
 pub enum PieceOrder {
     /// By their numbers; holds how many there are.
@@ -61,6 +64,8 @@ pub struct Pieces {
     beginning: Checkpoint,
     /// The number of pieces in `slots` and before: the place in the order of the next one.
     num_begun: u64,
+    /// The number of pieces that ended since this node was made.
+    num_ended: u64,
     slots: Vec<Option<Piece>>,
     /// Pieces that ended and whose functions keep states: checkpoints say where they are.
     ended: Vec<Piece>,
@@ -69,7 +74,7 @@ pub struct Pieces {
     turn: usize,
     /// Pieces that follow, which are read ahead; each with true once its first task was started.
     upcoming: VecDeque<(Input, bool)>,
-    num_upcoming: usize,
+    num_upcoming: NumUpcoming,
     /// Returned after the rows before it.
     error: Option<Error>,
     in_step: bool,
@@ -83,14 +88,14 @@ struct Piece {
 }
 
 impl Pieces {
-    /// Up to `num_open` pieces at once, and up to `num_upcoming` more are read ahead. Continues
+    /// Up to `num_open` pieces at once, and as many more as `num_upcoming` says are read ahead. Continues
     /// from a checkpoint, without the rows to be skipped after its state.
     pub fn new(
         start: StartPiece,
         keeps_states: KeepsStates,
         order: PieceOrder,
         num_open: usize,
-        num_upcoming: usize,
+        num_upcoming: NumUpcoming,
         checkpoint: &Checkpoint,
     ) -> Result<Self> {
         let num_open = usize::try_from(order.len()).map_or(num_open, |len| num_open.min(len)).max(1);
@@ -99,6 +104,7 @@ impl Pieces {
             order,
             beginning: checkpoint.beginning(),
             num_begun: 0,
+            num_ended: 0,
             slots: Vec::new(),
             ended: Vec::new(),
             keeps_states,
@@ -214,7 +220,10 @@ impl Pieces {
         }
         let is_stuck = std::mem::take(&mut context.is_stuck);
         open.filter(|input| input.is_empty()).for_each(|input| input.fill(context));
-        while self.upcoming.len() < self.num_upcoming {
+        // As long as no piece has ended, more than the least would only delay the first rows.
+        let limit_bytes = if self.num_ended == 0 { 0 } else { context.budget.limit_bytes() };
+        let num_upcoming = (self.num_upcoming)(limit_bytes);
+        while self.upcoming.len() < num_upcoming {
             let position = self.num_begun + self.upcoming.len() as u64;
             if position >= self.order.len() {
                 break;
@@ -275,6 +284,7 @@ impl Pieces {
             }
             let next = self.next_piece()?;
             let ended = std::mem::replace(&mut self.slots[self.turn], next);
+            self.num_ended += 1;
             self.ended.extend(ended.filter(|piece| (self.keeps_states)(self.order.get(piece.position))));
         }
         Ok(false)

@@ -6,7 +6,8 @@ use crate::formats::Format;
 use crate::function_states::FunctionStates;
 use crate::index::{FilePiece, FilePieces, IndexFiles, KeptBorders};
 use crate::nodes::epochs::Keepers;
-use crate::nodes::pieces::{PieceOrder, Pieces};
+use crate::nodes::pieces::{NumUpcoming, PieceOrder, Pieces};
+use crate::nodes::sources::files::{are_remote, largest_bytes, num_remote_files};
 use crate::permutation::Permutation;
 use crate::plan::settings::Settings;
 use crate::plan::{Plan, Step};
@@ -53,12 +54,6 @@ impl Blocks {
         Self { block_bytes, kept, index_files, sources: Mutex::default() }
     }
 
-    /// The number of pieces that are read before their turn: small ones that together are as long
-    /// as a block of rows.
-    fn num_upcoming(&self) -> usize {
-        usize::try_from(AHEAD_BYTES / self.block_bytes.max(1)).map_or(MOST_AHEAD, |count| count.min(MOST_AHEAD))
-    }
-
     /// The pieces of the files of source number `source`.
     fn of(&self, source: u64, format: &Arc<dyn Format>, files: &[Arc<FileProvenance>]) -> Result<Arc<FilePieces>> {
         let mut sources = self.sources.lock();
@@ -75,6 +70,9 @@ impl PieceOptions {
     /// All pieces.
     pub const ALL: (u64, u64) = (0, 1);
 }
+
+/// The format and the files of a source.
+type Source = (Arc<dyn Format>, Arc<[Arc<FileProvenance>]>);
 
 /// A part of a source: some files, or rows that have no pieces of their own.
 struct Part {
@@ -203,19 +201,12 @@ impl Plan {
         Ok(())
     }
 
-    /// The number of files that are opened before their turn.
-    fn num_upcoming(&self, num_threads: usize) -> usize {
+    /// The files of a source; `None` for one without files.
+    fn files(&self) -> Option<Source> {
         match self {
-            Self::Files(format, files) => {
-                let is_remote = files.iter().any(|file| file.name.url().is_some());
-                match (is_remote, format.is_one_record()) {
-                    (true, true) => num_threads.max(32),
-                    (true, false) => num_threads.max(4),
-                    (false, _) => num_threads,
-                }
-            }
-            Self::Metered { plan, .. } | Self::Then(plan, _) => plan.num_upcoming(num_threads),
-            _ => 1,
+            Self::Files(format, files) => Some((Arc::clone(format), Arc::clone(files))),
+            Self::Metered { plan, .. } | Self::Then(plan, _) => plan.files(),
+            _ => None,
         }
     }
 }
@@ -229,6 +220,23 @@ impl Step {
             _ => false,
         }
     }
+}
+
+/// The number of pieces that are read before their turn, for a limit on memory in bytes. More of
+/// pieces of `block_bytes`, if these are small: as many as together are as long as a block of rows.
+fn num_upcoming(parts: &[Part], num_threads: usize, block_bytes: Option<u64>) -> NumUpcoming {
+    let sources: Vec<Source> = parts.iter().filter_map(|part| part.plan.files()).collect();
+    let fixed = if sources.is_empty() { usize::from(!parts.is_empty()) } else { num_threads };
+    let small = AHEAD_BYTES / block_bytes.map_or(u64::MAX, |num_bytes| num_bytes.max(1));
+    let fixed = usize::try_from(small).map_or(MOST_AHEAD, |small| small.min(MOST_AHEAD)).max(fixed);
+    let remote: Vec<Source> = sources.into_iter().filter(|(_, files)| are_remote(files)).collect();
+    Box::new(move |limit_bytes| {
+        let of_source = |(format, files): &Source| {
+            let most_bytes = block_bytes.unwrap_or_else(|| largest_bytes(files));
+            num_remote_files(&**format, most_bytes, limit_bytes)
+        };
+        remote.iter().map(of_source).fold(fixed, usize::max)
+    })
 }
 
 /// The nodes for pass number `pass` over the pieces of `input`, from a state on.
@@ -253,7 +261,8 @@ pub(super) fn pieces(
         parts.iter().zip(&ends).filter(|(part, _)| part.keeps_states).map(|(_, end)| end - 1).collect();
     let keeps_states = move |number: u64| keeping.contains(&number);
     let num_pieces = ends.last().copied().unwrap_or(0);
-    let num_upcoming = parts.iter().map(|part| part.plan.num_upcoming(settings.num_threads)).max().unwrap_or(0);
+    let block_bytes = options.blocks.as_ref().map(|blocks| blocks.block_bytes);
+    let num_upcoming = num_upcoming(&parts, settings.num_threads, block_bytes);
     let order = match options.seed {
         None => PieceOrder::Natural(num_pieces),
         Some(seed) => {
@@ -274,7 +283,7 @@ pub(super) fn pieces(
         (index, count) => PieceOrder::Shard(Box::new(order), index, count.max(1)),
     };
     let num_open = usize::try_from(num_pieces).map_or(options.num_open, |most| options.num_open.min(most));
-    let shared = settings.among_files(num_open.saturating_add(num_upcoming));
+    let shared = settings.among_files(num_open.saturating_add(num_upcoming(0)));
     let start = move |number: u64, from: &Checkpoint| {
         let index = ends.partition_point(|end| *end <= number);
         let part = parts.get(index).ok_or_else(|| Error::internal("there is no such piece"))?;
@@ -289,10 +298,6 @@ pub(super) fn pieces(
             }
         };
         plan.start(pass, settings, distance + 1, from)
-    };
-    let num_upcoming = match &options.blocks {
-        Some(blocks) => num_upcoming.max(blocks.num_upcoming()),
-        None => num_upcoming,
     };
     let held = options.blocks.as_ref().map(|blocks| Arc::clone(&blocks.kept));
     let pieces =

@@ -269,7 +269,9 @@ impl Plan {
             }
             _ => return Err(PyValueError::new_err(format!("there is no kind of files {kind}"))),
         };
-        Ok(Self(Arc::new(plan::Plan::Files(format, provenances(paths, numbering)))))
+        let names = paths.iter().map(|path| FileName::new(path.as_bytes().to_vec()));
+        let files = FileProvenance::of_source(names, numbering);
+        Ok(Self(Arc::new(plan::Plan::Files(format, files.into()))))
     }
 
     /// The same files; parts of remote ones are kept in a directory, up to `num_bytes` for all
@@ -495,13 +497,6 @@ impl Plan {
     fn metered(&self, number: usize, counts_rows: bool) -> Self {
         Self(Arc::new(plan::Plan::Metered { plan: Arc::clone(&self.0), stage: number, counts_rows }))
     }
-}
-
-fn provenances(paths: Vec<Bound<'_, PyBytes>>, numbering: Numbering) -> Arc<[Arc<FileProvenance>]> {
-    let file_provenance = |(number, path): (usize, Bound<'_, PyBytes>)| {
-        Arc::new(FileProvenance::new(FileName::new(path.as_bytes().to_vec()), numbering, number as u64))
-    };
-    paths.into_iter().enumerate().map(file_provenance).collect()
 }
 
 fn parts(plans: Vec<Bound<'_, Plan>>) -> Arc<[Arc<plan::Plan>]> {

@@ -45,7 +45,8 @@ pub(super) fn file_provenance(path: &Bound<'_, PyBytes>, numbering: Numbering, n
 }
 
 pub(super) fn file_provenances(paths: &[Bound<'_, PyBytes>], numbering: Numbering) -> Vec<Arc<FileProvenance>> {
-    paths.iter().zip(0..).map(|(path, number)| file_provenance(path, numbering, number)).collect()
+    let names = paths.iter().map(|path| FileName::new(path.as_bytes().to_vec()));
+    FileProvenance::of_source(names, numbering)
 }
 
 fn files(format: impl Format + 'static, paths: &[Bound<'_, PyBytes>], numbering: Numbering) -> Plan {

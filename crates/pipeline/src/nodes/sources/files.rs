@@ -16,6 +16,7 @@ use headrace_engine::files::ranged::ComingBytes;
 use headrace_engine::run::catch_panic;
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// The largest number of waiting blocks: of the file whose records come next, and of each other
 /// file.
@@ -26,11 +27,15 @@ const MAX_BLOCKS: usize = 4;
 const FEW_BLOCKS: usize = 2;
 /// Limit on the waiting blocks of a part of a file, in bytes.
 const MAX_PART_BYTES: usize = 64 << 20;
-/// The least number of remote files read at the same time: for files of one record each, and for
-/// others.
-const MIN_REMOTE_FILES: [usize; 2] = [32, 4];
-/// The read-ahead of a remote file: an eighth of the pipeline's memory divided by the number of
-/// files, within these limits.
+/// The least number of remote files that are read at the same time: for files of one record each,
+/// and for others; these are more if they are small.
+const MIN_REMOTE_FILES: [usize; 2] = [MAX_REMOTE_FILES, 4];
+/// The largest number of remote files that are read at the same time because they are small.
+const MAX_REMOTE_FILES: usize = 32;
+/// The part of the pipeline's memory that is for what was requested of remote files.
+const AHEAD_PART: usize = 8;
+/// The read-ahead of a remote file: that part of the memory divided by the number of files, within
+/// these limits.
 const AHEAD_BYTES: [usize; 2] = [256 << 10, 32 << 20];
 
 /// A node that reads files.
@@ -44,6 +49,7 @@ pub struct Files {
     max_blocks: usize,
     /// True if the files after the first are read ahead as far as memory allows.
     are_parts: bool,
+    are_remote: bool,
     /// The position at which the first file is opened, if it is not the beginning.
     first_record: Option<RecordPosition>,
     /// The piece of the only file that is read; `None` for the whole file.
@@ -55,6 +61,25 @@ pub struct Files {
     /// The estimated size of blocks.
     size_estimate: SizeEstimate,
     in_any_order: bool,
+}
+
+/// True if some files are remote.
+pub fn are_remote(files: &[Arc<FileProvenance>]) -> bool {
+    files.iter().any(|file| file.name.url().is_some())
+}
+
+/// The number of remote files of a source, or pieces of them, that are worth reading at the same time
+/// with `limit_bytes` of memory. An answer takes as long for a small file as for a large one, so of
+/// small ones more are requested. `most_bytes` is the size of the largest, 0 if it is unknown.
+pub fn num_remote_files(format: &dyn Format, most_bytes: u64, limit_bytes: usize) -> usize {
+    let least = MIN_REMOTE_FILES[usize::from(!format.is_one_record())];
+    let fitting = ((limit_bytes / AHEAD_PART) as u64).checked_div(most_bytes).unwrap_or(0);
+    usize::try_from(fitting).map_or(MAX_REMOTE_FILES, |fitting| fitting.clamp(least, MAX_REMOTE_FILES))
+}
+
+/// The size of the largest of the files of a source that was opened, in bytes; 0 if none was.
+pub fn largest_bytes(files: &[Arc<FileProvenance>]) -> u64 {
+    files.first().map_or(0, |file| file.largest_bytes.load(Relaxed))
 }
 
 /// The result of a task that reads a file.
@@ -104,9 +129,9 @@ impl Files {
         max_open: usize,
         position: Position,
     ) -> Self {
-        let is_remote = files.iter().any(|file| file.name.url().is_some());
-        let least = if is_remote { MIN_REMOTE_FILES[usize::from(!format.is_one_record())] } else { 1 };
-        Self::with(format, files, max_open.max(least), position)
+        let are_remote = are_remote(&files);
+        let max_open = if are_remote { num_remote_files(&*format, 0, 0).max(max_open) } else { max_open };
+        Self { are_remote, ..Self::with(format, files, max_open, position) }
     }
 
     fn with(format: Arc<dyn Format>, files: Arc<[Arc<FileProvenance>]>, max_open: usize, position: Position) -> Self {
@@ -121,6 +146,7 @@ impl Files {
             end,
             max_blocks,
             are_parts,
+            are_remote: false,
             first_record,
             piece,
             open,
@@ -177,7 +203,12 @@ impl Files {
         }
     }
 
-    fn open_files(&mut self) {
+    fn open_files(&mut self, context: &Context) {
+        if self.are_remote {
+            let limit_bytes = context.budget.limit_bytes();
+            let num_files = num_remote_files(&*self.format, largest_bytes(&self.files), limit_bytes);
+            self.max_open = self.max_open.max(num_files);
+        }
         while self.open.len() < self.max_open
             && self.next_file < self.end
             && let Some(file) = self.files.get(self.next_file)
@@ -218,8 +249,8 @@ impl Files {
                 continue;
             }
             if stream.open_charge.is_none() {
-                let ahead_bytes =
-                    (context.budget.limit_bytes() / (8 * self.max_open)).clamp(AHEAD_BYTES[0], AHEAD_BYTES[1]);
+                let ahead_bytes = context.budget.limit_bytes() / AHEAD_PART / self.max_open;
+                let ahead_bytes = ahead_bytes.clamp(AHEAD_BYTES[0], AHEAD_BYTES[1]);
                 let open_bytes = self.format.open_bytes(&stream.file);
                 let open_bytes = stream.block_bytes().map_or(open_bytes, |block_bytes| open_bytes.min(block_bytes));
                 stream.open_charge = stream.begin(&*self.format, open_bytes, ahead_bytes, context, is_needed);
@@ -282,7 +313,11 @@ impl Stream {
             Some(block_bytes) => ahead_bytes.min(block_bytes.saturating_add(AHEAD_BYTES[0])),
             None => ahead_bytes,
         };
-        let charge = context.charge(open_bytes.saturating_add(if is_remote { ahead_bytes } else { 0 }), is_needed)?;
+        let most_ahead = match self.file.largest_bytes.load(Relaxed) {
+            0 => ahead_bytes,
+            largest_bytes => usize::try_from(largest_bytes).map_or(ahead_bytes, |largest| largest.min(ahead_bytes)),
+        };
+        let charge = context.charge(open_bytes.saturating_add(if is_remote { most_ahead } else { 0 }), is_needed)?;
         match self.piece.as_ref().filter(|piece| piece.is_of_several()) {
             Some(piece) => self.coming = piece.begin(self.first_record, ahead_bytes as u64),
             None => format.begin(&self.file, ahead_bytes),
@@ -405,7 +440,7 @@ fn left_out(
 impl Node for Files {
     fn pull(&mut self, context: &mut Context) -> Result<Poll> {
         loop {
-            self.open_files();
+            self.open_files(context);
             self.start_tasks(context);
             let next = self.next_stream();
             let Some(first) = self.open.get_mut(next) else { return Ok(Poll::End) };
