@@ -27,15 +27,18 @@ from tests.pipeline.generated.steps import (
     ANYWHERE,
     LISTS,
     batch,
+    bucket,
     draw_step,
     epochs,
     extended,
     failing,
+    pack,
     select,
     shard_of_ranks,
     skip_errors,
     tried,
     unbatch,
+    with_list,
 )
 
 import headrace as hr
@@ -119,6 +122,8 @@ def _ended(random: Random, program: Program) -> Program:
 
 def _for_ranks(random: Random, program: Program) -> Program:
     """Adds a shard for ranks at the end, perhaps with a stage that lets their number change."""
+    if random.random() < 0.3:
+        program = _grouped(random, program)
     program = tried(program, shard_of_ranks(random.choice([None, "drop", "pad"])))
     for _ in range(random.randint(0, 3)):
         if (step := draw_step(random, program.shape)) is not None and step.kind in _ELASTIC:
@@ -127,6 +132,14 @@ def _for_ranks(random: Random, program: Program) -> Program:
         program = tried(program, epochs(random.choice([2, 3])))
     if program.shape.depth == 0 and not program.shape.names & LISTS and random.random() < 0.6:
         program = tried(program, batch(random.choice([1, 2, 5])))
+    return program
+
+
+def _grouped(random: Random, program: Program) -> Program:
+    """Adds groups of several sizes at the end, which ranks take as wholes."""
+    for draw in (with_list, random.choice([bucket, pack])):
+        if (step := draw(random, program.shape)) is not None:
+            program = tried(program, step)
     return program
 
 

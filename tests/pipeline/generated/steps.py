@@ -244,7 +244,7 @@ def _flat_map(random: Random, shape: Shape) -> Step | None:
     )
 
 
-def _with_list(random: Random, shape: Shape) -> Step | None:
+def with_list(random: Random, shape: Shape) -> Step | None:
     if shape.depth or "list" in shape.names:
         return None
     return Step(
@@ -413,7 +413,7 @@ def _padded_batch(random: Random, shape: Shape) -> Step | None:
     )
 
 
-def _bucket(random: Random, shape: Shape) -> Step | None:
+def bucket(random: Random, shape: Shape) -> Step | None:
     if shape.depth or "list" not in shape.names or shape.names & {"mask", "chat"}:
         return None
     boundaries = random.choice([[1], [1, 2], [2, 3]])
@@ -429,7 +429,7 @@ def _bucket(random: Random, shape: Shape) -> Step | None:
     )
 
 
-def _pack(random: Random, shape: Shape) -> Step | None:
+def pack(random: Random, shape: Shape) -> Step | None:
     if shape.depth or "list" not in shape.names:
         return None
     length, most = random.choice([4, 6, 9]), random.choice([1, 2, 64])
@@ -538,8 +538,8 @@ def joined(one: Step, other: Step) -> Step:
 
 _DRAWS: list[Draw] = [
     *[_take, _skip, _shard, _filter, _flat_map, _cache, _select, _rename, _prefetch] * 2,
-    *[_window, _map, _drawing_map, _batch, _unbatch, _with_list, _epochs, _skip_errors] * 3,
-    *[_full_shuffle, _padded_batch, _bucket, _pack] * 4,
+    *[_window, _map, _drawing_map, _batch, _unbatch, with_list, _epochs, _skip_errors] * 3,
+    *[_full_shuffle, _padded_batch, bucket, pack] * 4,
     *[_counting] * 4,
     *[_tokens, media.picture, media.sound] * 2,
 ]

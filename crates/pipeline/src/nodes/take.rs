@@ -77,7 +77,8 @@ impl Node for Skip {
     }
 }
 
-/// The rows of a resumed node after the first: the checkpoints are the node's.
+/// The rows of a resumed node after the first: the checkpoints are the node's. A group of rows counts
+/// as one, as in its checkpoint.
 pub struct Behind {
     input: Box<dyn Node>,
     rest: u64,
@@ -90,6 +91,17 @@ impl Behind {
     /// The rows of `input` after the first `count`.
     pub fn new(input: Box<dyn Node>, count: u64) -> Self {
         Self { input, rest: count, ready: Rows::new(), has_ended: false }
+    }
+
+    /// Drops the rows at the front that are skipped.
+    fn skip_front(&mut self, rows: &mut Rows) {
+        if self.rest > 0 && rows.group().is_some() {
+            self.rest -= 1;
+            *rows = Rows::new();
+            return;
+        }
+        let skipped = rows.take_front(usize::try_from(self.rest).unwrap_or(usize::MAX));
+        self.rest -= skipped.len() as u64;
     }
 }
 
@@ -104,8 +116,7 @@ impl Node for Behind {
         loop {
             let poll = self.input.pull(context)?;
             let Poll::Ready(mut rows) = poll else { return Ok(poll) };
-            let skipped = rows.take_front(usize::try_from(self.rest).unwrap_or(usize::MAX));
-            self.rest -= skipped.len() as u64;
+            self.skip_front(&mut rows);
             if !rows.is_empty() {
                 return Ok(Poll::Ready(rows));
             }
@@ -119,8 +130,7 @@ impl Node for Behind {
         while self.rest > 0 && !self.has_ended {
             match self.input.pull(context)? {
                 Poll::Ready(mut rows) => {
-                    let skipped = rows.take_front(usize::try_from(self.rest).unwrap_or(usize::MAX));
-                    self.rest -= skipped.len() as u64;
+                    self.skip_front(&mut rows);
                     self.ready = rows;
                 }
                 // It was returned before the checkpoint.

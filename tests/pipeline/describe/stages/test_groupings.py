@@ -426,6 +426,25 @@ def native_failing(batch):
     return {"n": batch["n"] + hr.ops.gather(np.zeros(1, np.int64), place)}
 
 
+def with_list(example):
+    return {"n": example["n"], "l": list_of(int(example["n"]), lambda number: number % 7)}
+
+
+@pytest.mark.parametrize("rank", range(3))
+@pytest.mark.parametrize("grouping", ["buckets", "rows"])
+def test_a_rank_of_groups_continues_with_whole_groups(grouping, rank):
+    def pipeline():
+        lists = hr.arrays({"n": np.arange(60)}).map(with_list)
+        if grouping == "buckets":
+            return lists.bucket_by_length("l", [2, 4], size=3).shard(rank, 3)
+        return lists.select("l").pack(9, "l").shard(rank, 3)
+
+    given, states = run(iter(pipeline()))
+    assert len(given) > 4
+    for place, state in enumerate(states):
+        assert same(list(pipeline().resume(copied(state))), given[place:]), place
+
+
 @pytest.mark.parametrize("grouping", ["buckets", "rows"])
 @pytest.mark.parametrize("place", [0, 1, 4])
 def test_skip_after_a_grouping_is_applied_once(lines, grouping, place):
