@@ -37,7 +37,8 @@ class Model(torch.nn.Module):
 
     def __init__(self, width: int = 32) -> None:
         super().__init__()
-        self.token, self.place = torch.nn.Embedding(256, width), torch.nn.Embedding(LENGTH, width)
+        self.token = torch.nn.Embedding(256, width)
+        self.position = torch.nn.Embedding(LENGTH, width)
         self.layer = torch.nn.TransformerEncoderLayer(width, 1, 64, 0.0, batch_first=True)
         self.scores = torch.nn.Linear(width, 256)
 
@@ -47,7 +48,7 @@ class Model(torch.nn.Module):
         is_hidden = (segments[:, :, None] != segments[:, None, :]) | torch.ones(
             LENGTH, LENGTH, dtype=torch.bool
         ).triu(1)
-        x = self.token(batch["tokens"]) + self.place(batch["positions"])
+        x = self.token(batch["tokens"]) + self.position(batch["positions"])
         return self.scores(self.layer(x, src_mask=is_hidden))
 
 

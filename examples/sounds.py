@@ -1,4 +1,4 @@
-"""Sounds of different lengths become padded batches, by a function of one's own over WAV files.
+"""Sounds of different lengths become padded batches, by a function in Python over WAV files.
 
 Any format that a Python library reads works like this: `hr.files` gives the bytes of each file, a
 function makes arrays of them, and `bucket_by_length` keeps padding short.

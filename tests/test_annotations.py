@@ -20,8 +20,8 @@ def parameters(file: Path) -> Iterator[tuple[str, ast.expr | None]]:
             named = [*args.posonlyargs, *args.args, *args.kwonlyargs]
             for arg in [*named, *filter(None, (args.vararg, args.kwarg))]:
                 if arg.arg not in ("self", "cls"):
-                    place = f"{file.relative_to(PACKAGE)}:{arg.lineno} {node.name}({arg.arg})"
-                    yield place, arg.annotation
+                    location = f"{file.relative_to(PACKAGE)}:{arg.lineno} {node.name}({arg.arg})"
+                    yield location, arg.annotation
 
 
 def says_nothing(annotation: ast.expr | None) -> bool:
@@ -37,5 +37,5 @@ def says_nothing(annotation: ast.expr | None) -> bool:
 
 def test_few_parameters_are_annotated_with_any():
     every = [entry for file in source_files() for entry in parameters(file)]
-    vague = [place for place, annotation in every if says_nothing(annotation)]
+    vague = [location for location, annotation in every if says_nothing(annotation)]
     assert len(vague) < LARGEST_SHARE * len(every), "\n".join(vague)

@@ -198,11 +198,11 @@ def test_resources_that_a_page_fetches_from_other_hosts_are_found():
 
 
 def test_words_that_no_title_has_are_not_found():
-    places = [
+    entries = [
         {"location": "a.html#b", "title": "What is the <code>shuffle</code>, or buffer?"},
         {"location": "c.html", "title": "Shuffle"},
     ]
-    index = {"config": {"separator": r"[\s,?]+"}, "docs": places}
+    index = {"config": {"separator": r"[\s,?]+"}, "docs": entries}
     assert list(not_found({"Shuffle buffer": "a.html"}, index)) == []
     assert list(not_found({"shuffle buffer": "c.html"}, index)) == [
         "search: 'shuffle buffer' is in titles of ['a.html#b'], expected c.html."

@@ -82,10 +82,10 @@ def prose(page: Path) -> Iterator[tuple[int, str]]:
             yield number, line
 
 
-def faults(lines: Iterable[tuple[int, str]], place: str) -> list[str]:
+def faults(lines: Iterable[tuple[int, str]], name: str) -> list[str]:
     """Returns the words to avoid in texts, with their lines."""
     return [
-        f"{place}:{number}: '{found[0]}', write: {better}"
+        f"{name}:{number}: '{found[0]}', write: {better}"
         for number, text in lines
         if ANY_TO_AVOID.search(unquoted := QUOTED.sub("", text).replace("\n", " "))
         for words, better in AVOID.items()

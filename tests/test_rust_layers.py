@@ -1,4 +1,4 @@
-"""Holds the engine's layer table of DESIGN.md: its modules import only what stands above them."""
+"""Holds the layer table of the engine's README: its modules import only what stands above them."""
 
 import graphlib
 import re
@@ -10,6 +10,7 @@ import pytest
 
 TOP = Path(__file__).parents[1]
 CRATES = TOP / "crates"
+PAGE = CRATES / "engine" / "src" / "README.md"
 # Parts of a source that are not code, and the tests at its end.
 NO_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|r(#*)".*?"\1|"(?:\\.|[^"\\])*"', re.DOTALL)
 VISIBILITY = re.compile(r"\bpub\([^)]*\)")
@@ -122,7 +123,7 @@ def circles(sources: Mapping[str, str]) -> list[str]:
 
 def table_of(page: str) -> list[list[str]]:
     """Returns the rows of the engine's layer table, each with its modules."""
-    section = page.partition("\n### Layers of the engine\n")[2].partition("\n#")[0]
+    section = page.partition("\n## Layers\n")[2].partition("\n#")[0]
     rows = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
     return [re.findall(r"`(\w+)`", row) for row in rows]
 
@@ -165,11 +166,11 @@ def engine() -> dict[str, str]:
 
 def test_the_engine_follows_its_layer_table(engine):
     assert len(engine) > 1
-    assert problems(engine, table_of((TOP / "DESIGN.md").read_text("utf-8"))) == []
+    assert problems(engine, table_of(PAGE.read_text("utf-8"))) == []
 
 
 def test_the_layer_table_names_each_top_module_once(engine):
-    named = [module for row in table_of((TOP / "DESIGN.md").read_text("utf-8")) for module in row]
+    named = [module for row in table_of(PAGE.read_text("utf-8")) for module in row]
     assert sorted(named) == sorted({name.split("::")[0] for name in engine} - {""})
 
 
@@ -252,7 +253,7 @@ def test_imports_that_point_up_pass():
 
 def test_the_table_of_a_page_is_read():
     page = (
-        "## Layers\n\n| row |\n|---|\n| `core` | errors |\n\n### Layers of the engine\n\nText.\n\n"
+        "## Rooms\n\n| room |\n|---|\n| `core` | errors |\n\n## Layers\n\nText.\n\n"
         "| modules | hold |\n|---|---|\n| `error`, `order` | `Error` |\n| `tensor` | x |\n\n"
         "## Next\n| `other` | x |\n"
     )

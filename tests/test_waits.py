@@ -475,7 +475,7 @@ def test_every_row_of_the_page_has_tests():
 
 @pytest.mark.parametrize("row", ROWS)
 def test_the_tests_of_a_row_are_there(row):
-    for place, name in ROWS[row]:
-        tree = ast.parse((TESTS / place).read_text("utf-8"))
+    for path, name in ROWS[row]:
+        tree = ast.parse((TESTS / path).read_text("utf-8"))
         found = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
-        assert name in found, f"{place} has no {name}"
+        assert name in found, f"{path} has no {name}"

@@ -68,9 +68,9 @@ def spellings(item: object) -> list[str]:
 def names_of(name: str, item: object) -> str:
     """The names of an operation in `headrace.tf1`, or else its own name and module."""
     packages = (package for package in (headrace.ops, headrace.tf1.ops) if name in package.__all__)
-    place = next(packages, sys.modules[getattr(item, "__module__", "headrace.ops")])
+    position = next(packages, sys.modules[getattr(item, "__module__", "headrace.ops")])
     found = [f"`{written.removeprefix('tf.')}`" for written in spellings(item)]
-    return ", ".join(found) or f"(`{place.__name__}`: `{name}`)"
+    return ", ".join(found) or f"(`{position.__name__}`: `{name}`)"
 
 
 def first_line(item: object) -> str:

@@ -76,8 +76,8 @@ def slope(values: Sequence[float]) -> float:
     if len(half) < 2:
         return 0.0
     middle, mean = (len(half) - 1) / 2, sum(half) / len(half)
-    above = sum((place - middle) * (value - mean) for place, value in enumerate(half))
-    return above / sum((place - middle) ** 2 for place in range(len(half)))
+    above = sum((position - middle) * (value - mean) for position, value in enumerate(half))
+    return above / sum((position - middle) ** 2 for position in range(len(half)))
 
 
 def _count(what: str) -> int:

@@ -31,10 +31,10 @@ class Lines:
 
     def __getitem__(self, number: int) -> bytes:
         file = int(np.searchsorted(self._counts, number, "right"))
-        place = int(number) - (int(self._counts[file - 1]) if file else 0)
+        position = int(number) - (int(self._counts[file - 1]) if file else 0)
         ends = self._ends[file]
-        begin = int(ends[place - 1]) + 1 if place else 0
-        return self._files[file][begin : int(ends[place])].tobytes()
+        begin = int(ends[position - 1]) + 1 if position else 0
+        return self._files[file][begin : int(ends[position])].tobytes()
 
     def batch(self, numbers: Sequence[int]) -> list[bytes]:
         """Returns several lines."""

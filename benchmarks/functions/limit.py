@@ -23,8 +23,8 @@ def batches(function: Callable[[int], np.ndarray], numbers: range) -> Iterator[n
         first = function(part[0])
         batch = np.empty((len(part), *first.shape), first.dtype)
         batch[0] = first
-        for place, number in enumerate(part[1:], 1):
-            batch[place] = function(number)
+        for position, number in enumerate(part[1:], 1):
+            batch[position] = function(number)
         yield batch
 
 

@@ -24,11 +24,11 @@ def make(home: Path, count: int) -> list[int]:
     for name, begin, end in zip(files, bounds, bounds[1:], strict=False):
         size = end - begin
         lengths = [rng.integers(*bound, size).tolist() for bound in (TITLE, TEXT)]
-        places = rng.integers(0, len(words) - TEXT[1], (2, size)).tolist()
+        positions = rng.integers(0, len(words) - TEXT[1], (2, size)).tolist()
         scores = rng.random(size).tolist()
         titles, texts = (
-            [words[place : place + length] for place, length in zip(*pair, strict=True)]
-            for pair in zip(places, lengths, strict=True)
+            [words[position : position + length] for position, length in zip(*pair, strict=True)]
+            for pair in zip(positions, lengths, strict=True)
         )
         with open(name, "w") as file:
             for number, score, title, text in zip(

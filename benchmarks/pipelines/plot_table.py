@@ -39,10 +39,10 @@ def main(source: Path, target: Path) -> None:
     base = columns.index(BASE)
     figure, axes = plt.subplots(figsize=(9, 4.2))
     width = 0.8 / len(columns)
-    for place, column in enumerate(columns):
-        heights = [cells[place] / cells[base] for cells in rows.values()]
-        left = [row + (place - len(columns) / 2 + 0.5) * width for row in range(len(rows))]
-        axes.bar(left, heights, width, label=column.replace("`", ""), color=COLOURS[place])
+    for position, column in enumerate(columns):
+        heights = [cells[position] / cells[base] for cells in rows.values()]
+        left = [row + (position - len(columns) / 2 + 0.5) * width for row in range(len(rows))]
+        axes.bar(left, heights, width, label=column.replace("`", ""), color=COLOURS[position])
     axes.set_yscale("log")
     axes.set_xticks(range(len(rows)), list(rows))
     axes.set_ylabel("processor time, TensorFlow's queues = 1\n(less is better)")

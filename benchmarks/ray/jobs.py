@@ -57,7 +57,7 @@ JOBS = {"W1": digits, "W3": photos}
 
 
 def make_digits(directory: Path) -> None:
-    """Writes random digits: what is in them makes no difference to the time."""
+    """Writes random digits; their content does not change the time."""
     from headrace.protos import Example  # noqa: PLC0415  (only to make the data)
 
     rng = np.random.default_rng(1)
@@ -88,11 +88,11 @@ def make_photos(directory: Path) -> None:
 
 def records_of(data: bytes) -> Iterator[bytes]:
     """Yields the records of a TFRecord file, as programs without a reader do."""
-    place = 0
-    while place < len(data):
-        (length,) = struct.unpack_from("<Q", data, place)
-        yield data[place + 12 : place + 12 + length]
-        place += 16 + length
+    position = 0
+    while position < len(data):
+        (length,) = struct.unpack_from("<Q", data, position)
+        yield data[position + 12 : position + 12 + length]
+        position += 16 + length
 
 
 def arrays_of(batch_bytes: int, num_batches: int) -> hr.Pipeline:

@@ -95,7 +95,7 @@ class Result:
 
 @dataclass
 class _Server:
-    """Does one thing after the other."""
+    """Does one job after the other."""
 
     free_at: float = 0.0
     busy: float = 0.0

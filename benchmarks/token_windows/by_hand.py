@@ -21,8 +21,8 @@ def batches(home: Path, num_epochs: int) -> Iterator[Any]:
         if is_nanogpt:
             # Opened again for each batch, as it is there, against growing memory.
             tokens = np.memmap(work.file_of(home), np.uint16, "r")
-        places = random.integers(0, len(tokens) - work.LENGTH + 1, min(left, work.BATCH_SIZE))
-        windows = [tokens[place : place + work.LENGTH] for place in places.tolist()]
+        positions = random.integers(0, len(tokens) - work.LENGTH + 1, min(left, work.BATCH_SIZE))
+        windows = [tokens[position : position + work.LENGTH] for position in positions.tolist()]
         if is_nanogpt:
             windows = [window.astype(np.int64) for window in windows]
         yield (np.stack(windows),)

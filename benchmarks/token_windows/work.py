@@ -25,7 +25,7 @@ def sums_of(batch: Any) -> list[int]:
     (tokens,) = batch
     if tokens.shape[1:] != (LENGTH,):
         raise ValueError(f"windows of shape {tokens.shape}")
-    first, second, last = (tokens[:, place].astype(np.uint16) for place in (0, 1, -1))
+    first, second, last = (tokens[:, position].astype(np.uint16) for position in (0, 1, -1))
     is_next = second - first == np.uint16(STEP)
     if not (is_next & (last - first == np.uint16(STEP * (LENGTH - 1) % 2**16))).all():
         raise ValueError("windows are not what the file holds")

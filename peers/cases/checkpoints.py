@@ -109,11 +109,11 @@ def _renamed(tf: Any, session: Any, saved: Any, directory: Path) -> Any:
         return other.run([mine, tf.report_uninitialized_variables()]), left.name
 
 
-def _damaged(suffix: str, place: int) -> Use:
+def _damaged(suffix: str, position: int) -> Use:
     def use(tf: Any, session: Any, saved: Any, directory: Path) -> Any:
         path = directory / f"model.{suffix}"
         data = bytearray(path.read_bytes())
-        data[place] ^= 0xFF
+        data[position] ^= 0xFF
         path.write_bytes(data)
         return _restored({"whole": VALUES["whole"] * 0})(tf, session, saved, directory)
 

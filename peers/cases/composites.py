@@ -10,8 +10,8 @@ from peers.table import case
 @case(([5, 2],), (None,))
 def indexed_slices_as_fetches_and_feeds(tf: Any, shape: list[int] | None) -> Any:
     """Fetched alone and in structures; fed with and without a shape."""
-    rows, places = tf.placeholder(tf.float32, [None, 2]), tf.placeholder(tf.int32, [None])
-    slices = tf.IndexedSlices(rows, places, None if shape is None else tf.constant(shape))
+    rows, positions = tf.placeholder(tf.float32, [None, 2]), tf.placeholder(tf.int32, [None])
+    slices = tf.IndexedSlices(rows, positions, None if shape is None else tf.constant(shape))
     with tf.Session() as session:
         first = session.run({"x": [slices]}, {slices: ([[1, 2]], [3])})["x"][0]
         second = session.run([slices], {slices: ([[1, 2]], [3], [7, 2])})[0]

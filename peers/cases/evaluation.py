@@ -355,8 +355,8 @@ def metrics_of_the_largest(tf: Any, name: str, k: int, labels: Any, arguments: A
 @case(*[(name,) for name in ("recall_at_k", "precision_at_k", "average_precision_at_k")], digits=5)
 def metrics_of_sparse_labels(tf: Any, name: str) -> Any:
     """Examples with different numbers of labels."""
-    places = [[0, 0], [0, 1], [2, 0]]
-    labels = tf.SparseTensor(places, tf.constant([3, 1, 0], tf.int64), [3, 2])
+    positions = [[0, 0], [0, 1], [2, 0]]
+    labels = tf.SparseTensor(positions, tf.constant([3, 1, 0], tf.int64), [3, 2])
     return updated(tf, getattr(tf.metrics, name)(labels, tf.constant(SCORES), k=2))[:3]
 
 

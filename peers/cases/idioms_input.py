@@ -173,12 +173,12 @@ def windows_of_a_text(tf: Any) -> Any:
 def labels_made_dense(tf: Any) -> Any:
     """One-hot labels in three ways of programs."""
     labels = tf.constant([[2], [0], [1]])
-    places = tf.concat(values=[tf.reshape(tf.range(0, 3, 1), [3, 1]), labels], axis=1)
+    positions = tf.concat(values=[tf.reshape(tf.range(0, 3, 1), [3, 1]), labels], axis=1)
     one_hot = tf.one_hot(tf.squeeze(labels, 1), 4, on_value=1, dtype=tf.int32)
     some = tf.SparseTensor([[0], [1]], tf.constant([3, 1], tf.int64), [4])
     chosen = tf.sparse_to_dense(some.values, (4,), 1, validate_indices=False)
     return (
-        tf.sparse_to_dense(places, [3, 4], 1.0, 0.0),
+        tf.sparse_to_dense(positions, [3, 4], 1.0, 0.0),
         one_hot,
         tf.cast(chosen, tf.bool),
     )

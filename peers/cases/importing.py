@@ -78,10 +78,10 @@ def returned(tf: Any, elements: Any) -> Any:
 
 
 @case([0, "zz"], [0, "a:4"], [0, "c"], [1, "zz"])
-def read(tf: Any, place: int, source: str) -> None:
+def read(tf: Any, position: int, source: str) -> None:
     """Inputs that are not there, and a cycle."""
     graph_def = message(tf)
-    graph_def.node[2].input[place] = source
+    graph_def.node[2].input[position] = source
     tf.import_graph_def(graph_def)
 
 

@@ -61,10 +61,10 @@ def scattered_others(tf: Any, dtype: str) -> Any:
 def scattered_rows_of_rows(tf: Any) -> Any:
     """`batch_scatter_update`, of several ranks."""
     two, three = tf.Variable(tf.zeros([2, 3])), tf.Variable(tf.zeros([2, 2, 3], tf.int32))
-    places = tf.constant([[[0, 2], [1, 0]], [[2, 2], [0, 1]]])
+    positions = tf.constant([[[0, 2], [1, 0]], [[2, 2], [0, 1]]])
     ops = [
         tf.batch_scatter_update(two, [[0, 1], [2, 0]], [[1.0, 2.0], [3.0, 4.0]]),
-        tf.batch_scatter_update(three, places, tf.reshape(tf.range(8), [2, 2, 2])),
+        tf.batch_scatter_update(three, positions, tf.reshape(tf.range(8), [2, 2, 2])),
     ]
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
@@ -91,12 +91,12 @@ _WRONG: list[Any] = [
 
 
 @case(*[(*wrong, fed) for wrong in _WRONG for fed in (False, True)])
-def scattered_wrongly(tf: Any, function: str, places: Any, given: Any, fed: bool) -> Any:
+def scattered_wrongly(tf: Any, function: str, positions: Any, given: Any, fed: bool) -> Any:
     """Arguments that do not fit, when the graph is built and when it runs."""
     variable = _variable(tf)
     indices, updates = tf.placeholder(tf.int32), tf.placeholder(tf.float32)
     scatter = getattr(tf, f"scatter_{function}")
-    op = scatter(variable, indices, updates) if fed else scatter(variable, places, given)
+    op = scatter(variable, indices, updates) if fed else scatter(variable, positions, given)
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
-        return session.run(op, {indices: places, updates: given}).tolist()
+        return session.run(op, {indices: positions, updates: given}).tolist()

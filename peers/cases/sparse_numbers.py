@@ -164,29 +164,29 @@ def identity_matrix(tf: Any, rows: Any, columns: Any) -> Any:
 
 
 @case(([12, 45],), ([26],), ([],), (np.array([12, 37], np.int64),), ([12, 26, 37],))
-def masked(tf: Any, places: Any) -> Any:
+def masked(tf: Any, positions: Any) -> Any:
     """`sparse_mask`."""
-    places = np.zeros([0], np.int32) if places == [] else places
+    positions = np.zeros([0], np.int32) if positions == [] else positions
     rows = tf.constant([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
     slices = tf.IndexedSlices(rows, tf.constant([12, 26, 37]), tf.constant([100, 2]))
-    result = tf.sparse_mask(slices, places)
+    result = tf.sparse_mask(slices, positions)
     return result.values, result.indices, result.dense_shape, result.name
 
 
 ROWS = np.arange(12, dtype=np.float32).reshape(4, 3)
 
 
-@case(*[(kind, places, numbers, count) for kind in ("sum", "mean", "sqrt_n")
-        for places, numbers in (([0, 1, 2], [0, 0, 1]), ([3, 3, 0], [0, 2, 2]), ([0, 1], [1, 0]),
+@case(*[(kind, positions, numbers, count) for kind in ("sum", "mean", "sqrt_n")
+        for positions, numbers in (([0, 1, 2], [0, 0, 1]), ([3, 3, 0], [0, 2, 2]), ([0, 1], [1, 0]),
                                 ([0, 1], [-1, 0]), ([0, 7], [0, 0]), ([0, -1], [0, 0]),
                                 ([0, 1], [0, 0, 1]), ([[0]], [[0]]), ([], []))
         for count in (None, 4, 1, -3, [3])
         if (numbers, count) != ([0, 2, 2], 1)], digits=6)  # fmt: skip
-def segments(tf: Any, kind: str, places: Any, numbers: Any, count: Any) -> Any:
+def segments(tf: Any, kind: str, positions: Any, numbers: Any, count: Any) -> Any:
     """`sparse_segment_sum` and its kin."""
-    places, numbers = np.array(places, np.int32), np.array(numbers, np.int32)
+    positions, numbers = np.array(positions, np.int32), np.array(numbers, np.int32)
     function = getattr(tf, f"sparse_segment_{kind}")
-    return function(ROWS, places, numbers, num_segments=count)
+    return function(ROWS, positions, numbers, num_segments=count)
 
 
 @case(*[(kind, data) for kind in ("sum", "mean", "sqrt_n")

@@ -54,6 +54,6 @@ if __name__ == "__main__":
     if moment == "torn":
         Journal.add = torn
     else:
-        place, name = MOMENTS[moment]
-        setattr(place, name, with_signal(getattr(place, name), number, sent))
+        owner, name = MOMENTS[moment]
+        setattr(owner, name, with_signal(getattr(owner, name), number, sent))
     main()

@@ -81,10 +81,10 @@ def reads():
     ],
 )
 def test_the_position_is_described_in_words(pipe, number, expected):
-    assert places(state_of(pipe(), number))[: len(expected)] == expected
+    assert positions(state_of(pipe(), number))[: len(expected)] == expected
 
 
-def places(state):
+def positions(state):
     """Returns the lines of the report about the position of each stage."""
     lines = said(state)
     return lines[
@@ -93,7 +93,7 @@ def places(state):
 
 
 def test_positions_of_open_files_follow_their_window():
-    batch, window, begun, *open_files = places(
+    batch, window, begun, *open_files = positions(
         state_of(reads().shuffle(window=10, seed=1).batch(4), 3)
     )
     assert batch == "batch: The program has taken 3 batches. The last one began at the place below."
@@ -111,7 +111,7 @@ def test_positions_of_open_files_follow_their_window():
 
 def test_positions_of_open_pieces_have_byte_offsets():
     shuffled = reads().shuffle(window=10, seed=1, block_bytes=60).batch(4)
-    _, _, begun, *open_pieces = places(state_of(shuffled, 3))
+    _, _, begun, *open_pieces = positions(state_of(shuffled, 3))
     assert re.match(r"tfrecords: It had begun \d+ pieces?, and has given ", begun)
     assert open_pieces
     for line in open_pieces:

@@ -49,11 +49,11 @@ def test_each_damaged_record_is_named_and_the_following_are_read():
     damage(Path("c"), 90 * length)
     code, found = verified("a", "b", "c")
     assert code == 1
-    places = {
+    indices = {
         name: [(one["record"], one["offset_bytes"]) for one in result["damage"]]
         for name, result in found.items()
     }
-    assert places == {"a": [], "b": [(7, 7 * length), (40, 40 * length)], "c": [(90, 90 * length)]}
+    assert indices == {"a": [], "b": [(7, 7 * length), (40, 40 * length)], "c": [(90, 90 * length)]}
     assert [one["records"] for one in found.values()] == [100, 98, 90]
     text = call("verify", "a", "b", "c").stdout
     assert f"b: record 7 at byte {7 * length}: corrupted record" in text

@@ -52,12 +52,12 @@ def write_damaged(path: Path, numbers: Sequence[int]) -> None:
         for number in numbers:
             writer.write(b"nothing of this kind" if number % 77 == 5 else example(number))
     raw = bytearray(path.read_bytes())
-    place = 0
+    position = 0
     for number in numbers:
-        length = int.from_bytes(raw[place : place + 8], "little")
+        length = int.from_bytes(raw[position : position + 8], "little")
         if number % 90 == 7:
-            raw[place + 12] ^= 1
-        place += 12 + length + 4
+            raw[position + 12] ^= 1
+        position += 12 + length + 4
     path.write_bytes(raw)
 
 

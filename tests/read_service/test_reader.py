@@ -14,8 +14,8 @@ from headrace.read_service.reader import num_bytes_of
 PIPE = hr.arrays({"n": np.arange(1000)}).shuffle(50, seed=1).epochs(2).batch(8)
 
 
-def asked(number, count=1, place=BEGINNING):
-    return Ask(number, count, place, 0, 0)
+def asked(number, count=1, cursor=BEGINNING):
+    return Ask(number, count, cursor, 0, 0)
 
 
 @pytest.fixture
@@ -48,24 +48,24 @@ def test_two_trainers_ask_one_reader_in_any_order(reader, whole):
 
 def test_a_batch_parked_too_long_is_made_again(whole):
     reader = Reader(PIPE, parked_bytes=3 * 64)
-    place = reader.give(asked(40)).place
+    cursor = reader.give(asked(40)).cursor
     assert same([reader.give(asked(number)).batch for number in (37, 38, 39)], whole[37:40])
     assert reader.num_made == 41
     assert same([reader.give(asked(5)).batch, reader.give(asked(41)).batch], [whole[5], whole[41]])
-    assert same([reader.give(asked(40, 3, place)).batch], [whole[40]])
+    assert same([reader.give(asked(40, 3, cursor)).batch], [whole[40]])
     reader.close()
 
 
 def test_a_new_reader_can_start_anywhere(whole):
     drawn = random.Random(1)
-    reader, place, given = Reader(PIPE, 1 << 20), BEGINNING, []
+    reader, cursor, given = Reader(PIPE, 1 << 20), BEGINNING, []
     for number in range(len(whole)):
         if drawn.random() < 0.2:
             reader.close()
             reader = Reader(PIPE, 1 << 20)
-        found = reader.give(asked(number, drawn.choice([1, 2, 5]), place))
-        assert found.place.first <= number
-        place = max(place, found.place, key=lambda one: one.first)
+        found = reader.give(asked(number, drawn.choice([1, 2, 5]), cursor))
+        assert found.cursor.first <= number
+        cursor = max(cursor, found.cursor, key=lambda one: one.first)
         given.append(found.batch)
     reader.close()
     assert same(given, whole)
@@ -90,11 +90,11 @@ def test_an_error_is_raised_again_at_a_second_request():
         return example
 
     reader = Reader(hr.arrays({"n": np.arange(100)}).map(fail).batch(10), 1 << 20)
-    place = reader.give(asked(1)).place
+    cursor = reader.give(asked(1)).cursor
     for _ in range(2):
         with pytest.raises(LookupError, match="25"):
-            reader.give(asked(2, 1, place))
-    assert list(reader.give(asked(1, 1, place)).batch["n"]) == list(range(10, 20))
+            reader.give(asked(2, 1, cursor))
+    assert list(reader.give(asked(1, 1, cursor)).batch["n"]) == list(range(10, 20))
     reader.close()
 
 

@@ -35,12 +35,12 @@ class Inputs:
 
     def sparse(self, dtype: str = "float32", width: int = 4, count: int = COUNT) -> Any:
         rows = np.arange(count)
-        places = np.stack([rows, rows % width], 1)
+        positions = np.stack([rows, rows % width], 1)
         values = rows.astype(dtype) % 1000 if dtype != "str" else rows.astype(dtype)
         if dtype == "str":
             values = values.astype(object)
         made = tf.sparse_placeholder(tf.string if dtype == "str" else tf.as_dtype(dtype))
-        self.feeds[made] = tf.SparseTensorValue(places, values, [count, width])
+        self.feeds[made] = tf.SparseTensorValue(positions, values, [count, width])
         return made
 
     @property

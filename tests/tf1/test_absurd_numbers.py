@@ -1,4 +1,4 @@
-"""Numbers that no argument can be are refused in a class that says so, and never hang anything.
+"""Numbers out of any argument's range are refused with the right class of error, and never hang.
 
 That is neither Python's OverflowError nor the engine's error as it comes out of the native module.
 """

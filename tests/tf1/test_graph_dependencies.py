@@ -15,7 +15,7 @@ SECONDS = 20
 
 @pytest.fixture
 def no_collections(monkeypatch) -> None:
-    """Lets nobody look into a collection."""
+    """Makes each look into a collection fail."""
 
     def refuse(*_args, **_kwargs):
         raise AssertionError("a collection was looked into")

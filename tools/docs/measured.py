@@ -102,15 +102,15 @@ def _works_among(table: Table) -> Iterator[Work]:
         # Another way of doing a work is compared with the same programs as the first.
         first = first if first[0].partition(",")[0] == name else row
         others = []
-        for place, column in enumerate(table.names):
-            if not _is_number(row[place]):
+        for position, column in enumerate(table.names):
+            if not _is_number(row[position]):
                 continue
             if column.startswith("÷ "):
-                others.append(_other(column[2:], row[place]))
+                others.append(_other(column[2:], row[position]))
             elif column == "a pipeline ÷ this":
-                other = row[place - 1] or first[place - 1]
-                hand = f" {BY_HAND}" if BY_HAND in table.names[place - 1] else ""
-                others.append(_other(f"{other}{hand}", row[place]))
+                other = row[position - 1] or first[position - 1]
+                hand = f" {BY_HAND}" if BY_HAND in table.names[position - 1] else ""
+                others.append(_other(f"{other}{hand}", row[position]))
         if others:
             rate = row[table.names.index("a pipeline, a second")]
             yield Work(name, title.strip(), rate, _sorted(others))
@@ -122,30 +122,30 @@ def _sorted(others: Iterable[Other]) -> list[Other]:
 
 def _work_alone(table: Table) -> Iterator[Work]:
     heading = re.fullmatch(r"(W\d+)\. (.*)", table.heading)
-    places = [
-        place
-        for place, column in enumerate(table.names)
+    positions = [
+        position
+        for position, column in enumerate(table.names)
         if re.fullmatch(r"headrace[\w-]* ÷ this|this ÷ headrace", column)
     ]
-    if heading is None or not places:
+    if heading is None or not positions:
         return
-    place = places[0]
+    position = positions[0]
     rows = {row[0]: row for row in table.rows}
     # Of programs with TensorFlow 1's names, too, the column compares those.
     base = rows.get("headrace, a pipeline") or next(
         (
             row
             for title, row in rows.items()
-            if title.startswith("headrace") and _is_one(row[place])
+            if title.startswith("headrace") and _is_one(row[position])
         ),
         None,
     )
     if base is None:
         return
     others = [
-        _other(title, row[place] if _is_one(base[place]) else _ratio(base[1], row[1]))
+        _other(title, row[position] if _is_one(base[position]) else _ratio(base[1], row[1]))
         for title, row in rows.items()
-        if not title.startswith(("headrace", "limit")) and _is_number(row[place])
+        if not title.startswith(("headrace", "limit")) and _is_number(row[position])
     ]
     way = base[0].partition(", ")[2].removeprefix("a pipeline")
     title = ", ".join(part for part in (heading[2], way) if part)

@@ -102,13 +102,13 @@ def rates_in_short(works: list[Work]) -> str:
 def shown(others: Sequence[Other]) -> list[Other]:
     """Returns the others that there is room for: the best one, those by hand, and known ones."""
 
-    def place(other: Other) -> tuple[bool, bool, int]:
+    def position(other: Other) -> tuple[bool, bool, int]:
         is_known = other.name in KNOWN
         order = KNOWN.index(other.name) if is_known else len(KNOWN)
         return other is not best, not (is_known or other.is_by_hand), order
 
     best = min(others, key=lambda other: other.ratio)
-    chosen = sorted(others, key=place)[:MOST_OTHERS]
+    chosen = sorted(others, key=position)[:MOST_OTHERS]
     return sorted(chosen, key=lambda other: other.ratio)
 
 

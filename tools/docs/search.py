@@ -38,9 +38,9 @@ def titles_with(query: str, index: Mapping[str, Any]) -> list[str]:
     separator = re.compile(index["config"]["separator"])
     words = _words(query, separator)
     return [
-        place["location"]
-        for place in index["docs"]
-        if words <= _words(re.sub(r"<[^>]*>", "", place["title"]), separator)
+        position["location"]
+        for position in index["docs"]
+        if words <= _words(re.sub(r"<[^>]*>", "", position["title"]), separator)
     ]
 
 

@@ -39,7 +39,7 @@ PLACES = {
 def sources() -> dict[Path, Path]:
     """Returns the files of the repository that are in the site, each with its path there."""
     found = {path: path.relative_to(DOCS) for path in DOCS.rglob("*") if path.is_file()}
-    return found | {TOP / name: Path(place) for name, place in PLACES.items()}
+    return found | {TOP / name: Path(target) for name, target in PLACES.items()}
 
 
 def built() -> dict[Path, str]:
@@ -54,7 +54,7 @@ def built() -> dict[Path, str]:
     }
 
 
-def staged(source: Path, text: str, places: dict[Path, Path], host: str) -> str:
+def staged(source: Path, text: str, targets: dict[Path, Path], host: str) -> str:
     """Returns a page of the site, with rewritten links."""
 
     def replace(target: str) -> str:
@@ -62,9 +62,9 @@ def staged(source: Path, text: str, places: dict[Path, Path], host: str) -> str:
         if not name:
             return target
         path = Path(os.path.normpath(source.parent / name))
-        if path not in places:
+        if path not in targets:
             return f"{host}/{path.relative_to(TOP)}"
-        return os.path.relpath(places[path], places[source].parent) + hash_ + anchor
+        return os.path.relpath(targets[path], targets[source].parent) + hash_ + anchor
 
     return _BAR_IN_CODE.sub(_as_html, replace_targets(text, replace))
 
@@ -90,13 +90,13 @@ def main() -> int:
     """Writes all pages, and replaces those of an earlier build."""
     shutil.rmtree(STAGED, ignore_errors=True)
     pages, host = built(), source_host()
-    places = {path: path.relative_to(DOCS) for path in pages} | sources()
-    for source, place in places.items():
-        path = STAGED / place
+    targets = {path: path.relative_to(DOCS) for path in pages} | sources()
+    for source, target in targets.items():
+        path = STAGED / target
         path.parent.mkdir(parents=True, exist_ok=True)
         if source.suffix == ".md":
             text = pages.get(source) or source.read_text("utf-8")
-            path.write_text(staged(source, text, places, host), "utf-8")
+            path.write_text(staged(source, text, targets, host), "utf-8")
         else:
             shutil.copyfile(source, path)
     shutil.copytree(ASSETS, STAGED / "assets")

@@ -228,8 +228,8 @@ def _try(name: str, number: int, call: _Call) -> None:
 
 if __name__ == "__main__":
     for given in sys.argv[1:]:
-        with tempfile.TemporaryDirectory() as place:
-            for count, claimed in enumerate(CLAIMS[given](Path(place))):
+        with tempfile.TemporaryDirectory() as folder:
+            for count, claimed in enumerate(CLAIMS[given](Path(folder))):
                 _try(given, count, claimed)
         print("next", flush=True)
     with tempfile.NamedTemporaryFile() as file, TFRecordWriter(file.name) as writer:

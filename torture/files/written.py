@@ -15,18 +15,18 @@ Files = dict[str, bytes]
 _TEMPORARY = re.compile(r"\.tmp[0-9a-f]{16}$")
 
 
-def files_in(place: Path) -> Files:
+def files_in(folder: Path) -> Files:
     """Returns the files, without temporary ones."""
     return {
-        str(path.relative_to(place)): path.read_bytes()
-        for path in sorted(place.rglob("*"))
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
         if path.is_file() and not _TEMPORARY.search(path.name)
     }
 
 
-def left_in(place: Path) -> list[str]:
+def left_in(folder: Path) -> list[str]:
     """Returns the names of temporary files."""
-    return [path.name for path in place.rglob("*") if _TEMPORARY.search(path.name)]
+    return [path.name for path in folder.rglob("*") if _TEMPORARY.search(path.name)]
 
 
 def is_named(text: str) -> bool:

@@ -44,13 +44,13 @@ def run(options: Options) -> Result:
 
 def _old(writer: str, directory: Path) -> Path:
     """Returns a directory with the old files of a writer."""
-    place = directory / f"{writer}.old"
-    if not place.exists():
-        place.mkdir()
-        done = traced.run(writer, place, 0)
+    folder = directory / f"{writer}.old"
+    if not folder.exists():
+        folder.mkdir()
+        done = traced.run(writer, folder, 0)
         if done.returncode:
             raise RuntimeError(f"{writer} does not run: {done.stderr}")
-    return place
+    return folder
 
 
 def _wrong(
@@ -62,7 +62,7 @@ def _wrong(
     except subprocess.TimeoutExpired:
         return "a hang"
     counts["writers that fail" if written.status else "writers that do not"] += 1
-    before, seen, new = (files_in(place) for place in (old, results / "seen", results / "new"))
+    before, seen, new = (files_in(folder) for folder in (old, results / "seen", results / "new"))
     if written.status_again:
         return f"with room it fails: {written.error_again}"
     if wrong := wrong_files(writer, before, seen, new):

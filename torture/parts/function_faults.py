@@ -153,10 +153,10 @@ def _wrong(
     return None
 
 
-def _wrong_note(error: BaseException | None, stage: str, place: str) -> str | None:
+def _wrong_note(error: BaseException | None, stage: str, position: str) -> str | None:
     notes = " ".join(getattr(error, "__notes__", []))
     where = f"{stage}(" in notes or stage in _words(error)
-    return None if where and (place in notes) else f"the note is {notes!r}, expected {place}"
+    return None if where and (position in notes) else f"the note is {notes!r}, expected {position}"
 
 
 def _words(error: BaseException | None) -> str:

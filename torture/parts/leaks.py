@@ -94,31 +94,31 @@ class Ended:
     def run(self, result: Result) -> None:
         """Runs all of them, and reports the resources that they left behind."""
         # Modules and caches that the first of each way loads are not a leak.
-        for place in range(2 * len(self._ways)):
-            self._one(place, result)
+        for position in range(2 * len(self._ways)):
+            self._one(position, result)
         begin = time.monotonic()
         first = footprint()
         looks = [first]
         between = max(10, self._count // NUM_LOOKS)
-        for place in range(self._count):
-            self._one(place, result)
-            if (place + 1) % between == 0:
+        for position in range(self._count):
+            self._one(position, result)
+            if (position + 1) % between == 0:
                 looks.append(footprint(first.threads))
         self._judge(looks, between, result)
         result.figures[f"{self._what} that ended"] = self._count
         result.figures[f"seconds for {self._what}"] = round(time.monotonic() - begin)
 
-    def _one(self, place: int, result: Result) -> None:
+    def _one(self, position: int, result: Result) -> None:
         """Ends one; afterwards no reference to it may exist."""
-        way = self._ways[place % len(self._ways)]
+        way = self._ways[position % len(self._ways)]
         refs: list[tuple[str, weakref.ref[object]]] = []
 
         def held(item: object) -> None:
             refs.append((type(item).__name__, weakref.ref(item)))
 
-        where = f"{self._what}, number {place} ({way}), seed {self._seed}"
+        where = f"{self._what}, number {position} ({way}), seed {self._seed}"
         try:
-            self._end(way, self._path, self._seed + place, held)
+            self._end(way, self._path, self._seed + position, held)
         except Exception as error:
             self._fail(way, f"{where}: {error!r}", result)
         gc.collect()

@@ -51,8 +51,8 @@ def run(options: Options) -> Result:
 
 def _cases(writer: str, directory: Path) -> Iterator[tuple[str, str, int, str | None]]:
     """Yields the writer, its call, the number of the call, and the error; None for a kill."""
-    place = _old(writer, directory)
-    for call, numbers in traced.counted(writer, place).items():
+    folder = _old(writer, directory)
+    for call, numbers in traced.counted(writer, folder).items():
         for number in numbers:
             for error in (None, *_ERRORS.get(call, ())):
                 yield writer, call, number, error
@@ -60,15 +60,15 @@ def _cases(writer: str, directory: Path) -> Iterator[tuple[str, str, int, str | 
 
 def _old(writer: str, directory: Path) -> Path:
     """Returns a directory with the old files of a writer."""
-    kept, place = directory / f"{writer}.old", directory / "place"
+    kept, folder = directory / f"{writer}.old", directory / "place"
     if not kept.exists():
         kept.mkdir()
         done = traced.run(writer, kept, 0)
         if done.returncode:
             raise RuntimeError(f"{writer} does not run: {done.stderr}")
-    shutil.rmtree(place, ignore_errors=True)
-    shutil.copytree(kept, place)
-    return place
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(kept, folder)
+    return folder
 
 
 def _try(
@@ -81,21 +81,21 @@ def _try(
     failures: list[str],
 ) -> None:
     what = f"{writer}, {call} number {number}: {error or 'kill -9'}"
-    place = _old(writer, directory)
-    old = files_in(place)
+    folder = _old(writer, directory)
+    old = files_in(folder)
     how = f"error={error}" if error else "signal=KILL"
     try:
-        done = traced.run(writer, place, 1, f"-e inject={call}:{how}:when={number}")
-        is_again = traced.is_closed_again(place)
-        seen, left = files_in(place), left_in(place)
-        again = traced.run(writer, place, 1)
+        done = traced.run(writer, folder, 1, f"-e inject={call}:{how}:when={number}")
+        is_again = traced.is_closed_again(folder)
+        seen, left = files_in(folder), left_in(folder)
+        again = traced.run(writer, folder, 1)
     except subprocess.TimeoutExpired:
-        if writer == "cached" and not traced.has_hit(place):
+        if writer == "cached" and not traced.has_hit(folder):
             counts[_NOT_AGAIN] += 1
             return
         failures.append(f"{what}: a hang")
         return
-    is_of_file = error is not None and traced.has_hit(place)
+    is_of_file = error is not None and traced.has_hit(folder)
     kind = (
         "kills"
         if error is None
@@ -105,7 +105,7 @@ def _try(
     )
     counts[kind] += 1
     counts["temporary files left by kills"] += len(left)
-    wrong = wrong_files(writer, old, seen, files_in(place))
+    wrong = wrong_files(writer, old, seen, files_in(folder))
     if writer == "cached" and not error and done.returncode == 0:
         # The number of calls that set file times depends on its speed.
         counts["kills"] -= 1
@@ -123,7 +123,7 @@ def _try(
         wrong = "it was not closed, and nobody said so"
     if wrong is None and is_of_file and done.returncode and not is_named(done.stderr):
         wrong = f"the error does not name the file: {done.stderr}"
-    if wrong is None and left_in(place) and (error or writer == "convert"):
-        wrong = f"temporary files are left: {left_in(place)}"
+    if wrong is None and left_in(folder) and (error or writer == "convert"):
+        wrong = f"temporary files are left: {left_in(folder)}"
     if wrong is not None:
         failures.append(f"{what}: {wrong}"[:600])

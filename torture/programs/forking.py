@@ -32,11 +32,11 @@ def main(path: str, count: int, draws: Random) -> None:
         while left:
             batches = iter(pipe)
             taken = []
-            places = {draws.randrange(len(whole)) for _ in range(3)}
+            positions = {draws.randrange(len(whole)) for _ in range(3)}
             for number, batch in enumerate(batches):
                 taken.append(batch["text"].tolist())
                 sess.run(line)
-                if number in places and left:
+                if number in positions and left:
                     time.sleep(draws.choice([0, draws.uniform(0, 0.002)]))
                     left -= 1
                     _forked(draws, batches, pipe, whole, lambda: sess.run(line))

@@ -67,15 +67,15 @@ def _main(writer: str, old: Path, free_bytes: int, results: Path) -> None:
     disk.mkdir(parents=True)
     mount = ["mount", "-t", "tmpfs", "-o", f"size={_DISK_BYTES}", "none", str(disk)]
     subprocess.run(mount, check=True)
-    place, filler = disk / "place", disk / "filler"
-    shutil.copytree(old, place)
+    folder, filler = disk / "place", disk / "filler"
+    shutil.copytree(old, folder)
     state = os.statvfs(disk)
     filler.write_bytes(bytes(max(state.f_bavail * state.f_frsize - free_bytes, 0)))
-    first = traced.run(writer, place, 1)
-    shutil.copytree(place, results / "seen")
+    first = traced.run(writer, folder, 1)
+    shutil.copytree(folder, results / "seen")
     filler.unlink()
-    again = traced.run(writer, place, 1)
-    shutil.copytree(place, results / "new")
+    again = traced.run(writer, folder, 1)
+    shutil.copytree(folder, results / "new")
     written = Written(first.returncode, first.stderr, again.returncode, again.stderr)
     print(json.dumps(asdict(written)))
 

@@ -59,8 +59,8 @@ def distort(images):
     is_mirrored = tf.random_uniform([count, 1]) < 0.5
     columns = tf.where(tf.tile(is_mirrored, [1, CROP]), columns[:, ::-1], columns)
     starts = tf.range(count)[:, tf.newaxis, tf.newaxis] * SIZE * SIZE
-    places = starts + rows[:, :, tf.newaxis] * SIZE + columns[:, tf.newaxis]
-    return standardise(tf.cast(tf.gather(tf.reshape(images, [-1, 3]), places), tf.float32))
+    positions = starts + rows[:, :, tf.newaxis] * SIZE + columns[:, tf.newaxis]
+    return standardise(tf.cast(tf.gather(tf.reshape(images, [-1, 3]), positions), tf.float32))
 
 
 def prepared(tensors):

@@ -49,11 +49,11 @@ def records_of(files: Iterable[str]) -> Iterator[bytes]:
     """Yields the records of TFRecord files. Their check sums are not looked at."""
     for name in files:
         data = Path(name).read_bytes()
-        place = 0
-        while place < len(data):
-            (length,) = LENGTH.unpack_from(data, place)
-            yield data[place + 12 : place + 12 + length]
-            place += 16 + length
+        position = 0
+        while position < len(data):
+            (length,) = LENGTH.unpack_from(data, position)
+            yield data[position + 12 : position + 12 + length]
+            position += 16 + length
 
 
 def normalise(images: Sequence[bytes]) -> np.ndarray:

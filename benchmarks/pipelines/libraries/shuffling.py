@@ -31,13 +31,13 @@ def shuffled(
     source = iter(elements)
     pool = list(islice(source, pool_size))
     batch: list[Element] = []
-    places: list[int] = []
+    positions: list[int] = []
     for element in source:
-        if not places:
-            places = generator.integers(0, len(pool), 8_192).tolist()
-        place = places.pop()
-        batch.append(pool[place])
-        pool[place] = element
+        if not positions:
+            positions = generator.integers(0, len(pool), 8_192).tolist()
+        position = positions.pop()
+        batch.append(pool[position])
+        pool[position] = element
         if len(batch) == batch_size:
             yield batch
             batch = []

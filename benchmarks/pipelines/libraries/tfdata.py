@@ -65,8 +65,8 @@ def augmented_images(files: list[str], num_epochs: int) -> Any:
         is_mirrored = tf.random.uniform([count, 1]) < 0.5
         columns = tf.where(is_mirrored, columns[:, ::-1], columns)
         starts = tf.range(count)[:, tf.newaxis, tf.newaxis] * 1_024
-        places = starts + rows[:, :, tf.newaxis] * 32 + columns[:, tf.newaxis]
-        crops = tf.cast(tf.gather(tf.reshape(images, [-1, 3]), places), tf.float32)
+        positions = starts + rows[:, :, tf.newaxis] * 32 + columns[:, tf.newaxis]
+        crops = tf.cast(tf.gather(tf.reshape(images, [-1, 3]), positions), tf.float32)
         mean, variance = tf.nn.moments(crops, [1, 2, 3], keepdims=True)
         return (crops - mean) / tf.maximum(tf.sqrt(variance), 1_728**-0.5)
 

@@ -82,7 +82,7 @@ struct Inner {
     /// The operation that waited when the run was ended from outside.
     waiting: Option<Arc<str>>,
     is_interrupting: bool,
-    is_passing: bool,
+    is_transient: bool,
     wait: Option<Wait>,
     lost: Option<Lost>,
 }
@@ -98,7 +98,7 @@ impl Error {
             cause: None,
             waiting: None,
             is_interrupting: false,
-            is_passing: false,
+            is_transient: false,
             wait: None,
             lost: None,
         }))
@@ -183,14 +183,14 @@ impl Error {
 
     /// Marks the error as an interrupt: its cause ended the run from outside and has to be raised
     /// instead.
-    pub fn interrupting(mut self) -> Self {
+    pub fn as_interrupt(mut self) -> Self {
         self.0.is_interrupting = true;
         self
     }
 
     /// Marks the error as one of the system or of a connection: the same call may succeed later.
-    pub fn passing(mut self) -> Self {
-        self.0.is_passing = true;
+    pub fn transient(mut self) -> Self {
+        self.0.is_transient = true;
         self
     }
 
@@ -201,7 +201,7 @@ impl Error {
     }
 
     /// Sets the number of records lost.
-    pub fn losing(mut self, lost: Lost) -> Self {
+    pub fn with_lost(mut self, lost: Lost) -> Self {
         self.0.lost = Some(lost);
         self
     }
@@ -269,8 +269,8 @@ impl Error {
     }
 
     /// True if the error was marked as one of the system or of a connection.
-    pub fn is_passing(&self) -> bool {
-        self.0.is_passing
+    pub fn is_transient(&self) -> bool {
+        self.0.is_transient
     }
 
     /// Tells whether the wait can be repeated, if the error ended one.

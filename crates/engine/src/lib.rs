@@ -1,7 +1,7 @@
 //! The engine of headrace: tensors, files, queues, readers, decoders, and programs that run them in
 //! a loop.
 //!
-//! It does not depend on Python. See `DESIGN.md` at the root of the repository for the map.
+//! It does not depend on Python. See the `README.md` beside this file for the layers.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests allocate what they like"))]
 
 pub mod barrier;

@@ -52,8 +52,8 @@ pub fn index(data: &[u8]) -> usize {
     }
     let Ok(mut index) = fs::read(&path.0) else { return content.len() };
     for change in changes.chunks_exact(CHANGE_BYTES) {
-        let place = usize::from(u16::from_le_bytes([change[0], change[1]])) % index.len();
-        index[place] ^= change[2];
+        let position = usize::from(u16::from_le_bytes([change[0], change[1]])) % index.len();
+        index[position] ^= change[2];
     }
     if is_hostile {
         correct(&mut index);

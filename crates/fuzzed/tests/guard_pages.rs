@@ -66,7 +66,7 @@ fn decoders_read_nothing_past_the_end_of_a_file() {
     place_files(|bytes| Bytes::from_owner(Guarded::of(bytes)));
     // Weyl's sequence: places that are spread evenly, and the same in each run.
     let mut step = 0_u32;
-    let mut place = |length: usize| {
+    let mut draw = |length: usize| {
         step = step.wrapping_add(0x9E37_79B9);
         ((u64::from(step) * length as u64) >> 32) as usize
     };
@@ -75,9 +75,9 @@ fn decoders_read_nothing_past_the_end_of_a_file() {
         for file in files(target.name) {
             target.parse(&file);
             for _ in 0..NUM_CHANGES {
-                target.parse(&file[..place(file.len())]);
+                target.parse(&file[..draw(file.len())]);
                 let mut changed = file.clone();
-                let at = place(8 * file.len());
+                let at = draw(8 * file.len());
                 changed[at / 8] ^= 1 << (at % 8);
                 target.parse(&changed);
             }

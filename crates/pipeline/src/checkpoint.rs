@@ -45,7 +45,7 @@ pub struct Choice {
     pub size: u64,
     /// The number from which choices continue after it.
     pub number: u64,
-    /// True if sizes are counted anew after it.
+    /// True if sizes are counted again from zero after it.
     pub is_border: bool,
 }
 

@@ -5,7 +5,7 @@
 //! does; results are used in the order in which their tasks were started. The
 //! [executor](execution::executor) polls the nodes whenever a task has ended.
 //!
-//! It does not depend on Python. See `DESIGN.md` at the root of the repository for the map.
+//! It does not depend on Python. See the `README.md` beside this file for the map.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests allocate what they like"))]
 
 pub mod blocks;

@@ -1,4 +1,4 @@
-//! A digest of the global order: of the identities of all rows up to a place, in order.
+//! A digest of the global order: of the identities of all rows up to a position, in order.
 
 use crate::blocks::file_provenance::FileProvenance;
 use crate::blocks::row_id::RowId;
@@ -118,7 +118,7 @@ impl SequenceHash {
     }
 }
 
-/// A place in the order, with the hash of all before it.
+/// A position in the order, with the hash of all before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Point {
     /// The number of the pass.
@@ -130,17 +130,17 @@ pub struct Point {
 }
 
 /// The digest of an iteration. Written by the node that sees the rows of the global order; read by
-/// the consumer, whose place is behind.
+/// the consumer, whose position is behind.
 #[derive(Debug, Default)]
 pub struct OrderDigest(Mutex<Log>);
 
 #[derive(Debug, Default)]
 struct Log {
-    /// A point that the consumer has reached.
-    reached: Point,
+    /// The last known point up to which the consumer has taken rows.
+    consumed: Point,
     /// The rows after it that have been seen.
     later: VecDeque<Seen>,
-    /// The pass and the place up to which rows have been seen.
+    /// The pass and the position up to which rows have been seen.
     seen: (u64, u64),
     /// True if that is the end of the pass.
     is_pass_over: bool,
@@ -177,11 +177,11 @@ impl OrderDigest {
 
     /// Begins at a point, which an earlier iteration has reached.
     pub fn begin(&self, point: Point) {
-        *self.0.lock() = Log { reached: point, seen: (point.pass, point.position), ..Log::default() };
+        *self.0.lock() = Log { consumed: point, seen: (point.pass, point.position), ..Log::default() };
     }
 
-    /// The place in a pass at which rows have to be seen again, for a node whose rows are wanted
-    /// from place `wanted` on, and that can begin at place `first` or later.
+    /// The position in a pass at which rows have to be seen again, for a node whose rows are wanted
+    /// from position `wanted` on, and that can begin at position `first` or later.
     pub(super) fn position_to_begin(&self, pass: u64, first: u64, wanted: u64) -> u64 {
         let log = self.0.lock();
         match log.seen {
@@ -190,8 +190,8 @@ impl OrderDigest {
         }
     }
 
-    /// Adds rows, the first of which is at this place. Rows that were seen before are left out. What
-    /// is held of them is charged.
+    /// Adds rows, the first of which is at this position. Rows that were seen before are skipped.
+    /// The memory that is held for them is charged.
     pub(super) fn push(&self, pass: u64, position: u64, rows: &Rows, budget: &Arc<Budget>) {
         let mut log = self.0.lock();
         log.push(pass, position, rows);
@@ -208,18 +208,18 @@ impl OrderDigest {
         }
     }
 
-    /// True if identities are held that the consumer may have passed: [`OrderDigest::reach`] drops
+    /// True if identities are held that the consumer may have passed: [`OrderDigest::advance`] drops
     /// them.
     pub fn is_long(&self) -> bool {
         let log = self.0.lock();
         log.num_held > Self::MANY.max(2 * log.num_left)
     }
 
-    /// The point at a place that the consumer has reached, or the last one before it that is known;
-    /// and whether it is that place, or the end of its pass.
-    pub fn reach(&self, pass: u64, position: u64) -> (Point, bool) {
+    /// The point at a position that the consumer has reached, or the last one before it that is
+    /// known; and whether it is that position, or the end of its pass.
+    pub fn advance(&self, pass: u64, position: u64) -> (Point, bool) {
         let mut log = self.0.lock();
-        log.reach(pass, position);
+        log.advance(pass, position);
         log.num_left = log.num_held;
         let num_bytes = log.held_bytes();
         if let Some(charge) = &mut log.charge {
@@ -227,7 +227,7 @@ impl OrderDigest {
         }
         // A pass begins after the end of the one before.
         let is_known = position == 0 || log.seen >= (pass, position) || (log.seen.0 == pass && log.is_pass_over);
-        (log.reached, is_known)
+        (log.consumed, is_known)
     }
 }
 
@@ -237,12 +237,12 @@ impl Log {
     }
 
     fn push(&mut self, pass: u64, position: u64, rows: &Rows) {
-        let num_places = if rows.group().is_some() { 1 } else { rows.len() as u64 };
-        let num_known = if self.seen.0 == pass { self.seen.1.saturating_sub(position).min(num_places) } else { 0 };
-        if self.seen.0 > pass || num_known == num_places {
+        let num_positions = if rows.group().is_some() { 1 } else { rows.len() as u64 };
+        let num_known = if self.seen.0 == pass { self.seen.1.saturating_sub(position).min(num_positions) } else { 0 };
+        if self.seen.0 > pass || num_known == num_positions {
             return;
         }
-        self.seen = (pass, position + num_places);
+        self.seen = (pass, position + num_positions);
         self.is_pass_over = false;
         let mut keys = KeysOf::new(rows.blocks().len());
         if rows.group().is_some() {
@@ -288,7 +288,7 @@ impl Log {
         self.later.push_back(Seen { pass, position, keys: Keys::Run(first, count) });
     }
 
-    /// The numbers of rows that are hashed one by one; the next of them is at this place.
+    /// The numbers of rows that are hashed one by one; the next of them is at this position.
     fn each(&mut self, pass: u64, position: u64) -> &mut VecDeque<u64> {
         let is_open = matches!(self.later.back(), Some(Seen { pass: last, keys: Keys::Each(_), .. }) if *last == pass);
         if !is_open {
@@ -300,13 +300,13 @@ impl Log {
         }
     }
 
-    fn reach(&mut self, pass: u64, position: u64) {
+    fn advance(&mut self, pass: u64, position: u64) {
         while let Some(next) = self.later.front_mut()
             && (next.pass, next.position) < (pass, position)
         {
             let most = if next.pass < pass { u64::MAX } else { position - next.position };
-            let hash = &mut self.reached.hash;
-            let (num_places, is_whole) = match &mut next.keys {
+            let hash = &mut self.consumed.hash;
+            let (num_positions, is_whole) = match &mut next.keys {
                 Keys::Run(first, count) => {
                     let taken = most.min(*count);
                     hash.push_run(*first, taken);
@@ -335,17 +335,17 @@ impl Log {
                     (1, true)
                 }
             };
-            next.position += num_places;
-            (self.reached.pass, self.reached.position) = (next.pass, next.position);
+            next.position += num_positions;
+            (self.consumed.pass, self.consumed.position) = (next.pass, next.position);
             if is_whole {
                 self.later.pop_front();
             }
         }
         if self.later.is_empty()
             && self.seen <= (pass, position)
-            && self.seen >= (self.reached.pass, self.reached.position)
+            && self.seen >= (self.consumed.pass, self.consumed.position)
         {
-            (self.reached.pass, self.reached.position) = self.seen;
+            (self.consumed.pass, self.consumed.position) = self.seen;
         }
     }
 }
@@ -353,15 +353,15 @@ impl Log {
 /// Computes the hashed numbers of rows; some files are cached, since rows of several alternate.
 struct KeysOf(Vec<(*const FileProvenance, u64)>);
 
-/// The least and the largest number of places for remembered files, powers of two.
+/// The least and the largest number of slots for remembered files, powers of two.
 const NUM_REMEMBERED: [usize; 2] = [8, 2048];
 
 impl KeysOf {
     /// Remembers the files of as many blocks.
     fn new(num_blocks: usize) -> Self {
         let [least, most] = NUM_REMEMBERED;
-        let num_places = (2 * num_blocks).clamp(least, most).next_power_of_two();
-        Self(std::iter::repeat_n((std::ptr::null(), 0), num_places).collect())
+        let num_slots = (2 * num_blocks).clamp(least, most).next_power_of_two();
+        Self(std::iter::repeat_n((std::ptr::null(), 0), num_slots).collect())
     }
 
     /// Consecutive records of a file have consecutive numbers modulo `PRIME`. The files must stay
@@ -441,16 +441,16 @@ mod tests {
         log.seen = (1, 5);
         let digest = OrderDigest(Mutex::new(log));
         let at = |pass, position, numbers: &[u64]| Point { pass, position, hash: hash_of(numbers.iter().copied()) };
-        assert_eq!(digest.reach(0, 5), (at(0, 5, &[10, 11, 12, 13, 14]), true));
+        assert_eq!(digest.advance(0, 5), (at(0, 5, &[10, 11, 12, 13, 14]), true));
         let first = [10, 11, 12, 13, 14, 15, 99];
-        assert_eq!(digest.reach(0, 7), (at(0, 7, &first), true));
+        assert_eq!(digest.advance(0, 7), (at(0, 7, &first), true));
         let first = [&first[..], &[98]].concat();
-        // A place beyond the end of a pass is its end.
-        assert_eq!(digest.reach(0, 12), (at(0, 8, &first), true));
+        // A position beyond the end of a pass is its end.
+        assert_eq!(digest.advance(0, 12), (at(0, 8, &first), true));
         let first = [&first[..], &[30, 31, 32, 33, 34]].concat();
-        assert_eq!(digest.reach(1, 8), (at(1, 5, &first), false));
+        assert_eq!(digest.advance(1, 8), (at(1, 5, &first), false));
         digest.end(1, 5);
-        assert_eq!(digest.reach(1, 8), (at(1, 5, &first), true));
+        assert_eq!(digest.advance(1, 8), (at(1, 5, &first), true));
     }
 
     #[test]

@@ -140,14 +140,14 @@ mod tests {
     fn each_number_is_equally_likely_at_each_position() {
         const LEN: u64 = 10;
         const SEEDS: u64 = 5000;
-        for place in 0..LEN {
+        for position in 0..LEN {
             let mut counts = [0_u64; LEN as usize];
             for seed in 0..SEEDS {
-                counts[Permutation::new(LEN, seed, 0).get(place) as usize] += 1;
+                counts[Permutation::new(LEN, seed, 0).get(position) as usize] += 1;
             }
             let expected = (SEEDS / LEN) as f64;
             let statistic: f64 = counts.iter().map(|count| (*count as f64 - expected).powi(2) / expected).sum();
-            assert!(statistic < 33.7, "place {place}: {counts:?}");
+            assert!(statistic < 33.7, "position {position}: {counts:?}");
         }
     }
 }

@@ -49,7 +49,7 @@ pub struct Skipped {
     /// The number of records lost, this one included.
     pub lost: Lost,
     /// The number of further records that a scan of all files has found; 0 without a scan.
-    pub scanned: u64,
+    pub num_scanned: u64,
     /// The number of rows returned before this one.
     pub passed: PassedRows,
 }
@@ -60,7 +60,7 @@ impl Skipped {
         let offset_bytes = row_provenance.as_ref().and_then(RowProvenance::offset_bytes);
         let lost = error.lost().unwrap_or(Lost::Records(1));
         let passed = PassedRows::default();
-        Self { skipper, stage, row_provenance, offset_bytes, error, ends_file: false, lost, scanned: 0, passed }
+        Self { skipper, stage, row_provenance, offset_bytes, error, ends_file: false, lost, num_scanned: 0, passed }
     }
 
     /// An unreadable part of a file; with `rest`, the rest of it.
@@ -88,14 +88,14 @@ impl Skipped {
             error,
             ends_file: rest.is_some(),
             lost,
-            scanned: 0,
+            num_scanned: 0,
             passed,
         }
     }
 
     /// Sets the number of further records that a scan has found.
-    pub fn among(self, scanned: u64) -> Self {
-        Self { scanned, ..self }
+    pub fn with_num_scanned(self, num_scanned: u64) -> Self {
+        Self { num_scanned, ..self }
     }
 }
 

@@ -29,9 +29,9 @@ pub fn from_python(py: Python<'_>, error: PyErr) -> Error {
     } else {
         Code::Unknown
     };
-    let is_passing = may_pass(py, &error);
+    let is_transient = may_pass(py, &error);
     let error = Error::new(code, error.to_string()).with_cause(Arc::new(error));
-    if is_passing { error.passing() } else { error }
+    if is_transient { error.transient() } else { error }
 }
 
 /// The codes of `headrace.errors` for failures that may not come again.

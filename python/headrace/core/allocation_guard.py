@@ -50,24 +50,26 @@ def check_array(shape: Iterable[Any], dtype: npt.DTypeLike) -> None:
         raise InvalidArgumentError(None, None, text)
     kind = as_dtype(np.dtype(dtype))
     item_bytes = _STRING_BYTES if kind == string else np.dtype(dtype).itemsize
-    place = f"OOM when allocating tensor with shape{bracketed(sizes)} and type {kernel_name(kind)}"
+    purpose = (
+        f"OOM when allocating tensor with shape{bracketed(sizes)} and type {kernel_name(kind)}"
+    )
     # The array exists twice for a moment: the engine copies it.
-    check_bytes(_NUM_COPIES * math.prod(sizes) * item_bytes, place)
+    check_bytes(_NUM_COPIES * math.prod(sizes) * item_bytes, purpose)
 
 
-def check_bytes(num_bytes: int, place: str) -> None:
+def check_bytes(num_bytes: int, purpose: str) -> None:
     """Checks that there can be enough memory for one allocation.
 
     Args:
         num_bytes: The number of bytes.
-        place: The purpose, at the beginning of the message.
+        purpose: The beginning of the message.
 
     Raises:
         ResourceExhaustedError: If neither this machine nor its control group has so much memory.
     """
     if num_bytes > _LIMIT:
         text = (
-            f"{place}: {num_bytes} bytes were asked for, expected at most the {_LIMIT} of "
+            f"{purpose}: {num_bytes} bytes were asked for, expected at most the {_LIMIT} of "
             f"{_OWNER}. Ask for less, or use a machine or a control group with more memory"
         )
         raise ResourceExhaustedError(None, None, text)

@@ -43,11 +43,11 @@ def _limits() -> Iterator[float]:
             continue
         # In a container, the path may be that outside of it, and its own group the mount itself.
         group = home / path.strip("/")
-        for place in [group, *group.parents]:
-            limit = read(place)
+        for level in [group, *group.parents]:
+            limit = read(level)
             if limit is not None:
                 yield limit
-            if place == home:
+            if level == home:
                 break
 
 

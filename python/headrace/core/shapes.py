@@ -489,12 +489,12 @@ def describe_conflict(x: TensorShape, y: TensorShape) -> str:
     mine, theirs = x.as_list(), y.as_list()
     if len(mine) != len(theirs):
         return f"Shapes must be equal rank, but are {len(mine)} and {len(theirs)}"
-    place = next(
+    axis = next(
         index
         for index, pair in enumerate(zip(mine, theirs, strict=True))
         if None not in pair and pair[0] != pair[1]
     )
     return (
-        f"Dimension {place} in both shapes must be equal, but are {mine[place]} and "
-        f"{theirs[place]}. Shapes are {bracketed(x)} and {bracketed(y)}."
+        f"Dimension {axis} in both shapes must be equal, but are {mine[axis]} and "
+        f"{theirs[axis]}. Shapes are {bracketed(x)} and {bracketed(y)}."
     )

@@ -45,7 +45,7 @@ from headrace.graph.op_def import (
     defined_types,
     definition_of,
 )
-from headrace.graph.origin import find_place, is_own_file
+from headrace.graph.origin import find_location, is_own_file
 from headrace.graph.stacks import SessionLike, default_session, get_default_session
 
 __all__ = [
@@ -82,7 +82,7 @@ __all__ = [
     "defined_types",
     "definition_of",
     "device",
-    "find_place",
+    "find_location",
     "get_all_collection_keys",
     "get_collection",
     "get_collection_ref",

@@ -161,7 +161,7 @@ class Graph(GraphElements):
                 origin=origin,
             )
             self._operations[name] = op
-        _place(op, thread)
+        _set_device(op, thread)
         if control.scopes:
             control.add_member(op)
         if control.branch is not None or control.loop is not None:
@@ -395,7 +395,7 @@ def _operation_of(value: HasOperation | Operation) -> Operation:
     return value if isinstance(value, Operation) else value.op
 
 
-def _place(op: Operation, thread: _ThreadState) -> None:
+def _set_device(op: Operation, thread: _ThreadState) -> None:
     """Sets the device and the colocation of a new operation."""
     if thread.devices:
         op._device = device_of(op, thread.devices)

@@ -10,7 +10,7 @@ from traceback import FrameSummary
 from types import CodeType
 from typing import Final
 
-__all__ = ["Origin", "describe_origin", "find_origin", "find_place", "is_own_file"]
+__all__ = ["Origin", "describe_origin", "find_location", "find_origin", "is_own_file"]
 
 _PACKAGE_PREFIX: Final = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
@@ -40,7 +40,7 @@ def describe_origin(origin: Origin | None) -> FrameSummary | None:
     return FrameSummary(code.co_filename, line, code.co_name, lookup_line=False)
 
 
-def find_place() -> str:
+def find_location() -> str:
     """Returns `file:line` of the innermost frame outside this package; empty if there is none."""
     frame = describe_origin(find_origin())
     return "" if frame is None else f"{frame.filename}:{frame.lineno}"

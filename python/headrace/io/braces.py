@@ -47,21 +47,21 @@ def _first(path: str) -> tuple[int, int, list[str]] | None:
     """Returns the position of the first braces with alternatives, and these."""
     for start in (match.start() for match in re.finditer("{", path)):
         depth, commas = 0, []
-        for place in range(start, len(path)):
-            match path[place]:
+        for position in range(start, len(path)):
+            match path[position]:
                 case "{":
                     depth += 1
                 case "}":
                     depth -= 1
                 case "," if depth == 1:
-                    commas.append(place)
+                    commas.append(position)
             if depth == 0:
-                cuts = [start, *commas, place]
+                cuts = [start, *commas, position]
                 parts = [path[one + 1 : other] for one, other in pairwise(cuts)]
                 if len(parts) == 1:
                     parts = list(_series(parts[0], path))
                 if parts:
-                    return start, place, parts
+                    return start, position, parts
                 break
     return None
 

@@ -86,20 +86,20 @@ def _as_regex(pattern: str) -> str:
     match a name does not grow with the number of stars.
     """
     pieces = [""]  # what stands between the stars
-    place = 0
-    while place < len(pattern):
-        char = pattern[place]
-        place += 1
+    position = 0
+    while position < len(pattern):
+        char = pattern[position]
+        position += 1
         if char == "*":
             pieces.append("")
         elif char == "?":
             pieces[-1] += "."
-        elif char == "[" and (end := _end_of_set(pattern, place)) is not None:
-            pieces[-1] += _set_as_regex(pattern[place:end])
-            place = end + 1
-        elif char == "\\" and place < len(pattern):
-            pieces[-1] += re.escape(pattern[place])
-            place += 1
+        elif char == "[" and (end := _end_of_set(pattern, position)) is not None:
+            pieces[-1] += _set_as_regex(pattern[position:end])
+            position = end + 1
+        elif char == "\\" and position < len(pattern):
+            pieces[-1] += re.escape(pattern[position])
+            position += 1
         else:
             pieces[-1] += re.escape(char)
     first, *inner = pieces
@@ -110,24 +110,24 @@ def _as_regex(pattern: str) -> str:
 
 def _end_of_set(pattern: str, start: int) -> int | None:
     """Returns the position of the `]` that ends a set; a `]` at its beginning is a member."""
-    place = start + (pattern[start : start + 1] in ("!", "^"))
-    place += pattern[place : place + 1] == "]"
-    while place < len(pattern) and pattern[place] != "]":
-        place += 2 if pattern[place] == "\\" else 1
-    return place if place < len(pattern) else None
+    position = start + (pattern[start : start + 1] in ("!", "^"))
+    position += pattern[position : position + 1] == "]"
+    while position < len(pattern) and pattern[position] != "]":
+        position += 2 if pattern[position] == "\\" else 1
+    return position if position < len(pattern) else None
 
 
 def _set_as_regex(members: str) -> str:
     is_negated = members[0] in "!^"
     chars = re.findall(r"\\?(.)", members[is_negated:], re.DOTALL)
     parts = []
-    place = 0
-    while place < len(chars):
-        low, high = chars[place], chars[place]
-        if place + 2 < len(chars) and chars[place + 1] == "-":
-            high = chars[place + 2]
-            place += 2
-        place += 1
+    position = 0
+    while position < len(chars):
+        low, high = chars[position], chars[position]
+        if position + 2 < len(chars) and chars[position + 1] == "-":
+            high = chars[position + 2]
+            position += 2
+        position += 1
         if low <= high:  # A range whose end is before its start has no members.
             parts.append(f"{re.escape(low)}-{re.escape(high)}")
     if not parts:

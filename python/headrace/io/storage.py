@@ -334,7 +334,7 @@ class _RemoteReader(io.RawIOBase):
         is_known = self._file.seekable or self._file.size > 0
         self.size: int | None = self._file.size if is_known else None
         self.name = url
-        self._place = 0
+        self._position = 0
 
     def readable(self) -> bool:
         return True
@@ -347,7 +347,7 @@ class _RemoteReader(io.RawIOBase):
         with _op_errors():
             data = self._file.read(len(view))
         view[: len(data)] = data
-        self._place += len(data)
+        self._position += len(data)
         return len(data)
 
     def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
@@ -357,16 +357,16 @@ class _RemoteReader(io.RawIOBase):
                 "Copy the file to this machine."
             )
         size = self.size or 0
-        place = {os.SEEK_SET: 0, os.SEEK_CUR: self._place, os.SEEK_END: size}[whence] + offset
-        if place < 0:
-            raise ValueError(f"{self.name}: cannot go to byte {place}. Give one from 0 on.")
+        position = {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: size}[whence] + offset
+        if position < 0:
+            raise ValueError(f"{self.name}: cannot go to byte {position}. Give one from 0 on.")
         with _op_errors():
-            self._file.seek(place)
-        self._place = place
-        return place
+            self._file.seek(position)
+        self._position = position
+        return position
 
     def tell(self) -> int:
-        return self._place
+        return self._position
 
 
 @contextmanager

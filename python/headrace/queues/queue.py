@@ -156,6 +156,13 @@ class Queue:
 
         While the queue is open it waits for all `n`.
 
+        Args:
+            n: As for `dequeue_many`.
+            timeout: As for `dequeue_many`.
+
+        Returns:
+            As `dequeue_many`, with at least one element and at most `n`.
+
         Raises:
             DeadlineExceededError: As for `dequeue_many`.
             InvalidArgumentError: As for `dequeue_many`.
@@ -168,6 +175,9 @@ class Queue:
         """Takes batches of `n` elements until the queue is closed and empty.
 
         The last one may be smaller. Each is the result of `dequeue_up_to`.
+
+        Args:
+            n: The number of elements in a batch, at least 1.
         """
         return self._until_the_end(lambda: self.dequeue_up_to(n))
 

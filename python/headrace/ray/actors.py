@@ -89,7 +89,7 @@ class ReaderActor:
     def give(self, ask: Ask) -> Given:
         """Returns a batch; see `Reader.give`."""
         if ask.trainer in self._gone:
-            return Given(None, 0, ask.place, ask.num_skipped, [], 0.0)
+            return Given(None, 0, ask.cursor, ask.num_skipped, [], 0.0)
         return self._reader.give(ask)
 
     def forget(self, trainer: str) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 import ray
 
 from headrace.core.errors import UnavailableError
-from headrace.pipeline.describe.sharding.reader_shards import BEGINNING, Place
+from headrace.pipeline.describe.sharding.reader_shards import BEGINNING, Cursor
 from headrace.pipeline.run.skipped import Skipped
 from headrace.pipeline.run.state import check_state
 from headrace.ray.actors import Known, Report
@@ -91,7 +91,7 @@ class FeedBatches:
 
     def __init__(self, head: Any, part: Part, state: Mapping[str, Any] | None) -> None:
         """Asks for the first batches."""
-        next_number, self._epoch, self._place = _begun(state, part.epoch)
+        next_number, self._epoch, self._cursor = _begun(state, part.epoch)
         self._head = head
         self._part = part
         first = next_number + part.rank
@@ -168,7 +168,7 @@ class FeedBatches:
         layout, readers = self._known
         reader = layout.reader_of(number)
         count = layout.count_of(number)
-        ask = Ask(number, count, self._place, self._epoch, len(self._skipped), self._name)
+        ask = Ask(number, count, self._cursor, self._epoch, len(self._skipped), self._name)
         self._window.asked(number, _Asked(reader, readers[reader].give.remote(ask)))
 
     def _ask_ahead(self) -> None:
@@ -180,7 +180,7 @@ class FeedBatches:
         self._working[reader] = given.working
         self._window.take(given.num_bytes)
         self._taken += self._part.world
-        self._place = given.place
+        self._cursor = given.cursor
         self._note_skipped(given)
         self._waiting += waited
         self._longest = max(self._longest, waited if self._num_batches else 0.0)
@@ -230,13 +230,13 @@ class FeedBatches:
         It is plain data, which `json` accepts. Any number of trainers can continue from it, with
         any number of readers. Works after `close`, too.
         """
-        place = self._place
+        cursor = self._cursor
         return {
             "version": _VERSION,
             "next": self._taken,
-            "first": place.first,
+            "first": cursor.first,
             "epoch": self._epoch,
-            "pipeline": place.state,
+            "pipeline": cursor.state,
         }
 
     @property
@@ -278,7 +278,7 @@ class FeedBatches:
         self.close()
 
 
-def _begun(state: Mapping[str, Any] | None, epoch: int) -> tuple[int, int, Place]:
+def _begun(state: Mapping[str, Any] | None, epoch: int) -> tuple[int, int, Cursor]:
     """Returns the number of the first batch of all trainers, the epoch, and a place before it."""
     if state is None:
         return 0, epoch, BEGINNING
@@ -294,4 +294,4 @@ def _begun(state: Mapping[str, Any] | None, epoch: int) -> tuple[int, int, Place
         )
     if state["pipeline"] is not None:
         check_state(state["pipeline"])
-    return state["next"], state["epoch"], Place(state["first"], state["pipeline"])
+    return state["next"], state["epoch"], Cursor(state["first"], state["pipeline"])

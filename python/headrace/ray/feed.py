@@ -181,6 +181,9 @@ class Feed:
     def add_readers(self, count: int) -> None:
         """Starts more readers, from the next batch on that no trainer has requested.
 
+        Args:
+            count: The number of new readers, at least 1.
+
         Raises:
             ValueError: If `count` is not at least 1.
         """
@@ -189,6 +192,9 @@ class Feed:
 
     def remove_readers(self, count: int) -> None:
         """Ends readers, once no trainer waits for their batches.
+
+        Args:
+            count: The number of readers to end, at least 1.
 
         Raises:
             ValueError: If `count` is not at least 1, or none would be left.

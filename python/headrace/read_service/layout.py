@@ -109,7 +109,7 @@ def arranged(nodes: Mapping[str, str], trainers: Sequence[str]) -> tuple[str, ..
         nodes: The node of each reader, by name.
         trainers: The node of each trainer, by rank.
     """
-    wanted = [trainers[place % len(trainers)] for place in range(len(nodes))] if trainers else []
+    wanted = [trainers[index % len(trainers)] for index in range(len(nodes))] if trainers else []
     left: dict[str, list[str]] = {}
     for name in sorted(nodes, reverse=True):
         left.setdefault(nodes[name], []).append(name)

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from headrace.pipeline.describe.pipeline import Pipeline
-from headrace.pipeline.describe.sharding.reader_shards import Place, ShareBatches
+from headrace.pipeline.describe.sharding.reader_shards import Cursor, ShareBatches
 from headrace.pipeline.run.skipped import Skipped
 
 __all__ = ["Ask", "Given", "Reader", "num_bytes_of"]
@@ -22,15 +22,15 @@ class Ask(NamedTuple):
     Attributes:
         number: The number of the batch in the common order.
         num_shares: The number of readers that share the batches around it.
-        place: A place at or before the batch.
-        epoch: The number of the epoch, if the place is the beginning.
+        cursor: A position at or before the batch.
+        epoch: The number of the epoch, if the cursor is the beginning.
         num_skipped: The number of skipped examples that the trainer knows.
         trainer: The name of the trainer.
     """
 
     number: int
     num_shares: int
-    place: Place
+    cursor: Cursor
     epoch: int
     num_skipped: int
     trainer: str = ""
@@ -42,7 +42,7 @@ class Given(NamedTuple):
     Attributes:
         batch: Its components; None if the order has ended before it.
         num_bytes: The size of the batch.
-        place: The place from which the pipeline can be resumed, at or before the batch.
+        cursor: The position from which the pipeline can be resumed, at or before the batch.
         num_skipped: The number from the `Ask`; the trainer may know more by now.
         skipped: The examples skipped up to the batch, after the first `num_skipped`.
         working: The share of the time in which the reader worked, since it was first asked.
@@ -50,7 +50,7 @@ class Given(NamedTuple):
 
     batch: dict[str, Any] | None
     num_bytes: int
-    place: Place
+    cursor: Cursor
     num_skipped: int
     skipped: list[Skipped]
     working: float
@@ -61,7 +61,7 @@ class _Parked(NamedTuple):
 
     batch: dict[str, Any] | None
     num_bytes: int
-    place: Place
+    cursor: Cursor
     skipped: list[Skipped]
 
 
@@ -137,17 +137,17 @@ class Reader:
             old.close()
         while len(self._shares) >= _MOST_SHARES:
             self._shares.popitem(last=False)[1].close()
-        index = (ask.number - ask.place.first) % ask.num_shares
-        self._shares[key] = ShareBatches(self._pipe, index, ask.num_shares, ask.epoch, ask.place)
+        index = (ask.number - ask.cursor.first) % ask.num_shares
+        self._shares[key] = ShareBatches(self._pipe, index, ask.num_shares, ask.epoch, ask.cursor)
 
     def _next(self, share: ShareBatches) -> _Parked:
-        place = share.place()
+        cursor = share.cursor()
         batch = next(share, None)
         skipped = share.batches.skipped
         if batch is None:
-            return _Parked(None, 0, place, skipped)
+            return _Parked(None, 0, cursor, skipped)
         self.num_made += 1
-        return _Parked(batch, num_bytes_of(batch), place, skipped)
+        return _Parked(batch, num_bytes_of(batch), cursor, skipped)
 
     def _park(self, key: tuple[int, int], made: _Parked) -> None:
         self._parked[key] = made

@@ -165,10 +165,10 @@ def _differences(found: Any, wanted: Any) -> Iterator[str]:
             f"{wanted.shape}"
         )
         return
-    for place, (one, other) in enumerate(zip(found.ravel(), wanted.ravel(), strict=True)):
+    for position, (one, other) in enumerate(zip(found.ravel(), wanted.ravel(), strict=True)):
         # NaN is equal to itself here.
         if not (one is other or one == other or (one != one and other != other)):  # noqa: PLR0124
-            index = [int(number) for number in np.unravel_index(place, found.shape)]
+            index = [int(number) for number in np.unravel_index(position, found.shape)]
             yield f"element {index} is {_plain(one)!r}, expected {_plain(other)!r}"
 
 

@@ -27,7 +27,7 @@ class IndexedSlicesValue(NamedTuple):
 
     Attributes:
         values: The rows.
-        indices: The place of each row.
+        indices: The index of each row.
         dense_shape: The shape of the whole tensor; None if it is not known.
     """
 
@@ -43,7 +43,7 @@ class IndexedSlices:
 
     Args:
         values: The rows.
-        indices: The place of each row, an integer vector.
+        indices: The index of each row, an integer vector.
         dense_shape: The shape of the whole tensor; None if it is not known.
     """
 
@@ -59,7 +59,7 @@ class IndexedSlices:
 
     @property
     def indices(self) -> Tensor:
-        """The place of each row."""
+        """The index of each row."""
         return self._indices
 
     @property
@@ -107,7 +107,7 @@ class IndexedSlices:
         return self.op
 
     def __neg__(self) -> IndexedSlices:
-        """Returns the negative rows at the same places."""
+        """Returns the negative rows at the same indices."""
         return IndexedSlices(ops.negative(self._values), self._indices, self._dense_shape)
 
     def __str__(self) -> str:
@@ -150,13 +150,13 @@ def sparse_mask(
         name: Name of the operation.
 
     Raises:
-        TypeError: If they are not `IndexedSlices`, or the places have another type.
+        TypeError: If they are not `IndexedSlices`, or the indices have another type.
     """
     if not isinstance(a, IndexedSlices):
         raise TypeError(f"sparse_mask: got {a!r}, expected IndexedSlices.")
     with name_scope(name, "sparse_mask", [a.values, mask_indices]) as scope:
-        places, kept = ops.setdiff1d(a.indices, mask_indices)
-        return IndexedSlices(ops.gather(a.values, kept, name=scope), places, a.dense_shape)
+        indices, kept = ops.setdiff1d(a.indices, mask_indices)
+        return IndexedSlices(ops.gather(a.values, kept, name=scope), indices, a.dense_shape)
 
 
 # A conversion of more elements is logged, since it may take much memory.

@@ -40,6 +40,6 @@ def with_signal(function: Callable[..., Any], number: int, sent: int) -> Callabl
 if __name__ == "__main__":
     moment, number, sent = sys.argv[1], int(sys.argv[2]), signal.Signals[sys.argv[3]]
     sys.argv[1:4] = []
-    place, name = MOMENTS[moment]
-    setattr(place, name, with_signal(getattr(place, name), number, sent))
+    owner, name = MOMENTS[moment]
+    setattr(owner, name, with_signal(getattr(owner, name), number, sent))
     main()

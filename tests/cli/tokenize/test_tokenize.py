@@ -46,13 +46,13 @@ def documents(stem, dtype=np.uint16):
     version, code, count, num_ends = struct.unpack_from("<QBQQ", data, 9)
     assert (version, {8: np.uint16, 4: np.int32}[code], num_ends) == (1, dtype, count + 1)
     lengths = np.frombuffer(data, "<i4", count, 34)
-    places = np.frombuffer(data, "<i8", count, 34 + 4 * count)
+    positions = np.frombuffer(data, "<i8", count, 34 + 4 * count)
     assert np.frombuffer(data, "<i8", -1, 34 + 12 * count).tolist() == list(range(count + 1))
     tokens = Path(f"{stem}.bin").read_bytes()
     assert len(tokens) == int(lengths.sum()) * np.dtype(dtype).itemsize
     return [
-        np.frombuffer(tokens, dtype, length, place).tolist()
-        for length, place in zip(lengths, places, strict=True)
+        np.frombuffer(tokens, dtype, length, position).tolist()
+        for length, position in zip(lengths, positions, strict=True)
     ]
 
 

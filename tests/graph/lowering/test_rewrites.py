@@ -297,7 +297,7 @@ class Program:
         tensors[1:1] = constants
         grow(tensors, draw(chains))
         known = [tensor for tensor in tensors if tensor.shape.is_fully_defined()]
-        components = [known[-1], *[known[place % len(known)] for place in draw(some)]]
+        components = [known[-1], *[known[position % len(known)] for position in draw(some)]]
         size = components[0].shape.as_list()[:1]
         many = size and draw(st.booleans())
         if many:
@@ -308,7 +308,7 @@ class Program:
         with tf.control_dependencies([tensors[0]]):  # Without this it might never end.
             self.enqueue = (queue.enqueue_many if many else queue.enqueue)(components)
         self.runner = tf.train.QueueRunner(queue, [self.enqueue]) if draw(st.booleans()) else None
-        self.middle = [tensors[place % len(tensors)] for place in draw(some)]
+        self.middle = [tensors[position % len(tensors)] for position in draw(some)]
         self.close = queue.close()
         takes = [queue.dequeue, lambda: queue.dequeue_many(3), lambda: queue.dequeue_up_to(2)]
         take = draw(st.sampled_from(takes))
@@ -318,7 +318,7 @@ class Program:
         self.is_circular = gives_at_once and not (many and size[0] == 0)
         taken = list(taken) if isinstance(taken, list) else [taken]
         grow(taken, draw(chains))
-        self.taken = [taken[-1], *[taken[place % len(taken)] for place in draw(some)]]
+        self.taken = [taken[-1], *[taken[position % len(taken)] for position in draw(some)]]
         self.counts = [queue.size()]
         if reader is not None:
             self.counts += [reader.num_records_produced(), reader.num_work_units_completed()]

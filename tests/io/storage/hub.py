@@ -127,8 +127,8 @@ class _HubHandler(Handler):
         begin = int(query.get("cursor", ["0"])[0])
         end = begin + self.hub.page
         more = "&recursive=true" if "recursive" in query else ""
-        place = urlsplit(self.path).path
-        link = {"Link": f'<{self.owner.url}{place}?cursor={end}{more}>; rel="next"'}
+        route = urlsplit(self.path).path
+        link = {"Link": f'<{self.owner.url}{route}?cursor={end}{more}>; rel="next"'}
         self._json(list(entries.values())[begin:end], link if end < len(entries) else {})
 
     def _resolved(self, tree: dict[str, bytes], path: str, with_body: bool) -> None:

@@ -28,8 +28,8 @@ def keys(draw, shape):
     """Draws an index for an array of a shape: without positions out of bounds."""
     key = []
     for size in shape[: draw(st.integers(0, len(shape)))]:
-        places = st.integers(-size, size - 1) if size else slices
-        key.append(draw(places | slices))
+        positions = st.integers(-size, size - 1) if size else slices
+        key.append(draw(positions | slices))
     for extra in draw(st.lists(st.just(None), max_size=2)):
         key.insert(draw(st.integers(0, len(key))), extra)
     if draw(st.booleans()):
@@ -125,7 +125,7 @@ def test_splitting(data, array):
     for got, expected in zip(slices, np.moveaxis(array, axis, 0), strict=True):
         assert_same(got, expected)
     count = data.draw(st.sampled_from([n for n in range(1, 5) if size % n == 0]))
-    parts = run(lambda x, place: tf.split(x, count, place), array, np.int32(axis))
+    parts = run(lambda x, position: tf.split(x, count, position), array, np.int32(axis))
     for got, expected in zip(parts, np.split(array, count, axis), strict=True):
         assert_same(got, expected)
     sizes = np.diff([0, *sorted(data.draw(st.lists(st.integers(0, size), max_size=3))), size])
@@ -143,9 +143,9 @@ def test_marking(data, array, numpy_type):
     )
     off, on = (np.array(value, array.dtype) for value in values)
     got = run(lambda i, n, x, y: tf.one_hot(i, n, x, y, axis), indices, depth, on, off)
-    place = array.ndim if axis < 0 else axis
-    steps = np.arange(depth).reshape(-1, *[1] * (array.ndim - place))
-    assert_same(got, np.where(np.expand_dims(indices, place) == steps, on, off))
+    position = array.ndim if axis < 0 else axis
+    steps = np.arange(depth).reshape(-1, *[1] * (array.ndim - position))
+    assert_same(got, np.where(np.expand_dims(indices, position) == steps, on, off))
 
 
 @given(st.data(), arrays(min_rank=1))
@@ -167,10 +167,10 @@ def test_masking(data, array):
 @given(st.data(), arrays(min_rank=1))
 def test_gathering(data, array):
     axis = data.draw(st.integers(-array.ndim, array.ndim - 1))
-    places = st.integers(0, max(array.shape[axis] - 1, 0))
+    positions = st.integers(0, max(array.shape[axis] - 1, 0))
     count = 4 if array.shape[axis] else 0
-    indices = np.array(data.draw(st.lists(places, max_size=count)), np.int64)
-    got = run(lambda x, i, place: tf.gather(x, i, axis=place), array, indices, np.int32(axis))
+    indices = np.array(data.draw(st.lists(positions, max_size=count)), np.int64)
+    got = run(lambda x, i, position: tf.gather(x, i, axis=position), array, indices, np.int32(axis))
     assert_same(got, np.take(array, indices, axis))
 
 

@@ -124,6 +124,6 @@ def test_partitions_can_be_stitched_again(numbers):
     with tf.Graph().as_default(), tf.Session() as session:
         data = tf.range(len(numbers)) * 10
         parts = tf.dynamic_partition(data, numbers, 4)
-        places = tf.dynamic_partition(tf.range(len(numbers)), numbers, 4)
-        stitched = tf.dynamic_stitch(places, parts)
+        positions = tf.dynamic_partition(tf.range(len(numbers)), numbers, 4)
+        stitched = tf.dynamic_stitch(positions, parts)
         assert session.run(stitched).tolist() == session.run(data).tolist()

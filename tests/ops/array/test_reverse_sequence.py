@@ -8,11 +8,11 @@ CUBE = np.arange(24).reshape(2, 3, 4)
 
 @pytest.mark.parametrize(("rows", "axis"), [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)])
 def test_the_beginning_of_each_sequence_is_reversed(run, rows, axis):
-    lengths = [place % (CUBE.shape[axis] + 1) for place in range(CUBE.shape[rows])]
+    lengths = [position % (CUBE.shape[axis] + 1) for position in range(CUBE.shape[rows])]
     expected = CUBE.copy()
-    for place, length in enumerate(lengths):
+    for position, length in enumerate(lengths):
         index = [slice(None)] * 3
-        index[rows], index[axis] = slice(place, place + 1), slice(length)
+        index[rows], index[axis] = slice(position, position + 1), slice(length)
         expected[tuple(index)] = np.flip(CUBE[tuple(index)], axis)
     found = tf.reverse_sequence(CUBE, lengths, seq_dim=axis, batch_dim=rows)
     assert found.shape == CUBE.shape

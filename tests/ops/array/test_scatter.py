@@ -10,20 +10,20 @@ PLACES = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3)), min_size=1, m
 
 
 @given(PLACES)
-def test_slices_go_to_their_places(places):
-    values = np.arange(1, len(places) + 1)
+def test_slices_go_to_their_places(positions):
+    values = np.arange(1, len(positions) + 1)
     before = np.arange(12).reshape(3, 4)
     added, changed = np.zeros([3, 4], int), before.copy()
-    for place, value in zip(places, values, strict=True):
-        added[place] += value
-        changed[place] = value
+    for position, value in zip(positions, values, strict=True):
+        added[position] += value
+        changed[position] = value
     with tf.Graph().as_default(), tf.Session() as session:
         found = session.run(
             [
-                tf.scatter_nd(places, values, [3, 4]),
-                tf.tensor_scatter_update(before, places, values),
-                tf.tensor_scatter_add(before, places, values),
-                tf.tensor_scatter_sub(before, places, values),
+                tf.scatter_nd(positions, values, [3, 4]),
+                tf.tensor_scatter_update(before, positions, values),
+                tf.tensor_scatter_add(before, positions, values),
+                tf.tensor_scatter_sub(before, positions, values),
             ]
         )
     for array, expected in zip(

@@ -16,10 +16,10 @@ def test_sorts_as_numpy_does(table, axis, is_descending, is_known):
         tensor = tf.placeholder_with_default(numbers, shape)
         direction = "DESCENDING" if is_descending else "ASCENDING"
         found = tf.sort(tensor, axis, direction), tf.argsort(tensor, axis, direction)
-        ordered, places = session.run(found)
+        ordered, positions = session.run(found)
     sign = -1 if is_descending else 1
     expected = np.argsort(sign * numbers.astype(np.int64), axis=axis, kind="stable")
-    np.testing.assert_array_equal(places, expected)
+    np.testing.assert_array_equal(positions, expected)
     np.testing.assert_array_equal(ordered, np.take_along_axis(numbers, expected, axis))
 
 

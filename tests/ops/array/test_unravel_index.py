@@ -8,11 +8,11 @@ def test_places_become_rows_of_indices(run, hidden):
     found = tf.unravel_index([5, 0, 3], [2, 3])
     assert (found.shape, run(found).tolist()) == ((2, 3), [[1, 0, 1], [2, 0, 0]])
     assert run(tf.unravel_index(np.int64(7), np.array([2, 2, 2]))).tolist() == [1, 1, 1]
-    for places, sizes, words in (
+    for positions, sizes, words in (
         ([6], [2, 3], "index is out of bound as with dims"),
         ([0], [2, 0], "dim of zero"),
         ([[0]], [2, 3], "can only be scalar or vector"),
         ([0], [[2]], "can only be 1-D"),
     ):
         with pytest.raises(tf.errors.InvalidArgumentError, match=words):
-            run(tf.unravel_index(hidden(places), hidden(sizes)))
+            run(tf.unravel_index(hidden(positions), hidden(sizes)))

@@ -168,9 +168,9 @@ def test_a_wrong_byte_is_an_error_or_changes_no_sample(name):
     contents = file(name)
     whole = decoded(contents)
     num_errors = 0
-    for place in range(0, len(contents), 41):
+    for index in range(0, len(contents), 41):
         damaged = bytearray(contents)
-        damaged[place] ^= 0x10
+        damaged[index] ^= 0x10
         try:
             found = decoded(bytes(damaged))
         except ERRORS:
@@ -200,9 +200,9 @@ def test_an_mp3_without_its_first_frame_of_samples_is_an_error():
     text = (
         r"the file has \d+ frames, but its header says \d+; it is cut short|of the frames before it"
     )
-    frames = [place for place in range(len(contents)) if contents[place : place + 2] == b"\xff\xe3"]
+    frames = [index for index in range(len(contents)) if contents[index : index + 2] == b"\xff\xe3"]
     frames = frames or [
-        place for place in range(len(contents)) if contents[place : place + 2] == b"\xff\xf3"
+        index for index in range(len(contents)) if contents[index : index + 2] == b"\xff\xf3"
     ]
     with pytest.raises(hr.errors.DataLossError, match=text):
         decoded(contents[: frames[1]] + contents[frames[2] :])

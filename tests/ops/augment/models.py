@@ -92,15 +92,15 @@ def warped(image: Image, matrix: Any, fill: float = 0) -> tuple[Image, Image]:
     """
     height, width = image.shape[:2]
     y, x = np.mgrid[:height, :width]
-    places = np.stack([x - (width - 1) / 2, y - (height - 1) / 2, np.ones_like(x)], -1)
-    x, y = np.moveaxis(places @ np.asarray(matrix).T, -1, 0)
+    positions = np.stack([x - (width - 1) / 2, y - (height - 1) / 2, np.ones_like(x)], -1)
+    x, y = np.moveaxis(positions @ np.asarray(matrix).T, -1, 0)
     x, y = x + (width - 1) / 2, y + (height - 1) / 2
     column, row = np.rint(x).astype(int), np.rint(y).astype(int)
     is_inside = (column >= 0) & (column < width) & (row >= 0) & (row < height)
     nearest = image[row.clip(0, height - 1), column.clip(0, width - 1)]
     is_near = np.zeros(x.shape, bool)
-    for place in (x, y):
-        is_near |= abs(place - np.floor(place) - 0.5) < 1e-3
+    for position in (x, y):
+        is_near |= abs(position - np.floor(position) - 0.5) < 1e-3
     return np.where(is_inside[..., None], nearest, np.uint8(fill)), is_near
 
 

@@ -8,8 +8,8 @@ from headrace import ops
 
 def model(image, kernel_size, sigma):
     def weights(size):
-        places = np.arange(size) - size // 2
-        values = np.exp(-((places / sigma) ** 2) / 2)
+        positions = np.arange(size) - size // 2
+        values = np.exp(-((positions / sigma) ** 2) / 2)
         return values / values.sum()
 
     across, down = kernel_size

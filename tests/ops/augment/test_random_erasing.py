@@ -16,10 +16,10 @@ def erased(image, draws, scale=(0.02, 0.33), ratio=(0.3, 3.3), value=(0,), layou
 
 def model(image, draws, scale, ratio, value):
     # The ratio is that of the height to the width.
-    place = region(*image.shape[1::-1], scale, ratio, [*draws[1:21], draws[22], draws[21]])
+    box = region(*image.shape[1::-1], scale, ratio, [*draws[1:21], draws[22], draws[21]])
     result = image.copy()
-    if draws[0] < 0.5 and place is not None:
-        x, y, width, height = place
+    if draws[0] < 0.5 and box is not None:
+        x, y, width, height = box
         result[y : y + height, x : x + width] = value
     return result
 

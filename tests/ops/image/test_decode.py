@@ -402,8 +402,10 @@ class TestHostileFiles:
         session, contents, images = decoders
         name = data.draw(st.sampled_from(sorted(files)), "file")
         file = bytearray(files[name])
-        places = st.integers(SIZE_ENDS[name.split()[0]], len(file) - 1)
-        changes = data.draw(st.lists(st.tuples(places, st.integers(0, 255)), max_size=8), "changes")
+        indices = st.integers(SIZE_ENDS[name.split()[0]], len(file) - 1)
+        changes = data.draw(
+            st.lists(st.tuples(indices, st.integers(0, 255)), max_size=8), "changes"
+        )
         for at, value in changes:
             file[at] = value
         file = file[: data.draw(st.integers(1, len(file)), "length")]

@@ -56,9 +56,9 @@ def test_files_without_an_orientation_stay(photo, saved):
 
 def test_damaged_data_change_nothing(photo):
     file = with_orientation(photo(12, 17), "JPEG", 6)
-    place = file.index(b"Exif\0\0") + 6
-    for changed in (b"XX", b"II" if file[place : place + 2] == b"MM" else b"MM"):
-        other = file[:place] + changed + file[place + 2 :]
+    position = file.index(b"Exif\0\0") + 6
+    for changed in (b"XX", b"II" if file[position : position + 2] == b"MM" else b"MM"):
+        other = file[:position] + changed + file[position + 2 :]
         assert decoded(other, orientation=True).shape == (12, 17, 3)
 
 

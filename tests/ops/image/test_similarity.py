@@ -14,8 +14,8 @@ def images():
 
 def direct(first, second, peak, size, sigma, k1, k2):
     """The formula, window by window."""
-    places = np.arange(size) - (size - 1) / 2
-    line = np.exp(-(places**2) / (2 * sigma**2))
+    positions = np.arange(size) - (size - 1) / 2
+    line = np.exp(-(positions**2) / (2 * sigma**2))
     weights = np.outer(line, line) / np.outer(line, line).sum()
     c1, c2 = (k1 * peak) ** 2, (k2 * peak) ** 2
     values = []

@@ -58,6 +58,6 @@ def test_sums_agree_with_their_definition(numbers, exclusive, reverse):
         x = tf.constant(numbers, tf.int32, shape=[len(numbers)])
         result = session.run(tf.cumsum(x, 0, exclusive, reverse)).tolist()
     ordered = numbers[::-1] if reverse else numbers
-    sums = [sum(ordered[: place + (not exclusive)]) for place in range(len(numbers))]
+    sums = [sum(ordered[: position + (not exclusive)]) for position in range(len(numbers))]
     assert result == (sums[::-1] if reverse else sums)
     assert np.shape(result) == np.shape(numbers)

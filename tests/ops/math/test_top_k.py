@@ -59,7 +59,7 @@ class TestTopK:
         k = data.draw(st.integers(0, len(numbers)))
         with tf.Graph().as_default(), tf.Session() as session:
             indices = session.run(tf.nn.top_k(numbers, k).indices).tolist()
-        assert indices == sorted(range(len(numbers)), key=lambda place: -numbers[place])[:k]
+        assert indices == sorted(range(len(numbers)), key=lambda position: -numbers[position])[:k]
 
 
 class TestInTopK:

@@ -276,7 +276,7 @@ def test_messages_of_the_protobuf_library_are_read(features):
         assert one[key].tolist() == expected.tolist()
         assert batch[key].tolist() == [expected.tolist()] * 2
         assert spread[key].values.tolist() == expected.tolist()
-        assert spread[key].indices.tolist() == [[1, place] for place in range(len(values))]
+        assert spread[key].indices.tolist() == [[1, position] for position in range(len(values))]
 
 
 @given(st.data())

@@ -215,5 +215,5 @@ def test_messages_of_the_protobuf_library_are_read(numbers, ragged, pairs):
     assert lists["pairs"].tolist() == [list(pair) for pair in pairs]
     assert lists["ragged"].dense_shape.tolist() == [len(ragged), max(map(len, ragged), default=0)]
     assert lists["ragged"].values.tolist() == [value for row in ragged for value in row]
-    places = [[row, place] for row, values in enumerate(ragged) for place in range(len(values))]
-    assert np.array_equal(lists["ragged"].indices, np.array(places).reshape(-1, 2))
+    indices = [[row, index] for row, values in enumerate(ragged) for index in range(len(values))]
+    assert np.array_equal(lists["ragged"].indices, np.array(indices).reshape(-1, 2))

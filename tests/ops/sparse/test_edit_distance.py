@@ -8,10 +8,10 @@ WORDS = st.text("abc", max_size=6)
 
 
 def sparse(words):
-    places = [[row, column] for row, word in enumerate(words) for column in range(len(word))]
+    positions = [[row, column] for row, word in enumerate(words) for column in range(len(word))]
     letters = [letter for word in words for letter in word]
     shape = [len(words), max(map(len, words), default=0)]
-    indices = tf.constant(places, tf.int64, [len(places), 2])
+    indices = tf.constant(positions, tf.int64, [len(positions), 2])
     return tf.SparseTensor(indices, tf.constant(letters, tf.string, [len(letters)]), shape)
 
 

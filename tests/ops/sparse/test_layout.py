@@ -93,8 +93,8 @@ class TestExpandDims:
     @pytest.mark.parametrize("axis", [-2, tf.placeholder_with_default])
     def test_rank_and_axis_may_be_unknown(self, run, fed, axis):
         sparse, value = fed
-        place = axis if axis == -2 else axis(-2, [])
-        expanded = run(tf.sparse.expand_dims(sparse, place), value)
+        position = axis if axis == -2 else axis(-2, [])
+        expanded = run(tf.sparse.expand_dims(sparse, position), value)
         assert expanded.dense_shape.tolist() == [2, 1, 3]
         assert expanded.indices.tolist() == [[0, 0, 2], [1, 0, 0]]
 

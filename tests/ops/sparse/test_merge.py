@@ -91,7 +91,7 @@ def test_parts_can_be_asked_for_beside_the_whole(run):
 @given(st.lists(st.dictionaries(st.integers(0, 9), st.integers(-5, 5)), max_size=4))
 def test_rows_that_were_spread_out_are_put_together(rows):
     records = [example(i=list(row), v=[float(value) for value in row.values()]) for row in rows]
-    expected = [[float(row.get(place, 0)) for place in range(10)] for row in rows]
+    expected = [[float(row.get(position, 0)) for position in range(10)] for row in rows]
     feature = tf.SparseFeature("i", "v", tf.float32, 10)
     with tf.Graph().as_default(), tf.Session() as session:
         records = tf.constant(records, tf.string, [len(rows)])

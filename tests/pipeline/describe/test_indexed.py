@@ -199,9 +199,9 @@ class TestBlocks:
             def __len__(self) -> int:
                 return 1000
 
-            def __getitem__(self, place: Any) -> Any:
-                self.asked.append(place)
-                return np.arange(2000).reshape(1000, 2)[place]
+            def __getitem__(self, position: Any) -> Any:
+                self.asked.append(position)
+                return np.arange(2000).reshape(1000, 2)[position]
 
         source = InFile()
         found = [example["x"].tolist() for example in hr.indexed(source)]

@@ -228,9 +228,9 @@ def test_skippable_frames_may_come_first(tmp_path, name, length):
 
 
 def test_damage_within_lz4_is_found(tmp_path):
-    for place in (4, 6, 20, len(LZ4_LINKED) // 2, len(LZ4_LINKED) - 1):
+    for position in (4, 6, 20, len(LZ4_LINKED) // 2, len(LZ4_LINKED) - 1):
         data = bytearray(LZ4_LINKED)
-        data[place] ^= 4
+        data[position] ^= 4
         (tmp_path / "a").write_bytes(data)
         with pytest.raises(errors.DataLossError, match=r"a: (LZ4: |unexpected end|failed to fill)"):
             list(hp.text_lines(tmp_path / "a", "lz4"))

@@ -187,8 +187,8 @@ def test_all_lines_lost_to_stray_quotes_are_reported(tmp_path, rows, strays):
     csv.writer(text, lineterminator="\n").writerows([("number", "text"), *rows])
     written = text.getvalue()
     head, body = written[:12], written[12:]
-    for place in strays:
-        body = body[: place % (len(body) + 1)] + '"' + body[place % (len(body) + 1) :]
+    for position in strays:
+        body = body[: position % (len(body) + 1)] + '"' + body[position % (len(body) + 1) :]
     path = tmp_path / "a.csv"
     path.write_text(head + body, newline="")
     source = hr.csv(path, {"number": bytes, "text": bytes}).with_origin()

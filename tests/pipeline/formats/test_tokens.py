@@ -20,13 +20,13 @@ def write_megatron(path, documents, dtype=np.uint16, sequences=1):
     parts = [part for document in documents for part in np.array_split(document, sequences)]
     sizes = [len(part) * np.dtype(dtype).itemsize for part in parts]
     path.write_bytes(np.concatenate(parts).astype(dtype).tobytes() if parts else b"")
-    places = np.cumsum([0, *sizes])[:-1]
+    positions = np.cumsum([0, *sizes])[:-1]
     borders = np.arange(0, len(parts) + 1, sequences)
     path.with_suffix(".idx").write_bytes(
         b"MMIDIDX\x00\x00"
         + struct.pack("<QBQQ", 1, CODES[dtype], len(parts), len(borders))
         + np.array([len(part) for part in parts], np.int32).tobytes()
-        + places.astype(np.int64).tobytes()
+        + positions.astype(np.int64).tobytes()
         + borders.astype(np.int64).tobytes()
     )
 

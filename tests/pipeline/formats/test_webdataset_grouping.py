@@ -111,11 +111,11 @@ def archive(members, form):
     """An archive of a case; None if this form cannot hold its names."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=form) as made:
-        for place, given in enumerate(members):
+        for position, given in enumerate(members):
             name, kind = given if isinstance(given, tuple) else (given, tarfile.REGTYPE)
             member = tarfile.TarInfo(name)
             member.type, member.linkname = kind, "a.x"
-            data = str(place).encode() if kind not in (*LINKS, tarfile.DIRTYPE) else b""
+            data = str(position).encode() if kind not in (*LINKS, tarfile.DIRTYPE) else b""
             member.size = len(data)
             try:
                 made.addfile(member, io.BytesIO(data))

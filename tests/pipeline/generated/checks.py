@@ -121,12 +121,12 @@ def run(
     return items, states or [state], Omitted(skipped, failure)
 
 
-def note_digest(batches: hr.Batches, place: int, digests: dict[int, str]) -> None:
+def note_digest(batches: hr.Batches, index: int, digests: dict[int, str]) -> None:
     """Records the digest after a number of items, at some positions, if there is one."""
-    if place % _DIGESTED:
+    if index % _DIGESTED:
         return
     try:
-        digests[place] = batches.digest()
+        digests[index] = batches.digest()
     except errors.FailedPreconditionError as error:
         # An error may come before all ranks have their item.
         if not any(words in str(error) for words in ("no global order", "has ended before")):
@@ -159,27 +159,27 @@ def check_resumes(
     """Resumes at each position, or at some of many, and then resumes again from there."""
     whole, states, skipped, digests = given
     may_fail = BUDGET in program.kinds
-    places = {0, len(whole), *random.sample(range(len(whole) + 1), min(_PLACES, len(whole) + 1))}
-    for place in sorted(places):
+    indices = {0, len(whole), *random.sample(range(len(whole) + 1), min(_PLACES, len(whole) + 1))}
+    for index in sorted(indices):
         way = random.choice(WAYS)
         pipeline = program.pipeline(directory, ranks)
         found: dict[int, str] = {}
-        again, later, omitted = run(pipeline, way, states[place], may_fail, (place, found))
-        where = f"resumed after {place} items, with {way}"
-        assert same(again, whole[place:]), f"{where}: {_difference(again, whole[place:])}"
+        again, later, omitted = run(pipeline, way, states[index], may_fail, (index, found))
+        where = f"resumed after {index} items, with {way}"
+        assert same(again, whole[index:]), f"{where}: {_difference(again, whole[index:])}"
         if "zip" in program.kinds:
             # Each part resumes at its own position, so skipped examples come in another order.
             omitted, wanted = omitted.sorted(), skipped.sorted()
         else:
             wanted = skipped
         assert omitted == wanted, f"{where}: {omitted}, expected {wanted}"
-        wanted_digests = {number: text for number, text in digests.items() if number > place}
+        wanted_digests = {number: text for number, text in digests.items() if number > index}
         assert found == wanted_digests, f"digests {where}"
         middle = random.randint(0, len(again))
         way = random.choice(WAYS)
         twice, _, _ = run(program.pipeline(directory, ranks), way, later[middle], may_fail)
         where += f", and {middle} items later, with {way}"
-        rest = whole[place + middle :]
+        rest = whole[index + middle :]
         assert same(twice, rest), f"{where}: {_difference(twice, rest)}"
 
 
@@ -206,9 +206,9 @@ def check_ranks(program: Program, directory: Path, old: int, random: Random) -> 
     assert not is_even or len(set(lengths)) == 1, f"{old} ranks have {lengths} items"
     num_steps = min(lengths)
     if is_even or "epochs" not in program.kinds:
-        for place, text in digests[0].items():
-            others = {found[place] for found in digests if place in found and place <= num_steps}
-            assert others <= {text}, f"digests of {old} ranks after {place} items: {others}"
+        for index, text in digests[0].items():
+            others = {found[index] for found in digests if index in found and index <= num_steps}
+            assert others <= {text}, f"digests of {old} ranks after {index} items: {others}"
     for step in {0, *random.sample(range(num_steps + 1), min(2, num_steps + 1))}:
         follows = Counter(rows_of(item for items, _, _ in ranks for item in items[step:]))
         answers = set()

@@ -97,8 +97,8 @@ def packed_sum(row: Mapping[str, Any]) -> dict[str, Any]:
     """A checksum of the values and positions of a packed row."""
     weights = row["segment_ids"].astype(np.int64) * 7 + row["positions"] + 1
     n = int((row["list"] * weights).sum())
-    for place, number in enumerate(row.get("n", ())):
-        n += (place + 1) * int(number)
+    for index, number in enumerate(row.get("n", ())):
+        n += (index + 1) * int(number)
     if "cu_seqlens" in row:
         lengths = np.bincount(row["segment_ids"], minlength=1)[1:]
         assert row["cu_seqlens"].tolist() == [0, *np.cumsum(lengths)]
@@ -107,9 +107,9 @@ def packed_sum(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def packed_sum_in_model(row: Example) -> Example:
     columns = zip(row["list"], row["segment_ids"], row["positions"], strict=True)
-    along = sum((place + 1) * first_of(n) for place, n in enumerate(row.get("n", ())))
+    along = sum((index + 1) * first_of(n) for index, n in enumerate(row.get("n", ())))
     return {
-        "n": sum(value * (segment * 7 + place + 1) for value, segment, place in columns) + along
+        "n": sum(value * (segment * 7 + index + 1) for value, segment, index in columns) + along
     }
 
 

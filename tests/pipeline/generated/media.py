@@ -35,8 +35,8 @@ SUMS = [int(samples.sum() + 3 * samples[START : START + LENGTH].sum()) for sampl
 
 
 def _picture(example: Any) -> Any:
-    places = hr.ops.range(int(np.prod(SHAPE)), dtype="int64")
-    return hr.ops.reshape(hr.ops.cast((example["n"] + places * 7) % 251, "uint8"), SHAPE)
+    positions = hr.ops.range(int(np.prod(SHAPE)), dtype="int64")
+    return hr.ops.reshape(hr.ops.cast((example["n"] + positions * 7) % 251, "uint8"), SHAPE)
 
 
 def _with_sum(example: Any, result: Any) -> Any:
@@ -78,8 +78,8 @@ def native_policies(example):
 def _mixed(example: Any, mixing: Callable[..., Any]) -> Any:
     """Mixes the pictures of a batch; the sums are those of each picture and its label."""
     numbers = hr.ops.reshape(example["n"], [-1, 1])
-    places = hr.ops.range(int(np.prod(SHAPE)), dtype="int64")
-    pixels = hr.ops.cast((numbers + places * 7) % 251, "uint8")
+    positions = hr.ops.range(int(np.prod(SHAPE)), dtype="int64")
+    pixels = hr.ops.cast((numbers + positions * 7) % 251, "uint8")
     images = hr.ops.reshape(pixels, [-1, *SHAPE])
     images, labels = mixing(images, example["n"] % 10, 0.8, num_classes=10)
     sums = hr.ops.reduce_sum(hr.ops.cast(images, "int64"), [1, 2, 3])

@@ -118,11 +118,11 @@ def _read(
             return None
         num_taken += 1
         columns = [batch["n"].tolist() for batch in found]
-        for place in range(max(map(len, columns))):
+        for position in range(max(map(len, columns))):
             for column in columns:
-                if place < len(column):
-                    part = parts[_NAMES[column[place] // 1000]]
-                    part.found.append(column[place])
+                if position < len(column):
+                    part = parts[_NAMES[column[position] // 1000]]
+                    part.found.append(column[position])
     counts = ranks[0].counts
     if len(ranks) == 1:
         for name, part in parts.items():

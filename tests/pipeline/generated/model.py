@@ -170,7 +170,7 @@ def pack(
     rows = _packed(items, length, is_split, max_open)
     for row in rows if world is None else _balanced(rows, world):
         pieces = enumerate((piece for _, piece in row), 1)
-        flat = [(value, n, place) for n, piece in pieces for place, value in piece]
+        flat = [(value, n, position) for n, piece in pieces for position, value in piece]
         flat += [(0, 0, 0)] * (length - len(flat))
         names = ("list", "segment_ids", "positions")
         columns = {
@@ -212,31 +212,31 @@ def _balanced(rows: Iterator[_Row], world: int) -> Iterator[_Row]:
         return
     while group := list(islice(rows, 8 * world)):
         costs = [sum(len(piece) ** 2 for _, piece in row) for row in group]
-        places = sorted(range(len(group)), key=lambda place: (-costs[place], place))
-        rounds = [places[n : n + world] for n in range(0, len(places), world)]
+        positions = sorted(range(len(group)), key=lambda position: (-costs[position], position))
+        rounds = [positions[n : n + world] for n in range(0, len(positions), world)]
         sums = [0] * world
         for of_round in sorted(rounds, key=lambda of_round: (-len(of_round), min(of_round))):
             ranks = sorted(range(world), key=lambda rank: (sums[rank], rank))[: len(of_round)]
-            for rank, place in sorted(zip(ranks, of_round, strict=True)):
-                sums[rank] += costs[place]
-                yield group[place]
+            for rank, position in sorted(zip(ranks, of_round, strict=True)):
+                sums[rank] += costs[position]
+                yield group[position]
 
 
 def shuffle(items: Items, seed: int, number: int) -> Items:
     """All items in the order of a pass."""
     whole = list(items)
-    yield from (whole[place] for place in order(len(whole), None, seed, number))
+    yield from (whole[position] for position in order(len(whole), None, seed, number))
 
 
 def drawn_from_window(items: Items, count: int, window: int, seed: int, number: int) -> Items:
     """Draws `count` items in the order of a pass; takes no more items than the window needs."""
     taken: list[Example] = []
-    for given, place in enumerate(order(count, window, seed, number)):
+    for given, position in enumerate(order(count, window, seed, number)):
         taken.extend(islice(items, min(count, given + window) - len(taken)))
         if given + window > count:
             # It has asked for one more, which includes items dropped after the last one.
             assert next(items, None) is None
-        yield taken[place]
+        yield taken[position]
     assert next(items, None) is None
 
 
@@ -249,7 +249,7 @@ def order(count: int, window: int | None, seed: int, number: int) -> tuple[int, 
     shuffled = tuple(int(e["n"]) for e in numbers.shuffle(window, seed).epoch(number))
     assert sorted(shuffled) == list(range(count))
     if window is not None:
-        assert all(value < place + window for place, value in enumerate(shuffled))
+        assert all(value < position + window for position, value in enumerate(shuffled))
     return shuffled
 
 

@@ -63,7 +63,7 @@ class At(NamedTuple):
         order = m.order_of_pieces(len(pieces), self.pieces.seed, self.number)
         index, count = self.pieces.shard
         order = order[index::count]
-        return m.in_turn([pieces[place] for place in order], self.pieces.num_open)
+        return m.in_turn([pieces[position] for position in order], self.pieces.num_open)
 
     def of_pass(self, number: int) -> "At":
         return self._replace(number=number)
@@ -186,11 +186,11 @@ class Program:
     def model(self) -> Model:
         """The model of the program."""
         model = self.beginning.model
-        for place, step in enumerate(self.steps):
+        for position, step in enumerate(self.steps):
             if step.shuffle is None:
                 model = step.of(model)
             else:
-                model = replace(self, steps=self.steps[:place])._shuffled(step.shuffle)
+                model = replace(self, steps=self.steps[:position])._shuffled(step.shuffle)
         return model
 
     def _shuffled(self, seed: int) -> Model:
@@ -203,7 +203,7 @@ class Program:
     def numbered(self, at: At) -> Numbered:
         """Returns the examples by number; functions get them in the requested order."""
         kinds = ("cache", "cache on disk")
-        caches = [place + 1 for place, step in enumerate(self.steps) if step.kind in kinds]
+        caches = [position + 1 for position, step in enumerate(self.steps) if step.kind in kinds]
         end = max(caches, default=0)
         if end:
             examples = numbered_list(list(replace(self, steps=self.steps[:end]).model(at)))

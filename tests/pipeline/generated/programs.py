@@ -253,10 +253,10 @@ def _concat(random: Random, parts: Sequence[Program]) -> Beginning:
                     [
                         number - end + part.count
                         for number, owner in zip(order, owners, strict=True)
-                        if owner == place
+                        if owner == position
                     ]
                 )
-                for place, (part, end) in enumerate(zip(inner, ends, strict=True))
+                for position, (part, end) in enumerate(zip(inner, ends, strict=True))
             ]
             return (next(coming[owner]) for owner in owners)
 

@@ -26,9 +26,9 @@ def arrays(random: Random) -> Source:
         for n in range(count)
     ]
     text = f"arrays({count}{', rows of three' if has_rows else ''})"
-    names, places = frozenset(arrays), [(0, record) for record in range(count)]
+    names, positions = frozenset(arrays), [(0, record) for record in range(count)]
     return Source(
-        text, lambda directory: hr.arrays(arrays), examples, names, sizes=None, places=places
+        text, lambda directory: hr.arrays(arrays), examples, names, sizes=None, positions=positions
     )
 
 
@@ -80,7 +80,7 @@ def indexed(random: Random) -> Source:
         seed=seed,
         lost=frozenset(n for n in range(count) if is_damaged and has_damage(n)),
         sizes=None,
-        places=None if is_damaged or seed is not None else [(0, n) for n in range(count)],
+        positions=None if is_damaged or seed is not None else [(0, n) for n in range(count)],
     )
 
 
@@ -168,7 +168,7 @@ def _parts(random: Random) -> Source:
         [{"n": n} for n in numbers],
         sizes=None,
         kind=IN_PROCESSES,
-        places=[(0, record) for record in range(len(numbers))],
+        positions=[(0, record) for record in range(len(numbers))],
     )
 
 
@@ -186,7 +186,7 @@ def iterable(random: Random) -> Source:
         [{"n": n} for n in range(count)],
         sizes=None,
         kind=IN_PROCESSES if num_processes else "",
-        places=[(0, record) for record in range(count)],
+        positions=[(0, record) for record in range(count)],
     )
 
 

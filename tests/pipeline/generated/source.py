@@ -29,7 +29,7 @@ class Source:
         sizes: How many examples each file has; None without files.
         ending: The extension of the files if they have pieces; empty if each file is one piece.
         kind: The name by which tests count it; empty for the first word of the text.
-        places: The file number and record number of each example, if known.
+        positions: The file number and record number of each example, if known.
         pace: Holds back examples that are not needed yet; None for a source that does not wait.
     """
 
@@ -42,7 +42,7 @@ class Source:
     sizes: Sequence[int] | None = tuple(map(len, NUMBERS))
     ending: str = ""
     kind: str = ""
-    places: Sequence[tuple[int, int]] | None = None
+    positions: Sequence[tuple[int, int]] | None = None
     pace: "Pace | None" = None
 
 

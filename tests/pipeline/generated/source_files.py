@@ -52,10 +52,10 @@ def _begins_of_matches(pattern: bytes) -> Callable[[Path], list[int]]:
 
 
 def _begins_of_records(path: Path) -> list[int]:
-    raw, begins, place = path.read_bytes(), [], 0
-    while place < len(raw):
-        begins.append(place)
-        place += 12 + int.from_bytes(raw[place : place + 8], "little") + 4
+    raw, begins, position = path.read_bytes(), [], 0
+    while position < len(raw):
+        begins.append(position)
+        position += 12 + int.from_bytes(raw[position : position + 8], "little") + 4
     return begins
 
 
@@ -175,12 +175,12 @@ def has_damage(n: int) -> bool:
 def _damage(path: Path) -> None:
     _write_records(path, range(97))
     raw = bytearray(path.read_bytes())
-    place = 0
+    position = 0
     for n in range(97):
-        length = int.from_bytes(raw[place : place + 8], "little")
+        length = int.from_bytes(raw[position : position + 8], "little")
         if has_damage(n):
-            raw[place + 12] ^= 1
-        place += 12 + length + 4
+            raw[position + 12] ^= 1
+        position += 12 + length + 4
     path.write_bytes(raw)
 
 

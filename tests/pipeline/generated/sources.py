@@ -30,7 +30,7 @@ import headrace as hr
 def draw_source(random: Random) -> Source:
     """Draws a source."""
     source = random.choice(_SOURCES)(random)
-    if source.places is None or random.random() > 0.2:
+    if source.positions is None or random.random() > 0.2:
         return source
     part = _split(random, source)
     try:
@@ -53,9 +53,9 @@ def sizes_of_pieces(source: Source, block_bytes: int | None) -> Sequence[int]:
     return sizes
 
 
-def keys_of(seed: int, places: Sequence[tuple[int, int]]) -> list[int]:
+def keys_of(seed: int, positions: Sequence[tuple[int, int]]) -> list[int]:
     """The hashes by which records are split, as documented by the engine."""
-    return [_mixed(_mixed(seed, record), file) for file, record in places]
+    return [_mixed(_mixed(seed, record), file) for file, record in positions]
 
 
 def _mixed(one: int, other: int) -> int:
@@ -92,7 +92,7 @@ def _records(random: Random, ending: str = "tfrecord") -> Source:
 
     text = f"tfrecords(*.{ending}).parse{names}"
     pieces = "" if ending == "gz" else ending
-    return Source(text, begin, _only(*names), frozenset(names), ending=pieces, places=_PLACES)
+    return Source(text, begin, _only(*names), frozenset(names), ending=pieces, positions=_PLACES)
 
 
 def _with_origin(random: Random) -> Source:
@@ -136,7 +136,7 @@ def _lines(random: Random) -> Source:
     def begin(directory: Path) -> hr.Pipeline:
         return hr.text_lines(directory / "*.txt").map(_number_of_text)
 
-    return Source("text_lines(*.txt)", begin, _only("n"), ending="txt", places=_PLACES)
+    return Source("text_lines(*.txt)", begin, _only("n"), ending="txt", positions=_PLACES)
 
 
 def _number_of_text(example: Example) -> Example:
@@ -169,7 +169,7 @@ def _fixed(random: Random) -> Source:
         return hr.fixed_length_records(directory / "*.fixed", 8).map(_decoded)
 
     text = "fixed_length_records(*.fixed)"
-    return Source(text, begin, _only("n"), ending="fixed", places=_PLACES)
+    return Source(text, begin, _only("n"), ending="fixed", positions=_PLACES)
 
 
 def _tokens(random: Random) -> Source:
@@ -177,7 +177,7 @@ def _tokens(random: Random) -> Source:
         return hr.tokens(directory / "*.tokens", 3, np.int64, stride=1).map(_first_token)
 
     text = "tokens(*.tokens)"
-    return Source(text, begin, _only("n"), ending="tokens", places=_PLACES)
+    return Source(text, begin, _only("n"), ending="tokens", positions=_PLACES)
 
 
 def _first_token(example: Example) -> Example:
@@ -233,8 +233,8 @@ def _parquet(random: Random) -> Source:
 
     shuffle = "" if seed is None else f".shuffle(seed={seed})"
     text = f"parquet(*.parquet){shuffle}"
-    places = _PLACES if seed is None else None
-    return Source(text, begin, _only("n"), seed=seed, places=places, sizes=ROW_GROUPS)
+    positions = _PLACES if seed is None else None
+    return Source(text, begin, _only("n"), seed=seed, positions=positions, sizes=ROW_GROUPS)
 
 
 def _parquet_where(random: Random) -> Source:
@@ -279,9 +279,9 @@ def _arrow(random: Random) -> Source:
     examples = [{name: example[name] for name in names} for example in whole]
     shuffle = "" if seed is None else f".shuffle(seed={seed})"
     text = f"arrow(*.arrow){names}{shuffle}"
-    places = _PLACES if seed is None else None
+    positions = _PLACES if seed is None else None
     return Source(
-        text, begin, examples, frozenset(names), seed=seed, places=places, sizes=ROW_GROUPS
+        text, begin, examples, frozenset(names), seed=seed, positions=positions, sizes=ROW_GROUPS
     )
 
 
@@ -331,14 +331,14 @@ def _rows(random: Random) -> Source:
         examples,
         frozenset(examples[0]),
         seed=seed,
-        places=_PLACES if seed is None else None,
+        positions=_PLACES if seed is None else None,
         **({"ending": ROWS} if ending == "jsonl" else {"sizes": ROW_GROUPS}),
     )
 
 
 def _split(random: Random, source: Source) -> Source:
     """A part of a split source; the other examples are dropped."""
-    assert source.places is not None
+    assert source.positions is not None
     seed, number = random.randrange(2**20), random.randrange(2)
     share = random.choice([0.2, 0.5, 0.7])
     order = random.choice([None, None, random.randrange(2**20)])
@@ -347,7 +347,7 @@ def _split(random: Random, source: Source) -> Source:
         part = source.begin(directory).split(share, 1 - share, seed=seed)[number]
         return part if order is None else part.shuffle(seed=order)
 
-    keys = keys_of(seed, source.places)
+    keys = keys_of(seed, source.positions)
     in_first = {n for n, key in enumerate(keys) if key < round(share * 2**64)}
     lost = [e["n"] for n, e in enumerate(source.examples) if (n in in_first) == (number == 1)]
     shuffle = "" if order is None else f".shuffle(seed={order})"

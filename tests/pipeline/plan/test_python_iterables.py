@@ -117,8 +117,8 @@ class TestLearning:
             whole.append(batch["n"].tolist())
             states.append(batches.state())
         assert whole[0] == [2, 4, 8]
-        for place, state in enumerate(states):
-            assert [b["n"].tolist() for b in pipeline().resume(state)] == whole[place:]
+        for position, state in enumerate(states):
+            assert [b["n"].tolist() for b in pipeline().resume(state)] == whole[position:]
 
 
 class TestSources:

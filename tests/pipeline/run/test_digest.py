@@ -111,10 +111,10 @@ def test_the_digest_continues_after_a_resume(chain, source, tmp_path):
     whole = digests_of(pipe)
     assert len(set(whole)) == len(whole) > 3
     states = states_of(pipe)
-    for place in range(0, len(states), 1 + len(states) // 7):
-        way = {"num_threads": 1 + place % 3}
-        found = digests_of(pipe.options(**way), states[place])
-        assert found == whole[place:], place
+    for position in range(0, len(states), 1 + len(states) // 7):
+        way = {"num_threads": 1 + position % 3}
+        found = digests_of(pipe.options(**way), states[position])
+        assert found == whole[position:], position
 
 
 SHARDED = {
@@ -143,8 +143,8 @@ def test_ranks_have_one_digest_after_each_step_and_after_a_resume(chain, even, c
         assert abs(len(other) - len(first)) <= (2 if even is None else 0)
     for rank in (0, 2):
         states, whole = states_of(rank_of(rank)), digests_of(rank_of(rank))
-        for place in range(0, len(states), 1 + len(states) // 7):
-            assert digests_of(rank_of(rank), states[place]) == whole[place:], place
+        for position in range(0, len(states), 1 + len(states) // 7):
+            assert digests_of(rank_of(rank), states[position]) == whole[position:], position
 
 
 @pytest.mark.parametrize(("old", "new"), [(4, 2), (2, 4), (3, 1), (1, 3)])
@@ -153,12 +153,12 @@ def test_the_digest_continues_with_another_number_of_ranks(old, new):
     alone = digests_of(pipe.shard(0, 1))
     for rank in range(old):
         states = states_of(pipe.shard(rank, old, "drop"))
-        for place in (0, 1, 3):
+        for position in (0, 1, 3):
             for other in range(new):
-                with pipe.shard(other, new, "drop").resume(states[place * new]) as batches:
+                with pipe.shard(other, new, "drop").resume(states[position * new]) as batches:
                     for step in range(4):
-                        where = place * new * old + step * new
-                        assert batches.digest() == alone[where], (rank, place, other, step)
+                        where = position * new * old + step * new
+                        assert batches.digest() == alone[where], (rank, position, other, step)
                         next(batches)
 
 
@@ -203,11 +203,11 @@ def test_seeds_files_order_and_filters_change_the_digest(tmp_path):
         hr.mix([files, files], [1, 3], seed=1),
         hr.mix([files, files], [1, 2], seed=2),
     ]
-    for place in (0, 100):
+    for position in (0, 100):
         found = []
         for pipe in pipes:
             with iter(pipe) as batches:
-                for _ in range(place):
+                for _ in range(position):
                     next(batches)
                 found.append(batches.digest())
         assert len(set(found)) == len(pipes)

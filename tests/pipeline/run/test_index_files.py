@@ -128,13 +128,13 @@ def test_damage_anywhere_in_an_index_is_detected(data, kind):
     expected, _ = shuffled(source, data)
     index = data / "0.hrindex"
     whole = index.read_bytes()
-    for number, place in enumerate(range(0, len(whole), 101)):
+    for number, position in enumerate(range(0, len(whole), 101)):
         changed = bytearray(whole)
-        changed[place] ^= 0x41
-        index.write_bytes(changed if number % 3 else whole[:place])
+        changed[position] ^= 0x41
+        index.write_bytes(changed if number % 3 else whole[:position])
         found, made = shuffled(source, data)
-        assert found == expected, place
-        assert made.scanned == 1, place
+        assert found == expected, position
+        assert made.scanned == 1, position
         assert index.read_bytes() == whole
 
 
@@ -378,11 +378,11 @@ def test_a_window_over_blocks_detects_a_damaged_index(data, kind):
     if not index.exists():
         return
     whole = index.read_bytes()
-    for number, place in enumerate(range(0, len(whole), 301)):
+    for number, position in enumerate(range(0, len(whole), 301)):
         changed = bytearray(whole)
-        changed[place] ^= 0x41
-        index.write_bytes(changed if number % 3 else whole[:place])
-        assert over_blocks(source, data)[0] == expected, place
+        changed[position] ^= 0x41
+        index.write_bytes(changed if number % 3 else whole[:position])
+        assert over_blocks(source, data)[0] == expected, position
 
 
 @pytest.mark.parametrize("source", [hr.tfrecords, hr.csv])

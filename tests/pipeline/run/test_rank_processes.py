@@ -127,9 +127,9 @@ def test_other_numbers_of_processes_resume_where_three_stopped(
     at = {4 * world * (1 + step): digest for step, (_, digest) in enumerate(rests[0])}
     of_three = {12 * (1 + step): digest for step, digest in enumerate(three[0][name]["digests"])}
     epoch = len(first) - len(first) % 24
-    common = {place for place in range(73, epoch) if place in of_three and place - 72 in at}
+    common = {index for index in range(73, epoch) if index in of_three and index - 72 in at}
     assert common
-    assert all(of_three[place] == at[place - 72] for place in common)
+    assert all(of_three[index] == at[index - 72] for index in common)
 
 
 @pytest.mark.timeout(300)

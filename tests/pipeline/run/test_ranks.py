@@ -176,14 +176,14 @@ def test_a_shard_in_a_part_needs_the_same_number_and_index(combine):
         "where shard stands in no part of a mix, concat or zip"
     )
     steps, states = steps_of(pipeline(0, 4))
-    for place, state in enumerate(states):
+    for position, state in enumerate(states):
         for new in (1, 2, 8):
             with pytest.raises(ValueError, match=message.format(new)):
                 pipeline(0, new).resume(state)
         with pytest.raises(ValueError, match=r"shard\(1, 4\), but shard\(0, 4\)"):
             pipeline(1, 4).resume(state)
         follows = numbers_of(pipeline(0, 4).resume(state))
-        assert follows == [n for step in steps[place:] for n in step]
+        assert follows == [n for step in steps[position:] for n in step]
 
 
 def test_a_shard_after_a_combination_may_have_another_count():

@@ -30,7 +30,7 @@ def once(pipeline):
         return numbers, batches.skipped
 
 
-def places(skipped):
+def positions(skipped):
     return [(Path(one.file).name, one.record_number, one.offset_bytes) for one in skipped]
 
 
@@ -64,7 +64,7 @@ class TestFormats:
         damage(tmp_path / "a", begins[7] + 12, begins[8] + 12, begins[1500] + 13)
         numbers, skipped = run(hr.tfrecords(tmp_path / "a").map(as_number).skip_errors(3))
         assert numbers == [number for number in range(2000) if number not in (7, 8, 1500)]
-        assert places(skipped) == [("a", number, begins[number]) for number in (7, 8, 1500)]
+        assert positions(skipped) == [("a", number, begins[number]) for number in (7, 8, 1500)]
         assert all(one.stage == "tfrecords" for one in skipped)
         assert "the checksum of its data does not match" in skipped[0].reason
 
@@ -79,7 +79,7 @@ class TestFormats:
         lost = round((size - begins[300]) * 300 / begins[300])
         numbers, skipped = run(source.map(as_number).skip_errors(1 + lost))
         assert sorted(numbers) == [n for n in range(600) if n != 30 and not 300 <= n < 500]
-        assert sorted(places(skipped)) == [("a", 30, begins[30]), ("a", 300, begins[300])]
+        assert sorted(positions(skipped)) == [("a", 30, begins[30]), ("a", 300, begins[300])]
         ended = next(one for one in skipped if one.record_number == 300)
         assert "checksum of its length" in ended.reason
         assert ended.num_lost == lost in range(195, 206)
@@ -104,7 +104,7 @@ class TestFormats:
         (tmp_path / "a").write_bytes((tmp_path / "a").read_bytes()[:-3])
         numbers, skipped = run(hr.tfrecords(tmp_path / "a").map(as_number).skip_errors(1))
         assert numbers == list(range(49))
-        assert places(skipped) == [("a", 49, begins[49])]
+        assert positions(skipped) == [("a", 49, begins[49])]
         assert skipped[0].num_lost == 1
 
     def test_compressed_data_that_end_too_soon_are_skipped(self, tmp_path):
@@ -135,7 +135,7 @@ class TestFormats:
         for number in range(300):
             length = 20 if number % 77 == 5 else len(example(number))
             begins.append(begins[-1] + 12 + length + 4)
-        assert sorted(places(skipped)) == sorted(("a", n, begins[n]) for n in lost)
+        assert sorted(positions(skipped)) == sorted(("a", n, begins[n]) for n in lost)
         by_stage = {one.record_number: one.stage for one in skipped}
         assert by_stage == {n: "parse" if n % 77 == 5 else "tfrecords" for n in lost}
 
@@ -148,7 +148,7 @@ class TestFormats:
         numbers, skipped = run(source.select("number").skip_errors(5))
         assert sorted(numbers) == [1, 3]
         # The number is that of the line, from 0.
-        assert sorted(places(skipped)) == [("a.csv", 3, 20), ("a.csv", 6, 27), ("a.csv", 7, 34)]
+        assert sorted(positions(skipped)) == [("a.csv", 3, 20), ("a.csv", 6, 27), ("a.csv", 7, 34)]
         assert {one.stage for one in skipped} == {"csv"}
 
     def test_a_csv_file_with_a_wrong_header_is_skipped(self, tmp_path):
@@ -170,7 +170,7 @@ class TestFormats:
         path.write_text('{"number": 1}\n{"number": }\n\n{"number": "3"}\n{"number": 4}\n')
         numbers, skipped = run(hr.json_lines(path, {"number": int}).skip_errors(2))
         assert numbers == [1, 4]
-        assert places(skipped) == [("a.jsonl", 1, 14), ("a.jsonl", 3, 28)]
+        assert positions(skipped) == [("a.jsonl", 1, 14), ("a.jsonl", 3, 28)]
 
     @pytest.mark.parametrize("is_shuffled", [False, True])
     def test_samples_of_archives_are_skipped(self, tmp_path, is_shuffled):
@@ -188,7 +188,7 @@ class TestFormats:
         numbers, skipped = run(source.skip_errors(2))
         assert sorted(numbers) == [0, 1, 3, 5]
         # Each file has a header of 512 bytes and is filled up to 512.
-        assert sorted(places(skipped)) == [("a.tar", 2, 4096), ("a.tar", 4, 7168)]
+        assert sorted(positions(skipped)) == [("a.tar", 2, 4096), ("a.tar", 4, 7168)]
 
     @pytest.mark.parametrize("is_shuffled", [False, True])
     def test_an_archive_that_is_cut_short_loses_its_last_sample(self, tmp_path, is_shuffled):
@@ -226,7 +226,7 @@ class TestFormats:
         source = hr.fixed_length_records(tmp_path / "a", 2).map(as_number)
         numbers, skipped = run(source.skip_errors(2))
         assert numbers == [1, 2, 4, 5][: len(numbers)]
-        assert places(skipped) == [("a", 2, 4), ("a", 5, 10)]
+        assert positions(skipped) == [("a", 2, 4), ("a", 5, 10)]
 
     def test_images_are_skipped(self, tmp_path):
         image = pytest.importorskip("PIL.Image")
@@ -244,7 +244,7 @@ class TestFormats:
 
         numbers, skipped = run(hr.image_folder(tmp_path).map(decode).skip_errors(1))
         assert numbers == [1] * 4
-        assert places(skipped) == [("3.png", 0, 0)]
+        assert positions(skipped) == [("3.png", 0, 0)]
         assert skipped[0].stage.startswith("map(")
         assert "decode" in skipped[0].stage
 
@@ -501,9 +501,9 @@ class TestResume:
         states, error = self.until_error(iter(small))
         assert "skip_errors: 60 examples were skipped before" in str(error)
         assert len(states) > 20
-        for place in (0, 15, len(states) - 1):
-            later, again = self.until_error(small.resume(states[place]))
-            assert len(later) == len(states) - place
+        for position in (0, 15, len(states) - 1):
+            later, again = self.until_error(small.resume(states[position]))
+            assert len(later) == len(states) - position
             assert (type(again), str(again)) == (type(error), str(error))
         # Earlier batches do not depend on the budget, so it may differ.
         assert len(list(pipeline.resume(states[-1]))) > 5

@@ -153,9 +153,9 @@ def gathers(draw):
 @st.composite
 def gathers_along_axis(draw):
     x = draw(blocks(shape=draw(st.lists(st.integers(1, 3), min_size=1, max_size=3))))
-    places = draw(st.lists(st.integers(0, 2), max_size=4))
+    positions = draw(st.lists(st.integers(0, 2), max_size=4))
     axis = draw(st.integers(1 - x.ndim, x.ndim - 2))
-    return Case(lambda e: ops.gather(e["x"], np.array(places, int), axis), {"x": x})
+    return Case(lambda e: ops.gather(e["x"], np.array(positions, int), axis), {"x": x})
 
 
 @st.composite
@@ -242,9 +242,9 @@ def splits(draw, is_by_sizes):
     if not is_by_sizes:
         sizes = sizes[:1] * len(sizes)
     shape = draw(st.lists(st.integers(0, 2), max_size=2))
-    place = draw(st.integers(0, len(shape)))
-    x = draw(blocks(shape=(*shape[:place], sum(sizes), *shape[place:])))
-    axis = place - len(shape) - 1 if draw(st.booleans()) else place
+    position = draw(st.integers(0, len(shape)))
+    x = draw(blocks(shape=(*shape[:position], sum(sizes), *shape[position:])))
+    axis = position - len(shape) - 1 if draw(st.booleans()) else position
     part = draw(st.integers(0, len(sizes) - 1))
     if is_by_sizes and draw(st.booleans()):
         sizes[part] = -1

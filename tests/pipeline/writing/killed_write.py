@@ -48,6 +48,6 @@ def killing(function: Callable[..., Any], number: int) -> Callable[..., Any]:
 
 if __name__ == "__main__":
     moment, number, path = sys.argv[1:]
-    place, name = MOMENTS[moment]
-    setattr(place, name, killing(getattr(place, name), int(number)))
+    owner, name = MOMENTS[moment]
+    setattr(owner, name, killing(getattr(owner, name), int(number)))
     numbers().write(path, num_shards=4, resume=True)

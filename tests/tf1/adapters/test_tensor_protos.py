@@ -87,8 +87,8 @@ class TestIndexedSlices:
         assert kept.name == "kept:0"
         assert kept.dense_shape is given.dense_shape
         with tf.Session() as session:
-            values, places = session.run([kept.values, kept.indices])
-        assert (values.tolist(), places.tolist()) == ([[3, 4], [5, 6]], [26, 37])
+            values, positions = session.run([kept.values, kept.indices])
+        assert (values.tolist(), positions.tolist()) == ([[3, 4], [5, 6]], [26, 37])
         with pytest.raises(TypeError, match="int64 that does not match type int32"):
             tf.sparse.mask(given, tf.constant([12], tf.int64))
         with pytest.raises(TypeError, match="expected IndexedSlices"):

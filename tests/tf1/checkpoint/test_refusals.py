@@ -62,7 +62,7 @@ class OwnLoop(tf.train.QueueRunner):
 
 
 class OtherCoordinator:
-    """A coordinator of another make."""
+    """A coordinator that is not headrace's own."""
 
     def __init__(self):
         self._stop = threading.Event()
@@ -275,10 +275,10 @@ def test_a_truncated_file_is_refused(lines, saved, tmp_path):
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(place=st.integers(0), byte=st.integers(1, 255))
-def test_an_edited_file_is_refused(lines, saved, tmp_path, place, byte):
+@given(position=st.integers(0), byte=st.integers(1, 255))
+def test_an_edited_file_is_refused(lines, saved, tmp_path, position, byte):
     data = bytearray(saved.read_bytes())
-    data[place % len(data)] ^= byte
+    data[position % len(data)] ^= byte
     edited = tmp_path / "edited"
     edited.write_bytes(data)
     with open_session() as session, pytest.raises(tf.errors.DataLossError):

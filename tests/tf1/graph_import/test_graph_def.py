@@ -264,9 +264,9 @@ class TestComputation:
             parts = [sums, largest, tf.to_float(was_empty), hashes, product, means]
             tf.concat([tf.reshape(each, [-1]) for each in parts], 0, name="out")
 
-        places = [[0, 0], [1, 2], [2, 1], [3, 2]]
+        positions = [[0, 0], [1, 2], [2, 1], [3, 2]]
         feeds = {
-            **{"given/indices:0": places, "given/values:0": [1, 2, 3, 4]},
+            **{"given/indices:0": positions, "given/values:0": [1, 2, 3, 4]},
             "given/shape:0": [4, 3],
         }
         first, second = self.both(build, feeds)

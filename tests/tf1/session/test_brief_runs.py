@@ -1,4 +1,4 @@
-"""Runs that only move an element: done with the interpreter's lock held, but where they wait."""
+"""Runs that only move an element keep the interpreter's lock, except where they wait."""
 
 import sys
 import threading
@@ -15,7 +15,7 @@ NUM_RUNS = 5_000
 
 @pytest.fixture
 def long_turns() -> Iterator[None]:
-    """The interpreter's lock changes hands only where a thread gives it away."""
+    """Lets threads take turns only where one releases the interpreter's lock."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(1_000)
     yield

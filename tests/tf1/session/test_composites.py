@@ -10,8 +10,8 @@ from headrace.tf1.indexed_slices import IndexedSlicesValue
 
 @pytest.fixture
 def slices():
-    rows, places = tf.placeholder(tf.float32, [None, 2]), tf.placeholder(tf.int32, [None])
-    return tf.IndexedSlices(rows, places, tf.constant([5, 2]))
+    rows, positions = tf.placeholder(tf.float32, [None, 2]), tf.placeholder(tf.int32, [None])
+    return tf.IndexedSlices(rows, positions, tf.constant([5, 2]))
 
 
 def listed(value):

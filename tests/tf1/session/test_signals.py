@@ -27,7 +27,7 @@ def on_signal():
 
 @pytest.fixture
 def when(in_thread):
-    """Does something in a thread once a condition holds, and hears of its errors at the end."""
+    """Calls a function in a thread once a condition holds, and raises its errors at the end."""
     calls = []
 
     def when(condition, then):
@@ -117,7 +117,7 @@ def test_an_exception_of_a_handler_ends_a_loop_in_the_main_thread(
 @pytest.mark.parametrize("inner", [dequeue, dequeue_and_compute, dequeue_and_call, eager])
 @pytest.mark.parametrize("outer", [dequeue, dequeue_and_compute, dequeue_and_call])
 def test_a_handler_may_wait_in_the_thread_that_waits(session, queue, on_signal, when, outer, inner):
-    """The wait outside is served while the one inside lasts, and has to hear of it afterwards."""
+    """The outer wait is served while the inner one lasts, and has to return afterwards."""
     inside, wait_inside = inner(session, tf.FIFOQueue(1, [tf.int32], [()], name="inside"))
     _, wait_outside = outer(session, queue)
     value = tf.placeholder(tf.int32, [])

@@ -66,7 +66,7 @@ class TestBothKinds:
             kind(hooks=[Hook()])
 
     def test_programs_find_the_session_inside(self, kind):
-        """Some unwrap `_sess` until they find one, to give it to a saver."""
+        """Some programs unwrap `_sess` until they find one, to give it to a saver."""
         counted()
         with kind() as sess:
             inner = sess

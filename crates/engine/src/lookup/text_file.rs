@@ -97,8 +97,8 @@ impl Layout {
         let shape = Shape::new(&[lines.len()]);
         if part == Part::LineNumber {
             return match dtype {
-                DType::Int32 => numbered(shape, lines.len(), |number| number as i32),
-                _ => numbered(shape, lines.len(), |number| number as i64),
+                DType::Int32 => line_numbers(shape, lines.len(), |number| number as i32),
+                _ => line_numbers(shape, lines.len(), |number| number as i64),
             };
         }
         let field = |(number, line): (usize, &Bytes)| self.field(content, line, name, part, number);
@@ -131,7 +131,7 @@ impl Layout {
     }
 }
 
-fn numbered<T: Numeric>(shape: Shape, count: usize, make: impl Fn(usize) -> T) -> Result<Tensor> {
+fn line_numbers<T: Numeric>(shape: Shape, count: usize, make: impl Fn(usize) -> T) -> Result<Tensor> {
     let numbers = allocate::elements(T::DTYPE, &shape).collect((0..count).map(make))?;
     Tensor::from_values(shape, numbers)
 }

@@ -23,14 +23,14 @@ impl Tensor {
             return Self::strings(shape, strings);
         }
         let size = self.dtype.size();
-        let place = run.start * size..run.end * size;
+        let range = run.start * size..run.end * size;
         if let Data::Buffer(memory) = &self.data
-            && let Some(part) = memory.shared_part(place.clone())
+            && let Some(part) = memory.shared_part(range.clone())
             && part.as_ref().as_ptr().align_offset(self.dtype.alignment()) == 0
         {
             return Ok(Self { dtype: self.dtype, shape, data: Data::Buffer(part) });
         }
-        Self::copied(self.dtype, shape, &self.stored()?[place])
+        Self::copied(self.dtype, shape, &self.stored()?[range])
     }
 
     /// Row `index` of the first dimension, copied, so that it does not keep the whole tensor alive.

@@ -20,9 +20,9 @@ pub struct Arrays {
 
 /// An array in memory.
 pub enum Array {
-    /// Its elements follow each other.
+    /// Contiguous elements.
     Contiguous(Tensor),
-    /// Its elements are strewn in memory.
+    /// Elements with strides.
     Strided(Strided),
 }
 

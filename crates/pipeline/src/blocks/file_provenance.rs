@@ -46,17 +46,17 @@ pub struct FileProvenance {
     pub begun: Arc<Begun>,
     /// The size of the largest file of the source that was opened, in bytes; 0 if none was.
     pub largest_bytes: Arc<AtomicU64>,
-    /// Set if records are counted from a place in the file: counts those before it, if they are
+    /// Set if records are counted from a position in the file: counts those before it, if they are
     /// needed.
     pub before: Option<Arc<dyn Before>>,
 }
 
-/// The number of records before a place in a file.
+/// The number of records before a position in a file.
 pub trait Before: fmt::Debug + Send + Sync {
     /// Reads the file up to there, once.
     fn num_records(&self) -> Result<u64>;
 
-    /// A number for the place, another one for each place of a file.
+    /// A number for the position, another one for each position of a file.
     fn number(&self) -> u64;
 }
 
@@ -178,7 +178,7 @@ impl FileProvenance {
         }
     }
 
-    /// The same file, to be opened anew.
+    /// The same file, to be opened again.
     pub fn reopened(&self) -> Arc<Self> {
         Arc::new(Self { layout: OnceLock::new(), begun: Arc::default(), ..self.clone() })
     }
@@ -242,7 +242,7 @@ impl FileProvenance {
         Arc::new(Self { layout: OnceLock::from(Arc::clone(layout)), ..self.clone() })
     }
 
-    /// The same file, with records that are counted from a place in it.
+    /// The same file, with records that are counted from a position in it.
     pub fn counted_from(&self, before: Arc<dyn Before>) -> Arc<Self> {
         Arc::new(Self { before: Some(before), ..self.clone() })
     }

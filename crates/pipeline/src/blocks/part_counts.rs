@@ -1,4 +1,4 @@
-//! The things that batches remember of their rows: how many come from each part of a mixture, and
+//! Facts that batches keep about their rows: how many come from each part of a mixture, and
 //! their records.
 
 use crate::blocks::block::Block;
@@ -28,7 +28,7 @@ pub fn add_origins(block: &Block, row: usize, origins: &mut Vec<Origin>) {
     }
 }
 
-/// The things that a row remembers of the rows that it is made of.
+/// The facts that a row keeps about the rows that it is made of.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Remembered {
     /// The number of parts of the mixture whose rows are counted.

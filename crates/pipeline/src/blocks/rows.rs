@@ -297,19 +297,19 @@ impl Rows {
 
     /// As [`Rows::gather_column`], for several columns.
     pub fn gather_columns(&self, columns: impl IntoIterator<Item = usize>) -> Result<Vec<Column>> {
-        let gathering = self.gathering()?;
-        columns.into_iter().map(|column| gathering.column(column)).collect()
+        let gatherer = self.gatherer()?;
+        columns.into_iter().map(|column| gatherer.column(column)).collect()
     }
 
-    /// Finds the place of each row, once for several columns.
-    pub fn gathering(&self) -> Result<Gathering<'_>> {
+    /// Locates each row once, to gather several columns.
+    pub fn gatherer(&self) -> Result<Gatherer<'_>> {
         let positions = if self.whole_block().is_some() { Vec::new() } else { self.positions()? };
-        Ok(Gathering { rows: self, positions })
+        Ok(Gatherer { rows: self, positions })
     }
 
     fn positions(&self) -> Result<Vec<(usize, usize)>> {
         let positions = allocate::collected(self.num_rows, self.block_rows());
-        positions.map_err(|refusal| refusal.at("the places of rows"))
+        positions.map_err(|refusal| refusal.at("the positions of rows"))
     }
 
     /// Column `column` of each block.
@@ -335,15 +335,15 @@ impl Rows {
     }
 }
 
-/// Rows whose columns are gathered one by one.
+/// Gathers the columns of rows one by one; the rows are located once.
 #[derive(Debug)]
-pub struct Gathering<'a> {
+pub struct Gatherer<'a> {
     rows: &'a Rows,
     /// The block of each row, and its number in it; empty if the rows are a whole block.
     positions: Vec<(usize, usize)>,
 }
 
-impl Gathering<'_> {
+impl Gatherer<'_> {
     /// The rows of column `column`, copied together unless they are a whole block.
     pub fn column(&self, column: usize) -> Result<Column> {
         match self.rows.whole_block() {

@@ -112,6 +112,6 @@ impl Splitter {
              {footer_bytes}, or the footer alone (header_bytes={header_bytes}). Correct the lengths, or copy the file \
              again."
         ))
-        .losing(Lost::Records(1))
+        .with_lost(Lost::Records(1))
     }
 }

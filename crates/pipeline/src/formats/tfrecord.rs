@@ -198,7 +198,7 @@ impl Splitter {
         }
         // Its header is right, so this record is the only one lost.
         let text = format!("{text}. The file is cut short; copy it again.");
-        self.damage("truncated", position, &text).losing(Lost::Records(1))
+        self.damage("truncated", position, &text).with_lost(Lost::Records(1))
     }
 
     fn corrupted(&self, part: Part, rest: &[u8], position: RecordPosition) -> Error {

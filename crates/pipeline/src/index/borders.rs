@@ -176,7 +176,7 @@ impl Borders {
         Ok(known.insert(found).clone())
     }
 
-    /// Lets the next iteration look anew.
+    /// Makes the next iteration look again.
     fn forget(&self) {
         let num_bytes = self.found.lock().take().map_or(0, |found| found.held_bytes());
         self.held_bytes.fetch_sub(num_bytes, Ordering::Relaxed);

@@ -38,7 +38,7 @@ struct Indexed {
     index: FoundIndex,
     files: Arc<IndexFiles>,
     /// The result of a scan, if a part of the index was damaged.
-    anew: OnceLock<ScanResult>,
+    rescanned: OnceLock<ScanResult>,
     /// Held by the thread that scans.
     scanning: Mutex<()>,
     /// True if that has written another index.
@@ -134,7 +134,7 @@ impl FileIndex {
         let indexed = Indexed {
             index,
             files,
-            anew: OnceLock::new(),
+            rescanned: OnceLock::new(),
             scanning: Mutex::new(()),
             is_replaced: AtomicBool::new(false),
         };
@@ -218,7 +218,7 @@ impl FileIndex {
             Found::Scanned(found) => Ok(span_of(found, index)),
             Found::Indexed(indexed) => match indexed.span(index) {
                 Some(span) => Ok(span),
-                None => self.scanned(access, indexed).map(|found| span_of(found, index)),
+                None => self.rescan(access, indexed).map(|found| span_of(found, index)),
             },
         }
     }
@@ -233,16 +233,16 @@ impl FileIndex {
     /// not of this file, though it says so.
     pub fn check(&self, access: &dyn RandomAccess, index: u64, span: &RecordSpan) -> Result<()> {
         let Found::Indexed(indexed) = &self.found else { return Ok(()) };
-        match span_of(self.scanned(access, indexed)?, index) == *span {
+        match span_of(self.rescan(access, indexed)?, index) == *span {
             true => Ok(()),
             false => Err(self.foreign(indexed, &format!("record {index} is not at byte {}", span.range.start))),
         }
     }
 
     /// Scans a file whose index is damaged, once.
-    fn scanned<'a>(&self, access: &dyn RandomAccess, indexed: &'a Indexed) -> Result<&'a ScanResult> {
+    fn rescan<'a>(&self, access: &dyn RandomAccess, indexed: &'a Indexed) -> Result<&'a ScanResult> {
         let _scanning = indexed.scanning.lock();
-        if let Some(found) = indexed.anew.get() {
+        if let Some(found) = indexed.rescanned.get() {
             return Ok(found);
         }
         let (input, status) = self.file.begin_parts(Some(&self.status))?.wait()?;
@@ -267,7 +267,7 @@ impl FileIndex {
             let text = format!("the file has {} records, not {}", found.offsets.len(), header.count);
             return Err(self.foreign(indexed, &text));
         }
-        Ok(indexed.anew.get_or_init(|| found))
+        Ok(indexed.rescanned.get_or_init(|| found))
     }
 
     #[cold]
@@ -294,7 +294,7 @@ impl FileIndex {
 
 impl Indexed {
     fn span(&self, index: u64) -> Option<RecordSpan> {
-        match self.anew.get() {
+        match self.rescanned.get() {
             Some(found) => Some(span_of(found, index)),
             None => self.index.sidecar.span(index),
         }
@@ -309,7 +309,7 @@ impl Locate for FileIndex {
     fn offset(&self, _file: &Arc<FileProvenance>, record: u64) -> Option<u64> {
         let found = match &self.found {
             Found::Scanned(found) => found,
-            Found::Indexed(indexed) => match indexed.anew.get() {
+            Found::Indexed(indexed) => match indexed.rescanned.get() {
                 Some(found) => found,
                 None => {
                     let sidecar = &indexed.index.sidecar;

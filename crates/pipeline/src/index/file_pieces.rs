@@ -53,7 +53,7 @@ impl FilePiece {
     }
 
     /// The same file, with records as the piece numbers them.
-    pub fn numbered(&self, file: Arc<FileProvenance>) -> Arc<FileProvenance> {
+    pub fn renumber(&self, file: Arc<FileProvenance>) -> Arc<FileProvenance> {
         match self.borders.counts_pieces() && self.number > 0 {
             true => file.counted_from(Arc::new(self.clone())),
             false => file,

@@ -29,7 +29,7 @@ pub struct Passes {
     /// The states that nodes begin with.
     states: Option<Arc<FunctionStates>>,
     /// Python functions that keep a state from one pass to the next.
-    keeping: Option<Keeping>,
+    kept_states: Option<KeptStates>,
     shards: Option<Shards>,
 }
 
@@ -51,7 +51,7 @@ struct Shards {
 
 /// The Python functions that keep a state from one pass to the next.
 #[derive(Clone, Debug, Default)]
-pub struct Keepers {
+pub struct StatefulFunctions {
     /// Their Python workers.
     pub python_workers: Vec<usize>,
     /// The workers whose last row may have been requested in vain, because an input zipped with it
@@ -66,8 +66,8 @@ pub struct Keepers {
     pub in_step: bool,
 }
 
-struct Keeping {
-    keepers: Keepers,
+struct KeptStates {
+    functions: StatefulFunctions,
     /// The states of the functions at the end of the last pass, once they are known.
     outer: Arc<FunctionStates>,
     /// The states at the beginning of the current pass.
@@ -113,16 +113,16 @@ impl Settling {
     }
 }
 
-impl Keeping {
-    fn new(keepers: Keepers, outer: Arc<FunctionStates>) -> Self {
+impl KeptStates {
+    fn new(functions: StatefulFunctions, outer: Arc<FunctionStates>) -> Self {
         let (begin, inner) = (outer.copy(), outer.copy());
-        Self { keepers, outer, begin, inner, last: (Checkpoint::default(), 0), settling: None }
+        Self { functions, outer, begin, inner, last: (Checkpoint::default(), 0), settling: None }
     }
 
     /// The checkpoint at which the pass that starts now begins.
     fn begin(&mut self, first: &Checkpoint) -> Checkpoint {
         self.begin = self.outer.copy();
-        self.inner = if self.keepers.in_step { Arc::clone(&self.outer) } else { self.outer.copy() };
+        self.inner = if self.functions.in_step { Arc::clone(&self.outer) } else { self.outer.copy() };
         self.last = (first.clone(), 0);
         first.clone().with_states(Some(Arc::clone(&self.inner)))
     }
@@ -130,11 +130,11 @@ impl Keeping {
     /// Makes sure that the states of the functions at the end of pass `number` are known; false
     /// until they are.
     fn settle(&mut self, number: u64, next: &mut NextPass, context: &mut Context) -> Result<bool> {
-        if self.keepers.in_step || number >= self.keepers.num_passes {
+        if self.functions.in_step || number >= self.functions.num_passes {
             return Ok(true);
         }
-        if !self.keepers.are_cut_short {
-            self.keepers
+        if !self.functions.are_cut_short {
+            self.functions
                 .python_workers
                 .iter()
                 .for_each(|python_worker| self.outer.set(*python_worker, self.inner.get(*python_worker)));
@@ -151,8 +151,8 @@ impl Keeping {
             return Ok(false);
         }
         let behind_rows = settling.behind_rows.as_ref().unwrap_or(&settling.states);
-        for python_worker in &self.keepers.python_workers {
-            let states = if self.keepers.zipped.contains(python_worker) { behind_rows } else { &settling.states };
+        for python_worker in &self.functions.python_workers {
+            let states = if self.functions.zipped.contains(python_worker) { behind_rows } else { &settling.states };
             self.outer.set(*python_worker, states.get(*python_worker));
         }
         self.settling = None;
@@ -173,7 +173,7 @@ impl Passes {
             ends_after_nothing,
             has_ended: false,
             states: None,
-            keeping: None,
+            kept_states: None,
             shards: None,
         }
     }
@@ -198,8 +198,8 @@ impl Passes {
     /// Begins the next pass; false if there are no more.
     fn begin(&mut self) -> Result<bool> {
         let first = std::mem::take(&mut self.first);
-        let start = match &mut self.keeping {
-            Some(keeping) => keeping.begin(&first),
+        let start = match &mut self.kept_states {
+            Some(kept_states) => kept_states.begin(&first),
             None => first.clone().with_states(self.states.clone()),
         };
         let Some(node) = (self.next)(self.number, &start, false) else { return Ok(false) };
@@ -228,10 +228,10 @@ impl Passes {
     }
 
     /// Sets the Python functions that keep a state from one pass to the next.
-    pub fn keeping(mut self, keepers: Keepers, states: Option<&Arc<FunctionStates>>) -> Self {
+    pub fn with_function_states(mut self, functions: StatefulFunctions, states: Option<&Arc<FunctionStates>>) -> Self {
         self.states = states.cloned();
-        if let Some(states) = states.filter(|_| !keepers.python_workers.is_empty()) {
-            self.keeping = Some(Keeping::new(keepers, Arc::clone(states)));
+        if let Some(states) = states.filter(|_| !functions.python_workers.is_empty()) {
+            self.kept_states = Some(KeptStates::new(functions, Arc::clone(states)));
         }
         self
     }
@@ -257,9 +257,9 @@ impl Passes {
             (shards.skip, shards.num_before) = (checkpoint.skip(), self.first.skip());
             self.first = self.first.behind(checkpoint.skip());
         }
-        if let Some(keeping) = &self.keeping {
-            for (index, python_worker) in keeping.keepers.python_workers.iter().enumerate() {
-                keeping.outer.set(*python_worker, checkpoint.input(index + 1)?.text());
+        if let Some(kept_states) = &self.kept_states {
+            for (index, python_worker) in kept_states.functions.python_workers.iter().enumerate() {
+                kept_states.outer.set(*python_worker, checkpoint.input(index + 1)?.text());
             }
         } else if checkpoint.state().is_some_and(|state| state.inputs.len() > 1) {
             return Err(damaged());
@@ -291,12 +291,15 @@ impl Node for Passes {
                         if let Some(Shards { count, is_uneven, .. }) = &self.shards {
                             numbers.extend([*count, u64::from(*is_uneven)]);
                         }
-                        let Some(keeping) = &mut self.keeping else {
+                        let Some(kept_states) = &mut self.kept_states else {
                             return Ok(Poll::Ready(rows.with_checkpoint(Checkpoint::new(numbers, [inner]))));
                         };
-                        keeping.last = (inner.clone(), rows.len());
-                        let states =
-                            keeping.begin.texts(&keeping.keepers.python_workers).into_iter().map(Checkpoint::of_text);
+                        kept_states.last = (inner.clone(), rows.len());
+                        let states = kept_states
+                            .begin
+                            .texts(&kept_states.functions.python_workers)
+                            .into_iter()
+                            .map(Checkpoint::of_text);
                         let checkpoint = Checkpoint::new(numbers, std::iter::once(inner).chain(states));
                         return Ok(Poll::Ready(rows.with_checkpoint(checkpoint)));
                     }
@@ -310,8 +313,8 @@ impl Node for Passes {
                 }
             }
             if self.has_ended
-                && let Some(keeping) = &mut self.keeping
-                && !keeping.settle(self.number - 1, &mut self.next, context)?
+                && let Some(kept_states) = &mut self.kept_states
+                && !kept_states.settle(self.number - 1, &mut self.next, context)?
             {
                 return Ok(Poll::Pending);
             }

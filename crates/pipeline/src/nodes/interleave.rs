@@ -30,7 +30,7 @@ pub trait Choose: Send {
         None
     }
 
-    /// Notes that a row of this size was taken. Returns true if sizes are counted anew from there.
+    /// Notes that a row of this size was taken. Returns true if sizes are counted from zero there.
     fn took(&mut self, _input: usize, _size: u64) -> bool {
         false
     }

@@ -127,8 +127,8 @@ impl Pieces {
         Ok(pieces)
     }
 
-    /// The borders of pieces are charged too.
-    pub fn holding(self, borders: Option<Arc<KeptBorders>>) -> Self {
+    /// With the borders of pieces, whose memory is charged too.
+    pub fn with_borders(self, borders: Option<Arc<KeptBorders>>) -> Self {
         Self { borders: borders.map(|borders| (borders, None)), ..self }
     }
 

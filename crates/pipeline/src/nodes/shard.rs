@@ -51,11 +51,11 @@ pub struct Shard {
     /// The number of whole groups of `count` rows that have come since it was started.
     num_groups: u64,
     is_over: bool,
-    skipping: Option<Skipping>,
+    reshard: Option<Reshard>,
 }
 
 /// Rows of the input that shards have returned before, while they are skipped.
-struct Skipping {
+struct Reshard {
     /// The number of old shards.
     count: u64,
     /// The number of rows that a shard had returned when they began.
@@ -78,7 +78,7 @@ impl Shard {
             kept: Rows::new(),
             num_groups: 0,
             is_over: false,
-            skipping: None,
+            reshard: None,
         }
     }
 
@@ -92,21 +92,21 @@ impl Shard {
     /// one, since the end may be among them.
     pub fn behind(mut self, skip: u64, old_count: u64) -> Result<Self> {
         let num_rows = skip.checked_mul(old_count).filter(|_| old_count > 0).ok_or_else(damaged)?;
-        self.skipping = Some(Skipping { count: old_count, given: self.given, num_skipped: 0, num_rows });
+        self.reshard = Some(Reshard { count: old_count, given: self.given, num_skipped: 0, num_rows });
         Ok(self)
     }
 
     /// The rows after the skipped ones.
     fn unskipped(&mut self, mut rows: Rows) -> Result<Rows> {
-        let Some(skipping) = &mut self.skipping else { return Ok(rows) };
-        let rest = skipping.num_rows - skipping.num_skipped;
-        skipping.num_skipped += rows.take_front(usize::try_from(rest).unwrap_or(usize::MAX)).len() as u64;
+        let Some(reshard) = &mut self.reshard else { return Ok(rows) };
+        let rest = reshard.num_rows - reshard.num_skipped;
+        reshard.num_skipped += rows.take_front(usize::try_from(rest).unwrap_or(usize::MAX)).len() as u64;
         if rows.is_empty() {
             return Ok(rows);
         }
-        let Skipping { count, given, num_rows, .. } = *skipping;
+        let Reshard { count, given, num_rows, .. } = *reshard;
         self.given = resharded(given.saturating_add(num_rows / count), count, self.count)?;
-        self.skipping = None;
+        self.reshard = None;
         Ok(rows)
     }
 
@@ -217,7 +217,7 @@ impl Node for Shard {
     }
 
     fn ended(&self) -> Option<Ended> {
-        if let Some(Skipping { count, num_skipped, num_rows, .. }) = self.skipping
+        if let Some(Reshard { count, num_skipped, num_rows, .. }) = self.reshard
             && num_skipped < num_rows
         {
             let (whole, rest) = (num_skipped / count, num_skipped % count);

@@ -18,7 +18,7 @@ use crate::function_states::FunctionStates;
 use crate::index::{FilePiece, IndexFiles, Kept};
 use crate::nodes::cache::Store;
 use crate::nodes::disk_cache::store::DiskStore;
-use crate::nodes::epochs::Keepers;
+use crate::nodes::epochs::StatefulFunctions;
 use crate::nodes::groups::batch::Turn;
 use crate::nodes::groups::bucket::Buckets;
 use crate::nodes::groups::pack::Packing;
@@ -187,36 +187,40 @@ pub enum Step {
 impl Plan {
     /// Adds the Python workers whose functions keep a state. Stages before a cache always begin
     /// with the states of the iteration's beginning.
-    pub(super) fn find_keepers(&self, states: Option<&Arc<FunctionStates>>, keepers: &mut Keepers) {
+    pub(super) fn find_stateful_functions(
+        &self,
+        states: Option<&Arc<FunctionStates>>,
+        functions: &mut StatefulFunctions,
+    ) {
         match self {
             Self::Files(..) | Self::File(..) | Self::Indexed(_) | Self::PythonSource(_) => {}
-            Self::Concat(inputs) => inputs.iter().for_each(|input| input.find_keepers(states, keepers)),
+            Self::Concat(inputs) => inputs.iter().for_each(|input| input.find_stateful_functions(states, functions)),
             Self::Mix(inputs, mix) => {
-                keepers.are_cut_short |= !mix.goes_on;
-                inputs.iter().for_each(|input| input.find_keepers(states, keepers));
+                functions.are_cut_short |= !mix.goes_on;
+                inputs.iter().for_each(|input| input.find_stateful_functions(states, functions));
             }
             Self::Zip(inputs, is_strict) => {
-                let num_before = keepers.python_workers.len();
-                inputs.iter().for_each(|input| input.find_keepers(states, keepers));
+                let num_before = functions.python_workers.len();
+                inputs.iter().for_each(|input| input.find_stateful_functions(states, functions));
                 if !is_strict {
-                    keepers.are_cut_short = true;
-                    keepers.zipped.extend_from_slice(&keepers.python_workers[num_before..]);
+                    functions.are_cut_short = true;
+                    functions.zipped.extend_from_slice(&functions.python_workers[num_before..]);
                 }
             }
-            Self::Shuffled(input, _) | Self::Pieces(input, _) => input.find_keepers(states, keepers),
-            Self::Metered { plan, .. } => plan.find_keepers(states, keepers),
+            Self::Shuffled(input, _) | Self::Pieces(input, _) => input.find_stateful_functions(states, functions),
+            Self::Metered { plan, .. } => plan.find_stateful_functions(states, functions),
             Self::Then(_, Step::Cache(_) | Step::CacheOnDisk(_)) => {}
             Self::Then(input, step) => {
                 match step {
                     Step::MapPython { python_worker, .. }
                         if states.is_some_and(|states| states.is_kept(*python_worker)) =>
                     {
-                        keepers.python_workers.push(*python_worker);
+                        functions.python_workers.push(*python_worker);
                     }
-                    Step::Take(_) => keepers.are_cut_short = true,
+                    Step::Take(_) => functions.are_cut_short = true,
                     _ => {}
                 }
-                input.find_keepers(states, keepers);
+                input.find_stateful_functions(states, functions);
             }
         }
     }

@@ -5,7 +5,7 @@ use crate::checkpoint::Checkpoint;
 use crate::formats::Format;
 use crate::function_states::FunctionStates;
 use crate::index::{FilePiece, FilePieces, IndexFiles, KeptBorders};
-use crate::nodes::epochs::Keepers;
+use crate::nodes::epochs::StatefulFunctions;
 use crate::nodes::pieces::{NumUpcoming, PieceOrder, Pieces};
 use crate::nodes::sources::files::{are_remote, largest_bytes, num_remote_files};
 use crate::permutation::Permutation;
@@ -192,9 +192,9 @@ impl Plan {
             _ => {
                 // It is one piece, all of which is read by one shard.
                 let plan = self.in_pieces(&PieceOptions { shard: PieceOptions::ALL, ..options.clone() });
-                let mut keepers = Keepers::default();
-                plan.find_keepers(states, &mut keepers);
-                let keeps_states = !keepers.python_workers.is_empty();
+                let mut functions = StatefulFunctions::default();
+                plan.find_stateful_functions(states, &mut functions);
+                let keeps_states = !functions.python_workers.is_empty();
                 parts.push(Part { plan, path: path.to_vec(), num_pieces: 1, pieces: None, keeps_states });
             }
         }
@@ -257,9 +257,9 @@ pub(super) fn pieces(
             Some(*end)
         })
         .collect();
-    let keeping: Vec<u64> =
+    let keeps_states: Vec<u64> =
         parts.iter().zip(&ends).filter(|(part, _)| part.keeps_states).map(|(_, end)| end - 1).collect();
-    let keeps_states = move |number: u64| keeping.contains(&number);
+    let keeps_states = move |number: u64| keeps_states.contains(&number);
     let num_pieces = ends.last().copied().unwrap_or(0);
     let block_bytes = options.blocks.as_ref().map(|blocks| blocks.block_bytes);
     let num_upcoming = num_upcoming(&parts, settings.num_threads, block_bytes);
@@ -302,5 +302,5 @@ pub(super) fn pieces(
     let held = options.blocks.as_ref().map(|blocks| Arc::clone(&blocks.kept));
     let pieces =
         Pieces::new(Box::new(start), Box::new(keeps_states), order, options.num_open, num_upcoming, &from.base())?;
-    Ok(pieces.holding(held).in_step(settings.in_step()))
+    Ok(pieces.with_borders(held).in_step(settings.in_step()))
 }

@@ -3,7 +3,7 @@
 use crate::checkpoint::Checkpoint;
 use crate::node::Node;
 use crate::nodes::counted::Counted;
-use crate::nodes::epochs::{Keepers, Passes};
+use crate::nodes::epochs::{Passes, StatefulFunctions};
 use crate::nodes::interleave::{Interleave, old_inputs};
 use crate::nodes::mixture::Mixture;
 use crate::nodes::sources::files::Files;
@@ -54,17 +54,17 @@ impl Plan {
             }
             Self::Concat(inputs) => {
                 let inputs = Arc::clone(inputs);
-                let mut keepers = Keepers::default();
+                let mut functions = StatefulFunctions::default();
                 if settings.is_repeated {
-                    inputs.iter().for_each(|input| input.find_keepers(from.states(), &mut keepers));
+                    inputs.iter().for_each(|input| input.find_stateful_functions(from.states(), &mut functions));
                 }
-                let keepers = Keepers { num_passes: u64::MAX, in_step: settings.in_step, ..keepers };
+                let functions = StatefulFunctions { num_passes: u64::MAX, in_step: settings.in_step, ..functions };
                 let next = move |number: u64, from: &Checkpoint, is_again: bool| {
                     let number = usize::try_from(number).ok()?;
                     let settings = settings.part(number).again(is_again);
                     inputs.get(number).map(|input| input.start(pass, settings, distance + 1, from))
                 };
-                let passes = Passes::new(Box::new(next), false).keeping(keepers, from.states());
+                let passes = Passes::new(Box::new(next), false).with_function_states(functions, from.states());
                 Box::new(passes.from_checkpoint(from)?)
             }
             Self::Mix(inputs, mix) => {

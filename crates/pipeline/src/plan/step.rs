@@ -11,7 +11,7 @@ use crate::nodes::digested::Digested;
 use crate::nodes::disk_cache::formats::{FormatOfFiles, Formats};
 use crate::nodes::disk_cache::store::DiskStore;
 use crate::nodes::disk_cache::{Read, Write};
-use crate::nodes::epochs::{Keepers, Passes};
+use crate::nodes::epochs::{Passes, StatefulFunctions};
 use crate::nodes::groups::batch::Batch;
 use crate::nodes::groups::bucket::Bucketing;
 use crate::nodes::groups::group_by::GroupBy;
@@ -94,19 +94,19 @@ impl Step {
                 let first = from.input(0)?;
                 let input = restart(&first.behind(skip.saturating_mul(old_size)))?;
                 let batch = Batch::new(input, *size, *drops_remainder, settings.pass(pass));
-                let batch = batch.skipping(old_size, first.skip()).remembering(remembered);
+                let batch = batch.with_skip(old_size, first.skip()).with_remembered(remembered);
                 let next = next.saturating_add(skip.saturating_mul(turn.count));
                 Box::new(batch.numbered_from(next).in_turn(*turn))
             }
             Self::Bucket(buckets) => {
                 let bucketing = Bucketing::new(buckets.as_ref().clone());
                 let groups = GroupBy::from_checkpoint(from, restart, bucketing, settings.position(pass, distance))?;
-                Box::new(groups.remembering(remembered))
+                Box::new(groups.with_remembered(remembered))
             }
             Self::Pack(packing) => {
                 let packing = FirstFit::new(packing.clone());
                 let groups = GroupBy::from_checkpoint(from, restart, packing, settings.position(pass, distance))?;
-                Box::new(groups.remembering(remembered))
+                Box::new(groups.with_remembered(remembered))
             }
             Self::Digest(digest) => {
                 let [first] = from.numbers()?.unwrap_or_default();
@@ -307,11 +307,11 @@ fn epochs(
         None => None,
         Some(num_shards) => Some(Passes::old_shards(from)?.unwrap_or(num_shards)),
     });
-    let mut keepers = Keepers::default();
-    input.find_keepers(from.states(), &mut keepers);
-    keepers.are_cut_short &= !settings.in_any_order;
-    keepers.in_step = settings.in_step;
-    keepers.num_passes = match count {
+    let mut functions = StatefulFunctions::default();
+    input.find_stateful_functions(from.states(), &mut functions);
+    functions.are_cut_short &= !settings.in_any_order;
+    functions.in_step = settings.in_step;
+    functions.num_passes = match count {
         Some(count) if !settings.is_repeated => count.saturating_sub(1),
         _ => u64::MAX,
     };
@@ -323,7 +323,8 @@ fn epochs(
         let settings = settings.again(is_again);
         (!is_over).then(|| input.start(first.wrapping_add(number), settings, distance + 1, from))
     };
-    let passes = Passes::new(Box::new(next), true).keeping(keepers, from.states()).over_shards(num_shards);
+    let passes =
+        Passes::new(Box::new(next), true).with_function_states(functions, from.states()).over_shards(num_shards);
     let passes = passes.from_checkpoint(from)?;
     let skip = if passes.skips() { 0 } else { from.skip() };
     Ok(behind(Box::new(passes), skip))

@@ -2,7 +2,7 @@
 
 use crate::blocks::block::{Block, Provenance};
 use crate::blocks::column::{Column, longest};
-use crate::blocks::rows::{Gathering, Rows};
+use crate::blocks::rows::{Gatherer, Rows};
 use crate::nodes::map::Stage;
 use crate::stages::pad_lists::pad_lists_of_lists;
 use bytes::Bytes;
@@ -72,8 +72,8 @@ impl Padding {
 impl Stage for Collate {
     fn apply(&self, rows: Rows) -> Result<Rows> {
         let num_columns = self.names.len();
-        let gathering = rows.gathering()?;
-        let column = |index| self.column(&rows, &gathering, index);
+        let gatherer = rows.gatherer()?;
+        let column = |index| self.column(&rows, &gatherer, index);
         let mut columns = (0..num_columns).map(column).collect::<Result<Vec<_>>>()?;
         if let Some(size) = self.pad_to {
             columns = columns.into_iter().map(|column| pad_rows(column, size)).collect::<Result<_>>()?;
@@ -100,12 +100,12 @@ impl Stage for Collate {
 }
 
 impl Collate {
-    fn column(&self, rows: &Rows, gathering: &Gathering<'_>, index: usize) -> Result<Column> {
+    fn column(&self, rows: &Rows, gatherer: &Gatherer<'_>, index: usize) -> Result<Column> {
         let name =
             |error: Error| Error::new(error.code(), format!("component '{}': {}", self.names[index], error.message()));
         let column = match self.padding.as_ref().filter(|padding| padding.has_lists(index)) {
-            Some(padding) => self.padded(rows, gathering, index, padding),
-            None => self.stacked(gathering.column(index)?),
+            Some(padding) => self.padded(rows, gatherer, index, padding),
+            None => self.stacked(gatherer.column(index)?),
         };
         column.map_err(name)
     }
@@ -130,11 +130,11 @@ impl Collate {
     }
 
     /// Rows as a batch in which all lists have the same length.
-    fn padded(&self, rows: &Rows, gathering: &Gathering<'_>, index: usize, padding: &Padding) -> Result<Column> {
+    fn padded(&self, rows: &Rows, gatherer: &Gatherer<'_>, index: usize, padding: &Padding) -> Result<Column> {
         if let Some(lists) = lists(rows, index) {
             return pad_lists(&lists, padding, index).map(Column::Dense);
         }
-        let column = gathering.column(index)?;
+        let column = gatherer.column(index)?;
         match &column {
             Column::Dense(rows) if rows.shape().get(1).is_none_or(|length| *length == padding.width(*length)) => {
                 Ok(column)

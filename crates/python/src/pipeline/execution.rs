@@ -277,7 +277,7 @@ impl Execution {
         let found = plan.0.order_position(pass_number, &behind);
         let found = found.map_err(|error| PyValueError::new_err(error.message().to_owned()))?;
         let (pass, position) = found.ok_or_else(|| PyValueError::new_err("no digest sees the rows"))?;
-        let (point, is_known) = digest.0.reach(pass, position);
+        let (point, is_known) = digest.0.advance(pass, position);
         Ok((order_digest::numbers_of(point), is_known))
     }
 

@@ -281,7 +281,7 @@ fn gathered(task: &PythonTask) -> Result<Arc<Block>> {
 
 /// The exception of a Python function, as an error that raises it again unchanged.
 fn failure(py: Python<'_>, error: &Bound<'_, PyAny>) -> Error {
-    from_python(py, PyErr::from_value(error.clone())).interrupting()
+    from_python(py, PyErr::from_value(error.clone())).as_interrupt()
 }
 
 /// The outcome of a task.

@@ -72,8 +72,8 @@ impl Failure {
 
     /// The number of further records that a scan of all files has found; 0 without a scan.
     #[getter]
-    fn scanned(&self) -> u64 {
-        self.0.scanned
+    fn num_scanned(&self) -> u64 {
+        self.0.num_scanned
     }
 
     /// The pass of the `skip_errors` stage, and the number of examples that it had returned before,

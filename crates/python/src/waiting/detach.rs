@@ -36,7 +36,7 @@ impl Interrupt for Signals {
     fn check(&self) -> Result<()> {
         // Attaching failed: the interpreter is shutting down, and the wait ends.
         let gone = || Err(Error::cancelled("the interpreter is shutting down"));
-        let check = |py: Python<'_>| py.check_signals().map_err(|error| from_python(py, error).interrupting());
+        let check = |py: Python<'_>| py.check_signals().map_err(|error| from_python(py, error).as_interrupt());
         // A signal handler may wait in this thread, which is already waiting.
         Parker::nested(|| Python::try_attach(check).unwrap_or_else(gone))
     }

@@ -64,10 +64,10 @@ def measured_mixing(pipe: Pipeline, files: Sequence[str], most_seconds: float) -
 
 def _up_to_shuffle(chain: Sequence[Stage]) -> tuple[Stage, ...] | None:
     """Returns the stages up to the last shuffle of examples; None if there is none."""
-    places = [n for n, stage in enumerate(chain) if isinstance(stage, stages.Shuffle)]
-    if not places or batch_depth(chain[: places[-1]]) > 0:
+    indices = [n for n, stage in enumerate(chain) if isinstance(stage, stages.Shuffle)]
+    if not indices or batch_depth(chain[: indices[-1]]) > 0:
         return None
-    before = list(chain[: places[-1]])
+    before = list(chain[: indices[-1]])
     while len(before) > 1 and isinstance(before[-1], _ONE_TO_ONE):
         before.pop()
-    return (*before, chain[places[-1]])
+    return (*before, chain[indices[-1]])

@@ -89,8 +89,8 @@ def _text(kind: str | None, item: Any) -> str:
 
 def first_changed(numbers: npt.NDArray[Any], rule: str) -> tuple[int, Any] | None:
     """Returns the row of the first number that breaks a rule, and the number; None if none does."""
-    places = np.argwhere(~_are_kept(numbers, rule))
-    return (int(places[0][0]), numbers[tuple(places[0])]) if len(places) else None
+    indices = np.argwhere(~_are_kept(numbers, rule))
+    return (int(indices[0][0]), numbers[tuple(indices[0])]) if len(indices) else None
 
 
 def _are_kept(numbers: npt.NDArray[Any], rule: str) -> npt.NDArray[np.bool_]:

@@ -124,8 +124,8 @@ def _check_numbers(source: Source, request: Request, interrupts: Interrupts) -> 
     with iter(numbers) as batches, Bar("look at all numbers", None, " examples") as bar:
         for batch in batches:
             for name in [name for name in rules if name not in found]:
-                if (place := first_changed(batch[name], rules[name])) is not None:
-                    found[name] = (begin + place[0], place[1])
+                if (change := first_changed(batch[name], rules[name])) is not None:
+                    found[name] = (begin + change[0], change[1])
             if len(found) == len(rules):
                 break
             begin += len(next(iter(batch.values())))

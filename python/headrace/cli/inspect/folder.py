@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
 
-from headrace.cli.inspect.text import kind_of, lines_of, place_of
+from headrace.cli.inspect.text import kind_of, lines_of, position_of
 from headrace.cli.wording import count_of, shortened, size, table
 
 __all__ = ["Folder"]
@@ -109,7 +109,7 @@ class Folder:
             one, *others = report["damage"]
             more = f"; and {len(others):,} more" if others else ""
             file, reason = shortened(report["file"], _MOST_LETTERS), shortened(one["reason"], 160)
-            yield f"    {file}: {place_of(one)}: {reason}{more}"
+            yield f"    {file}: {position_of(one)}: {reason}{more}"
         if len(damaged) > _MOST_DAMAGE:
             yield f"    and {len(damaged) - _MOST_DAMAGE:,} more; headrace verify names all of them"
 

@@ -9,7 +9,7 @@ from headrace.cli.content.text import is_number
 from headrace.cli.wording import count_of, percent, shortened, size, table
 from headrace.core.repr_prefix import printable
 
-__all__ = ["damage_lines", "kind_of", "lines_of", "place_of"]
+__all__ = ["damage_lines", "kind_of", "lines_of", "position_of"]
 
 _NAMES: Final = {
     "tfrecord": "TFRecord",
@@ -52,13 +52,13 @@ def damage_lines(report: dict[str, Any]) -> Iterator[str]:
         return
     yield f"  damage, {count_of(len(damage), 'place')}:"
     for one in damage[:_MOST_DAMAGE]:
-        yield f"    {place_of(one)}: {shortened(one['reason'], 400)}"
+        yield f"    {position_of(one)}: {shortened(one['reason'], 400)}"
     if len(damage) > _MOST_DAMAGE:
         yield f"    and {len(damage) - _MOST_DAMAGE:,} more; --json has all of them"
 
 
-def place_of(damage: dict[str, Any]) -> str:
-    """Returns the place of a damage: "record 3 at byte 90"."""
+def position_of(damage: dict[str, Any]) -> str:
+    """Returns the position of a damage: "record 3 at byte 90"."""
     where = [] if damage["record"] is None else [f"record {damage['record']:,}"]
     where += [] if damage["offset_bytes"] is None else [f"at byte {damage['offset_bytes']}"]
     return " ".join(where) or "the whole file"

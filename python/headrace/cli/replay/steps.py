@@ -26,8 +26,8 @@ class Origin(NamedTuple):
     byte: int | None
 
     def __str__(self) -> str:
-        place = "" if self.byte is None else f", byte {self.byte}"
-        return f"{self.file or 'no file'}: record {self.record}{place}"
+        at_byte = "" if self.byte is None else f", byte {self.byte}"
+        return f"{self.file or 'no file'}: record {self.record}{at_byte}"
 
 
 def state_in(path: str, where: str | None) -> dict[str, Any]:

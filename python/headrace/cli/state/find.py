@@ -48,8 +48,8 @@ def found_states(path: str) -> list[Found]:
         try:
             check_state(state)
         except ValueError as error:
-            place = f"{path}: {where}" if where else path
-            raise Failure(f"{place}: {str(error).removeprefix('resume: ')}") from error
+            label = f"{path}: {where}" if where else path
+            raise Failure(f"{label}: {str(error).removeprefix('resume: ')}") from error
     return states
 
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 from headrace.cli.wording import count_of
 from headrace.pipeline.run.checkpoints import Checkpoint
 
-__all__ = ["name_of", "num_batches", "place_lines"]
+__all__ = ["name_of", "num_batches", "position_lines"]
 
 _FILES: Final = (
     "tfrecords",
@@ -66,7 +66,7 @@ def num_batches(words: Sequence[Any], checkpoint: Checkpoint) -> int | None:
     return checkpoint.skip + (checkpoint.numbers[0] if checkpoint.numbers else 0)
 
 
-def place_lines(
+def position_lines(
     words: Sequence[Any],
     checkpoint: Checkpoint,
     after: int = 0,
@@ -97,10 +97,12 @@ def place_lines(
             total = checkpoint.skip + after
             if name in ("map", "filter", "flat_map", "unbatch"):
                 yield f"{name}: It has given {count_of(total, 'result')} since the place below."
-                yield from place_lines(words[:index], checkpoint.inputs[0], 0, digested, in_blocks)
+                yield from position_lines(
+                    words[:index], checkpoint.inputs[0], 0, digested, in_blocks
+                )
                 return
             if index == 0:  # The fields of a source, which a separate step parses.
-                yield from place_lines(words[:1], checkpoint.inputs[0], total, None, in_blocks)
+                yield from position_lines(words[:1], checkpoint.inputs[0], total, None, in_blocks)
                 return
             continue
         if name in (*_IN_PIECES, *_TOGETHER) and checkpoint.inputs:
@@ -111,7 +113,7 @@ def place_lines(
             yield f"{name}: {_said(saying, checkpoint, after)}"
             if checkpoint.inputs:
                 rest = checkpoint.skip + after if name in _ONE_TO_ONE else 0
-                yield from place_lines(
+                yield from position_lines(
                     words[:index], checkpoint.inputs[0], rest, digested, in_blocks
                 )
             return
@@ -149,27 +151,33 @@ def _lines_of_inputs(
     begun = count_of(checkpoint.numbers[0], word)
     yield f"{name}: It had begun {begun}, and has given {taken} since. Those that were open:"
     if name != "concat":
-        for place in checkpoint.inputs:
-            lines = [_piece_line(name, place)] if is_of_blocks else place_lines([words], place)
+        for part in checkpoint.inputs:
+            lines = [_piece_line(name, part)] if is_of_blocks else position_lines([words], part)
             for line in lines:
                 yield f"  {line}"
 
 
-def _piece_line(name: str, place: Checkpoint) -> str:
+def _piece_line(name: str, checkpoint: Checkpoint) -> str:
     # Records of lines are counted from the beginning of a piece.
-    if len(place.numbers) != 3:
+    if len(checkpoint.numbers) != 3:
         begins = (
-            f"It resumes {count_of(place.skip, 'example')} after" if place.skip else "It begins at"
+            f"It resumes {count_of(checkpoint.skip, 'example')} after"
+            if checkpoint.skip
+            else "It begins at"
         )
         return f"{name}: {begins} the beginning of a piece."
-    file, offset_bytes, _ = place.numbers
-    text = f"The next record is {place.skip:,} after" if place.skip else "The next record begins at"
+    file, offset_bytes, _ = checkpoint.numbers
+    text = (
+        f"The next record is {checkpoint.skip:,} after"
+        if checkpoint.skip
+        else "The next record begins at"
+    )
     return f"{name}: {text} byte {offset_bytes:,} of file {file}, both counted from 0."
 
 
 def _lines_of_parts(words: Any, inputs: Sequence[Checkpoint]) -> Iterator[str]:
     for number, (part, checkpoint) in enumerate(zip(words[1:], inputs, strict=False)):
-        for line in place_lines(part, checkpoint):
+        for line in position_lines(part, checkpoint):
             yield f"  part {number}: {line}"
 
 

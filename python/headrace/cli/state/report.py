@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from headrace.cli.state.position import num_batches, place_lines
+from headrace.cli.state.position import num_batches, position_lines
 from headrace.cli.wording import count_of, shortened
 from headrace.pipeline import Skipped
 from headrace.pipeline.run.checkpoints import last_checkpoint
@@ -15,17 +15,17 @@ __all__ = ["lines_of_state", "report_of_state"]
 
 def report_of_state(state: dict[str, Any]) -> dict[str, Any]:
     """Returns the report of a valid state, in the form for the document of `--json`."""
-    words, place = state["stages"], state["place"]
+    words, checkpoints = state["stages"], state["place"]
     batches = None
     try:
-        checkpoint = last_checkpoint(place)
+        checkpoint = last_checkpoint(checkpoints)
         lines = list(
-            place_lines(words, checkpoint, digested=state["digest"] and state["digest"][0])
+            position_lines(words, checkpoint, digested=state["digest"] and state["digest"][0])
         )
         batches = num_batches(words, checkpoint) if words else None
     except (IndexError, KeyError, TypeError, ValueError):
         # The checksum is right, but no pipeline makes such a place: the raw numbers are shown.
-        lines = [f"The place is one that no stage has: {shortened(str(place), 200)}"]
+        lines = [f"The place is one that no stage has: {shortened(str(checkpoints), 200)}"]
     return {
         "version": state["version"],
         "stages": words,

@@ -212,12 +212,12 @@ class _Writer:
         count = len(lengths)
         yield _MAGIC + struct.pack("<QBQQ", 1, _CODES[self._dtype.name], count, count + 1)
         yield lengths.tobytes()
-        place = 0
+        offset = 0
         for begin in range(0, count, _PART):
             sizes = lengths[begin : begin + _PART].astype(np.int64) * self._dtype.itemsize
-            ends = place + np.cumsum(sizes)
+            ends = offset + np.cumsum(sizes)
             yield (ends - sizes).tobytes()
-            place = int(ends[-1])
+            offset = int(ends[-1])
         for begin in range(0, count + 1, _PART):
             yield np.arange(begin, min(begin + _PART, count + 1), dtype=np.int64).tobytes()
 

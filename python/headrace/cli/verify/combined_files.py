@@ -46,8 +46,8 @@ def verified_together(contents: Sequence[Content], num_threads: int | None) -> l
 def _plain(reason: str) -> str:
     """Returns the reason why an image cannot be decoded, without the place in headrace's code."""
     first, *_ = reason.splitlines()
-    place, found, why = first.partition(f"{_DECODING} at ")
-    return why.partition(": ")[2].partition(" [while reading ")[0] if found else place
+    before, found, why = first.partition(f"{_DECODING} at ")
+    return why.partition(": ")[2].partition(" [while reading ")[0] if found else before
 
 
 def _total(contents: Sequence[Content]) -> int | None:

@@ -68,7 +68,7 @@ def _print(found: Verified, took: float, is_verbose: bool) -> None:
     for result in found.results:
         path = printable(result.content.path)
         for one in result.damage:
-            click.echo(f"{path}: {_place_of(one)}{shortened(one['reason'], 400)}")
+            click.echo(f"{path}: {_position_of(one)}{shortened(one['reason'], 400)}")
         if is_verbose and not result.damage:
             click.echo(f"{path}: whole, {count_of(result.num_records, 'record')}")
     for reason in found.unreadable:
@@ -76,15 +76,15 @@ def _print(found: Verified, took: float, is_verbose: bool) -> None:
     records = count_of(sum(result.num_records for result in found.results), "record")
     num_bytes = sum(result.content.size_bytes for result in found.results)
     damaged = [result for result in found.results if result.damage]
-    places = count_of(sum(len(result.damage) for result in damaged), "damaged place")
-    how = f"{places} in {count_of(len(damaged), 'file')}" if damaged else "no damage"
+    damage = count_of(sum(len(result.damage) for result in damaged), "damaged place")
+    how = f"{damage} in {count_of(len(damaged), 'file')}" if damaged else "no damage"
     click.echo(
         f"{count_of(len(found.results), 'file')}, {records} are whole, {size(num_bytes)} read in "
         f"{seconds(took)}: {how}"
     )
 
 
-def _place_of(damage: dict[str, Any]) -> str:
+def _position_of(damage: dict[str, Any]) -> str:
     where = [] if damage["record"] is None else [f"record {damage['record']}"]
     where += [] if damage["offset_bytes"] is None else [f"at byte {damage['offset_bytes']}"]
     return f"{' '.join(where)}: " if where else ""

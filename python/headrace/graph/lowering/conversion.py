@@ -160,6 +160,6 @@ def _differ(given: _Array, array: _Array) -> _Array:
 def _refuse(given: _Array, misfits: npt.ArrayLike) -> NoReturn:
     """Raises `Misfit` for the first of some elements."""
     first = int(np.argmax(np.broadcast_to(np.reshape(misfits, -1), given.size)))
-    index = tuple(int(place) for place in np.unravel_index(first, given.shape))
+    index = tuple(int(position) for position in np.unravel_index(first, given.shape))
     item = given[index]
     raise Misfit(item.item() if isinstance(item, np.generic) else item, index)

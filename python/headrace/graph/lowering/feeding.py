@@ -61,7 +61,7 @@ class LossyFeeds:
             return
         self._warned.add(tensor)
         warnings.warn(
-            f"Tensor {tensor.name!r}: feed value {misfit.value!r}{_place(misfit.index)} of type "
+            f"Tensor {tensor.name!r}: feed value {misfit.value!r}{_at(misfit.index)} of type "
             f"{type(misfit.value).__name__} becomes {fed}, since Tensor type "
             f"{tensor.dtype.base_dtype.name} cannot hold it, as in "
             "TensorFlow. This is said once for each tensor. tf.ConfigProto(allow_lossy_feeds=False)"
@@ -229,13 +229,13 @@ def _incompatible(
 ) -> str:
     dtype = tensor.dtype.base_dtype
     return (
-        f"Tensor {tensor.name!r}: feed value {value!r}{_place(index)} of type "
+        f"Tensor {tensor.name!r}: feed value {value!r}{_at(index)} of type "
         f"{type(value).__name__} is not compatible with Tensor type {dtype.name}, expected "
         f"{_values_of(dtype)}. Convert it, or give the tensor a larger type (e.g. int64).{remedy}"
     )
 
 
-def _place(index: tuple[int, ...]) -> str:
+def _at(index: tuple[int, ...]) -> str:
     return f" at {list(index)}" if index else ""
 
 

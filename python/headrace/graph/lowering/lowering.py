@@ -316,9 +316,9 @@ class _Assembly:
 
 def _make_kernel(op: Operation, operands: Sequence[_Operand], is_by_numpy: bool) -> engine.Kernel:
     resources: list[Resource] = []
-    for place, operand in enumerate(operands):
+    for index, operand in enumerate(operands):
         if isinstance(operand, list):
-            before, after = operands[:place], operands[place + 1 :]
+            before, after = operands[:index], operands[index + 1 :]
             choices = [[*before, choice, *after] for choice in operand]
             kernels = [_make_kernel(op, choice, is_by_numpy) for choice in choices]
             return engine.ProgramBuilder.select(kernels)

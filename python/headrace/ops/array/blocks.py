@@ -114,8 +114,9 @@ def _make(
     def infer(tensor: Tensor) -> Outputs:
         check_rank(tensor.shape, 4)
         found = sizes(tensor.shape.with_rank(4))  # type: ignore[operator]
-        places = [found[order.index(axis)] for axis in range(4)]
-        return [(tensor.dtype.base_dtype, TensorShape(places))]
+        return [
+            (tensor.dtype.base_dtype, TensorShape([found[order.index(axis)] for axis in range(4)]))
+        ]
 
     attrs = {"block_size": block, "data_format": data_format}
     inputs = [Input("input", input)]

@@ -168,7 +168,7 @@ def matrix_diag(
         check_array([*stacked.shape[:-2], *shape], values.dtype)
         matrices = np.full((*stacked.shape[:-2], *shape), padding, dtype=values.dtype)
         for number, offset in enumerate(range(high, low - 1, -1)):
-            rows, columns = _places(shape, offset)
+            rows, columns = _diagonal_indices(shape, offset)
             matrices[..., rows, columns] = stacked[..., number, : len(rows)]
         return matrices
 
@@ -224,7 +224,7 @@ def matrix_diag_part(
         shape = (*matrices.shape[:-2], high - low + 1, length)
         found = np.full(shape, padding, dtype=matrices.dtype)
         for number, offset in enumerate(range(high, low - 1, -1)):
-            rows, columns = _places(matrices.shape[-2:], offset)
+            rows, columns = _diagonal_indices(matrices.shape[-2:], offset)
             found[..., number, : len(rows)] = matrices[..., rows, columns]
         return found[..., 0, :] if low == high else found
 
@@ -285,7 +285,7 @@ def matrix_set_diag(
         changed = matrices.copy()
         stacked = values[..., None, :] if low == high else values
         for number, offset in enumerate(range(high, low - 1, -1)):
-            rows, columns = _places(matrices.shape[-2:], offset)
+            rows, columns = _diagonal_indices(matrices.shape[-2:], offset)
             changed[..., rows, columns] = stacked[..., number, : len(rows)]
         return changed
 
@@ -366,11 +366,11 @@ def _longest(rows: int, columns: int, low: int, high: int, error: Any) -> int:
     return min(rows + min(high, 0), columns - max(low, 0))
 
 
-def _places(shape: tuple[int, ...], offset: int) -> tuple[Array, Array]:
+def _diagonal_indices(shape: tuple[int, ...], offset: int) -> tuple[Array, Array]:
     """Returns rows and columns of the elements on a diagonal."""
     length = max(0, min(shape[0] + min(offset, 0), shape[1] - max(offset, 0)))
-    places = np.arange(length)
-    return places + max(-offset, 0), places + max(offset, 0)
+    steps = np.arange(length)
+    return steps + max(-offset, 0), steps + max(offset, 0)
 
 
 define("Diag")

@@ -57,8 +57,8 @@ def eye(
         if not isinstance(number, Tensor) and not 0 <= operator.index(number) < 2**63:
             raise ValueError(f"eye: Fill dimensions must be >= 0 and below 2**63, got {number}")
     with name_scope(name, "eye", [num_rows, columns, batch_shape]):
-        places = [range_of(number) for number in (num_rows, columns)]
-        matrix = cast(equal(expand_dims(places[0], 1), places[1]), kind)
+        positions = [range_of(number) for number in (num_rows, columns)]
+        matrix = cast(equal(expand_dims(positions[0], 1), positions[1]), kind)
         if batch_shape is None:
             return matrix
         return broadcast_to(matrix, concat([batch_shape, stack([num_rows, columns])], 0))

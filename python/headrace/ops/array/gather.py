@@ -38,7 +38,7 @@ def gather(
 
     Args:
         params: The tensor.
-        indices: The places along `axis`, an integer tensor of any shape. Unlike in Python,
+        indices: The positions along `axis`, an integer tensor of any shape. Unlike in Python,
             negative ones are out of range.
         axis: The axis to pick from; None for `batch_dims`.
         batch_dims: The number of leading axes that `params` and `indices` share.
@@ -55,12 +55,12 @@ def gather(
         Input("axis", axis, var="Taxis", allowed=INDEX_TYPES, default=dtypes.int32),
     ]
 
-    def infer(source: Tensor, places: Tensor, where: Tensor) -> Outputs:
-        shape = _infer_gather(source.shape, places.shape, fold_scalar(where), batch_dims)
+    def infer(source: Tensor, indices: Tensor, where: Tensor) -> Outputs:
+        shape = _infer_gather(source.shape, indices.shape, fold_scalar(where), batch_dims)
         return [(source.dtype.base_dtype, shape)]
 
-    def kernel(source: Array, places: Array, where: Array) -> Array:
-        return _gather(source, places, int(where.item()), batch_dims)
+    def kernel(source: Array, indices: Array, where: Array) -> Array:
+        return _gather(source, indices, int(where.item()), batch_dims)
 
     attrs = {"batch_dims": batch_dims}
     # The engine picks rows itself: producers of slices do that for each example.
@@ -180,37 +180,37 @@ def _first_axis(axis: int | Tensor | None) -> int:
 
 
 def _infer_gather(
-    source: TensorShape, places: TensorShape, axis: int | None, batch_dims: int
+    source: TensorShape, indices: TensorShape, axis: int | None, batch_dims: int
 ) -> TensorShape:
-    if source.rank is None or places.rank is None:
+    if source.rank is None or indices.rank is None:
         return unknown_shape()
     if axis is None:
-        return unknown_shape(max(source.rank - 1 + places.rank - batch_dims, 0))
+        return unknown_shape(max(source.rank - 1 + indices.rank - batch_dims, 0))
     least = axis + 1 if axis >= 0 else -axis
     if source.rank < least:
         raise ShapeConflict(f"Shape must be at least rank {least} but is rank {source.rank}")
     axis %= source.rank
-    return source[:axis].concatenate(places[batch_dims:]).concatenate(source[axis + 1 :])
+    return source[:axis].concatenate(indices[batch_dims:]).concatenate(source[axis + 1 :])
 
 
-def _gather(source: Array, places: Array, axis: int, batch_dims: int) -> Array:
+def _gather(source: Array, indices: Array, axis: int, batch_dims: int) -> Array:
     if source.ndim == 0:
         fail("params must be at least 1 dimensional")
     if not -source.ndim <= axis < source.ndim:
         fail(f"Expected axis in the range [{-source.ndim}, {source.ndim}), but got {axis}")
     axis %= source.ndim
     limit = source.shape[axis]
-    bad = (places < 0) | (places >= limit)
+    bad = (indices < 0) | (indices >= limit)
     if bad.any():
         where = np.argwhere(bad)[0]
-        at = f"[{','.join(map(str, where))}]" if places.ndim else ""
-        fail(f"indices{at} = {places[tuple(where)]} is not in [0, {limit})")
+        at = f"[{','.join(map(str, where))}]" if indices.ndim else ""
+        fail(f"indices{at} = {indices[tuple(where)]} is not in [0, {limit})")
     check_array(
-        source.shape[:axis] + places.shape[batch_dims:] + source.shape[axis + 1 :], source.dtype
+        source.shape[:axis] + indices.shape[batch_dims:] + source.shape[axis + 1 :], source.dtype
     )
     if batch_dims == 0:
-        return np.take(source, places, axis)
-    pairs = zip(source, places, strict=True)
+        return np.take(source, indices, axis)
+    pairs = zip(source, indices, strict=True)
     return np.stack([_gather(part, row, axis - 1, batch_dims - 1) for part, row in pairs])
 
 

@@ -97,10 +97,10 @@ def unstack(
     def infer(tensor: Tensor) -> Outputs:
         shape = tensor.shape
         if shape.rank is not None:
-            place = check_axis(axis, shape.rank, "axis = {axis} not in [{low}, {rank})")
-            if shape[place].value not in (None, count):
-                raise ShapeConflict(f"Dimension must be {count} but is {shape[place]}")
-            shape = shape[:place].concatenate(shape[place + 1 :])
+            dim = check_axis(axis, shape.rank, "axis = {axis} not in [{low}, {rank})")
+            if shape[dim].value not in (None, count):
+                raise ShapeConflict(f"Dimension must be {count} but is {shape[dim]}")
+            shape = shape[:dim].concatenate(shape[dim + 1 :])
         return [(tensor.dtype.base_dtype, shape)] * count
 
     def kernel(x: Array) -> Array | tuple[Array, ...]:
@@ -108,7 +108,7 @@ def unstack(
             fail(f"axis = {axis} not in [{-x.ndim}, {x.ndim})")
         if x.shape[axis] != count:
             fail(f"Input shape axis {axis} must equal {count}, got shape {bracketed(x.shape)}")
-        return _outputs([np.take(x, place, axis) for place in range(count)])
+        return _outputs([np.take(x, index, axis) for index in range(count)])
 
     attrs = {"num": count, "axis": axis}
     op = apply_op("Unpack", [Input("value", value)], infer, name=name, attrs=attrs, kernel=kernel)
@@ -135,8 +135,8 @@ def concat(values: TensorLike, axis: TensorLike, name: str = "concat") -> Tensor
         )
     if len(values) == 1:
         with name_scope(name):
-            place = convert_to_tensor(axis, name="concat_dim", dtype=dtypes.int32)
-            place.shape.assert_is_compatible_with(scalar())
+            dim = convert_to_tensor(axis, name="concat_dim", dtype=dtypes.int32)
+            dim.shape.assert_is_compatible_with(scalar())
             return identity(values[0], name=name)
     inputs: list[Input | InputList] = [
         InputList("values", values),
@@ -184,16 +184,16 @@ def split(
     if parts is None:
         raise ValueError(f"Cannot infer num from shape {num_or_size_splits!s}")
 
-    def infer(tensor: Tensor, lengths: Tensor, place: Tensor) -> Outputs:
-        return _infer_split_by_sizes(tensor, lengths, place, parts)
+    def infer(tensor: Tensor, lengths: Tensor, dim: Tensor) -> Outputs:
+        return _infer_split_by_sizes(tensor, lengths, dim, parts)
 
-    def kernel(x: Array, lengths: Array, place: Array) -> Array | tuple[Array, ...]:
+    def kernel(x: Array, lengths: Array, dim: Array) -> Array | tuple[Array, ...]:
         if lengths.shape != (parts,):
             fail(
                 "size of the split_tensor must be 1-D and have the same elements as outputs got "
                 f"{lengths.ndim} -D and {lengths.size} elements"
             )
-        where = _split_axis(place, x.ndim)
+        where = _split_axis(dim, x.ndim)
         known = _check_sizes(lengths.tolist(), x.shape[where])
         return _outputs(np.split(x, np.cumsum(known)[:-1], where))
 
@@ -217,15 +217,15 @@ def _infer_concat(*inputs: Tensor) -> Outputs:
     ranks = {tensor.shape.rank for tensor in tensors} - {None}
     if 0 in ranks:
         raise ShapeConflict("Can't concatenate scalars (use tf.stack instead)")
-    place = fold_scalar(axis)
+    dim = fold_scalar(axis)
     rank = min((rank for rank in ranks if rank is not None), default=None)
-    if place is None or rank is None:
+    if dim is None or rank is None:
         return [(dtype, unknown_shape(rank))]
-    least = place + 1 if place >= 0 else -place
+    least = dim + 1 if dim >= 0 else -dim
     if rank < least:
         raise ShapeConflict(f"Shape must be at least rank {least} but is rank {rank}")
-    place %= rank
-    before, after = unknown_shape(place), unknown_shape(rank - place - 1)
+    dim %= rank
+    before, after = unknown_shape(dim), unknown_shape(rank - dim - 1)
     length: int | None = 0
     for tensor in tensors:
         shape = (
@@ -233,22 +233,22 @@ def _infer_concat(*inputs: Tensor) -> Outputs:
             if tensor.shape.rank is None
             else (tensor.shape)
         )
-        before = merge_shapes(before, shape[:place])
-        after = merge_shapes(after, shape[place + 1 :])
-        size = shape[place].value
+        before = merge_shapes(before, shape[:dim])
+        after = merge_shapes(after, shape[dim + 1 :])
+        size = shape[dim].value
         length = None if length is None or size is None else length + size
     return [(dtype, before.concatenate([length]).concatenate(after))]
 
 
 def _concat(*inputs: Array) -> Array:
     *arrays, axis = inputs
-    first, place = arrays[0], int(axis.item())
+    first, dim = arrays[0], int(axis.item())
     if first.ndim == 0:
         fail("ConcatOp : Can't concatenate scalars (use tf.stack instead)")
-    if not -first.ndim <= place < first.ndim:
+    if not -first.ndim <= dim < first.ndim:
         fail(
             "ConcatOp : Expected concatenating dimensions in the range "
-            f"[{-first.ndim}, {first.ndim}), but got {place}"
+            f"[{-first.ndim}, {first.ndim}), but got {dim}"
         )
     for index, array in enumerate(arrays):
         if array.ndim != first.ndim:
@@ -257,14 +257,14 @@ def _concat(*inputs: Array) -> Array:
                 f"{bracketed(first.shape)} vs. shape[{index}] = {bracketed(array.shape)}"
             )
         if any(
-            a != b and dim != place % first.ndim
-            for dim, (a, b) in enumerate(zip(array.shape, first.shape, strict=True))
+            a != b and number != dim % first.ndim
+            for number, (a, b) in enumerate(zip(array.shape, first.shape, strict=True))
         ):
             fail(
                 f"ConcatOp : Dimensions of inputs should match: shape[0] = "
                 f"{bracketed(first.shape)} vs. shape[{index}] = {bracketed(array.shape)}"
             )
-    return np.concatenate(arrays, place)
+    return np.concatenate(arrays, dim)
 
 
 def _split_evenly(value: TensorLike, count: int, axis: TensorLike, name: str) -> list[Tensor]:
@@ -274,11 +274,11 @@ def _split_evenly(value: TensorLike, count: int, axis: TensorLike, name: str) ->
             "one part."
         )
 
-    def infer(place: Tensor, tensor: Tensor) -> Outputs:
-        return [(tensor.dtype.base_dtype, _share_of(tensor.shape, place, count))] * count
+    def infer(dim: Tensor, tensor: Tensor) -> Outputs:
+        return [(tensor.dtype.base_dtype, _share_of(tensor.shape, dim, count))] * count
 
-    def kernel(place: Array, x: Array) -> Array | tuple[Array, ...]:
-        where = _split_axis(place, x.ndim)
+    def kernel(dim: Array, x: Array) -> Array | tuple[Array, ...]:
+        where = _split_axis(dim, x.ndim)
         if x.shape[where] % count:
             fail(
                 "Number of ways to split should evenly divide the split dimension, but got "
@@ -291,8 +291,8 @@ def _split_evenly(value: TensorLike, count: int, axis: TensorLike, name: str) ->
     return apply_op("Split", inputs, infer, name=name, attrs=attrs, kernel=kernel).outputs
 
 
-def _share_of(shape: TensorShape, place: Tensor, count: int) -> TensorShape:
-    axis = fold_scalar(place)
+def _share_of(shape: TensorShape, dim: Tensor, count: int) -> TensorShape:
+    axis = fold_scalar(dim)
     if shape.rank is None or axis is None:
         return unknown_shape(shape.rank)
     text = "Dimension size, given by scalar input {axis} must be in range [{low}, {rank})"
@@ -308,8 +308,8 @@ def _share_of(shape: TensorShape, place: Tensor, count: int) -> TensorShape:
     return TensorShape(sizes)
 
 
-def _infer_split_by_sizes(tensor: Tensor, lengths: Tensor, place: Tensor, count: int) -> Outputs:
-    dtype, shape, axis = tensor.dtype.base_dtype, tensor.shape, fold_scalar(place)
+def _infer_split_by_sizes(tensor: Tensor, lengths: Tensor, dim: Tensor, count: int) -> Outputs:
+    dtype, shape, axis = tensor.dtype.base_dtype, tensor.shape, fold_scalar(dim)
     if shape.rank is None or axis is None:
         return [(dtype, unknown_shape(shape.rank))] * count
     text = "Dimension size, given by scalar input {axis} must be in range [{low}, {rank})"
@@ -324,8 +324,8 @@ def _infer_split_by_sizes(tensor: Tensor, lengths: Tensor, place: Tensor, count:
     return [(dtype, TensorShape([*sizes[:axis], part, *sizes[axis + 1 :]])) for part in parts]
 
 
-def _split_axis(place: Array, rank: int) -> int:
-    axis = int(place.item())
+def _split_axis(dim: Array, rank: int) -> int:
+    axis = int(dim.item())
     if not -rank <= axis < rank:
         fail(f"-input rank(-{rank}) <= split_dim < input rank ({rank}), but got {axis}")
     return axis
@@ -380,10 +380,10 @@ def _sizes_of_concat(known: Known, op: Operation) -> list[int | None] | None:
 
 def _concat_blocks(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] | None:
     *parts, axis = inputs
-    place = known_integers(axis.row)
-    if place is None or not all(part.is_batched for part in parts):
+    dim = known_integers(axis.row)
+    if dim is None or not all(part.is_batched for part in parts):
         return None
-    moved = integers(moved_axis(place[0]), axis.row.dtype)
+    moved = integers(moved_axis(dim[0]), axis.row.dtype)
     return made_again(op, [*[part.block for part in parts], moved])
 
 
@@ -400,8 +400,8 @@ def _split_blocks_by_sizes(op: Operation, inputs: Sequence[BlockInput]) -> list[
 
 
 def _moved(axis: BlockInput, tensor: BlockInput) -> Tensor | None:
-    place = axes_over_blocks(axis.row, tensor.row.shape.rank)
-    return None if place is None else integers(place, axis.row.dtype)
+    dim = axes_over_blocks(axis.row, tensor.row.shape.rank)
+    return None if dim is None else integers(dim, axis.row.dtype)
 
 
 def _unpack_blocks(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] | None:

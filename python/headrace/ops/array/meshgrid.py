@@ -41,6 +41,6 @@ def meshgrid(*args: TensorLike, indexing: str = "xy", name: str = "meshgrid") ->
         lengths = [size(vectors[axis]) for axis in axes]
         grid = []
         for vector, axis in zip(vectors, axes, strict=True):
-            spread = reshape(vector, [-1 if place == axis else 1 for place in range(len(axes))])
+            spread = reshape(vector, [-1 if index == axis else 1 for index in range(len(axes))])
             grid.append(multiply(spread, ones(stack(lengths), vectors[0].dtype)))
         return grid

@@ -66,7 +66,7 @@ def one_hot(
                 f"dtype {on.dtype.base_dtype} of on_value does not match dtype "
                 f"{off.dtype.base_dtype} of off_value"
             )
-        place = -1 if axis is None else axis
+        dim = -1 if axis is None else axis
         inputs = [
             Input("indices", indices, var="TI", allowed=(dtypes.uint8, *INDEX_TYPES)),
             Input("depth", depth, dtypes.int32),
@@ -75,26 +75,26 @@ def one_hot(
         ]
 
         def infer(positions: Tensor, size: Tensor, value: Tensor, _: Tensor) -> Outputs:
-            return [(value.dtype.base_dtype, _infer_one_hot(positions.shape, size, place))]
+            return [(value.dtype.base_dtype, _infer_one_hot(positions.shape, size, dim))]
 
         def kernel(positions: Array, size: Array, hot: Array, cold: Array) -> Array:
-            if place > positions.ndim:
+            if dim > positions.ndim:
                 fail(
                     f"Expected axis to be -1 or between [0, {positions.ndim + 1}).  But received: "
-                    f"{place}"
+                    f"{dim}"
                 )
             for value, what in ((size, "depth"), (hot, "on_value"), (cold, "off_value")):
                 if value.ndim:
                     fail(f"{what} must be a scalar, but got: {bracketed(value.shape)}")
             if size < 0:
                 fail(f"depth must be non-negative, got: {size}")
-            front = place if place >= 0 else positions.ndim
+            front = dim if dim >= 0 else positions.ndim
             check_array([*positions.shape, int(size)], hot.dtype)
             check_array([int(size)], np.int64)
             steps = np.arange(int(size)).reshape((-1,) + (1,) * (positions.ndim - front))
             return np.where(np.expand_dims(positions, front) == steps, hot, cold)
 
-        attrs = {"axis": place}
+        attrs = {"axis": dim}
         op = apply_op("OneHot", inputs, infer, name=scope, attrs=attrs, kernel=kernel)
         return op.outputs[0]
 
@@ -111,8 +111,8 @@ def _infer_one_hot(shape: TensorShape, depth: Tensor, axis: int) -> TensorShape:
         )
     if shape.rank is None:
         return unknown_shape()
-    place = axis % (shape.rank + 1)  # too large an axis is for the run to refuse
-    return shape[:place].concatenate([size]).concatenate(shape[place:])
+    dim = axis % (shape.rank + 1)  # too large an axis is for the run to refuse
+    return shape[:dim].concatenate([size]).concatenate(shape[dim:])
 
 
 def _one_hot_blocks(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] | None:

@@ -71,8 +71,8 @@ def dynamic_partition(
         wrong = np.argwhere((numbers < 0) | (numbers >= num_partitions))
         if wrong.size or (wrong.ndim and len(wrong)):
             where = tuple(wrong[0])
-            place = f"[{','.join(map(str, where))}]" if where else ""
-            fail(f"partitions{place} = {numbers[where]} is not in [0, {num_partitions})")
+            at = f"[{','.join(map(str, where))}]" if where else ""
+            fail(f"partitions{at} = {numbers[where]} is not in [0, {num_partitions})")
         parts = [array[numbers == number] for number in range(num_partitions)]
         return tuple(parts) if num_partitions > 1 else parts[0]
 
@@ -115,9 +115,9 @@ def dynamic_stitch(
 
     def infer(*tensors: Tensor) -> Outputs:
         rest = unknown_shape()
-        for places, slices in zip(tensors[:count], tensors[count:], strict=True):
-            rest = merge_shapes(rest, _after_prefix(slices.shape, places.shape))
-        known = [fold(places) for places in tensors[:count]]
+        for indices, slices in zip(tensors[:count], tensors[count:], strict=True):
+            rest = merge_shapes(rest, _after_prefix(slices.shape, indices.shape))
+        known = [fold(indices) for indices in tensors[:count]]
         length = None
         if all(value is not None for value in known):
             length = max((int(v.max()) + 1 for v in known if v is not None and v.size), default=0)
@@ -127,19 +127,19 @@ def dynamic_stitch(
     def kernel(*arrays: Array) -> Array:
         pairs = list(zip(arrays[:count], arrays[count:], strict=True))
         row = pairs[0][1].shape[pairs[0][0].ndim :]
-        length = max((int(places.max()) + 1 for places, _ in pairs if places.size), default=0)
+        length = max((int(indices.max()) + 1 for indices, _ in pairs if indices.size), default=0)
         check_array([length, *row], arrays[count].dtype)
         stitched = np.zeros((length, *row), dtype=arrays[count].dtype)
         if stitched.dtype == object:
             stitched.fill(b"")
-        for number, (places, slices) in enumerate(pairs):
-            if slices.shape != places.shape + row:
+        for number, (indices, slices) in enumerate(pairs):
+            if slices.shape != indices.shape + row:
                 fail(
                     f"data[{number}].shape = {bracketed(slices.shape)} does not start with "
-                    f"indices[{number}].shape = {bracketed(places.shape)} and end with "
+                    f"indices[{number}].shape = {bracketed(indices.shape)} and end with "
                     f"{bracketed(row)}"
                 )
-            flat = places.ravel()
+            flat = indices.ravel()
             if (flat < 0).any():
                 fail(f"indices[{np.flatnonzero(flat < 0)[0]}] is out of range")
             stitched[flat] = slices.reshape(flat.size, *row)
@@ -172,12 +172,12 @@ def invert_permutation(x: TensorLike, name: str | None = None) -> Tensor:
         if array.ndim != 1:
             fail("invert_permutation expects a 1D vector.")
         inverse = np.full(array.size, -1, dtype=array.dtype)
-        for place, number in enumerate(array.tolist()):
+        for position, number in enumerate(array.tolist()):
             if not 0 <= number < array.size:
                 fail(f"{number} is not between 0 and {array.size}")
             if inverse[number] != -1:
                 fail(f"{number} is duplicated in the input.")
-            inverse[number] = place
+            inverse[number] = position
         return inverse
 
     inputs = [Input("x", x, allowed=INDEX_TYPES)]

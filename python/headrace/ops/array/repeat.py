@@ -41,5 +41,5 @@ def repeat(
         length = shape(tensor)[axis]
         each = broadcast_to(cast(reshape(times, [-1]), int64), reshape(length, [1]))
         ends = cumsum(each)
-        places = searchsorted(ends, range_of(reduce_sum(each)), side="right")
-        return gather(tensor, places, axis=axis)
+        indices = searchsorted(ends, range_of(reduce_sum(each)), side="right")
+        return gather(tensor, indices, axis=axis)

@@ -96,17 +96,17 @@ def expand_dims(input: TensorLike, axis: TensorLike, name: str | None = None) ->
         name: Name of the operation.
 
     Raises:
-        ValueError: If there is no such place.
+        ValueError: If there is no such axis.
     """
     inputs = [
         Input("input", input),
         Input("dim", axis, var="Tdim", allowed=INDEX_TYPES, default=dtypes.int32),
     ]
 
-    def kernel(x: Array, place: Array) -> Array:
-        if place.size != 1:
+    def kernel(x: Array, dim: Array) -> Array:
+        if dim.size != 1:
             fail("'dim' must be a tensor with a single value")
-        index = int(place.item())
+        index = int(dim.item())
         if not -x.ndim - 1 <= index <= x.ndim:
             fail(f"Tried to expand dim index {index} for tensor with {x.ndim} dimensions.")
         return np.expand_dims(x, index)
@@ -138,9 +138,9 @@ def squeeze(
         return [(tensor.dtype.base_dtype, _squeezed(tensor.shape, axes))]
 
     def kernel(x: Array) -> Any:
-        for place in axes:
-            if not -x.ndim <= place < x.ndim:
-                fail(f"Tried to squeeze dim index {place} for tensor with {x.ndim} dimensions.")
+        for dim in axes:
+            if not -x.ndim <= dim < x.ndim:
+                fail(f"Tried to squeeze dim index {dim} for tensor with {x.ndim} dimensions.")
         try:
             return x.reshape(_squeezed(TensorShape(x.shape), axes).as_list())
         except ShapeConflict as conflict:
@@ -179,18 +179,18 @@ def _complete(old: TensorShape, new: TensorShape) -> TensorShape:
     return new
 
 
-def _place_error(place: int, rank: int) -> str:
-    return f"dim {place} not in the interval [{-rank - 1}, {rank}]."
+def _dim_error(dim: int, rank: int) -> str:
+    return f"dim {dim} not in the interval [{-rank - 1}, {rank}]."
 
 
-def _infer_expand(tensor: Tensor, place: Tensor) -> Outputs:
-    if place.shape.num_elements() not in (None, 1):
+def _infer_expand(tensor: Tensor, dim: Tensor) -> Outputs:
+    if dim.shape.num_elements() not in (None, 1):
         raise ShapeConflict("'dim' input must be a tensor with a single value")
-    index, rank = fold_scalar(place), tensor.shape.rank
+    index, rank = fold_scalar(dim), tensor.shape.rank
     if rank is None or index is None:
         return [(tensor.dtype.base_dtype, unknown_shape())]
     if not -rank - 1 <= index <= rank:
-        raise ShapeConflict(_place_error(index, rank))
+        raise ShapeConflict(_dim_error(index, rank))
     sizes = tensor.shape.as_list()
     sizes.insert(index % (rank + 1), 1)
     return [(tensor.dtype.base_dtype, TensorShape(sizes))]
@@ -200,9 +200,9 @@ def _squeezed(shape: TensorShape, axes: list[int]) -> TensorShape:
     rank = shape.rank
     if rank is None:
         return unknown_shape()
-    for place, axis in enumerate(axes):
+    for index, axis in enumerate(axes):
         if not -rank <= axis < rank:
-            raise ShapeConflict(f"squeeze_dims[{place}] not in [{-rank},{rank}).")
+            raise ShapeConflict(f"squeeze_dims[{index}] not in [{-rank},{rank}).")
     removed = {axis % rank for axis in axes}
     sizes = shape.as_list()
     if not axes:
@@ -224,10 +224,10 @@ def _ensure_blocks(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor]:
 
 def _expand_blocks(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] | None:
     block, axis = inputs
-    place = known_integers(axis.row)
-    if place is None or len(place) != 1:
+    dim = known_integers(axis.row)
+    if dim is None or len(dim) != 1:
         return None
-    return made_with_integers(op, block, [(axis.row, moved_axis(place[0]))])
+    return made_with_integers(op, block, [(axis.row, moved_axis(dim[0]))])
 
 
 def _reshape_blocks(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] | None:

@@ -89,9 +89,9 @@ def roll(input: TensorLike, shift: TensorLike, axis: TensorLike, name: str | Non
             fail("input must be 1-D or higher")
         if by.shape != along.shape:
             fail("shift and axis must have the same size")
-        for place in along.ravel().tolist():
-            if not -x.ndim <= place < x.ndim:
-                fail(f"axis {place} is out of range")
+        for dim in along.ravel().tolist():
+            if not -x.ndim <= dim < x.ndim:
+                fail(f"axis {dim} is out of range")
         return np.roll(x, by.ravel().tolist(), along.ravel().tolist())
 
     return apply_op("Roll", inputs, infer, name=name, kernel=kernel).outputs[0]
@@ -99,8 +99,8 @@ def roll(input: TensorLike, shift: TensorLike, axis: TensorLike, name: str | Non
 
 def _check_axes(axes: list[int], rank: int) -> None:
     seen = set()
-    for place, axis in enumerate(axes):
-        text = f"'axis'[{place}] = {axis} is out of valid range [0, {rank - 1}"
+    for index, axis in enumerate(axes):
+        text = f"'axis'[{index}] = {axis} is out of valid range [0, {rank - 1}"
         front = check_axis(axis, rank, text)
         if front in seen:
             raise ShapeConflict(f"axis {front} specified more than once.")

@@ -67,11 +67,11 @@ def reverse_sequence(
             array.swapaxes(0, batch_axis) if batch_axis else array for array in (result, tensor)
         )
         axis = batch_axis if seq_axis == 0 else seq_axis
-        for place, length in enumerate(lengths.tolist()):
+        for row, length in enumerate(lengths.tolist()):
             if not 0 <= length <= tensor.shape[seq_axis]:
-                fail(f"seq_lengths({place}) is {length}, not in [0, {tensor.shape[seq_axis]}]")
-            rows = source[place].swapaxes(0, axis - 1)
-            moved[place].swapaxes(0, axis - 1)[:length] = rows[:length][::-1]
+                fail(f"seq_lengths({row}) is {length}, not in [0, {tensor.shape[seq_axis]}]")
+            rows = source[row].swapaxes(0, axis - 1)
+            moved[row].swapaxes(0, axis - 1)[:length] = rows[:length][::-1]
         return result
 
     inputs = [

@@ -28,7 +28,7 @@ def scatter_nd(
     """Returns a tensor of zeros to which slices are added at the given indices.
 
     Args:
-        indices: The places, tuples of indices along the last axis.
+        indices: The positions, tuples of indices along the last axis.
         updates: The slices, one for each tuple; numbers or bool. Several for one place are added.
         shape: Shape of the result, of the type of `indices`.
         name: Name of the operation.
@@ -40,12 +40,12 @@ def scatter_nd(
         ValueError: If the shapes do not fit.
     """
 
-    def infer(places: Tensor, slices: Tensor, size: Tensor) -> Outputs:
+    def infer(indices: Tensor, slices: Tensor, size: Tensor) -> Outputs:
         found = constant_value_as_shape(size)
-        check_shapes(found, places.shape, slices.shape)
+        check_shapes(found, indices.shape, slices.shape)
         return [(slices.dtype.base_dtype, found)]
 
-    def kernel(places: Array, slices: Array, size: Array) -> Array:
+    def kernel(indices: Array, slices: Array, size: Array) -> Array:
         sizes = [int(number) for number in size.ravel()]
         if any(number < 0 for number in sizes):
             fail(f"Shape {sizes} must have sizes of at least 0")
@@ -53,7 +53,7 @@ def scatter_nd(
         target = np.zeros(sizes, dtype=slices.dtype)
         if target.dtype == object:
             target.fill(b"")
-        return _scattered(target, places, slices, "add")
+        return _scattered(target, indices, slices, "add")
 
     inputs = [
         Input("indices", indices, var="Tindices", allowed=INDEX_TYPES),
@@ -70,7 +70,7 @@ def tensor_scatter_update(
 
     Args:
         tensor: The tensor.
-        indices: The places, tuples of indices along the last axis.
+        indices: The positions, tuples of indices along the last axis.
         updates: The slices, one for each tuple; the last one counts if several have one index.
         name: Name of the operation.
 
@@ -105,12 +105,12 @@ def _scatter(
     name: str | None,
     how: str,
 ) -> Tensor:
-    def infer(target: Tensor, places: Tensor, slices: Tensor) -> Outputs:
-        check_shapes(target.shape, places.shape, slices.shape)
+    def infer(target: Tensor, indices: Tensor, slices: Tensor) -> Outputs:
+        check_shapes(target.shape, indices.shape, slices.shape)
         return [(target.dtype.base_dtype, target.shape)]
 
-    def kernel(target: Array, places: Array, slices: Array) -> Array:
-        return _scattered(target.copy(), places, slices, how)
+    def kernel(target: Array, indices: Array, slices: Array) -> Array:
+        return _scattered(target.copy(), indices, slices, how)
 
     inputs = [
         Input("tensor", tensor),
@@ -120,39 +120,39 @@ def _scatter(
     return apply_op(op_type, inputs, infer, name=name, kernel=kernel).outputs[0]
 
 
-def check_shapes(target: TensorShape, places: TensorShape, slices: TensorShape) -> None:
+def check_shapes(target: TensorShape, indices: TensorShape, slices: TensorShape) -> None:
     """Raises ShapeConflict if slices and indices do not fit a tensor."""
-    if places.rank == 0:
+    if indices.rank == 0:
         raise ShapeConflict("Shape must be at least rank 1 but is rank 0")
-    if places.rank is None or slices.rank is None:
+    if indices.rank is None or slices.rank is None:
         return
-    depth = places[-1].value
-    if not places[:-1].is_compatible_with(slices[: places.rank - 1]):
+    depth = indices[-1].value
+    if not indices[:-1].is_compatible_with(slices[: indices.rank - 1]):
         raise ShapeConflict(
-            f"Dimensions [0,{places.rank - 1}) of indices[shape={bracketed(places)}] must match "
-            f"dimensions [0,{places.rank - 1}) of updates[shape={bracketed(slices)}]"
+            f"Dimensions [0,{indices.rank - 1}) of indices[shape={bracketed(indices)}] must match "
+            f"dimensions [0,{indices.rank - 1}) of updates[shape={bracketed(slices)}]"
         )
     if depth is None or target.rank is None:
         return
-    if depth > target.rank or not target[depth:].is_compatible_with(slices[places.rank - 1 :]):
+    if depth > target.rank or not target[depth:].is_compatible_with(slices[indices.rank - 1 :]):
         raise ShapeConflict(
             f"Dimensions [{depth},{target.rank}) of input[shape={bracketed(target)}] must match "
-            f"dimensions [{places.rank - 1},{slices.rank}) of updates[shape={bracketed(slices)}]"
+            f"dimensions [{indices.rank - 1},{slices.rank}) of updates[shape={bracketed(slices)}]"
         )
 
 
-def _scattered(target: Array, places: Array, slices: Array, how: str) -> Array:
+def _scattered(target: Array, indices: Array, slices: Array, how: str) -> Array:
     """Returns a changed copy of `target`."""
     try:
-        check_shapes(*[TensorShape(array.shape) for array in (target, places, slices)])
+        check_shapes(*[TensorShape(array.shape) for array in (target, indices, slices)])
     except ShapeConflict as conflict:
         fail(str(conflict))
-    depth = places.shape[-1]
+    depth = indices.shape[-1]
     front, rest = target.shape[:depth], target.shape[depth:]
-    rows = places.reshape(-1, depth)
+    rows = indices.reshape(-1, depth)
     wrong = np.flatnonzero(((rows < 0) | (rows >= np.array(front, dtype=np.int64))).any(axis=1))
     if wrong.size:
-        where = np.unravel_index(wrong[0], places.shape[:-1]) if places.ndim > 1 else ()
+        where = np.unravel_index(wrong[0], indices.shape[:-1]) if indices.ndim > 1 else ()
         text = ", ".join(str(int(number)) for number in where)
         found = ", ".join(map(str, rows[wrong[0]].tolist()))
         fail(f"indices[{text}] = [{found}] does not index into shape {bracketed(target.shape)}")

@@ -48,6 +48,6 @@ def sequence_mask(
             longest = convert_to_tensor(maxlen)
         if longest.shape.rank not in (None, 0):
             raise ValueError("maxlen must be scalar for sequence_mask")
-        places = range_of(constant(0, longest.dtype), longest, constant(1, longest.dtype))
-        mask = less(places, cast(expand_dims(lengths, -1), longest.dtype))
+        positions = range_of(constant(0, longest.dtype), longest, constant(1, longest.dtype))
+        mask = less(positions, cast(expand_dims(lengths, -1), longest.dtype))
         return cast(mask, as_dtype(dtype))

@@ -147,13 +147,13 @@ def get_item(tensor: Tensor, key: IndexLike) -> Tensor:
     end: list[Any] = []
     strides: list[Any] = []
     masks = dict.fromkeys(_MASKS, 0)
-    for place, part in enumerate(key if isinstance(key, (list, tuple)) else [key]):
+    for position, part in enumerate(key if isinstance(key, (list, tuple)) else [key]):
         first, last, step, kinds = _parse_part(part)
         begin.append(first)
         end.append(last)
         strides.append(step)
         for kind in kinds:
-            masks[kind] |= 1 << place
+            masks[kind] |= 1 << position
     with name_scope(None, "strided_slice", [tensor, *begin, *end, *strides]) as scope:
         if begin:
             bounds = [stack(begin), stack(end), stack(strides)]
@@ -226,28 +226,30 @@ def _plan(count: int, rank: int, masks: dict[str, int]) -> Iterator[tuple[Kind, 
         ShapeConflict: If there are too many indices, or more than one ellipsis.
     """
 
-    def has(mask: str, place: int) -> bool:
-        return bool(masks[mask] & 1 << place)
+    def has(mask: str, position: int) -> bool:
+        return bool(masks[mask] & 1 << position)
 
-    ellipses = [place for place in range(count) if has("ellipsis_mask", place)]
+    ellipses = [position for position in range(count) if has("ellipsis_mask", position)]
     if len(ellipses) > 1:
         raise ShapeConflict("Multiple ellipses in slice spec not allowed")
-    new = sum(has("new_axis_mask", place) for place in range(count) if place not in ellipses)
+    new = sum(
+        has("new_axis_mask", position) for position in range(count) if position not in ellipses
+    )
     used = count - new - len(ellipses)
     if used > rank:
         raise ShapeConflict(
             f"Index out of range using input dim {rank}; input has only {rank} dims"
         )
     axis = 0
-    for place in range(count):
-        if place in ellipses:
+    for position in range(count):
+        if position in ellipses:
             for _ in range(rank - used):
-                yield "keep", place, axis
+                yield "keep", position, axis
                 axis += 1
-        elif has("new_axis_mask", place):
-            yield "new", place, axis
+        elif has("new_axis_mask", position):
+            yield "new", position, axis
         else:
-            yield "shrink" if has("shrink_axis_mask", place) else "slice", place, axis
+            yield "shrink" if has("shrink_axis_mask", position) else "slice", position, axis
             axis += 1
     for rest in range(axis, rank):
         yield "keep", count, rest
@@ -258,15 +260,17 @@ def _numpy_index(
 ) -> tuple[Any, ...]:
     begin, end, strides = bounds
     index: list[Any] = []
-    for kind, place, axis in _plan(len(begin), len(shape), masks):
+    for kind, position, axis in _plan(len(begin), len(shape), masks):
         if kind == "new":
             index.append(None)
         elif kind == "keep":
             index.append(builtins.slice(None))
         elif kind == "shrink":
-            index.append(_check_bounds(begin[place], shape[axis], axis))
+            index.append(_check_bounds(begin[position], shape[axis], axis))
         else:
-            index.append(_python_slice(begin[place], end[place], strides[place], place, masks))
+            index.append(
+                _python_slice(begin[position], end[position], strides[position], position, masks)
+            )
     return tuple(index)
 
 
@@ -278,13 +282,13 @@ def _check_bounds(index: int, size: int, axis: int) -> int:
 
 
 def _python_slice(
-    begin: int | None, end: int | None, stride: int, place: int, masks: dict[str, int]
+    begin: int | None, end: int | None, stride: int, position: int, masks: dict[str, int]
 ) -> builtins.slice:
     if stride == 0:
-        raise ShapeConflict(f"strides[{place}] must be non-zero")
+        raise ShapeConflict(f"strides[{position}] must be non-zero")
     return builtins.slice(
-        None if masks["begin_mask"] & 1 << place else begin,
-        None if masks["end_mask"] & 1 << place else end,
+        None if masks["begin_mask"] & 1 << position else begin,
+        None if masks["end_mask"] & 1 << position else end,
         stride,
     )
 
@@ -301,17 +305,21 @@ def _infer_strided(
         return unknown_shape()
     begin, end, strides = (_known_entries(bound, count) for bound in bounds)
     sizes: list[Any] = []
-    for kind, place, axis in _plan(count, shape.rank, masks):
+    for kind, position, axis in _plan(count, shape.rank, masks):
         size = shape[axis].value if axis < shape.rank else None
         if kind == "new":
             sizes.append(1)
         elif kind == "keep":
             sizes.append(size)
         elif kind == "shrink":
-            if size is not None and begin[place] is not None:
-                _check_bounds(begin[place], size, axis)
+            if size is not None and begin[position] is not None:
+                _check_bounds(begin[position], size, axis)
         else:
-            sizes.append(_sliced_size(size, begin[place], end[place], strides[place], place, masks))
+            sizes.append(
+                _sliced_size(
+                    size, begin[position], end[position], strides[position], position, masks
+                )
+            )
     return TensorShape(sizes)
 
 
@@ -330,11 +338,11 @@ def _sliced_size(
     begin: int | None,
     end: int | None,
     stride: int,
-    place: int,
+    position: int,
     masks: dict[str, int],
 ) -> int | None:
-    part = _python_slice(begin, end, stride, place, masks)
-    is_open = [bool(masks[mask] & 1 << place) for mask in ("begin_mask", "end_mask")]
+    part = _python_slice(begin, end, stride, position, masks)
+    is_open = [bool(masks[mask] & 1 << position) for mask in ("begin_mask", "end_mask")]
     known = (begin is not None or is_open[0]) and (end is not None or is_open[1])
     return len(range(size)[part]) if size is not None and known else None
 

@@ -47,7 +47,7 @@ def sort(
         ValueError: If the direction is neither, or the axis is not known.
     """
     with name_scope(name, "sort", [values]):
-        return _sorted(values, axis, direction, is_places=False)
+        return _sorted(values, axis, direction, is_indices=False)
 
 
 def argsort(
@@ -70,7 +70,7 @@ def argsort(
         ValueError: If the direction is neither, or the axis is not known.
     """
     with name_scope(name, "argsort", [values]):
-        return _sorted(values, axis, direction, is_places=True)
+        return _sorted(values, axis, direction, is_indices=True)
 
 
 def searchsorted(
@@ -123,24 +123,24 @@ def bound(
         if len(table) != len(sought):
             fail("Leading dim_size of both tensors must match.")
         side: Any = "left" if op_type == "LowerBound" else "right"
-        places = [np.searchsorted(a, b, side) for a, b in zip(table, sought, strict=True)]
-        return np.array(places, dtype=np.int64).reshape(sought.shape)
+        found = [np.searchsorted(a, b, side) for a, b in zip(table, sought, strict=True)]
+        return np.array(found, dtype=np.int64).reshape(sought.shape)
 
     inputs = [Input("sorted_inputs", sorted_inputs), Input("values", values)]
     attrs = {"out_type": out_type}
     return apply_op(op_type, inputs, infer, name=name, attrs=attrs, kernel=kernel).outputs[0]
 
 
-def _sorted(values: TensorLike, axis: TensorLike, direction: str, is_places: bool) -> Tensor:
+def _sorted(values: TensorLike, axis: TensorLike, direction: str, is_indices: bool) -> Tensor:
     if direction not in _DIRECTIONS:
         raise ValueError(f"Direction should be one of {', '.join(_DIRECTIONS)}, not {direction}.")
-    place = axis if isinstance(axis, int) else constant_value(convert_to_tensor(axis))
-    if place is None:
+    dim = axis if isinstance(axis, int) else constant_value(convert_to_tensor(axis))
+    if dim is None:
         raise ValueError("axis must be a constant scalar")
     tensor = convert_to_tensor(values, name="values")
     is_ascending = direction == "ASCENDING"
-    found = _largest_first(_turned(tensor) if is_ascending else tensor, int(place), is_places)
-    return found if is_places or not is_ascending else _turned(found)
+    found = _largest_first(_turned(tensor) if is_ascending else tensor, int(dim), is_indices)
+    return found if is_indices or not is_ascending else _turned(found)
 
 
 def _turned(tensor: Tensor) -> Tensor:
@@ -153,19 +153,19 @@ def _turned(tensor: Tensor) -> Tensor:
     return negative(tensor)
 
 
-def _largest_first(tensor: Tensor, axis: int, is_places: bool) -> Tensor:
+def _largest_first(tensor: Tensor, axis: int, is_indices: bool) -> Tensor:
     ndims = tensor.shape.rank
     if ndims is not None and not -ndims <= axis < ndims:
         raise ShapeConflict(f"axis {axis} is not in [{-ndims}, {ndims}) of {tensor}")
     length = shape(tensor)[axis]
     if axis in (-1, None if ndims is None else ndims - 1):
-        return _chosen(top_k(tensor, length), is_places)
+        return _chosen(top_k(tensor, length), is_indices)
     order = order_with_last(tensor, axis)
-    return transpose(_chosen(top_k(transpose(tensor, order), length), is_places), order)
+    return transpose(_chosen(top_k(transpose(tensor, order), length), is_indices), order)
 
 
-def _chosen(found: TopKV2, is_places: bool) -> Tensor:
-    return found.indices if is_places else found.values
+def _chosen(found: TopKV2, is_indices: bool) -> Tensor:
+    return found.indices if is_indices else found.values
 
 
 define("LowerBound")

@@ -208,11 +208,11 @@ class TensorArray:
         """Writes the rows of a value at some indices, int32, (n,)."""
         with name_scope(name, "TensorArrayScatter", [self._handle, value, indices]):
             tensor = self._converted(value)
-            places = convert_to_tensor(indices, dtype=dtypes.int32, name="indices")
-            _check_scattered(places.shape, tensor.shape)
+            indices = convert_to_tensor(indices, dtype=dtypes.int32, name="indices")
+            _check_scattered(indices.shape, tensor.shape)
             if tensor.shape.rank:
                 self._learn(TensorShape(tensor.shape.as_list()[1:]))
-            inputs = [Input("indices", places, var="Tindices"), Input("value", tensor)]
+            inputs = [Input("indices", indices, var="Tindices"), Input("value", tensor)]
             return self._written("TensorArrayScatterV3", inputs)
 
     def split(self, value: TensorLike, lengths: TensorLike, name: str | None = None) -> TensorArray:

@@ -76,10 +76,10 @@ def order_with_last(tensor: Tensor, axis: int) -> Tensor | list[int]:
         return order
     number = rank(tensor)
     last = number - 1
-    place = number + axis if axis < 0 else axis
+    dim = number + axis if axis < 0 else axis
     axes = range_of(number)
-    is_place, is_last = (cast(equal(axes, each), dtypes.int32) for each in (place, last))
-    return axes + is_place * (last - place) + is_last * (place - last)
+    is_dim, is_last = (cast(equal(axes, each), dtypes.int32) for each in (dim, last))
+    return axes + is_dim * (last - dim) + is_last * (dim - last)
 
 
 def _reversed_axes(tensor: Tensor) -> Tensor:

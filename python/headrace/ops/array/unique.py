@@ -39,7 +39,7 @@ class UniqueWithCounts(NamedTuple):
 
     Attributes:
         y: The elements that differ, each once, in the order in which they come first.
-        idx: For each element of the argument its place in `y`.
+        idx: For each element of the argument its index in `y`.
         count: The number of occurrences of each element of `y`.
     """
 
@@ -53,7 +53,7 @@ class ListDiff(NamedTuple):
 
     Attributes:
         out: The remaining elements, in order.
-        idx: Their places in the argument.
+        idx: Their indices in the argument.
     """
 
     out: Tensor
@@ -65,7 +65,7 @@ def unique(x: TensorLike, out_idx: DTypeLike = dtypes.int32, name: str | None = 
 
     Args:
         x: The vector.
-        out_idx: Type of the places: int32 or int64.
+        out_idx: Type of the indices: int32 or int64.
         name: Name of the operation.
     """
     return Unique(*_find_unique("Unique", x, out_idx, name, 2))
@@ -78,7 +78,7 @@ def unique_with_counts(
 
     Args:
         x: The vector.
-        out_idx: Type of the places and counts: int32 or int64.
+        out_idx: Type of the indices and counts: int32 or int64.
         name: Name of the operation.
     """
     return UniqueWithCounts(*_find_unique("UniqueWithCounts", x, out_idx, name, 3))
@@ -92,7 +92,7 @@ def setdiff1d(
     Args:
         x: The vector.
         y: The elements to omit, a vector.
-        index_dtype: Type of the places: int32 or int64.
+        index_dtype: Type of the indices: int32 or int64.
         name: Name of the operation.
     """
     kind = type_attr("out_idx", index_dtype, INDEX_TYPES)
@@ -107,9 +107,9 @@ def setdiff1d(
             if array.ndim != 1:
                 fail(f"{what} should be a 1D vector.")
         excluded = set(without.tolist())
-        left = [place for place, item in enumerate(all_of.tolist()) if item not in excluded]
-        places = np.array(left, dtype=np.int64)
-        return all_of[places], places
+        left = [index for index, item in enumerate(all_of.tolist()) if item not in excluded]
+        indices = np.array(left, dtype=np.int64)
+        return all_of[indices], indices
 
     inputs = [Input("x", x), Input("y", y)]
     attrs = {"out_idx": kind}
@@ -125,20 +125,22 @@ def _find_unique(
 
     def infer(tensor: Tensor) -> Outputs:
         check_rank(tensor.shape, 1)
-        places = (kind, tensor.shape)
-        return [(tensor.dtype.base_dtype, vector(None)), places, (kind, vector(None))][:num_outputs]
+        indices = (kind, tensor.shape)
+        return [(tensor.dtype.base_dtype, vector(None)), indices, (kind, vector(None))][
+            :num_outputs
+        ]
 
     def kernel(array: Array) -> tuple[Array, ...]:
         if array.ndim != 1:
             fail("unique expects a 1D vector.")
         # NumPy sorts what it finds; TensorFlow keeps the order in which elements come first.
-        _, firsts, places, counts = np.unique(
+        _, firsts, indices, counts = np.unique(
             array, return_index=True, return_inverse=True, return_counts=True, equal_nan=False
         )
         order = np.argsort(firsts)
         rank = np.empty_like(order)
         rank[order] = np.arange(len(order))
-        return (array[firsts[order]], rank[places], counts[order])[:num_outputs]
+        return (array[firsts[order]], rank[indices], counts[order])[:num_outputs]
 
     attrs = {"out_idx": kind}
     op = apply_op(op_type, [Input("x", x)], infer, name=name, attrs=attrs, kernel=kernel)

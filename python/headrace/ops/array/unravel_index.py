@@ -21,37 +21,37 @@ def unravel_index(indices: TensorLike, dims: TensorLike, name: str | None = None
     """Returns the indices along each axis for indices of a flat tensor.
 
     Args:
-        indices: The places, an integer scalar or vector.
+        indices: The positions, an integer scalar or vector.
         dims: The shape, of the same type.
         name: Name of the operation.
 
     Returns:
-        A row for each axis: (axes, places), or a vector for a scalar. A run with a place out of
+        A row for each axis: (axes, indices), or a vector for a scalar. A run with an index out of
         range ends with InvalidArgumentError.
     """
 
-    def infer(places: Tensor, sizes: Tensor) -> Outputs:
+    def infer(indices: Tensor, sizes: Tensor) -> Outputs:
         check_rank(sizes.shape, 1)
-        dtype, rank = places.dtype.base_dtype, places.shape.rank
+        dtype, rank = indices.dtype.base_dtype, indices.shape.rank
         if rank is None:
             return [(dtype, unknown_shape())]
         if rank > 1:
             raise ShapeConflict(f"Shape must be at most rank 1 but is rank {rank}")
         number = sizes.shape.with_rank(1)[0].value
-        return [(dtype, TensorShape([number]).concatenate(places.shape))]
+        return [(dtype, TensorShape([number]).concatenate(indices.shape))]
 
-    def kernel(places: Array, sizes: Array) -> Array:
-        if places.ndim > 1:
+    def kernel(indices: Array, sizes: Array) -> Array:
+        if indices.ndim > 1:
             fail("The indices can only be scalar or vector.")
         if sizes.ndim != 1:
             fail("The indices can only be 1-D")
         if (sizes == 0).any():
             fail("Input dims cannot contain a dim of zero")
         total = int(np.prod(sizes.astype(object)))
-        if ((places < 0) | (places >= total)).any():
+        if ((indices < 0) | (indices >= total)).any():
             fail("index is out of bound as with dims")
-        rows = np.unravel_index(places, tuple(sizes.tolist()))
-        return np.array(rows, dtype=places.dtype).reshape(len(sizes), *places.shape)
+        rows = np.unravel_index(indices, tuple(sizes.tolist()))
+        return np.array(rows, dtype=indices.dtype).reshape(len(sizes), *indices.shape)
 
     inputs = [
         Input("indices", indices, var="Tidx", allowed=INDEX_TYPES),

@@ -87,11 +87,11 @@ def _infer_select(condition: Tensor, x: Tensor, y: Tensor) -> Outputs:
 def _select(condition: Array, x: Array, y: Array) -> Array:
     picks_rows = condition.ndim == 1 and x.ndim != 1
     if condition.ndim and not picks_rows:
-        for place, array in ((1, x), (2, y)):
+        for number, array in ((1, x), (2, y)):
             if array.shape != condition.shape:
                 fail(
                     "Inputs to operation Select of type Select must have the same size and shape.  "
-                    f"Input 0: {bracketed(condition.shape)} != input {place}: "
+                    f"Input 0: {bracketed(condition.shape)} != input {number}: "
                     f"{bracketed(array.shape)}"
                 )
     if x.shape != y.shape:

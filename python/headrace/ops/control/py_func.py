@@ -136,17 +136,17 @@ class _PythonKernel:
                 f"{len(self._output_dtypes)} values."
             )
         arrays = tuple(
-            self._check(place, value, dtype)
-            for place, (value, dtype) in enumerate(zip(values, self._output_dtypes, strict=True))
+            self._check(index, value, dtype)
+            for index, (value, dtype) in enumerate(zip(values, self._output_dtypes, strict=True))
         )
         return arrays[0] if len(arrays) == 1 else arrays
 
-    def _check(self, place: int, value: object, dtype: DType) -> Array:
+    def _check(self, index: int, value: object, dtype: DType) -> Array:
         array = _as_result(value)
         found = as_dtype(array.dtype)
         if found != dtype:
             fail(
-                f"{place}-th value returned by {self._token} is {kernel_name(found)}, but "
+                f"{index}-th value returned by {self._token} is {kernel_name(found)}, but "
                 f"expects {kernel_name(dtype)}"
             )
         return array

@@ -105,10 +105,10 @@ def all_batched(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] | N
 def along_axis(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] | None:
     """Applies the rule of operations along an axis, their last input, of their first input."""
     block, *others, axis = inputs
-    places = axes_over_blocks(axis.row, block.row.shape.rank)
-    if places is None or any(item.is_batched for item in others):
+    dims = axes_over_blocks(axis.row, block.row.shape.rank)
+    if dims is None or any(item.is_batched for item in others):
         return None
-    moved = integers(places, axis.row.dtype)
+    moved = integers(dims, axis.row.dtype)
     return made_again(op, [block.block, *[item.block for item in others], moved])
 
 
@@ -165,8 +165,8 @@ def _aligned(item: BlockInput, rank: int) -> Tensor:
     sizes = item.row.shape.as_list()
     for missing in range(rank - own):
         shape = (None, *[1] * (missing + 1), *sizes)
-        place = integers(1, int32)
-        block = create("ExpandDims", [block, place], block.dtype, shape)
+        dim = integers(1, int32)
+        block = create("ExpandDims", [block, dim], block.dtype, shape)
     return block
 
 

@@ -76,10 +76,10 @@ def _rows(words: list[str], start: int, shape: tuple[int, ...]) -> str:
         shape: The part's shape.
     """
     step = math.prod(shape[1:])
-    places = range(start, min(start + step * shape[0], len(words)), max(step, 1))
+    positions = range(start, min(start + step * shape[0], len(words)), max(step, 1))
     if len(shape) > 1:
-        return "".join(f"[{_row(words, place, shape[1:])}]" for place in places)
-    return " ".join(words[place] for place in places)
+        return "".join(f"[{_row(words, position, shape[1:])}]" for position in positions)
+    return " ".join(words[position] for position in positions)
 
 
 def _row(words: list[str], start: int, shape: tuple[int, ...]) -> str:

@@ -91,9 +91,9 @@ def stack_shapes(shapes: Sequence[TensorShape], axis: int) -> TensorShape:
         merged = merged.merge_with(shape)
     if merged.rank is None:
         return merged
-    place = check_axis(axis, merged.rank + 1, f"axis = {axis} not in [{{low}}, {{rank}})")
+    dim = check_axis(axis, merged.rank + 1, f"axis = {axis} not in [{{low}}, {{rank}})")
     sizes = merged.as_list()
-    sizes.insert(place, len(shapes))
+    sizes.insert(dim, len(shapes))
     return TensorShape(sizes)
 
 

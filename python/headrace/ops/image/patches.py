@@ -58,7 +58,7 @@ def extract_image_patches(
             '"SAME", "VALID"'
         )
 
-    def places(length: int, axis: int) -> tuple[int, int]:
+    def windows_along(length: int, axis: int) -> tuple[int, int]:
         """Returns the number of patches along an axis, and the offset of the first one."""
         spread = sizes[axis] + (sizes[axis] - 1) * (gaps[axis] - 1)
         if padding == "VALID":
@@ -76,7 +76,7 @@ def extract_image_patches(
         check_rank(tensor.shape, 4)
         batch, height, width, depth = (size.value for size in tensor.shape.with_rank(4))
         counts = [
-            None if length is None else places(length, axis)[0]
+            None if length is None else windows_along(length, axis)[0]
             for axis, length in enumerate((height, width))
         ]
         channels = None if depth is None else sizes[0] * sizes[1] * depth
@@ -87,7 +87,7 @@ def extract_image_patches(
             fail(f"input must be 4-dimensional{bracketed(array.shape)}")
         batch, height, width, depth = array.shape
         try:
-            (rows, top), (columns, left) = places(height, 0), places(width, 1)
+            (rows, top), (columns, left) = windows_along(height, 0), windows_along(width, 1)
         except ShapeConflict as conflict:
             fail(str(conflict))
         shape = (batch, rows, columns, sizes[0], sizes[1], depth)

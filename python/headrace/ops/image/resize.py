@@ -305,7 +305,7 @@ def _resize_with_pad(
             pixels.set_shape([None, None, None])
         sizes: Any = (*known_sizes(pixels), target_height, target_width)
         if all(map(is_number, sizes)):
-            place: Any = _fit(*sizes)
+            fitted: Any = _fit(*sizes)
         else:
             inputs = [
                 Input("shape", shape_of(pixels)),
@@ -313,8 +313,8 @@ def _resize_with_pad(
                 Input("target_width", target_width, dtypes.int32),
             ]
             four = [(dtypes.int32, TensorShape([]))] * 4
-            place = apply_op("FitImage", inputs, lambda *_: four).outputs
-        height, width, above, left = place
+            fitted = apply_op("FitImage", inputs, lambda *_: four).outputs
+        height, width, above, left = fitted
         resized = _resize(pixels, [height, width], way, False, None, is_skipped_if_same=False)
         return pad_to_bounding_box(resized, above, left, target_height, target_width)
 

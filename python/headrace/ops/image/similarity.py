@@ -37,8 +37,8 @@ class _Filter(NamedTuple):
 
     def weights(self) -> Array:
         """Returns the weights along one axis; they sum up to 1."""
-        places = np.arange(self.filter_size) - (self.filter_size - 1) / 2
-        weights: Array = np.exp(-(places**2) / (2 * self.filter_sigma**2))
+        positions = np.arange(self.filter_size) - (self.filter_size - 1) / 2
+        weights: Array = np.exp(-(positions**2) / (2 * self.filter_sigma**2))
         normalised: Array = weights / weights.sum()
         return normalised
 

@@ -254,17 +254,17 @@ def _moved(image: Array, row: Array, size: Array, interpolation: str) -> Array:
     return np.asarray(mixed.astype(image.dtype))
 
 
-def _rounded(places: Array) -> Array:
+def _rounded(coordinates: Array) -> Array:
     """Rounds halves away from 0."""
-    whole = np.trunc(places)
-    return np.asarray(whole + np.copysign(np.abs(places - whole) >= 0.5, places))
+    whole = np.trunc(coordinates)
+    return np.asarray(whole + np.copysign(np.abs(coordinates - whole) >= 0.5, coordinates))
 
 
 def _read(image: Array, y: Array, x: Array) -> Array:
     """Returns the pixels at some places; 0 outside."""
     height, width, _ = image.shape
     inside = (y >= 0) & (y < height) & (x >= 0) & (x < width)
-    rows, columns = (np.where(inside, places, 0).astype(np.int64) for places in (y, x))
+    rows, columns = (np.where(inside, coordinates, 0).astype(np.int64) for coordinates in (y, x))
     found = image[rows, columns] if height and width else np.zeros((*y.shape, image.shape[2]))
     return np.where(inside[..., None], found, image.dtype.type(0))
 

@@ -21,13 +21,13 @@ NO_LABEL: Final = -(2**63)
 
 
 def matches_at_k(
-    labels: Tensor, places: Tensor, class_id: int | None = None, name: str | None = None
+    labels: Tensor, predictions: Tensor, class_id: int | None = None, name: str | None = None
 ) -> list[Tensor]:
     """Counts the right and wrong predictions and the missed labels of each example.
 
     Args:
         labels: The labels of each example along the last axis, filled up with `NO_LABEL`.
-        places: The predicted classes of each example, along the last axis.
+        predictions: The predicted classes of each example, along the last axis.
         class_id: The only class to look at; None for all.
         name: Name of the operation.
     """
@@ -43,15 +43,15 @@ def matches_at_k(
         return right, wrong, missed
 
     attrs = {} if class_id is None else {"class_id": class_id}
-    return _made("MatchesAtK", labels, places, 3, kernel, name, attrs)
+    return _made("MatchesAtK", labels, predictions, 3, kernel, name, attrs)
 
 
-def average_precision_of(labels: Tensor, places: Tensor, name: str | None = None) -> Tensor:
+def average_precision_of(labels: Tensor, predictions: Tensor, name: str | None = None) -> Tensor:
     """Returns the average precision of each example.
 
     Args:
         labels: The labels of each example along the last axis, filled up with `NO_LABEL`.
-        places: The predicted classes of each example along the last axis, the likeliest first.
+        predictions: The predicted classes of each example along the last axis, the likeliest first.
         name: Name of the operation.
     """
 
@@ -65,13 +65,13 @@ def average_precision_of(labels: Tensor, places: Tensor, name: str | None = None
             results.append(np.divide(np.sum(precisions * is_right), min(number, len(found))))
         return np.array(results).reshape(guesses.shape[:-1])
 
-    return _made("AveragePrecisionAtK", labels, places, 1, kernel, name, {})[0]
+    return _made("AveragePrecisionAtK", labels, predictions, 1, kernel, name, {})[0]
 
 
 def _made(
     op_type: str,
     labels: Tensor,
-    places: Tensor,
+    predictions: Tensor,
     num: int,
     kernel: Any,
     name: str | None,
@@ -89,7 +89,10 @@ def _made(
             )
         return kernel(truth, guesses)
 
-    inputs = [Input("labels", labels, dtypes.int64), Input("predictions", places, dtypes.int64)]
+    inputs = [
+        Input("labels", labels, dtypes.int64),
+        Input("predictions", predictions, dtypes.int64),
+    ]
     op = apply_op(op_type, inputs, infer, name=name, attrs=attrs, kernel=checked)
     return op.outputs
 

@@ -276,10 +276,10 @@ def sparse_softmax_losses(logits: Tensor, labels: Tensor, name: str | None = Non
         shifted = x - np.max(x, axis=-1, keepdims=True, initial=-np.inf)
         powers = np.exp(shifted)
         sums = np.sum(powers, axis=-1, keepdims=True)
-        places = np.arange(len(x))
+        rows = np.arange(len(x))
         backwards = powers / sums
-        backwards[places, y] -= 1
-        return np.log(sums)[:, 0] - shifted[places, y], backwards
+        backwards[rows, y] -= 1
+        return np.log(sums)[:, 0] - shifted[rows, y], backwards
 
     inputs = [
         Input("features", logits, allowed=FLOATS),

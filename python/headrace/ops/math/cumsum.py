@@ -32,7 +32,7 @@ def cumsum(
     Args:
         x: The tensor.
         axis: The axis, a scalar.
-        exclusive: Whether the element at the place itself does not count.
+        exclusive: Whether the element at the position itself does not count.
         reverse: Whether to begin at the end.
         name: Name of the operation.
 
@@ -56,7 +56,7 @@ def cumprod(
     Args:
         x: The tensor.
         axis: The axis, a scalar.
-        exclusive: Whether the element at the place itself does not count.
+        exclusive: Whether the element at the position itself does not count.
         reverse: Whether to begin at the end.
         name: Name of the operation.
 
@@ -82,8 +82,8 @@ def _accumulate(
     def infer(tensor: Tensor, _: Tensor) -> Outputs:
         return [(tensor.dtype.base_dtype, tensor.shape)]
 
-    def kernel(array: Array, place: Array) -> Array:
-        where = _check_axis(place, array.ndim)
+    def kernel(array: Array, dim: Array) -> Array:
+        where = _check_axis(dim, array.ndim)
         ordered = np.flip(array, where) if reverse else array
         sums = function(ordered, axis=where, dtype=array.dtype)
         if exclusive:
@@ -99,10 +99,10 @@ def _accumulate(
     return apply_op(op_type, inputs, infer, name=name, attrs=attrs, kernel=kernel).outputs[0]
 
 
-def _check_axis(place: Array, rank: int) -> int:
-    if place.ndim:
-        fail(f"ScanOp: axis must be a scalar, not {bracketed(place.shape)}")
-    axis = int(place)
+def _check_axis(dim: Array, rank: int) -> int:
+    if dim.ndim:
+        fail(f"ScanOp: axis must be a scalar, not {bracketed(dim.shape)}")
+    axis = int(dim)
     axis = axis + rank if axis < 0 else axis
     if not 0 <= axis < rank:
         fail(f"ScanOp: Expected scan axis in the range [{-rank}, {rank}), but got {axis}")

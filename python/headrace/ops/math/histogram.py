@@ -173,8 +173,8 @@ def counts_in_bins(
             fail(f"nbins should be a positive number, but got '{number}'")
         check_array([number], np.dtype(np.int64))
         step = (float(high) - float(low)) / number
-        places = np.maximum(numbers, ends[0]) - ends[0]
-        bins = np.minimum(places.astype(np.float64) / step, number - 1).astype(np.int32)
+        offsets = np.maximum(numbers, ends[0]) - ends[0]
+        bins = np.minimum(offsets.astype(np.float64) / step, number - 1).astype(np.int32)
         return np.bincount(bins.ravel(), minlength=number)
 
     inputs = [
@@ -210,9 +210,9 @@ def histogram_fixed_width_bins(
         count = convert_to_tensor(nbins, dtypes.int32, name="nbins")
         width = subtract(ends[1], ends[0])
         scaled = truediv(subtract(flat, ends[0]), width, name="scaled_values")
-        places = floor(multiply(cast(count, scaled.dtype), scaled), name="indices")
+        indices = floor(multiply(cast(count, scaled.dtype), scaled), name="indices")
         last = cast(subtract(count, 1), scaled.dtype)
-        bins = cast(clip_by_value(places, 0, last), as_dtype(dtype))
+        bins = cast(clip_by_value(indices, 0, last), as_dtype(dtype))
         return reshape(bins, shape(numbers))
 
 
@@ -270,8 +270,8 @@ def confusion_matrix(
             each = convert_to_tensor(weights)
             guesses.shape.assert_is_compatible_with(each.shape)
             each = cast(each, dtype)
-        places = stack([truth, guesses], 1)
-        return scatter_nd(places, each, stack([number, number]))
+        indices = stack([truth, guesses], 1)
+        return scatter_nd(indices, each, stack([number, number]))
 
 
 def remove_squeezable_dimensions(

@@ -64,9 +64,9 @@ def matmul(
 
         def kernel(x: Array, y: Array) -> Any:
             x, y = _flipped(x, flip_a, adjoint_a), _flipped(y, flip_b, adjoint_b)
-            for place, ndim in enumerate((x.ndim, y.ndim)):
+            for number, ndim in enumerate((x.ndim, y.ndim)):
                 if ndim < 2:
-                    fail(f"In[{place}] ndims must be >= 2: {ndim}")
+                    fail(f"In[{number}] ndims must be >= 2: {ndim}")
             if x.shape[-1] != y.shape[-2]:
                 fail(
                     f"Matrix size-incompatible: In[0]: {bracketed(x.shape)}, "

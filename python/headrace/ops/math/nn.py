@@ -48,11 +48,11 @@ def softmax(logits: TensorLike, axis: int | None = None, name: str | None = None
         ValueError: If `logits` is a scalar.
         InvalidArgumentError: If there is no such axis.
     """
-    place = -1 if axis is None else axis
+    dim = -1 if axis is None else axis
     tensor = convert_to_tensor(logits)
     rank = tensor.shape.rank
-    if rank and not -rank <= place < rank:
-        raise InvalidArgumentError(None, None, _text(place, rank))
+    if rank and not -rank <= dim < rank:
+        raise InvalidArgumentError(None, None, _text(dim, rank))
 
     def infer(x: Tensor) -> Outputs:
         if x.shape.rank == 0:
@@ -60,10 +60,10 @@ def softmax(logits: TensorLike, axis: int | None = None, name: str | None = None
         return [(x.dtype.base_dtype, x.shape)]
 
     def kernel(x: Array) -> Any:
-        if not -x.ndim <= place < x.ndim:
-            fail(_text(place, x.ndim))
-        powers = np.exp(x - np.max(x, axis=place, keepdims=True, initial=-np.inf))
-        return powers / np.sum(powers, axis=place, keepdims=True)
+        if not -x.ndim <= dim < x.ndim:
+            fail(_text(dim, x.ndim))
+        powers = np.exp(x - np.max(x, axis=dim, keepdims=True, initial=-np.inf))
+        return powers / np.sum(powers, axis=dim, keepdims=True)
 
     inputs = [Input("logits", tensor, allowed=FLOATS)]
     return apply_op("Softmax", inputs, infer, name=name, kernel=kernel).outputs[0]

@@ -143,8 +143,8 @@ def global_norm(t_list: Sequence[TensorLike | None], name: str | None = None) ->
     given = _sequence(t_list)
     with name_scope(name, "global_norm", given):
         halves = [
-            l2_loss(convert_to_tensor(item, name=f"t_{place}"))
-            for place, item in enumerate(given)
+            l2_loss(convert_to_tensor(item, name=f"t_{index}"))
+            for index, item in enumerate(given)
             if item is not None
         ]
         total = reduce_sum(stack(halves))
@@ -180,8 +180,8 @@ def clip_by_global_norm(
             is_finite(length), multiply(inverse, clip_norm), constant(np.nan, dtype=length.dtype)
         )
         shorter = [
-            None if item is None else identity(multiply(item, factor), name=f"{scope}_{place}")
-            for place, item in enumerate(given)
+            None if item is None else identity(multiply(item, factor), name=f"{scope}_{index}")
+            for index, item in enumerate(given)
         ]
     return shorter, length
 
@@ -218,11 +218,11 @@ def _largest_singular_value(numbers: Tensor, axes: Sequence[int]) -> Tensor:
     ndims = numbers.shape.with_rank_at_least(2).rank
     if ndims is None:
         raise ValueError("norm: the rank is not known, expected a known one. Set the shape.")
-    places = [axis % ndims for axis in axes]
-    order = [axis for axis in range(ndims) if axis not in places] + places
+    dims = [axis % ndims for axis in axes]
+    order = [axis for axis in range(ndims) if axis not in dims] + dims
     result = reduce_max(singular_values(transpose(numbers, order)), -1)
-    for place in sorted(places):
-        result = expand_dims(result, place)
+    for dim in sorted(dims):
+        result = expand_dims(result, dim)
     return result
 
 

@@ -87,16 +87,16 @@ def tensordot(
     with name_scope(name, "Tensordot", [a, b, axes]) as scope:
         first = convert_to_tensor(a, name="a")
         second = convert_to_tensor(b, name="b", dtype_hint=first.dtype.base_dtype)
-        places = _places(first.shape, axes, second.shape)
-        rows, free = _as_matrix(first, places[0], is_last=True)
-        columns, rest = _as_matrix(second, places[1], is_last=False)
+        dims = _summed_dims(first.shape, axes, second.shape)
+        rows, free = _as_matrix(first, dims[0], is_last=True)
+        columns, rest = _as_matrix(second, dims[1], is_last=False)
         product = matmul(rows, columns)
         known = TensorShape([*free, *rest])
         if known.is_fully_defined():
             return reshape(product, known, name=scope)
         sizes = [
             shape(tensor)[axis]
-            for tensor, summed in zip((first, second), places, strict=True)
+            for tensor, summed in zip((first, second), dims, strict=True)
             for axis in range(tensor.shape.rank or 0)
             if axis not in summed
         ]
@@ -105,7 +105,7 @@ def tensordot(
         return result
 
 
-def _places(a: TensorShape, axes: Any, b: TensorShape) -> tuple[list[int], list[int]]:
+def _summed_dims(a: TensorShape, axes: Any, b: TensorShape) -> tuple[list[int], list[int]]:
     """Returns the axes of both tensors that are summed over."""
     if a.rank is None or b.rank is None:
         raise ValueError("tensordot: a rank is not known, expected known ones. Set the shapes.")

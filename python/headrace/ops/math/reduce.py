@@ -111,8 +111,8 @@ def _make(
 
         def infer(tensor: Tensor, axes: Tensor) -> Outputs:
             known = fold(axes)
-            places = None if known is None else [int(place) for place in known.ravel()]
-            return [(tensor.dtype.base_dtype, reduce_shape(tensor.shape, places, keep))]
+            dims = None if known is None else [int(dim) for dim in known.ravel()]
+            return [(tensor.dtype.base_dtype, reduce_shape(tensor.shape, dims, keep))]
 
         def kernel(array: Array, axes: Array) -> Any:
             return function(array, _check_axes(axes, array.ndim), keep)
@@ -131,10 +131,10 @@ def _make(
 
 def _reduce_blocks(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] | None:
     block, axes = inputs
-    places = known_integers(axes.row)
-    if places is None:
+    dims = known_integers(axes.row)
+    if dims is None:
         return None
-    return made_with_integers(op, block, [(axes.row, [moved_axis(place) for place in places])])
+    return made_with_integers(op, block, [(axes.row, [moved_axis(dim) for dim in dims])])
 
 
 def _sum(array: Array, axes: tuple[int, ...], keep: bool) -> Array:
@@ -256,8 +256,8 @@ def _arg(
     text = "Dimension ({axis}) must be in the range [{low}, {rank}), where {rank} is the "
     text += "number of dimensions in the input."
 
-    def infer(tensor: Tensor, place: Tensor) -> Outputs:
-        where, shape = fold_scalar(place), tensor.shape
+    def infer(tensor: Tensor, dim: Tensor) -> Outputs:
+        where, shape = fold_scalar(dim), tensor.shape
         if shape.rank is None:
             return [(dtype, unknown_shape())]
         if where is None:
@@ -265,10 +265,10 @@ def _arg(
         where = check_axis(where, shape.rank, text)
         return [(dtype, shape[:where].concatenate(shape[where + 1 :]))]
 
-    def kernel(array: Array, place: Array) -> Any:
-        if place.ndim:
-            fail(f"dim must be a scalar, but received tensor of shape: {bracketed(place.shape)}")
-        where = int(place.item())
+    def kernel(array: Array, dim: Array) -> Any:
+        if dim.ndim:
+            fail(f"dim must be a scalar, but received tensor of shape: {bracketed(dim.shape)}")
+        where = int(dim.item())
         if not -array.ndim <= where < array.ndim:
             fail(f"Expected dimension in the range [{-array.ndim}, {array.ndim}), but got {where}")
         if array.shape[where] == 0:

@@ -162,8 +162,8 @@ def _unsorted(
             wrong = np.argwhere(numbers >= total)
             if len(wrong):
                 where = tuple(wrong[0])
-                place = f"[{','.join(map(str, where))}]"
-                fail(f"segment_ids{place} = {numbers[where]} is out of range [0, {total})")
+                at = f"[{','.join(map(str, where))}]"
+                fail(f"segment_ids{at} = {numbers[where]} is out of range [0, {total})")
             rest = rows.shape[numbers.ndim :]
             check_array([total, *rest], rows.dtype)
             result = np.full((total, *rest), first(rows.dtype), dtype=rows.dtype)

@@ -111,10 +111,10 @@ def _combined(
     allowed: tuple[DType, ...],
     name: str | None,
 ) -> Tensor:
-    def infer(rows: Tensor, places: Tensor, numbers: Tensor, *count: Tensor) -> Outputs:
-        check_rank(places.shape, 1)
+    def infer(rows: Tensor, indices: Tensor, numbers: Tensor, *count: Tensor) -> Outputs:
+        check_rank(indices.shape, 1)
         check_rank(numbers.shape, 1)
-        merge_shapes(places.shape, numbers.shape)
+        merge_shapes(indices.shape, numbers.shape)
         known = [fold_scalar(each) for each in count]
         if any(each.shape.rank for each in count):
             raise ShapeConflict(f"Shape must be rank 0 but is rank {count[0].shape.rank}")
@@ -127,8 +127,8 @@ def _combined(
         length = known[0] if known else None
         return [(rows.dtype.base_dtype, TensorShape([length]).concatenate(rows.shape[1:]))]
 
-    def kernel(rows: Array, places: Array, numbers: Array, *count: Array) -> Array:
-        _check(rows, places, numbers)
+    def kernel(rows: Array, indices: Array, numbers: Array, *count: Array) -> Array:
+        _check(rows, indices, numbers)
         total = int(numbers[-1]) + 1 if numbers.size else 0
         if count:
             wanted = int(count[0].item())
@@ -141,7 +141,7 @@ def _combined(
             begins = np.flatnonzero(np.diff(numbers, prepend=-1))
             lengths = np.diff(np.append(begins, len(numbers)))
             lengths = lengths.reshape(-1, *[1] * (rows.ndim - 1)).astype(rows.dtype)
-            sums = np.add.reduceat(rows[places], begins, axis=0, dtype=rows.dtype)
+            sums = np.add.reduceat(rows[indices], begins, axis=0, dtype=rows.dtype)
             if op_type == "SparseSegmentMean":
                 sums = sums / lengths
             if op_type == "SparseSegmentSqrtN":
@@ -161,10 +161,10 @@ def _combined(
     return apply_op(with_number, inputs, infer, name=name, kernel=kernel).outputs[0]
 
 
-def _check(rows: Array, places: Array, numbers: Array) -> None:
-    if places.ndim != 1 or numbers.ndim != 1:
+def _check(rows: Array, indices: Array, numbers: Array) -> None:
+    if indices.ndim != 1 or numbers.ndim != 1:
         fail("indices and segment_ids should be vectors.")
-    if len(places) != len(numbers):
+    if len(indices) != len(numbers):
         fail("segment_ids and indices should have same size.")
     if not rows.ndim:
         fail("data should be at least a vector.")
@@ -172,9 +172,9 @@ def _check(rows: Array, places: Array, numbers: Array) -> None:
         fail("segment ids must be >= 0")
     if (np.diff(numbers) < 0).any():
         fail("segment ids are not increasing")
-    wrong = np.flatnonzero((places < 0) | (places >= len(rows)))
+    wrong = np.flatnonzero((indices < 0) | (indices >= len(rows)))
     if len(wrong):
-        fail(f"indices[{wrong[0]}] == {places[wrong[0]]} out of range [0, {len(rows)})")
+        fail(f"indices[{wrong[0]}] == {indices[wrong[0]]} out of range [0, {len(rows)})")
 
 
 define("SparseSegmentMean")

@@ -26,7 +26,7 @@ class TopKV2(NamedTuple):
 
     Attributes:
         values: The largest elements of each row.
-        indices: Their places in the row, int32.
+        indices: Their positions in the row, int32.
     """
 
     values: Tensor
@@ -45,7 +45,7 @@ def top_k(
         name: Name of the operation.
 
     Returns:
-        The elements and their places. A run in which the rows are too short ends with
+        The elements and their positions. A run in which the rows are too short ends with
         InvalidArgumentError.
 
     Raises:
@@ -81,8 +81,8 @@ def top_k(
         keys = np.where(np.isnan(array), -np.inf, array) if array.dtype.kind == "f" else array
         # Sorted backwards, a stable order puts the first of equal elements last.
         order = np.argsort(keys[..., ::-1], axis=-1, kind="stable")[..., ::-1]
-        places = array.shape[-1] - 1 - order[..., :number]
-        return np.take_along_axis(array, places, axis=-1), places
+        indices = array.shape[-1] - 1 - order[..., :number]
+        return np.take_along_axis(array, indices, axis=-1), indices
 
     inputs = [Input("input", input, allowed=REALS), Input("k", k, dtypes.int32)]
     attrs = {"sorted": sorted}

@@ -120,8 +120,8 @@ def mfcc(
         bands = _bands(spectra.shape[2], int(rate), filterbank_channel_count, limits)
         strengths = np.sqrt(spectra.astype(np.float64)) @ bands
         logarithms = np.log(np.maximum(strengths, _FLOOR))
-        places = np.pi / filterbank_channel_count * (np.arange(filterbank_channel_count) + 0.5)
-        cosines = np.cos(np.outer(places, np.arange(dct_coefficient_count)))
+        angles = np.pi / filterbank_channel_count * (np.arange(filterbank_channel_count) + 0.5)
+        cosines = np.cos(np.outer(angles, np.arange(dct_coefficient_count)))
         scale = np.sqrt(2.0 / filterbank_channel_count)
         return np.asarray(logarithms @ (scale * cosines), np.float32)
 

@@ -116,11 +116,11 @@ def _decoded(contents: bytes) -> tuple[Array, int]:
     if contents[:4] != b"RIFF" or contents[8:12] != b"WAVE":
         fail(f"Header mismatch: Expected RIFF ... WAVE but found {contents[:12]!r}")
     layout = None
-    place = 12
-    while place + _CHUNK.size <= len(contents):
-        kind, size = _CHUNK.unpack_from(contents, place)
-        place += _CHUNK.size
-        body = contents[place : place + size]
+    position = 12
+    while position + _CHUNK.size <= len(contents):
+        kind, size = _CHUNK.unpack_from(contents, position)
+        position += _CHUNK.size
+        body = contents[position : position + size]
         if len(body) < size:
             fail(
                 f"Data too short when trying to read string: {kind!r} says {size} bytes, but there "
@@ -135,7 +135,7 @@ def _decoded(contents: bytes) -> tuple[Array, int]:
             num_samples = size // (2 * channels)
             samples = np.frombuffer(body, "<i2", num_samples * channels)
             return samples.reshape(num_samples, channels).astype(np.float32) / _SCALE, rate
-        place += size + size % 2
+        position += size + size % 2
     fail("No data chunk found in WAV file")
 
 

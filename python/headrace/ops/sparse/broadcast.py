@@ -73,14 +73,14 @@ def _combined(
     parts: tuple[TensorLike, TensorLike, TensorLike, TensorLike],
     name: str | None,
 ) -> Tensor:
-    def infer(places: Tensor, elements: Tensor, *_: Tensor) -> Outputs:
-        check_rank(places.shape, 2)
+    def infer(indices: Tensor, elements: Tensor, *_: Tensor) -> Outputs:
+        check_rank(indices.shape, 2)
         return [(elements.dtype.base_dtype, elements.shape)]
 
-    def kernel(places: Array, elements: Array, sizes: Array, dense: Array) -> Any:
-        if places.shape != (len(elements), len(sizes)):
+    def kernel(indices: Array, elements: Array, sizes: Array, dense: Array) -> Any:
+        if indices.shape != (len(elements), len(sizes)):
             fail(
-                f"Input sp_indices have shape {bracketed(places.shape)}, expected a row for each "
+                f"Input sp_indices have shape {bracketed(indices.shape)}, expected a row for each "
                 f"of {len(elements)} values with an index for each of {len(sizes)} dimensions"
             )
         behind = sizes[len(sizes) - dense.ndim :]
@@ -90,10 +90,10 @@ def _combined(
                 "SparseDenseBinaryOpShared broadcasts dense to sparse only; got incompatible "
                 f"shapes: {bracketed(sizes.tolist())} vs. {bracketed(dense.shape)}"
             )
-        if ((places < 0) | (places >= sizes)).any():
+        if ((indices < 0) | (indices >= sizes)).any():
             fail("Provided indices are out-of-bounds w.r.t. dense side with broadcasted shape")
-        own_places = places[:, len(sizes) - dense.ndim :] % dense.shape
-        return function(elements, dense[tuple(own_places.T)])
+        own_indices = indices[:, len(sizes) - dense.ndim :] % dense.shape
+        return function(elements, dense[tuple(own_indices.T)])
 
     inputs = [
         Input("sp_indices", parts[0], dtypes.int64),

@@ -66,7 +66,7 @@ def distance_of_parts(
     """
 
     def infer(*tensors: Tensor) -> Outputs:
-        sizes = [fold(tensors[place]) for place in (2, 5)]
+        sizes = [fold(tensors[index]) for index in (2, 5)]
         if sizes[0] is None or sizes[1] is None:
             rank = tensors[2].shape.num_elements() if tensors[2].shape.rank == 1 else None
             return [(dtypes.float32, unknown_shape(None if rank is None else rank - 1))]
@@ -79,12 +79,12 @@ def distance_of_parts(
         sizes = np.maximum(arrays[2], arrays[5])[:-1].tolist()
         check_array(sizes, np.dtype(np.float32))
         distances = np.zeros(sizes, dtype=np.float32)
-        for place in groups[0].keys() | groups[1].keys():
-            found, wanted = (group.get(place, []) for group in groups)
+        for key in groups[0].keys() | groups[1].keys():
+            found, wanted = (group.get(key, []) for group in groups)
             distance = float(_distance(found, wanted))
             if normalize:
                 distance = distance / len(wanted) if wanted else np.inf
-            distances[place] = distance
+            distances[key] = distance
         return distances
 
     names = [f"{prefix}_{what}" for prefix in ("hypothesis", "truth") for what in _PARTS]

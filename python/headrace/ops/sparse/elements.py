@@ -35,10 +35,10 @@ def sparse_retain(
     kept = convert_to_tensor(to_retain)
     kept.shape.assert_has_rank(1)
     sp_input.values.shape[0].assert_is_compatible_with(kept.shape[0])
-    places = squeeze(where(kept), [1])
+    positions = squeeze(where(kept), [1])
     return SparseTensor(
-        gather(sp_input.indices, places),
-        gather(sp_input.values, places),
+        gather(sp_input.indices, positions),
+        gather(sp_input.values, positions),
         identity(sp_input.dense_shape),
     )
 

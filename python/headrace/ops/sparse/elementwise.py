@@ -159,8 +159,8 @@ def sum_with_parts(
         Input("b", dense),
     ]
 
-    def infer(places: Tensor, elements: Tensor, _: Tensor, whole: Tensor) -> Outputs:
-        check_rank(places.shape, 2)
+    def infer(indices: Tensor, elements: Tensor, _: Tensor, whole: Tensor) -> Outputs:
+        check_rank(indices.shape, 2)
         return [(elements.dtype.base_dtype, whole.shape)]
 
     return apply_op("SparseTensorDenseAdd", inputs, infer, name=name).outputs[0]

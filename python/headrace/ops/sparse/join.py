@@ -49,12 +49,12 @@ def sparse_concat(
             "List argument 'indices' to 'SparseConcat' Op with length 0 shorter than minimum "
             "length 2."
         )
-    place = int_attr("concat_dim", axis)
+    dim = int_attr("concat_dim", axis)
     if len(given) == 1:
         return given[0]
     shapes = [each.dense_shape for each in given]
     if expand_nonconcat_dims:
-        shapes = _expanded(shapes, place)
+        shapes = _expanded(shapes, dim)
 
     def infer(*tensors: Tensor) -> Outputs:
         count = len(given)
@@ -72,10 +72,10 @@ def sparse_concat(
         InputList("values", [each.values for each in given]),
         InputList("shapes", shapes, dtypes.int64, var="Tshape"),
     ]
-    attrs = {"concat_dim": place, "N": len(given)}
+    attrs = {"concat_dim": dim, "N": len(given)}
     op = apply_op("SparseConcat", inputs, infer, name=name, attrs=attrs)
     indices, values, dense_shape = op.outputs
-    sizes = _joined_sizes(shapes, place)
+    sizes = _joined_sizes(shapes, dim)
     if sizes is not None:
         dense_shape = constant(sizes, dtypes.int64)
     return SparseTensor(indices, values, dense_shape)
@@ -99,8 +99,8 @@ def _joined_sizes(shapes: Sequence[Tensor], axis: int) -> list[int] | None:
     rank = len(lists[0])
     if not -rank <= axis < rank:
         return None
-    place = axis % rank
-    if len({(*sizes[:place], *sizes[place + 1 :]) for sizes in lists}) > 1:
+    dim = axis % rank
+    if len({(*sizes[:dim], *sizes[dim + 1 :]) for sizes in lists}) > 1:
         return None
     joined = list(lists[0])
     joined[axis] = sum(sizes[axis] for sizes in lists)

@@ -126,14 +126,14 @@ def sparse_expand_dims(
             `InvalidArgumentError` of the run.
     """
     sp_input = as_sparse_tensor(sp_input)
-    place = -1 if axis is None else axis
-    if not isinstance(place, (Integral, Tensor)):
+    dim = -1 if axis is None else axis
+    if not isinstance(dim, (Integral, Tensor)):
         raise TypeError(
             "axis must be an integer value in range [-rank(sp_input) - 1, rank(sp_input)]"
         )
     with name_scope(name, "expand_dims", [sp_input.indices]):
         rank = sp_input.dense_shape.shape[0].value
-        given = convert_to_tensor(place, dtypes.int32)
+        given = convert_to_tensor(dim, dtypes.int32)
         known = constant_value(given)
         if known is None or rank is None:
             dimensions = size(sp_input.dense_shape) if rank is None else rank

@@ -79,8 +79,8 @@ def product_of_parts(
         name: Name of the operation.
     """
 
-    def infer(places: Tensor, elements: Tensor, shape: Tensor, matrix: Tensor) -> Outputs:
-        check_rank(places.shape, 2)
+    def infer(indices: Tensor, elements: Tensor, shape: Tensor, matrix: Tensor) -> Outputs:
+        check_rank(indices.shape, 2)
         check_rank(matrix.shape, 2)
         sizes = constant_value_as_shape(shape)
         check_rank(sizes, 2)
@@ -92,20 +92,22 @@ def product_of_parts(
             raise ShapeConflict(f"Dimensions must be equal, but are {inner} and {other}")
         return [(elements.dtype.base_dtype, TensorShape([rows, columns]))]
 
-    def kernel(places: Array, elements: Array, sizes: Array, matrix: Array) -> Array:
+    def kernel(indices: Array, elements: Array, sizes: Array, matrix: Array) -> Array:
         if matrix.ndim != 2:
             fail(f"Tensor 'b' is not a matrix: it has shape {bracketed(matrix.shape)}")
-        if sizes.shape != (2,) or places.shape != (len(elements), 2):
+        if sizes.shape != (2,) or indices.shape != (len(elements), 2):
             fail(
                 f"Tensor 'a' has shape {bracketed(sizes.tolist())} and indices of shape "
-                f"{bracketed(places.shape)}, expected a matrix with an index for each element"
+                f"{bracketed(indices.shape)}, expected a matrix with an index for each element"
             )
-        place = np.flatnonzero(((places < 0) | (places >= sizes)).any(axis=1))
-        if len(place):
-            index = bracketed(places[place[0]].tolist())
+        wrong = np.flatnonzero(((indices < 0) | (indices >= sizes)).any(axis=1))
+        if len(wrong):
+            index = bracketed(indices[wrong[0]].tolist())
             shape = bracketed(sizes.tolist())
-            fail(f"indices[{place[0]}] = {index} is out of bounds: need 0 <= index < {shape}")
-        rows, inner = (places[:, 1], places[:, 0]) if adjoint_a else (places[:, 0], places[:, 1])
+            fail(f"indices[{wrong[0]}] = {index} is out of bounds: need 0 <= index < {shape}")
+        rows, inner = (
+            (indices[:, 1], indices[:, 0]) if adjoint_a else (indices[:, 0], indices[:, 1])
+        )
         height, depth = (int(size) for size in (sizes[::-1] if adjoint_a else sizes))
         factor = np.conj(matrix.T) if adjoint_b else matrix
         if depth != len(factor):

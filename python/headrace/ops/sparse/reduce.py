@@ -173,10 +173,10 @@ def _all_axes(sparse: SparseTensor) -> Tensor:
 
 def _reduced(shape: Tensor, axes: Tensor, keep: bool) -> TensorShape:
     """Returns the known shape of the result; the run refuses axes that do not exist."""
-    sizes, places = fold(shape), fold(axes)
-    if sizes is None or places is None or ((places < -len(sizes)) | (places >= len(sizes))).any():
+    sizes, dims = fold(shape), fold(axes)
+    if sizes is None or dims is None or ((dims < -len(sizes)) | (dims >= len(sizes))).any():
         return unknown_shape()
-    reduced = {int(place) % len(sizes) for place in places.ravel()}
+    reduced = {int(dim) % len(sizes) for dim in dims.ravel()}
     if keep:
         return TensorShape([1 if axis in reduced else n for axis, n in enumerate(sizes.tolist())])
     return TensorShape([n for axis, n in enumerate(sizes.tolist()) if axis not in reduced])

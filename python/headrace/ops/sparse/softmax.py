@@ -54,22 +54,22 @@ def softmax_of_parts(
         name: Name of the operation.
     """
 
-    def infer(places: Tensor, elements: Tensor, _: Tensor) -> Outputs:
-        check_rank(places.shape, 2)
+    def infer(indices: Tensor, elements: Tensor, _: Tensor) -> Outputs:
+        check_rank(indices.shape, 2)
         return [(elements.dtype.base_dtype, elements.shape)]
 
-    def kernel(places: Array, elements: Array, sizes: Array) -> Any:
+    def kernel(indices: Array, elements: Array, sizes: Array) -> Any:
         if len(sizes) < 2:
             fail(f"Input should have rank >= 2, but received shape: {bracketed(sizes.tolist())}")
-        if places.shape != (len(elements), len(sizes)):
+        if indices.shape != (len(elements), len(sizes)):
             fail(
-                f"Input indices have shape {bracketed(places.shape)}, expected a row for each of "
+                f"Input indices have shape {bracketed(indices.shape)}, expected a row for each of "
                 f"{len(elements)} values with an index for each of {len(sizes)} dimensions"
             )
         if not len(elements):
             return elements
-        order = np.lexsort(places[:, :-1].T[::-1])
-        rows, values = places[order, :-1], elements[order]
+        order = np.lexsort(indices[:, :-1].T[::-1])
+        rows, values = indices[order, :-1], elements[order]
         is_first = np.append(True, (rows[1:] != rows[:-1]).any(axis=1))
         begins, row = np.flatnonzero(is_first), np.cumsum(is_first) - 1
         powers = np.exp(values - np.maximum.reduceat(values, begins)[row])

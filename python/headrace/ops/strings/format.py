@@ -44,10 +44,11 @@ def string_format(
     """
     is_single = isinstance(inputs, (Tensor, np.ndarray)) or not isinstance(inputs, Sequence)
     tensors: list[Any] = [inputs] if is_single else list(cast("Sequence[Any]", inputs))
-    num_places = template.count(placeholder)
-    if num_places != len(tensors):
+    num_placeholders = template.count(placeholder)
+    if num_placeholders != len(tensors):
         raise ValueError(
-            f"The template expects {num_places} tensors, but the inputs only has {len(tensors)}. "
+            f"The template expects {num_placeholders} tensors, "
+            f"but the inputs only has {len(tensors)}. "
             "Please ensure the number of placeholders in template matches inputs length."
         )
     parts = template.split(placeholder)

@@ -48,13 +48,13 @@ def reduce_join(
         strings = convert_to_tensor(inputs)
         axes = range_of(rank(strings) - 1, -1, -1) if axis is None else axis
 
-        def infer(texts: Tensor, places: Tensor) -> Outputs:
-            known = fold(places)
-            wanted = None if known is None else [int(place) for place in known.ravel()]
+        def infer(texts: Tensor, dims: Tensor) -> Outputs:
+            known = fold(dims)
+            wanted = None if known is None else [int(dim) for dim in known.ravel()]
             return [(dtypes.string, reduce_shape(texts.shape, wanted, keep))]
 
-        def kernel(texts: Array, places: Array) -> Array:
-            return _join(texts, places, separator.encode(), keep)
+        def kernel(texts: Array, dims: Array) -> Array:
+            return _join(texts, dims, separator.encode(), keep)
 
         given = [
             Input("inputs", strings, dtypes.string),
@@ -65,9 +65,9 @@ def reduce_join(
         return op.outputs[0]
 
 
-def _join(texts: Array, places: Array, separator: bytes, keep: bool) -> Array:
+def _join(texts: Array, dims: Array, separator: bytes, keep: bool) -> Array:
     axes: list[int] = []
-    for axis in places.ravel().tolist():
+    for axis in dims.ravel().tolist():
         if not -texts.ndim <= axis < texts.ndim:
             text = f"Invalid reduction dimension {axis} for input with {texts.ndim} dimension(s)"
             raise OutOfRangeError(None, None, text)

@@ -121,7 +121,7 @@ def _check_unit(op_type: str, unit: str) -> None:
 
 def _starts(text: bytes) -> list[int]:
     """Returns the offsets of the characters of a string in UTF-8."""
-    return [place for place, byte in enumerate(text) if byte & 0xC0 != 0x80]
+    return [position for position, byte in enumerate(text) if byte & 0xC0 != 0x80]
 
 
 def _part(text: bytes, begin: int, length: int, index: int, unit: str) -> bytes:

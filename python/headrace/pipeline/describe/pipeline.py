@@ -62,6 +62,12 @@ class Pipeline(ExampleMethods, OrderMethods, BatchMethods, ResourceMethods):
     def epoch(self, number: int) -> Batches:
         """Starts one epoch, numbered from 0: each has different orders of shuffles.
 
+        Args:
+            number: The number of the epoch, from 0.
+
+        Returns:
+            An iterator over its batches, or its examples without `batch`.
+
         Raises:
             ValueError: If `number` is negative, or the pipeline has `epochs` already.
         """

@@ -120,13 +120,13 @@ class TableFiles(InferredSource):
         """Returns the number of pieces of each file that may have rows for the conditions."""
         found = self.files()
         partitions = partitions_of(self.name, found)
-        places = self._kept(partitions, found)
+        kept = self._kept(partitions, found)
         numbers = [0] * len(found)
-        if places:
-            conditions = self._conditions(found[places[0]], partitions)
+        if kept:
+            conditions = self._conditions(found[kept[0]], partitions)
             with engine.op_errors():
-                for place in places:
-                    _, numbers[place] = self.format.rows([found[place]], [], conditions, [])
+                for index in kept:
+                    _, numbers[index] = self.format.rows([found[index]], [], conditions, [])
         return numbers
 
     def described(self) -> str:
@@ -139,8 +139,8 @@ class TableFiles(InferredSource):
         """Returns the plan, which reads pieces of files whose places are in the files."""
         found = self.files()
         partitions = partitions_of(self.name, found)
-        places = self._kept(partitions, found)
-        files = [found[place] for place in places]
+        kept = self._kept(partitions, found)
+        files = [found[index] for index in kept]
         if not files:
             return SourcePlan(engine.Plan.concat([]), found)
         components = components_of(self.name, specs, self.types, self.defaults)
@@ -148,7 +148,7 @@ class TableFiles(InferredSource):
         constants = [
             (
                 names.index(name),
-                constant(self.name, name, specs[name], [values[place] for place in places]),
+                constant(self.name, name, specs[name], [values[index] for index in kept]),
             )
             for name, values in partitions.items()
             if name in names

@@ -112,6 +112,12 @@ class TorchLoader:
         Training loops call it before each epoch. If they count from 0 after a resume, with an epoch
         before that of the state, the state is used, and later numbers count from its epoch. An
         epoch after that of the state starts at its beginning.
+
+        Args:
+            epoch: The number of the epoch, from 0.
+
+        Raises:
+            ValueError: If `epoch` is negative.
         """
         number = checked_int("set_epoch", "epoch", epoch, 0)
         before, self._told = self._told, number
@@ -155,6 +161,9 @@ class TorchLoader:
         """Makes the next iteration continue from a state of `state_dict`.
 
         At the end of an epoch, it is the next epoch.
+
+        Args:
+            state_dict: A result of `state_dict`, of this run or of an earlier one.
 
         Raises:
             ValueError: With its first batch, if the state is of another pipeline or of other files.
@@ -373,12 +382,12 @@ def torch_loader(
     if length is not None:
         checked_int("to_torch", "length", length, 0)
     torch = import_module("torch")
-    place = None if device is None else torch.device(device)
-    is_cuda = place is not None and place.type == "cuda"
+    target = None if device is None else torch.device(device)
+    is_cuda = target is not None and target.type == "cuda"
     dataset = import_module("torch.utils.data").IterableDataset
     loader = type("TorchLoader", (TorchLoader, dataset), {"__doc__": TorchLoader.__doc__})
     made: TorchLoader = loader(
-        pipeline, start, place, is_cuda if pin_memory is None else pin_memory, length
+        pipeline, start, target, is_cuda if pin_memory is None else pin_memory, length
     )
     return made
 

@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from headrace.core import engine
 
-__all__ = ["IndexMode", "cache_directory", "checked_mode", "index_files", "places_of_records"]
+__all__ = ["IndexMode", "cache_directory", "checked_mode", "describe_lookup", "index_files"]
 
 _MODES: Final = ("auto", "memory", "off")
 IndexMode: TypeAlias = Literal["auto", "memory", "off"]
@@ -39,7 +39,7 @@ def index_files(options: Mapping[str, Any]) -> engine.IndexFiles:
     )
 
 
-def places_of_records(options: Mapping[str, Any]) -> str:
+def describe_lookup(options: Mapping[str, Any]) -> str:
     """Returns a text that says how a full shuffle finds the places of records."""
     match options.get("index", "auto"):
         case "memory":

@@ -155,7 +155,7 @@ def _once(root: str, paths: Iterable[str]) -> list[str]:
     # For each directory, its real path, and its path without links.
     directories: dict[str, tuple[str, str]] = {}
     names: dict[str, tuple[bool, int, str]] = {}
-    for place, path in enumerate(paths):
+    for index, path in enumerate(paths):
         directory, name = os.path.split(path)
         if directory not in directories:
             own = os.path.join(top, os.path.relpath(directory or os.curdir, root or os.curdir))
@@ -163,9 +163,9 @@ def _once(root: str, paths: Iterable[str]) -> list[str]:
         real, own = directories[directory]
         is_link = os.path.islink(path)
         identity = os.path.realpath(path) if is_link else os.path.join(real, name)
-        found = (is_link or real != own, place, path)
+        found = (is_link or real != own, index, path)
         names[identity] = min(names.get(identity, found), found)
-    chosen = sorted((place, path) for _, place, path in names.values())
+    chosen = sorted((index, path) for _, index, path in names.values())
     return [path for _, path in chosen]
 
 
@@ -229,8 +229,8 @@ def _identity(directory: str) -> _Identity:
 
 def _leads_up(path: str) -> bool:
     """Returns whether a link leads to a directory above it."""
-    target, place = os.path.realpath(path), os.path.realpath(os.path.dirname(path) or os.curdir)
-    return os.path.commonpath([target, place]) == target
+    target, directory = os.path.realpath(path), os.path.realpath(os.path.dirname(path) or os.curdir)
+    return os.path.commonpath([target, directory]) == target
 
 
 def _below(directory: str) -> Iterator[_Named]:

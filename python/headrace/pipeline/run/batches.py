@@ -182,7 +182,7 @@ class Batches(Reports):
             resumed is not None,
             self._index_files,
             self._order.seen,
-            changed.place if changed is not None and changed.is_changed else None,
+            changed.checkpoints if changed is not None and changed.is_changed else None,
         )
         self._contents = contents_of(planned.contents)
         if resumed is not None:
@@ -209,7 +209,7 @@ class Batches(Reports):
         callers = callers_of(planned.python_workers)
         self._execution = engine.Execution(
             planned.plan,
-            (epoch, None if resumed is None else resumed.place, self._functions),
+            (epoch, None if resumed is None else resumed.checkpoints, self._functions),
             (self._num_threads, len(callers)),
             (len(planned.python_workers), len(planned.stages)),
             memory_bytes_of(options),
@@ -307,7 +307,7 @@ class Batches(Reports):
         self._has_taken = True
         self._report.settle()
         self._absent.look()
-        self._order.note_place(len(self._examples))
+        self._order.note_position(len(self._examples))
         if self._gil_watch is not None and time.monotonic() - self._begin > _LOOKED_AT_S:
             # A short iteration needs no advice about its functions.
             watch_gil, self._gil_watch = self._gil_watch, None
@@ -428,12 +428,12 @@ class Batches(Reports):
         digest: list[int] | None
         if self._resumed is not None and self._parts.is_changed and not has_taken:
             # The engine knows the place of what it has read ahead alone.
-            place, digest = self._resumed.place, list(CUT_ORDER)
+            checkpoints, digest = self._resumed.checkpoints, list(CUT_ORDER)
         else:
-            place = self._execution.checkpoint(num_left)
+            checkpoints = self._execution.checkpoint(num_left)
             digest = self._order.state(num_left)
         mixture = self._parts.state(self._execution, self._plan, num_left, has_taken)
-        return state_of(identity, place, self._report.state(), digest, mixture)
+        return state_of(identity, checkpoints, self._report.state(), digest, mixture)
 
     def origins(self) -> list[tuple[str | None, int, int | None]]:
         """Returns the origins of the last batch's examples, if `Pipeline.replayed` began this.

@@ -27,14 +27,14 @@ class Checkpoint(NamedTuple):
     inputs: list[Checkpoint]
 
 
-def last_checkpoint(place: Sequence[Sequence[Any]]) -> Checkpoint:
+def last_checkpoint(checkpoints: Sequence[Sequence[Any]]) -> Checkpoint:
     """Returns the checkpoint of the last stage.
 
     Raises:
-        ValueError: If the list is not a valid place.
+        ValueError: If the list is not valid checkpoints.
     """
     free: list[Checkpoint] = []
-    for skip, *rest in place:
+    for skip, *rest in checkpoints:
         numbers = rest[0] if rest else []
         start = len(free) - (rest[1] if len(rest) > 1 else 0)
         if start < 0:

@@ -38,15 +38,15 @@ class GlobalOrder:
         #: The part of the engine; None if there is no order.
         self.seen = engine.OrderDigest() if is_wanted and self._ordered else None
         if self.seen is not None and resumed is not None and resumed.digest is not None:
-            _, pass_number, place, value, length = resumed.digest
-            self.seen.begin((pass_number, place, value, length))
+            _, pass_number, position, value, length = resumed.digest
+            self.seen.begin((pass_number, position, value, length))
             self._is_cut = pass_number >= CUT_PASS
 
     def begin(self, execution: engine.Execution, plan: engine.Plan, epoch: int) -> None:
         """Sets the execution, its plan, and the number of its epoch."""
         self._begun = (execution, plan, epoch)
 
-    def note_place(self, num_left: int) -> None:
+    def note_position(self, num_left: int) -> None:
         """Makes the engine drop the order before the place of the program, if that is long.
 
         Args:
@@ -68,7 +68,7 @@ class GlobalOrder:
 
         Args:
             files: The digests of the files of each source.
-            num_left: As in `note_place`.
+            num_left: As in `note_position`.
             name: The pipeline in words.
 
         Raises:

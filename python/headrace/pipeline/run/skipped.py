@@ -96,7 +96,7 @@ class _Judge:
         self.count += lost
         self.is_open = True
         # A scan has read all files, however many examples were returned so far.
-        total = self.rows + max(failure.passed[1], failure.scanned) + self.count
+        total = self.rows + max(failure.passed[1], failure.num_scanned) + self.count
         if isinstance(budget, int):
             if self.count > budget:
                 self._exceed(failure, lost, _left_out(self.count - lost), str(budget))

@@ -68,7 +68,7 @@ class Resumed:
     Attributes:
         chain: Its stages, with the seeds of the state where the program gave none.
         epoch: The number of the epoch that was begun.
-        place: The place in that epoch, for the engine.
+        checkpoints: The position in that epoch, for the engine.
         digest: The digest of the global order up to there, for the engine, after the number of the
             stages that make that order. None if there is no such order.
         files: The digests of the files of each source.
@@ -82,7 +82,7 @@ class Resumed:
 
     chain: tuple[Stage, ...]
     epoch: int
-    place: list[Any]
+    checkpoints: list[Any]
     digest: list[int] | None
     files: list[list[Any] | None]
     skipped: list[Any]
@@ -139,7 +139,7 @@ def num_described(chain: Sequence[Stage]) -> int:
 
 def state_of(
     identity: Mapping[str, Any],
-    place: list[Any],
+    checkpoints: list[Any],
     skipped: list[Any],
     digest: list[int] | None = None,
     mixture: dict[str, Any] | None = None,
@@ -148,12 +148,12 @@ def state_of(
 
     Args:
         identity: The result of `identity_of` for it.
-        place: Its place, from the engine.
+        checkpoints: The position in it, from the engine.
         skipped: The examples skipped before, from `Report.state`.
         digest: See `Resumed`.
         mixture: The result of `MixtureParts.state`.
     """
-    state = {**identity, "place": place, "digest": digest, "skipped": skipped}
+    state = {**identity, "place": checkpoints, "digest": digest, "skipped": skipped}
     if mixture is not None:
         state["mixture"] = mixture
     return {**state, "checksum": _checksum(state)}

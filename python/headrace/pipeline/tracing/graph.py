@@ -9,7 +9,7 @@ from headrace.core import dtypes
 from headrace.core.dtypes import DType
 from headrace.core.errors import UnimplementedError
 from headrace.core.shapes import TensorShape
-from headrace.graph import Graph, Loop, Operation, Role, Tensor, find_place
+from headrace.graph import Graph, Loop, Operation, Role, Tensor, find_location
 from headrace.ops.framework.folding import fold
 from headrace.ops.framework.kernel import as_array
 from headrace.pipeline.tracing.lowering import RowLowering
@@ -150,9 +150,9 @@ class TracedGraph(Graph):
         )
 
     def _refuse(self, op: Operation, why: str) -> NoReturn:
-        place = find_place()
+        location = find_location()
         raise ValueError(
-            f"{self._name}: {place + ': ' if place else ''}the operation {op.type} {why}, or "
+            f"{self._name}: {location + ': ' if location else ''}the operation {op.type} {why}, or "
             "remove @headrace.native."
         )
 

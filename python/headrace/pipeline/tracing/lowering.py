@@ -40,5 +40,5 @@ class RowLowering(Lowering):
 
     def label(self, op: Operation) -> str:
         """Returns the name of an operation in errors."""
-        place = op.defined_at
-        return f"{op.type} at {place}" if place else op.type
+        location = op.defined_at
+        return f"{op.type} at {location}" if location else op.type

@@ -67,7 +67,7 @@ class _Division:
         self._blocks: dict[Tensor, Tensor] = {}
         self._ops: dict[int, list[Operation]] = {}
         # The segment of each tensor that differs between rows.
-        self._places = dict.fromkeys(feeds, 0)
+        self._segment_of = dict.fromkeys(feeds, 0)
         # The tensors whose rows differ in shape.
         self._uneven = {
             tensor for name, tensor in trace.arguments.items() if trace.given[name].is_ragged
@@ -77,10 +77,10 @@ class _Division:
         """Puts an operation into the first segment that it can be in."""
         outputs = self._over_blocks(op)
         is_looped = outputs is None
-        first = max(self._places.get(tensor, 0) for tensor in op.inputs)
-        place = first if first % 2 == is_looped else first + 1
-        self._ops.setdefault(place, []).append(op)
-        self._places |= dict.fromkeys(op.outputs, place)
+        first = max(self._segment_of.get(tensor, 0) for tensor in op.inputs)
+        segment = first if first % 2 == is_looped else first + 1
+        self._ops.setdefault(segment, []).append(op)
+        self._segment_of |= dict.fromkeys(op.outputs, segment)
         if outputs is None:
             self._uneven |= {tensor for tensor in op.outputs if _row_bytes(tensor) is None}
         else:
@@ -88,41 +88,49 @@ class _Division:
 
     def segments(self) -> Segments:
         """Returns the segments; none if all operations run for each row."""
-        if all(place % 2 for place in self._ops):
+        if all(segment % 2 for segment in self._ops):
             return Segments([], list(range(len(self._results))))
-        constants = [tensor for tensor in self._results if tensor not in self._places]
+        constants = [tensor for tensor in self._results if tensor not in self._segment_of]
         if constants:
             # Constants are repeated for each row.
-            place = max(self._ops) // 2 * 2 + 1
-            self._ops.setdefault(place, [])
-            self._places |= dict.fromkeys(constants, place)
+            segment = max(self._ops) // 2 * 2 + 1
+            self._ops.setdefault(segment, [])
+            self._segment_of |= dict.fromkeys(constants, segment)
         numbers = {tensor: number for number, tensor in enumerate(self._feeds)}
         parts = []
-        for place in sorted(self._ops):
-            feeds, fetches = self._borders(place)
+        for segment in sorted(self._ops):
+            feeds, fetches = self._borders(segment)
             parts.append(
-                (self._program(place, feeds, fetches), [numbers[t] for t in feeds], place % 2 == 1)
+                (
+                    self._program(segment, feeds, fetches),
+                    [numbers[t] for t in feeds],
+                    segment % 2 == 1,
+                )
             )
             numbers |= {tensor: len(numbers) + number for number, tensor in enumerate(fetches)}
         return Segments(parts, [numbers[tensor] for tensor in self._results])
 
-    def _borders(self, place: int) -> tuple[list[Tensor], list[Tensor]]:
+    def _borders(self, segment: int) -> tuple[list[Tensor], list[Tensor]]:
         """Returns the inputs of a segment from earlier ones, and its outputs for later ones."""
-        ops = self._ops[place]
+        ops = self._ops[segment]
         read = dict.fromkeys(tensor for op in ops for tensor in op.inputs)
-        feeds = [tensor for tensor in read if self._places.get(tensor, place) < place]
+        feeds = [tensor for tensor in read if self._segment_of.get(tensor, segment) < segment]
         feeds += [t for t in read if t in self._feeds and t not in feeds]
         later = {
-            t for other, ops in self._ops.items() if other > place for op in ops for t in op.inputs
+            t
+            for other, ops in self._ops.items()
+            if other > segment
+            for op in ops
+            for t in op.inputs
         }
         fetched = dict.fromkeys([t for op in ops for t in op.outputs if t in later])
         fetched |= dict.fromkeys(
-            t for t in self._results if self._places[t] == place and t not in self._feeds
+            t for t in self._results if self._segment_of[t] == segment and t not in self._feeds
         )
         return feeds, list(fetched)
 
-    def _program(self, place: int, feeds: list[Tensor], fetches: list[Tensor]) -> engine.Program:
-        if place % 2:
+    def _program(self, segment: int, feeds: list[Tensor], fetches: list[Tensor]) -> engine.Program:
+        if segment % 2:
             return self._trace.graph.lowering.lower(fetches, [], feeds)
         blocks = [[self._block(tensor) for tensor in tensors] for tensors in (fetches, feeds)]
         return self._trace.graph.lowering.lower(blocks[0], [], blocks[1])
@@ -130,20 +138,20 @@ class _Division:
     def _over_blocks(self, op: Operation) -> Sequence[Tensor] | None:
         """Adds an operation to the graph of blocks; returns None if it must run for each row."""
         rule = op.definition.batch_rule
-        rows = [tensor for tensor in op.inputs if tensor in self._places]
+        rows = [tensor for tensor in op.inputs if tensor in self._segment_of]
         if rule is None or any(tensor in self._uneven for tensor in rows):
             return None
         if any((_row_bytes(tensor) or 0) > _MAX_ROW_BYTES for tensor in (*rows, *op.outputs)):
             return None
         with self._graph.as_default():
-            inputs = [BlockInput(self._block(t), t, t in self._places) for t in op.inputs]
+            inputs = [BlockInput(self._block(t), t, t in self._segment_of) for t in op.inputs]
             outputs: Sequence[Tensor] | None = rule(op, inputs)
         return outputs
 
     def _block(self, tensor: Tensor) -> Tensor:
         if tensor not in self._blocks:
             with self._graph.as_default():
-                if tensor in self._places:
+                if tensor in self._segment_of:
                     made = [placeholder(tensor.dtype, batched_shape(tensor.shape))]
                     self._blocks[tensor] = made[0]
                 else:

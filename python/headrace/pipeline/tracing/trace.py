@@ -89,7 +89,7 @@ def trace(
         try:
             returned = function(dict(arguments))
         except Exception as error:
-            note = f"in {name}, traced{_place(error)} with {specs}"
+            note = f"in {name}, traced{_location(error)} with {specs}"
             mixed = _of_mixed_types(error)
             (mixed or error).add_note(note)
             if mixed is not None:
@@ -194,7 +194,7 @@ def _spec(
     return Spec(bytes if is_text else np.dtype(tensor.dtype.as_numpy_dtype), shape)
 
 
-def _place(error: BaseException) -> str:
+def _location(error: BaseException) -> str:
     """Returns the place in the user's program at which an error was raised."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if not is_own_file(frame.filename)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any, NoReturn, cast
 
-from headrace.graph import Tensor, TensorLike, find_place
+from headrace.graph import Tensor, TensorLike, find_location
 from headrace.ops.math.compare import equal, not_equal
 
 __all__ = ["TracedTensor"]
@@ -66,8 +66,9 @@ def _is_for_user() -> bool:
 
 
 def _refuse(what: str) -> NoReturn:
-    place = find_place()
+    location = find_location()
     raise TypeError(
-        f"{place + ': ' if place else ''}the value is not known while a native function is traced: "
+        f"{location + ': ' if location else ''}the value is not known while a native function is "
+        "traced: "
         f"{what}; or remove @headrace.native."
     )

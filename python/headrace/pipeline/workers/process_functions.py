@@ -309,20 +309,22 @@ class ProcessFunctions:
         specs = last.given if last.made is None else last.made
         try:
             columns = [
-                self._column(arena, place, name, spec)
-                for (name, spec), place in zip(specs.items(), made.columns, strict=True)
+                self._column(arena, location, name, spec)
+                for (name, spec), location in zip(specs.items(), made.columns, strict=True)
             ]
         except BaseException as raised:
             job.keep([], noted(raised, last.where))
             return
         job.finish(columns, made.num_rows, counts, error, None, failed, kept)
 
-    def _column(self, arena: Arena, place: tuple[Any, ...], name: str, spec: Spec) -> engine.Column:
+    def _column(
+        self, arena: Arena, location: tuple[Any, ...], name: str, spec: Spec
+    ) -> engine.Column:
         """Returns a column of the values that a worker has written into an arena."""
-        kind = place[0]
-        if kind == "strings" and len(place[1]) == 1 and not self._is_batched:
-            return engine.Column.text(*strings_at(arena, place))
-        found = Layout.found(arena, place)
+        kind = location[0]
+        if kind == "strings" and len(location[1]) == 1 and not self._is_batched:
+            return engine.Column.text(*strings_at(arena, location))
+        found = Layout.found(arena, location)
         if spec.is_nested:
             return nested_column([nested_value(row, spec) for row in found], spec)
         if kind == "array" and not self._is_batched:

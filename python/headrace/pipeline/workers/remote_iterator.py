@@ -443,9 +443,9 @@ def _that_let_go(workers: Sequence[RemoteWorker]) -> Iterator[RemoteWorker]:
             yield worker
 
 
-def _values(arena: Arena, places: Sequence[tuple[Any, ...]], num_rows: int) -> list[Values]:
+def _values(arena: Arena, locations: Sequence[tuple[Any, ...]], num_rows: int) -> list[Values]:
     """Returns examples as copies of the values that a worker has written into an arena."""
-    columns = [_copied(Layout.found(arena, place)) for place in places]
+    columns = [_copied(Layout.found(arena, location)) for location in locations]
     return [
         Values(column[row, ...] if _is_numeric(column) else column[row] for column in columns)
         for row in range(num_rows)

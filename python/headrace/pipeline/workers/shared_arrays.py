@@ -108,8 +108,8 @@ class Layout:
 
     def add_strings(self, data: npt.NDArray[Any], offsets: npt.NDArray[Any]) -> tuple[Any, ...]:
         """Adds strings whose bytes are contiguous: string `i` ends at `offsets[i + 1]`."""
-        places = (self._put([_raw(offsets)]), self._put([_raw(data)]), data.nbytes)
-        return ("strings", (len(offsets) - 1,), *places)
+        locations = (self._put([_raw(offsets)]), self._put([_raw(data)]), data.nbytes)
+        return ("strings", (len(offsets) - 1,), *locations)
 
     def write(self, arena: Arena) -> None:
         """Writes all values to their places."""
@@ -118,9 +118,9 @@ class Layout:
             arena.at(offset, piece.nbytes)[:] = piece
 
     @staticmethod
-    def found(arena: Arena, place: tuple[Any, ...]) -> Any:
+    def found(arena: Arena, location: tuple[Any, ...]) -> Any:
         """Returns a value that another process has added; arrays share the arena's memory."""
-        kind, *rest = place
+        kind, *rest = location
         match kind:
             case "bytes":
                 return arena.at(*rest).tobytes()
@@ -129,7 +129,7 @@ class Layout:
                 return _array(arena, dtype, shape, offset)
             case "strings":
                 shape, *_ = rest
-                data, offsets = strings_at(arena, place)
+                data, offsets = strings_at(arena, location)
                 memory, ends = data.tobytes(), offsets.tolist()
                 strings = np.empty(len(ends) - 1, object)
                 strings[:] = [memory[a:b] for a, b in itertools.pairwise(ends)]
@@ -149,10 +149,10 @@ class Layout:
         if values and all(isinstance(v, np.ndarray) and v.dtype != object for v in values):
             dtype, shape = values[0].dtype, values[0].shape
             if all(value.dtype == dtype for value in values):
-                place = self._put([_raw(value) for value in values])
+                location = self._put([_raw(value) for value in values])
                 if all(value.shape == shape for value in values):
-                    return ("array", dtype, (len(values), *shape), place)
-                return ("ragged", dtype, [value.shape for value in values], place)
+                    return ("array", dtype, (len(values), *shape), location)
+                return ("ragged", dtype, [value.shape for value in values], location)
         return ("list", [self.add(value) for value in values])
 
     def _strings(self, strings: Sequence[bytes]) -> tuple[int, int, int]:
@@ -173,10 +173,10 @@ class Layout:
 
 
 def strings_at(
-    arena: Arena, place: tuple[Any, ...]
+    arena: Arena, location: tuple[Any, ...]
 ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
     """Returns the bytes of strings, and their offsets."""
-    _, shape, offsets, data, num_bytes = place
+    _, shape, offsets, data, num_bytes = location
     count = int(np.prod(shape, dtype=np.int64)) + 1
     return arena.at(data, num_bytes), arena.at(offsets, 8 * count).view(np.int64)
 

@@ -125,24 +125,24 @@ class SharedRows:
         for each in self._components:
             del each.values[self._num_rows :]
 
-    def places(self) -> tuple[tuple[Any, ...], ...]:
+    def locations(self) -> tuple[tuple[Any, ...], ...]:
         """Returns the place of each component, as `Layout.add` does.
 
         Raises:
             MemoryError: If there is no memory for components that are not in the arena yet.
             TypeError: If strings and numbers are mixed.
         """
-        layout, places = Layout(self._size), []
+        layout, locations = Layout(self._size), []
         for each in self._components:
             if each.is_separate:
                 self._uneven.add(each.name)
             if each.rows is None:
-                places.append(layout.add(each.values))
+                locations.append(layout.add(each.values))
             else:
                 shape = (self._num_rows, *each.rows.shape[1:])
-                places.append(("array", each.rows.dtype, shape, each.offset))
+                locations.append(("array", each.rows.dtype, shape, each.offset))
         layout.write(self._arena)
-        return tuple(places)
+        return tuple(locations)
 
     def _begin(self, where: str, values: Sequence[Any]) -> None:
         """Reserves memory for rows of the shapes of the first one."""

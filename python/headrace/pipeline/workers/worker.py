@@ -223,15 +223,15 @@ class _Worker:
         if not len(rows):
             return Made(result, (), 0, 0, keeps_arrays)
         try:
-            columns = rows.places()
+            columns = rows.locations()
         except Exception as error:
             return Made(Result(error=_failure(result, plan, error)), (), 0, 0, keeps_arrays)
         return Made(result, columns, len(rows), self._made.size, keeps_arrays)
 
     def _run(self, block: Block, given: Specs, steps: Steps, rows: SharedRows | None) -> Result:
         columns = [
-            list(as_rows(Layout.found(self._given, place), spec))[: block.limit]
-            for place, spec in zip(block.columns, given.values(), strict=True)
+            list(as_rows(Layout.found(self._given, location), spec))[: block.limit]
+            for location, spec in zip(block.columns, given.values(), strict=True)
         ]
         row_ids = Layout.found(self._given, block.row_ids)
         with calling_functions():

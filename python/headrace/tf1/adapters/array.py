@@ -78,7 +78,7 @@ def expand_dims(
     """Calls `ops.expand_dims`; takes `dim`, the old name of `axis`, too.
 
     Raises:
-        ValueError: If neither or both of `axis` and `dim` are given, or there is no such place.
+        ValueError: If neither or both of `axis` and `dim` are given, or there is no such axis.
     """
     axis = only_one("axis", axis, "dim", dim)
     if axis is None:

@@ -89,8 +89,8 @@ def matrix_transpose(
             raise ValueError(
                 f"Argument 'a' should be a (batch) matrix, with rank >= 2.  Found: {tensor.shape}"
             )
-        places = [*range(rank - 2), rank - 1, rank - 2]
-        return ops.transpose(tensor, places, conjugate)
+        axes = [*range(rank - 2), rank - 1, rank - 2]
+        return ops.transpose(tensor, axes, conjugate)
 
 
 def depth_to_space(
@@ -183,9 +183,9 @@ def reduce_logsumexp(
     Raises:
         ValueError: If both an old and a new name are given, or there is no such axis.
     """
-    place = only_one("axis", axis, "reduction_indices", reduction_indices)
+    dim = only_one("axis", axis, "reduction_indices", reduction_indices)
     keep = bool(only_one("keepdims", keepdims, "keep_dims", keep_dims))
-    return ops.reduce_logsumexp(input_tensor, place, keep, name)
+    return ops.reduce_logsumexp(input_tensor, dim, keep, name)
 
 
 def batch_gather(params: TensorLike, indices: TensorLike, name: str | None = None) -> Tensor:
@@ -193,20 +193,20 @@ def batch_gather(params: TensorLike, indices: TensorLike, name: str | None = Non
 
     Args:
         params: The tensor.
-        indices: The places, an integer tensor of a known rank; all axes but the last are those of
-            `params`.
+        indices: The positions, an integer tensor of a known rank; all axes but the last are
+            those of `params`.
         name: Name of the scope.
 
     Raises:
         ValueError: If the rank of the indices is not known.
     """
     with name_scope(name, "BatchGather", [params, indices]):
-        places = ops.convert_to_tensor(indices, name="indices")
+        positions = ops.convert_to_tensor(indices, name="indices")
         rows = ops.convert_to_tensor(params, name="params")
-        if places.shape.rank is None:
+        if positions.shape.rank is None:
             raise ValueError("batch_gather does not allow indices with unknown shape.")
-        number = places.shape.rank - 1
-        return ops.gather(rows, places, axis=number, batch_dims=number)
+        number = positions.shape.rank - 1
+        return ops.gather(rows, positions, axis=number, batch_dims=number)
 
 
 def accumulate_n(

@@ -42,11 +42,11 @@ def softmax_cross_entropy_with_logits(
     """Calls `ops.softmax_cross_entropy_with_logits`; arguments are given by name.
 
     Raises:
-        ValueError: If one is missing or given by its place, or shapes do not fit.
+        ValueError: If one is missing or given by position, or shapes do not fit.
     """
     truth, numbers = _named("softmax_cross_entropy_with_logits", _sentinel, labels, logits)
-    place = dim if axis is None else axis
-    return ops.softmax_cross_entropy_with_logits(truth, numbers, place, name)
+    chosen = dim if axis is None else axis
+    return ops.softmax_cross_entropy_with_logits(truth, numbers, chosen, name)
 
 
 def softmax_cross_entropy_with_logits_v2(
@@ -61,10 +61,10 @@ def softmax_cross_entropy_with_logits_v2(
     Raises:
         ValueError: If both names are given, one of the others is None, or shapes do not fit.
     """
-    place = only_one("axis", axis, "dim", dim)
+    chosen = only_one("axis", axis, "dim", dim)
     truth, numbers = _named("softmax_cross_entropy_with_logits", None, labels, logits)
     return ops.softmax_cross_entropy_with_logits(
-        truth, numbers, -1 if place is None else place, name
+        truth, numbers, -1 if chosen is None else chosen, name
     )
 
 
@@ -77,7 +77,7 @@ def sparse_softmax_cross_entropy_with_logits(
     """Calls `ops.sparse_softmax_cross_entropy_with_logits`; arguments are given by name.
 
     Raises:
-        ValueError: If one is missing or given by its place, or shapes do not fit.
+        ValueError: If one is missing or given by position, or shapes do not fit.
     """
     truth, numbers = _named("sparse_softmax_cross_entropy_with_logits", _sentinel, labels, logits)
     return ops.sparse_softmax_cross_entropy_with_logits(truth, numbers, name)
@@ -92,7 +92,7 @@ def sigmoid_cross_entropy_with_logits(
     """Calls `ops.sigmoid_cross_entropy_with_logits`; arguments are given by name.
 
     Raises:
-        ValueError: If one is missing or given by its place, or shapes differ.
+        ValueError: If one is missing or given by position, or shapes differ.
     """
     truth, numbers = _named("sigmoid_cross_entropy_with_logits", _sentinel, labels, logits)
     return ops.sigmoid_cross_entropy_with_logits(truth, numbers, name)

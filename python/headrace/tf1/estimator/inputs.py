@@ -219,7 +219,7 @@ class _Rows:
         self._columns = columns
         self._lock = threading.Lock()
         # Guarded by the lock.
-        self._places = self._places_of_parts(size, num_epochs, shuffle)
+        self._index_blocks = self._make_index_blocks(size, num_epochs, shuffle)
 
     def take(self) -> list[_Array]:
         """Returns the next rows of each array.
@@ -228,12 +228,12 @@ class _Rows:
             OutOfRangeError: If there are no more.
         """
         with self._lock:
-            places = next(self._places, None)
-        if places is None:
+            indices = next(self._index_blocks, None)
+        if indices is None:
             raise OutOfRangeError(None, None, "Already emitted all epochs.")
-        return [column[places] for column in self._columns]
+        return [column[indices] for column in self._columns]
 
-    def _places_of_parts(
+    def _make_index_blocks(
         self, size: int, num_epochs: int | None, shuffle: bool
     ) -> Iterator[_Array]:
         num_rows = len(self._columns[0])

@@ -136,15 +136,15 @@ class _Import:
         self._graph = graph
         self._prefix = prefix
         self._messages = list(graph_def.node)
-        self._places = {node.name: place for place, node in enumerate(self._messages)}
+        self._positions = {node.name: position for position, node in enumerate(self._messages)}
         self._replaced = replaced
         self._tensors: Mapping[str, Tensor] = {}
         self._made: dict[str, Operation] = {}
 
     def check(self, wanted: Sequence[str], allow_files: bool) -> None:
         """Raises the errors that can be found before anything is added."""
-        for place, node in enumerate(self._messages):
-            if self._places[node.name] != place:
+        for position, node in enumerate(self._messages):
+            if self._positions[node.name] != position:
                 raise ValueError(f"Node '{node.name}' is not unique")
             _check_type(node, allow_files)
             for text in node.input:
@@ -162,22 +162,22 @@ class _Import:
         self._order = self._sorted()
 
     def _has(self, text: str) -> bool:
-        return _node_name(text) in self._places
+        return _node_name(text) in self._positions
 
     def _sorted(self) -> list[NodeDef]:
         """Returns the nodes in their order, but each after its inputs."""
         missing = [self._needed(node) for node in self._messages]
         readers: list[list[int]] = [[] for _ in self._messages]
-        for place, needed in enumerate(missing):
+        for position, needed in enumerate(missing):
             for other in needed:
-                readers[other].append(place)
-        ready = [place for place, needed in enumerate(missing) if not needed]
+                readers[other].append(position)
+        ready = [position for position, needed in enumerate(missing) if not needed]
         found: list[NodeDef] = []
         while ready:
-            place = heapq.heappop(ready)
-            found.append(self._messages[place])
-            for reader in readers[place]:
-                missing[reader].discard(place)
+            position = heapq.heappop(ready)
+            found.append(self._messages[position])
+            for reader in readers[position]:
+                missing[reader].discard(position)
                 if not missing[reader]:
                     heapq.heappush(ready, reader)
         if len(found) < len(self._messages):
@@ -188,7 +188,7 @@ class _Import:
         """Returns the indexes of the nodes that must be added before a node."""
         texts = [text for text in node.input if _whole_name(text) not in self._replaced]
         texts += [text[1:] for text in _branches(node)]
-        return {self._places[_node_name(text)] for text in texts}
+        return {self._positions[_node_name(text)] for text in texts}
 
     def run(self, tensors: Mapping[str, Tensor]) -> None:
         """Adds the operations, each after its inputs.

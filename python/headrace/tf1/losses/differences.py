@@ -146,14 +146,14 @@ def cosine_distance(
     Raises:
         ValueError: If shapes do not fit, an argument is None, or there is no axis.
     """
-    place = only_one("axis", axis, "dim", dim)
-    if place is None:
+    chosen = only_one("axis", axis, "dim", dim)
+    if chosen is None:
         raise ValueError("You must specify 'axis'.")
     _check_given(labels=labels, predictions=predictions)
     with name_scope(scope, "cosine_distance_loss", [predictions, labels, weights]) as inner:
         guesses, truth = _floats(predictions, labels)
         products = ops.multiply(guesses, truth)
-        losses = ops.subtract(1.0, ops.reduce_sum(products, [place], keepdims=True))
+        losses = ops.subtract(1.0, ops.reduce_sum(products, [chosen], keepdims=True))
         return compute_weighted_loss(losses, weights, inner, loss_collection, reduction)
 
 

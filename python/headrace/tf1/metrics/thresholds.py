@@ -178,8 +178,8 @@ def sensitivity_at_specificity(
 
     def share(counts: _Counts, name: str) -> Tensor:
         found = _quotient(counts, "true_negatives", "false_positives")
-        place = ops.cast(ops.argmin(ops.abs(ops.subtract(found, specificity)), 0), dtypes.int32)
-        return _quotient_at(counts, "true_positives", "false_negatives", place, name)
+        index = ops.cast(ops.argmin(ops.abs(ops.subtract(found, specificity)), 0), dtypes.int32)
+        return _quotient_at(counts, "true_positives", "false_negatives", index, name)
 
     collections = metrics_collections, updates_collections
     given = labels, predictions, weights, num_thresholds
@@ -222,8 +222,8 @@ def specificity_at_sensitivity(
         distances = ops.abs(ops.subtract(found, sensitivity))
         is_nearest = ops.cast(ops.equal(distances, ops.reduce_min(distances)), dtypes.int64)
         # The last of the nearest: the first place at which all of them have come.
-        place = ops.cast(ops.argmax(ops.cumsum(is_nearest), 0), dtypes.int32)
-        return _quotient_at(counts, "true_negatives", "false_positives", place, name)
+        index = ops.cast(ops.argmax(ops.cumsum(is_nearest), 0), dtypes.int32)
+        return _quotient_at(counts, "true_negatives", "false_positives", index, name)
 
     collections = metrics_collections, updates_collections
     given = labels, predictions, weights, num_thresholds
@@ -398,8 +398,8 @@ def _quotient(counts: _Counts, kind: str, other: str, name: str | None = None) -
     return ops.realdiv(counts[kind], divisor, name=name)
 
 
-def _quotient_at(counts: _Counts, kind: str, other: str, place: Tensor, name: str) -> Tensor:
-    chosen = {key: counts[key][place] for key in (kind, other)}
+def _quotient_at(counts: _Counts, kind: str, other: str, index: Tensor, name: str) -> Tensor:
+    chosen = {key: counts[key][index] for key in (kind, other)}
     return _quotient(chosen, kind, other, name)
 
 

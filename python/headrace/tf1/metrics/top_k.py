@@ -59,9 +59,9 @@ def recall_at_k(
         ValueError: If shapes do not fit.
     """
     with name_scope(name, _named("recall", k, class_id), _given(predictions, labels, weights)) as s:
-        places = ops.top_k(predictions, k).indices
+        predicted = ops.top_k(predictions, k).indices
         collections = metrics_collections, updates_collections
-        return _share("recall", labels, places, k, class_id, weights, collections, s)
+        return _share("recall", labels, predicted, k, class_id, weights, collections, s)
 
 
 def recall_at_top_k(
@@ -95,9 +95,9 @@ def precision_at_k(
     """
     scope = _named("precision", k, class_id)
     with name_scope(name, scope, _given(predictions, labels, weights)) as s:
-        places = ops.top_k(predictions, k).indices
+        predicted = ops.top_k(predictions, k).indices
         collections = metrics_collections, updates_collections
-        return _share("precision", labels, places, k, class_id, weights, collections, s)
+        return _share("precision", labels, predicted, k, class_id, weights, collections, s)
 
 
 def precision_at_top_k(
@@ -150,9 +150,9 @@ def average_precision_at_k(
     given = _given(predictions, labels, weights)
     with name_scope(name, _named("average_precision", k, None), given) as scope:
         scores = ops.convert_to_tensor(predictions)
-        places = ops.cast(ops.top_k(scores, k).indices, dtypes.int64)
-        truth = _labels_of_classes(_dense_labels(labels, places), ops.shape(scores)[-1])
-        precisions = average_precision_of(truth, places)
+        predicted = ops.cast(ops.top_k(scores, k).indices, dtypes.int64)
+        truth = _labels_of_classes(_dense_labels(labels, predicted), ops.shape(scores)[-1])
+        precisions = average_precision_of(truth, predicted)
         if weights is None:
             most = ops.cast(ops.size(precisions), dtypes.float64)
         else:
@@ -212,8 +212,8 @@ def _share(
     """Returns the recall or the precision of predicted classes."""
     given = _given(predictions_idx, labels, weights)
     with name_scope(name, _named(what, k, class_id), given) as scope:
-        places = ops.cast(predictions_idx, dtypes.int64)
-        right, wrong, missed = matches_at_k(_dense_labels(labels, places), places, class_id)
+        predicted = ops.cast(predictions_idx, dtypes.int64)
+        right, wrong, missed = matches_at_k(_dense_labels(labels, predicted), predicted, class_id)
         others, other = (
             (missed, "false_negative") if what == "recall" else (wrong, "false_positive")
         )
@@ -245,7 +245,7 @@ def _given(predictions: TensorLike, labels: Labels, weights: TensorLike | None) 
     return [predictions, first, weights]
 
 
-def _dense_labels(labels: Labels, places: Tensor) -> Tensor:
+def _dense_labels(labels: Labels, predicted: Tensor) -> Tensor:
     """Returns the labels of each example along the last axis, int64, filled up with `NO_LABEL`."""
     if isinstance(labels, ops.SparseTensor):
         values = ops.cast(labels.values, dtypes.int64)
@@ -253,10 +253,10 @@ def _dense_labels(labels: Labels, places: Tensor) -> Tensor:
         dense = ops.sparse_tensor_to_dense(sparse, NO_LABEL)
     else:
         dense = ops.cast(labels, dtypes.int64)
-    ranks = dense.shape.rank, places.shape.rank
+    ranks = dense.shape.rank, predicted.shape.rank
     if ranks[0] is not None and ranks[1] is not None:
         return ops.expand_dims(dense, -1) if ranks[0] == ranks[1] - 1 else dense
-    is_single = ops.equal(ops.rank(places), ops.add(ops.rank(dense), 1))
+    is_single = ops.equal(ops.rank(predicted), ops.add(ops.rank(dense), 1))
     found: Tensor = ops.cond(
         is_single, lambda: ops.expand_dims(dense, -1), lambda: ops.identity(dense)
     )

@@ -142,12 +142,12 @@ def warn_of_stop_iteration(queue: str, error: BaseException) -> None:
     TensorFlow takes a StopIteration for the end of the input, also one that is raised by mistake.
     """
     cause, op = error.__cause__, getattr(error, "op", None)
-    place = traceback.extract_tb(cause.__traceback__ if cause else None)[-1:]
+    frames = traceback.extract_tb(cause.__traceback__ if cause else None)[-1:]
     _log.warning(
         "queue '%s': the Python function of operation '%s' raised StopIteration (%s), which ends "
         "the input. If that was not meant, catch it in the function. If it was, raise "
         "tf.errors.OutOfRangeError there instead, and nothing is logged.",
         queue,
         op.name if op else "unknown",
-        ", ".join(f"{frame.filename}:{frame.lineno}" for frame in place),
+        ", ".join(f"{frame.filename}:{frame.lineno}" for frame in frames),
     )

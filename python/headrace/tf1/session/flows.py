@@ -49,9 +49,9 @@ def needed_by(ops: Iterable[Operation]) -> list[Operation]:
 
 def _queues(op: Operation) -> list[Operation]:
     """The queue that an operation waits in, or those of which a run picks one."""
-    place = op.definition.queue_input
-    assert place is not None
-    queue = op.inputs[place].op
+    index = op.definition.queue_input
+    assert index is not None
+    queue = op.inputs[index].op
     if queue.definition.role is Role.SELECTION:
         return [tensor.op for tensor in queue.inputs[1:]]
     return [queue]

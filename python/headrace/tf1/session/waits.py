@@ -168,8 +168,8 @@ class Waits:
             op = None
         if op is None:
             return None
-        place = op.definition.queue_input
-        queue = None if place is None else op.inputs[place].op
+        index = op.definition.queue_input
+        queue = None if index is None else op.inputs[index].op
         if queue is not None and queue.definition.role is Role.SELECTION:
             queue = None
         return _Wait(op, queue, op.definition.is_enqueue)

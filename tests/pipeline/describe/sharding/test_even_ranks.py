@@ -167,9 +167,9 @@ def test_a_state_on_the_same_number_of_ranks_gives_the_same_batches(chain, even,
     for rank in range(3):
         pipe = CHAINS[chain](SOURCES["a filter"](count).shard(rank, 3, even), 2)
         steps, states = states_of(pipe)
-        for place, state in enumerate(states):
+        for position, state in enumerate(states):
             rest = [numbers_of([batch]) for batch in pipe.resume(state)]
-            assert rest == steps[place:], place
+            assert rest == steps[position:], position
 
 
 @pytest.mark.timeout(120)
@@ -187,12 +187,12 @@ def test_another_number_of_ranks_stays_even_and_repeats_no_example(chain, even, 
     ranks = [states_of(pipeline(rank, old)) for rank in range(old)]
     assert len({len(steps) for steps, _ in ranks}) == 1
     num_accepted, refusals = 0, set()
-    for place in range(len(ranks[0][0]) + 1):
-        given = Counter(n for steps, _ in ranks for step in steps[:place] for n in step)
+    for position in range(len(ranks[0][0]) + 1):
+        given = Counter(n for steps, _ in ranks for step in steps[:position] for n in step)
         for _, states in ranks:
             try:
                 rest = [
-                    numbers_of(pipeline(rank, new).resume(states[place])) for rank in range(new)
+                    numbers_of(pipeline(rank, new).resume(states[position])) for rank in range(new)
                 ]
             except (ValueError, errors.InvalidArgumentError) as error:
                 refusals.add("does not divide" in " ".join(str(error).split()))

@@ -119,9 +119,9 @@ def test_the_same_rank_resumes(chain, lines):
         for batch in batches:
             steps.append(texts_of({"text": text} for text in batch["text"]))
             states.append(json.loads(json.dumps(batches.state())))
-    for place in range(0, len(states), 5):
-        rest = [texts_of({"text": t} for t in b["text"]) for b in rank.resume(states[place])]
-        assert rest == steps[place:]
+    for position in range(0, len(states), 5):
+        rest = [texts_of({"text": t} for t in b["text"]) for b in rank.resume(states[position])]
+        assert rest == steps[position:]
 
 
 @pytest.mark.parametrize(("rank", "world"), [(0, 3), (1, 4)])

@@ -13,32 +13,32 @@ import headrace as hr
 from headrace.core import errors
 from headrace.pipeline.describe.sharding.reader_shards import (
     BEGINNING,
-    Place,
+    Cursor,
     ShareBatches,
     check_shares,
     work_of_all,
 )
 
 
-def together(pipe, count, place=BEGINNING, epoch=0):
+def together(pipe, count, cursor=BEGINNING, epoch=0):
     """All batches, of `count` shares in turn, and the state before each."""
-    shares = [ShareBatches(pipe, index, count, epoch, place) for index in range(count)]
-    batches, places = [], []
+    shares = [ShareBatches(pipe, index, count, epoch, cursor) for index in range(count)]
+    batches, cursors = [], []
     try:
         while True:
             share = shares[len(batches) % count]
-            places.append(share.place())
-            assert share.next_number == place.first + len(batches)
+            cursors.append(share.cursor())
+            assert share.next_number == cursor.first + len(batches)
             batches.append(next(share))
     except StopIteration:
-        return batches, places
+        return batches, cursors
     finally:
         for share in shares:
             share.close()
 
 
-def copied(place):
-    return Place(*json.loads(json.dumps(place)))
+def copied(cursor):
+    return Cursor(*json.loads(json.dumps(cursor)))
 
 
 def doubled(example):
@@ -81,21 +81,21 @@ def numbers(records):
 def test_shares_together_give_all_batches(numbers, name, count):
     pipe = PIPELINES[name](numbers)
     whole = list(pipe)
-    batches, places = together(pipe, count)
+    batches, cursors = together(pipe, count)
     assert same(batches, whole)
-    assert all(place.first == number // count * count for number, place in enumerate(places))
+    assert all(cursor.first == number // count * count for number, cursor in enumerate(cursors))
 
 
 @pytest.mark.parametrize("name", PIPELINES)
 def test_a_state_of_one_share_serves_all_shares_and_another_number(numbers, name):
     pipe = PIPELINES[name](numbers)
     whole = list(pipe)
-    _, places = together(pipe, 3)
+    _, cursors = together(pipe, 3)
     for number in sorted({0, 1, 8, len(whole) // 2, len(whole) - 1}):
-        place = copied(places[number])
+        cursor = copied(cursors[number])
         for count in (1, 2, 4):
-            rest, later = together(pipe, count, place)
-            assert same(rest, whole[place.first :]), (number, count)
+            rest, later = together(pipe, count, cursor)
+            assert same(rest, whole[cursor.first :]), (number, count)
         again = copied(later[len(rest) // 2])
         assert same(together(pipe, 3, again)[0], whole[again.first :])
 
@@ -121,9 +121,9 @@ def test_any_pipeline_can_be_shared(generated_files, group):
         made = made.options(memory_bytes=100_000_000)
         whole = list(made)
         count = number % 4 + 1
-        batches, places = together(made, count)
+        batches, cursors = together(made, count)
         assert same(batches, whole), number
-        some = copied(places[number * 7 % len(places)])
+        some = copied(cursors[number * 7 % len(cursors)])
         assert same(together(made, count % 3 + 1, some)[0], whole[some.first :]), number
 
 
@@ -225,7 +225,7 @@ def test_a_state_of_another_pipeline_is_refused(numbers):
     next(share)
     next(share)
     with pytest.raises(ValueError, match="in the pipeline that the state was taken with"):
-        ShareBatches(numbers.shuffle(seed=1).batch(10), 0, 2, place=share.place())
+        ShareBatches(numbers.shuffle(seed=1).batch(10), 0, 2, cursor=share.cursor())
     share.close()
 
 

@@ -73,9 +73,9 @@ def test_ranks_resume_at_their_position(world, tables):
             for batch in batches:
                 steps.append(batch["text"].tolist())
                 states.append(json.loads(json.dumps(batches.state())))
-        for place in range(0, len(states), 3):
-            rest = [batch["text"].tolist() for batch in pipe.resume(states[place])]
-            assert rest == steps[place:]
+        for position in range(0, len(states), 3):
+            rest = [batch["text"].tolist() for batch in pipe.resume(states[position])]
+            assert rest == steps[position:]
 
 
 def test_the_row_groups_that_a_rank_reads_are_described(tables):

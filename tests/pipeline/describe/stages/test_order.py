@@ -23,7 +23,7 @@ def test_a_window_moves_examples_by_less_than_its_size(numbers):
 
     shuffled = in_window(100, 7)
     assert sorted(shuffled) == list(range(NUM_EXAMPLES))
-    assert all(number < place + 100 for place, number in enumerate(shuffled))
+    assert all(number < position + 100 for position, number in enumerate(shuffled))
     assert shuffled != sorted(shuffled)
     assert in_window(100, 7) == shuffled
     assert in_window(100, 8) != shuffled
@@ -60,12 +60,12 @@ def chi_square(counts):
 @pytest.mark.parametrize("window", [None, 10])
 def test_all_positions_are_equally_likely(window):
     """The chi-square statistic over 1,000 seeds: its 0.9999 quantile for 9 degrees is 33.7."""
-    places = np.zeros((10, 10))
+    positions = np.zeros((10, 10))
     for seed in range(1000):
         pipeline = hp.arrays({"number": np.arange(10)}).shuffle(window, seed)
-        for place, number in enumerate(order(pipeline.options(num_threads=1))):
-            places[number, place] += 1
-    assert max(chi_square(row) for row in places) < 33.7
+        for position, number in enumerate(order(pipeline.options(num_threads=1))):
+            positions[number, position] += 1
+    assert max(chi_square(row) for row in positions) < 33.7
 
 
 def test_shards_are_positions_of_one_global_order(numbers):

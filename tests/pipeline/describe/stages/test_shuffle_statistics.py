@@ -27,11 +27,11 @@ def test_all_positions_of_an_example_in_files_are_equally_likely(tmp_path):
         lines = [b"%d\n" % number for number in range(5 * file, 5 * file + 5)]
         (tmp_path / f"{file}").write_bytes(b"".join(lines))
     lines = hp.text_lines(tmp_path).rename(text="number")
-    places = np.zeros((10, 10))
+    positions = np.zeros((10, 10))
     for seed in range(NUM_SEEDS):
         shuffled = order(lines.shuffle(seed=seed))
-        places[shuffled, np.arange(10)] += 1
-    assert max(chi_square(row, NUM_SEEDS / 10) for row in places) < 33.7
+        positions[shuffled, np.arange(10)] += 1
+    assert max(chi_square(row, NUM_SEEDS / 10) for row in positions) < 33.7
 
 
 STATISTICS = {
@@ -49,11 +49,11 @@ STATISTICS = {
 def _cycles(order):
     left = set(range(len(order)))
     while left:
-        cycle, place = [], min(left)
-        while place in left:
-            left.remove(place)
-            cycle.append(place)
-            place = int(order[place])
+        cycle, position = [], min(left)
+        while position in left:
+            left.remove(position)
+            cycle.append(position)
+            position = int(order[position])
         yield cycle
 
 

@@ -178,11 +178,11 @@ def test_a_window_permutes_row_groups(tmp_path):
     plain_order = numbers(pipe)
     orders = [numbers(pipe.shuffle(1, 7, num_open=1).epoch(epoch)) for epoch in range(3)]
     assert all(sorted(order) == sorted(plain_order) for order in orders)
-    firsts = {tuple(order[place] for place in range(0, 130, 13)) for order in orders}
+    firsts = {tuple(order[index] for index in range(0, 130, 13)) for order in orders}
     assert len(firsts) == 3
-    groups = [plain_order[place : place + 13] for place in range(0, 130, 13)]
+    groups = [plain_order[index : index + 13] for index in range(0, 130, 13)]
     for order in orders:
-        assert sorted(order[place : place + 13] for place in range(0, 130, 13)) == sorted(groups)
+        assert sorted(order[index : index + 13] for index in range(0, 130, 13)) == sorted(groups)
 
 
 def test_block_bytes_does_not_split_row_groups(tmp_path):

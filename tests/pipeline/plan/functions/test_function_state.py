@@ -178,8 +178,8 @@ class TestEpochs:
         for batch in batches:
             given.append(batch)
             states.append(batches.state())
-        for place in range(0, len(given), 4):
-            assert same(list(MIXES[kind]().epochs(3).resume(copied(states[place]))), given[place:])
+        for index in range(0, len(given), 4):
+            assert same(list(MIXES[kind]().epochs(3).resume(copied(states[index]))), given[index:])
 
     def test_a_part_that_ended_among_files_is_taken_up_again_at_any_place(self, tmp_path):
         for number in range(60):
@@ -199,8 +199,8 @@ class TestEpochs:
         for batch in batches:
             given.append(batch)
             states.append(batches.state())
-        for place in range(18, 25, 3):
-            assert same(list(shuffled().resume(copied(states[place]))), given[place:])
+        for index in range(18, 25, 3):
+            assert same(list(shuffled().resume(copied(states[index]))), given[index:])
 
     def test_a_window_has_used_its_pending_rows(self):
         windows = numbers(500).map(Count()).shuffle(window=4, seed=1).take(5).epochs(2)
@@ -216,14 +216,14 @@ class TestEpochs:
         for batch in batches:
             given.append(batch)
             states.append(batches.state())
-        for place, state in enumerate(states):
+        for index, state in enumerate(states):
             again = pipeline().options(num_threads=1).resume(copied(state))
             later = []
-            for batch in given[place:]:
+            for batch in given[index:]:
                 assert same([next(again)], [batch])
                 later.append(copied(again.state()))
             assert next(again, None) is None
-            for behind, state_behind in list(enumerate(later, place + 1))[:: max(len(later), 1)]:
+            for behind, state_behind in list(enumerate(later, index + 1))[:: max(len(later), 1)]:
                 assert same(list(pipeline().resume(state_behind)), given[behind:])
         assert values(given) == expected
 

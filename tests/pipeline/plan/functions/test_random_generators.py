@@ -152,8 +152,8 @@ def test_wrong_seeds_are_refused(numbers):
 
 
 def test_spawned_generators_depend_only_on_the_position():
-    def spawned(*place):
-        rng = Generators(7).at(*place)
+    def spawned(*position):
+        rng = Generators(7).at(*position)
         return [child.integers(2**60) for child in (*rng.spawn(2), *rng.spawn(1))]
 
     assert len(set(spawned(0, 1, 2, 3))) == 3

@@ -147,9 +147,9 @@ class TestTorch:
         """Yields the results of a transform for an image, always in one size."""
         for _ in range(8):
             made = transform(image).float()
-            place = self.torch.zeros(3, 96, 96)
-            place[:, : made.shape[1], : made.shape[2]] = made
-            yield place
+            position = self.torch.zeros(3, 96, 96)
+            position[:, : made.shape[1], : made.shape[2]] = made
+            yield position
 
     @pytest.mark.parametrize("callers", [{}, {"num_threads": 4}, {"num_processes": 2}])
     def test_a_pipeline_draws_the_same_for_any_number_of_threads_and_processes(self, callers):

@@ -168,21 +168,21 @@ class TestSequences:
         for found in taken(fetches):
             assert found["size"] == len(found["key"])
             for row, n in enumerate(found["n"].tolist()):
-                place, length = seen[n], lengths[n]
+                position, length = seen[n], lengths[n]
                 of = -(-length // 2)
-                assert found["key"][row] == f"{place:05d}_of_{of:05d}:{n}".encode()
-                end = place + 1 == of
+                assert found["key"][row] == f"{position:05d}_of_{of:05d}:{n}".encode()
+                end = position + 1 == of
                 assert (
                     found["next"][row]
-                    == (f"STOP:{n}" if end else f"{place + 1:05d}_of_{of:05d}:{n}").encode()
+                    == (f"STOP:{n}" if end else f"{position + 1:05d}_of_{of:05d}:{n}").encode()
                 )
-                real = min(2, length - 2 * place)
+                real = min(2, length - 2 * position)
                 assert (found["length"][row], found["total"][row]) == (real, length)
-                assert (found["sequence"][row], found["of"][row]) == (place, of)
-                wanted = [10 * n + step for step in range(2 * place, 2 * place + real)]
+                assert (found["sequence"][row], found["of"][row]) == (position, of)
+                wanted = [10 * n + step for step in range(2 * position, 2 * position + real)]
                 assert found["steps"][row].tolist() == wanted + [0] * (2 - real)
-                assert found["count"][row].tolist() == [place] * 2
-                steps_so_far = range(min(2 * place + 2, length))
+                assert found["count"][row].tolist() == [position] * 2
+                steps_so_far = range(min(2 * position + 2, length))
                 assert found["sum"][row] == sum(10 * n + step for step in steps_so_far)
                 seen[n] += 1
         assert [seen[n] for n in range(5)] == [-(-length // 2) for length in lengths]

@@ -99,7 +99,7 @@ def test_each_run_chooses_again(sess, index):
     sess.run(enqueue, {index: 1})
     assert [sess.size(each) for each in queues] == [0, 1]
     sess.run(queues[0].enqueue(5))
-    assert [sess.run(dequeue, {index: place}) for place in (0, 1)] == [5, 7]
+    assert [sess.run(dequeue, {index: position}) for position in (0, 1)] == [5, 7]
 
 
 def test_every_operation_of_a_queue_goes_to_the_chosen_one(sess, index):
@@ -119,9 +119,9 @@ def test_queues_of_different_kinds_may_be_chosen_from(sess, index):
     queues = [make(), tf.RandomShuffleQueue(10, 0, [tf.int32], [()])]
     queue = tf.QueueBase.from_list(index, queues)
     enqueue, dequeue = queue.enqueue(3), queue.dequeue()
-    for place in (0, 1):
-        sess.run(enqueue, {index: place})
-        assert sess.run(dequeue, {index: place}) == 3
+    for position in (0, 1):
+        sess.run(enqueue, {index: position})
+        assert sess.run(dequeue, {index: position}) == 3
 
 
 def test_a_choice_may_be_chosen_from(sess, index):

@@ -224,7 +224,7 @@ def test_a_close_gives_back_the_elements_of_a_waiting_batch(kind, sess):
 
 
 def test_elements_given_back_come_before_those_left(sess):
-    """The next in the line gets it, and not the end of the input."""
+    """The next waiter gets the element, not the end of the input."""
     queue = tf.FIFOQueue(10, [tf.int32], [()])
     sess.run(queue.enqueue_many([[1, 2, 3]]))
     batch = sess.blocked(queue, queue.dequeue_many(5))

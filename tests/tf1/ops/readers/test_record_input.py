@@ -65,9 +65,9 @@ def test_a_shift_rotates_the_files(pattern):
             return list(dict.fromkeys(record.split()[0] for record in session.run(records)))
 
     unshifted = files(0.0)
-    place = unshifted.index(files(0.5)[0])
-    assert files(0.5) == unshifted[place:] + unshifted[:place]
-    assert place > 0
+    position = unshifted.index(files(0.5)[0])
+    assert files(0.5) == unshifted[position:] + unshifted[:position]
+    assert position > 0
 
 
 def test_a_batch_may_span_epochs(session, pattern):

@@ -69,25 +69,25 @@ impl Kernel for BooleanMask {
         let (before, rest) = tensor.shape().split_at(self.axis.min(tensor.shape().len()));
         let (masked, after) = rest.split_at(mask.shape().len().min(rest.len()));
         let flat = before.iter().copied().chain([masked.iter().product()]).chain(after.iter().copied()).collect();
-        let indices = places_of_true(mask)?;
+        let indices = indices_of_true(mask)?;
         gather(&tensor.clone().reshaped(flat)?, &indices, self.axis as i64).map(Step::one)
     }
 }
 
 /// The positions of true elements, as a vector.
-fn places_of_true(mask: &Tensor) -> Result<Tensor> {
+fn indices_of_true(mask: &Tensor) -> Result<Tensor> {
     if mask.dtype() == DType::Bool {
-        return places_of(mask.bytes().iter().map(|value| *value != 0));
+        return indices_where(mask.bytes().iter().map(|value| *value != 0));
     }
     let unsupported = || Error::unimplemented(format!("a mask of {} is not supported", mask.dtype()));
     dispatch_numeric!(
         mask.dtype(),
-        T => places_of(mask.values::<T>()?.iter().map(|value| *value != T::zeroed())),
+        T => indices_where(mask.values::<T>()?.iter().map(|value| *value != T::zeroed())),
         else => Err(unsupported())
     )
 }
 
-fn places_of(is_true: impl Iterator<Item = bool> + Clone) -> Result<Tensor> {
+fn indices_where(is_true: impl Iterator<Item = bool> + Clone) -> Result<Tensor> {
     let shape = Shape::new(&[is_true.clone().filter(|is_true| *is_true).count()]);
     let positions = is_true.enumerate().filter(|(_, is_true)| *is_true).map(|(position, _)| position as i64);
     let positions = allocate::elements(DType::Int64, &shape).collect(positions)?;

@@ -80,9 +80,9 @@ impl Kernel for RandomErasing {
         };
         let (height, width) = (shape[self.axes[0]], shape[self.axes[1]]);
         let fits = |region: &Region| region.height < height && region.width < width;
-        let (places, noise) = draws.split_at(draws.len().min(NUM_PLACE_DRAWS));
+        let (draws_of_region, noise) = draws.split_at(draws.len().min(NUM_PLACE_DRAWS));
         let region = match f64::from(*first) < self.probability {
-            true => region::draw([height, width], &self.shares, places, fits)?,
+            true => region::draw([height, width], &self.shares, draws_of_region, fits)?,
             false => None,
         };
         let value = |channel: usize| self.values[if self.values.len() == 1 { 0 } else { channel }];

@@ -42,8 +42,8 @@ impl Kernel for SparseMerge {
             return Err(Error::internal("indices come with their values"));
         };
         let mut columns = Vec::new();
-        for [part_places, part_values] in parts {
-            if part_places != positions || part_values.num_elements() != values.num_elements() {
+        for [part_positions, part_values] in parts {
+            if part_positions != positions || part_values.num_elements() != values.num_elements() {
                 return Err(self.mismatch(part_values.num_elements(), values.num_elements()));
             }
             columns.push(numbers(part_values, 1, "indices")?);

@@ -70,7 +70,7 @@ impl Kernel for Reduce {
         if !self.is_sparse {
             let shape: Shape = sizes.iter().map(|size| *size as usize).collect();
             shape.checked_num_elements()?;
-            let positions = dense_places(&rows, &parts, &shape)?;
+            let positions = dense_positions(&rows, &parts, &shape)?;
             return self.reduced(values, &positions, shape).map(Step::one);
         }
         let order = sorted_rows(&rows, parts.num_values())?;
@@ -136,7 +136,7 @@ fn largest<T: Accumulate>(values: &Tensor, positions: &[usize], shape: Shape) ->
 }
 
 /// The position in the result for each row of indices.
-fn dense_places(rows: &[i64], parts: &Parts<'_>, shape: &Shape) -> Result<Vec<usize>> {
+fn dense_positions(rows: &[i64], parts: &Parts<'_>, shape: &Shape) -> Result<Vec<usize>> {
     let width = shape.len();
     let position = |element: usize| {
         to_dense::position(&rows[element * width..(element + 1) * width], shape).ok_or_else(|| {

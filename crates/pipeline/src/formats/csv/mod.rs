@@ -223,7 +223,7 @@ impl Splitter {
                 Some(Step::Record(span, number)) => {
                     self.layout(&records.chunk[span.start..][..span.length], number, names)
                 }
-                Some(Step::Misfit(misfit)) => Err(self.misfit(&misfit).losing(Lost::Unknown)),
+                Some(Step::Misfit(misfit)) => Err(self.misfit(&misfit).with_lost(Lost::Unknown)),
                 None => return false,
             },
         };
@@ -245,7 +245,7 @@ impl Splitter {
     fn misfit(&self, misfit: &Misfit) -> Error {
         let position = format!("{}: {}", self.file.name.text(), self.file.record_name(misfit.number));
         let text = misfit.text(|number| self.file.record_name(number));
-        Error::invalid_argument(format!("{position}: {text}")).losing(Lost::Records(misfit.num_lines))
+        Error::invalid_argument(format!("{position}: {text}")).with_lost(Lost::Records(misfit.num_lines))
     }
 
     /// The positions of the columns of these names in a header.

@@ -112,7 +112,7 @@ impl Format for Ipc {
             }
             Bytes::new(file, &batch.span, bytes).rows(table, batch, readers.roots(), &dictionaries)
         };
-        let rows = decoded().map_err(|error| error.losing(Lost::Records(rest)))?;
+        let rows = decoded().map_err(|error| error.with_lost(Lost::Records(rest)))?;
         Ok(Box::new(BatchScan::new(file, Arc::clone(readers), batch.clone(), rows, at)?))
     }
 

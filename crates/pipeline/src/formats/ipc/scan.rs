@@ -89,7 +89,7 @@ impl Scan for BatchScan {
                 self.has_lost = true;
                 let record = self.file.numbering.of(self.record());
                 let text = format!("{}: {record}: {text}", self.file.name.text());
-                return Err(Error::invalid_argument(text).losing(Lost::Records(1)));
+                return Err(Error::invalid_argument(text).with_lost(Lost::Records(1)));
             }
         }
         Ok(None)

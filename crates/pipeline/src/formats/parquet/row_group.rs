@@ -84,7 +84,7 @@ impl RowGroupScan {
                 let at = self.short_column().map(|path| format!("the column '{path}': ")).unwrap_or_default();
                 self.lost = Some(rest);
                 let error = self.damage(self.next_row, &at, &ParquetError::General(text));
-                Err(error.losing(Lost::Records(rest)))
+                Err(error.with_lost(Lost::Records(rest)))
             }
             Err(error) => self.before(error),
         }
@@ -137,7 +137,7 @@ impl RowGroupScan {
         let rest = self.group.num_rows - self.next_row - num_good;
         if num_good == 0 {
             self.lost = Some(rest);
-            return Err(fault.losing(Lost::Records(rest)));
+            return Err(fault.with_lost(Lost::Records(rest)));
         }
         let good = self
             .reader(&self.projection.mask, self.next_row, num_good)
@@ -150,7 +150,7 @@ impl RowGroupScan {
             _ => {
                 let rest = rest + num_good;
                 self.lost = Some(rest);
-                Err(self.damage(self.next_row, &at, &error).losing(Lost::Records(rest)))
+                Err(self.damage(self.next_row, &at, &error).with_lost(Lost::Records(rest)))
             }
         }
     }
@@ -169,7 +169,7 @@ impl RowGroupScan {
     fn damaged(&mut self, row: u64, error: &ParquetError) -> Error {
         let rest = self.group.num_rows - row;
         self.lost = Some(rest);
-        self.damage(row, "", error).losing(Lost::Records(rest))
+        self.damage(row, "", error).with_lost(Lost::Records(rest))
     }
 
     /// The error for damage at a row. It may be that the file was changed.
@@ -234,7 +234,7 @@ impl Scan for RowGroupScan {
                 None => {
                     if let Some((error, rest)) = self.fault.take() {
                         self.lost = Some(rest);
-                        return Err(error.losing(Lost::Records(rest)));
+                        return Err(error.with_lost(Lost::Records(rest)));
                     }
                     match self.read()? {
                         Some(rows) => rows,

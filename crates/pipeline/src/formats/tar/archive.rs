@@ -245,7 +245,7 @@ impl<I: Input> Archive<I> {
     #[cold]
     fn cut_short(&self, start: u64) -> Error {
         // The sample of this file is the last one.
-        let error = self.damage(start, "the archive ends within a file").losing(Lost::Records(1));
+        let error = self.damage(start, "the archive ends within a file").with_lost(Lost::Records(1));
         error.with_remedy("It is cut short; copy it again.")
     }
 

@@ -263,9 +263,9 @@ fn decode_nested(input: &mut Input, depth: usize) -> Option<Checkpoint> {
 fn is_lasting(error: &Error) -> bool {
     match error.code() {
         Code::InvalidArgument | Code::OutOfRange | Code::DataLoss | Code::Unimplemented | Code::FailedPrecondition => {
-            !error.is_passing()
+            !error.is_transient()
         }
-        Code::Unknown => error.cause().is_some() && !error.is_passing(),
+        Code::Unknown => error.cause().is_some() && !error.is_transient(),
         _ => false,
     }
 }
@@ -293,7 +293,7 @@ pub fn encode_event(output: &mut Vec<u8>, event: &SkipEvent) -> Result<()> {
             let numbers = [
                 skipped.skipper as u64,
                 skipped.stage as u64,
-                skipped.scanned,
+                skipped.num_scanned,
                 skipped.passed.pass,
                 skipped.passed.count,
                 kind,
@@ -322,7 +322,7 @@ pub fn decode_event(input: &mut Input) -> Option<SkipEvent> {
         let skipper = input.size()?;
         return Some(SkipEvent::Passed { skipper, rows: PassedRows { pass: input.number()?, count: input.number()? } });
     }
-    let (skipper, stage, scanned) = (input.size()?, input.size()?, input.number()?);
+    let (skipper, stage, num_scanned) = (input.size()?, input.size()?, input.number()?);
     let passed = PassedRows { pass: input.number()?, count: input.number()? };
     let lost = match (input.number()?, input.number()?) {
         (0, _) => Lost::Unknown,
@@ -336,7 +336,7 @@ pub fn decode_event(input: &mut Input) -> Option<SkipEvent> {
         false => None,
     };
     let offset_bytes = has_offset.then_some(offset);
-    Some(Skipped { skipper, stage, row_provenance, offset_bytes, error, ends_file, lost, scanned, passed }.into())
+    Some(Skipped { skipper, stage, row_provenance, offset_bytes, error, ends_file, lost, num_scanned, passed }.into())
 }
 
 /// The code of an error that has this number.
@@ -413,7 +413,7 @@ mod tests {
         let mut bytes = Vec::new();
         encode_checkpoint(&mut bytes, &checkpoint);
         assert_eq!(decode_checkpoint(&mut Input::new(bytes.into())).unwrap(), checkpoint);
-        let error = Error::data_loss("damaged").losing(Lost::Records(3));
+        let error = Error::data_loss("damaged").with_lost(Lost::Records(3));
         let row = RowProvenance { file: Arc::new(file()), record: 4, sub: 0 };
         let events = [
             SkipEvent::Passed { skipper: 2, rows: PassedRows { pass: 1, count: 8 } },
@@ -440,7 +440,7 @@ mod tests {
         assert_eq!((skipped.error.code(), skipped.error.message()), (Code::Unknown, "KeyError: 7"));
         let exhausted = Error::new(Code::ResourceExhausted, "MemoryError: 7");
         let of_the_system = Skipped::row(0, 0, None, Error::new(Code::Unknown, "f; Input/output error: 7")).into();
-        for event in [with_cause(error().passing()), with_cause(exhausted), of_the_system] {
+        for event in [with_cause(error().transient()), with_cause(exhausted), of_the_system] {
             let refused = encode_event(&mut Vec::new(), &event).unwrap_err();
             assert!(refused.message().contains("may not come again"), "{refused}");
             assert!(refused.message().ends_with(": 7)"), "{refused}");

@@ -24,7 +24,7 @@ pub struct Batch {
     /// The size of the batches that are skipped, and the number of rows of the input's checkpoint
     /// before them.
     skipped: (u64, u64),
-    /// The things that a batch remembers of its rows.
+    /// The facts that a batch keeps about its rows.
     remembered: Remembered,
 }
 
@@ -70,13 +70,13 @@ impl Batch {
 
     /// Skips batches of `size` rows, which begin `num_before` rows after the state of the input's
     /// checkpoint.
-    pub fn skipping(mut self, size: u64, num_before: u64) -> Self {
+    pub fn with_skip(mut self, size: u64, num_before: u64) -> Self {
         self.skipped = (size.max(1), num_before);
         self
     }
 
     /// Sets the provenance that a batch keeps of its rows.
-    pub fn remembering(mut self, remembered: Remembered) -> Self {
+    pub fn with_remembered(mut self, remembered: Remembered) -> Self {
         self.remembered = remembered;
         self
     }

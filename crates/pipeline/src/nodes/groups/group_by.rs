@@ -77,7 +77,7 @@ pub struct GroupBy<G> {
     checkpoints: BatchCheckpoints,
     /// The number of groups to skip.
     skip: u64,
-    /// The things that a batch remembers of its rows.
+    /// The facts that a batch keeps about its rows.
     remembered: Remembered,
     /// The tags of the next rows, which were buffered at the checkpoint.
     tags: VecDeque<u64>,
@@ -120,7 +120,7 @@ impl<G: Grouping> GroupBy<G> {
     }
 
     /// Sets the provenance that a group keeps of its rows.
-    pub fn remembering(self, remembered: Remembered) -> Self {
+    pub fn with_remembered(self, remembered: Remembered) -> Self {
         Self { remembered, ..self }
     }
 

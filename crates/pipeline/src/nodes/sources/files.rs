@@ -216,7 +216,7 @@ impl Files {
             let (number, first_record) = (self.next_file, self.first_record.take());
             self.next_file += 1;
             let file = file.in_pass(self.position.pass);
-            let file = self.piece.iter().fold(file, |file, piece| piece.numbered(file));
+            let file = self.piece.iter().fold(file, |file, piece| piece.renumber(file));
             let is_located = self.position.skipper.is_some() || self.position.keeps_origins;
             let locator = is_located.then(|| Arc::new(RecordLocator::new(Arc::clone(&self.format))));
             let file = match &locator {

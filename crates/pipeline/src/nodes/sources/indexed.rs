@@ -55,7 +55,7 @@ pub enum Order {
 
 impl Order {
     /// The number of positions in the order, for `len` rows.
-    fn num_places(&self, len: u64) -> u64 {
+    fn num_positions(&self, len: u64) -> u64 {
         match self {
             Self::Natural => len,
             Self::Permuted(order) | Self::Part(order, _) => order.len(),
@@ -102,9 +102,9 @@ pub struct IndexedRows {
     rows: Arc<dyn Indexed>,
     order: Order,
     next: u64,
-    num_places: u64,
+    num_positions: u64,
     /// The number of positions for one task.
-    block_places: u64,
+    block_positions: u64,
     /// A block ends where the sum of this and the positions so far divides by their number.
     offset: u64,
     row_bytes: usize,
@@ -121,18 +121,18 @@ impl IndexedRows {
     /// Up to `ahead` blocks are read before they are requested.
     pub fn new(rows: Arc<dyn Indexed>, order: Order, ahead: usize, position: Position) -> Self {
         let (len, row_bytes) = (rows.len(), rows.row_bytes());
-        let num_places = order.num_places(len);
+        let num_positions = order.num_positions(len);
         let block_rows = rows_within(BLOCK_BYTES, row_bytes) as u128;
         // The average number of rows among this many positions.
-        let block_places = (block_rows * u128::from(num_places) / u128::from(len.max(1))) as u64;
-        let block_places = block_places.max(1);
+        let block_positions = (block_rows * u128::from(num_positions) / u128::from(len.max(1))) as u64;
+        let block_positions = block_positions.max(1);
         let (ring, error, ready) = (Ring::new(), None, VecDeque::new());
         Self {
             rows,
             order,
             next: 0,
-            num_places,
-            block_places,
+            num_positions,
+            block_positions,
             offset: 0,
             row_bytes,
             ahead,
@@ -151,10 +151,10 @@ impl IndexedRows {
             return self;
         }
         let is_large = size > rows_within(MIN_BATCH_BYTES, self.row_bytes);
-        let num_batches = if is_large { 1 } else { (self.block_places / size as u64).max(1) };
-        self.block_places = num_batches * size as u64;
+        let num_batches = if is_large { 1 } else { (self.block_positions / size as u64).max(1) };
+        self.block_positions = num_batches * size as u64;
         if are_across_passes {
-            self.offset = (u128::from(pass) * u128::from(self.rows.len()) % u128::from(self.block_places)) as u64;
+            self.offset = (u128::from(pass) * u128::from(self.rows.len()) % u128::from(self.block_positions)) as u64;
         }
         self
     }
@@ -173,9 +173,9 @@ impl IndexedRows {
     }
 
     fn start_tasks(&mut self, context: &mut Context) {
-        while self.next < self.num_places && self.ring.len() < self.ahead.max(1) && self.error.is_none() {
-            let rest = self.block_places - (self.offset + self.next) % self.block_places;
-            let positions = self.next..self.num_places.min(self.next.saturating_add(rest));
+        while self.next < self.num_positions && self.ring.len() < self.ahead.max(1) && self.error.is_none() {
+            let rest = self.block_positions - (self.offset + self.next) % self.block_positions;
+            let positions = self.next..self.num_positions.min(self.next.saturating_add(rest));
             let num_rows = (positions.end - positions.start).min(self.rows.len()) as usize;
             let num_bytes = self.row_bytes.saturating_mul(num_rows.min(MAX_BLOCK_ROWS));
             let Some(mut charge) = context.charge(num_bytes, self.ring.is_empty()) else { return };
@@ -302,7 +302,7 @@ impl Node for IndexedRows {
                     self.start_tasks(context);
                     self.ready.extend(polls(rows, skip_events, checkpoint));
                 }
-                None if self.ring.is_empty() && self.next >= self.num_places => return Ok(Poll::End),
+                None if self.ring.is_empty() && self.next >= self.num_positions => return Ok(Poll::End),
                 None => return Ok(Poll::Pending),
             }
         }

@@ -18,7 +18,7 @@ const AHEAD: usize = 4;
 pub struct PythonSource {
     python_worker: usize,
     stage: usize,
-    /// A different number for each node, so that the Python worker knows when a pass begins anew.
+    /// A different number for each node, so that the Python worker knows when another pass begins.
     start: u64,
     file_provenance: Arc<FileProvenance>,
     /// The number of rows of the pass to skip.

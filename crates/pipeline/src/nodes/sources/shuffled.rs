@@ -160,10 +160,10 @@ impl Scans {
         }
         let files: Vec<_> = std::mem::take(&mut self.files).into_iter().zip(std::mem::take(&mut self.found)).collect();
         if let Some(skipper) = self.position.skipper {
-            let scanned = files.iter().map(|(_, index)| index.len()).sum();
+            let num_scanned = files.iter().map(|(_, index)| index.len()).sum();
             let left_out = |(file, fault): (&Arc<FileProvenance>, &ScanFault)| {
                 let (stages, at, error) = ((skipper, self.position.stage), fault.at, fault.error.clone());
-                Skipped::damage(stages, file, at, error, fault.rest).among(scanned).into()
+                Skipped::damage(stages, file, at, error, fault.rest).with_num_scanned(num_scanned).into()
             };
             let faults = files.iter().flat_map(|(file, index)| index.faults().iter().map(move |fault| (file, fault)));
             skip_events.extend(faults.map(left_out));

@@ -147,7 +147,7 @@ impl Window {
 
     /// Takes rows of the input until the window is full; stops where the input has none now.
     fn fill(&mut self, context: &mut Context) -> Result<()> {
-        if !self.refill.is_empty() && !self.refill_places(context)? {
+        if !self.refill.is_empty() && !self.refill_slots(context)? {
             return Ok(());
         }
         while self.hole.is_some() || self.waiting.len() < self.size {
@@ -167,7 +167,7 @@ impl Window {
 
     /// Takes rows that waited at the checkpoint; returns whether all have come.
     #[cold]
-    fn refill_places(&mut self, context: &mut Context) -> Result<bool> {
+    fn refill_slots(&mut self, context: &mut Context) -> Result<bool> {
         while let Some(slot) = self.refill.last().copied() {
             if self.incoming.rest.is_empty() && !self.next_run(context)? {
                 return if self.is_over { Err(damaged()) } else { Ok(false) };

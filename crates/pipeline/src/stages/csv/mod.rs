@@ -131,7 +131,7 @@ impl Stage for CsvFields {
                 // field. Only a line without any text is blank.
                 let lines = record.split(|byte| *byte == b'\n').filter(|line| line.iter().any(|byte| *byte != b'\r'));
                 let lost = Lost::Records(lines.count().max(1) as u64);
-                return Err(Error::invalid_argument(format!("{row_provenance}{misfit}")).losing(lost));
+                return Err(Error::invalid_argument(format!("{row_provenance}{misfit}")).with_lost(lost));
             }
         }
         let columns = columns.into_iter().map(|column| column.finish()).collect::<Result<_>>()?;

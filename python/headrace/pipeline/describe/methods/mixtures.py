@@ -44,14 +44,14 @@ def checked_schedule(
     if not isinstance(schedule, Mapping):
         raise TypeError(f"mix: schedule is {schedule!r}, expected a dict of weights by examples.")
     changes = []
-    for place, given in schedule.items():
+    for position, given in schedule.items():
         chosen = _weights(given, names, count)
         if not all(math.isfinite(weight) and weight >= 0 for weight in chosen) or not any(chosen):
             raise ValueError(
-                f"mix: weights from example {place} on are {chosen}, expected numbers from 0 up, "
-                "and one above it."
+                f"mix: weights from example {position} on are {chosen}, expected numbers from "
+                "0 up, and one above it."
             )
-        changes.append((checked_int("mix", "a place of schedule", place, 0), chosen))
+        changes.append((checked_int("mix", "a place of schedule", position, 0), chosen))
     changes.sort()
     if not changes or changes[0][0] != 0:
         raise ValueError("mix: schedule has no weights from example 0 on, expected some.")

@@ -30,6 +30,9 @@ class OrderMethods(Chain):
     def take(self, count: int) -> Self:
         """Keeps the first `count` examples, or batches after `batch`.
 
+        Args:
+            count: Their number, from 0.
+
         Raises:
             ValueError: If `count` is negative.
         """
@@ -37,6 +40,9 @@ class OrderMethods(Chain):
 
     def skip(self, count: int) -> Self:
         """Omits the first `count` examples, or batches after `batch`.
+
+        Args:
+            count: Their number, from 0.
 
         Raises:
             ValueError: If `count` is negative.
@@ -235,6 +241,9 @@ class OrderMethods(Chain):
 
     def epochs(self, count: int | None = None) -> Self:
         """Repeats everything before it `count` times, or without end.
+
+        Args:
+            count: The number of epochs, from 0; None to repeat without end.
 
         Raises:
             ValueError: If `count` is negative.

@@ -124,6 +124,9 @@ class ResourceMethods(Chain):
     def prefetch(self, count: int) -> Self:
         """Prepares up to `count` batches before they are asked for; 2 without this stage.
 
+        Args:
+            count: The largest number of batches that wait, at least 1.
+
         Raises:
             ValueError: If `count` is not at least 1.
         """

@@ -14,7 +14,7 @@ from headrace.pipeline.describe.random_access import keeps_all, may_have_index, 
 from headrace.pipeline.describe.sharding.window_files import files_of_window, is_reordered
 from headrace.pipeline.describe.source import Source
 from headrace.pipeline.describe.stages import Stage
-from headrace.pipeline.plan.index_files import index_files, places_of_records
+from headrace.pipeline.plan.index_files import describe_lookup, index_files
 from headrace.pipeline.plan.paths import find_files
 
 __all__ = ["FIRST", "mixing_in_words", "shuffle_in_words"]
@@ -69,7 +69,7 @@ def shuffle_in_words(chain: Sequence[Stage], index: int, options: Mapping[str, A
     elif keeps_all(before):
         words = ": all examples; a first pass over Parquet files keeps them in memory"
     elif needs_scan(before):
-        words = f": all examples; {places_of_records(options)}"
+        words = f": all examples; {describe_lookup(options)}"
     else:
         return ""
     return words + mixing_in_words(chain, index, options)

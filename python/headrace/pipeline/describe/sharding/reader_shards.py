@@ -16,7 +16,7 @@ from headrace.pipeline.plan.functions.function_state import keeps_state
 from headrace.pipeline.run.batches import Batches
 from headrace.pipeline.run.state import resumed, state_of
 
-__all__ = ["BEGINNING", "Description", "Place", "ShareBatches", "check_shares", "work_of_all"]
+__all__ = ["BEGINNING", "Cursor", "Description", "ShareBatches", "check_shares", "work_of_all"]
 
 _BATCHES: Final = (stages.Batch, stages.PaddedBatch)
 _ONE_TO_ONE: Final = (stages.Parse, stages.Select, stages.Rename, stages.Prefetch)
@@ -37,7 +37,7 @@ class Description(Protocol):
         """Returns the components after each stage."""
 
 
-class Place(NamedTuple):
+class Cursor(NamedTuple):
     """A position from which any share can resume: before batch number `first` of the common order.
 
     Attributes:
@@ -50,7 +50,7 @@ class Place(NamedTuple):
     state: dict[str, Any] | None
 
 
-BEGINNING: Final = Place(0, None)
+BEGINNING: Final = Cursor(0, None)
 
 
 def check_shares(where: str, pipe: Description) -> None:
@@ -82,28 +82,28 @@ class ShareBatches:
     """
 
     def __init__(
-        self, pipe: Description, index: int, count: int, epoch: int = 0, place: Place = BEGINNING
+        self, pipe: Description, index: int, count: int, epoch: int = 0, cursor: Cursor = BEGINNING
     ) -> None:
         """Starts its threads.
 
         Args:
             pipe: The pipeline, which has passed `check_shares`.
-            index: The share among `count`, counted from the place on.
+            index: The share among `count`, counted from the cursor on.
             count: The number of shares.
             epoch: The number of the epoch, for a pipeline at its beginning.
-            place: The place at which it begins.
+            cursor: The position at which it begins.
         """
         where, run = _divided(pipe.stages)
         chain = (*pipe.stages[:where], stages.Share(run, index, count), *pipe.stages[where:])
         # Python functions are called to learn this, for the first example of the whole pipeline.
         known = pipe.known()
         specs = [*known.specs[:where], known.specs[where - 1], *known.specs[where:]]
-        found = None if place.state is None else resumed(chain, place.state)
+        found = None if cursor.state is None else resumed(chain, cursor.state)
         self._count = count
         self._run = run
-        self._first = place.first
+        self._first = cursor.first
         #: The number of the batch that comes next.
-        self.next_number = place.first + index
+        self.next_number = cursor.first + index
         self._batches = Batches(
             chain if found is None else found.chain,
             pipe.chosen_options,
@@ -112,10 +112,10 @@ class ShareBatches:
             found,
         )
 
-    def place(self) -> Place:
-        """Returns a place before the next batch, less than `count` batches away from it."""
+    def cursor(self) -> Cursor:
+        """Returns a cursor before the next batch, less than `count` batches away from it."""
         index = (self.next_number - self._first) % self._count
-        return Place(self.next_number - index, _aligned(self._batches.state(), self._run))
+        return Cursor(self.next_number - index, _aligned(self._batches.state(), self._run))
 
     def __next__(self) -> dict[str, Any]:
         batch = next(self._batches)
@@ -165,30 +165,30 @@ def _aligned(state: Mapping[str, Any], run: int) -> dict[str, Any] | None:
     The checkpoint of one share counts the rows of its own batches. They are converted to rows of
     the stages that all readers run.
     """
-    place = state["place"]
-    if len(place) == 1:
+    checkpoints = state["place"]
+    if len(checkpoints) == 1:
         return None
     identity = {name: value for name, value in state.items() if name not in _OF_A_MOMENT}
-    return state_of(identity, _without_skips(place, run), state["skipped"])
+    return state_of(identity, _without_skips(checkpoints, run), state["skipped"])
 
 
 _OF_A_MOMENT: Final = ("place", "digest", "skipped", "checksum")
 
 
-def _without_skips(place: Sequence[Sequence[Any]], run: int) -> list[Any]:
-    """Returns the place of a share without the skips of its own stages.
+def _without_skips(checkpoints: Sequence[Sequence[Any]], run: int) -> list[Any]:
+    """Returns the checkpoints of a share without the skips of its own stages.
 
     Args:
-        place: The checkpoints. Those of stages with one input follow the checkpoint of `Share`.
+        checkpoints: Those of stages with one input follow the checkpoint of `Share`.
         run: The number of rows in one run of a share.
     """
     # Only the checkpoint of `Share` has one number: the number of its rows.
-    where = next(i for i in range(len(place) - 1, 0, -1) if len(place[i][1]) == 1)
-    (count,) = place[where][1]
-    checkpoints: list[Any] = [*place[:where], [0, [count], 1]]
+    where = next(i for i in range(len(checkpoints) - 1, 0, -1) if len(checkpoints[i][1]) == 1)
+    (count,) = checkpoints[where][1]
+    kept: list[Any] = [*checkpoints[:where], [0, [count], 1]]
     skip = 0
     behind = []
-    for own, numbers, *_ in reversed(place[where + 1 :]):
+    for own, numbers, *_ in reversed(checkpoints[where + 1 :]):
         skip += own
         match numbers:
             case [number, size]:  # Batches.
@@ -196,7 +196,7 @@ def _without_skips(place: Sequence[Sequence[Any]], run: int) -> list[Any]:
                 skip *= size
             case _:  # A Python function gives one row for each.
                 behind.append([0, numbers, 1])
-    skip += place[where][0]
-    first, *rest = checkpoints[where - 1]
-    checkpoints[where - 1] = [first + skip // run * run * count, *rest]
-    return [*checkpoints, *reversed(behind)]
+    skip += checkpoints[where][0]
+    first, *rest = kept[where - 1]
+    kept[where - 1] = [first + skip // run * run * count, *rest]
+    return [*kept, *reversed(behind)]

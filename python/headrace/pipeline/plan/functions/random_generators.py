@@ -11,19 +11,19 @@ from numpy.random.bit_generator import ISpawnableSeedSequence, SeedSequence
 __all__ = ["Draws", "Generators"]
 
 
-class _Place(ISpawnableSeedSequence):
+class _RowSeed(ISpawnableSeedSequence):
     """The key of a generator, and the seeds of those that are spawned from it.
 
     A generator without a seed sequence cannot spawn others, and asks the system for random bytes,
     which is slow.
 
     Attributes:
-        place: The epoch, and the place in that epoch.
+        row_id: The epoch, the record, the file, and the number within the record.
     """
 
-    def __init__(self, seed: int, place: tuple[int, int, int, int]) -> None:
+    def __init__(self, seed: int, row_id: tuple[int, int, int, int]) -> None:
         self._seed = seed
-        self.place = place
+        self.row_id = row_id
         self._spawning: SeedSequence | None = None
 
     def generate_state(
@@ -33,25 +33,25 @@ class _Place(ISpawnableSeedSequence):
         return self._words()[:n_words]
 
     def spawn(self, n_children: int) -> list[SeedSequence]:  # type: ignore[override]
-        """Returns seeds that depend on the place alone, and others with each call."""
+        """Returns seeds that depend on the row id alone, and others with each call."""
         if self._spawning is None:
             self._spawning = SeedSequence(self._words().view(np.uint32).tolist())
         return self._spawning.spawn(n_children)
 
-    def move(self, place: tuple[int, int, int, int]) -> None:
-        """Sets the key to that of another place of the same seed."""
-        self.place = place
+    def move(self, row_id: tuple[int, int, int, int]) -> None:
+        """Sets the key to that of another row of the same seed."""
+        self.row_id = row_id
         self._spawning = None
 
     def _words(self) -> npt.NDArray[np.uint64]:
-        return np.array([self._seed, *self.place], np.uint64)
+        return np.array([self._seed, *self.row_id], np.uint64)
 
 
 class Draws:
     """The generators that belong to one seed.
 
     A counter-based generator has 2^64 streams of draws for each of these numbers: the epoch is part
-    of its key, the place of the example is the upper part of its counter. So examples never share
+    of its key, the rest of the row id is the upper part of its counter. So examples never share
     draws, and draws do not depend on earlier ones.
 
     Source: Salmon, Moraes, Dror and Shaw, "Parallel Random Numbers: As Easy as 1, 2, 3" (SC 2011).
@@ -66,7 +66,7 @@ class Draws:
     def of(self, row_ids: npt.NDArray[np.uint64]) -> Iterator[np.random.Generator]:
         """Yields the generator of each row id: epoch, record, file, and number within the record.
 
-        A generator is reused for the next place, unless the function has kept a reference to it.
+        A generator is reused for the next row, unless the function has kept a reference to it.
         """
         generators = Generators(self._seed)
         for row_id in row_ids.tolist():
@@ -76,7 +76,7 @@ class Draws:
 class Generators:
     """Generators of one seed, for one thread.
 
-    A generator is reused for the next place, since a new one takes six times as long. But a
+    A generator is reused for the next row, since a new one takes six times as long. But a
     generator that a function has kept is not changed.
 
     Args:
@@ -85,28 +85,28 @@ class Generators:
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
-        self._place: _Place | None = None
+        self._row_seed: _RowSeed | None = None
         self._num_holders = (0, 0, 0)
 
     def at(self, epoch: int, record: int, file: int, part: int) -> np.random.Generator:
-        """Returns the generator of one place."""
-        place = (epoch, record, file, part)
-        if self._place is None or self._holders() != self._num_holders:
-            self._make(place)
+        """Returns the generator of one row."""
+        row_id = (epoch, record, file, part)
+        if self._row_seed is None or self._holders() != self._num_holders:
+            self._make(row_id)
             # Counted after the call, whose own references are gone.
             self._num_holders = self._holders()
             return self._generator
-        self._place.move(place)
+        self._row_seed.move(row_id)
         # The whole state is set, including numbers that are drawn ahead.
         self._key[1] = epoch
         self._counter[1], self._counter[2], self._counter[3] = record, file, part
         self._philox.state = self._state
         return self._generator
 
-    def _make(self, place: tuple[int, int, int, int]) -> None:
-        counter = np.array([0, *place[1:]], np.uint64)
-        self._place = _Place(self._seed, place)
-        sequence: Any = self._place  # NumPy's annotations lack a documented attribute.
+    def _make(self, row_id: tuple[int, int, int, int]) -> None:
+        counter = np.array([0, *row_id[1:]], np.uint64)
+        self._row_seed = _RowSeed(self._seed, row_id)
+        sequence: Any = self._row_seed  # NumPy's annotations lack a documented attribute.
         self._philox = np.random.Philox(sequence, counter=counter)
         self._generator = np.random.Generator(self._philox)
         self._state: Any = self._philox.state
@@ -116,4 +116,4 @@ class Generators:
     def _holders(self) -> tuple[int, int, int]:
         """Returns the numbers of references to the objects of the generator."""
         count = sys.getrefcount
-        return count(self._generator), count(self._philox), count(self._place)
+        return count(self._generator), count(self._philox), count(self._row_seed)

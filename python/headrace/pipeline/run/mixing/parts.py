@@ -34,16 +34,16 @@ _OF_PARTS: Final = ("files", "seeds", "epochs", "weights")
 
 @dataclass(frozen=True)
 class MixtureResumed:
-    """The place and the counts that a mixture continues with.
+    """The position and the counts that a mixture continues with.
 
     Attributes:
         counts: The number of examples of each part delivered before, by its name.
-        place: Its place, directly at an example; None if it is not known.
+        checkpoints: Its position, directly at an example; None if it is not known.
         is_changed: Whether its parts or weights differ from those in the state.
     """
 
     counts: dict[str, int]
-    place: list[Any] | None
+    checkpoints: list[Any] | None
     is_changed: bool = False
 
 
@@ -51,7 +51,7 @@ class MixtureParts:
     """Counts the examples of each part that an iteration has delivered."""
 
     def __init__(self, chain: Sequence[Stage], resumed: MixtureResumed | None) -> None:
-        """Sets the stages, and the place and the counts to continue with."""
+        """Sets the stages, and the position and the counts to continue with."""
         source = chain[0]
         self._mix = source if isinstance(source, stages.Mix) else None
         self._resumed = resumed
@@ -90,29 +90,29 @@ class MixtureParts:
         if self._mix is None:
             return None
         if has_taken:
-            place = self._place(execution, plan, num_left)
+            checkpoints = self._checkpoints(execution, plan, num_left)
         else:
             # The engine knows the place of what it has read ahead alone.
-            place = _BEGINNING if self._resumed is None else self._resumed.place
+            checkpoints = _BEGINNING if self._resumed is None else self._resumed.checkpoints
         return {
             "names": list(self._mix.called),
             "sizes": [_sizes(part) for part in self._mix.parts],
             "counts": {} if self._divider else self.counts(execution, num_left),
-            "place": place,
+            "place": checkpoints,
         }
 
-    def _place(
+    def _checkpoints(
         self, execution: engine.Execution, plan: engine.Plan, num_left: int
     ) -> list[Any] | None:
-        place = execution.mix_checkpoint(plan, num_left)
+        checkpoints = execution.mix_checkpoint(plan, num_left)
         for _ in range(_MOST_AHEAD if self._has_shard else 0):
-            if place is not None:
+            if checkpoints is not None:
                 break
             is_going_on = execution.look_ahead()
-            place = execution.mix_checkpoint(plan, num_left)
+            checkpoints = execution.mix_checkpoint(plan, num_left)
             if not is_going_on:
                 break
-        return place
+        return checkpoints
 
 
 def _divider(chain: Sequence[Stage]) -> str | None:
@@ -134,7 +134,9 @@ def weights_of(stage: stages.Mix) -> list[Any]:
     """Returns the weights of a mixture in the form for a state."""
     if not stage.schedule:
         return list(stage.weights)
-    return [[place, list(weights)] for place, weights in ((0, stage.weights), *stage.schedule)]
+    return [
+        [position, list(weights)] for position, weights in ((0, stage.weights), *stage.schedule)
+    ]
 
 
 def is_mixture_state(value: object) -> bool:

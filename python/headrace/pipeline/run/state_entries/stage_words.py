@@ -61,13 +61,13 @@ def check_alike(mine: Sequence[Words], other: Sequence[Words], where: str = "") 
         where: The place of a part within the whole pipeline, for messages.
     """
     for number, (one, another) in enumerate(zip(mine, other, strict=False)):
-        place = f"{where}stage {number}"
+        label = f"{where}stage {number}"
         if isinstance(one, list) and isinstance(another, list) and one[0] == another[0]:
             for part, (inner, outer) in enumerate(zip(one[1:], another[1:], strict=False)):
-                check_alike(inner, outer, f"in part {part} of {place}, ")
+                check_alike(inner, outer, f"in part {part} of {label}, ")
         if one != another:
             raise ValueError(
-                f"resume: {place} is {_shown(one)}, but {_shown(another)} in the pipeline that the "
+                f"resume: {label} is {_shown(one)}, but {_shown(another)} in the pipeline that the "
                 f"state was taken with. {_remedy(one, another)}"
             )
     if len(mine) != len(other):

@@ -198,12 +198,12 @@ def parse_values(
             fit its type.
     """
     found: dict[str, Any] = {}
-    place = 0
-    while place < len(values):
-        match = _ASSIGNMENT.match(values, place)
+    position = 0
+    while position < len(values):
+        match = _ASSIGNMENT.match(values, position)
         if match is None:
-            raise ValueError(f"Malformed hyperparameter value: {values[place:]}")
-        place, name = match.end(), match["name"]
+            raise ValueError(f"Malformed hyperparameter value: {values[position:]}")
+        position, name = match.end(), match["name"]
         kind = type_map.get(name)
         if kind is None and ignore_unknown:
             continue

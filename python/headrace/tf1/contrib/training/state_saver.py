@@ -156,7 +156,7 @@ class NextQueuedSequenceBatch:
             with control_dependencies([Assert(is_same, shown)]):
                 states = ops.identity(states, name="shape_checked")
             return self._saver.barrier.insert_many(
-                self._saver._place("state", state_name),
+                self._saver._component_index("state", state_name),
                 keys,
                 ops.gather(states, goes_on),
                 name=f"BarrierInsertState_{state_name}",
@@ -335,12 +335,12 @@ class SequenceQueueingStateSaver:
         others = [*self._context.values(), *self._states.values()]
         wholes = [(tensor.dtype.base_dtype, tensor.shape.as_list()) for tensor in others]
         own: list[Any] = [
-            (string if place == _NEXT_KEY else int32, []) for place in range(_NUM_OWN)
+            (string if number == _NEXT_KEY else int32, []) for number in range(_NUM_OWN)
         ]
         types, shapes = zip(*own, *segments, *wholes, strict=True)
         return Barrier(list(types), list(shapes))
 
-    def _place(self, kind: str, name: str) -> int:
+    def _component_index(self, kind: str, name: str) -> int:
         """Returns the number of a component of the barrier."""
         kinds = {"sequence": self._sequences, "context": self._context, "state": self._states}
         names = [(one, each) for one, tensors in kinds.items() for each in tensors]
@@ -374,8 +374,8 @@ class SequenceQueueingStateSaver:
         stop = ops.expand_dims(ops.string_join(["STOP:", self._key], name="StringJoinStop"), 0)
         next_keys = ops.concat([ops.slice(keys, [1], [-1]), stop], 0, name="concat_next_keys")
 
-        def insert(place: int, values: Tensor, name: str) -> Operation:
-            return barrier.insert_many(place, keys, values, name=f"BarrierInsert{name}")
+        def insert(index: int, values: Tensor, name: str) -> Operation:
+            return barrier.insert_many(index, keys, values, name=f"BarrierInsert{name}")
 
         first = insert(_SEQUENCE, sequence, "Sequence")
         inserts = [
@@ -388,18 +388,22 @@ class SequenceQueueingStateSaver:
         for name, tensor in self._context.items():
             times = ops.concat([rows, [1] * len(tensor.shape.as_list())], 0)
             values = ops.tile(ops.expand_dims(tensor, 0), times, name=f"tile_context_{name}")
-            inserts.append(insert(self._place("context", name), values, f"Context_{name}"))
+            inserts.append(
+                insert(self._component_index("context", name), values, f"Context_{name}")
+            )
         for name, tensor in self._sequences.items():
             shape: Any = [-1, num_unroll, *tensor.shape.as_list()[1:]]
             values = ops.reshape(tensor, shape, name=f"reshape_sequences_{name}")
-            inserts.append(insert(self._place("sequence", name), values, f"Sequences_{name}"))
+            inserts.append(
+                insert(self._component_index("sequence", name), values, f"Sequences_{name}")
+            )
         token = self._examples.enqueue([_TOKEN])
         # All segments get the same number, as their keys come with one insertion before the others.
         with control_dependencies([first, token]):
             for name, tensor in self._states.items():
                 inserts.append(
                     barrier.insert_many(
-                        self._place("state", name),
+                        self._component_index("state", name),
                         ops.stack([keys[0]]),
                         ops.stack([tensor]),
                         name=f"BarrierInitialInsertState_{name}",

@@ -172,20 +172,20 @@ class StagingArea:
                     "Keys in dictionary to put do not match names of staging area. "
                     f"Dictionary: ({sorted(values)}), Queue: ({sorted(self._names)})"
                 )
-            places = [place for place, name in enumerate(self._names) if name in values]
-            given = [values[self._names[place]] for place in places]
+            indices = [index for index, name in enumerate(self._names) if name in values]
+            given = [values[self._names[index]] for index in indices]
         else:
             if self._names is not None:
                 raise ValueError("You must enqueue a dictionary in a staging area with names")
-            given, places = list(values), list(range(len(values)))
+            given, indices = list(values), list(range(len(values)))
         if len(given) > len(self._types):
             raise ValueError(f"Unexpected number of inputs '{len(given)}' vs '{len(self._types)}'")
-        for value, place in zip(given, places, strict=True):
-            if value.dtype != self._types[place]:
+        for value, index in zip(given, indices, strict=True):
+            if value.dtype != self._types[index]:
                 raise ValueError(
-                    f"Datatypes do not match. '{value.dtype}' != '{self._dtypes[place]}'"
+                    f"Datatypes do not match. '{value.dtype}' != '{self._dtypes[index]}'"
                 )
-            value.shape.assert_is_compatible_with(self._shapes[place])
+            value.shape.assert_is_compatible_with(self._shapes[index])
         return given
 
     def _take(self, op_type: str, inputs: Sequence[Input], name: str) -> Any:

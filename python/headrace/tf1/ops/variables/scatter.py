@@ -156,7 +156,7 @@ def scatter_nd_update(
 
     Args:
         ref: The variable.
-        indices: The places of the slices: tuples of integers along the last axis.
+        indices: The positions of the slices: tuples of integers along the last axis.
         updates: The slices, one for each tuple.
         use_locking: Accepted for compatibility; not used.
         name: Name of the operation.
@@ -166,7 +166,7 @@ def scatter_nd_update(
 
     Raises:
         FailedPreconditionError: When run: the variable has no value.
-        InvalidArgumentError: When run: there is no such place, or the shapes do not fit.
+        InvalidArgumentError: When run: there is no such index, or the shapes do not fit.
         TypeError: If `ref` is not a variable or a type does not fit.
         ValueError: If `indices` or `updates` are scalars.
     """
@@ -217,12 +217,12 @@ def batch_scatter_update(
     Raises:
         ValueError: If the rank of `indices` is not known.
     """
-    places = convert_to_tensor(indices, name="indices")
-    rank = places.shape.rank
+    indices = convert_to_tensor(indices, name="indices")
+    rank = indices.shape.rank
     if rank is None:
         raise ValueError("batch_gather does not allow indices with unknown shape.")
-    sizes = shape(places)
-    last = expand_dims(places, -1)
+    sizes = shape(indices)
+    last = expand_dims(indices, -1)
     columns = []
     for axis in range(rank - 1):
         broadcast = [1] * (rank + 1)
@@ -243,17 +243,17 @@ def _scatter(
     allowed: list[DType] | None = None,
     is_nd: bool = False,
 ) -> Tensor:
-    def infer(target: Tensor, places: Tensor, given: Tensor) -> Outputs:
+    def infer(target: Tensor, indices: Tensor, given: Tensor) -> Outputs:
         if is_nd:
-            for tensor in (places, given):
+            for tensor in (indices, given):
                 if tensor.shape.rank == 0:
                     raise ShapeConflict("Shape must be at least rank 1 but is rank 0")
             # TensorFlow finds indices with too many numbers when it runs.
-            depth = places.shape[-1].value if places.shape.rank else None
+            depth = indices.shape[-1].value if indices.shape.rank else None
             if depth is None or target.shape.rank is None or depth <= target.shape.rank:
-                check_shapes(target.shape, places.shape, given.shape)
+                check_shapes(target.shape, indices.shape, given.shape)
         elif given.shape.rank != 0:
-            merge_shapes(given.shape, places.shape.concatenate(target.shape[1:]))
+            merge_shapes(given.shape, indices.shape.concatenate(target.shape[1:]))
         return [(target.dtype, target.shape)]
 
     inputs = [

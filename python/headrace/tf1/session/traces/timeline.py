@@ -80,8 +80,8 @@ def _parsed(label: str) -> tuple[str, list[str]]:
 def _shown(op: _Op) -> dict[str, Any]:
     arguments = {"name": op.name, "op": op.type}
     arguments |= {f"input{number}": name for number, name in enumerate(op.inputs)}
-    place = {"pid": op.pid, "tid": op.lane, "ts": op.begin, "dur": op.end - op.begin}
-    return {"ph": "X", "cat": "Op", "name": op.type, **place, "args": arguments}
+    fields = {"pid": op.pid, "tid": op.lane, "ts": op.begin, "dur": op.end - op.begin}
+    return {"ph": "X", "cat": "Op", "name": op.type, **fields, "args": arguments}
 
 
 def _arrows(ops: dict[str, _Op]) -> Iterator[dict[str, Any]]:
@@ -93,6 +93,6 @@ def _arrows(ops: dict[str, _Op]) -> Iterator[dict[str, Any]]:
             if source is None or (source.pid, source.lane) == (op.pid, op.lane):
                 continue
             for phase, end, time in (("s", source, source.end), ("t", op, op.begin)):
-                place = {"pid": end.pid, "tid": end.lane, "ts": time, "id": number}
-                yield {"ph": phase, "cat": "DataFlow", "name": name, **place}
+                fields = {"pid": end.pid, "tid": end.lane, "ts": time, "id": number}
+                yield {"ph": phase, "cat": "DataFlow", "name": name, **fields}
             number += 1
