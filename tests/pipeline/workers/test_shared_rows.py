@@ -20,7 +20,7 @@ def arena():
 
 def found(arena, rows):
     """Returns the columns that another process reads of the rows."""
-    return [Layout.found(arena, position) for position in rows.positions()]
+    return [Layout.found(arena, position) for position in rows.locations()]
 
 
 def test_rows_of_one_shape_are_contiguous_copies(arena):
@@ -29,7 +29,7 @@ def test_rows_of_one_shape_are_contiguous_copies(arena):
     for number in range(3):
         buffer[:] = number
         rows.add("map(f)", {"n": number, "x": buffer[::2]})
-    assert [position[:3] for position in rows.positions()] == [
+    assert [position[:3] for position in rows.locations()] == [
         ("array", F32, (3, 2)),
         ("array", I64, (3,)),
     ]
