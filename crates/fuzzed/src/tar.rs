@@ -23,7 +23,7 @@ pub fn tar(data: &[u8]) -> usize {
     }
     let Some(packed) = Packed::new(*compression, data) else { return 0 };
     let Ok(file) = File::new(&packed.bytes) else { return 0 };
-    let inferred = infer_tar(&file.file_provenance(), packed.codec).unwrap_or_default();
+    let inferred = infer_tar(&file.file_provenance(), packed.codec).ok().flatten().unwrap_or_default();
     let given = [("jpg".to_owned(), Some(Bytes::new())), ("cls".to_owned(), None)];
     for extensions in [inferred.into_iter().map(|name| (name, None)).collect(), Arc::from(given)] {
         let tar = Tar { codec: packed.codec, extensions };

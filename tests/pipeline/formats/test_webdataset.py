@@ -53,6 +53,22 @@ def test_neighbouring_members_with_one_key_are_a_sample(written, given):
     assert "those of the first sample of the first file" in pipeline.describe()
 
 
+def test_archives_without_samples_are_empty_files(written, given):
+    files = written(archive([]), archive([(".hidden", b"")]), archive(SAMPLES), archive([]))
+    assert [sample["__key__"] for sample in given(hp.webdataset(files))] == ["a", "b"]
+
+
+def test_the_label_of_a_volume_is_not_a_sample(written, given):
+    label = tarfile.TarInfo("label.jpg")
+    label.type = b"V"
+    header = bytearray(label.tobuf(tarfile.GNU_FORMAT))
+    header[124:136] = bytes(12)  # GNU tar leaves the size empty.
+    header[148:156] = b" " * 8
+    header[148:156] = b"%06o\0 " % sum(header)
+    files = written(bytes(header) + archive(SAMPLES))
+    assert [sample["__key__"] for sample in given(hp.webdataset(files))] == ["a", "b"]
+
+
 @pytest.mark.parametrize("form", [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
 def test_long_names_are_read_in_all_formats(written, form):
     key = "d" * 90 + "/" + "é" * 40
@@ -140,7 +156,7 @@ def test_archives_that_are_cut_short_or_damaged_are_an_error(written):
             next(samples)
     with pytest.raises(errors.DataLossError, match=r"no tar header at byte 0.*Is it a tar"):
         list(hp.webdataset(written(b"x" * 1000)))
-    with pytest.raises(errors.InvalidArgumentError, match="there are no samples in it"):
+    with pytest.raises(errors.InvalidArgumentError, match="has no samples to infer"):
         list(hp.webdataset(written(archive([("a", b"x")]))))
 
 

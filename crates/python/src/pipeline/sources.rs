@@ -143,9 +143,9 @@ pub fn tar_samples(
     Ok(files(Tar { codec: codec(compression)?, extensions }, &paths, SAMPLES))
 }
 
-/// The extensions of the first sample of a tar archive.
+/// The extensions of the first sample of a tar archive; `None` if there is none.
 #[pyfunction]
-pub fn infer_tar(py: Python<'_>, path: &Bound<'_, PyBytes>, compression: &str) -> PyResult<Vec<String>> {
+pub fn infer_tar(py: Python<'_>, path: &Bound<'_, PyBytes>, compression: &str) -> PyResult<Option<Vec<String>>> {
     let (file, codec) = (file_provenance(path, SAMPLES, 0), codec(compression)?);
     waiting(py, || formats::infer_tar(&file, codec))
 }

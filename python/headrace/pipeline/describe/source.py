@@ -121,7 +121,11 @@ class InferredSource(Source):
 
 
 def first_found(
-    where: str, paths: Sequence[str], words: str, infer: Callable[[bytes], _Found | None]
+    where: str,
+    paths: Sequence[str],
+    words: str,
+    infer: Callable[[bytes], _Found | None],
+    remedy: str = "Give them, with columns={...}.",
 ) -> _Found:
     """Returns the result of `infer` for the first file that has one.
 
@@ -130,6 +134,7 @@ def first_found(
         paths: Paths and patterns, as given.
         words: The required content of the files, for messages.
         infer: Examines the beginning of a file; returns None if there is nothing.
+        remedy: The action if there is nothing in any file, for messages.
 
     Raises:
         OpError: If a file cannot be read, or none has any content.
@@ -146,8 +151,7 @@ def first_found(
     raise InvalidArgumentError(
         None,
         None,
-        f"{where}: {which} {have} no {words} to infer the columns from. Give them, with "
-        "columns={...}.",
+        f"{where}: {which} {have} no {words} to infer the columns from. {remedy}",
     )
 
 

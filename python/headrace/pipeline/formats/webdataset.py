@@ -6,7 +6,12 @@ from typing import Any, ClassVar
 
 from headrace.core import engine
 from headrace.pipeline.describe.pipeline import Pipeline
-from headrace.pipeline.describe.source import InferredSource, SourcePlan, check_paths
+from headrace.pipeline.describe.source import (
+    InferredSource,
+    SourcePlan,
+    check_paths,
+    first_found,
+)
 from headrace.pipeline.describe.types import Spec
 from headrace.pipeline.plan.column_options import Pairs, components_of
 from headrace.pipeline.plan.paths import Paths, as_paths, check_compression, find_files
@@ -44,15 +49,19 @@ class WebDataset(InferredSource):
 
     def inferred(self) -> dict[str, Spec]:
         """Returns the components of the first sample."""
-        first, *_ = find_files("webdataset", self.paths)
-        with engine.op_errors():
-            found = engine.infer_tar(first, self.compression or "")
+        found = first_found(
+            "webdataset",
+            self.paths,
+            "samples",
+            lambda path: engine.infer_tar(path, self.compression or ""),
+            "Expected files with names such as 'key.jpg' and 'key.cls'.",
+        )
         files = {name: Spec(bytes, ()) for name in found if name != _KEY}
         return {_KEY: Spec(str, ()), **files}
 
     def described(self) -> str:
         """Returns a text that says how the components are inferred."""
-        return "the components are those of the first sample of the first file"
+        return "the components are those of the first sample of the first file with samples"
 
     def records(self) -> engine.Plan:
         """Returns a plan of the records of its files."""

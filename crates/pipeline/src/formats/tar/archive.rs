@@ -106,7 +106,9 @@ impl<I: Input> Archive<I> {
             self.has_ended = false;
             let header = self.checked(&bytes, start)?;
             let kind = header.entry_type();
-            let size = header.entry_size().map_err(|_| self.no_header(start, &bytes))?;
+            // Labels of volumes have none.
+            let has_size = header.as_old().size.iter().any(|byte| !matches!(byte, 0 | b' '));
+            let size = if has_size { header.entry_size().map_err(|_| self.no_header(start, &bytes))? } else { 0 };
             let is_about_next = kind.is_pax_local_extensions() || kind.is_gnu_longname() || kind.is_gnu_longlink();
             let size = long.size.filter(|_| !is_about_next).unwrap_or(size);
             // Whatever their size says.

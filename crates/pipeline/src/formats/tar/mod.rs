@@ -16,7 +16,7 @@ use crate::formats::tar::samples::Samples;
 use crate::formats::{FilePart, Format, RecordPosition, Scan};
 use crate::index::RandomAccess;
 use bytes::Bytes;
-use headrace_engine::error::{Error, Result};
+use headrace_engine::error::Result;
 use std::sync::Arc;
 
 /// Tar archives of samples, as a key and the contents of a file for each of some extensions.
@@ -48,8 +48,8 @@ impl Format for Tar {
     }
 }
 
-/// The extensions of the first sample of an archive.
-pub fn infer_tar(file: &Arc<FileProvenance>, codec: Codec) -> Result<Vec<String>> {
+/// The extensions of the first sample of an archive; `None` if there is none.
+pub fn infer_tar(file: &Arc<FileProvenance>, codec: Codec) -> Result<Option<Vec<String>>> {
     let mut archive = Archive::open(file, codec, 0)?;
     let mut extensions = Vec::new();
     let mut key = None;
@@ -59,11 +59,5 @@ pub fn infer_tar(file: &Arc<FileProvenance>, codec: Codec) -> Result<Vec<String>
         }
         extensions.push(member.extension);
     }
-    match extensions.is_empty() {
-        false => Ok(extensions),
-        true => Err(Error::invalid_argument(format!(
-            "{}: there are no samples in it, expected files with names such as 'key.jpg' and 'key.cls'. Check the files.",
-            file.name.text()
-        ))),
-    }
+    Ok(Some(extensions).filter(|extensions| !extensions.is_empty()))
 }
