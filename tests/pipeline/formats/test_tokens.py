@@ -410,6 +410,8 @@ def test_big_endian_tokens_are_refused():
     ("content", "what"),
     [
         (gzip.compress(bytes(range(200))), r"it is compressed by gzip, .* Decompress it"),
+        (b"7z\xbc\xaf\x27\x1c" + bytes(200), "it is a 7z archive, expected tokens"),
+        (b"Rar!\x1a\x07\x01\0" + bytes(200), "it is a rar archive, expected tokens"),
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:1234\nsize 9\n", "of Git LFS"),
         (b"<!DOCTYPE html><title>404</title>", "it is an HTML page, expected tokens"),
     ],

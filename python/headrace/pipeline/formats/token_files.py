@@ -30,7 +30,10 @@ _NUM_SEEN: Final = 4096
 _LEAST_SEEN: Final = 64
 _CONTENT_BYTES: Final = 1024
 # The beginnings of what the engine says of contents that are never tokens.
-_NEVER_TOKENS: Final = ("compressed", "a pointer of", "an HTML page", "an XML document", "a zip")
+_NEVER_TOKENS: Final = (
+    *("compressed", "a pointer of", "an HTML page", "an XML document"),
+    *("a zip archive", "a 7z archive", "a rar archive"),
+)
 
 
 @dataclass(frozen=True)
