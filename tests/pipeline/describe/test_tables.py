@@ -42,6 +42,15 @@ def test_missing_values_are_refused_where_nan_cannot_replace_them(package):
         hp.arrays(table)
 
 
+def test_a_record_batch_of_arrow_is_a_table():
+    pa = pytest.importorskip("pyarrow")
+    batch = pa.record_batch({"name": ["a", "b"], "is_good": [True, False], "n": [1, 2]})
+    assert [dict(example) for example in hp.arrays(batch)] == [
+        {"name": "a", "is_good": True, "n": 1},
+        {"name": "b", "is_good": False, "n": 2},
+    ]
+
+
 def test_columns_of_one_name_are_refused():
     pa = pytest.importorskip("pyarrow")
     table = pa.Table.from_arrays([pa.array([1]), pa.array([2])], ["a", "a"])

@@ -85,7 +85,9 @@ def _table(package: str, table: Any) -> Iterable[tuple[str, Any]]:
                 f"arrays: the column {name!r} has {missing} missing values, expected none. Fill "
                 "them in or drop their rows before."
             )
-        yield name, column.to_numpy()
+        # Arrow refuses to copy what it holds differently, such as strings, unless it is asked to.
+        options = {"zero_copy_only": False} if package == "pyarrow" else {}
+        yield name, column.to_numpy(**options)
 
 
 def _missing(package: str, column: Any) -> int:
