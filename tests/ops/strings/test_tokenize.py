@@ -8,7 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.ops.strings.trained_tokenizers import CORNERS, KINDS, all_characters, saved
+from tests.ops.strings.trained_tokenizers import (
+    CORNERS,
+    KINDS,
+    all_characters,
+    odd_texts,
+    saved,
+)
 from tokenizers import Tokenizer
 
 import headrace as hr
@@ -60,6 +66,16 @@ def test_every_character_of_unicode_has_the_tokens_of_the_python_package(files, 
     found = tokenized(files[kind], texts)
     for number, (tokens, other) in enumerate(zip(found, expected(files[kind], texts), strict=True)):
         assert tokens.tolist() == other, f"text {number}"
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_random_texts_of_odd_characters_have_the_tokens_of_the_python_package(files, kind):
+    texts = list(odd_texts())
+    for special in (False, True):
+        found = tokenized(files[kind], texts, add_special_tokens=special)
+        wanted = expected(files[kind], texts, special)
+        for text, tokens, other in zip(texts, found, wanted, strict=True):
+            assert tokens.tolist() == other, ascii(text)
 
 
 def test_tokens_are_the_same_for_any_number_of_threads(files):

@@ -4,8 +4,10 @@
 
 import json
 import sys
+import unicodedata
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from random import Random
 
 from tokenizers import (
     AddedToken,
@@ -153,6 +155,44 @@ def _words() -> Tokenizer:
     return tokenizer
 
 
+def _clip() -> Tokenizer:
+    """BPE whose last piece of a word has a mark, as in CLIP."""
+    tokenizer = Tokenizer(models.BPE(unk_token="<unk>", end_of_word_suffix="</w>"))
+    tokenizer.normalizer = normalizers.Sequence(
+        [normalizers.NFC(), normalizers.Replace(Regex(r"\s+"), " "), normalizers.Lowercase()]
+    )
+    words = Regex(r"'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+")
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(words, "removed", invert=True),
+            pre_tokenizers.ByteLevel(add_prefix_space=False),
+        ]
+    )
+    trainer = trainers.BpeTrainer(
+        vocab_size=700,
+        special_tokens=SPECIAL,
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        end_of_word_suffix="</w>",
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(_LEARNED * 3, trainer)
+    return tokenizer
+
+
+def _unigram_of_bytes() -> Tokenizer:
+    """A unigram model that falls back to bytes, after the other normalizers, as in Gemma and T5."""
+    pieces = [("<unk>", 0.0), *((f"<0x{byte:02X}>", -9.0) for byte in range(256))]
+    words = {word for text in _LEARNED for word in text.split()}
+    pieces += [(f"▁{word}", -4.0 - len(word) / 100) for word in sorted(words)]
+    pieces += [(letter, -6.0) for letter in sorted(set("▁" + "".join(words)) - {"▁"})]
+    tokenizer = Tokenizer(models.Unigram([*pieces, ("▁", -5.0)], 0, byte_fallback=True))
+    tokenizer.normalizer = normalizers.Sequence(
+        [normalizers.Nmt(), normalizers.NFKD(), normalizers.Strip(), normalizers.StripAccents()]
+    )
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="first")
+    return tokenizer
+
+
 def _added() -> Tokenizer:
     """Byte-level BPE with added tokens of all kinds."""
     tokenizer = _gpt2()
@@ -175,6 +215,8 @@ KINDS: dict[str, Callable[[], Tokenizer]] = {
     "bert": _bert,
     "unigram": _unigram,
     "words": _words,
+    "clip": _clip,
+    "unigram of bytes": _unigram_of_bytes,
     "added tokens": _added,
 }
 
@@ -195,3 +237,28 @@ def all_characters() -> Iterator[str]:
     points = [*used, *range(0x40000, 0xE0000, 100), *range(0xE1000, sys.maxunicode, 100)]
     for begin in range(0, len(points), 512):
         yield "".join(f"a{chr(point)} " for point in points[begin : begin + 512])
+
+
+def odd_texts(seed: int = 0, num_texts: int = 120) -> Iterator[str]:
+    """Yields random texts of characters that change those beside them, in each normal form.
+
+    They have marks that combine, joiners, selectors of variants, marks of direction, jamo, flags
+    and skin tones, characters beside the surrogates, and points without a character.
+    """
+    random = Random(seed)
+    by_category: dict[str, list[str]] = {}
+    for point in (*range(0xD800), *range(0xE000, 0x32000), *range(0xE0000, 0xE0200)):
+        by_category.setdefault(unicodedata.category(chr(point)), []).append(chr(point))
+    pools = [
+        *by_category.values(),
+        [*"\u200b\u200c\u200d\u2060\ufe0e\ufe0f\u034f\u20e3", chr(0xE0100)],
+        [chr(point) for point in (*range(0x1F1E6, 0x1F200), *range(0x1F3FB, 0x1F400))],
+        [chr(point) for point in (*range(0x1100, 0x1200), *range(0xAC00, 0xAC40))],
+        [*"\ud7ff\ue000\ufffe\uffff\U0001fffe\U0010fffd\U0010ffff"],
+        [*"abc AB 12 .,'-_ \n\t"],
+    ]
+    for number in range(num_texts):
+        length = random.randint(1, 60)
+        text = "".join(random.choice(random.choice(pools)) for _ in range(length))
+        yield unicodedata.normalize(("NFC", "NFD", "NFKC", "NFKD")[number % 4], text)
+        yield text

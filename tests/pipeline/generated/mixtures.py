@@ -18,7 +18,7 @@ _MOST = 60
 class _Part:
     """A part of a mixture, with numbers that no other part has."""
 
-    def __init__(self, random: Random, number: int) -> None:
+    def __init__(self, random: Random, number: int, shard: tuple[int, int] | None) -> None:
         count = random.choice([1, 7, 25, _MOST])
         numbers = np.arange(count) + 1000 * number
         if random.random() < 0.5:
@@ -28,6 +28,8 @@ class _Part:
             self.pipe = hr.arrays({"n": numbers}).map(_with_list)
         if random.random() < 0.3:
             self.pipe = self.pipe.shuffle(window=5, seed=number)
+        if shard is not None and random.random() < 0.7:
+            self.pipe = self.pipe.shard(*shard)
         self.numbers = [int(example["n"]) for example in self.pipe]
         self.found: list[int] = []
 
@@ -50,7 +52,9 @@ def check_changes(number: int) -> int:
     Returns the number of changes.
     """
     random = Random(number)
-    parts = {name: _Part(random, index) for index, name in enumerate(_NAMES)}
+    # Parts with a shard of their own have no common order, so no ranks follow.
+    shard = random.choice([None, None, None, (0, 1), (0, 2), (1, 2), (2, 3)])
+    parts = {name: _Part(random, index, shard) for index, name in enumerate(_NAMES)}
     unit: Any = random.choice(["examples", "examples", ("tokens", "list")])
     seed, size = random.randrange(2**20), random.choice([1, 3, 8])
     names = random.sample(_NAMES, random.randint(1, 4))
@@ -62,7 +66,8 @@ def check_changes(number: int) -> int:
         # The number of consumed examples is a multiple of the number of ranks.
         num_given = sum(len(part.found) for part in parts.values())
         world = random.choice([1, 1, 2 - num_given % 2])
-        ranks = [pipe.map(_only_number).shard(rank, world) for rank in range(world)]
+        pipe = pipe.map(_only_number)
+        ranks = [pipe.shard(rank, world) for rank in range(world)] if shard is None else [pipe]
         batches = [
             rank.batch(size).resume(state, allow={"weights", "parts"})
             if state is not None

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyarrow.parquet import encryption
-from tests.pipeline.formats.tables.thrift import Field, parsed, serialized
+from tests.pipeline.formats.tables.thrift import field, footer_of, parsed, serialized, with_footer
 
 import headrace as hr
 from headrace import errors
@@ -66,29 +66,6 @@ def test_encrypted_columns_behind_a_plain_footer_are_refused_and_others_read(tmp
 NUM_ROWS, GROUPS = 3, 4
 COLUMNS, GROUP_ROWS = 1, 3
 METADATA, NUM_VALUES, NUM_BYTES, NUM_STORED_BYTES = 3, 5, 6, 7
-
-
-def footer_of(data):
-    size = int.from_bytes(data[-8:-4], "little")
-    footer, length = parsed(data[-8 - size : -8])
-    assert length == size
-    return footer, data[: -8 - size]
-
-
-def with_footer(rows, footer):
-    data = serialized(footer)
-    return rows + data + len(data).to_bytes(4, "little") + b"PAR1"
-
-
-def field(parent: Field, *numbers: int) -> Field:
-    """Returns a field within others; a negative number is an item of a list."""
-    for number in numbers:
-        parent = (
-            parent.value[-number]
-            if number < 0
-            else next(one for one in parent.value if one.number == number)
-        )
-    return parent
 
 
 @pytest.fixture

@@ -122,3 +122,28 @@ def serialized(field: Field) -> bytes:
         out += serialized(one)
         last = one.number
     return bytes(out) + b"\0"
+
+
+def footer_of(data: bytes) -> tuple[Field, bytes]:
+    """Returns the footer of a Parquet file, and what is before it."""
+    size = int.from_bytes(data[-8:-4], "little")
+    footer, length = parsed(data[-8 - size : -8])
+    assert length == size
+    return footer, data[: -8 - size]
+
+
+def with_footer(rows: bytes, footer: Field) -> bytes:
+    """Returns a Parquet file with this footer."""
+    data = serialized(footer)
+    return rows + data + len(data).to_bytes(4, "little") + b"PAR1"
+
+
+def field(parent: Field, *numbers: int) -> Field:
+    """Returns a field within others; a negative number is an item of a list."""
+    for number in numbers:
+        parent = (
+            parent.value[-number]
+            if number < 0
+            else next(one for one in parent.value if one.number == number)
+        )
+    return parent

@@ -2,7 +2,7 @@
 
 use crate::blocks::file_provenance::FileProvenance;
 use headrace_engine::error::{Error, Result};
-use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
+use parquet::file::metadata::{ColumnChunkMetaData, LevelHistogram, ParquetMetaData, RowGroupMetaData};
 
 /// The remedy for damage.
 pub const COPY_AGAIN: &str = "The file is damaged; copy it again.";
@@ -26,6 +26,10 @@ pub fn check_counts(file: &FileProvenance, footer: &ParquetMetaData) -> Result<(
                 if has_lists { "at least the " } else { "the " },
             )));
         }
+        if let Some((column, text)) = group.columns().iter().find_map(|column| Some((column, wrong_levels(column)?))) {
+            let path = column.column_descr().path().string();
+            return Err(damaged(format!("row group {number}: the column '{path}': its footer {text}")));
+        }
         total = total.saturating_add(num_rows);
     }
     match footer.file_metadata().num_rows() {
@@ -35,6 +39,25 @@ pub fn check_counts(file: &FileProvenance, footer: &ParquetMetaData) -> Result<(
             footer.num_row_groups()
         ))),
     }
+}
+
+/// Claims of a footer about the nulls and lists of a column that do not fit; `None` if all do.
+fn wrong_levels(column: &ColumnChunkMetaData) -> Option<String> {
+    let (definition, repetition) = (column.column_descr().max_def_level(), column.column_descr().max_rep_level());
+    let histograms = [
+        ("nulls", definition, column.definition_level_histogram()),
+        ("lists", repetition, column.repetition_level_histogram()),
+    ];
+    for (what, most, histogram) in histograms {
+        let count = histogram.map_or(0, LevelHistogram::len);
+        // Programs may leave it out.
+        if count > 0 && i64::try_from(count) != Ok(i64::from(most) + 1) {
+            return Some(format!("counts levels of {what} from 0 to {}, expected 0 to {most}", count - 1));
+        }
+    }
+    let num_nulls = column.statistics().and_then(|statistics| statistics.null_count_opt()).unwrap_or(0);
+    let most = if definition == 0 { 0 } else { u64::try_from(column.num_values()).unwrap_or(u64::MAX) };
+    (repetition == 0 && num_nulls > most).then(|| format!("claims {num_nulls} nulls, expected at most {most}"))
 }
 
 /// True if a column has a value, or a null, for each row; one with lists may have more.

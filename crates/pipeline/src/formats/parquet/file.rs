@@ -5,6 +5,7 @@ use crate::formats::Codec;
 use crate::formats::arrow::wide_integers;
 use crate::formats::parquet::counts::{COPY_AGAIN, check_counts};
 use crate::formats::parquet::list_layouts::in_three_levels;
+use crate::formats::parquet::schema::check_schema;
 use bytes::Bytes;
 use headrace_engine::error::{Code, Error, Result};
 use headrace_engine::files::content::{START_BYTES, content};
@@ -27,6 +28,8 @@ const HEADER_BYTES: usize = 256;
 const MARKS: [&[u8; 4]; 2] = [b"PAR1", b"PARE"];
 /// The least size of a file: two marks and the length of the footer.
 const LEAST_BYTES: u64 = 12;
+/// The bytes after a footer: its length, and a mark.
+const END_BYTES: u64 = 8;
 /// Bytes at the end of a remote file that are read at once.
 const FOOTER_BYTES: u64 = 64 * 1024;
 
@@ -100,10 +103,24 @@ impl OpenFile {
             open.end = Some((start, read.map_err(|error| Error::io(file.name.text(), &error))?.into()));
         }
         open.check_marks(file)?;
-        let footer = guarded(|| in_three_levels(ParquetMetaDataReader::new().parse_and_finish(&open)?))
-            .map_err(|error| failed(file, "its footer cannot be read", &error))?;
+        let unread = |error| failed(file, "its footer cannot be read", &error);
+        let bytes = open.footer_bytes().map_err(unread)?;
+        let footer = guarded(|| ParquetMetaDataReader::decode_metadata(&bytes)).map_err(unread)?;
+        check_schema(file, &bytes, footer.file_metadata().schema_descr())?;
         check_counts(file, &footer)?;
-        Ok(footer)
+        guarded(|| in_three_levels(footer)).map_err(unread)
+    }
+
+    /// The bytes of the footer.
+    pub fn footer_bytes(&self) -> Parsed<Bytes> {
+        let past_the_end = || ParquetError::External(Box::new(io::Error::from(ErrorKind::UnexpectedEof)));
+        let end = self.status.len.checked_sub(END_BYTES).ok_or_else(past_the_end)?;
+        let length = self.get_bytes(end, 4)?;
+        let length = u32::from_le_bytes([length[0], length[1], length[2], length[3]]);
+        match end.checked_sub(length.into()) {
+            Some(start) => self.get_bytes(start, length as usize),
+            None => Err(ParquetError::General(format!("it claims {length} bytes, of {} in the file", self.status.len))),
+        }
     }
 
     /// Fails unless the file begins and ends as Parquet files do.
@@ -199,7 +216,7 @@ pub fn failed(file: &FileProvenance, what: &str, error: &ParquetError) -> Error 
         other => other.to_string(),
     };
     // Errors within others have their kinds before them.
-    let text = ["Parquet argument error: ", "Parquet error: "]
+    let text = ["Parquet argument error: ", "Parquet error: ", "External: "]
         .iter()
         .fold(&text[..], |text, kind| text.strip_prefix(kind).unwrap_or(text));
     Error::data_loss(format!("{name}: {what}: {text}. {COPY_AGAIN}"))

@@ -17,7 +17,7 @@ use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMeta
 use parquet::schema::types::{ColumnDescPtr, SchemaDescriptor};
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
 /// The most threads that read footers: of local files, and of remote ones.
@@ -73,6 +73,8 @@ pub struct Projection {
     pub mask: ProjectionMask,
     /// The readers of the components.
     pub readers: Readers,
+    /// True if the levels of columns without nulls have been looked at, in a row group.
+    are_levels_checked: AtomicBool,
 }
 
 /// The columns of a file: the named ones, or all.
@@ -192,7 +194,17 @@ impl Projection {
         let schema = Arc::new(Schema::new(read).with_metadata(metadata.schema().metadata().clone()));
         let mask = leaves(footer.file_metadata().schema_descr(), &readers);
         let metadata = arrow_metadata(file, footer, ArrowReaderOptions::new().with_schema(schema))?;
-        Ok(Self { metadata, mask, readers })
+        Ok(Self { metadata, mask, readers, are_levels_checked: AtomicBool::new(false) })
+    }
+
+    /// True until a row group has shown that columns without nulls have no levels of them.
+    pub fn must_check_levels(&self) -> bool {
+        !self.are_levels_checked.load(Ordering::Relaxed)
+    }
+
+    /// Records that a row group has shown so.
+    pub fn levels_are_checked(&self) {
+        self.are_levels_checked.store(true, Ordering::Relaxed);
     }
 
     /// The number of columns of Parquet that are read: those of the fields of a struct are apart.

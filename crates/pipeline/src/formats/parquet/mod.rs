@@ -5,9 +5,12 @@ mod counts;
 mod encryption;
 pub mod file;
 pub mod footers;
+mod levels;
 mod list_layouts;
+mod page_header;
 mod pages;
 mod row_group;
+mod schema;
 mod statistics;
 mod thrift;
 

@@ -1,12 +1,10 @@
 //! The pages of a row group. Their headers are checked before the crate `parquet` makes room for
 //! what they claim.
-//!
-//! Source: the Thrift definition of `PageHeader` in the Parquet format.
 
 use crate::blocks::file_provenance::FileProvenance;
 use crate::formats::parquet::file::{OpenFile, Parsed, failed};
 use crate::formats::parquet::footers::{chunk_range, window_bytes};
-use crate::formats::parquet::thrift::{Kind, MAX_DEPTH, Thrift};
+use crate::formats::parquet::page_header::{Claims, Expected, PageKind};
 use bytes::Bytes;
 use headrace_engine::error::Result;
 use headrace_engine::files::storage::{Coming, as_io};
@@ -30,7 +28,7 @@ const SMALL_BYTES: u64 = 16 << 20;
 pub struct Pages {
     file: Arc<FileProvenance>,
     open: OpenFile,
-    /// The place of each column, and the bytes and values that the footer says it has.
+    /// The place of each column, and what the footer says of its pages.
     chunks: Arc<[Chunk]>,
     /// The parts of a remote file that were read last, at most two for each column.
     parts: Arc<Mutex<VecDeque<Part>>>,
@@ -48,19 +46,13 @@ struct Part {
 #[derive(Debug)]
 struct Chunk {
     range: Range<u64>,
-    num_bytes: u64,
-    num_values: u64,
+    expected: Expected,
 }
 
 impl Pages {
     /// The pages of this row group, of which so many columns are wanted.
     pub fn new(file: &Arc<FileProvenance>, open: &OpenFile, group: &RowGroupMetaData, num_columns: usize) -> Self {
-        let number = |number: i64| u64::try_from(number).unwrap_or(0);
-        let chunk = |column: &ColumnChunkMetaData| Chunk {
-            range: chunk_range(column),
-            num_bytes: number(column.uncompressed_size()),
-            num_values: number(column.num_values()),
-        };
+        let chunk = |column: &ColumnChunkMetaData| Chunk { range: chunk_range(column), expected: Expected::of(column) };
         let chunks: Arc<[Chunk]> = group.columns().iter().map(chunk).collect();
         let (file, parts, most_parts) = (Arc::clone(file), Arc::default(), 2 * chunks.len());
         Self { file, open: open.clone(), chunks, parts, most_parts, window_bytes: window_bytes(num_columns) }
@@ -112,23 +104,21 @@ impl Pages {
         // What cannot be parsed is refused when it is read.
         let Some(claims) = Claims::of(header) else { return Ok(()) };
         let Some(chunk) = self.chunks.iter().find(|chunk| chunk.range.contains(&offset)) else { return Ok(()) };
-        if claims.num_bytes > chunk.num_bytes.max(SMALL_BYTES) {
+        if claims.num_bytes > chunk.expected.num_bytes.max(SMALL_BYTES) {
             return Err(io::Error::new(
                 ErrorKind::InvalidData,
-                format!("a page claims {} bytes, of {} of its column", claims.num_bytes, chunk.num_bytes),
+                format!("a page claims {} bytes, of {} of its column", claims.num_bytes, chunk.expected.num_bytes),
             ));
         }
         let num_bytes = usize::try_from(claims.num_bytes).unwrap_or(usize::MAX);
         allocate::check(num_bytes).map_err(|refusal| as_io(refusal.at("a page of Parquet")))?;
         // Values of a dictionary have a byte or more each.
-        let most = if claims.is_dictionary { claims.num_bytes } else { chunk.num_values };
-        match claims.num_values <= most {
-            true => Ok(()),
-            false => Err(io::Error::new(
-                ErrorKind::InvalidData,
-                format!("a page claims {} values, expected at most {most}", claims.num_values),
-            )),
-        }
+        let most = if claims.kind == PageKind::Dictionary { claims.num_bytes } else { chunk.expected.num_values };
+        let text = match claims.num_values <= most {
+            true => chunk.expected.difference(&claims),
+            false => Some(format!("a page claims {} values, expected at most {most}", claims.num_values)),
+        };
+        text.map_or(Ok(()), |text| Err(io::Error::new(ErrorKind::InvalidData, text)))
     }
 }
 
@@ -181,67 +171,5 @@ impl Read for HeaderReader {
         buffer[..count].copy_from_slice(&self.buffer[self.used..self.used + count]);
         self.used += count;
         Ok(count)
-    }
-}
-
-/// The claims of the header of a page.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Claims {
-    /// The size of the page before compression.
-    num_bytes: u64,
-    num_values: u64,
-    is_dictionary: bool,
-}
-
-/// The numbers of fields of `PageHeader`.
-const UNCOMPRESSED_SIZE: i64 = 2;
-const DATA_PAGE: i64 = 5;
-const DICTIONARY_PAGE: i64 = 7;
-const DATA_PAGE_V2: i64 = 8;
-
-impl Claims {
-    /// The claims of a header; `None` if it is damaged or longer than this part of it.
-    fn of(header: &[u8]) -> Option<Self> {
-        let mut claims = Self::default();
-        let mut thrift = Thrift::new(header);
-        let mut field = 0;
-        while let Some(kind) = thrift.field(&mut field)? {
-            match (field, kind) {
-                (UNCOMPRESSED_SIZE, Kind::Int) => claims.num_bytes = thrift.count()?,
-                (DATA_PAGE | DICTIONARY_PAGE | DATA_PAGE_V2, Kind::Struct) => {
-                    claims.is_dictionary = field == DICTIONARY_PAGE;
-                    // The number of values is the first field of each.
-                    let mut inner = 0;
-                    match thrift.field(&mut inner)? {
-                        Some(Kind::Int) if inner == 1 => claims.num_values = thrift.count()?,
-                        _ => return None,
-                    }
-                    // Nothing after it matters.
-                    return Some(claims);
-                }
-                (_, kind) => thrift.skip(kind, MAX_DEPTH)?,
-            }
-        }
-        Some(claims)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_claims_of_headers_are_found() {
-        // A data page of 300 bytes, 70 when compressed, with 10 values; PLAIN and RLE.
-        let data = [
-            0x15, 0x00, 0x15, 0xd8, 0x04, 0x15, 0x8c, 0x01, 0x2c, 0x15, 0x14, 0x15, 0x00, 0x15, 0x06, 0x15, 0x06, 0, 0,
-        ];
-        assert_eq!(Claims::of(&data), Some(Claims { num_bytes: 300, num_values: 10, is_dictionary: false }));
-        // A dictionary page with a checksum.
-        let dictionary = [0x15, 0x04, 0x15, 0x20, 0x15, 0x22, 0x15, 0x03, 0x3c, 0x15, 0x08, 0x15, 0x00, 0, 0];
-        assert_eq!(Claims::of(&dictionary), Some(Claims { num_bytes: 16, num_values: 4, is_dictionary: true }));
-        assert_eq!(Claims::of(&data[..9]), None);
-        assert_eq!(Claims::of(&[0x15, 0x00, 0x15, 0x01, 0]), None);
-        assert_eq!(Claims::of(&[0x1f; 300]), None);
     }
 }

@@ -7,6 +7,7 @@ use crate::formats::parquet::BLOCK_BYTES;
 use crate::formats::parquet::encryption::is_encrypted;
 use crate::formats::parquet::file::{OpenFile, Parsed, check_unchanged, failed, guarded};
 use crate::formats::parquet::footers::{Projection, RowGroup};
+use crate::formats::parquet::levels::LevelCheck;
 use crate::formats::parquet::pages::Pages;
 use crate::formats::{RecordPosition, Scan};
 use arrow_array::RecordBatch;
@@ -28,6 +29,7 @@ pub struct RowGroupScan {
     pages: Pages,
     projection: Arc<Projection>,
     group: RowGroup,
+    levels: LevelCheck,
     /// The number of its next row.
     next_row: u64,
     /// `None` if it has to be opened at `next_row`.
@@ -58,8 +60,9 @@ impl RowGroupScan {
         }
         let row_bytes = (group.num_bytes / group.num_rows).max(least_bytes as u64).max(1);
         let block_rows = (BLOCK_BYTES as u64 / row_bytes).clamp(1, MAX_ROWS);
+        let levels = LevelCheck::of(&projection.mask, projection.footer().row_group(group.number));
         let (file, reader, pending, fault, lost) = (Arc::clone(file), None, None, None, None);
-        Ok(Self { file, open, pages, projection, group, next_row, reader, block_rows, pending, fault, lost })
+        Ok(Self { file, open, pages, projection, group, levels, next_row, reader, block_rows, pending, fault, lost })
     }
 
     fn reader(&self, mask: &ProjectionMask, first: u64, block_rows: u64) -> Parsed<ParquetRecordBatchReader> {
@@ -77,7 +80,13 @@ impl RowGroupScan {
             return Ok(None);
         }
         match self.try_read() {
-            Ok(Some(rows)) if rows.num_rows() as u64 <= rest => Ok(Some(rows)),
+            Ok(Some(rows)) if rows.num_rows() as u64 <= rest => match self.wrong_levels(&rows) {
+                Some(error) => {
+                    self.lost = Some(rest);
+                    Err(error.with_lost(Lost::Records(rest)))
+                }
+                None => Ok(Some(rows)),
+            },
             Ok(Some(_)) => Err(self.damaged(self.next_row, &miscounted(self.group.num_rows))),
             Ok(None) => {
                 let text = format!("it ends here, expected {} rows, as its footer says", self.group.num_rows);
@@ -107,6 +116,24 @@ impl RowGroupScan {
         }
         self.reader = Some(reader);
         Ok(rows)
+    }
+
+    /// The error for rows with nulls, or without, where the pages of a column say otherwise.
+    fn wrong_levels(&self, rows: &RecordBatch) -> Option<Error> {
+        let footer = self.projection.footer();
+        let group = footer.row_group(self.group.number);
+        let error = |leaf: usize, text: &str| {
+            let at = format!("the column '{}': ", group.column(leaf).column_path().string());
+            self.damage(self.next_row, &at, &ParquetError::General(text.to_owned()))
+        };
+        if self.projection.must_check_levels() {
+            if let Some(leaf) = self.levels.column_with_levels(&self.pages, group) {
+                return Some(error(leaf, "its pages say which values are null, and its footer that none is"));
+            }
+            self.projection.levels_are_checked();
+        }
+        let leaf = self.levels.column_without_levels(rows, &self.pages, group)?;
+        Some(error(leaf, "its footer says that some values may be null, and its pages do not say which"))
     }
 
     /// The rows before the first one that cannot be read; its error if there are none.

@@ -95,6 +95,35 @@ impl<'a> Thrift<'a> {
         Some((count, Kind::of(head & 0x0f)?))
     }
 
+    /// The bytes of a text.
+    pub fn binary(&mut self) -> Option<&'a [u8]> {
+        let length = usize::try_from(self.varint()?).ok()?;
+        let (bytes, rest) = self.bytes.split_at_checked(length)?;
+        self.bytes = rest;
+        Some(bytes)
+    }
+
+    /// Moves to the value of a field of a struct; `None` if there is none.
+    pub fn find(&mut self, wanted: i64) -> Option<Kind> {
+        let mut field = 0;
+        loop {
+            let kind = self.field(&mut field)??;
+            if field == wanted {
+                return Some(kind);
+            }
+            self.skip(kind, MAX_DEPTH)?;
+        }
+    }
+
+    /// Moves to a struct of a list; `None` if there is none.
+    pub fn item(&mut self, number: usize) -> Option<()> {
+        let (count, kind) = self.list()?;
+        if !matches!(kind, Kind::Struct) || number as u64 >= count {
+            return None;
+        }
+        (0..number).try_for_each(|_| self.skip(kind, MAX_DEPTH))
+    }
+
     /// Skips an item of a list, of which a bool takes a byte.
     pub fn skip_item(&mut self, kind: Kind, depth: usize) -> Option<()> {
         match kind {

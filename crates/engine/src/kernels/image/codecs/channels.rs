@@ -21,7 +21,7 @@ pub fn convert<T: Copy>(samples: Vec<T>, from: usize, to: usize, opaque: T) -> s
     Ok(converted)
 }
 
-/// Converts indices into a palette of 256 colours to RGB.
+/// Converts indices into a palette, none beyond its end, to RGB.
 pub fn from_palette<T>(
     indices: &[u8],
     palette: &[[u16; 3]],

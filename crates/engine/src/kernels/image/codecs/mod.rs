@@ -8,5 +8,6 @@ pub mod jpeg;
 pub mod png;
 pub mod sniff;
 pub mod tiff;
+mod tiff_bits;
 mod tiff_palette;
 pub mod webp;

@@ -1,8 +1,10 @@
-//! TIFF: grey, RGB or RGB with alpha, of 8 or 16 bits a sample; palettes and CMYK of 8 bits.
+//! TIFF: grey, RGB or RGB with alpha, of 8 or 16 bits a sample; grey and palettes of 1 to 8 bits; CMYK
+//! of 8 bits.
 //!
 //! Source: TIFF 6.0.
 
 use super::channels::{convert, from_inks, from_palette};
+use super::tiff_bits::unpacked;
 use super::tiff_palette::{as_grey, colours_of};
 use crate::error::{Error, Result};
 use crate::kernels::image::{Pixels, Samples, check_size, damaged};
@@ -20,6 +22,8 @@ const UNASSOCIATED_ALPHA: u32 = 2;
 
 /// The photometric interpretation of indices into a palette.
 const PALETTE: u32 = 3;
+/// The bits of an index into the largest palette.
+const MOST_PALETTE_BITS: u32 = 8;
 /// The tag for the kind of inks, and its value for cyan, magenta, yellow and black.
 const INK_SET: Tag = Tag::Unknown(332);
 const CMYK: u32 = 1;
@@ -48,7 +52,10 @@ pub fn decode(contents: &[u8], channels: usize, is_wide: bool, is_first_only: bo
     let mut palette = None;
     if interpretation == Some(PALETTE) {
         let map = decoder.find_tag_unsigned_vec::<u32>(Tag::ColorMap).map_err(invalid)?.unwrap_or_default();
-        palette = Some(colours_of(&map).ok_or_else(|| unread(&"a palette that is not of 256 colours"))?);
+        let bits = decoder.find_tag_unsigned_vec::<u32>(Tag::BitsPerSample).map_err(invalid)?.unwrap_or_default();
+        let bits = bits.first().map_or(1, |bits| *bits).min(MOST_PALETTE_BITS);
+        let colours = colours_of(&map, 1 << bits);
+        palette = Some(colours.ok_or_else(|| unread(&format_args!("a palette that is not of {} colours", 1 << bits)))?);
         let grey = as_grey(contents).map_err(refused)?.ok_or_else(|| damaged(&what()))?;
         // The crate reads no palettes, but their indices as grey.
         decoder = Decoder::new(Cursor::new(Contents::Changed(grey))).map_err(invalid)?.with_limits(limits(contents));
@@ -66,8 +73,13 @@ pub fn decode(contents: &[u8], channels: usize, is_wide: bool, is_first_only: bo
     let is_planar = number(Tag::PlanarConfiguration, 1).map_err(invalid)? != 1;
     let formats = decoder.find_tag_unsigned_vec::<u32>(Tag::SampleFormat).map_err(invalid)?.unwrap_or_default();
     let extra = decoder.find_tag_unsigned_vec::<u32>(Tag::ExtraSamples).map_err(invalid)?.unwrap_or_default();
-    if !matches!(bits, 8 | 16) || formats.iter().any(|format| *format != 1) {
+    let is_narrow = stored == 1 && matches!(bits, 1 | 2 | 4);
+    if !(is_narrow || matches!(bits, 8 | 16)) || formats.iter().any(|format| *format != 1) {
         return Err(unread(&format_args!("samples that are not integers of 8 or 16 bits ({bits} bits)")));
+    }
+    // The crate does not look at it.
+    if decoder.find_tag_unsigned::<u32>(Tag::FillOrder).map_err(invalid)?.is_some_and(|order| order != 1) {
+        return Err(unread(&"bytes whose first bit is their lowest"));
     }
     if is_planar && stored > 1 {
         return Err(unread(&"channels in planes of their own"));
@@ -81,7 +93,7 @@ pub fn decode(contents: &[u8], channels: usize, is_wide: bool, is_first_only: bo
     if has_inks && inks.is_some_and(|inks| inks != CMYK) {
         return Err(unread(&"inks other than cyan, magenta, yellow and black"));
     }
-    if (has_inks || palette.is_some()) && bits != 8 {
+    if has_inks && bits != 8 || palette.is_some() && bits > 8 {
         return Err(unread(&format_args!("a palette or inks of {bits} bits")));
     }
     if channels == 1 && (stored > 1 || palette.is_some()) {
@@ -97,13 +109,17 @@ pub fn decode(contents: &[u8], channels: usize, is_wide: bool, is_first_only: bo
     };
     let layout = decoder.image_buffer_layout().map_err(invalid)?;
     let num_samples = height * width * stored;
-    if layout.len != num_samples * usize::from(bits / 8) {
+    let row_bytes = (width * stored * usize::from(bits)).div_ceil(8);
+    if layout.len != height * row_bytes {
         return Err(unread(&"pixels that are not packed in bytes"));
     }
     allocate::probe(MOST_STRIP_BYTES.min(layout.len)).map_err(refused)?;
     let samples = if let Some(palette) = palette {
-        let mut indices = allocate::zeros::<u8>(num_samples).map_err(refused)?;
+        let mut indices = allocate::zeros::<u8>(layout.len).map_err(refused)?;
         decoder.read_image_bytes(&mut indices).map_err(invalid)?;
+        if is_narrow {
+            indices = unpacked(&indices, width, bits, 1).map_err(refused)?;
+        }
         match is_wide {
             true => {
                 let wide = from_palette(&indices, &palette, |colour| colour).map_err(refused)?;
@@ -114,6 +130,11 @@ pub fn decode(contents: &[u8], channels: usize, is_wide: bool, is_first_only: bo
                 Samples::Eight(convert(narrow, 3, channels, u8::MAX).map_err(refused)?)
             }
         }
+    } else if is_narrow {
+        let mut bytes = allocate::zeros::<u8>(layout.len).map_err(refused)?;
+        decoder.read_image_bytes(&mut bytes).map_err(invalid)?;
+        let bytes = unpacked(&bytes, width, bits, u8::MAX / ((1 << bits) - 1)).map_err(refused)?;
+        Samples::Eight(convert(bytes, 1, channels, u8::MAX).map_err(refused)?)
     } else if bits == 8 {
         let mut bytes = allocate::zeros::<u8>(num_samples).map_err(refused)?;
         decoder.read_image_bytes(&mut bytes).map_err(invalid)?;
@@ -162,8 +183,8 @@ impl AsRef<[u8]> for Contents<'_> {
 /// The error for a file that is valid and of a kind that is not read.
 fn unread(reason: &dyn std::fmt::Display) -> Error {
     Error::invalid_argument(format!(
-        "The TIFF has {reason}, expected grey, RGB or RGB with alpha of 8 or 16 bits, or a palette or CMYK of 8 bits, \
-         uncompressed or packed by LZW, Deflate or PackBits. Save it so, or as a PNG"
+        "The TIFF has {reason}, expected grey, RGB or RGB with alpha of 8 or 16 bits, grey or a palette of 1 to 8 bits, \
+         or CMYK of 8 bits, uncompressed or packed by LZW, Deflate or PackBits. Save it so, or as a PNG"
     ))
 }
 

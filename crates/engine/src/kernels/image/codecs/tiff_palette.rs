@@ -12,18 +12,16 @@ const GREY: u8 = 1;
 const MARK: u16 = 42;
 /// The bytes of an entry of a directory.
 const ENTRY_BYTES: usize = 12;
-/// The number of colours of a palette of 8 bits.
-const NUM_COLOURS: usize = 256;
 
-/// The colours of a colour map, of 16 bits; `None` if it does not have 256. Numbers below 256 alone
-/// are of 8 bits, as libtiff takes them.
-pub fn colours_of(map: &[u32]) -> Option<Vec<[u16; 3]>> {
-    if map.len() != 3 * NUM_COLOURS {
+/// The colours of a colour map, of 16 bits; `None` if it does not have so many. Numbers below 256
+/// alone are of 8 bits, as libtiff takes them.
+pub fn colours_of(map: &[u32], num_colours: usize) -> Option<Vec<[u16; 3]>> {
+    if map.len() != 3 * num_colours {
         return None;
     }
     let times = if map.iter().all(|number| *number < 256) { 257 } else { 1 };
     let part = |at: usize| u16::try_from(map[at] * times).ok();
-    (0..NUM_COLOURS).map(|at| Some([part(at)?, part(at + NUM_COLOURS)?, part(at + 2 * NUM_COLOURS)?])).collect()
+    (0..num_colours).map(|at| Some([part(at)?, part(at + num_colours)?, part(at + 2 * num_colours)?])).collect()
 }
 
 /// A copy of a file whose first image is grey; `None` if the file is damaged.
