@@ -113,3 +113,36 @@ def test_each_skipped_example_is_reported_once(tables):
         for reader in readers:
             reader.close()
         assert known == batches.skipped[: len(known)]
+
+
+def test_quick_batches_come_together(reader, whole, monkeypatch):
+    monkeypatch.setattr("headrace.read_service.reader.TOGETHER_S", 60.0)
+    given, seconds = reader.give_together([asked(number) for number in range(10)])
+    assert same([one.batch for one in given], whole[:10])
+    assert seconds > 0
+    given, _ = reader.give_together([asked(number) for number in range(248, 260)])
+    assert same([one.batch for one in given[:2]], whole[248:250])
+    assert [one.batch for one in given[2:]] == [None], "those after the end are left out"
+
+
+def test_batches_that_take_long_come_alone(reader, whole, monkeypatch):
+    monkeypatch.setattr("headrace.read_service.reader.TOGETHER_S", -1.0)
+    given, _ = reader.give_together([asked(0), asked(1)])
+    assert same([one.batch for one in given], whole[:1])
+    assert same([one.batch for one in reader.give_together([asked(1)]).given], whole[1:2])
+
+
+def test_a_batch_that_raises_is_left_out_until_it_is_the_first(monkeypatch):
+    monkeypatch.setattr("headrace.read_service.reader.TOGETHER_S", 60.0)
+
+    def positive(row):
+        if row["n"] == 30:
+            raise ValueError("thirty")
+        return row
+
+    reader = Reader(hr.arrays({"n": np.arange(100)}).map(positive).batch(8), 1 << 20)
+    given, _ = reader.give_together([asked(number) for number in range(6)])
+    assert [one.batch["n"][0] for one in given] == [0, 8, 16]
+    with pytest.raises(ValueError, match="thirty"):
+        reader.give_together([asked(number) for number in range(3, 6)])
+    reader.close()

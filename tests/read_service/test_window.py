@@ -61,3 +61,40 @@ def test_large_sizes_are_forgotten_after_some_batches():
         ask(window)
         window.take(100)
     assert window.expected_bytes == 100
+
+
+def test_small_batches_that_are_quick_are_requested_together():
+    window = Window(0, 1, 1 << 30)
+    ask(window, num_readers=2)
+    window.take(1000)
+    assert window.together(2) == 1, "it is not known how long they take"
+    window.came(1, 0.0001)
+    assert window.together(2) == 16
+    assert len(ask(window, num_readers=2)) == 8 * 16 * 2
+    for _ in range(31):
+        window.take(1000)
+        assert window.to_ask(2) == []
+    window.take(1000)
+    assert len(window.to_ask(2)) == 32, "as many again as come together from each reader"
+
+
+def test_batches_that_are_slow_or_large_are_requested_alone():
+    window = Window(0, 1, 1 << 30)
+    ask(window)
+    window.take(1000)
+    window.came(4, 0.1)
+    assert window.together(1) == 1
+    window.came(4, 0.01)
+    assert window.together(1) == 8
+    ask(window)
+    window.take(4 << 20)
+    assert window.together(1) == 1
+
+
+def test_together_requested_batches_fit_twice():
+    window = Window(0, 1, 10_000)
+    ask(window)
+    window.take(1000)
+    window.came(1, 0.0001)
+    assert window.together(1) == 5
+    assert len(ask(window)) == 10

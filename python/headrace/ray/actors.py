@@ -9,7 +9,18 @@ from typing import Any, Final, NamedTuple
 
 import ray
 
-from headrace.read_service import Advice, Ask, Given, Layout, Loads, Reader, Turn, advice, arranged
+from headrace.read_service import (
+    Advice,
+    Answer,
+    Ask,
+    Given,
+    Layout,
+    Loads,
+    Reader,
+    Turn,
+    advice,
+    arranged,
+)
 
 __all__ = ["Head", "Known", "Report", "Settings"]
 
@@ -86,11 +97,12 @@ class ReaderActor:
         self._reader = Reader(pickle.loads(ray.get(head.pipe.remote())), parked_bytes)
         self._gone: set[str] = set()
 
-    def give(self, ask: Ask) -> Given:
-        """Returns a batch; see `Reader.give`."""
-        if ask.trainer in self._gone:
-            return Given(None, 0, ask.cursor, ask.num_skipped, [], 0.0)
-        return self._reader.give(ask)
+    def give(self, asks: list[Ask]) -> Answer:
+        """Returns batches of one trainer; see `Reader.give_together`."""
+        first = asks[0]
+        if first.trainer in self._gone:
+            return Answer([Given(None, 0, first.cursor, first.num_skipped, [], 0.0)], 0.0)
+        return self._reader.give_together(asks)
 
     def forget(self, trainer: str) -> None:
         """Answers the open requests of a trainer without work."""

@@ -75,17 +75,25 @@ class FeedStatistics:
 
 
 class _Asked(NamedTuple):
-    """A requested batch: its reader, and the reference to the result."""
+    """A requested batch.
+
+    Attributes:
+        reader: The name of the reader.
+        answer: The reference to the `Answer`, with this batch and maybe others.
+        position: The position of the batch in it.
+    """
 
     reader: str
     answer: Any
+    position: int
 
 
 class FeedBatches:
     """The batches of one trainer, in the order of one machine.
 
-    Batches are requested ahead, as many as `credit_bytes` allow. Arrays are in Ray's object store
-    and are read-only, unless copies are requested; they exist as long as the program holds them.
+    Batches are requested ahead, as many as `credit_bytes` allow; small ones travel together. Arrays
+    are in Ray's object store and are read-only, unless copies are requested; they exist as long as
+    the program holds them.
     Must be used by one thread at a time.
     """
 
@@ -105,6 +113,8 @@ class FeedBatches:
         self._waiting = self._longest = 0.0
         self._num_batches = self._num_bytes = self._num_again = 0
         self._answer: Any = None
+        # The answer that came last, and its batches.
+        self._came: tuple[Any, list[Given]] = None, []
         self._is_over = False
         node = str(ray.get_runtime_context().get_node_id())
         # The version of its layout and its waiting time do not matter yet.
@@ -137,14 +147,23 @@ class FeedBatches:
         """Returns the next batch, even if readers are lost."""
         number = self._window.next_number
         while True:
-            reader, answer = self._window.under_way[number]
+            reader, answer, position = self._window.under_way[number]
+            if self._came[0] is answer:
+                given = self._came[1]
+                if position < len(given):
+                    return given[position]
+                # The reader left it out.
+                self._ask_again(answer)
+                continue
             ready, _ = ray.wait([answer], timeout=self._part.patience_s)
             if not ready:
                 asked = self._head.missing.remote(reader, self._report_now())
                 self._learn(answer_of("batches", asked))
                 continue
             try:
-                return ray.get(answer)  # type: ignore[no-any-return]
+                given, seconds = ray.get(answer)
+                self._came = answer, given
+                self._window.came(len(given), seconds)
             except ray.exceptions.RayTaskError as error:
                 # The exception of the pipeline, raised as on one machine.
                 raise (error.cause or error) from None
@@ -153,27 +172,54 @@ class FeedBatches:
                 asked = self._head.told.remote(self._report_now())
                 self._learn(answer_of("batches", asked))
                 if self._window.under_way[number].answer is answer:
-                    self._ask(number)
-                    self._num_again += 1
+                    self._num_again += self._ask_again(answer)
 
     def _learn(self, known: Known) -> None:
         """Sets another layout; batches requested from lost readers are requested from others."""
         self._known = known
-        for number, (reader, _) in list(self._window.under_way.items()):
-            if reader not in known.readers:
-                self._ask(number)
-                self._num_again += 1
+        lost = {
+            id(asked.answer): asked.answer
+            for asked in self._window.under_way.values()
+            if asked.reader not in known.readers
+        }
+        self._num_again += sum(map(self._ask_again, lost.values()))
 
-    def _ask(self, number: int) -> None:
+    def _numbers_of(self, answer: Any) -> list[int]:
+        """Returns the numbers of the batches of a request that were not taken yet."""
+        return [
+            number for number, asked in self._window.under_way.items() if asked.answer is answer
+        ]
+
+    def _ask_again(self, answer: Any) -> int:
+        """Requests the batches of a request that were not taken again; returns their number."""
+        numbers = self._numbers_of(answer)
+        self._ask(numbers)
+        return len(numbers)
+
+    def _ask(self, numbers: list[int]) -> None:
+        """Requests batches, each from its reader, several together if they are small."""
         layout, readers = self._known
-        reader = layout.reader_of(number)
-        count = layout.count_of(number)
-        ask = Ask(number, count, self._cursor, self._epoch, len(self._skipped), self._name)
-        self._window.asked(number, _Asked(reader, readers[reader].give.remote(ask)))
+        together = self._window.together(len(layout.readers))
+        asks: dict[str, list[Ask]] = {}
+        for number in numbers:
+            count = layout.count_of(number)
+            ask = Ask(number, count, self._cursor, self._epoch, len(self._skipped), self._name)
+            asks.setdefault(layout.reader_of(number), []).append(ask)
+        requests = [
+            (reader, asks[reader][first : first + together])
+            for reader in asks
+            for first in range(0, len(asks[reader]), together)
+        ]
+        handles = {}
+        for reader, request in requests:
+            answer = readers[reader].give.remote(request)
+            for position, ask in enumerate(request):
+                handles[ask.number] = _Asked(reader, answer, position)
+        for number in numbers:
+            self._window.asked(number, handles[number])
 
     def _ask_ahead(self) -> None:
-        for number in self._window.to_ask(len(self._known.layout.readers)):
-            self._ask(number)
+        self._ask(self._window.to_ask(len(self._known.layout.readers)))
 
     def _note(self, given: Given, waited: float) -> None:
         reader = self._window.under_way[self._window.next_number].reader

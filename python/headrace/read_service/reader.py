@@ -2,6 +2,7 @@
 
 import time
 from collections import OrderedDict
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -9,8 +10,9 @@ import numpy as np
 from headrace.pipeline.describe.pipeline import Pipeline
 from headrace.pipeline.describe.sharding.reader_shards import Cursor, ShareBatches
 from headrace.pipeline.run.skipped import Skipped
+from headrace.read_service.window import TOGETHER_S
 
-__all__ = ["Ask", "Given", "Reader", "num_bytes_of"]
+__all__ = ["Answer", "Ask", "Given", "Reader", "num_bytes_of"]
 
 # While the layout changes, a reader has a share of the old and one of the new layout.
 _MOST_SHARES: Final = 2
@@ -37,7 +39,7 @@ class Ask(NamedTuple):
 
 
 class Given(NamedTuple):
-    """A reader's answer.
+    """A batch, or the end of the order.
 
     Attributes:
         batch: Its components; None if the order has ended before it.
@@ -54,6 +56,18 @@ class Given(NamedTuple):
     num_skipped: int
     skipped: list[Skipped]
     working: float
+
+
+class Answer(NamedTuple):
+    """A reader's answer to several requests.
+
+    Attributes:
+        given: The batches of the first requests, at least one.
+        seconds: The time that they took.
+    """
+
+    given: list[Given]
+    seconds: float
 
 
 class _Parked(NamedTuple):
@@ -106,6 +120,26 @@ class Reader:
         working = self._busy_seconds / max(end - self._begin, 1e-9)
         skipped = found.skipped[ask.num_skipped :]
         return Given(*found[:3], ask.num_skipped, skipped, working)
+
+    def give_together(self, asks: Sequence[Ask]) -> Answer:
+        """Returns the batches of several requests, at least the first, as far as they are quick.
+
+        Those after the end of the order are left out, and after some milliseconds the rest is. So
+        are a batch that raises an exception and those after it: it raises when it is the first.
+
+        Raises:
+            Exception: The exception that the pipeline raises at the first batch, or before it.
+        """
+        begin = time.monotonic()
+        given = [self.give(asks[0])]
+        for ask in asks[1:]:
+            if given[-1].batch is None or time.monotonic() - begin > TOGETHER_S:
+                break
+            try:
+                given.append(self.give(ask))
+            except Exception:
+                break
+        return Answer(given, time.monotonic() - begin)
 
     def close(self) -> None:
         """Ends all threads, and drops what is parked."""
