@@ -18,6 +18,7 @@ from tests.pipeline.generated.program import (
     Program,
     Ranks,
     Shape,
+    Step,
     numbered_list,
 )
 from tests.pipeline.generated.source import ONCE, SPLIT, Pace
@@ -26,18 +27,24 @@ from tests.pipeline.generated.sources import draw_source, sizes_of_pieces
 from tests.pipeline.generated.steps import (
     ANYWHERE,
     LISTS,
+    any_map,
     batch,
     bucket,
+    counting,
     draw_step,
     epochs,
     extended,
     failing,
     pack,
+    padded_batch,
     select,
     shard_of_ranks,
+    skip,
     skip_errors,
+    take,
     tried,
     unbatch,
+    window,
     with_list,
 )
 
@@ -47,10 +54,39 @@ import headrace as hr
 def program_of(number: int) -> Program:
     """The program with this number, which is always the same."""
     random = Random(number)
+    if number % 8 == 3:
+        return _short(random)
     program = _ended(random, extended(random, _beginning(random, 2), random.randint(0, 5)))
     if random.random() < 0.3 and "shard of ranks" not in program.kinds:
         program = _for_ranks(random, program)
     return program
+
+
+def _short(random: Random) -> Program:
+    """A few stages that follow each other seldom in other programs."""
+    program = _beginning(random, 0)
+    group = random.choice([bucket, pack])
+    draws = random.choice(
+        [
+            (with_list, group, skip),
+            (with_list, group, skip, _two_epochs),
+            (_batch_of_two, window),
+            (with_list, any_map, padded_batch),
+            (counting, take, _two_epochs),
+        ]
+    )
+    for draw in draws:
+        if (step := draw(random, program.shape)) is not None:
+            program = tried(program, step)
+    return program
+
+
+def _batch_of_two(random: Random, shape: Shape) -> Step:
+    return batch(2)
+
+
+def _two_epochs(random: Random, shape: Shape) -> Step | None:
+    return None if ONCE in shape.tags else epochs(2)
 
 
 def _beginning(random: Random, nesting: int) -> Program:

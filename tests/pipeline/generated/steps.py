@@ -65,12 +65,12 @@ def tried(program: Program, *steps: Step) -> Program:
     return longer
 
 
-def _take(random: Random, shape: Shape) -> Step:
+def take(random: Random, shape: Shape) -> Step:
     n = random.choice([0, 1, 5, 20, 60, 90])
     return Step("take", f"take({n})", lambda p, _: p.take(n), items_of(lambda i, _: islice(i, n)))
 
 
-def _skip(random: Random, shape: Shape) -> Step:
+def skip(random: Random, shape: Shape) -> Step:
     n = random.choice([0, 1, 3, 20])
     return Step(
         "skip", f"skip({n})", lambda p, _: p.skip(n), items_of(lambda i, _: islice(i, n, None))
@@ -98,7 +98,7 @@ def shard_of_ranks(even: Literal["drop", "pad"] | None = None) -> Step:
     )
 
 
-def _window(random: Random, shape: Shape) -> Step:
+def window(random: Random, shape: Shape) -> Step:
     window, seed = random.choice([1, 2, 5, 30, 200]), random.randrange(2**20)
     num_open = random.choice([1, 2, 16, 100])
     files = random.choice(["shuffled", "shuffled", "in order"])
@@ -144,7 +144,7 @@ def _full_shuffle(random: Random, shape: Shape) -> Step:
     )
 
 
-def _map(random: Random, shape: Shape) -> Step:
+def any_map(random: Random, shape: Shape) -> Step:
     function = random.choice([f.plus_one, f.slow_plus_one, f.native_plus_one])
     model = items_of(lambda i, _: map(f.plus_one_in_model, i))
     if function is f.native_plus_one:
@@ -257,7 +257,7 @@ def with_list(random: Random, shape: Shape) -> Step | None:
     )
 
 
-def _counting(random: Random, shape: Shape) -> Step | None:
+def counting(random: Random, shape: Shape) -> Step | None:
     if "calls" in shape.names:
         return None
     key = object()
@@ -390,7 +390,7 @@ def _batched(before: Shape, remainder: str, is_padded: bool = False) -> Shape:
     return replace(before, names=names, depth=before.depth + 1, is_even=is_even)
 
 
-def _padded_batch(random: Random, shape: Shape) -> Step | None:
+def padded_batch(random: Random, shape: Shape) -> Step | None:
     size, multiple_of = random.choice([1, 3, 7]), random.choice([1, 4])
     remainder = random.choice(["keep", "drop", "pad"])
     if shape.depth:
@@ -480,7 +480,7 @@ def _skip_errors(random: Random, shape: Shape) -> Step:
     """A function that fails at some items, followed by `skip_errors`."""
     first = failing(random, shape)
     last = skip_errors() if BUDGET in shape.tags else _budget(random)
-    between = random.choice([None, None, _take, _skip, _shard])
+    between = random.choice([None, None, take, skip, _shard])
     if between is None:
         return joined(first, last)
     return joined(first, joined(between(random, shape), last))
@@ -537,9 +537,9 @@ def joined(one: Step, other: Step) -> Step:
 
 
 _DRAWS: list[Draw] = [
-    *[_take, _skip, _shard, _filter, _flat_map, _cache, _select, _rename, _prefetch] * 2,
-    *[_window, _map, _drawing_map, _batch, _unbatch, with_list, _epochs, _skip_errors] * 3,
-    *[_full_shuffle, _padded_batch, bucket, pack] * 4,
-    *[_counting] * 4,
+    *[take, skip, _shard, _filter, _flat_map, _cache, _select, _rename, _prefetch] * 2,
+    *[window, any_map, _drawing_map, _batch, _unbatch, with_list, _epochs, _skip_errors] * 3,
+    *[_full_shuffle, padded_batch, bucket, pack] * 4,
+    *[counting] * 4,
     *[_tokens, media.picture, media.sound] * 2,
 ]
