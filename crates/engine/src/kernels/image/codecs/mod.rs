@@ -9,5 +9,6 @@ pub mod png;
 pub mod sniff;
 pub mod tiff;
 mod tiff_bits;
+mod tiff_directory;
 mod tiff_palette;
 pub mod webp;

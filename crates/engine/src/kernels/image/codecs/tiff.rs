@@ -5,6 +5,7 @@
 
 use super::channels::{convert, from_inks, from_palette};
 use super::tiff_bits::unpacked;
+use super::tiff_directory::Directory;
 use super::tiff_palette::{as_grey, colours_of};
 use crate::error::{Error, Result};
 use crate::kernels::image::{Pixels, Samples, check_size, damaged};
@@ -37,6 +38,10 @@ pub fn decode(contents: &[u8], channels: usize, is_wide: bool, is_first_only: bo
         error => damaged(&format!("{}: {error}", what())),
     };
     let refused = |refusal: Refusal| refusal.at(what());
+    // The crate makes room for all of them before it knows the limits.
+    if Directory::of(contents).is_some_and(|directory| directory.has_too_many_values()) {
+        return Err(damaged(&format!("{}: an entry has more values than the file has bytes", what())));
+    }
     let mut decoder =
         Decoder::new(Cursor::new(Contents::Given(contents))).map_err(invalid)?.with_limits(limits(contents));
     let (width, height) = decoder.dimensions().map_err(invalid)?;

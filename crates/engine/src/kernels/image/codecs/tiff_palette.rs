@@ -2,16 +2,13 @@
 //!
 //! Source: TIFF 6.0, sections 2 and 5.
 
+use super::tiff_directory::{Directory, ENTRY_BYTES};
 use crate::tensor::allocate::{self, Refusal};
 
 /// The tag of the photometric interpretation.
 const INTERPRETATION: u16 = 262;
 /// The photometric interpretation of grey, of which 0 is black.
 const GREY: u8 = 1;
-/// The number after the byte order; BigTIFF has another one.
-const MARK: u16 = 42;
-/// The bytes of an entry of a directory.
-const ENTRY_BYTES: usize = 12;
 
 /// The colours of a colour map, of 16 bits; `None` if it does not have so many. Numbers below 256
 /// alone are of 8 bits, as libtiff takes them.
@@ -36,19 +33,8 @@ pub fn as_grey(contents: &[u8]) -> Result<Option<Vec<u8>>, Refusal> {
 
 /// The offset of the value of the interpretation, a number of 16 bits.
 fn value_of_interpretation(contents: &[u8]) -> Option<usize> {
-    let is_little = contents.starts_with(b"II");
-    let short = |at: usize| {
-        let bytes = contents.get(at..at.checked_add(2)?)?.try_into().ok()?;
-        Some(if is_little { u16::from_le_bytes(bytes) } else { u16::from_be_bytes(bytes) })
-    };
-    if short(2)? != MARK {
-        return None;
-    }
-    let bytes = contents.get(4..8)?.try_into().ok()?;
-    let start = if is_little { u32::from_le_bytes(bytes) } else { u32::from_be_bytes(bytes) } as usize;
-    let num_entries = short(start)?;
-    let mut entries = (0..usize::from(num_entries)).map(|number| start + 2 + ENTRY_BYTES * number);
-    let entry = entries.find(|entry| short(*entry) == Some(INTERPRETATION))?;
-    let is_short = short(entry + 2)? == 3;
+    let directory = Directory::of(contents)?;
+    let entry = directory.entries().find(|entry| directory.short(*entry) == Some(INTERPRETATION))?;
+    let is_short = directory.short(entry + 2)? == 3;
     (is_short && entry + ENTRY_BYTES <= contents.len()).then_some(entry + 8)
 }
