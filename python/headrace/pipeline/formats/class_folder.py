@@ -95,12 +95,13 @@ class ClassFolder(Source):
         kept = [path for path in files if path.lower().endswith(self.extensions)]
         others = [path for path in files if path.lower().endswith(self.others)]
         if self.extensions == self.decoded and others:
+            num_more = len(others) - 1
+            which = f"and {num_more} more in the class are" if num_more else "is"
             raise InvalidArgumentError(
                 None,
                 None,
-                f"{self.name}: {others[0]}: this {self.noun} and {len(others) - 1} more in the "
-                f"class are in a format that headrace.ops does not decode, expected "
-                f"{_listed(self.decoded)}. Name those that you want: "
+                f"{self.name}: {others[0]}: this {self.noun} {which} in a format that "
+                f"headrace.ops does not decode, expected {_listed(self.decoded)}. Name those that you want: "
                 f"{self.name}(root, extensions={self.example}), and decode them in a Python "
                 "function.",
             )
