@@ -101,8 +101,8 @@ class ClassFolder(Source):
                 None,
                 None,
                 f"{self.name}: {others[0]}: this {self.noun} {which} in a format that "
-                f"headrace.ops does not decode, expected {_listed(self.decoded)}. Name those that you want: "
-                f"{self.name}(root, extensions={self.example}), and decode them in a Python "
+                f"headrace.ops does not decode, expected {_listed(self.decoded)}. Name those that "
+                f"you want: {self.name}(root, extensions={self.example}), and decode them in a Python "
                 "function.",
             )
         if not kept:
