@@ -1,4 +1,4 @@
-"""Measures shuffles of lines, and their indexes: `python -m benchmarks.shuffles`."""
+"""Measures shuffles, and indexes of lines: `python -m benchmarks.shuffles`."""
 
 import json
 import os
@@ -10,7 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
+import headrace as hr
 from benchmarks.remote.__main__ import serving
 from benchmarks.shuffles.reading import ORDERS
 
@@ -26,6 +30,25 @@ def write_files(directory: Path, num_files: int, num_lines: int) -> None:
         (directory / f"{file:03}.txt").write_bytes(lines)
 
 
+def write_examples(directory: Path, num_files: int, num_examples: int) -> None:
+    """Writes TFRecords of `Example`s as W1 has them: 784 bytes and a label."""
+    random = np.random.default_rng(1)
+    images = random.integers(0, 256, (num_examples, 784), np.uint8)
+    pipe = hr.arrays({"image": images, "label": np.arange(num_examples)})
+    pipe = pipe.map(lambda row: {"image": row["image"].tobytes(), "label": row["label"]})
+    pipe.write(directory / "{shard:03}.tfrecord", num_shards=num_files)
+
+
+def write_rows(directory: Path, num_files: int, num_rows: int) -> None:
+    """Writes Parquet of eight floats and a number a row, in row groups of 50,000."""
+    directory.mkdir()
+    random = np.random.default_rng(1)
+    for file, ids in enumerate(np.array_split(np.arange(num_rows), num_files)):
+        columns = {f"x{index}": random.random(len(ids), np.float32) for index in range(8)}
+        table = pa.table(columns | {"id": ids})
+        pq.write_table(table, directory / f"{file:03}.parquet", row_group_size=50_000)
+
+
 def reading(paths: str | Path, order: str, batches: int = -1, **variables: str) -> dict[str, Any]:
     """Reads in an order, in a process of its own."""
     command = [sys.executable, "-m", "benchmarks.shuffles.reading", str(paths), order, str(batches)]
@@ -35,18 +58,23 @@ def reading(paths: str | Path, order: str, batches: int = -1, **variables: str) 
     return dict(json.loads(done.stdout))
 
 
-def orders(directory: Path, rounds: int) -> None:
-    """Prints the speed of each order beside that of a window over files in their order."""
-    found: dict[str, list[float]] = {order: [] for order in ORDERS}
+def orders(directory: Path, rounds: int, what: str) -> None:
+    """Prints the speed of each order beside that of a window over files in their order.
+
+    Parquet has pieces of its own, row groups, so there are no blocks of bytes.
+    """
+    paths = ",".join(str(path) for path in sorted(directory.glob("[0-9]*")))
+    wanted = [order for order in ORDERS if what != "rows" or "blocks" not in order]
+    found: dict[str, list[float]] = {order: [] for order in wanted}
     for _ in range(rounds):
-        for order in ORDERS:
-            run = reading(directory, order)
+        for order in wanted:
+            run = reading(paths, order)
             found[order].append(run["count"] / run["seconds"])
     base = found["window, files in order"]
     for order, rates in found.items():
         ratio = statistics.median(one / other for one, other in zip(rates, base, strict=True))
         click.echo(
-            f"{order}: {statistics.median(rates):,.0f} lines/s, {ratio:.0%} of files in order"
+            f"{what}, {order}: {statistics.median(rates):,.0f}/s, {ratio:.0%} of files in order"
         )
 
 
@@ -107,7 +135,11 @@ def main(rounds: int, files: int, lines: int, indexed: int) -> None:
     with tempfile.TemporaryDirectory() as temporary:
         directory = Path(temporary, "lines")
         write_files(directory, files, lines)
-        orders(directory, rounds)
+        orders(directory, rounds, "lines")
+        write_examples(Path(temporary, "examples"), 20, 60_000)
+        orders(Path(temporary, "examples"), rounds, "examples")
+        write_rows(Path(temporary, "rows"), 20, 2_000_000)
+        orders(Path(temporary, "rows"), rounds, "rows")
         first_batches(directory, rounds)
         remote(directory, rounds)
         large_index(Path(temporary, "large"), indexed)

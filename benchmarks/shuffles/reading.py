@@ -21,6 +21,21 @@ ORDERS: Final[dict[str, dict[str, Any] | None]] = {
 }
 
 
+#: The features of an `Example`, as W1 has them.
+_FEATURES: Final = {"image": bytes, "label": int}
+
+
+def source_of(paths: list[str]) -> hr.Pipeline:
+    """Returns the pipeline that reads files of one kind, by their extension."""
+    match paths[0].rpartition(".")[2]:
+        case "tfrecord":
+            return hr.tfrecords(paths).parse(_FEATURES)
+        case "parquet":
+            return hr.parquet(paths)
+        case _:
+            return hr.text_lines(paths)
+
+
 def private_bytes() -> int:
     """Returns the memory of this process, without the pages of files, in bytes."""
     text = Path("/proc/self/smaps_rollup").read_text(encoding="ascii")
@@ -31,7 +46,7 @@ def private_bytes() -> int:
 
 def main() -> None:
     paths, order, most_batches = sys.argv[1].split(","), ORDERS[sys.argv[2]], int(sys.argv[3])
-    pipe = hr.text_lines(paths)
+    pipe = source_of(paths)
     if order is not None:
         pipe = pipe.shuffle(seed=1, **order)
     next(iter(hr.arrays({"n": [0]}).batch(1)))  # What the first pipeline of a process takes.
@@ -41,7 +56,7 @@ def main() -> None:
     with iter(pipe.batch(1000)) as batches:
         for batch in batches:
             first = first or time.monotonic() - begin
-            count += len(batch["text"])
+            count += len(next(iter(batch.values())))
             num_batches += 1
             if num_batches == most_batches:
                 break
