@@ -7,9 +7,12 @@ from pathlib import Path
 import pytest
 from tools.docs.api import api_pages
 from tools.docs.links import anchors_of, broken_links, replace_targets
+from tools.docs.op_types import types_of
 from tools.docs.resources import foreign_resources
 from tools.docs.search import QUERIES, not_found
 from tools.docs.site_links import lost_links
+
+import headrace as hr
 
 TOP = Path(__file__).parents[1]
 PAGES = [
@@ -233,3 +236,11 @@ def test_links_of_the_site_that_lead_nowhere_are_found(tmp_path):
         "sub/index.html: ../index.html#no has no such anchor",
         "sub/index.html: ../missing.html is missing",
     ]
+
+
+def test_the_reference_tells_the_types_of_elementwise_operations():
+    found = types_of(hr.ops.abs)
+    assert found.startswith("Takes int8, int16, int32, int64, float16, float32, float64, complex64")
+    assert "Returns the same type, but float32 for complex64 and float64 for complex128." in found
+    assert types_of(hr.ops.less).endswith("Shapes are broadcast as in NumPy.")
+    assert types_of(hr.ops.one_hot) == "", "its parameters are no tensors of one type"

@@ -10,6 +10,7 @@ from operator import itemgetter
 from pathlib import Path
 from types import ModuleType
 
+from tools.docs.op_types import types_of
 from tools.ops_pages import functions, spellings
 
 import headrace.ops
@@ -79,6 +80,8 @@ def _page(group: str, names: list[str]) -> str:
         if callable(item):
             entries.append(_block(f"hr.ops.{name}", item))
         entries.append(_formatted(_text(name)))
+        if inspect.isfunction(item) and "Args:" not in _text(name) and (types := types_of(item)):
+            entries.append(types)
     return "\n\n".join([*entries, ""])
 
 
