@@ -122,7 +122,7 @@ def test_quick_batches_come_together(reader, whole, monkeypatch):
     assert seconds > 0
     given, _ = reader.give_together([asked(number) for number in range(248, 260)])
     assert same([one.batch for one in given[:2]], whole[248:250])
-    assert [one.batch for one in given[2:]] == [None], "those after the end are left out"
+    assert [one.batch for one in given[2:]] == [None], "those after the end are omitted"
 
 
 def test_batches_that_take_long_come_alone(reader, whole, monkeypatch):
@@ -132,7 +132,7 @@ def test_batches_that_take_long_come_alone(reader, whole, monkeypatch):
     assert same([one.batch for one in reader.give_together([asked(1)]).given], whole[1:2])
 
 
-def test_a_batch_that_raises_is_left_out_until_it_is_the_first(monkeypatch):
+def test_a_batch_that_raises_is_omitted_until_it_is_the_first(monkeypatch):
     monkeypatch.setattr("headrace.read_service.reader.TOGETHER_S", 60.0)
 
     def positive(row):

@@ -152,7 +152,7 @@ class FeedBatches:
                 given = self._came[1]
                 if position < len(given):
                     return given[position]
-                # The reader left it out.
+                # The reader omitted it.
                 self._ask_again(answer)
                 continue
             ready, _ = ray.wait([answer], timeout=self._part.patience_s)

@@ -124,7 +124,7 @@ class Reader:
     def give_together(self, asks: Sequence[Ask]) -> Answer:
         """Returns the batches of several requests, at least the first, as far as they are quick.
 
-        Those after the end of the order are left out, and after some milliseconds the rest is. So
+        Those after the end of the order are omitted, and after some milliseconds the rest is. So
         are a batch that raises an exception and those after it: it raises when it is the first.
 
         Raises:
