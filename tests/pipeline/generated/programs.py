@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import accumulate, chain, islice
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, Final
 
 from tests.pipeline.generated import model as m
 from tests.pipeline.generated.model import Example, Items, Run
@@ -27,9 +27,11 @@ from tests.pipeline.generated.sources import draw_source, sizes_of_pieces
 from tests.pipeline.generated.steps import (
     ANYWHERE,
     LISTS,
+    Draw,
     any_map,
     batch,
     bucket,
+    cache,
     counting,
     draw_step,
     epochs,
@@ -38,6 +40,7 @@ from tests.pipeline.generated.steps import (
     pack,
     padded_batch,
     select,
+    shard,
     shard_of_ranks,
     skip,
     skip_errors,
@@ -54,28 +57,20 @@ import headrace as hr
 def program_of(number: int) -> Program:
     """The program with this number, which is always the same."""
     random = Random(number)
-    if number % 8 == 3:
-        return _short(random)
+    if (draws := _SHORT.get(number % 8)) is not None:
+        return _short(random, draws)
     program = _ended(random, extended(random, _beginning(random, 2), random.randint(0, 5)))
     if random.random() < 0.3 and "shard of ranks" not in program.kinds:
         program = _for_ranks(random, program)
     return program
 
 
-def _short(random: Random) -> Program:
-    """A few stages that follow each other seldom in other programs."""
+def _short(random: Random, sequences: Sequence[Sequence[Draw]]) -> Program:
+    """One of some sequences of stages, which follow each other seldom in other programs."""
     program = _beginning(random, 0)
     group = random.choice([bucket, pack])
-    draws = random.choice(
-        [
-            (with_list, group, skip),
-            (with_list, group, skip, _two_epochs),
-            (_batch_of_two, window),
-            (with_list, any_map, padded_batch),
-            (counting, take, _two_epochs),
-        ]
-    )
-    for draw in draws:
+    for named in random.choice(sequences):
+        draw = group if named is bucket else named
         if (step := draw(random, program.shape)) is not None:
             program = tried(program, step)
     return program
@@ -87,6 +82,25 @@ def _batch_of_two(random: Random, shape: Shape) -> Step:
 
 def _two_epochs(random: Random, shape: Shape) -> Step | None:
     return None if ONCE in shape.tags else epochs(2)
+
+
+#: Sequences of stages by the remainder of the numbers of programs; `bucket` may be `pack`.
+_SHORT: Final[dict[int, list[Sequence[Draw]]]] = {
+    3: [
+        (with_list, bucket, skip),
+        (with_list, bucket, skip, _two_epochs),
+        (_batch_of_two, window),
+        (with_list, any_map, padded_batch),
+        (counting, take, _two_epochs),
+    ],
+    7: [
+        (with_list, bucket, shard),
+        (with_list, bucket, shard, _two_epochs),
+        (counting, cache, _two_epochs),
+        (counting, shard, _two_epochs),
+        (counting, _two_epochs),
+    ],
+}
 
 
 def _beginning(random: Random, nesting: int) -> Program:

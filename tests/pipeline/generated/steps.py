@@ -77,7 +77,7 @@ def skip(random: Random, shape: Shape) -> Step:
     )
 
 
-def _shard(random: Random, shape: Shape) -> Step:
+def shard(random: Random, shape: Shape) -> Step:
     count = random.randint(1, 4)
     index = random.randrange(count)
     return Step(
@@ -317,7 +317,7 @@ def _prefetch(random: Random, shape: Shape) -> Step:
     )
 
 
-def _cache(random: Random, shape: Shape) -> Step:
+def cache(random: Random, shape: Shape) -> Step:
     key = object()
 
     def model(before: Model) -> Model:
@@ -480,7 +480,7 @@ def _skip_errors(random: Random, shape: Shape) -> Step:
     """A function that fails at some items, followed by `skip_errors`."""
     first = failing(random, shape)
     last = skip_errors() if BUDGET in shape.tags else _budget(random)
-    between = random.choice([None, None, take, skip, _shard])
+    between = random.choice([None, None, take, skip, shard])
     if between is None:
         return joined(first, last)
     return joined(first, joined(between(random, shape), last))
@@ -537,7 +537,7 @@ def joined(one: Step, other: Step) -> Step:
 
 
 _DRAWS: list[Draw] = [
-    *[take, skip, _shard, _filter, _flat_map, _cache, _select, _rename, _prefetch] * 2,
+    *[take, skip, shard, _filter, _flat_map, cache, _select, _rename, _prefetch] * 2,
     *[window, any_map, _drawing_map, _batch, _unbatch, with_list, _epochs, _skip_errors] * 3,
     *[_full_shuffle, padded_batch, bucket, pack] * 4,
     *[counting] * 4,
