@@ -125,9 +125,10 @@ impl FirstPage {
 }
 
 /// True if bytes are runs of so many values of some bits each, and nothing else. The last run may have
-/// up to 7 values more.
+/// up to 7 values more, unless it repeats one value.
 fn are_runs(mut bytes: &[u8], bits: u8, num_values: usize) -> bool {
     let mut count: usize = 0;
+    let mut most_more = 0;
     while let Some((head, rest)) = varint(bytes) {
         let (more, length) = match head & 1 {
             1 => ((head >> 1).saturating_mul(8), (head >> 1).saturating_mul(bits.into())),
@@ -137,13 +138,14 @@ fn are_runs(mut bytes: &[u8], bits: u8, num_values: usize) -> bool {
             return false;
         }
         count = count.saturating_add(more);
+        most_more = if head & 1 == 1 { 7 } else { 0 };
         bytes = match rest.get(length..) {
             Some(behind) => behind,
             // Some programs cut the last run short.
-            None => return count >= num_values && count < num_values + 8 && head & 1 == 1,
+            None => return (num_values..=num_values + most_more).contains(&count) && head & 1 == 1,
         };
     }
-    bytes.is_empty() && count >= num_values && count < num_values + 8
+    bytes.is_empty() && (num_values..=num_values + most_more).contains(&count)
 }
 
 /// True if bytes are so many texts, each with its length before it, and nothing else.
