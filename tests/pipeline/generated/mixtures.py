@@ -28,7 +28,7 @@ class _Part:
             self.pipe = hr.arrays({"n": numbers}).map(_with_list)
         if random.random() < 0.3:
             self.pipe = self.pipe.shuffle(window=5, seed=number)
-        if shard is not None and random.random() < 0.7:
+        if shard is not None:
             self.pipe = self.pipe.shard(*shard)
         self.numbers = [int(example["n"]) for example in self.pipe]
         self.found: list[int] = []

@@ -102,8 +102,8 @@ class ClassFolder(Source):
                 None,
                 f"{self.name}: {others[0]}: this {self.noun} {which} in a format that "
                 f"headrace.ops does not decode, expected {_listed(self.decoded)}. Name those that "
-                f"you want: {self.name}(root, extensions={self.example}), and decode them in a Python "
-                "function.",
+                f"you want: {self.name}(root, extensions={self.example}), and decode them in a "
+                "Python function.",
             )
         if not kept:
             raise NotFoundError(

@@ -250,6 +250,14 @@ def _mixture(
             "filter, pack or skip_errors does. Write that stage into the parts, or resume with the "
             "same ones."
         )
+    if is_changed and _has_inner_shard(before["stages"][:1]) != _has_inner_shard(
+        words_of(chain[:1])
+    ):
+        raise ValueError(
+            "resume: the parts of mix cannot be others than in the pipeline that the state was "
+            "taken with, since a part with a shard of its own was added to parts without, or the "
+            "last one was removed. Write shard after mix, or give such a part the others' shard."
+        )
     kinds = {type(stage) for stage in chain[1:]}
     if is_changed and {stages.Epochs, stages.Shard} <= kinds:
         raise ValueError(
@@ -258,6 +266,14 @@ def _mixture(
             "pipe.epoch(n) instead of epochs, or resume with the same ones."
         )
     return None if found is None else MixtureResumed(found["counts"], found["place"], is_changed)
+
+
+def _has_inner_shard(words: Sequence[Any]) -> bool:
+    """Returns whether a stage, or a part of one, is a shard; from the words of a state."""
+    return any(
+        word.startswith("shard(") if isinstance(word, str) else _has_inner_shard(word)
+        for word in words
+    )
 
 
 def _has_files(stage: Stage) -> bool:

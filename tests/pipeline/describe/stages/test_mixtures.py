@@ -255,3 +255,19 @@ def test_a_changed_mixture_without_a_global_order_loses_nothing_before_its_first
     changed = mixed(0).resume(first.state(), allow={"parts", "weights"})
     rest = [n for batch in mixed(0).resume(changed.state()) for n in batch["n"].tolist()]
     assert [n for n in found + rest if n < 1000] == list(range(60))
+
+
+def test_a_change_of_whether_parts_have_shards_is_refused():
+    def mixed(*, has_second, has_shard):
+        second = numbers(1000, 60)
+        parts = {"a": numbers(0, 60), "b": second.shard(0, 1) if has_shard else second}
+        return hr.mix(parts if has_second else {"a": parts["a"]}, seed=3).batch(3)
+
+    first = iter(mixed(has_second=True, has_shard=True))
+    next(first)
+    with pytest.raises(ValueError, match="a part with a shard of its own"):
+        mixed(has_second=False, has_shard=True).resume(first.state(), allow={"parts", "weights"})
+    first = iter(mixed(has_second=False, has_shard=False))
+    next(first)
+    with pytest.raises(ValueError, match="a part with a shard of its own"):
+        mixed(has_second=True, has_shard=True).resume(first.state(), allow={"parts", "weights"})
