@@ -221,7 +221,7 @@ def test_many_small_files_are_requested_ahead(server: Server):
 def test_more_files_of_records_are_requested_ahead_once_they_are_known_to_be_small(
     server: Server, window, num_known, num_together
 ):
-    """After some answers, the server answers only once many requests are under way."""
+    """After some answers, the server answers the next ones only once many are asked for."""
     everyone = threading.Barrier(num_together, timeout=30)
 
     def together(handler, body):
@@ -232,11 +232,12 @@ def test_more_files_of_records_are_requested_ahead_once_they_are_known_to_be_sma
     num_files = num_known + 2 * num_together
     for number in range(num_files):
         server.files[f"bucket/{number:02d}"] = b"%d\n" % number
-    server.faults = [None] * num_known + [together] * (2 * num_together)
+    server.faults = [None] * num_known + [together] * num_together
     pipeline = hr.text_lines("s3://bucket/*").options(num_threads=2)
     if window:
         pipeline = pipeline.shuffle(window=window, seed=1)
     found = [int(example["text"]) for example in pipeline]
+    assert not everyone.broken
     assert sorted(found) == list(range(num_files))
     assert (found == sorted(found)) == (window is None)
 
