@@ -182,7 +182,8 @@ def test_a_batch_is_given_whose_report_finds_no_head(cluster):
     with hray.serve(pipe, num_readers=2) as feed:
         batches = feed.batches(credit_bytes=1 << 20)
         given += [next(batches)["number"].tolist() for _ in range(20)]
-        made = [asked.answer for asked in batches._window.under_way.values()]
+        answers = [asked.answer for asked in batches._window.under_way.values()]
+        made = list(dict.fromkeys(answers))  # Small batches share an answer.
         assert len(ray.wait(made, num_returns=len(made), timeout=60)[0]) == len(made)
         ray.kill(feed._head)
         batches._answer = feed._head.report.remote(batches._report_now())
