@@ -150,6 +150,8 @@ class FeedBatches:
             reader, answer, position = self._window.under_way[number]
             if self._came[0] is answer:
                 given = self._came[1]
+                if position + 1 == len(given):
+                    self._came = None, []  # The program alone holds the last batch.
                 if position < len(given):
                     return given[position]
                 # The reader omitted it.

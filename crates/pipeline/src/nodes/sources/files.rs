@@ -313,11 +313,7 @@ impl Stream {
             Some(block_bytes) => ahead_bytes.min(block_bytes.saturating_add(AHEAD_BYTES[0])),
             None => ahead_bytes,
         };
-        let most_ahead = match self.file.largest_bytes.load(Relaxed) {
-            0 => ahead_bytes,
-            largest_bytes => usize::try_from(largest_bytes).map_or(ahead_bytes, |largest| largest.min(ahead_bytes)),
-        };
-        let charge = context.charge(open_bytes.saturating_add(if is_remote { most_ahead } else { 0 }), is_needed)?;
+        let charge = context.charge(open_bytes.saturating_add(if is_remote { ahead_bytes } else { 0 }), is_needed)?;
         match self.piece.as_ref().filter(|piece| piece.is_of_several()) {
             Some(piece) => self.coming = piece.begin(self.first_record, ahead_bytes as u64),
             None => format.begin(&self.file, ahead_bytes),
