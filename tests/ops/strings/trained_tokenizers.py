@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 
+from tests.ops.strings.charsmaps import charsmap, rules
 from tokenizers import (
     AddedToken,
     Regex,
@@ -193,6 +194,49 @@ def _unigram_of_bytes() -> Tokenizer:
     return tokenizer
 
 
+def _t5() -> Tokenizer:
+    """A unigram model behind a map of characters, as T5 and XLM-R have after their conversion."""
+    tokenizer = Tokenizer(models.Unigram())
+    tokenizer.normalizer = normalizers.Sequence(
+        [
+            normalizers.Precompiled(charsmap(rules(folds_case=False))),
+            normalizers.Strip(left=False, right=True),
+            normalizers.Replace(Regex(" {2,}"), "▁"),
+        ]
+    )
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always")
+    trainer = trainers.UnigramTrainer(
+        vocab_size=300, special_tokens=SPECIAL, unk_token="<unk>", show_progress=False
+    )
+    tokenizer.train_from_iterator(_LEARNED * 3, trainer)
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="$A </s>", special_tokens=[("</s>", tokenizer.token_to_id("</s>"))]
+    )
+    return tokenizer
+
+
+def _folded() -> Tokenizer:
+    """BPE with bytes behind a map of characters that folds case, as in ALBERT and Marian."""
+    tokenizer = _byte_fallback()
+    tokenizer.normalizer = normalizers.Sequence(
+        [
+            normalizers.Replace("``", '"'),
+            normalizers.NFKD(),
+            normalizers.StripAccents(),
+            normalizers.Precompiled(charsmap(rules(folds_case=True))),
+            normalizers.Replace(Regex(r"\A +| +\z"), ""),
+            normalizers.Replace(" ", "▁"),
+        ]
+    )
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Metaspace(prepend_scheme="first", split=False),
+            pre_tokenizers.Split(Regex(r"<\|end\|>"), "isolated"),
+        ]
+    )
+    return tokenizer
+
+
 def _added() -> Tokenizer:
     """Byte-level BPE with added tokens of all kinds."""
     tokenizer = _gpt2()
@@ -217,6 +261,8 @@ KINDS: dict[str, Callable[[], Tokenizer]] = {
     "words": _words,
     "clip": _clip,
     "unigram of bytes": _unigram_of_bytes,
+    "map of characters": _t5,
+    "map of folded characters": _folded,
     "added tokens": _added,
 }
 
