@@ -144,31 +144,60 @@ def _kill_parents(options: Options, result: Result) -> None:
 
 
 def _iterate_epochs(options: Options, result: Result) -> None:
-    """Runs many epochs that keep their workers, and many that do not."""
-    rows = hr.arrays({"n": list(range(50))}).map(busy, num_processes=2)
+    """Runs many epochs that keep their workers, and many that do not; threads take part in both."""
+    numbers = hr.arrays({"n": list(range(50))})
+    rows = numbers.map(busy, num_processes=2)
     parts = hr.iterable(partial(part, count=50), num_processes=2)
+    threads = numbers.map(busy, num_threads=2)
     times = options.times(_WHOLE_EPOCHS)
     for what, is_kept in (("kept", True), ("new", False)):
-        first = None
+        first, of_workers = None, {}
         for number in range(-_NUM_WARM, times):
-            for pipeline in (rows, parts):
+            for pipeline in (rows, parts, threads):
                 epoch = pipeline.epoch(max(number, 0)) if is_kept else pipeline
                 given = [int(example["n"]) for example in epoch]
                 if given != list(range(50)):
                     result.failures.append(f"epoch {number} with {what} workers: {given}")
             if number == -1:
-                first, num_files = footprint(), _num_memory_files()
+                first, num_files, of_workers = footprint(), _num_memory_files(), _of_workers()
         assert first is not None
         last = footprint(first.threads)
         more = last.num_bytes - first.num_bytes
-        if last.descriptors > first.descriptors or _num_memory_files() > num_files:
+        allowed = _NOISE_BYTES + times * _ALLOWED_BYTES
+        is_worse = last.descriptors > first.descriptors or last.threads > first.threads
+        if is_worse or _num_memory_files() > num_files:
             result.failures.append(
-                f"{times} epochs with {what} workers leave files: {first} {last}"
+                f"{times} epochs with {what} workers leave files or threads: {first} {last}"
             )
-        if more > _NOISE_BYTES + times * _ALLOWED_BYTES:
+        if more > allowed:
             result.failures.append(f"{times} epochs with {what} workers leave {more} bytes")
         result.figures[f"epochs with {what} workers"] = times
         result.figures[f"KiB more after them, {what}"] = more // 1024
+        if is_kept:
+            _judge_workers(of_workers, allowed, result)
+
+
+def _judge_workers(before: dict[int, tuple[int, int]], allowed: int, result: Result) -> None:
+    """Compares kept workers with what they were: the same ones, with as many files and bytes."""
+    after = _of_workers()
+    if not before or after.keys() != before.keys():
+        result.failures.append(f"workers {sorted(before)} became {sorted(after)}")
+        return
+    for worker, (num_bytes, num_files) in after.items():
+        if num_files > before[worker][1] or num_bytes > before[worker][0] + allowed:
+            result.failures.append(f"worker {worker} grows: {before[worker]} {after[worker]}")
+    growth = max(num_bytes - before[worker][0] for worker, (num_bytes, _) in after.items())
+    result.figures["KiB more of the worker that grew most"] = growth // 1024
+
+
+def _of_workers() -> dict[int, tuple[int, int]]:
+    """Returns the private bytes of each worker, and the number of its descriptors."""
+    found = {}
+    for worker in _workers():
+        lines = Path(f"/proc/{worker}/status").read_text().splitlines()
+        kib = next(int(line.split()[1]) for line in lines if line.startswith("RssAnon:"))
+        found[worker] = kib * 1024, len(os.listdir(f"/proc/{worker}/fd"))
+    return found
 
 
 def _num_memory_files() -> int:
