@@ -147,6 +147,29 @@ def test_processes_are_advised_for_a_function_that_holds_the_gil(lines):
     assert re.search(r"; give it num_processes=\d+, or make it native", found), found
 
 
+@pytest.mark.parametrize("holds_gil", [0.1, 0.9])
+def test_neither_threads_nor_processes_are_advised_for_short_calls(lines, holds_gil):
+    with iter(hr.text_lines(lines).map(dict).batch(10)) as batches:
+        source, mapped, batch = batches._counted
+
+    def found(num_calls, num_batched=0):
+        stages = [
+            stage_readings(source, 0.1, examples=num_calls),
+            stage_readings(mapped, 9.0, 9.0, num_calls, holds_gil),
+        ]
+        if num_batched:
+            stages.insert(1, stage_readings(batch, 0.1, examples=num_batched))
+        return verdict(readings(stages, consumer_waiting=9.5, idle=19.0))
+
+    short = found(300_000)
+    assert "its calls of 30 µs are too short for more threads or processes: make it" in short
+    assert "give it" not in short
+    name = "num_threads" if holds_gil < 0.5 else "num_processes"
+    assert f"give it {name}=" in found(30_000)
+    # A call for each batch takes longer than its share of an example.
+    assert f"give it {name}=" in found(300_000, num_batched=300_000)
+
+
 def test_a_shuffle_of_all_examples_reads_a_file_by_all_threads(lines):
     ordered = hr.text_lines(lines / "0.txt")
     for pipeline, expected in ((ordered, 1), (ordered.shuffle(seed=1), None)):
@@ -247,8 +270,10 @@ def readings(stages, **seconds):
     return Readings(10.0, 2, stages, **{**nothing, **seconds})
 
 
-def stage_readings(counted, busy, computing=0.0):
-    return StageReadings(counted, 1_000, 1_000, busy, computing, 0.0, None, None)
+def stage_readings(counted, busy, computing=0.0, examples=1_000, holds_gil=None):
+    return StageReadings(
+        counted, examples, 1_000, busy, computing, 0.0, None, None, holds_gil=holds_gil
+    )
 
 
 def test_one_file_read_by_one_thread_is_named(lines):

@@ -17,6 +17,8 @@ __all__ = ["verdict"]
 _LEAST_LOAD: Final = 0.5
 # A function that holds the GIL for at most this share of its time gains from more threads.
 _MOST_HELD: Final = 0.5
+# Shorter calls take less time than their way to another thread or process, and back.
+_LEAST_SECONDS: Final = 100e-6
 # The largest number of threads to advise for a function that waits.
 _MOST_WAITING: Final = 64
 _FUNCTIONS: Final = (stages.Map, stages.Filter, stages.FlatMap)
@@ -55,7 +57,7 @@ def _suspects(readings: Readings) -> Iterator[_Suspect]:
     yield _workers(readings)
     for index, stage in enumerate(readings.stages):
         if stage.counted.is_python:
-            yield _python(stage, readings, _gets_batches(readings.stages[:index]))
+            yield _python(stage, readings, readings.stages[:index])
         elif stage.counted.reads_files:
             yield _storage(stage, readings)
             yield _reader(stage, readings)
@@ -108,7 +110,7 @@ def _gets_batches(before: Sequence[StageReadings]) -> bool:
     return any(isinstance(stage.counted.stage, BATCHES) for stage in before)
 
 
-def _python(stage: StageReadings, readings: Readings, gets_batches: bool) -> _Suspect:
+def _python(stage: StageReadings, readings: Readings, before: Sequence[StageReadings]) -> _Suspect:
     parallel = stage.counted.num_parallel or 1
     load = _share(stage.busy, readings.seconds * parallel)
     # More threads of the engine do not help.
@@ -119,16 +121,22 @@ def _python(stage: StageReadings, readings: Readings, gets_batches: bool) -> _Su
         if num_processes > parallel:  # The pipeline waits for their examples in turn.
             whose = f"the turn of its {num_processes} processes"
     finding = f"{stage.name} (Python) limits: {whose} was busy {load:.0%} of the time"
+    gets_batches = _gets_batches(before)
     remedy = _less_python(stage.counted.stage, gets_batches)
     held = stage.holds_gil
     if held is not None and isinstance(stage.counted.stage, _FUNCTIONS) and not num_processes:
+        seconds = stage.busy / max(before[-1].examples if before else 0, 1)
+        is_short = seconds < _LEAST_SECONDS and not gets_batches
+        if is_short:
+            micros = f"{seconds * 1e6:.0f} µs"
+            remedy = f"its calls of {micros} are too short for more threads or processes: {remedy}"
         if held <= _MOST_HELD:
             finding += f", and releases the GIL for {1 - held:.0%} of that"
-            if (more := _more_threads(stage, parallel)) is not None:
+            if not is_short and (more := _more_threads(stage, parallel)) is not None:
                 remedy = f"give it num_threads={more}, or {remedy}"
         else:
             finding += f", and holds the GIL for {held:.0%} of that"
-            if not keeps_state(getattr(stage.counted.stage, "function", None)):
+            if not is_short and not keeps_state(getattr(stage.counted.stage, "function", None)):
                 remedy = f"give it num_processes={max(num_cores(), 2)}, or {remedy}"
     return _Suspect(load, finding, remedy)
 
