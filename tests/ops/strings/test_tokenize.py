@@ -156,7 +156,8 @@ def test_a_missing_file_is_an_error_where_the_pipeline_is_written(tmp_path):
     refused("gpt2", hr.errors.NotFoundError, "hub are not paths")
     with pytest.raises(hr.errors.FailedPreconditionError, match=r"it is a directory, expected"):
         tokenized(tmp_path, ["on"])
-    with pytest.raises(TypeError, match=r"expected the path of a tokenizer\.json"):
+    # Its description would be all of the vocabulary.
+    with pytest.raises(TypeError, match=r"is a Tokenizer, expected the path of a tokenizer\.json"):
         tokenized(Tokenizer.from_file(str(WORDS)), ["on"])
 
 
@@ -203,7 +204,7 @@ def test_a_text_that_is_not_utf8_is_an_error_of_its_record(tmp_path):
 
 def test_a_batch_of_texts_is_refused():
     texts = hr.arrays({"text": np.array([b"on"], object)}).batch(1)
-    with pytest.raises(ValueError, match=r"[Tt]okenize"):
+    with pytest.raises(ValueError, match=r"tokenize: text has 1 axes, .*before batch"):
         texts.map(hr.native(lambda e: {"t": hr.ops.tokenize(WORDS, e["text"])}))
 
 

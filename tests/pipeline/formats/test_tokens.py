@@ -272,6 +272,57 @@ def test_tokens_that_no_vocabulary_has_are_an_error(tmp_path, written, read, wor
         list(hr.tokens(tmp_path, 5, read))
 
 
+@pytest.mark.parametrize(
+    ("written", "read", "words"),
+    [
+        (np.uint16, np.uint32, "two numbers below 4096 in one: its tokens are uint16, it seems"),
+        (np.uint16, np.int32, "two numbers below 4096 in one: its tokens are uint16, it seems"),
+        (np.uint8, np.uint16, "two numbers below 128 in one: its tokens are uint8, it seems"),
+    ],
+)
+def test_small_tokens_of_half_the_size_are_an_error(tmp_path, written, read, words):
+    tokens = np.random.default_rng(0).integers(0, 100, 1000).astype(written)
+    (tmp_path / "a.bin").write_bytes(tokens.tobytes())
+    with pytest.raises(errors.InvalidArgumentError, match=rf"a\.bin: .*{words}"):
+        list(hr.tokens(tmp_path, 5, read))
+    (tmp_path / "a.bin").write_bytes(tokens.astype(read).tobytes())
+    assert windows(hr.tokens(tmp_path, 5, read)) == windows_of(tokens, 5, 4)
+
+
+def test_large_tokens_are_not_taken_for_two_small_ones(tmp_path):
+    random = np.random.default_rng(0)
+    for dtype, least, most in (
+        *((np.uint16, 0, 65_535), (np.uint16, 256, 384), (np.uint16, 300, 301)),
+        *((np.int32, 0, 200_000), (np.uint32, 0, 1 << 27), (np.int32, 65_536, 66_000)),
+    ):
+        tokens = random.integers(least, most, 1000).astype(dtype)
+        (tmp_path / "a.bin").write_bytes(tokens.tobytes())
+        assert windows(hr.tokens(tmp_path, 5, dtype)) == windows_of(tokens, 5, 4)
+
+
+def test_a_text_is_not_read_as_tokens(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b'{"text": "The water goes on."}\n' * 40)
+    with pytest.raises(errors.InvalidArgumentError, match=r"a\.jsonl: it is a text.* tokenize"):
+        next(iter(hr.tokens(path, 5, np.uint16)))
+    # The bytes of a text are tokens themselves.
+    assert windows(hr.tokens(path, 4, np.uint8))[0] == list(b'{"te')
+
+
+def test_files_without_any_window_are_named_in_a_warning(tmp_path, caplog):
+    np.save(tmp_path / "a.npy", np.arange(100))
+    assert windows(hr.tokens(tmp_path, 200)) == []
+    assert "no window of 200 tokens is in" in caplog.text
+    assert "a.npy, so there is no example: each file is shorter" in caplog.text
+    caplog.clear()
+    write_datatrove(tmp_path / "b.ds", [np.arange(3)] * 100)
+    np.save(tmp_path / "a.npy", np.arange(0))
+    assert windows(hr.tokens(tmp_path / "a.npy", 200)) == []
+    assert not caplog.text
+    assert windows(hr.tokens(tmp_path / "b.ds", 4, documents="split")) == []
+    assert "each document is shorter" in caplog.text
+
+
 def test_documents_need_an_index(raw):
     directory, _ = raw
     for documents in ("mask", "split"):

@@ -14,7 +14,6 @@ from headrace.graph import Tensor, TensorLike, define
 from headrace.io import storage
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.attributes import bool_attr
-from headrace.ops.framework.inference import check_rank
 
 __all__ = ["tokenize"]
 
@@ -60,8 +59,9 @@ def tokenize(
     """
     if not isinstance(tokenizer, (str, os.PathLike)):
         raise TypeError(
-            f"tokenize: tokenizer is {tokenizer!r}, expected the path of a tokenizer.json. Save it "
-            "with tokenizer.save(path), and give the path."
+            f"tokenize: tokenizer is a {type(tokenizer).__name__}, expected the path of a "
+            "tokenizer.json. Save it with tokenizer.save(path), or save_pretrained(folder) of "
+            "transformers, and give the path."
         )
     path = os.fsdecode(tokenizer)
     attrs = {
@@ -73,7 +73,11 @@ def tokenize(
     }
 
     def infer(text: Tensor) -> Outputs:
-        check_rank(text.shape, 0)
+        if text.shape.rank not in (None, 0):
+            raise ValueError(
+                f"tokenize: text has {text.shape.rank} axes, expected a scalar: one text, and not "
+                "a batch. Write this map before batch(...)."
+            )
         return [(dtypes.int32, TensorShape([None]))]
 
     inputs = [Input("text", text, dtypes.string)]

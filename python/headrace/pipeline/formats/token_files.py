@@ -28,7 +28,11 @@ _END_BYTES: Final = 8
 # The number of tokens at the beginning of a file whose type is checked.
 _NUM_SEEN: Final = 4096
 _LEAST_SEEN: Final = 64
+_LEAST_VARIOUS: Final = 8
 _CONTENT_BYTES: Final = 1024
+# Halves of tokens of 2 and 4 bytes are beyond this now and then, unless they are tokens themselves.
+_MOST_OF_HALVES: Final = {2: 128, 4: 4096}
+_OF_TEXTS: Final = bytes((*b"\t\n\r", *range(0x20, 0x7F)))
 # The beginnings of what the engine says of contents that are never tokens.
 _NEVER_TOKENS: Final = (
     *("compressed", "a pointer of", "an HTML page", "an XML document"),
@@ -192,7 +196,7 @@ def _looked_at(path: str, size: int, index: str | None, dtype: _Dtype) -> TokenF
         )
     # Of remote files only small ones are looked at, as pointers are: it takes a request.
     if form == ".bin" and (size <= _CONTENT_BYTES or not storage.is_remote(path)):
-        _check_content(path)
+        _check_content(path, dtype)
     if num_bytes % dtype.itemsize:
         text = (
             f"it has {num_bytes} bytes, which is not a whole number of tokens of {dtype} "
@@ -202,29 +206,40 @@ def _looked_at(path: str, size: int, index: str | None, dtype: _Dtype) -> TokenF
         raise _damaged(path, text)
     file = TokenFile(path, form, dtype, first_byte, num_bytes // dtype.itemsize, index)
     if not file.says_its_type and dtype.itemsize > 1 and not storage.is_remote(path):
-        _check_narrow(file)
+        _check_size(file)
     return file
 
 
-def _check_content(path: str) -> None:
+def _check_content(path: str, dtype: _Dtype | None = None) -> None:
     """Refuses a file that begins as compressed data, an archive, or what a server has sent does.
+
+    With a type of several bytes, it also refuses a text.
 
     Raises:
         InvalidArgumentError: If it does.
     """
     with storage.open_file(path) as opened:
-        found = engine.content_of(opened.read(_CONTENT_BYTES))
+        start = opened.read(_CONTENT_BYTES)
+    found = engine.content_of(start)
     if found is not None and found[0].startswith(_NEVER_TOKENS):
         what, remedy = found
         if what.startswith("compressed"):
             remedy = "Decompress it: windows are read from any place."
         raise _invalid(path, f"it is {what}, expected tokens. {remedy.removesuffix('.')}")
+    is_wide = dtype is not None and dtype.itemsize > 1
+    if is_wide and len(start) >= _LEAST_SEEN and not start.translate(None, _OF_TEXTS):
+        raise _invalid(
+            path,
+            "it is a text, expected the numbers of its tokens. Write them with headrace tokenize, "
+            "or read the text with text_lines or json_lines, and tokenize it",
+        )
 
 
-def _check_narrow(file: TokenFile) -> None:
-    """Refuses a file whose tokens seem to have twice the size of `dtype`.
+def _check_size(file: TokenFile) -> None:
+    """Refuses a file whose tokens seem to have twice or half the size of `dtype`.
 
-    The high halves of such tokens are small: every second token is near 0.
+    The high halves of wider tokens are small: every second token is near 0. Of narrower ones, two
+    are taken for one: both halves of a token are small numbers, and the high one is not 0.
 
     Raises:
         InvalidArgumentError: If the file looks like that.
@@ -245,6 +260,18 @@ def _check_narrow(file: TokenFile) -> None:
             f"read as {file.dtype}, every second token of its beginning is at most {high.max()}, "
             f"and the others are up to {low.max()}: its tokens are {wider}, it seems. Give the "
             "dtype that it was written with",
+        )
+    if (most := _MOST_OF_HALVES.get(file.dtype.itemsize)) is None:
+        return
+    narrower = np.dtype(f"u{file.dtype.itemsize // 2}")
+    low, high = seen.view(narrower)[0::2], seen.view(narrower)[1::2]
+    # Not in what repeats few tokens.
+    are_various = min(len(np.unique(low)), len(np.unique(high))) >= _LEAST_VARIOUS
+    if are_various and low.max() < most and high.max() < most and np.median(high) > 0:
+        raise _invalid(
+            file.path,
+            f"read as {file.dtype}, most tokens of its beginning are two numbers below {most} in "
+            f"one: its tokens are {narrower}, it seems. Give the dtype that it was written with",
         )
 
 

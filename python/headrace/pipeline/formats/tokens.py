@@ -1,5 +1,6 @@
 """Files of tokens for language models, read as windows."""
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, cast
@@ -23,6 +24,8 @@ from headrace.pipeline.formats.token_files import (
 from headrace.pipeline.plan.paths import Paths, as_paths, find_files
 
 __all__ = ["Tokens", "tokens"]
+
+_log = logging.getLogger("headrace.pipeline")
 
 
 @dataclass(frozen=True)
@@ -82,7 +85,15 @@ class Tokens(InferredSource):
         """Returns the plan, which reads bytes that become arrays later."""
         dtype = np.dtype(specs["tokens"].dtype)
         files = looked_at(self._files(), dtype)
-        plan, stage, _, left_out = self._windows(files)
+        plan, stage, counts, left_out = self._windows(files)
+        if left_out and not any(counts):
+            _log.warning(
+                "tokens: no window of %d tokens is in %s, so there is no example: %s. Give a "
+                "smaller length, or join the files.",
+                self.length,
+                files[0].path if len(files) == 1 else f"any of {len(files)} files",
+                "each document is shorter" if self.documents == "split" else "each file is shorter",
+            )
         paths = [path.encode("utf-8", "surrogateescape") for path in self._read(files)]
         return SourcePlan(plan, paths, [stage], len(files), left_out=left_out)
 
