@@ -1,9 +1,10 @@
 """Checks of the arguments of pipelines, at the call that is given them."""
 
+import inspect
 import math
 import operator
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Final, SupportsIndex
 
 from headrace.io import storage
@@ -43,10 +44,44 @@ def check_budget(budget: object) -> None:
         )
 
 
-def check_function(where: str, function: object) -> None:
-    """Raises TypeError if something cannot be called."""
+def check_function(where: str, function: object, has_seed: bool = False) -> None:
+    """Raises TypeError if a function does not take an example, and with a seed a generator."""
     if not callable(function):
         raise TypeError(f"{where}: got {function!r}, expected a function of a dict.")
+    if isinstance(function, NativeFunction) or _takes(function, 1 + has_seed):
+        return
+    name = name_of(function)
+    if has_seed and _takes(function, 1):
+        text = (
+            f"with a seed {name} gets two arguments, and it takes one. Write {name}(example, rng), "
+            "where rng is a generator of random numbers, or omit the seed."
+        )
+    elif where != "filter" and not has_seed and _takes(function, 2):
+        text = (
+            f"{name} takes two arguments, and gets one, the example. Give it a seed, such as "
+            f"{where}({name}, seed=7): then the second is a generator of random numbers."
+        )
+    else:
+        given = (
+            "two arguments, the example and a generator"
+            if has_seed
+            else "one argument, the example"
+        )
+        text = f"{name} does not take {given}. Bind other arguments with functools.partial."
+    raise TypeError(f"{where}: {text}")
+
+
+def _takes(function: Callable[..., object], num_arguments: int) -> bool:
+    """Returns false if a function certainly cannot be called with so many arguments."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return True
+    try:
+        signature.bind(*range(num_arguments))
+    except TypeError:
+        return False
+    return True
 
 
 def checked_int(where: str, name: str, value: object, least: int) -> int:

@@ -84,7 +84,7 @@ class Steps:
     def __init__(self, steps: Sequence[Step], functions: Sequence[Callable[..., Any]]) -> None:
         self._steps = list(steps)
         self._functions = list(functions)
-        self._global_draws = [GlobalDraws(step.where) for step in steps]
+        self._global_draws = [GlobalDraws(step.where, is_worker=True) for step in steps]
         self._draws = [None if step.seed is None else Generators(step.seed) for step in steps]
 
     def run(

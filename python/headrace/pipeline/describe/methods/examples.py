@@ -82,11 +82,12 @@ class ExampleMethods(Chain):
                 function, or cloudpickle must be installed (the extra `processes`).
 
         Raises:
-            TypeError: If the function cannot be called.
+            TypeError: If the function cannot be called with an example, and with a generator if
+                there is a seed.
             ValueError: If `seed` or `num_threads` is out of range, or `num_threads` is more than 1
                 for a native function or one that keeps a state.
         """
-        check_function("map", function)
+        check_function("map", function, seed is not None)
         chosen = None if seed is None else checked_int("map", "seed", seed, 0)
         callers = checked_num_callers("map", function, num_threads, num_processes)
         return self._then(stages.Map(function, chosen, *callers))
@@ -145,7 +146,7 @@ class ExampleMethods(Chain):
             TypeError: If it cannot be called.
             ValueError: After `batch`, or if `seed` is out of range, or `num_threads` is refused.
         """
-        check_function("flat_map", function)
+        check_function("flat_map", function, seed is not None)
         if batch_depth(self.stages):
             raise ValueError("flat_map: it follows a batch, expected examples. Use unbatch before.")
         chosen = None if seed is None else checked_int("flat_map", "seed", seed, 0)

@@ -25,10 +25,12 @@ class GlobalDraws:
 
     Args:
         where: The stage and the function, in words.
+        is_worker: Whether this is a worker process.
     """
 
-    def __init__(self, where: str) -> None:
+    def __init__(self, where: str, is_worker: bool = False) -> None:
         self._where: Final = where
+        self._is_worker: Final = is_worker
         self._num_left = _MOST_CALLS
         self._drawn: dict[str, int] = {}
 
@@ -46,22 +48,27 @@ class GlobalDraws:
             if name in before and before[name] != state:
                 self._drawn[name] = self._drawn.get(name, 0) + 1
                 if self._drawn[name] == _LEAST_DRAWING:
-                    _warn(self._where, name)
+                    _warn(self._where, name, self._is_worker)
         return result
 
 
-def _warn(where: str, generator: str) -> None:
+def _warn(where: str, generator: str, is_worker: bool) -> None:
     if (where, generator) in _named:
         return
     _named.add((where, generator))
+    drawn = (
+        "It runs in a thread beside the training loop, so neither gets the same draws in each run"
+    )
+    if is_worker:
+        drawn = "Each worker process has one of its own, so draws differ from run to run"
     _log.warning(
-        "%s: the function draws from the generator of %s, which the whole process shares. It runs "
-        "in a thread beside the training loop, so neither gets the same draws in each run, and a "
-        "resume does not repeat them. Draw from the generator that map(f, seed=7) gives: "
+        "%s: the function draws from the generator of %s, which the whole process shares. %s, and "
+        "a resume does not repeat them. Draw from the generator that map(f, seed=7) gives: "
         "f(example, rng). PyTorch does so within hr.torch_draws(rng). docs/functions.md says how "
         "to use torchvision and albumentations with it.",
         where,
         generator,
+        drawn,
     )
 
 
