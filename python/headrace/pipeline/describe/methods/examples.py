@@ -87,8 +87,8 @@ class ExampleMethods(Chain):
             ValueError: If `seed` or `num_threads` is out of range, or `num_threads` is more than 1
                 for a native function or one that keeps a state.
         """
-        check_function("map", function, seed is not None)
         chosen = None if seed is None else checked_int("map", "seed", seed, 0)
+        check_function("map", function, seed is not None)
         callers = checked_num_callers("map", function, num_threads, num_processes)
         return self._then(stages.Map(function, chosen, *callers))
 
@@ -146,10 +146,10 @@ class ExampleMethods(Chain):
             TypeError: If it cannot be called.
             ValueError: After `batch`, or if `seed` is out of range, or `num_threads` is refused.
         """
+        chosen = None if seed is None else checked_int("flat_map", "seed", seed, 0)
         check_function("flat_map", function, seed is not None)
         if batch_depth(self.stages):
             raise ValueError("flat_map: it follows a batch, expected examples. Use unbatch before.")
-        chosen = None if seed is None else checked_int("flat_map", "seed", seed, 0)
         callers = checked_num_callers("flat_map", function, num_threads, num_processes)
         return self._then(stages.FlatMap(function, chosen, *callers))
 
