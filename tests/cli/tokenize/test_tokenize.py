@@ -181,6 +181,7 @@ def test_files_without_texts_are_refused():
     ):
         done = call("tokenize", tokenizer, "a.jsonl", "out")
         assert (done.exit_code, words in done.stderr) == (1, True), done.stderr
+        assert "traced" not in done.stderr
     assert not list(Path().glob("*out*"))
 
 

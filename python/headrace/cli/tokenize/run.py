@@ -16,6 +16,7 @@ from headrace import ops
 from headrace.cli.failures import Failure
 from headrace.cli.interrupts import Interrupts
 from headrace.cli.tokenize.texts import texts_of
+from headrace.core.errors import OpError
 from headrace.core.progress import Bar
 from headrace.io import storage
 from headrace.io.atomic_file import AtomicFile
@@ -96,7 +97,11 @@ def run(request: Request, interrupts: Interrupts) -> Written:
                 f"{name}: it exists already. Give --overwrite to replace it, or another output."
             )
     # The function is traced first, so that a wrong tokenizer is an error before anything is read.
-    pipeline = _tokenized(request)
+    try:
+        pipeline = _tokenized(request)
+    except OpError as error:
+        error.__notes__ = []  # They tell of a function of the command itself.
+        raise
     numbers = _vocabulary(request.tokenizer)
     if request.end is not None and request.end not in numbers:
         raise Failure(
