@@ -134,13 +134,16 @@ def native_fails_in_model(example: Example) -> bool:
 
 
 class Counting:
-    """A function with a state: the number of its calls."""
+    """A function with a state: the number of its calls, as a component or added to the number."""
 
-    def __init__(self) -> None:
+    def __init__(self, is_added: bool = False) -> None:
         self.calls = 0
+        self.is_added = is_added
 
     def __call__(self, example: Mapping[str, Any]) -> dict[str, Any]:
         self.calls += 1
+        if self.is_added:
+            return {**example, "n": example["n"] + self.calls}
         return {**example, "calls": example["n"] * 0 + self.calls}
 
     def state(self) -> int:

@@ -39,6 +39,12 @@ class Run:
     def __init__(self) -> None:
         self.kept: dict[object, Any] = {}
 
+    def copy(self) -> "Run":
+        """A run that goes on from here by itself."""
+        other = Run()
+        other.kept = dict(self.kept)
+        return other
+
 
 def deep(function: Callable[[Any], Any], value: Any) -> Any:
     """Applies a function to each number of nested lists."""

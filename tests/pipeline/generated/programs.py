@@ -28,6 +28,7 @@ from tests.pipeline.generated.steps import (
     ANYWHERE,
     LISTS,
     Draw,
+    adding_calls,
     any_map,
     batch,
     bucket,
@@ -57,6 +58,8 @@ import headrace as hr
 def program_of(number: int) -> Program:
     """The program with this number, which is always the same."""
     random = Random(number)
+    if number % 16 == 15:
+        return _of_stateful_parts(random)
     if (draws := _SHORT.get(number % 8)) is not None:
         return _short(random, draws)
     program = _ended(random, extended(random, _beginning(random, 2), random.randint(0, 5)))
@@ -74,6 +77,18 @@ def _short(random: Random, sequences: Sequence[Sequence[Draw]]) -> Program:
         if (step := draw(random, program.shape)) is not None:
             program = tried(program, step)
     return program
+
+
+def _of_stateful_parts(random: Random) -> Program:
+    """Parts put together whose functions have states that go on in the next epoch."""
+    parts = [
+        tried(_beginning(random, 0).then(select("n")), adding_calls())
+        for _ in range(random.choice([2, 2, 3]))
+    ]
+    program = _combined_from(random, parts, random.choice(["mix", "concat", "zip"]))
+    if random.random() < 0.3:
+        program = tried(program, take(random, program.shape))
+    return program if ONCE in program.shape.tags else tried(program, epochs(random.choice([2, 3])))
 
 
 def _batch_of_two(random: Random, shape: Shape) -> Step:
@@ -203,7 +218,10 @@ def _combined(random: Random, nesting: int) -> Program:
     """Two or three programs put together, with equal components."""
     count = random.choice([2, 2, 3])
     parts = [_part(random, nesting) for _ in range(count)]
-    kind = random.choice(["mix", "concat", "zip"])
+    return _combined_from(random, parts, random.choice(["mix", "concat", "zip"]))
+
+
+def _combined_from(random: Random, parts: Sequence[Program], kind: str) -> Program:
     combine = {"mix": _mix, "concat": _concat, "zip": _zip}[kind]
     fails = random.random() < 0.15
     if kind == "zip":
@@ -265,7 +283,7 @@ def _mix(random: Random, parts: Sequence[Program]) -> Beginning:
 
     def model(at: At) -> Items:
         # Counted in a separate run: in the real one, only drawn items are requested.
-        counted = at._replace(run=Run())
+        counted = at._replace(run=at.run.copy())
         lengths = tuple(len(list(inner(counted.of_part(n)))) for n, inner in enumerate(models))
         changes = () if later is None else ((later[0], tuple(later[1])),)
         drawn = m.draws(lengths, tuple(weights), changes, seed, stop, at.number)

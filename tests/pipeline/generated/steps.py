@@ -112,7 +112,7 @@ def window(random: Random, shape: Shape) -> Step:
         def model(at: At) -> Items:
             at = at._replace(pieces=pieces)
             # Counted in a separate run: in the real one, items are requested only when needed.
-            count = sum(1 for _ in before(at._replace(run=Run())))
+            count = sum(1 for _ in before(at._replace(run=at.run.copy())))
             return m.drawn_from_window(before(at), count, window, seed, at.number)
 
         return model
@@ -263,10 +263,8 @@ def counting(random: Random, shape: Shape) -> Step | None:
     key = object()
 
     def counted(items: Items, at: At) -> Items:
-        kept = at.run.kept
         for item in items:
-            kept[key, at.path] = kept.get((key, at.path), 0) + 1
-            yield {**item, "calls": m.filled(item["n"], kept[key, at.path])}
+            yield {**item, "calls": m.filled(item["n"], _calls(key, at))}
 
     return Step(
         "map with a state",
@@ -276,6 +274,31 @@ def counting(random: Random, shape: Shape) -> Step | None:
         lambda before: replace(before, names=before.names | {"calls"}),
         order="one",
     )
+
+
+def adding_calls() -> Step:
+    """Adds the number of its calls to the number of each example."""
+    key = object()
+
+    def added(items: Items, at: At) -> Items:
+        for item in items:
+            calls = _calls(key, at)
+            yield {**item, "n": m.deep(lambda n, calls=calls: n + calls, item["n"])}
+
+    return Step(
+        "map with a state",
+        "map(Counting(is_added=True))",
+        lambda p, _: p.map(f.Counting(is_added=True)),
+        items_of(added),
+        order="one",
+    )
+
+
+def _calls(key: object, at: At) -> int:
+    """Counts a call; returns the number of all of them."""
+    kept = at.run.kept
+    kept[key, at.path] = kept.get((key, at.path), 0) + 1
+    return kept[key, at.path]
 
 
 def _select(random: Random, shape: Shape) -> Step | None:
