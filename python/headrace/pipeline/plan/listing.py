@@ -11,8 +11,9 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
+from operator import itemgetter
 from typing import Final, TypeAlias
 
 from headrace.io.os_errors import os_errors
@@ -75,11 +76,11 @@ def is_directory(path: str) -> bool | None:
     Raises:
         OpError: If the system refuses to tell.
     """
-    with os_errors(path):
-        try:
-            return stat.S_ISDIR(os.stat(path).st_mode)
-        except OSError as error:
-            if error.errno not in _NOTHING_THERE:
+    try:
+        return stat.S_ISDIR(os.stat(path).st_mode)
+    except (OSError, ValueError) as error:
+        with os_errors(path):
+            if not isinstance(error, OSError) or error.errno not in _NOTHING_THERE:
                 raise
             return False if os.path.islink(path) else None
 
@@ -93,7 +94,7 @@ def files_in(directory: str) -> list[str]:
         OpError: If it cannot be listed.
     """
     found = [
-        path
+        (path, entry.is_symlink())
         for path, entry in _visible(directory)
         if entry.is_file() or (entry.is_symlink() and not os.path.exists(path))
     ]
@@ -121,7 +122,9 @@ def files_below(directory: str) -> list[str]:
     Raises:
         OpError: If a directory cannot be listed.
     """
-    found = (path for path, entry in _below(directory) if not _leads_down(entry))
+    found = [
+        (path, entry.is_symlink()) for path, entry in _below(directory) if not _leads_down(entry)
+    ]
     return _once(directory, found)
 
 
@@ -137,7 +140,12 @@ def matching(pattern: str) -> list[str]:
 
     Source: `glob.glob` of Python with `recursive`.
     """
-    found = sorted({path for path in _matching(pattern) if not os.path.isdir(path)})
+    entries = dict(_matching(pattern))
+    found = [
+        (path, os.path.islink(path) if entry is None else entry.is_symlink())
+        for path, entry in sorted(entries.items(), key=itemgetter(0))
+        if not (os.path.isdir(path) if entry is None else _leads_down(entry))
+    ]
     return _once(_root_of(pattern), found)
 
 
@@ -149,42 +157,54 @@ def _root_of(pattern: str) -> str:
     return directory
 
 
-def _once(root: str, paths: Iterable[str]) -> list[str]:
-    """Returns paths, with each file once, even if several paths lead to it."""
+def _once(root: str, found: Sequence[tuple[str, bool]]) -> list[str]:
+    """Returns paths, with each file once, even if several paths lead to it.
+
+    Args:
+        root: A directory above all of them.
+        found: Different paths, and whether each is a link.
+    """
+    parents = {os.path.dirname(path) for path, _ in found}
+    reals = {directory: os.path.realpath(directory or os.curdir) for directory in parents}
+    if len(set(reals.values())) == len(reals) and not any(is_link for _, is_link in found):
+        return [path for path, _ in found]
     top = os.path.realpath(root or os.curdir)
-    # For each directory, its real path, and its path without links.
-    directories: dict[str, tuple[str, str]] = {}
+    # For each directory, its path without links within the root.
+    owns = {
+        directory: os.path.normpath(
+            os.path.join(top, os.path.relpath(directory or os.curdir, root or os.curdir))
+        )
+        for directory in parents
+    }
     names: dict[str, tuple[bool, int, str]] = {}
-    for index, path in enumerate(paths):
+    for index, (path, is_link) in enumerate(found):
         directory, name = os.path.split(path)
-        if directory not in directories:
-            own = os.path.join(top, os.path.relpath(directory or os.curdir, root or os.curdir))
-            directories[directory] = os.path.realpath(directory or "."), os.path.normpath(own)
-        real, own = directories[directory]
-        is_link = os.path.islink(path)
+        real, own = reals[directory], owns[directory]
         identity = os.path.realpath(path) if is_link else os.path.join(real, name)
-        found = (is_link or real != own, index, path)
-        names[identity] = min(names.get(identity, found), found)
+        named = (is_link or real != own, index, path)
+        names[identity] = min(names.get(identity, named), named)
     chosen = sorted((index, path) for _, index, path in names.values())
     return [path for _, path in chosen]
 
 
-def _matching(pattern: str) -> Iterator[str]:
+def _matching(pattern: str) -> "Iterator[tuple[str, os.DirEntry[str] | None]]":
+    """Yields paths, and their entries if their directories were listed."""
     directory, part = os.path.split(pattern)
-    for parent in _matching(directory) if is_pattern(directory) else [directory]:
+    parents = _matching(directory) if is_pattern(directory) else [(directory, None)]
+    for parent, parent_entry in parents:
         if part == "**":
-            yield parent
-            yield from (path for path, _ in _below(parent))
+            yield parent, parent_entry
+            yield from _below(parent)
         elif is_pattern(part):
             is_named = part.startswith((".", "_")) or is_index(part)
             found = _entries(parent) if is_named else _visible(parent)
             yield from (
-                path
+                (path, entry)
                 for path, entry in found
                 if fnmatchcase(entry.name, part) and (is_index(part) or not is_index(entry.name))
             )
         elif os.path.lexists(path := os.path.join(parent, part)):
-            yield path
+            yield path, None
 
 
 class _Directories:

@@ -97,7 +97,7 @@ def _without_braces(where: str, paths: list[str]) -> list[str]:
     there = {path for path, status in found if status is not None}
     there |= {path for path in braced if not storage.is_remote(path) and os.path.lexists(path)}
     try:
-        each = [[path] if path in there else expanded(path) for path in paths]
+        each = [expanded(path) if "{" in path and path not in there else [path] for path in paths]
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from None
     return [path for of_path in each for path in of_path]
