@@ -16,6 +16,7 @@ import headrace as hr
 from headrace.pipeline.describe.stages import Batch, Map
 from headrace.pipeline.plan.functions.python_functions import has_gil
 from headrace.pipeline.run import batches as batches_module
+from headrace.pipeline.run import verdict as verdict_module
 from headrace.pipeline.run.statistics import Readings, StageReadings
 from headrace.pipeline.run.verdict import verdict
 
@@ -233,11 +234,12 @@ def test_slow_storage_of_a_source_that_parses_is_named(tmp_path):
     assert reading.waiting_seconds > 100 * SECONDS > fields.waiting_seconds
 
 
-def test_an_expensive_native_function_is_named(lines):
+def test_an_expensive_native_function_is_named(lines, monkeypatch):
+    monkeypatch.setattr(verdict_module, "num_cores", lambda: 2)
     batches = run(hr.text_lines(lines).map(dear).batch(50).options(num_threads=1))
     found = batches.verdict()
     assert found.startswith("map(dear) limits: workers were busy")
-    assert "options(num_threads=...)" in found
+    assert "; give it more threads, options(num_threads=2), or " in found
     *_, mapped, batch = batches.statistics().stages
     assert (mapped.examples, batch.examples) == (8_000, 8_000)
     assert mapped.busy_seconds > batch.busy_seconds
@@ -294,6 +296,32 @@ def test_one_file_read_by_one_thread_is_named(lines):
         "text_lines limits: each file is read by one thread, and the threads of the one file were"
     )
     assert "divide the data into more files" in found
+
+
+@pytest.mark.parametrize(
+    ("cores", "used", "remedy"),
+    [
+        (4, "workers were busy 95% of the time", "give it more threads, options(num_threads=4)"),
+        (2, "workers were busy 95% of the time", "use a machine with more than 2 cores"),
+        (1, "workers used 95% of the core", "remove options(num_threads=2), since threads beyond"),
+    ],
+)
+def test_advice_about_threads_knows_the_cores(lines, monkeypatch, cores, used, remedy):
+    monkeypatch.setattr(verdict_module, "num_cores", lambda: cores)
+    source, batch = iter(hr.text_lines(lines).batch(100))._counted
+    # With one core, each task runs for half of its time.
+    computing = 19.0 if cores > 1 else 9.5
+    found = verdict(
+        readings(
+            [stage_readings(source, 0.0), stage_readings(batch, 19.0, computing)],
+            tasks_busy=19.0,
+            tasks_computing=computing,
+            idle=1.0,
+            consumer_waiting=9.0,
+        )
+    )
+    assert found.startswith(f"batch limits: {used}, 100% of that with it")
+    assert f"; {remedy}" in found
 
 
 def test_no_single_limit_is_named_where_there_is_none(lines):

@@ -86,19 +86,37 @@ def _workers(readings: Readings) -> _Suspect:
     used = {id(stage): stage.busy - _stored(stage, readings) for stage in pooled}
     whole = sum(used.values())
     worst = max(pooled, key=lambda stage: used[id(stage)], default=None)
-    load = _share(whole, readings.num_threads * _scheduled(readings))
     if worst is None or whole <= 0:
         return _Suspect(0.0, "the workers", "")
+    cores = num_cores()
+    if readings.num_threads > cores:
+        # Workers that wait for a core count as busy.
+        load = _share(whole / _crowding(readings), cores * readings.seconds)
+        busy = f"workers used {load:.0%} of the {_cores(cores)}"
+    else:
+        load = _share(whole, readings.num_threads * _scheduled(readings))
+        busy = f"workers were busy {load:.0%} of the time"
     return _Suspect(
         load,
-        f"{worst.name} limits: workers were busy {load:.0%} of the time, "
-        f"{_share(used[id(worst)], whole):.0%} of that with it",
-        _less_work(worst),
+        f"{worst.name} limits: {busy}, {_share(used[id(worst)], whole):.0%} of that with it",
+        _less_work(worst, readings.num_threads, cores),
     )
 
 
-def _less_work(stage: StageReadings) -> str:
-    more = "give it more threads with options(num_threads=...) if the machine has the cores"
+def _cores(count: int) -> str:
+    return "core" if count == 1 else f"{count} cores"
+
+
+def _less_work(stage: StageReadings, num_threads: int, cores: int) -> str:
+    if num_threads < cores:
+        more = f"give it more threads, options(num_threads={cores})"
+    elif num_threads == cores:
+        more = f"use a machine with more than {cores} {'core' if cores == 1 else 'cores'}"
+    else:
+        more = (
+            f"remove options(num_threads={num_threads}), since threads beyond the {_cores(cores)} "
+            "help only reads that wait for storage"
+        )
     if stage.counted.reads_files:
         return f"{more}, or store the data uncompressed if they are compressed"
     if isinstance(stage.counted.stage, (stages.Batch, stages.PaddedBatch)):
@@ -205,8 +223,13 @@ def _stored(stage: StageReadings, readings: Readings) -> float:
     """
     if not stage.counted.reads_files:
         return 0.0
-    crowding = readings.tasks_busy / readings.tasks_computing if readings.tasks_computing else 1.0
-    return max(stage.busy - stage.computing * max(crowding, 1.0), 0.0)
+    return max(stage.busy - stage.computing * _crowding(readings), 0.0)
+
+
+def _crowding(readings: Readings) -> float:
+    """Returns the time that tasks without reads took, relative to their time on a processor."""
+    computing = readings.tasks_computing
+    return max(readings.tasks_busy / computing, 1.0) if computing > 0 else 1.0
 
 
 def _scheduled(readings: Readings) -> float:
