@@ -26,6 +26,11 @@ struct LocalFile {
     kind: Kind,
     /// Length of the file when it was opened.
     len: u64,
+    /// The number of bytes before the next one to be read.
+    position: u64,
+    /// True once the end was reached. It stays there even if the file grows, so that all who read
+    /// it agree where it ends.
+    has_ended: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -46,7 +51,8 @@ impl Input {
         if metadata.is_dir() {
             return Err(ErrorKind::IsADirectory.into());
         }
-        let file = LocalFile { kind: kind(&metadata), file, len: metadata.len() };
+        let (kind, len) = (kind(&metadata), metadata.len());
+        let file = LocalFile { file, kind, len, position: 0, has_ended: false };
         Ok((Self(Source::Local(file)), status(&metadata)))
     }
 
@@ -104,14 +110,19 @@ fn version(_metadata: &Metadata, modified: SystemTime) -> Version {
 }
 
 impl LocalFile {
-    /// Fails if a regular file ends before the length it had: the end may be in the middle of a
-    /// record.
-    fn check_end(&self) -> io::Result<()> {
-        let len = self.file.metadata()?.len();
-        match len < self.len {
-            true => Err(storage::as_io(storage::changed(format_args!("it has {len} bytes and had {}", self.len)))),
-            false => Ok(()),
+    /// Notes that `count` more bytes of a regular file were read, and, if `is_end`, that there are
+    /// no more. Fails if it ends before the length it had: the end may be in the middle of a record.
+    fn advance(&mut self, count: usize, is_end: bool) -> io::Result<()> {
+        self.position += count as u64;
+        if is_end && self.position < self.len {
+            let len = self.file.metadata()?.len();
+            if len < self.len {
+                let text = format_args!("it has {len} bytes and had {}", self.len);
+                return Err(storage::as_io(storage::changed(text)));
+            }
         }
+        self.has_ended |= is_end;
+        Ok(())
     }
 
     /// Reads what is available, or waits until something is.
@@ -163,10 +174,11 @@ impl Input {
         match &mut self.0 {
             // A file itself fills the room without writing zeros to it first.
             Source::Local(local @ LocalFile { kind: Kind::Regular, .. }) => {
-                let read = (&local.file).take(count as u64).read_to_end(bytes)?;
-                if read < count {
-                    local.check_end()?;
+                if local.has_ended {
+                    return Ok(0);
                 }
+                let read = (&local.file).take(count as u64).read_to_end(bytes)?;
+                local.advance(read, read < count)?;
                 Ok(read)
             }
             _ => self.take(count as u64).read_to_end(bytes),
@@ -178,10 +190,11 @@ impl Read for Input {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match &mut self.0 {
             Source::Local(local @ LocalFile { kind: Kind::Regular, .. }) => {
-                let count = local.file.read(buffer)?;
-                if count == 0 && !buffer.is_empty() {
-                    local.check_end()?;
+                if local.has_ended {
+                    return Ok(0);
                 }
+                let count = local.file.read(buffer)?;
+                local.advance(count, count == 0 && !buffer.is_empty())?;
                 Ok(count)
             }
             Source::Local(file) => file.read_waiting(buffer),
@@ -193,8 +206,11 @@ impl Read for Input {
     fn read_to_end(&mut self, bytes: &mut Vec<u8>) -> io::Result<usize> {
         match &mut self.0 {
             Source::Local(local @ LocalFile { kind: Kind::Regular, .. }) => {
+                if local.has_ended {
+                    return Ok(0);
+                }
                 let read = local.file.read_to_end(bytes)?;
-                local.check_end()?;
+                local.advance(read, true)?;
                 Ok(read)
             }
             _ => self.take(u64::MAX).read_to_end(bytes),
@@ -205,7 +221,11 @@ impl Read for Input {
 impl Seek for Input {
     fn seek(&mut self, position: SeekFrom) -> io::Result<u64> {
         match &mut self.0 {
-            Source::Local(file) => file.file.seek(position),
+            Source::Local(local) => {
+                local.position = local.file.seek(position)?;
+                local.has_ended = false;
+                Ok(local.position)
+            }
             Source::Remote(stream, _) => stream.seek(position),
         }
     }
