@@ -40,7 +40,7 @@ class Run:
         self.kept: dict[object, Any] = {}
 
     def copy(self) -> "Run":
-        """A run that goes on from here by itself."""
+        """A run that continues from here by itself."""
         other = Run()
         other.kept = dict(self.kept)
         return other

@@ -80,7 +80,7 @@ def _short(random: Random, sequences: Sequence[Sequence[Draw]]) -> Program:
 
 
 def _of_stateful_parts(random: Random) -> Program:
-    """Parts put together whose functions have states that go on in the next epoch."""
+    """Parts put together whose functions have states that last for all epochs."""
     parts = [
         tried(_beginning(random, 0).then(select("n")), adding_calls())
         for _ in range(random.choice([2, 2, 3]))
