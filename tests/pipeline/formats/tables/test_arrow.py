@@ -14,6 +14,9 @@ from headrace.core import errors
 pa = pytest.importorskip("pyarrow")
 feather = pytest.importorskip("pyarrow.feather")
 
+# A length that no other number of a file of Arrow is.
+LENGTH = 12_347
+
 
 def table(num_rows=200, first=0):
     numbers = range(first, first + num_rows)
@@ -119,6 +122,36 @@ def test_a_file_that_is_cut_short_is_refused(tmp_path):
         path.write_bytes(data)
         with pytest.raises(kind, match=f"(?s)a.arrow: .*{message}"):
             list(hr.arrow(path))
+
+
+@pytest.mark.parametrize("new", [pa.ipc.new_file, pa.ipc.new_stream])
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([bytes(LENGTH)] * 3, pa.binary(LENGTH)),
+        pa.array([[0] * LENGTH] * 3, pa.list_(pa.int8(), LENGTH)),
+        pa.array([[[0, 0]] * LENGTH] * 3, pa.list_(pa.list_(pa.int8(), 2), LENGTH)),
+        pa.array([{"a": [True] * LENGTH}] * 3, pa.struct({"a": pa.list_(pa.bool_(), LENGTH)})),
+    ],
+    ids=["bytes", "lists", "lists of lists", "structs"],
+)
+def test_a_schema_that_claims_longer_values_than_there_are_is_an_error(tmp_path, new, column):
+    path = write(tmp_path / "a.arrow", pa.table({"x": column}), new)
+    data = path.read_bytes()
+    changed = data.replace(LENGTH.to_bytes(4, "little"), (1 << 28).to_bytes(4, "little"))
+    assert changed != data
+    path.write_bytes(changed)
+    match = "a.arrow: the record batch at byte .* claims 3 rows, which its values do not fill"
+    for read in (list, len):
+        with pytest.raises(errors.DataLossError, match=match):
+            read(hr.arrow(path))
+
+
+def test_a_schema_of_long_values_without_rows_takes_no_memory(tmp_path):
+    kind = pa.list_(pa.float64(), (1 << 31) - 1)
+    for new in (pa.ipc.new_file, pa.ipc.new_stream):
+        path = write(tmp_path / "a.arrow", pa.table({"x": pa.array([], kind)}), new)
+        assert list(hr.arrow(path)) == list(hr.arrow(path, {"x": hr.Json})) == []
 
 
 def test_flipped_bytes_give_rows_or_an_error(tmp_path):

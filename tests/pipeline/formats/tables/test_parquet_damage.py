@@ -157,3 +157,44 @@ def test_numbers_of_page_headers_that_do_not_fit_give_the_right_rows_or_an_error
             # The encoding of the values stands in the header alone.
             assert np.shape(got) == (100,)
     assert num_errors > 15
+
+
+@pytest.mark.parametrize("columns", [None, {"x": hr.Json}], ids=["tensors", "JSON"])
+def test_a_row_that_takes_more_memory_than_all_values_is_an_error(tmp_path, columns):
+    path = tmp_path / "a.parquet"
+    column = pa.array([[1, 2], None], pa.list_(pa.int32(), 2))
+    claimed = pa.schema([("x", pa.list_(pa.int32(), 1 << 28))]).serialize().to_pybytes()
+    pq.write_table(pa.table({"x": column}), path)
+    footer, rows = footer_of(path.read_bytes())
+    # The key and the value of the first metadata.
+    assert field(footer, 5, -1, 1).value == b"ARROW:schema"
+    field(footer, 5, -1, 2).value = base64.b64encode(claimed)
+    path.write_bytes(with_footer(rows, footer))
+    match = (
+        r"a.parquet: the column 'x' is fixed_size_list<.*>\[268435456\], of which a row takes "
+        r"1073741824 bytes, expected at most the 96 bytes .* The file is damaged; copy it again\."
+    )
+    with pytest.raises(errors.DataLossError, match=match):
+        list(hr.parquet(path, columns))
+
+
+def test_bytes_of_a_length_that_no_value_has_are_an_error(tmp_path):
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"x": pa.array([None] * 3, pa.binary(3))}), path, store_schema=False)
+    footer, rows = footer_of(path.read_bytes())
+    field(footer, 2, -2, 2).value = 1 << 30
+    path.write_bytes(with_footer(rows, footer))
+    with pytest.raises(errors.DataLossError, match="a row takes 1073741824 bytes, expected"):
+        list(hr.parquet(path, {"x": hr.Nullable(bytes)}))
+
+
+def test_a_list_of_more_items_than_the_header_of_a_page_has_bytes_is_an_error(tmp_path):
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"n": range(3)}), path)
+    data = path.read_bytes()
+    # Field 15 of a struct: 2^31 - 1 bools.
+    many = b"\xf9\xf1\xff\xff\xff\xff\x07\x00"
+    path.write_bytes(data[:4] + many + data[4 + len(many) :])
+    match = "column 'n': the header of a page does not end within its column"
+    with pytest.raises(errors.DataLossError, match=match):
+        list(hr.parquet(path))

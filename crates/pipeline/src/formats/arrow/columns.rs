@@ -17,13 +17,16 @@ use headrace_engine::tensor::dtype::DType;
 use headrace_engine::tensor::shape::Shape;
 
 /// The columns of a component, one row for each of an array: its values, and its mask if it has
-/// one. `filler` is a row of what nulls are. A fault names the first row at fault.
-pub fn columns(component: &Component, array: &ArrayRef, filler: Option<&Column>) -> Made<Vec<Column>> {
+/// one. A fault names the first row at fault.
+pub fn columns(component: &Component, array: &ArrayRef) -> Made<Vec<Column>> {
     // Only an array of the type null is null without a buffer for it.
     let nulls = array.logical_nulls().filter(|nulls| nulls.null_count() > 0);
+    // A row of a shape may take much memory, so it is made where a null needs it.
+    let filler = || component.filler_row();
+    let filler = nulls.as_ref().filter(|_| component.has_filler()).map(|_| filler()).transpose()?.flatten();
     let values = match (&nulls, filler) {
         (None, _) => values(component, array)?,
-        (Some(nulls), Some(filler)) => filled(component, array, nulls, filler)?,
+        (Some(nulls), Some(filler)) => filled(component, array, nulls, &filler)?,
         (Some(_), None) if component.form == Form::Json => values(component, array)?,
         (Some(_), None) if is_float(component) && component.num_lists == 0 && component.shape.is_empty() => {
             values(component, array)?

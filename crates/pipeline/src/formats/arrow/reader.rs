@@ -23,10 +23,8 @@ pub struct Reader {
     /// The place of the column among those of the file, and the fields within; `None` if the file
     /// does not have it.
     position: Option<(usize, Vec<String>)>,
-    /// The value for nulls, as a row; all rows have it if the file does not have the column.
-    filler: Option<Column>,
-    /// True if the rows of a file that does not have the column have a value all the same.
-    is_constant: bool,
+    /// The value of all rows of a file that does not have the column, as a row.
+    constant: Option<Column>,
 }
 
 /// The components, the conditions and the constants that are read of files.
@@ -92,8 +90,7 @@ fn unique(fields: &Fields) -> String {
 impl Reader {
     /// A reader of a file with these columns. `first` is the first of all files.
     pub fn new(file: &FileProvenance, fields: &Fields, component: &Component, first: &FileProvenance) -> Result<Self> {
-        let filler = component.filler_row()?;
-        let made = |position| Self { component: component.clone(), position, filler, is_constant: false };
+        let made = |position| Self { component: component.clone(), position, constant: None };
         let Found { root, path, kind } = match find(fields, &component.name) {
             Err(NotFound::Missing) if component.default.is_some() => return Ok(made(None)),
             Err(NotFound::Missing) if file.number != first.number => {
@@ -121,11 +118,7 @@ impl Reader {
 
     /// A reader of rows that all have this value, as the name of a directory says it.
     fn constant(file: &FileProvenance, component: &Component, value: Option<&Tensor>) -> Result<Self> {
-        let filler = match value {
-            Some(value) => Some(component.row(value)?),
-            None => component.filler_row()?,
-        };
-        if filler.is_none() {
+        if value.is_none() && !component.has_filler() {
             return Err(Error::invalid_argument(format!(
                 "{}: the column '{}' is null, as the name of its directory says, expected a value. {}",
                 file.name.text(),
@@ -133,7 +126,8 @@ impl Reader {
                 component.fillers()
             )));
         }
-        Ok(Self { component: component.clone(), position: None, filler, is_constant: value.is_some() })
+        let constant = value.map(|value| component.row(value)).transpose()?;
+        Ok(Self { component: component.clone(), position: None, constant })
     }
 
     /// The name of the component.
@@ -159,15 +153,17 @@ impl Reader {
         }
         let internal = |error| Error::internal(format!("a column cannot be read: {error}"));
         let array = normal(rows.column(position)).map_err(internal)?;
-        columns(&self.component, &pick(&array, self.path())?, self.filler.as_ref())
+        columns(&self.component, &pick(&array, self.path())?)
     }
 
     /// Rows of a file that does not have the column.
     fn absent(&self, num_rows: usize) -> Result<Vec<Column>> {
-        let Some(filler) = &self.filler else { return Err(Error::internal("a column without a default is missing")) };
-        let values = gather(&[filler], std::iter::repeat_n((0, 0), num_rows))?;
-        let mask =
-            self.component.has_mask.then(|| mask(std::iter::repeat_n(self.is_constant, num_rows))).transpose()?;
+        let filler = if self.constant.is_none() { self.component.filler_row()? } else { None };
+        let row = self.constant.as_ref().or(filler.as_ref());
+        let row = row.ok_or_else(|| Error::internal("a column without a default is missing"))?;
+        let values = gather(&[row], std::iter::repeat_n((0, 0), num_rows))?;
+        let is_there = self.constant.is_some();
+        let mask = self.component.has_mask.then(|| mask(std::iter::repeat_n(is_there, num_rows))).transpose()?;
         Ok([values].into_iter().chain(mask).collect())
     }
 }

@@ -3,7 +3,7 @@
 use crate::formats::arrow::json_text::unwritable;
 use crate::stages::component::times::TimeUnit as Unit;
 use crate::stages::component::{Component, Form};
-use arrow_schema::{DataType, Field, FieldRef, IntervalUnit, TimeUnit};
+use arrow_schema::{DataType, Field, FieldRef, Fields, IntervalUnit, TimeUnit};
 use headrace_engine::tensor::dtype::DType;
 use headrace_engine::tensor::shape::Shape;
 use std::sync::Arc;
@@ -186,6 +186,25 @@ pub fn row_bytes(component: &Component) -> usize {
     }
 }
 
+/// The least number of bits that a row of a type takes in Arrow's arrays, null or not.
+pub fn row_bits(kind: &DataType) -> u64 {
+    let number = |length: i32| u64::try_from(length).unwrap_or(0);
+    match kind {
+        DataType::Boolean => 1,
+        DataType::FixedSizeBinary(length) => number(*length).saturating_mul(8),
+        DataType::FixedSizeList(values, length) => number(*length).saturating_mul(row_bits(values.data_type())),
+        DataType::Struct(fields) => bits_of(fields),
+        DataType::Dictionary(keys, _) => row_bits(keys),
+        DataType::Utf8View | DataType::BinaryView => 128,
+        kind => kind.primitive_width().map_or(0, |bytes| 8 * bytes as u64),
+    }
+}
+
+/// The least number of bits that a row of all these fields takes.
+pub fn bits_of(fields: &Fields) -> u64 {
+    fields.iter().fold(0, |sum: u64, field| sum.saturating_add(row_bits(field.data_type())))
+}
+
 /// The type as which a column is read: without dictionaries and views, and with offsets that any
 /// size of strings and lists fits.
 pub fn read_as(kind: &DataType) -> DataType {
@@ -252,5 +271,25 @@ pub fn words(kind: &DataType) -> String {
         },
         DataType::Dictionary(keys, values) => format!("dictionary<values={}, indices={}>", words(values), words(keys)),
         other => other.to_string().to_lowercase(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_of_nested_types_take_the_bits_of_all_their_values() {
+        let list = |kind, length| DataType::FixedSizeList(Arc::new(Field::new("item", kind, true)), length);
+        assert_eq!(row_bits(&list(list(DataType::Int16, 2), 3)), 96);
+        assert_eq!(row_bits(&list(DataType::Utf8, 7)), 0);
+        let fields: Fields = [list(DataType::Boolean, 9), DataType::FixedSizeBinary(2), DataType::Utf8View]
+            .into_iter()
+            .map(|kind| Arc::new(Field::new("f", kind, true)))
+            .collect();
+        assert_eq!(row_bits(&DataType::Struct(fields)), 9 + 16 + 128);
+        let codes = DataType::Dictionary(Box::new(DataType::Int8), Box::new(DataType::Utf8));
+        assert_eq!(row_bits(&codes), 8);
+        assert_eq!(row_bits(&list(list(list(DataType::Int64, i32::MAX), i32::MAX), i32::MAX)), u64::MAX);
     }
 }

@@ -3,11 +3,12 @@
 //! Source: "Serialization and Interprocess Communication" of Arrow's columnar format.
 
 use crate::blocks::file_provenance::FileProvenance;
+use crate::formats::arrow::types::bits_of;
 use crate::formats::arrow::wide_integers;
 use crate::formats::parquet::file::OpenFile;
 use arrow_ipc::convert::try_fb_to_schema;
 use arrow_ipc::{Block, Endianness, Message, MessageHeader, MetadataVersion, root_as_footer, root_as_message};
-use arrow_schema::{DataType, FieldRef, SchemaRef};
+use arrow_schema::SchemaRef;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::files::content::{START_BYTES, content};
 use headrace_engine::files::storage::Status;
@@ -167,15 +168,11 @@ impl Table {
         Ok(table)
     }
 
-    /// The most rows that a body of so many bytes can hold, if there is a column with a bit or more
-    /// for each row.
+    /// The most rows that a body of so many bytes can hold, if its columns have a bit or more for
+    /// each row.
     fn most_rows(&self, body_bytes: u64, is_compressed: bool) -> u64 {
-        let takes_bits = |field: &FieldRef| field.data_type().is_primitive() || field.data_type() == &DataType::Boolean;
         let times = if is_compressed { 8 * MOST_TIMES[0] } else { 8 };
-        match self.schema.fields().iter().any(takes_bits) {
-            true => body_bytes.saturating_mul(times),
-            false => u64::MAX,
-        }
+        body_bytes.saturating_mul(times).checked_div(bits_of(self.schema.fields())).unwrap_or(u64::MAX)
     }
 
     /// Adds a message. Returns the number of rows up to there.

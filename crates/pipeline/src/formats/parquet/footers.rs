@@ -4,6 +4,7 @@ use crate::blocks::file_provenance::FileProvenance;
 use crate::formats::arrow::reader::{ColumnKind, Reader, Readers, Wanted, kinds};
 use crate::formats::arrow::types::field_read_as;
 use crate::formats::parquet::file::{OpenFile, arrow_metadata};
+use crate::formats::parquet::row_sizes::check_row_sizes;
 use crate::formats::parquet::statistics::Described;
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use headrace_engine::error::{Error, Result};
@@ -186,6 +187,7 @@ impl Projection {
         let metadata = metadata_of(file, Arc::clone(&footer))?;
         let fields = metadata.schema().fields();
         let readers = Readers::new(file, fields, wanted, first)?;
+        check_row_sizes(file, &footer, fields, readers.roots())?;
         let read_as = |(index, field): (usize, &Arc<Field>)| match readers.roots().contains(&index) {
             true => Arc::new(field_read_as(field)),
             false => Arc::clone(field),

@@ -10,6 +10,7 @@ mod list_layouts;
 mod page_header;
 mod pages;
 mod row_group;
+mod row_sizes;
 mod schema;
 mod statistics;
 mod thrift;

@@ -5,6 +5,7 @@ use crate::blocks::file_provenance::FileProvenance;
 use crate::formats::parquet::file::{OpenFile, Parsed, failed};
 use crate::formats::parquet::footers::{chunk_range, window_bytes};
 use crate::formats::parquet::page_header::{Claims, Expected, PageKind};
+use crate::formats::parquet::thrift::Thrift;
 use bytes::Bytes;
 use headrace_engine::error::Result;
 use headrace_engine::files::storage::{Coming, as_io};
@@ -20,6 +21,8 @@ use std::sync::Arc;
 
 /// Bytes read at a time for a header.
 const HEADER_BYTES: usize = 256;
+/// The most bytes of a header: it may have texts, as statistics.
+const MAX_HEADER_BYTES: usize = 16 << 20;
 /// A page of at most this size may be larger than the footer says of its column.
 const SMALL_BYTES: u64 = 16 << 20;
 
@@ -99,6 +102,23 @@ impl Pages {
         Ok(bytes.slice(..length))
     }
 
+    /// The first bytes of a column from `start` on, with a whole header; `rest` of them are there.
+    fn header(&self, start: u64, rest: usize) -> io::Result<Bytes> {
+        let most = rest.min(MAX_HEADER_BYTES);
+        let mut length = most.min(HEADER_BYTES);
+        loop {
+            let bytes = self.read(start, length)?;
+            if Thrift::has_struct(&bytes) {
+                return Ok(bytes);
+            }
+            if length == most {
+                let text = "the header of a page does not end within its column";
+                return Err(io::Error::new(ErrorKind::InvalidData, text));
+            }
+            length = most.min(4 * length);
+        }
+    }
+
     /// Fails if the header at `offset` claims more than its column can have.
     fn check(&self, header: &[u8], offset: u64) -> io::Result<()> {
         // What cannot be parsed is refused when it is read.
@@ -160,10 +180,13 @@ impl Read for HeaderReader {
             let chunk = self.pages.chunks.iter().find(|chunk| chunk.range.contains(&start));
             let end = chunk.map_or(u64::MAX, |chunk| chunk.range.end).min(self.pages.open.len());
             let rest = usize::try_from(end.saturating_sub(start)).unwrap_or(usize::MAX);
-            let length = rest.min(HEADER_BYTES);
-            self.buffer = self.pages.read(start, length)?;
-            (self.used, self.offset) = (0, start + length as u64);
-            if !std::mem::replace(&mut self.is_checked, true) {
+            let is_first = !std::mem::replace(&mut self.is_checked, true);
+            self.buffer = match is_first && rest > 0 {
+                true => self.pages.header(start, rest)?,
+                false => self.pages.read(start, rest.min(HEADER_BYTES))?,
+            };
+            (self.used, self.offset) = (0, start + self.buffer.len() as u64);
+            if is_first {
                 self.pages.check(&self.buffer, start)?;
             }
         }

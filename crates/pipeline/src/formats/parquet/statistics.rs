@@ -43,7 +43,7 @@ impl Described<'_> {
         let least = guarded(|| converter.row_group_mins([group])).ok()?;
         let most = guarded(|| converter.row_group_maxes([group])).ok()?;
         let of = |array: &ArrayRef| -> Result<Option<Vec<Column>>> {
-            match columns(&condition.component, array, condition.component.filler_row()?.as_ref()) {
+            match columns(&condition.component, array) {
                 Ok(made) => Ok(Some(made)),
                 Err(Fault::Other(error)) => Err(error),
                 Err(Fault::Value(..)) => Ok(None),

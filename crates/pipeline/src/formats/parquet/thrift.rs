@@ -4,6 +4,8 @@
 
 /// The deepest nesting of structs and lists.
 pub const MAX_DEPTH: usize = 8;
+/// The deepest nesting of a struct that is walked over.
+const WALKED_DEPTH: usize = 32;
 
 /// A reader of Thrift's compact protocol.
 pub struct Thrift<'a> {
@@ -19,7 +21,9 @@ pub enum Kind {
     Double,
     Binary,
     List,
+    Map,
     Struct,
+    Uuid,
 }
 
 impl Kind {
@@ -31,7 +35,9 @@ impl Kind {
             7 => Self::Double,
             8 => Self::Binary,
             9 | 10 => Self::List,
+            11 => Self::Map,
             12 => Self::Struct,
+            13 => Self::Uuid,
             _ => return None,
         })
     }
@@ -124,6 +130,12 @@ impl<'a> Thrift<'a> {
         (0..number).try_for_each(|_| self.skip(kind, MAX_DEPTH))
     }
 
+    /// True if a whole struct is there. The crate `parquet` skips as many bools as a list claims, none
+    /// of which takes a byte.
+    pub fn has_struct(bytes: &[u8]) -> bool {
+        Thrift::new(bytes).skip(Kind::Struct, WALKED_DEPTH).is_some()
+    }
+
     /// Skips an item of a list, of which a bool takes a byte.
     pub fn skip_item(&mut self, kind: Kind, depth: usize) -> Option<()> {
         match kind {
@@ -138,12 +150,26 @@ impl<'a> Thrift<'a> {
             Kind::Bool => 0,
             Kind::Byte => 1,
             Kind::Double => 8,
+            Kind::Uuid => 16,
             Kind::Int => return self.varint().map(drop),
             Kind::Binary => usize::try_from(self.varint()?).ok()?,
             Kind::List => {
+                if self.bytes.first().is_some_and(|head| head >> 4 == 0) {
+                    // Some programs give the items of an empty list no kind.
+                    return self.byte().map(drop);
+                }
                 let (count, kind) = self.list()?;
                 let depth = depth.checked_sub(1)?;
                 return (0..count).try_for_each(|_| self.skip_item(kind, depth));
+            }
+            Kind::Map => {
+                let count = self.varint()?;
+                let kinds = if count > 0 { self.byte()? } else { return Some(()) };
+                let (key, value, depth) = (Kind::of(kinds >> 4)?, Kind::of(kinds & 0x0f)?, depth.checked_sub(1)?);
+                return (0..count).try_for_each(|_| {
+                    self.skip_item(key, depth)?;
+                    self.skip_item(value, depth)
+                });
             }
             Kind::Struct => {
                 let depth = depth.checked_sub(1)?;
@@ -168,5 +194,17 @@ mod tests {
         let int = |bytes: &[u8]| Thrift::new(bytes).int();
         assert_eq!([int(&[0]), int(&[1]), int(&[2]), int(&[0xff, 0x01])], [Some(0), Some(-1), Some(1), Some(-128)]);
         assert_eq!((int(&[0xff; 11]), int(&[0x80])), (None, None));
+    }
+
+    #[test]
+    fn items_of_lists_and_maps_take_bytes() {
+        // Field 1: a list of two bools, or of 2^31 of them; a map of one bool to an int.
+        assert!(Thrift::has_struct(&[0x19, 0x21, 1, 2, 0]));
+        assert!(!Thrift::has_struct(&[0x19, 0x21, 1]));
+        assert!(!Thrift::has_struct(&[0x19, 0xf1, 0xff, 0xff, 0xff, 0xff, 0x07, 1, 2, 0]));
+        assert!(Thrift::has_struct(&[0x1b, 1, 0x15, 1, 4, 0]));
+        assert!(Thrift::has_struct(&[0x1b, 0, 0]));
+        assert!(Thrift::has_struct(&[0x19, 0, 0]));
+        assert!(!Thrift::has_struct(&[0x1b, 0xff, 0xff, 0x03, 0x11, 1, 1, 0]));
     }
 }

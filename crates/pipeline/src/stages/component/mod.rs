@@ -148,6 +148,11 @@ impl Component {
             .map(Option::flatten)
     }
 
+    /// True if a missing row has a value.
+    pub fn has_filler(&self) -> bool {
+        self.default.is_some() || self.has_mask
+    }
+
     /// The value of a missing row: the default; with a mask else zeros, empty strings and lists, or
     /// JSON's null. `None` if it is required.
     pub fn filler(&self) -> Result<Option<Tensor>> {

@@ -8,9 +8,18 @@ use crate::kernels::image::{Pixels, Samples, check_size, damaged};
 use crate::tensor::allocate;
 use image_webp::{DecodingError, WebPDecoder};
 use std::io::Cursor;
+use std::ops::Range;
 
 /// The most bytes that a decoder takes for each pixel besides the result.
 const WORKING_BYTES: usize = 8;
+
+/// The bytes before the first chunk of a file, of the header of a chunk, and of a frame before its
+/// chunks.
+const RIFF_BYTES: usize = 12;
+const CHUNK_BYTES: usize = 8;
+const FRAME_BYTES: usize = 16;
+/// The place of the width and the height in a lossy image, after its tag and its mark.
+const LOSSY_SIZE: Range<usize> = 6..10;
 
 /// The pixels of a file. Frames of an animation lie one after the other.
 pub struct Decoded {
@@ -42,6 +51,11 @@ pub fn decode(contents: &[u8], channels: usize, is_first_only: bool) -> Result<D
         _ => None,
     };
     check_size(&what(), height, width, num_frames.unwrap_or(1).max(1))?;
+    // The decoder makes room for what such an image claims before it compares that with the file.
+    if let Some([width, height]) = larger_image(contents.get(RIFF_BYTES..).unwrap_or_default(), [width, height]) {
+        let text = format!("{}: it has an image of {height} rows and {width} columns, larger than itself", what());
+        return Err(damaged(&text));
+    }
     if num_frames == Some(0) || (decoder.is_animated() && decoder.num_frames() == 0) {
         return Err(damaged(&format!("{}: the animation has no frame", what())));
     }
@@ -64,6 +78,31 @@ pub fn decode(contents: &[u8], channels: usize, is_first_only: bool) -> Result<D
     Ok(Decoded { pixels: Pixels { height, width, channels, samples: Samples::Eight(samples) }, num_frames })
 }
 
+/// The size of a lossy image that is wider or higher than its file, among these chunks.
+fn larger_image(mut chunks: &[u8], file: [usize; 2]) -> Option<[usize; 2]> {
+    while let Some((header, rest)) = chunks.split_first_chunk::<CHUNK_BYTES>() {
+        let length = u32::from_le_bytes([header[4], header[5], header[6], header[7]]) as usize;
+        let data = rest.get(..length).unwrap_or(rest);
+        let found = match &header[..4] {
+            b"ANMF" => larger_image(data.get(FRAME_BYTES..).unwrap_or_default(), file),
+            b"VP8 " => lossy_size(data).filter(|size| size[0] > file[0] || size[1] > file[1]),
+            _ => None,
+        };
+        if found.is_some() {
+            return found;
+        }
+        chunks = rest.get(length.saturating_add(length & 1)..).unwrap_or_default();
+    }
+    None
+}
+
+/// The width and the height of a lossy image.
+fn lossy_size(data: &[u8]) -> Option<[usize; 2]> {
+    let size = data.get(LOSSY_SIZE)?;
+    let number = |low: u8, high: u8| usize::from(u16::from_le_bytes([low, high]) & 0x3fff);
+    Some([number(size[0], size[1]), number(size[2], size[3])])
+}
+
 /// The length of the file, by its header.
 fn claimed_bytes(contents: &[u8]) -> usize {
     let length = contents.get(4..8).and_then(|bytes| bytes.try_into().ok()).map_or(0, u32::from_le_bytes);
@@ -73,6 +112,27 @@ fn claimed_bytes(contents: &[u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_image_larger_than_its_file_is_an_error() {
+        let chunk = |name: &[u8], data: &[u8]| [name, &(data.len() as u32).to_le_bytes(), data].concat();
+        let lossy = |width: u16| {
+            let size = [width.to_le_bytes(), 9_u16.to_le_bytes()].concat();
+            chunk(b"VP8 ", &[&[0xf0, 2, 0, 0x9d, 1, 0x2a][..], &size, &[0; 10]].concat())
+        };
+        let canvas = |flags: u8| chunk(b"VP8X", &[flags, 0, 0, 0, 10, 0, 0, 8, 0, 0]);
+        let file = |chunks: &[u8]| chunk(b"RIFF", &[b"WEBP", chunks].concat());
+        let frame =
+            |width| chunk(b"ANMF", &[&[0, 0, 0, 0, 0, 0, 10, 0, 0, 8, 0, 0, 0, 0, 0, 0][..], &lossy(width)].concat());
+        let animated = |width| file(&[canvas(2), chunk(b"ANIM", &[0; 6]), frame(11), frame(width)].concat());
+        for data in [animated(16_383), file(&[canvas(0), lossy(16_383)].concat())] {
+            let error = decode(&data, 0, false).map(|_| ()).unwrap_err();
+            let expected = "it has an image of 9 rows and 16383 columns, larger than itself";
+            assert!(error.message().contains(expected), "{error}");
+        }
+        let error = decode(&animated(11), 0, false).map(|_| ()).unwrap_err();
+        assert!(!error.message().contains("larger"), "{error}");
+    }
 
     #[test]
     fn bytes_that_are_no_image_are_an_error() {
