@@ -51,13 +51,13 @@ def test_windows_of_a_file_take_no_memory(tmp_path):
     numbers = np.lib.format.open_memmap(
         tmp_path / "tokens.npy", mode="w+", dtype=np.uint16, shape=(4_000_000,)
     )
-    numbers[:] = np.arange(4_000_000) % 60_000
+    numbers[:] = np.arange(4_000_000) % 6_000
     windows = np.lib.stride_tricks.sliding_window_view(numbers, 1_000_001)
     pipeline = hr.arrays({"tokens": windows})
     assert len(pipeline) == 3_000_000
-    batch = next(iter(pipeline.skip(59_999).batch(2)))
+    batch = next(iter(pipeline.skip(5_999).batch(2)))
     assert batch["tokens"].shape == (2, 1_000_001)
-    assert batch["tokens"][:, :3].tolist() == [[59_999, 0, 1], [0, 1, 2]]
+    assert batch["tokens"][:, :3].tolist() == [[5_999, 0, 1], [0, 1, 2]]
 
 
 @pytest.mark.parametrize(
