@@ -111,7 +111,7 @@ def _less_work(stage: StageReadings, num_threads: int, cores: int) -> str:
     if num_threads < cores:
         more = f"give it more threads, options(num_threads={cores})"
     elif num_threads == cores:
-        more = f"use a machine with more than {cores} {'core' if cores == 1 else 'cores'}"
+        more = "use a machine with more cores"
     else:
         more = (
             f"remove options(num_threads={num_threads}), since threads beyond the {_cores(cores)} "

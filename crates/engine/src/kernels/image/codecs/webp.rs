@@ -53,7 +53,8 @@ pub fn decode(contents: &[u8], channels: usize, is_first_only: bool) -> Result<D
     check_size(&what(), height, width, num_frames.unwrap_or(1).max(1))?;
     // The decoder makes room for what such an image claims before it compares that with the file.
     if let Some([width, height]) = larger_image(contents.get(RIFF_BYTES..).unwrap_or_default(), [width, height]) {
-        let text = format!("{}: it has an image of {height} rows and {width} columns, larger than itself", what());
+        let text =
+            format!("{}: it has an image of {height} rows and {width} columns, more than its header says", what());
         return Err(damaged(&text));
     }
     if num_frames == Some(0) || (decoder.is_animated() && decoder.num_frames() == 0) {
@@ -127,11 +128,11 @@ mod tests {
         let animated = |width| file(&[canvas(2), chunk(b"ANIM", &[0; 6]), frame(11), frame(width)].concat());
         for data in [animated(16_383), file(&[canvas(0), lossy(16_383)].concat())] {
             let error = decode(&data, 0, false).map(|_| ()).unwrap_err();
-            let expected = "it has an image of 9 rows and 16383 columns, larger than itself";
+            let expected = "it has an image of 9 rows and 16383 columns, more than its header says";
             assert!(error.message().contains(expected), "{error}");
         }
         let error = decode(&animated(11), 0, false).map(|_| ()).unwrap_err();
-        assert!(!error.message().contains("larger"), "{error}");
+        assert!(!error.message().contains("more than its header"), "{error}");
     }
 
     #[test]
