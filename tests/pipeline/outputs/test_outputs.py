@@ -297,10 +297,62 @@ class TestJax:
         assert numbers(pipe.resume(state)) == rest
         assert numbers(pipe.to_jax(state=start)) == numbers(pipe)
 
+    @pytest.mark.parametrize(
+        ("value", "dtype"),
+        [
+            (np.array([7, 2**40 + 5]), "int32"),
+            (np.array([7, -(2**31) - 1]), "int32"),
+            (np.array([7, 2**63], np.uint64), "uint32"),
+            (np.array([7, 1e39]), "float32"),
+            (np.array([7, 1e39j]), "complex64"),
+        ],
+    )
+    def test_numbers_out_of_the_32_bit_range_are_rejected(self, value, dtype):
+        jax = pytest.importorskip("jax")
+        pipe = hr.arrays({"id": value, "n": [0, 1]}).batch(2)
+        words = (
+            f"to_jax: component 'id' has the {value.dtype} value {value[1]}, expected values in "
+            f"the range of {dtype}, since JAX's 64-bit types are off. Call "
+            'jax.config.update("jax_enable_x64", True), or convert'
+        )
+        with pytest.raises(ValueError, match=re.escape(words)):
+            next(pipe.to_jax())
+        with jax.enable_x64(True):
+            (batch,) = pipe.to_jax()
+            assert batch["id"].dtype == value.dtype
+            assert np.array_equal(batch["id"], value)
+
+    def test_numbers_within_the_32_bit_range_become_32_bit_ones(self):
+        pytest.importorskip("jax")
+        limits = np.iinfo(np.int32)
+        columns = {
+            "int": np.array([limits.min, limits.max]),
+            "uint": np.array([0, 2**32 - 1], np.uint64),
+            "float": np.array([0.1, np.inf]),
+            "nan": np.array([np.nan, -np.inf]),
+        }
+        (batch,) = hr.arrays(columns).batch(2).to_jax()
+        for name, dtype in zip(columns, ("int32", "uint32", "float32", "float32"), strict=True):
+            assert batch[name].dtype == dtype
+            assert np.array_equal(batch[name], columns[name].astype(dtype), equal_nan=name == "nan")
+        (first, _) = hr.arrays(columns).to_jax()
+        assert first["int"] == limits.min
+
+    def test_times_are_rejected_by_name(self):
+        days = np.array(["2024-01-01"], "datetime64[D]")
+        with pytest.raises(TypeError, match=r"to_jax: component 'day' is datetime64\[D\]"):
+            next(hr.arrays({"day": days}).to_jax())
+
     def test_global_arrays_span_eight_devices(self):
         command = [sys.executable, "-c", SHARDED]
         output = subprocess.run(command, capture_output=True, text=True, check=True, timeout=50)
-        assert json.loads(output.stdout) == [[8, 16], [8, 16]]
+        *sizes, last, example, wraps = json.loads(output.stdout)
+        assert sizes == [[8, 16], [8, 16]]
+        remedy = 'and drop the last, smaller batch: batch(size, remainder="drop").'
+        assert last.startswith("to_jax: component 'x' of shape (4,) cannot be divided by Named")
+        assert example.startswith("to_jax: component 'x' of shape () cannot be divided by Named")
+        assert last.endswith(remedy)
+        assert wraps.startswith("to_jax: component 'x' has the int64 value 1099511627776")
 
 
 SHARDED = """
@@ -319,6 +371,12 @@ for batch, expected in zip(pipe.to_jax(sharding), pipe):
     assert np.array_equal(batch["x"], expected["x"])
     assert [shard.data.shape for shard in batch["x"].addressable_shards] == [(2,)] * 8
     found.append([len(batch["x"].sharding.device_set), len(batch["x"])])
+numbers = hr.arrays({"x": np.arange(36, dtype=np.float32)})
+for wrong in (numbers.batch(16), numbers, hr.arrays({"x": [2**40] * 8}).batch(8)):
+    try:
+        list(wrong.to_jax(sharding))
+    except ValueError as error:
+        found.append(str(error))
 print(json.dumps(found))
 """
 

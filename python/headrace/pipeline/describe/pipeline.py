@@ -231,6 +231,9 @@ class Pipeline(ExampleMethods, OrderMethods, BatchMethods, ResourceMethods):
     def to_jax(self, sharding: Any = None, state: Mapping[str, Any] | None = None) -> JaxBatches:
         """Starts an iteration whose numbers are arrays of JAX, two batches ahead of the loop.
 
+        Unless `jax_enable_x64` is set, JAX has no 64-bit numbers: floats are rounded to 32 bits,
+        and a number out of the 32-bit range raises a ValueError with its batch.
+
         Args:
             sharding: A `jax.sharding.Sharding`: arrays are global, and the batches of this process
                 are the shards of this process. None for the default device of JAX.

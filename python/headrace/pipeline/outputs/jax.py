@@ -21,6 +21,9 @@ class JaxBatches(Converted):
     A batch is a dict. Numbers are arrays of JAX: on its default device, or global arrays if there
     is a sharding; strings stay arrays of NumPy. `Pipeline.to_jax`, and `Pipeline.resume`, continue
     from the result of `state`.
+
+    Unless `jax_enable_x64` is set, 64-bit numbers become 32-bit ones, as everywhere in JAX: floats
+    are rounded, and a number out of range is a ValueError.
     """
 
     def __init__(self, batches: Batches, sharding: Any) -> None:
@@ -35,20 +38,54 @@ class JaxBatches(Converted):
         return self
 
     def _convert(self, batch: dict[str, Any]) -> dict[str, Any]:
-        return {name: self._array(value) for name, value in batch.items()}
+        return {name: self._array(name, value) for name, value in batch.items()}
 
-    def _array(self, value: Any) -> Any:
+    def _array(self, name: str, value: Any) -> Any:
         is_number = isinstance(value, (np.ndarray, np.generic)) and value.dtype != object
         if not is_number:
             return value
         if value.dtype.kind in "mM":
             raise TypeError(
-                f"to_jax: a component is {value.dtype}, which JAX does not have. Convert it in "
-                "map, for example to a number of days, or drop it with select."
+                f"to_jax: component {name!r} is {value.dtype}, which JAX does not have. Convert it "
+                "in map, for example to a number of days, or drop it with select."
             )
+        array = _narrowed(name, np.asarray(value), self._jax.dtypes.canonicalize_dtype(value.dtype))
         if self._sharding is None:
-            return self._jax.device_put(value)
-        return self._jax.make_array_from_process_local_data(self._sharding, np.asarray(value))
+            return self._jax.device_put(array)
+        try:
+            return self._jax.make_array_from_process_local_data(self._sharding, array)
+        except (AssertionError, ValueError) as error:
+            raise ValueError(
+                f"to_jax: component {name!r} of shape {array.shape} cannot be divided by "
+                f"{self._sharding}. Use a batch size that its devices divide, and drop the last, "
+                'smaller batch: batch(size, remainder="drop").'
+            ) from error
+
+
+def _narrowed(name: str, array: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """Returns an array as the type that JAX converts it to.
+
+    Floats are rounded, as JAX does.
+
+    Raises:
+        ValueError: If a value is out of the range of that type; JAX would wrap it.
+    """
+    if array.dtype == dtype:
+        return array
+    with np.errstate(over="ignore", invalid="ignore"):
+        narrowed = array.astype(dtype)
+    if dtype.kind in "iu":
+        is_lost = narrowed != array
+    else:
+        is_lost = np.isfinite(array) & ~np.isfinite(narrowed)
+    if is_lost.any():
+        raise ValueError(
+            f"to_jax: component {name!r} has the {array.dtype} value {array[is_lost][0]}, expected "
+            f"values in the range of {dtype}, since JAX's 64-bit types are off. Call "
+            'jax.config.update("jax_enable_x64", True), or convert the component in map to a '
+            "smaller type that can hold it."
+        )
+    return narrowed
 
 
 def check_jax() -> None:
