@@ -11,9 +11,6 @@ from typing import NamedTuple
 import pytest
 
 import_root = Path(__file__).parents[1] / "python"
-# Folders with a limit on the number of modules, and the families of operations.
-FOLDERS = ("python", "tests", "tools", "torture", "benchmarks")
-FAMILIES = frozenset({"array", "image", "math", "sparse"})
 
 
 class Row(NamedTuple):
@@ -228,23 +225,6 @@ def test_modules_that_need_no_graph_do_not_load_it(unit):
         [sys.executable, "-c", program], timeout=60, check=True, capture_output=True, text=True
     ).stdout
     assert loaded.strip() == "[]"
-
-
-def test_no_folder_has_more_than_15_modules():
-    # One operation, one namespace of TensorFlow, or one part of the torture a file.
-    exempt = {
-        "python/headrace/tf1",
-        "torture/parts",
-        *(f"{top}/ops/{family}" for top in ("python/headrace", "tests") for family in FAMILIES),
-    }
-    top = import_root.parent
-    folders = {path.parent for name in FOLDERS for path in (top / name).rglob("*.py")}
-    sizes = {str(folder.relative_to(top)): modules_in(folder) for folder in folders}
-    assert sorted(name for name, size in sizes.items() if size > 15 and name not in exempt) == []
-
-
-def modules_in(folder: Path) -> int:
-    return sum(path.name != "__init__.py" for path in folder.glob("*.py"))
 
 
 def test_no_modules_import_each_other_in_a_circle(package):

@@ -132,10 +132,11 @@ if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
             return getattr(import_module(f"headrace.{_HOMES.get(name, 'pipeline')}"), name)
         if name in _MOVED:
             return _moved(import_module(f"headrace.{_MOVED[name]}"), name)
-        raise AttributeError(
-            f"module 'headrace' has no attribute {name!r}, expected one of {', '.join(__all__)}. "
-            "Graphs, sessions and queue runners are in headrace.tf1."
-        )
+        text = f"module 'headrace' has no attribute {name!r}"
+        if not name.startswith("_"):
+            other_libraries = import_module("headrace.pipeline.describe.other_libraries")
+            text = f"{text}. {other_libraries.advice_on_function(name, __all__)}"
+        raise AttributeError(text)
 
     def _moved(module: object, name: str) -> object:
         from warnings import warn  # noqa: PLC0415  (see above)

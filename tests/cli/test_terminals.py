@@ -163,7 +163,7 @@ class TestStart:
             [sys.executable, "-c", program], capture_output=True, text=True, timeout=50, check=False
         )
         assert done.returncode == 1
-        assert done.stderr.endswith("pip install 'headrace[cli]'\n")
+        assert done.stderr.endswith("pip install click tqdm\n")
         assert "Traceback" not in done.stderr
 
 

@@ -10,7 +10,7 @@ HIDDEN = "import sys; sys.modules.update(click=None, tqdm=None)\n"
 NO_PROTOBUF = "import sys; sys.modules.update({'google.protobuf': None})\n"
 INSTALL_TF1 = (
     "headrace.protos: got no google.protobuf, which makes messages such as Example. "
-    "Install the extra that has it: pip install 'headrace[tf1]'"
+    "Install it: pip install protobuf"
 )
 # Reads records of `Example` messages, whose bytes a program without protobuf cannot make.
 PIPELINE = """
@@ -65,7 +65,7 @@ def test_a_command_without_its_packages_names_them():
     assert result.returncode == 1
     assert result.stderr == (
         "headrace: got no click and no tqdm, which commands need. "
-        "Install the extra that has it: pip install 'headrace[cli]'\n"
+        "Install them: pip install click tqdm\n"
     )
 
 
@@ -74,7 +74,7 @@ def test_a_program_of_the_demo_without_its_packages_names_them():
     assert result.returncode == 1
     assert (
         "ModuleNotFoundError: headrace.demo: got no click and no tqdm, which commands need. "
-        "Install the extra that has it: pip install 'headrace[cli]'"
+        "Install them: pip install click tqdm"
     ) in result.stderr
 
 
@@ -83,7 +83,7 @@ def test_readers_on_ray_without_it_name_the_package():
     assert result.returncode == 1
     assert result.stderr.endswith(
         "ModuleNotFoundError: headrace.ray: got no ray, which readers on other machines run on. "
-        "Install the extra that has it: pip install 'headrace[ray]'\n"
+        "Install it: pip install ray\n"
     )
 
 
@@ -155,13 +155,12 @@ def test_a_program_of_tensorflow_1_needs_absl_only_for_flags():
     assert result.stdout == "3\n"
     assert result.stderr.endswith(
         "ModuleNotFoundError: tf.flags: got no absl, which reads command lines. "
-        "Install the extra that has it: pip install 'headrace[tf1]'\n"
+        "Install it: pip install absl-py\n"
     )
 
 
 def test_commands_without_protocol_buffers_name_the_package():
     result = run_without_protobuf("from headrace.cli.main import main; main()")
     assert result.stderr == (
-        "headrace: got no google.protobuf, which commands need. "
-        "Install the extra that has it: pip install 'headrace[cli]'\n"
+        "headrace: got no google.protobuf, which commands need. Install it: pip install protobuf\n"
     )

@@ -13,7 +13,8 @@ pub fn failed(failure: &Failure) -> Error {
         && source.to_string().contains("Range request")
     {
         let text = "the server gives whole files only, so there is no random access to its records";
-        return Error::unimplemented(text).with_remedy("Use shuffle(window=...), or copy the file to this machine.");
+        return Error::unimplemented(text)
+            .with_remedy("Copy the file to this machine, or read it in order or with a window.");
     }
     if let Some(refusal) = cause::<Refusal>(failure) {
         return refusal.error();

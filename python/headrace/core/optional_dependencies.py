@@ -1,4 +1,4 @@
-"""The packages that only some programs need, each with the extra that installs it."""
+"""The packages that only some programs need, and how to install them."""
 
 from importlib.util import find_spec
 from typing import Final
@@ -15,6 +15,8 @@ __all__ = [
 ]
 
 _PROTOBUF: Final = "google.protobuf"
+# The names of packages on the index, where modules have others.
+_PACKAGES: Final = {_PROTOBUF: "protobuf", "absl": "absl-py"}
 _CLI: Final = ("click", "tqdm", _PROTOBUF)
 # Which build of it is right depends on the machine.
 _AS_ITS_PAGES_SAY: Final = "Install it in the way that its own pages say for your machine"
@@ -22,32 +24,32 @@ _AS_ITS_PAGES_SAY: Final = "Install it in the way that its own pages say for you
 
 def missing_cli() -> str | None:
     """Returns what to install for the commands; None if nothing is missing."""
-    return _missing(_CLI, "which commands need", "cli")
+    return _missing(_CLI, "which commands need")
 
 
 def missing_arrow() -> str | None:
     """Returns what to install for Arrow's arrays; None if nothing is missing."""
-    return _missing(("pyarrow",), "which has Arrow's arrays", "arrow")
+    return _missing(("pyarrow",), "which has Arrow's arrays")
 
 
 def missing_parquet() -> str | None:
     """Returns what to install for commands on Parquet files; None if nothing is missing."""
-    return _missing(("pyarrow",), "which writes and inspects Parquet files", "parquet")
+    return _missing(("pyarrow",), "which writes and inspects Parquet files")
 
 
 def missing_absl() -> str | None:
     """Returns what to install for the flags of TensorFlow 1; None if nothing is missing."""
-    return _missing(("absl",), "which reads command lines", "tf1")
+    return _missing(("absl",), "which reads command lines")
 
 
 def missing_protobuf() -> str | None:
     """Returns what to install for protocol buffer messages; None if nothing is missing."""
-    return _missing((_PROTOBUF,), "which makes messages such as Example", "tf1")
+    return _missing((_PROTOBUF,), "which makes messages such as Example")
 
 
 def missing_ray() -> str | None:
     """Returns what to install for readers on Ray; None if nothing is missing."""
-    return _missing(("ray",), "which readers on other machines run on", "ray")
+    return _missing(("ray",), "which readers on other machines run on")
 
 
 def missing_torch() -> str | None:
@@ -60,13 +62,15 @@ def missing_jax() -> str | None:
     return None if find_spec("jax") else f"got no jax. {_AS_ITS_PAGES_SAY}"
 
 
-def _missing(names: tuple[str, ...], what_for: str, extra: str) -> str | None:
+def _missing(names: tuple[str, ...], what_for: str) -> str | None:
     missing = [name for name in names if not _is_there(name)]
     if not missing:
         return None
+    packages = [_PACKAGES.get(name, name) for name in missing]
+    # Not the extra, which pip would look for on the index, where headrace may not be.
     return (
         f"got no {' and no '.join(missing)}, {what_for}. "
-        f"Install the extra that has it: pip install 'headrace[{extra}]'"
+        f"Install {'it' if len(missing) == 1 else 'them'}: pip install {' '.join(packages)}"
     )
 
 

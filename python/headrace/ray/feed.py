@@ -71,8 +71,8 @@ def serve(
             "last",
             ", ".join(functions),
         )
-    has_arrow_strings = pipe.chosen_options.get("strings") == "arrow"
-    if "num_threads" not in pipe.chosen_options and cpus_per_reader >= 1:
+    has_arrow_strings = pipe._options.get("strings") == "arrow"
+    if "num_threads" not in pipe._options and cpus_per_reader >= 1:
         pipe = pipe.options(num_threads=int(cpus_per_reader))
     if not ray.is_initialized():
         ray.init()

@@ -159,6 +159,11 @@ class TestShards:
         assert hr.arrays([1]).write(Path("a") / "b" / "c.jsonl") == ["a/b/c.jsonl"]
         assert Path("a/b/c.jsonl").read_bytes() == b'{"x":1}\n'
 
+    def test_bytes_that_are_valid_utf8_are_text_in_json_lines(self):
+        Path("lines.txt").write_text("héllo\nworld\n", "utf-8")
+        (path,) = hr.text_lines("lines.txt").write("out.jsonl")
+        assert Path(path).read_text("utf-8") == '{"text":"héllo"}\n{"text":"world"}\n'
+
     def test_skipped_examples_are_in_no_shard(self):
         pipe = hr.arrays([1, 0, 2]).map(_inverse).skip_errors(1)
         paths = pipe.write("out-{shard}.jsonl", num_shards=2)
@@ -181,7 +186,6 @@ class TestRefusals:
             (np.zeros(2, np.uint64), "tfrecord", "np.int64 in a map"),
             (np.zeros(2, complex), "tfrecord", "'c' is .*complex128"),
             (np.zeros(2, complex), "jsonl", "which JSON has no type for"),
-            (np.array([b"a", b"b"], object), "jsonl", "'c' holds bytes that are not text"),
             (np.zeros((2, 2, 2)), "tar", r"Call it 'c\.npy', with rename"),
             (np.zeros(2, complex), "tar", "which a member of text has no type for"),
         ],
@@ -189,6 +193,12 @@ class TestRefusals:
     def test_a_component_that_a_format_cannot_hold_is_named(self, array, ending, words):
         with pytest.raises(ValueError, match=f"write: .*{words}"):
             hr.arrays({"c": array}).write(f"out.{ending}")
+        assert list(Path().iterdir()) == []
+
+    def test_bytes_that_are_not_text_are_refused_in_json_lines(self):
+        pipe = hr.arrays({"c": np.array([b"a", b"\xff"], object)})
+        with pytest.raises(ValueError, match="example 1: component 'c' holds bytes that are not"):
+            pipe.write("out.jsonl")
         assert list(Path().iterdir()) == []
 
     @needs_parquet

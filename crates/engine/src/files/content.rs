@@ -29,8 +29,8 @@ pub enum Kind {
     WideText,
     /// An HTML page that a web server sent instead of the file.
     Page,
-    /// Records of TFRecord.
-    Records,
+    /// A file that another source of headrace reads; the sentence names it.
+    Source(&'static str),
     /// Any other file that is not a text.
     Binary,
 }
@@ -52,13 +52,21 @@ const fn of(kind: Kind, what: &'static str) -> Content {
     Content { kind, what }
 }
 
+const IMAGE: Kind =
+    Kind::Source("Read it with headrace.files and decode_image, or its folder with headrace.image_folder.");
+const SOUND: Kind =
+    Kind::Source("Read it with headrace.files and decode_audio, or its folder with headrace.audio_folder.");
+const ARROW: Kind = Kind::Source("Read it with headrace.arrow.");
+const PARQUET: Kind = Kind::Source("Read it with headrace.parquet.");
+
 const UTF_32: Content = of(Kind::WideText, "text in UTF-32, by its byte order mark");
 const UTF_16: Content = of(Kind::WideText, "text in UTF-16, by its byte order mark");
 const PAGE: Content = of(Kind::Page, "an HTML page");
 const XML: Content = of(Kind::Page, "an XML document");
 const POINTER: Content = of(Kind::Pointer, "a pointer of Git LFS, and not the file that it points to");
-const RECORDS: Content = of(Kind::Records, "a TFRecord file");
-const TAR: Content = of(Kind::Binary, "a tar archive");
+/// A file of TFRecords.
+pub const RECORDS: Content = of(Kind::Source("Read it with headrace.tfrecords."), "a TFRecord file");
+const TAR: Content = of(Kind::Source("Read it with headrace.webdataset."), "a tar archive");
 const PICKLE: Content = of(Kind::Binary, "a pickle");
 const LZMA: Content = of(Kind::Unread, "compressed by lzma (.lzma, the format before .xz)");
 
@@ -83,14 +91,14 @@ const MARKS: &[(&[u8], Content)] = &[
     (b"\xfd7zXZ\0", of(Kind::Compressed, "compressed by xz")),
     (b"\x04\x22\x4d\x18", of(Kind::Compressed, "compressed by lz4")),
     (b"\x02\x21\x4c\x18", of(Kind::Compressed, "compressed by lz4")),
-    (b"\x89PNG\r\n\x1a\n", of(Kind::Binary, "a PNG image")),
-    (b"\xff\xd8\xff", of(Kind::Binary, "a JPEG image")),
-    (b"II*\0", of(Kind::Binary, "a TIFF image")),
-    (b"MM\0*", of(Kind::Binary, "a TIFF image")),
-    (b"\x93NUMPY", of(Kind::Binary, "an array of NumPy")),
+    (b"\x89PNG\r\n\x1a\n", of(IMAGE, "a PNG image")),
+    (b"\xff\xd8\xff", of(IMAGE, "a JPEG image")),
+    (b"II*\0", of(IMAGE, "a TIFF image")),
+    (b"MM\0*", of(IMAGE, "a TIFF image")),
+    (b"\x93NUMPY", of(Kind::Source("Pass numpy.load of it to headrace.arrays."), "an array of NumPy")),
     (b"\x89HDF\r\n\x1a\n", of(Kind::Binary, "an HDF5 file")),
-    (b"ARROW1\0\0", of(Kind::Binary, "an Arrow file")),
-    (b"\xff\xff\xff\xff", of(Kind::Binary, "a stream of Arrow, or another binary file")),
+    (b"ARROW1\0\0", of(ARROW, "an Arrow file")),
+    (b"\xff\xff\xff\xff", of(ARROW, "a stream of Arrow, or another binary file")),
     (b"Obj\x01", of(Kind::Binary, "an Avro file")),
     (b"SQLite format 3\0", of(Kind::Binary, "a SQLite database")),
     (b"\x7fELF", of(Kind::Binary, "a program (ELF)")),
@@ -102,17 +110,17 @@ const MARKS: &[(&[u8], Content)] = &[
 
 /// Magic bytes that texts may also begin with.
 const WORDS: &[(&[u8], Content)] = &[
-    (b"PAR1", of(Kind::Binary, "a Parquet file")),
+    (b"PAR1", of(PARQUET, "a Parquet file")),
     (b"PARE", of(Kind::Binary, "an encrypted Parquet file")),
     (b"ORC", of(Kind::Binary, "an ORC file")),
-    (b"GIF87a", of(Kind::Binary, "a GIF image")),
-    (b"GIF89a", of(Kind::Binary, "a GIF image")),
-    (b"BM", of(Kind::Binary, "a BMP image")),
+    (b"GIF87a", of(IMAGE, "a GIF image")),
+    (b"GIF89a", of(IMAGE, "a GIF image")),
+    (b"BM", of(IMAGE, "a BMP image")),
     (b"BZh", of(Kind::Compressed, "compressed by bzip2")),
     (b"%PDF-", of(Kind::Binary, "a PDF")),
-    (b"fLaC", of(Kind::Binary, "a FLAC sound file")),
-    (b"OggS", of(Kind::Binary, "an Ogg file")),
-    (b"ID3", of(Kind::Binary, "an MP3 sound file")),
+    (b"fLaC", of(SOUND, "a FLAC sound file")),
+    (b"OggS", of(SOUND, "an Ogg file")),
+    (b"ID3", of(SOUND, "an MP3 sound file")),
     (b"SEQ", of(Kind::Binary, "a sequence file of Hadoop")),
     (b"fea1", of(Kind::Binary, "a Feather file")),
 ];
@@ -146,8 +154,8 @@ impl Content {
             Kind::Pointer => "Fetch the file: git lfs pull.",
             Kind::WideText => "Convert it to UTF-8, with iconv for example.",
             Kind::Page => "A server has sent it instead of the data; fetch the file again.",
-            Kind::Records => "Read it with tfrecords.",
-            Kind::Binary => "Read it with a program for such files.",
+            Kind::Source(remedy) => remedy,
+            Kind::Binary => "headrace has no source for such files; headrace.files yields them whole.",
         }
     }
 }
@@ -176,8 +184,8 @@ pub fn content(start: &[u8]) -> Option<Content> {
         }
         _ if start.get(257..262) == Some(b"ustar") => Some(TAR),
         _ if is_text(start) => page(start),
-        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some(of(Kind::Binary, "a WebP image")),
-        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'A', b'V', b'E', ..] => Some(of(Kind::Binary, "a WAV sound file")),
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some(of(IMAGE, "a WebP image")),
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'A', b'V', b'E', ..] => Some(of(SOUND, "a WAV sound file")),
         [_, _, _, _, b'f', b't', b'y', b'p', ..] => Some(of(Kind::Binary, "an MP4 file, or an image of its kind")),
         _ => of_marks(WORDS),
     }

@@ -39,7 +39,7 @@ impl<'a> Begun<'a> {
         let name = self.name;
         let irregular = || {
             let text = "it has no random access to its records, since it can be read from its beginning alone. \
-                        Use shuffle(window=...)";
+                        Copy it to a regular file";
             Error::invalid_argument(format!("{}: {text}", name.text()))
         };
         if let Some(remote) = self.remote {

@@ -7,7 +7,7 @@ use crate::formats::lz4;
 use flate2::{Decompress, FlushDecompress, Status};
 use headrace_engine::error::{Error, Result};
 use headrace_engine::files::compression::Compression;
-use headrace_engine::files::content::{Content, Kind, content};
+use headrace_engine::files::content::{Content, RECORDS, content};
 
 /// The compression of files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +79,7 @@ impl Codec {
         // A text cannot be the beginning of magic bytes, since these have bytes that texts do not
         // have, except for bzip2's.
         let begins = |mark: &[u8]| start.starts_with(mark) || (is_whole && start.len() > 1 && mark.starts_with(start));
-        if content(start).is_some_and(|content| content.kind == Kind::Records) {
+        if content(start).is_some_and(|content| content == RECORDS) {
             return Self::Known(Compression::None);
         }
         if begins(GZIP) {

@@ -9,7 +9,7 @@ use crate::index::{HeaderScan, Offsets, RandomAccess, ScanFault, ScanResult};
 use headrace_engine::checksum::masked_crc32c;
 use headrace_engine::error::{Error, Lost, Result};
 use headrace_engine::files::compression::Compression;
-use headrace_engine::files::content::{Kind, content};
+use headrace_engine::files::content::{RECORDS, content};
 use headrace_engine::tfrecord::{FOOTER_BYTES, HEADER_BYTES};
 use std::sync::Arc;
 
@@ -180,7 +180,7 @@ fn record(bytes: &[u8]) -> std::result::Result<Option<usize>, Part> {
 /// The type of a file that begins with these bytes, if not TFRecord. Compressed files are
 /// recognised elsewhere.
 fn other_file(rest: &[u8], position: RecordPosition) -> Option<String> {
-    let found = content(rest).filter(|found| position.offset_bytes == 0 && !matches!(found.kind, Kind::Records))?;
+    let found = content(rest).filter(|found| position.offset_bytes == 0 && *found != RECORDS)?;
     Some(format!("It is {found}. {}", found.remedy()))
 }
 

@@ -50,7 +50,7 @@ def measured_mixing(pipe: Pipeline, files: Sequence[str], most_seconds: float) -
     chain = _up_to_shuffle(pipe.stages)
     if chain is None or len(files) < 2:
         return None
-    counted = Pipeline((*chain, stages.OriginFiles()), pipe.chosen_options)
+    counted = Pipeline((*chain, stages.OriginFiles()), pipe._options)
     found: list[str] = []
     end = time.monotonic() + most_seconds
     with iter(counted) as examples:

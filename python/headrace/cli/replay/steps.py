@@ -62,7 +62,7 @@ def steps(
         count: The largest number of steps.
     """
     try:
-        batches = pipeline.replayed(state)
+        batches = pipeline.replay(state)
     except ValueError as error:
         raise Failure(str(error)) from error
     with batches:

@@ -12,6 +12,7 @@ from headrace.pipeline.describe.methods.mixtures import (
     checked_schedule,
     checked_unit,
 )
+from headrace.pipeline.describe.other_libraries import with_explained_calls
 from headrace.pipeline.describe.pipeline import Pipeline
 from headrace.pipeline.describe.specs import batch_depth, static_specs, zipped
 from headrace.pipeline.describe.stages import Stage
@@ -19,6 +20,7 @@ from headrace.pipeline.describe.stages import Stage
 __all__ = ["concat", "mix", "zip"]
 
 
+@with_explained_calls
 def concat(pipelines: Iterable[Pipeline]) -> Pipeline:
     """Gives the examples of pipelines one after the other.
 
@@ -31,6 +33,7 @@ def concat(pipelines: Iterable[Pipeline]) -> Pipeline:
     return Pipeline((stages.Concat(parts),))
 
 
+@with_explained_calls
 def mix(
     pipelines: Iterable[Pipeline] | Mapping[str, Pipeline],
     weights: Weights | None = None,
@@ -78,6 +81,7 @@ def mix(
     return Pipeline((stage,))
 
 
+@with_explained_calls
 def zip(pipelines: Iterable[Pipeline], strict: bool = True) -> Pipeline:
     """Gives the components of pipelines side by side: example n has those of example n of each.
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from headrace.pipeline.describe.arguments import checked_names, checked_num_callers
+from headrace.pipeline.describe.other_libraries import with_explained_calls
 from headrace.pipeline.describe.pipeline import Pipeline
 from headrace.pipeline.describe.stages import Indexed, ReadRows
 from headrace.pipeline.plan.functions.indexed_rows import IndexedRows
@@ -11,6 +12,7 @@ from headrace.pipeline.plan.functions.indexed_rows import IndexedRows
 __all__ = ["indexed"]
 
 
+@with_explained_calls
 def indexed(
     source: Any,
     num_threads: int = 1,

@@ -2,9 +2,10 @@
 
 import os
 from collections.abc import Collection, Mapping
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from headrace.core.errors import OutOfRangeError
+from headrace.core.tracebacks import with_short_tracebacks
 from headrace.pipeline.describe import stages
 from headrace.pipeline.describe.arguments import (
     checked_int,
@@ -14,6 +15,7 @@ from headrace.pipeline.describe.methods.batches import BatchMethods
 from headrace.pipeline.describe.methods.examples import ExampleMethods
 from headrace.pipeline.describe.methods.order import OrderMethods
 from headrace.pipeline.describe.methods.resources import ResourceMethods
+from headrace.pipeline.describe.other_libraries import advice_on_method
 from headrace.pipeline.describe.sharding.mixing import shuffle_in_words
 from headrace.pipeline.describe.sharding.piece_shards import read_by_shard
 from headrace.pipeline.describe.source import InferredSource, Source
@@ -94,6 +96,7 @@ class Pipeline(ExampleMethods, OrderMethods, BatchMethods, ResourceMethods):
             known.forget(self.stages)
 
     @property
+    @with_short_tracebacks
     def spec(self) -> dict[str, Spec]:
         """The components of an example, or of a batch.
 
@@ -105,7 +108,7 @@ class Pipeline(ExampleMethods, OrderMethods, BatchMethods, ResourceMethods):
         """
         if self._specs is not None:
             return dict(self._specs)
-        known = self.known()
+        known = self._learned_specs()
         if known.empty_at is not None:
             raise OutOfRangeError(
                 None,
@@ -197,7 +200,7 @@ class Pipeline(ExampleMethods, OrderMethods, BatchMethods, ResourceMethods):
             keeps_workers=keeps,
         )
 
-    def replayed(self, state: Mapping[str, Any]) -> Batches:
+    def replay(self, state: Mapping[str, Any]) -> Batches:
         """Returns an iteration from a state, with the origins of examples in `Batches.origins`."""
         found = resumed(self.stages, state, ())
         return Batches(
@@ -319,6 +322,7 @@ class Pipeline(ExampleMethods, OrderMethods, BatchMethods, ResourceMethods):
 
         return write(self, path, num_shards, resume)
 
+    @with_short_tracebacks
     def __iter__(self) -> Batches:
         self._history.note_begin()
         return self._start(0)
@@ -329,6 +333,22 @@ class Pipeline(ExampleMethods, OrderMethods, BatchMethods, ResourceMethods):
     def __bool__(self) -> bool:
         """Returns True: the number of examples is not known before they are read."""
         return True
+
+    if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
+
+        def __getattr__(self, name: str) -> Any:
+            if hasattr(type(self), name):
+                return object.__getattribute__(self, name)  # Raises its own error again.
+            text = f"'Pipeline' object has no attribute {name!r}"
+            if not name.startswith("_"):
+                text = f"{text}. {advice_on_method(name, dir(self))}"
+            raise AttributeError(text)
+
+        def __next__(self) -> NoReturn:
+            raise TypeError(
+                "next: a pipeline isn't an iterator, expected one. Write batches = iter(pipe), "
+                "then next(batches)."
+            )
 
     def __contains__(self, value: object) -> NoReturn:
         raise TypeError(
@@ -388,12 +408,7 @@ class Pipeline(ExampleMethods, OrderMethods, BatchMethods, ResourceMethods):
             keeps_workers=keeps_workers,
         )
 
-    @property
-    def chosen_options(self) -> dict[str, Any]:
-        """The options that `options` was given, by name."""
-        return dict(self._options)
-
-    def known(self) -> Known:
+    def _learned_specs(self) -> Known:
         """Returns the components after each stage.
 
         A Python function is called for the first example to learn its components.

@@ -6,6 +6,7 @@ from typing import Final
 from headrace.pipeline.describe import stages
 from headrace.pipeline.describe.native_function import NativeFunction
 from headrace.pipeline.describe.source import Source
+from headrace.pipeline.describe.specs import batch_depth
 from headrace.pipeline.describe.stages import Stage
 
 __all__ = [
@@ -40,6 +41,11 @@ def check_reachable(chain: Sequence[Stage]) -> None:
     """
     reason = _obstacle(chain)
     if reason is not None:
+        if batch_depth(chain):
+            raise ValueError(
+                "shuffle: it follows a batch, expected examples. Move shuffle before batch, or "
+                "write shuffle(window=100) to shuffle whole batches."
+            )
         raise ValueError(
             f"shuffle: without a window all examples must be reachable, but {reason}. Give a "
             "window, such as shuffle(window=10_000)."

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from headrace.pipeline.describe.arguments import check_processes, checked_int
+from headrace.pipeline.describe.other_libraries import with_explained_calls
 from headrace.pipeline.describe.pipeline import Pipeline
 from headrace.pipeline.describe.stages import Arrays, Files, Iterable_
 from headrace.pipeline.describe.tables import array_columns
@@ -20,6 +21,7 @@ __all__ = [
 ]
 
 
+@with_explained_calls
 def tfrecords(paths: Paths, compression: str | None = "auto") -> Pipeline:
     """Reads TFRecord files. An example is `{"record": bytes}`.
 
@@ -38,6 +40,7 @@ def tfrecords(paths: Paths, compression: str | None = "auto") -> Pipeline:
     return _files("tfrecords", paths, compression)
 
 
+@with_explained_calls
 def text_lines(paths: Paths, compression: str | None = "auto") -> Pipeline:
     r"""Reads the lines of text files. An example is `{"text": bytes}`.
 
@@ -56,6 +59,7 @@ def text_lines(paths: Paths, compression: str | None = "auto") -> Pipeline:
     return _files("text_lines", paths, compression)
 
 
+@with_explained_calls
 def fixed_length_records(
     paths: Paths,
     record_bytes: int,
@@ -86,6 +90,7 @@ def fixed_length_records(
     return _files("fixed_length_records", paths, compression, lengths)
 
 
+@with_explained_calls
 def files(paths: Paths) -> Pipeline:
     """Reads whole files. An example is `{"path": str, "data": bytes}`.
 
@@ -99,6 +104,7 @@ def files(paths: Paths) -> Pipeline:
     return _files("files", paths, None)
 
 
+@with_explained_calls
 def arrays(components: Any) -> Pipeline:
     """Yields the rows of arrays: an example has a row of each.
 
@@ -121,6 +127,7 @@ def arrays(components: Any) -> Pipeline:
     return Pipeline((Arrays(found.arrays, found.texts),))
 
 
+@with_explained_calls
 def iterable(
     factory: Callable[..., Iterable[Mapping[str, Any]]] | Iterable[Mapping[str, Any]],
     num_processes: int = 0,
@@ -148,7 +155,8 @@ def iterable(
     if processes:
         check_processes("iterable", processes)
     if not callable(factory):
-        check_again(factory)
+        if not isinstance(factory, Pipeline):
+            check_again(factory)
         factory = Again(factory)
     check_factory(factory, processes)
     return Pipeline((Iterable_(factory, processes, Openings(processes)),))

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from headrace.core import engine
+from headrace.pipeline.describe.other_libraries import with_explained_calls
 from headrace.pipeline.describe.pipeline import Pipeline
 from headrace.pipeline.formats.conditions import Where
 from headrace.pipeline.formats.table_files import (
@@ -27,6 +28,7 @@ class Arrow(TableFiles):
     )
 
 
+@with_explained_calls
 def arrow(
     paths: Paths,
     columns: Columns | None = None,

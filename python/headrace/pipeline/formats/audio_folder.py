@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
+from headrace.pipeline.describe.other_libraries import with_explained_calls
 from headrace.pipeline.describe.pipeline import Pipeline
 from headrace.pipeline.formats.class_folder import ClassFolder, chosen_extensions, folder_path
 
@@ -38,6 +39,7 @@ class AudioFolder(ClassFolder):
         return "audio_folder"
 
 
+@with_explained_calls
 def audio_folder(root: str | os.PathLike[str], extensions: Iterable[str] | None = None) -> Pipeline:
     """Reads sounds from a directory that has a directory for each class.
 

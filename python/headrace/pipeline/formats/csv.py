@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from headrace.core import engine
+from headrace.pipeline.describe.other_libraries import with_explained_calls
 from headrace.pipeline.describe.pipeline import Pipeline
 from headrace.pipeline.describe.source import InferredSource, SourcePlan, first_found
 from headrace.pipeline.describe.types import Nullable, Spec, element_of
@@ -99,6 +100,7 @@ class Csv(InferredSource):
         return SourcePlan(records, paths, [fields], len(paths))
 
 
+@with_explained_calls
 def csv(
     paths: Paths,
     columns: Mapping[str, Any] | None = None,

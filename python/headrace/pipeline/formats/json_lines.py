@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from headrace.core import engine
+from headrace.pipeline.describe.other_libraries import with_explained_calls
 from headrace.pipeline.describe.pipeline import Pipeline
 from headrace.pipeline.describe.source import InferredSource, SourcePlan, first_found
 from headrace.pipeline.describe.types import Json, Spec, element_of
@@ -89,6 +90,7 @@ class JsonLines(InferredSource):
         return SourcePlan(records, paths, [fields], len(paths), sightings=given)
 
 
+@with_explained_calls
 def json_lines(
     paths: Paths,
     columns: Mapping[str, Any] | None = None,

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from headrace.core import engine
 from headrace.pipeline.describe.arguments import checked_int
+from headrace.pipeline.describe.other_libraries import with_explained_calls
 from headrace.pipeline.describe.pipeline import Pipeline
 from headrace.pipeline.describe.source import InferredSource, SourcePlan
 from headrace.pipeline.describe.types import Spec, element_type
@@ -123,6 +124,7 @@ class Tokens(InferredSource):
         return specs
 
 
+@with_explained_calls
 def tokens(
     paths: Paths,
     length: int,

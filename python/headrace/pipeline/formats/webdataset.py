@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from headrace.core import engine
+from headrace.pipeline.describe.other_libraries import with_explained_calls
 from headrace.pipeline.describe.pipeline import Pipeline
 from headrace.pipeline.describe.source import (
     InferredSource,
@@ -79,6 +80,7 @@ class WebDataset(InferredSource):
         return SourcePlan(plan, paths, [check_paths([(0, _KEY)])], len(paths))
 
 
+@with_explained_calls
 def webdataset(
     paths: Paths,
     defaults: Mapping[str, bytes | str] | None = None,

@@ -5,6 +5,7 @@ from collections import deque
 from types import TracebackType
 from typing import Any, Final, NamedTuple
 
+from headrace.core.tracebacks import with_short_tracebacks
 from headrace.pipeline.run.batches import Batches
 
 __all__ = ["Converted"]
@@ -47,6 +48,7 @@ class Converted(ABC):
         """Returns a batch for the loop."""
         return dict(converted)
 
+    @with_short_tracebacks
     def __next__(self) -> dict[str, Any]:
         while not self._is_read and len(self._ready) <= self._num_ahead:
             batch = next(self.batches, None)

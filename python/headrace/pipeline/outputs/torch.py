@@ -8,6 +8,7 @@ from typing import Any, Final, NoReturn
 
 from headrace.core.errors import FailedPreconditionError
 from headrace.core.optional_dependencies import missing_torch
+from headrace.core.tracebacks import with_short_tracebacks
 from headrace.pipeline.describe.arguments import checked_int
 from headrace.pipeline.outputs.tensors import Tensors
 from headrace.pipeline.run.batches import Batches
@@ -257,6 +258,7 @@ class TorchBatches:
     def __contains__(self, value: object) -> NoReturn:
         raise TypeError("to_torch: an iteration does not look for values. Take them one by one.")
 
+    @with_short_tracebacks
     def __next__(self) -> dict[str, Any]:
         if self.is_over or self._is_closed:
             raise StopIteration

@@ -203,9 +203,13 @@ def check_components(where: str, given: object) -> Mapping[str, Any]:
         TypeError: If it is not a dict, or has a key that is not a string.
     """
     if not isinstance(given, Mapping):
-        raise TypeError(
-            f"{where}: the function returned {type(given).__name__}, expected a dict of components."
-        )
+        kind = type(given).__name__
+        if where.startswith("flat_map"):
+            raise TypeError(
+                f"{where}: the function returned an iterable with {kind} in it, expected an "
+                "iterable of dicts. Return [example] for one example, and [] for none."
+            )
+        raise TypeError(f"{where}: the function returned {kind}, expected a dict of components.")
     for name in given:
         if not isinstance(name, str):
             raise TypeError(

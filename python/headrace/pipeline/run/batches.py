@@ -16,6 +16,7 @@ from headrace.core import engine
 from headrace.core.errors import FailedPreconditionError
 from headrace.core.live_objects import LiveObjects
 from headrace.core.processors import num_cores
+from headrace.core.tracebacks import hide_own_frames
 from headrace.pipeline.describe.specs import Known, batch_depth
 from headrace.pipeline.describe.stages import Iterable_, SkipErrors, Stage, parts_of
 from headrace.pipeline.describe.types import Spec
@@ -251,7 +252,13 @@ class Batches(Reports):
         return self
 
     def __next__(self) -> dict[str, Any]:
-        given = self._take()
+        try:
+            given = self._take()
+        except StopIteration:
+            raise
+        except BaseException as error:
+            hide_own_frames(error)
+            raise
         self._num_taken += 1
         return given
 
@@ -436,7 +443,7 @@ class Batches(Reports):
         return state_of(identity, checkpoints, self._report.state(), digest, mixture)
 
     def origins(self) -> list[tuple[str | None, int, int | None]]:
-        """Returns the origins of the last batch's examples, if `Pipeline.replayed` began this.
+        """Returns the origins of the last batch's examples, if `Pipeline.replay` began this.
 
         For each example the file, None without one; the number of its record; and the offset of
         the record in the uncompressed file, None if it is not known. Empty in other iterations.

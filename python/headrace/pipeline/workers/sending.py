@@ -22,10 +22,7 @@ def packed_functions(where: str, functions: Sequence[object]) -> tuple[bytes, Ma
         TypeError: If they cannot be sent.
     """
     pickler: Any = pickle
-    hint = (
-        "Define it at the top of a module, or install cloudpickle: pip install "
-        "'headrace[processes]'"
-    )
+    hint = "Define it at the top of a module, or install cloudpickle: pip install cloudpickle"
     try:
         pickler = importlib.import_module("cloudpickle")
         hint = "Remove files, locks and threads from it, or create them in the first call"

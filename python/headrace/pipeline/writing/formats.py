@@ -10,7 +10,6 @@ import numpy as np
 from headrace.core.optional_dependencies import missing_parquet, missing_protobuf
 from headrace.pipeline.describe.types import Spec
 from headrace.pipeline.writing.column import Column
-from headrace.pipeline.writing.csv import no_text
 from headrace.pipeline.writing.json_lines import JsonShard
 from headrace.pipeline.writing.parquet import ParquetShard
 from headrace.pipeline.writing.shard import Shard
@@ -122,8 +121,6 @@ def _check_record(name: str, spec: Spec) -> None:
 
 def _check_json(name: str, spec: Spec) -> None:
     _check_axes(name, spec)
-    if spec.dtype is bytes:
-        raise UnwritableError(f"write: {no_text(name, PIPELINE)}")
     _check_numbers(name, spec, "JSON")
 
 
@@ -165,7 +162,9 @@ def _record_shard(path: str, compression: str | None, columns: list[Column]) -> 
 
 
 def _json_shard(path: str, compression: str | None, columns: list[Column]) -> Shard:
-    return JsonShard(path, compression, columns, PIPELINE)
+    # JSON has no bytes: those that are valid UTF-8 are written as text.
+    texts = [c._replace(kind="text") if c.kind == "bytes" else c for c in columns]
+    return JsonShard(path, compression, texts, PIPELINE)
 
 
 _RECORDS: Final = Format("TFRecord", _check_record, _record_shard, missing=missing_protobuf)

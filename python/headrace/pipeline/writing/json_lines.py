@@ -37,11 +37,14 @@ class JsonShard(Shard):
 
     def write(self, row: Row, number: int) -> int:
         """Appends a line; a missing value is a missing key. Returns its bytes."""
-        content = {
-            column.name: column.value(row[column.name])
-            for column in self._columns
-            if column.name in row
-        }
+        content = {}
+        for column in self._columns:
+            if column.name in row:
+                try:
+                    content[column.name] = column.value(row[column.name])
+                except UnicodeDecodeError as error:
+                    text = no_text(column.name, self._wording)
+                    raise UnwritableError(f"example {number}: {text}") from error
         try:
             text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         except ValueError as error:

@@ -41,7 +41,7 @@ class Description(Protocol):
     def spec(self) -> dict[str, Spec]: ...
 
     @property
-    def chosen_options(self) -> dict[str, Any]: ...
+    def _options(self) -> dict[str, Any]: ...
 
     def count(self) -> int: ...
 
@@ -102,7 +102,7 @@ def _checked(
         )
     if any(isinstance(stage, Epochs) and stage.count is None for stage in pipe.stages):
         raise ValueError("write: the pipeline has no end. Give epochs(...) a count.")
-    if not pipe.chosen_options.get("deterministic", True):
+    if not pipe._options.get("deterministic", True):
         raise ValueError(
             "write: the pipeline has options(deterministic=False), expected one order, which tells "
             "the shard of each example. Leave that out."

@@ -1,8 +1,10 @@
 """The base of a pipeline: its stages and options, without the methods that users call."""
 
 from collections.abc import Mapping
+from inspect import isfunction
 from typing import Any, Final, Self
 
+from headrace.pipeline.describe.other_libraries import with_explained_calls
 from headrace.pipeline.describe.sharding.even_ranks import check_even
 from headrace.pipeline.describe.specs import Known, known_names, static_specs
 from headrace.pipeline.describe.stages import Stage
@@ -15,6 +17,12 @@ class Chain:
     """An immutable chain of stages, which methods make longer."""
 
     __slots__ = ("_base", "_history", "_known", "_options", "_specs", "stages")
+
+    def __init_subclass__(cls) -> None:
+        """Lets calls with wrong arguments show what to write instead."""
+        for name, value in vars(cls).copy().items():
+            if isfunction(value) and not name.startswith("_"):
+                setattr(cls, name, with_explained_calls(value))
 
     def __init__(
         self,

@@ -30,10 +30,10 @@ class Description(Protocol):
         """Its stages."""
 
     @property
-    def chosen_options(self) -> dict[str, Any]:
+    def _options(self) -> dict[str, Any]:
         """The options that `options` was given."""
 
-    def known(self) -> Known:
+    def _learned_specs(self) -> Known:
         """Returns the components after each stage."""
 
 
@@ -63,7 +63,7 @@ def check_shares(where: str, pipe: Description) -> None:
         raise ValueError(
             f"{where}: the pipeline gives examples, expected batches. End it with batch(...)."
         )
-    if not pipe.chosen_options.get("deterministic", True):
+    if not pipe._options.get("deterministic", True):
         raise ValueError(
             f"{where}: the pipeline has options(deterministic=False), expected one order, which "
             "readers can divide. Leave that out."
@@ -96,7 +96,7 @@ class ShareBatches:
         where, run = _divided(pipe.stages)
         chain = (*pipe.stages[:where], stages.Share(run, index, count), *pipe.stages[where:])
         # Python functions are called to learn this, for the first example of the whole pipeline.
-        known = pipe.known()
+        known = pipe._learned_specs()
         specs = [*known.specs[:where], known.specs[where - 1], *known.specs[where:]]
         found = None if cursor.state is None else resumed(chain, cursor.state)
         self._count = count
@@ -106,7 +106,7 @@ class ShareBatches:
         self.next_number = cursor.first + index
         self._batches = Batches(
             chain if found is None else found.chain,
-            pipe.chosen_options,
+            pipe._options,
             Known(specs, known.parts, _moved(known.empty_at, where)),
             epoch if found is None else found.epoch,
             found,

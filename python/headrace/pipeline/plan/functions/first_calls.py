@@ -1,6 +1,6 @@
 """Calls of a function that reuse its results for the examples that components were learned from."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
@@ -87,6 +87,11 @@ class First:
             return _taken(function, found[0])
         made = function(example, *draws)
         if gives_many:
+            if not isinstance(made, Iterable):
+                raise TypeError(
+                    f"flat_map: the function returned {type(made).__name__}, expected an iterable "
+                    "of dicts. Return [example] for one example, and [] for none."
+                )
             made = list(made)
         after = kept(function)
         self._results.add(key, digest, made if after is None else _WithState(made, after))

@@ -1,0 +1,60 @@
+"""Short tracebacks: errors of users' functions are shown without the package's own frames."""
+
+import functools
+from collections.abc import Callable, Iterator
+from types import TracebackType
+from typing import Any, TypeVar
+
+from headrace.core.errors import OpError
+
+__all__ = ["hide_own_frames", "with_short_tracebacks"]
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def with_short_tracebacks(function: _Function) -> _Function:
+    """Returns a function that hides the package's frames in tracebacks of its errors."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except BaseException as error:
+            hide_own_frames(error)
+            raise
+
+    return call  # type: ignore[return-value]
+
+
+def hide_own_frames(error: BaseException) -> None:
+    """Removes the package's frames from the traceback of an error that is being handled.
+
+    What stays are the frames of the user's function, and for an error in the data the frame that
+    raised it. Other errors keep all frames: they may be faults of the package. To be called where
+    the error leaves the package, before `raise`.
+
+    Args:
+        error: The error. One of a user's function has a note about its example.
+    """
+    frames = list(_frames(error.__traceback__))
+    kept = [frame for frame in frames if not _is_own(frame)]
+    if isinstance(error, OpError):
+        kept = kept or frames[-1:]
+    elif not getattr(error, "__notes__", None):
+        return
+    if not kept:
+        return
+    for frame, following in zip(kept, [*kept[1:], None], strict=True):
+        frame.tb_next = following
+    error.__traceback__ = kept[0]
+
+
+def _frames(traceback: TracebackType | None) -> Iterator[TracebackType]:
+    while traceback is not None:
+        yield traceback
+        traceback = traceback.tb_next
+
+
+def _is_own(frame: TracebackType) -> bool:
+    name = frame.tb_frame.f_globals.get("__name__", "")
+    return isinstance(name, str) and name.startswith("headrace.")
