@@ -481,6 +481,14 @@ class TestRefusals:
         assert expected in message
         assert message.count("\n") == 1
 
+    def test_the_remedy_for_a_missing_value_is_an_option_of_the_command(self):
+        Path("gaps.jsonl").write_text('{"a": 1}\n{"b": 2}\n')
+        done = call("convert", "gaps.jsonl", "b.tfrecord")
+        assert done.exit_code == 1
+        assert done.stderr.endswith("Give a value for it, with --default 'b=VALUE'.\n")
+        done = call("convert", "gaps.jsonl", "b.tfrecord", "--default", "a=0", "--default", "b=0")
+        assert done.exit_code == 0
+
     def test_damaged_records_are_skipped_if_asked(self):
         write_numbers("a", 5)
         data = bytearray(Path("a").read_bytes())

@@ -384,6 +384,16 @@ class TestSeveralFiles:
         assert "./a; Permission denied" in done.stderr
 
 
+def test_examples_of_a_folder_are_shown_if_they_are_asked_for(here):
+    for name in ("a", "b"):
+        Path("pages", name).mkdir(parents=True)
+        Path("pages", name, "n.csv").write_text(f"name\n{name}1\n{name}2\n")
+    assert "record 0" not in call("inspect", "pages").stdout
+    shown = call("inspect", "pages", "--examples", "3").stdout.splitlines()
+    names = [line.strip() for line in shown if line.startswith("    name: ")]
+    assert names == ['name: "a1"', 'name: "a2"', 'name: "b1"']
+
+
 def test_a_record_that_claims_to_be_huge_takes_no_memory(here):
     length = struct.pack("<Q", 1 << 62)
     Path("a.tfrecord").write_bytes(length + bytes(4))

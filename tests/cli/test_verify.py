@@ -127,6 +127,7 @@ def test_an_unreadable_file_exits_with_1_and_the_rest_is_read():
     done = call("verify", "nowhere", "a")
     assert done.exit_code == 1
     assert "headrace: verify: nowhere: there is no such file" in done.stderr
+    assert done.stdout.endswith(": 1 file could not be read\n")
     assert "1 file, 3 records are whole" in done.stdout
 
 

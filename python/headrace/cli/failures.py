@@ -9,6 +9,7 @@ number of the signal if it was ended by one, as in shells.
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 from typing import IO, Any, Final
@@ -57,12 +58,18 @@ class Commands(click.Group):
         return result
 
 
+def _as_command(text: str) -> str:
+    """Returns a message whose remedy names options of commands instead of Python arguments."""
+    text = text.replace(", or read it as hr.Nullable(...), with a mask", "")
+    return re.sub(r"defaults=\{'([^']*)': \.\.\.\}", r"--default '\1=VALUE'", text)
+
+
 def failure_of(error: Exception) -> Failure | None:
     """Returns the failure for an error that is not a bug; None for others."""
     from headrace.core.errors import OpError, SkippedExamples  # noqa: PLC0415 (loads NumPy)
 
     if isinstance(error, OpError):
-        first, *_ = error.message.splitlines() or [type(error).__name__]
+        first, *_ = _as_command(error.message).splitlines() or [type(error).__name__]
         return Failure(" ".join([first, *getattr(error, "__notes__", ())]))
     if isinstance(error, SkippedExamples):
         return Failure(str(error))

@@ -21,9 +21,8 @@ __all__ = ["inspect"]
 @click.option(
     "--examples",
     type=click.IntRange(min=0),
-    default=1,
-    show_default=True,
-    help="Show the first examples. Images are drawn on terminals with 24-bit colours.",
+    help="Show the first examples of a file or folder; default: one of each file, none of a "
+    "folder. Images are drawn on terminals with 24-bit colours.",
 )
 @click.option(
     "--png",
@@ -37,7 +36,7 @@ def inspect(
     context: click.Context,
     files: tuple[str, ...],
     records: int,
-    examples: int,
+    examples: int | None,
     png: Path | None,
     quick: bool,
     as_json: bool,
@@ -57,7 +56,8 @@ def inspect(
 
     if png is not None:
         png.mkdir(parents=True, exist_ok=True)
-    output = Output(Looked(records, examples, not as_json, quick), png, not as_json)
+    looked = Looked(records, 1 if examples is None else examples, not as_json, quick)
+    output = Output(looked, png, not as_json, num_of_folder=examples or 0)
     for argument in files:
         output.add(argument)
     if as_json:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
 
+from headrace.cli.inspect.report import Shown
 from headrace.cli.inspect.text import kind_of, lines_of, position_of
 from headrace.cli.wording import count_of, shortened, size, table
 
@@ -25,12 +26,16 @@ class Folder:
 
     Args:
         path: The folder.
+
+    Attributes:
+        examples: The examples to show, with the file that they are from.
     """
 
     def __init__(self, path: str) -> None:
         self._path = path
         self._reports: list[dict[str, Any]] = []
         self._num_unread = 0
+        self.examples: list[tuple[str, list[Shown]]] = []
 
     def add(self, report: dict[str, Any]) -> None:
         """Adds the report of a file."""
@@ -40,6 +45,11 @@ class Folder:
         self._reports.append(
             report if is_first else {key: report[key] for key in kept if key in report}
         )
+
+    def add_examples(self, path: str, shown: list[Shown]) -> None:
+        """Adds examples of a file, to be shown after the summary."""
+        if shown:
+            self.examples.append((path, shown))
 
     def add_unread(self) -> None:
         """Adds a file that could not be read, which stderr has named."""

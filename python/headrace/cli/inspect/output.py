@@ -32,18 +32,22 @@ class Output:
         looked: The options for how they are shown.
         png: The directory for images, if they are wanted.
         is_printed: Whether reports are printed; otherwise they are only collected.
+        num_of_folder: The number of examples to show after the summary of a folder.
 
     Attributes:
         reports: The reports of all readable files; if printed, without the reports of folders.
         is_whole: Whether all files could be read, and none is damaged.
     """
 
-    def __init__(self, looked: Looked, png: Path | None, is_printed: bool) -> None:
+    def __init__(
+        self, looked: Looked, png: Path | None, is_printed: bool, num_of_folder: int = 0
+    ) -> None:
         self.reports: list[dict[str, Any]] = []
         self.is_whole = True
         self._looked = looked
         self._png = png
         self._is_printed = is_printed
+        self._num_of_folder = num_of_folder
         self._has_printed = False
 
     def add(self, argument: str) -> None:
@@ -57,6 +61,9 @@ class Output:
                     self._add(path, folder)
             if folder is not None:
                 self._print_lines(folder.lines())
+                for path, shown in folder.examples:
+                    click.echo(f"  {printable(path)}:")
+                    self._print_examples(shown)
 
     @contextmanager
     def _noting_failures(self, folder: Folder | None = None) -> Iterator[None]:
@@ -75,11 +82,14 @@ class Output:
     def _add(self, path: str, folder: Folder | None = None) -> None:
         looked = self._looked
         if folder is not None and self._png is None:
-            looked = looked._replace(num_examples=0)
+            num_shown = sum(len(shown) for _, shown in folder.examples)
+            looked = looked._replace(num_examples=self._num_of_folder - num_shown)
         report, shown = inspected(path, looked)
         self.is_whole = self.is_whole and not report["damage"]
         if folder is not None:
             folder.add(report)
+            if self._num_of_folder:
+                folder.add_examples(path, shown)
             pictures = self._pictures(path, shown)
         else:
             if self._is_printed:
@@ -99,13 +109,16 @@ class Output:
         return [] if self._png is None else list(write_pictures(path, shown, self._png))
 
     def _print(self, report: dict[str, Any], shown: list[Shown]) -> None:
-        has_colours = _has_colours()
         self._print_lines(lines_of(report))
+        self._print_examples(shown)
+        for line in damage_lines(report):
+            click.echo(line)
+
+    def _print_examples(self, shown: list[Shown]) -> None:
+        has_colours = _has_colours()
         for one in shown:
             for line in lines_of_example(one, has_colours):
                 click.echo(line, color=has_colours)
-        for line in damage_lines(report):
-            click.echo(line)
 
     def _print_lines(self, lines: Iterable[str]) -> None:
         if self._has_printed:

@@ -77,7 +77,10 @@ def _print(found: Verified, took: float, is_verbose: bool) -> None:
     num_bytes = sum(result.content.size_bytes for result in found.results)
     damaged = [result for result in found.results if result.damage]
     damage = count_of(sum(len(result.damage) for result in damaged), "damaged place")
-    how = f"{damage} in {count_of(len(damaged), 'file')}" if damaged else "no damage"
+    ends = [f"{damage} in {count_of(len(damaged), 'file')}"] if damaged else []
+    if found.unreadable:
+        ends.append(f"{count_of(len(found.unreadable), 'file')} could not be read")
+    how = ", ".join(ends) or "no damage"
     click.echo(
         f"{count_of(len(found.results), 'file')}, {records} are whole, {size(num_bytes)} read in "
         f"{seconds(took)}: {how}"
