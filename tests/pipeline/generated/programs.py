@@ -268,6 +268,8 @@ def _texts(parts: Sequence[Program]) -> str:
 
 def _mix(random: Random, parts: Sequence[Program]) -> Beginning:
     weights = random.choice([[1.0] * len(parts), [float(n + 1) for n in range(len(parts))]])
+    if random.random() < 0.2:
+        weights[random.randrange(len(parts))] = 0.0
     seed, stop = random.randrange(2**20), random.choice(["first", "all"])
     models = _models(parts)
     has_names = random.random() < 0.4

@@ -48,15 +48,16 @@ def mix(
         pipelines: At least one; as a dict, each with its name. `Batches.counts` says how many
             examples of each were delivered. Parts with names may be added or removed when a program
             resumes: `resume(state, allow={"parts"})`.
-        weights: The relative frequency of each, in any unit: numbers above 0 in the order of the
-            pipelines, or a dict by their names. None for equal ones.
+        weights: The relative frequency of each, in any unit: numbers in the order of the
+            pipelines, or a dict by their names. None for equal ones. With 0, nothing is drawn from
+            a pipeline; at least one must be above 0.
         seed: From 0 to 2^63 - 1. The same seed gives the same draws, which differ in each epoch.
             None draws a seed now.
         stop: "first" ends when a pipeline is drawn that has no more examples; "all" continues with
-            the remaining pipelines.
+            the remaining pipelines whose weight is above 0.
         schedule: In place of `weights`: other weights from some examples on, counted in the order
             of the mixture from the beginning of each pass, as `{0: {…}, 100_000: {…}}`. 0 must be
-            among them. A weight may be 0 there, but not all.
+            among them.
         unit: "examples" if weights are shares of the examples; ("tokens", NAME) if they are shares
             of the elements of the component NAME, a list. Then nothing is drawn: the next example
             comes from the pipeline that is furthest behind its share since the weights changed.

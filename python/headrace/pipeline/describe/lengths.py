@@ -163,7 +163,7 @@ class _Lengths:
             case stages.Concat(parts=parts):
                 found = (self.of(p, _index_of(p) or index, n) for n, p in enumerate(parts))
                 return sum(found)
-            case stages.Mix(parts=parts, stop="all") if min(source.last_weights) > 0:
+            case stages.Mix(stop="all", exhausted=list() as parts):
                 return sum(self.of(part, _index_of(part), 0) for part in parts)
             case stages.Zip(parts=parts):
                 return min(self.of(part, _index_of(part), 0) for part in parts)

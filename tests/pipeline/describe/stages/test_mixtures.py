@@ -56,6 +56,44 @@ def lists(first, count, length):
     return hr.iterable(examples)
 
 
+def broken(example):
+    raise AssertionError("a part with the weight 0 is read")
+
+
+def test_nothing_is_drawn_from_a_part_of_weight_0():
+    parts = {"web": numbers(0, 1000), "books": numbers(1000, 1000).filter(broken)}
+    for stop in ("first", "all"):
+        pipe = hr.mix(parts, weights={"web": 2, "books": 0}, seed=3, stop=stop)
+        assert [int(example["n"]) for example in pipe] == list(range(1000))
+        assert_resumes(pipe.batch(300))
+    assert of_parts(hr.mix(list(parts.values())[::-1], weights=[0, 1], seed=3)) == [[100, 0]] * 10
+
+
+def test_a_part_of_weight_0_counts_neither_in_the_length_nor_in_the_description(tmp_path):
+    paths = [tmp_path / f"{number}.txt" for number in range(4)]
+    for path in paths:
+        path.write_text("a\n" * 10)
+    parts = [hr.text_lines(paths[:2]), hr.text_lines(paths[2:])]
+    for weights in ({"weights": [1, 0]}, {"schedule": {0: [1, 0], 5: [2, 0]}}):
+        assert len(hr.mix([numbers(0, 9), numbers(0, 5)], stop="all", **weights)) == 9
+        mixed = hr.mix(parts, stop="all", seed=3, **weights).shuffle(window=20, seed=1)
+        assert "of 2 files" in mixed.describe()
+        assert mixed.count() == 20
+    with pytest.raises(TypeError, match="not known before it is read"):
+        len(hr.mix(parts, seed=3, weights=[1, 0]))
+
+
+def test_a_part_may_get_the_weight_0_when_a_program_continues():
+    batches = iter(two(weights=[1, 1], stop="all").batch(100))
+    taken = [int(n) for n in next(batches)["n"]]
+    changed = two(weights=[1, 0], stop="all").batch(100)
+    rest = [
+        int(n) for batch in changed.resume(batches.state(), allow={"weights"}) for n in batch["n"]
+    ]
+    assert sorted(n for n in taken + rest if n < 1000) == list(range(1000))
+    assert all(n < 1000 for n in rest)
+
+
 def test_weights_may_mean_shares_of_tokens():
     parts = {"short": lists(0, 1000, 3), "long": lists(1000, 1000, 50)}
     pipe = hr.mix(parts, {"short": 1, "long": 3}, seed=1, unit=("tokens", "tokens")).take(600)

@@ -35,22 +35,15 @@ def checked_schedule(
     if schedule is None:
         if weights is None:
             return tuple(1.0 for _ in range(count)), ()
-        chosen = _weights(weights, names, count)
-        if not all(math.isfinite(weight) and weight > 0 for weight in chosen):
-            raise ValueError(f"mix: weights are {chosen}, expected numbers above 0.")
-        return chosen, ()
+        return _checked("weights are", _weights(weights, names, count)), ()
     if weights is not None:
         raise ValueError("mix: weights and schedule are given, expected one of them.")
     if not isinstance(schedule, Mapping):
         raise TypeError(f"mix: schedule is {schedule!r}, expected a dict of weights by examples.")
     changes = []
     for position, given in schedule.items():
-        chosen = _weights(given, names, count)
-        if not all(math.isfinite(weight) and weight >= 0 for weight in chosen) or not any(chosen):
-            raise ValueError(
-                f"mix: weights from example {position} on are {chosen}, expected numbers from "
-                "0 up, and one above it."
-            )
+        what = f"weights from example {position} on are"
+        chosen = _checked(what, _weights(given, names, count))
         changes.append((checked_int("mix", "a place of schedule", position, 0), chosen))
     changes.sort()
     if not changes or changes[0][0] != 0:
@@ -86,6 +79,13 @@ def checked_unit(unit: object, specs: Sequence[Mapping[str, Spec] | None]) -> st
     raise ValueError(f"mix: unit is {unit!r}, expected 'examples' or ('tokens', NAME).")
 
 
+def _checked(what: str, weights: tuple[float, ...]) -> tuple[float, ...]:
+    """Returns the weights; raises ValueError if one is below 0 or not finite, or all are 0."""
+    if not all(math.isfinite(weight) and weight >= 0 for weight in weights) or not any(weights):
+        raise ValueError(f"mix: {what} {weights}, expected numbers from 0 up, and one above it.")
+    return weights
+
+
 def _weights(given: object, names: tuple[str, ...], count: int) -> tuple[float, ...]:
     if isinstance(given, Mapping):
         if not names:
@@ -99,7 +99,7 @@ def _weights(given: object, names: tuple[str, ...], count: int) -> tuple[float, 
     try:
         chosen = tuple(float(weight) for weight in given)  # type: ignore[attr-defined]
     except (TypeError, ValueError) as error:
-        raise TypeError(f"mix: weights are {given!r}, expected numbers above 0.") from error
+        raise TypeError(f"mix: weights are {given!r}, expected numbers from 0 up.") from error
     if len(chosen) != count:
         raise ValueError(f"mix: there are {len(chosen)} weights, expected {count}.")
     return chosen

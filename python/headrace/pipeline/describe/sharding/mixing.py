@@ -144,7 +144,8 @@ def _parts(
     source = chain[0]
     match source:
         case stages.Mix(parts=parts, weights=weights):
-            for part, weight in zip(parts, weights, strict=True):
+            drawn = (pair for pair in zip(parts, weights, strict=True) if pair[1] > 0)
+            for part, weight in drawn:
                 yield from _parts(part, share * weight / sum(weights), shuffle, options)
         case stages.Concat(parts=parts):
             found = [one for part in parts for one in _parts(part, share, shuffle, options)]

@@ -190,9 +190,15 @@ class Mix(Stage):
         return self.part_names or tuple(map(str, range(len(self.parts))))
 
     @property
-    def last_weights(self) -> tuple[float, ...]:
-        """The weights that apply to the end. With 0, a part may have examples left there."""
-        return self.schedule[-1][1] if self.schedule else self.weights
+    def exhausted(self) -> list[tuple[Stage, ...]] | None:
+        """The parts that `stop="all"` draws to their end; None if one may have examples left."""
+        weights = zip(self.weights, *(changed for _, changed in self.schedule), strict=True)
+        drawn = [
+            (part, of_part)
+            for part, of_part in zip(self.parts, weights, strict=True)
+            if any(of_part)
+        ]
+        return [part for part, _ in drawn] if all(of_part[-1] for _, of_part in drawn) else None
 
 
 @dataclass(frozen=True)
