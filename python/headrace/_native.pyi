@@ -471,6 +471,7 @@ class Stage:
         is_of_batches: bool,
         pad_to: int | None,
         padding: tuple[Sequence[_Typed], Sequence[bool], int, Sequence[int]] | None,
+        are_joined: Sequence[bool],
     ) -> Stage: ...
     @staticmethod
     def map_native(function: _NativeParts, columns: Sequence[tuple[int, bool]]) -> Stage: ...
@@ -486,7 +487,12 @@ class Stage:
     def split(seed: int, least: int, most: int, depth: int) -> Stage: ...
     @staticmethod
     def pack_rows(
-        names: Sequence[str], length: int, has_starts: bool, num_along: int, has_ends: bool
+        names: Sequence[str],
+        length: int,
+        has_starts: bool,
+        num_along: int,
+        has_ends: bool,
+        values: Sequence[_Typed],
     ) -> Stage: ...
     @staticmethod
     def cut_lists(names: Sequence[str], num_along: int, length: int) -> Stage: ...

@@ -5,6 +5,7 @@ They work on examples and on batches, and keep other components.
 
 import time
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +112,14 @@ def packed_sum_in_model(row: Example) -> Example:
     return {
         "n": sum(value * (segment * 7 + index + 1) for value, segment, index in columns) + along
     }
+
+
+def joined_sum(batch: Mapping[str, Any]) -> dict[str, Any]:
+    """The number of each example and the sum of its list, which is joined to others."""
+    values, offsets = batch["list.values"], batch["list.offsets"]
+    sums = [int(values[start:end].sum()) for start, end in pairwise(offsets)]
+    mask = {"mask": batch["mask"]} if "mask" in batch else {}
+    return {"n": batch["n"] + np.asarray(sums, np.int64), **mask}
 
 
 def failing(example: Mapping[str, Any]) -> Mapping[str, Any]:

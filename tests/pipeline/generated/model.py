@@ -171,13 +171,14 @@ def pack(
     max_open: int,
     along: tuple[str, ...] = (),
     world: int | None = None,
+    fill: int = 0,
 ) -> Items:
     """Lists of the component `list` packed into rows by first fit."""
     rows = _packed(items, length, is_split, max_open)
     for row in rows if world is None else _balanced(rows, world):
         pieces = enumerate((piece for _, piece in row), 1)
         flat = [(value, n, position) for n, piece in pieces for position, value in piece]
-        flat += [(0, 0, 0)] * (length - len(flat))
+        flat += [(fill, 0, 0)] * (length - len(flat))
         names = ("list", "segment_ids", "positions")
         columns = {
             name: list(column) for name, column in zip(names, zip(*flat, strict=True), strict=True)

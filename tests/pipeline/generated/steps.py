@@ -413,6 +413,26 @@ def _batched(before: Shape, remainder: str, is_padded: bool = False) -> Shape:
     return replace(before, names=names, depth=before.depth + 1, is_even=is_even)
 
 
+def _joined_batch(random: Random, shape: Shape) -> Step | None:
+    """Batches whose lists are joined, as the sum of each."""
+    size, remainder = random.choice([1, 2, 7]), random.choice(["keep", "drop", "pad"])
+    if shape.depth or "list" not in shape.names:
+        return None
+
+    def summed(items: Items) -> Items:
+        return ({"n": item["n"] + sum(item["list"])} for item in items)
+
+    return Step(
+        "batch with offsets",
+        f"select('n', 'list').batch({size}, {remainder!r}, ragged='offsets').map(joined_sum)",
+        lambda p, _: (
+            p.select("n", "list").batch(size, remainder, ragged="offsets").map(f.joined_sum)
+        ),
+        items_of(lambda i, _: m.batch(summed(i), size, remainder)),
+        lambda before: _batched(replace(before, names=frozenset({"n"})), remainder),
+    )
+
+
 def padded_batch(random: Random, shape: Shape) -> Step | None:
     size, multiple_of = random.choice([1, 3, 7]), random.choice([1, 4])
     remainder = random.choice(["keep", "drop", "pad"])
@@ -461,17 +481,21 @@ def pack(random: Random, shape: Shape) -> Step | None:
     along = ("n",) if has_more and "n" in shape.names else ()
     world = random.choice([None, None, 2, 3])
     names = ("list", *along)
-    more = f"along={along}, cu_seqlens={has_more}, balance={world}"
+    values: int | dict[str, int] | None = random.choice([None, -100, {"list": 3}])
+    fill = values.get("list", 0) if isinstance(values, dict) else values or 0
+    more = f"along={along}, cu_seqlens={has_more}, balance={world}, values={values}"
     return Step(
         "pack",
         f"select{names}.pack({length}, 'list', {is_split}, {most}, {more}).map(packed_sum)",
         lambda p, _: (
             p.select(*names)
-            .pack(length, "list", is_split, most, along, has_more, world)
+            .pack(length, "list", is_split, most, along, has_more, world, values)
             .map(f.packed_sum)
         ),
         items_of(
-            lambda i, _: map(f.packed_sum_in_model, m.pack(i, length, is_split, most, along, world))
+            lambda i, _: map(
+                f.packed_sum_in_model, m.pack(i, length, is_split, most, along, world, fill)
+            )
         ),
         lambda before: replace(before, names=frozenset({"n"})),
     )
@@ -562,7 +586,7 @@ def joined(one: Step, other: Step) -> Step:
 _DRAWS: list[Draw] = [
     *[take, skip, shard, _filter, _flat_map, cache, _select, _rename, _prefetch] * 2,
     *[window, any_map, _drawing_map, _batch, _unbatch, with_list, _epochs, _skip_errors] * 3,
-    *[_full_shuffle, padded_batch, bucket, pack] * 4,
+    *[_full_shuffle, padded_batch, bucket, pack, _joined_batch] * 4,
     *[counting] * 4,
     *[_tokens, media.picture, media.sound] * 2,
 ]

@@ -4,6 +4,7 @@ use crate::blocks::block::{Block, Provenance};
 use crate::blocks::column::{Column, longest};
 use crate::blocks::rows::{Gatherer, Rows};
 use crate::nodes::map::Stage;
+use crate::stages::join::joined_with_offsets;
 use crate::stages::pad_lists::pad_lists_of_lists;
 use bytes::Bytes;
 use headrace_engine::error::{Error, Result};
@@ -24,6 +25,9 @@ pub struct Collate {
     pub pad_to: Option<usize>,
     /// The padding of lists to the longest one; without it they are refused.
     pub padding: Option<Padding>,
+    /// True for each column whose rows are joined end to end, followed by a column with the offset
+    /// of each row; empty if none is.
+    pub are_joined: Vec<bool>,
 }
 
 /// The rules for padding lists of different lengths.
@@ -73,10 +77,19 @@ impl Stage for Collate {
     fn apply(&self, rows: Rows) -> Result<Rows> {
         let num_columns = self.names.len();
         let gatherer = rows.gatherer()?;
-        let column = |index| self.column(&rows, &gatherer, index);
-        let mut columns = (0..num_columns).map(column).collect::<Result<Vec<_>>>()?;
+        let mut columns = Vec::with_capacity(num_columns);
+        for index in 0..num_columns {
+            if self.are_joined.get(index).is_some_and(|is_joined| *is_joined) {
+                columns.extend(self.named(index, joined_with_offsets(&gatherer.column(index)?, self.pad_to))?);
+                continue;
+            }
+            let column = self.column(&rows, &gatherer, index)?;
+            columns.push(match self.pad_to {
+                Some(size) => pad_rows(column, size)?,
+                None => column,
+            });
+        }
         if let Some(size) = self.pad_to {
-            columns = columns.into_iter().map(|column| pad_rows(column, size)).collect::<Result<_>>()?;
             let is_example = |(block, row): (&Arc<Block>, usize)| {
                 u8::from(block.provenance().file(row).is_none_or(|file| !file.is_repeated))
             };
@@ -101,13 +114,18 @@ impl Stage for Collate {
 
 impl Collate {
     fn column(&self, rows: &Rows, gatherer: &Gatherer<'_>, index: usize) -> Result<Column> {
-        let name =
-            |error: Error| Error::new(error.code(), format!("component '{}': {}", self.names[index], error.message()));
         let column = match self.padding.as_ref().filter(|padding| padding.has_lists(index)) {
             Some(padding) => self.padded(rows, gatherer, index, padding),
             None => self.stacked(gatherer.column(index)?),
         };
-        column.map_err(name)
+        self.named(index, column)
+    }
+
+    /// The result, whose error names column `index`.
+    fn named<T>(&self, index: usize, result: Result<T>) -> Result<T> {
+        result.map_err(|error| {
+            Error::new(error.code(), format!("component '{}': {}", self.names[index], error.message()))
+        })
     }
 
     /// Rows of one shape as a batch.
@@ -332,7 +350,7 @@ mod tests {
     }
 
     fn collate(is_of_batches: bool, padding: Option<Padding>) -> Collate {
-        Collate { names: vec!["x".to_owned()], is_of_batches, pad_to: None, padding }
+        Collate { names: vec!["x".to_owned()], is_of_batches, pad_to: None, padding, are_joined: Vec::new() }
     }
 
     /// Two lists of a length, in each way that blocks may store them.

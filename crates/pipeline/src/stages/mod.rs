@@ -4,6 +4,7 @@ pub mod collate;
 pub mod component;
 pub mod csv;
 pub mod fetch;
+mod join;
 pub mod json;
 pub mod metered;
 pub mod native;

@@ -11,8 +11,7 @@ use headrace_engine::tensor::allocate;
 use headrace_engine::tensor::shape::Shape;
 use std::sync::Arc;
 
-/// Makes one row of a group of rows: their lists end to end, padded with zeros, and two more
-/// columns: the number of the list that each element belongs to, from 1 (0 for padding), and its
+/// Makes one row of a group of rows: their lists end to end, padded, and two more columns: the number of the list that each element belongs to, from 1 (0 for padding), and its
 /// position in the list. Values that come along follow, and the ends of the lists.
 pub struct PackRows {
     /// The names of the columns with lists. With `has_starts` there is one more column, with the
@@ -26,6 +25,8 @@ pub struct PackRows {
     pub num_along: usize,
     /// True if a column with the ends of the lists follows, from 0.
     pub has_ends: bool,
+    /// The padding value of each column with lists, a scalar.
+    pub fillers: Vec<Tensor>,
 }
 
 impl Stage for PackRows {
@@ -37,7 +38,7 @@ impl Stage for PackRows {
             false => None,
         };
         let starts = starts.as_ref().map(Tensor::values::<i64>).transpose()?;
-        let mut columns = lists.iter().map(|lists| self.packed(lists)).collect::<Result<Vec<_>>>()?;
+        let mut columns = lists.iter().zip(&self.fillers).map(|(lists, filler)| self.packed(lists, filler)).collect::<Result<Vec<_>>>()?;
         let (mut segments, mut positions) = (self.room()?, self.room()?);
         for row in 0..first.len() {
             let (length, start) = (first.row_length(row), starts.map_or(0, |starts| starts[row]));
@@ -83,13 +84,16 @@ impl PackRows {
         allocate::room(self.length).map_err(|refusal| refusal.at("a packed row"))
     }
 
-    fn packed(&self, lists: &Ragged) -> Result<Column> {
+    fn packed(&self, lists: &Ragged, filler: &Tensor) -> Result<Column> {
         let values = lists.values();
+        if values.dtype() != filler.dtype() {
+            let (one, other) = (values.dtype(), filler.dtype());
+            return Err(Error::internal(format!("pack: lists of {one} are padded with {other}")));
+        }
         let shape = Shape::new(&[1, self.length]);
         let mut bytes: Vec<u8> = allocate::elements(values.dtype(), &shape).room()?;
         bytes.extend_from_slice(values.bytes());
-        let missing = (self.length * values.dtype().size()).saturating_sub(bytes.len());
-        bytes.extend(std::iter::repeat_n(0, missing));
+        (values.num_elements()..self.length).for_each(|_| bytes.extend_from_slice(filler.bytes()));
         Tensor::from_bytes(values.dtype(), shape.clone(), bytes.into()).map(Column::Dense)
     }
 }

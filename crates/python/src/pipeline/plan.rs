@@ -91,7 +91,8 @@ impl Stage {
 
     /// Batches rows, or batches. `padding` has a scalar for each column, whether each column has
     /// lists, the number that padded lengths are a multiple of, and `boundaries`: if there are any,
-    /// padded lengths are one of them.
+    /// padded lengths are one of them. Columns for which `are_joined` is true become two, the values
+    /// of all rows and their offsets.
     #[staticmethod]
     fn collate(
         py: Python<'_>,
@@ -99,12 +100,13 @@ impl Stage {
         is_of_batches: bool,
         pad_to: Option<usize>,
         padding: Option<Padded<'_>>,
+        are_joined: Vec<bool>,
     ) -> PyResult<Self> {
         let padding = padding.map(|(values, are_lists, multiple_of, boundaries)| -> PyResult<Padding> {
             let values = values.into_iter().map(|(value, code)| to_tensor(&value, dtype(py, code)?));
             Ok(Padding { values: values.collect::<PyResult<_>>()?, are_lists, multiple_of, boundaries })
         });
-        Ok(Self(Arc::new(Collate { names, is_of_batches, pad_to, padding: padding.transpose()? })))
+        Ok(Self(Arc::new(Collate { names, is_of_batches, pad_to, padding: padding.transpose()?, are_joined })))
     }
 
     /// Applies a native function to each row. The new columns are results of the function, or
@@ -146,10 +148,20 @@ impl Stage {
 
     /// Packs groups of lists into rows of a fixed length. With `has_starts` the lists are pieces
     /// made by `cut_lists`. The values of `num_along` columns become lists; with `has_ends` the ends
-    /// of the lists follow.
+    /// of the lists follow. `values` has the padding value of each list.
     #[staticmethod]
-    fn pack_rows(names: Vec<String>, length: usize, has_starts: bool, num_along: usize, has_ends: bool) -> Self {
-        Self(Arc::new(PackRows { names, length, has_starts, num_along, has_ends }))
+    fn pack_rows(
+        py: Python<'_>,
+        names: Vec<String>,
+        length: usize,
+        has_starts: bool,
+        num_along: usize,
+        has_ends: bool,
+        values: Vec<Typed<'_>>,
+    ) -> PyResult<Self> {
+        let fillers = values.into_iter().map(|(value, code)| to_tensor(&value, dtype(py, code)?));
+        let fillers = fillers.collect::<PyResult<_>>()?;
+        Ok(Self(Arc::new(PackRows { names, length, has_starts, num_along, has_ends, fillers })))
     }
 
     /// Cuts lists into pieces no longer than `length`, and adds the start of each piece. The

@@ -11,7 +11,7 @@ from headrace.pipeline.describe.types import Spec, carried, engine_code, exactly
 __all__ = ["Values", "as_values", "check_values", "fillers"]
 
 # Stages that pad.
-_Padded: TypeAlias = stages.PaddedBatch | stages.BucketByLength
+_Padded: TypeAlias = stages.PaddedBatch | stages.BucketByLength | stages.Pack
 # One value for all components of its kind, or values by the names of components.
 Values: TypeAlias = tuple[tuple[str, Any], ...] | int | float | complex | bytes | str
 
@@ -97,4 +97,4 @@ def _filler(stage: _Padded, name: str, spec: Spec) -> Any:
 def _is_filled(stage: _Padded, name: str, spec: Spec) -> bool:
     """Returns whether rows of a component may differ in length."""
     is_bound = isinstance(stage, stages.BucketByLength) and stage.component == name
-    return spec.is_list or is_bound
+    return spec.is_list or is_bound or isinstance(stage, stages.Pack)

@@ -150,6 +150,9 @@ def _names_after(  # noqa: PLR0911 (one for each stage)
     match stage:
         case stages.Map() | stages.FlatMap():
             return None
+        case stages.Batch(ragged="offsets"):
+            # Which components are lists is not known.
+            return None
         case stages.Select():
             _check_known(stage, stage.names, names)
             return stage.names
@@ -223,7 +226,9 @@ def zipped(parts: Sequence[Specs]) -> Specs:
     return specs
 
 
-def after(stage: Stage, specs: Specs) -> Specs:  # noqa: PLR0911 (one for each stage)
+def after(  # noqa: PLR0911, PLR0912 (one for each stage)
+    stage: Stage, specs: Specs
+) -> Specs:
     """Returns the components after a stage that is not a Python function.
 
     Raises:
@@ -243,6 +248,8 @@ def after(stage: Stage, specs: Specs) -> Specs:  # noqa: PLR0911 (one for each s
             return {name: specs[name] for name in stage.names}
         case stages.Rename():
             return _renamed(stage, specs)
+        case stages.Batch(ragged="offsets"):
+            return _joined(stage, specs)
         case stages.Batch():
             _check_no_lists(stage, specs)
             return _batched(specs, stage.size, stage.remainder)
@@ -256,6 +263,7 @@ def after(stage: Stage, specs: Specs) -> Specs:  # noqa: PLR0911 (one for each s
         case stages.WithOrigin() | stages.OriginFiles():
             return _with_origin(stage, specs)
         case stages.Unbatch():
+            _check_not_joined(specs)
             return {name: _row(stage, name, spec) for name, spec in specs.items()}
     return specs
 
@@ -321,6 +329,36 @@ def _renamed(stage: stages.Rename, specs: Specs) -> Specs:
     return renamed
 
 
+def _joined(stage: stages.Batch, specs: Specs) -> Specs:
+    """Returns the components of a batch whose lists are joined end to end."""
+    lists = [name for name, spec in specs.items() if spec.is_list]
+    others = {name: spec for name, spec in specs.items() if name not in lists}
+    stacked = _batched(others, stage.size, stage.remainder)
+    num_offsets = None if stage.remainder == "keep" else stage.size + 1
+    joined: Specs = {}
+    for name, spec in specs.items():
+        shape = spec.shape
+        # After a Python function no size is known, so the engine compares the examples.
+        is_known = shape is not None and any(size is not None for size in shape[1:])
+        if spec.is_nested or (shape is not None and is_known and None in shape[1:]):
+            raise ValueError(
+                f"batch: the component {name!r} is {spec}, expected one unknown axis at most, the "
+                "first. Use padded_batch, or drop it with select."
+            )
+        if name not in lists:
+            joined[name] = stacked.pop(name)
+            continue
+        for added in (f"{name}.values", f"{name}.offsets"):
+            if added in specs:
+                raise ValueError(
+                    f"batch: there is a component {added!r} already, expected another name. Rename "
+                    f"it, or {name!r}."
+                )
+        joined[f"{name}.values"] = Spec(spec.dtype, None if shape is None else (None, *shape[1:]))
+        joined[f"{name}.offsets"] = Spec(element_type("batch", int), (num_offsets,))
+    return joined | stacked
+
+
 def _check_no_lists(stage: Stage, specs: Specs) -> None:
     for name, spec in specs.items():
         if spec.is_ragged:
@@ -382,6 +420,7 @@ def _packed(stage: stages.Pack, specs: Specs) -> Specs:
                 )
         if name in added:
             raise ValueError(f"pack: there is a component {name!r} already. Rename it.")
+    check_values(stage, {name: specs[name] for name in stage.names})
     row = (stage.length,)
     packed = {name: Spec(specs[name].dtype, row) for name in stage.names}
     numbers = Spec(element_type("pack", np.int32), row)
@@ -424,6 +463,17 @@ def _batched(specs: Specs, size: int, remainder: stages.Remainder) -> Specs:
             )
         batched["mask"] = Spec(element_type("batch", bool), (size,))
     return batched
+
+
+def _check_not_joined(specs: Specs) -> None:
+    for name in specs:
+        stem = name.removesuffix(".offsets")
+        if stem != name and f"{stem}.values" in specs:
+            raise ValueError(
+                f"unbatch: the components '{stem}.values' and {name!r} are lists joined end to "
+                "end, expected a row for each example. Use padded_batch before, or drop both with "
+                "select."
+            )
 
 
 def _row(stage: Stage, name: str, spec: Spec) -> Spec:

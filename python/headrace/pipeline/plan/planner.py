@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from headrace.core import engine
 from headrace.pipeline.describe import stages
+from headrace.pipeline.describe.padding import fillers
 from headrace.pipeline.describe.random_access import is_read_late, is_shuffled_whole
 from headrace.pipeline.describe.sharding.piece_shards import shard_of_pieces
 from headrace.pipeline.describe.source import Source, check_paths
@@ -354,7 +355,9 @@ class _Planning(FunctionPlanning):
         pad_to = batch.size if batch.remainder == "pad" else None
         is_of_batches = batch_depth(self._chain[:index]) > 0
         padding = padding_of(batch, before) if isinstance(batch, stages.PaddedBatch) else None
-        self._later(engine.Stage.collate(list(before), is_of_batches, pad_to, padding))
+        is_joined = isinstance(batch, stages.Batch) and batch.ragged is not None
+        are_joined = [spec.is_list for spec in before.values()] if is_joined else []
+        self._later(engine.Stage.collate(list(before), is_of_batches, pad_to, padding, are_joined))
         self._finish_rows()
 
     def _bucket(self, bucket: stages.BucketByLength, index: int, before: Specs) -> None:
@@ -372,7 +375,7 @@ class _Planning(FunctionPlanning):
         self._plan = self._digested(rows.metered(self._number, counts_rows=True), index)
         pad_to = bucket.size if bucket.remainder == "pad" else None
         padding = padding_of(bucket, before)
-        self._later(engine.Stage.collate(names, False, pad_to, padding))
+        self._later(engine.Stage.collate(names, False, pad_to, padding, []))
         self._finish_rows()
 
     def _pack(self, pack: stages.Pack, index: int, before: Specs) -> None:
@@ -386,6 +389,13 @@ class _Planning(FunctionPlanning):
         rows = self._plan.pack(names, pack.length, pack.max_open, pack.balance or 1)
         self._plan = self._digested(rows.metered(self._number, counts_rows=False), index)
         self._later(
-            engine.Stage.pack_rows(names, pack.length, pack.split, num_along, pack.cu_seqlens)
+            engine.Stage.pack_rows(
+                names,
+                pack.length,
+                pack.split,
+                num_along,
+                pack.cu_seqlens,
+                fillers(pack, {name: before[name] for name in names}),
+            )
         )
         self._finish_rows()

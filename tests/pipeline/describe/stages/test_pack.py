@@ -73,6 +73,56 @@ def test_a_row_has_its_examples_in_sequence():
     assert second["positions"].tolist() == [0, 1, 2, 3, 0, 0]
 
 
+@pytest.mark.parametrize("is_split", [False, True])
+def test_rows_are_padded_with_the_chosen_values(is_split):
+    values = {"tokens": 7, "weights": np.float32(-0.5)}
+    packed = texts([3, 2, 4]).pack(5, ["weights", "tokens"], is_split, values=values)
+    row = list(packed)[1]
+    assert row["tokens"].tolist() == [201, 202, 203, 204, 7]
+    assert row["weights"].tolist() == [100.5, 101, 101.5, 102, -0.5]
+    assert row["segment_ids"].tolist() == [1, 1, 1, 1, 0]
+    assert row["positions"].tolist() == [0, 1, 2, 3, 0]
+    assert_resumes(packed)
+
+
+def test_one_value_pads_all_packed_components_and_none_with_zeros():
+    both = ["tokens", "weights"]
+    row = next(iter(texts([2]).pack(4, both, values=-100)))
+    assert row["tokens"].tolist() == [1, 2, -100, -100]
+    assert row["weights"].tolist() == [0.5, 1, -100, -100]
+    row = next(iter(texts([2]).pack(4, both, values={"tokens": -100, "weights": None})))
+    assert row["tokens"].tolist() == [1, 2, -100, -100]
+    assert row["weights"].tolist() == [0.5, 1, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("values", "error", "words"),
+    [
+        ({"tokens": 0.5}, ValueError, "values has 0.5 for 'tokens', expected a value that int64"),
+        (0.5, ValueError, "values has 0.5 for 'tokens', expected a value that int64 holds"),
+        ({"tokens": "a"}, ValueError, "values has 'a' for 'tokens'"),
+        ("a", ValueError, "no list of strings is filled up"),
+        ({"name": 1}, ValueError, "component 'name', expected one that is packed: 'tokens'"),
+        ({"tokens": [1]}, TypeError, "expected a number or a string"),
+    ],
+)
+@pytest.mark.parametrize("is_known", [True, False])
+def test_values_that_do_not_fit_are_rejected(values, error, words, is_known):
+    if is_known:
+        rows = hr.arrays({"tokens": np.ones((3, 2), np.int64), "name": ["a", "b", "c"]})
+    else:
+        rows = texts([1]).map(lambda e: {"tokens": e["tokens"], "name": "a"})
+    with pytest.raises(error, match=words):
+        next(iter(rows.pack(4, "tokens", along="name", values=values)))
+
+
+def test_a_state_serves_packed_rows_with_the_same_padding_alone():
+    state = iter(texts([3, 2]).pack(4, ["tokens", "weights"])).state()
+    texts([3, 2]).pack(4, ["tokens", "weights"], values=0).resume(state)
+    with pytest.raises(ValueError, match="in the pipeline that the state was taken with"):
+        texts([3, 2]).pack(4, ["tokens", "weights"], values=-100).resume(state)
+
+
 def test_the_components_are_known_before_iteration():
     packed = texts([3]).pack(6, ["weights", "tokens"])
     assert packed.spec == {

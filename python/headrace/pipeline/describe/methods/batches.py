@@ -1,7 +1,7 @@
 """Methods of a pipeline that group examples, and ungroup them."""
 
 from collections.abc import Iterable
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from headrace.pipeline.describe import stages
 from headrace.pipeline.describe.arguments import (
@@ -25,7 +25,12 @@ class BatchMethods(Chain):
 
     __slots__ = ()
 
-    def batch(self, size: int, remainder: Remainder = "keep") -> Self:
+    def batch(
+        self,
+        size: int,
+        remainder: Remainder = "keep",
+        ragged: Literal["offsets"] | None = None,
+    ) -> Self:
         """Stacks examples into batches: each component becomes an array with a new leading axis.
 
         Args:
@@ -33,13 +38,26 @@ class BatchMethods(Chain):
             remainder: The treatment of an incomplete last batch: "keep" returns a smaller batch,
                 "drop" drops it, "pad" adds zeros and empty strings up to `size`, and to all batches
                 a bool component `mask`, which is false for the added examples.
+            ragged: "offsets" to join lists end to end instead of padding them. A component NAME
+                whose first axis has no fixed length becomes `NAME.values`, its rows of all
+                examples, and `NAME.offsets`, int64, one more than examples: example `i` has the
+                values from `offsets[i]` up to `offsets[i + 1]`. With `remainder="pad"` the added
+                examples have no values. None rejects lists.
 
         Raises:
-            ValueError: If `size` or `remainder` is invalid, or a component is a list of any length.
+            ValueError: If an argument is invalid; if a component is a list of any length and
+                `ragged` is None; or with "offsets", if another axis than the first is unknown, or
+                a component has one of the new names. After a Python function no axis is known:
+                then a batch whose examples differ in another axis is an error.
         """
         checked_int("batch", "size", size, 1)
         check_remainder("batch", remainder)
-        return self._then(stages.Batch(size, remainder))
+        if ragged not in (None, "offsets"):
+            raise ValueError(
+                f"batch: ragged is {ragged!r}, expected 'offsets' for values and offsets of lists, "
+                "or None."
+            )
+        return self._then(stages.Batch(size, remainder, ragged))
 
     def padded_batch(
         self,
@@ -138,12 +156,13 @@ class BatchMethods(Chain):
         along: str | Iterable[str] = (),
         cu_seqlens: bool = False,
         balance: int | None = None,
+        values: Any = None,
     ) -> Self:
         """Packs lists one after the other into rows of one length, with little padding.
 
         Each example goes, whole, into the first open row that has room for it (first fit). If none
         has, a new row is opened; if too many are open, the fullest is returned. Rows are returned
-        as soon as they are full. The rest of a row is padded with zeros. Empty lists are skipped.
+        as soon as they are full. The rest of a row is padded. Empty lists are skipped.
 
         The result is one example for each row: each component of shape (length,); `segment_ids`,
         int32, the number of the packed example in the row, from 1, for each element, and 0 for
@@ -167,14 +186,18 @@ class BatchMethods(Chain):
                 are returned in an order in which every `balance` neighbours have similar sums of
                 squared lengths, which attention takes time for, and ranks take turns with the
                 largest. For `shard(rank, balance)` after it. None for the order of completion.
+            values: The padding values, as for `padded_batch`: `{"labels": -100}` pads labels with
+                the number that PyTorch's losses ignore. `segment_ids` and `positions` are always
+                padded with 0.
 
         Raises:
-            TypeError: If `split` or `cu_seqlens` is not a bool, or a name not a string.
+            TypeError: If `split` or `cu_seqlens` is not a bool, a name not a string, or a padding
+                value neither a number nor a string.
             ValueError: If a number is out of range, a component is missing or not a list of
-                numbers, one that comes along has more than one value, or there are other
-                components; or after `batch`.
+                numbers, one that comes along has more than one value, a padding value does not fit
+                its component, or there are other components; or after `batch`.
         """
-        stage = pack_stage(length, names, split, max_open, along, cu_seqlens, balance)
+        stage = pack_stage(length, names, split, max_open, along, cu_seqlens, balance, values)
         if batch_depth(self.stages):
             raise ValueError("pack: it follows a batch, expected examples. Use unbatch before.")
         return self._then(stage)
@@ -183,6 +206,7 @@ class BatchMethods(Chain):
         """Splits batches into examples: each row of the leading axis becomes one.
 
         Raises:
-            ValueError: If a component is a scalar.
+            ValueError: If a component is a scalar, or has lists that `batch(ragged="offsets")`
+                joined.
         """
         return self._then(stages.Unbatch())

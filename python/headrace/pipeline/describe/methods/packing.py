@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from headrace.pipeline.describe.arguments import check_bool, checked_int, checked_names
+from headrace.pipeline.describe.padding import as_values
 from headrace.pipeline.describe.stages import Pack
 
 __all__ = ["pack_stage"]
@@ -16,6 +17,7 @@ def pack_stage(
     along: str | Iterable[str],
     cu_seqlens: bool,
     balance: int | None,
+    values: object,
 ) -> Pack:
     """Returns the stage, with checked arguments; see `Pipeline.pack`."""
     checked_int("pack", "length", length, 1)
@@ -30,7 +32,14 @@ def pack_stage(
     both = next((name for name in others if name in chosen), None)
     if both is not None:
         raise ValueError(f"pack: {both!r} is in names and in along, expected one of them.")
-    return Pack(length, chosen, split, max_open, others, cu_seqlens, balance)
+    fillers = as_values("pack", values)
+    for name in dict(fillers) if isinstance(fillers, tuple) else ():
+        if name not in chosen:
+            raise ValueError(
+                f"pack: values has a component {name!r}, expected one that is packed: "
+                f"{', '.join(map(repr, chosen))}."
+            )
+    return Pack(length, chosen, split, max_open, others, cu_seqlens, balance, fillers)
 
 
 def _several(names: str | Iterable[str]) -> tuple[str, ...]:

@@ -275,10 +275,17 @@ class Epochs(Stage):
 
 @dataclass(frozen=True)
 class Batch(Stage):
-    """Groups of examples as arrays with a leading axis."""
+    """Groups of examples as arrays with a leading axis.
+
+    Attributes:
+        size: The number of examples in a batch.
+        remainder: The treatment of an incomplete last batch.
+        ragged: "offsets" to join lists end to end; None to reject them.
+    """
 
     size: int
     remainder: Remainder
+    ragged: Literal["offsets"] | None = named(None)
 
 
 @dataclass(frozen=True)
@@ -326,6 +333,7 @@ class Pack(Stage):
         along: The components with one value for each packed list, which become lists.
         cu_seqlens: Whether each row has the ends of its lists.
         balance: The number of ranks that get rows of equal cost; None for any order.
+        values: The padding values.
     """
 
     length: int
@@ -335,6 +343,7 @@ class Pack(Stage):
     along: tuple[str, ...] = named(())
     cu_seqlens: bool = named(False)
     balance: int | None = named(None)
+    values: tuple[tuple[str, Any], ...] | int | float | complex | bytes | str = named(0)
 
 
 @dataclass(frozen=True)
