@@ -62,10 +62,11 @@ fn may_pass(py: Python<'_>, error: &PyErr) -> bool {
 /// `waiting` is the operation's name.
 pub fn to_python(py: Python<'_>, error: &Error) -> PyErr {
     let exception = exception(py, error);
-    match error.waiting().map(|name| exception.value(py).setattr("waiting", &**name)) {
-        Some(Err(error)) => error,
-        _ => exception,
+    if let Some(name) = error.waiting() {
+        // The exception of a user's signal handler may be frozen.
+        let _ = exception.value(py).setattr("waiting", &**name);
     }
+    exception
 }
 
 fn exception(py: Python<'_>, error: &Error) -> PyErr {

@@ -5,8 +5,8 @@ of `headrace.core.errors` here.
 """
 
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import ContextDecorator
 from typing import Any, NoReturn, Protocol, TypeAlias
 
 import numpy as np
@@ -195,13 +195,20 @@ NativeParts: TypeAlias = tuple[
 Given: TypeAlias = tuple[str, int, str, int, list[int], Any, bool, bool]
 
 
-@contextmanager
-def op_errors() -> Iterator[None]:
+class _OpErrors(ContextDecorator):
+    """See `op_errors`. A context of a generator would set attributes of exceptions of users."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, EngineError):
+            raise_op_error(error)
+
+
+def op_errors() -> _OpErrors:
     """Converts failures of the engine in its body to the errors of `headrace.core.errors`."""
-    try:
-        yield
-    except EngineError as error:
-        raise_op_error(error)
+    return _OpErrors()
 
 
 def call_functions(run: list[Any] | PythonCall) -> list[Any]:
@@ -271,7 +278,11 @@ def raise_op_error(
         message += f"\n\t defined at {op.defined_at}"
     message += remark
     error_type = type(cause) if isinstance(cause, OpError) else exception_type_from_error_code(code)
-    raise error_type(None, op, message) from (failure if cause is None else cause)
+    try:
+        raised = error_type(None, op, message)
+    except Exception:  # A user's subclass may have other arguments.
+        raised = exception_type_from_error_code(code)(None, op, message)
+    raise raised from (failure if cause is None else cause)
 
 
 def _find_operation(graph: _Nodes | None, name: str | None) -> _Node | None:

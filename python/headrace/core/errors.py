@@ -7,6 +7,7 @@ names the record in a note (`add_note`); the message remains the operation's.
 Source: `tf.errors` of TensorFlow 1.15; the codes are those of `google.rpc.Code`.
 """
 
+import contextlib
 from collections.abc import Sequence
 from typing import Any, ClassVar, Final, Protocol
 
@@ -284,3 +285,16 @@ def error_code_from_exception_type(cls: type[BaseException]) -> int:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+def add_note(error: BaseException, note: str) -> None:
+    """Adds a note to an exception. Never raises: a lost note must not hide the exception.
+
+    Some classes have no `add_note`, and frozen ones let no attribute be set.
+    """
+    try:
+        BaseException.add_note(error, note)
+    except Exception:
+        with contextlib.suppress(Exception):
+            attributes = BaseException.__getattribute__(error, "__dict__")
+            attributes["__notes__"] = [*attributes.get("__notes__", ()), note]

@@ -90,7 +90,7 @@ impl Failure {
         match cause {
             Some(cause) => {
                 let cause = cause.clone_ref(py);
-                cause.value(py).call_method1("add_note", (remedy,))?;
+                py.import("headrace.core.errors")?.call_method1("add_note", (cause.value(py), remedy))?;
                 Err(cause)
             }
             None => Err(to_python(py, &self.0.error.with_remedy(remedy))),

@@ -39,8 +39,11 @@ _NOTHING: Final = object()
 
 def name_of(function: object) -> str:
     """Returns the name of a function in messages."""
-    name: str = getattr(function, "__qualname__", type(function).__name__)
-    return name
+    try:
+        name = getattr(function, "__qualname__", None)
+    except Exception:  # An object of the user's may raise anything.
+        name = None
+    return name if isinstance(name, str) else type(function).__name__
 
 
 class Again:

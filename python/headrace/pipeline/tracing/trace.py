@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from headrace.core import dtypes
+from headrace.core.errors import add_note
 from headrace.graph import Operation, Tensor, is_own_file
 from headrace.ops.array.placeholder import placeholder
 from headrace.ops.framework.conversion import constant
@@ -91,7 +92,7 @@ def trace(
         except Exception as error:
             note = f"in {name}, traced{_location(error)} with {specs}"
             mixed = _of_mixed_types(error)
-            (mixed or error).add_note(note)
+            add_note(mixed or error, note)
             if mixed is not None:
                 raise mixed from error
             raise

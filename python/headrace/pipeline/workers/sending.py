@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from headrace.core.errors import add_note
 from headrace.pipeline.workers.main_module import MainModule, is_importing, main_module
 
 __all__ = ["PackedError", "loads", "packed_functions", "unpacked_functions"]
@@ -79,14 +80,13 @@ class PackedError:
     @classmethod
     def of(cls, error: BaseException) -> "PackedError":
         """Packs an exception."""
-        lines = traceback.format_exception(error)
         names = tuple((kind.__module__, kind.__qualname__) for kind in type(error).__mro__)
-        return cls(_pickled(error), names, _words(error), "".join(lines).rstrip())
+        return cls(_pickled(error), names, _words(error), _trace(error))
 
     def unpacked(self) -> BaseException:
         """Returns the exception, or one of the nearest class if it cannot be loaded."""
         error = self._made()
-        error.add_note(f"In the worker process:\n{self.trace}")
+        add_note(error, f"In the worker process:\n{self.trace}")
         return error
 
     def _made(self) -> BaseException:
@@ -121,6 +121,14 @@ def _pickled(error: BaseException) -> bytes | None:
         return None
     is_same = type(again) is type(error) and _words(again) == _words(error)
     return data if is_same else None
+
+
+def _trace(error: BaseException) -> str:
+    try:
+        return "".join(traceback.format_exception(error)).rstrip()
+    except Exception:
+        trace = BaseException.__getattribute__(error, "__traceback__")
+        return "".join(traceback.format_tb(trace)).rstrip()
 
 
 def _words(error: BaseException) -> str:

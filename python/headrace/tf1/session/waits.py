@@ -4,6 +4,7 @@ import logging
 import threading
 import weakref
 from collections.abc import Hashable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import ClassVar, Final, NoReturn, Protocol
 
@@ -142,9 +143,9 @@ class Waits:
         wait = self._wait(name)
         if wait is None:
             return
-        error.add_note(self._describe(wait))
-        if error.__cause__ is None:
-            error.__cause__ = self._failure(wait)
+        errors.add_note(error, self._describe(wait))
+        with suppress(Exception):  # The exception of a user's signal handler may be frozen.
+            error.__cause__ = error.__cause__ or self._failure(wait)
 
     def explain(self, name: str) -> str | None:
         """Returns what an operation waits for, and why nothing may come; None if unknown."""

@@ -10,7 +10,7 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import Any, Final
 
 __all__ = ["initial", "keeps_state", "kept", "restore", "unchanged", "using"]
@@ -58,14 +58,23 @@ def using(function: object) -> Iterator[None]:
         yield
 
 
-@contextmanager
-def unchanged(function: object) -> Iterator[None]:
+class _Unchanged:
+    def __init__(self, function: object) -> None:
+        self._function = function
+        self._before: str | None = None
+
+    def __enter__(self) -> None:
+        self._before = kept(self._function)
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        # The error of the body comes first.
+        with nullcontext() if error is None else suppress(Exception):
+            restore(self._function, self._before)
+
+
+def unchanged(function: object) -> AbstractContextManager[None]:
     """Restores the state of a function after the body, which may call it."""
-    before = kept(function)
-    try:
-        yield
-    finally:
-        restore(function, before)
+    return _Unchanged(function)
 
 
 class _Known:

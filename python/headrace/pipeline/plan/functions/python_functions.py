@@ -17,6 +17,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from headrace.core import engine
+from headrace.core.errors import add_note
 from headrace.pipeline.describe.objects.passed import with_passed
 from headrace.pipeline.describe.types import Specs
 from headrace.pipeline.plan.column_conversion import check_components, column_of, values_of
@@ -176,14 +177,15 @@ def noted(
 
     A KeyError names no more than a key, so a second note names the components.
     """
-    if isinstance(error, StopIteration):
+    # Unlike isinstance, this reads no attribute of the exception, which might raise another one.
+    if issubclass(type(error), StopIteration):
         # A StopIteration would end the loop of the program silently.
         stopped = RuntimeError("a Python function of a pipeline raised StopIteration")
         stopped.__cause__ = error
         error = stopped
-    error.add_note(f"in {where}" + ("" if origin is None else f", at {origin}"))
-    if isinstance(error, KeyError) and components:
-        error.add_note(f"the example has {', '.join(map(repr, components))}")
+    add_note(error, f"in {where}" + ("" if origin is None else f", at {origin}"))
+    if issubclass(type(error), KeyError) and components:
+        add_note(error, f"the example has {', '.join(map(repr, components))}")
     return error
 
 

@@ -110,6 +110,9 @@ def _serve(
             python_worker = find_python_worker()
             if python_worker is None:
                 return
-            python_worker.process(job)
+            try:
+                python_worker.process(job)
+            except BaseException as error:  # The iteration must not wait for a thread that is gone.
+                job.keep([], error)
             # No reference is held while this waits.
             del python_worker, job

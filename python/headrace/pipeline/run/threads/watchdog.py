@@ -4,7 +4,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from typing import Final
 
 from headrace.core import engine
@@ -51,8 +51,19 @@ def watch(
                 _warn(text, seconds)
 
 
-@contextmanager
-def named_if_stuck(text: str, seconds: float | None) -> Iterator[None]:
+class _Timed:
+    def __init__(self, timer: threading.Timer) -> None:
+        self._timer = timer
+
+    def __enter__(self) -> None:
+        self._timer.start()
+
+    def __exit__(self, *error: object) -> None:
+        self._timer.cancel()
+        self._timer.join()
+
+
+def named_if_stuck(text: str, seconds: float | None) -> AbstractContextManager[None]:
     """Warns once if the body takes longer than `seconds`.
 
     Args:
@@ -60,17 +71,11 @@ def named_if_stuck(text: str, seconds: float | None) -> Iterator[None]:
         seconds: The seconds that it may take; None for no limit.
     """
     if seconds is None:
-        yield
-        return
+        return nullcontext()
     timer = threading.Timer(seconds, _warn, (text, seconds))
     timer.daemon = True
     timer.name = "headrace-watch"
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-        timer.join()
+    return _Timed(timer)
 
 
 def _warn(text: str, seconds: float) -> None:
