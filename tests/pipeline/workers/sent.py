@@ -19,6 +19,24 @@ def with_process(example):
     return {**example, "process": os.getpid()}
 
 
+def surroundings(example):
+    return {
+        "surroundings": [Path("here.txt").read_text(), os.environ.get("HEADRACE_TEST", "missing")]
+    }
+
+
+def many_surroundings(example):
+    return [surroundings(example)]
+
+
+def has_variable(example):
+    return "HEADRACE_TEST" in os.environ
+
+
+def source_of_surroundings():
+    yield surroundings(None)
+
+
 def noisy(example, rng):
     return {"n": example["n"], "noise": rng.random(3)}
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from typing import Final
 
-from headrace.pipeline.workers.main_module import is_importing, program
+from headrace.pipeline.workers.main_module import Surroundings, is_importing, program
 from headrace.pipeline.workers.messages import Channel, channels
 
 __all__ = ["ForkServer", "fork_server"]
@@ -19,18 +19,6 @@ __all__ = ["ForkServer", "fork_server"]
 _spawns_workers = sys.platform == "darwin"
 _START_S: Final = 120.0
 _END_S: Final = 2.0
-# Libraries start a thread for each core. Threads of several workers would compete for the cores, so
-# each worker has one thread, unless the program sets these variables.
-_THREADS_OF_LIBRARIES: Final = (
-    "BLIS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "NUMEXPR_NUM_THREADS",
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "OPENCV_FOR_THREADS_NUM",
-    "RAYON_NUM_THREADS",
-    "VECLIB_MAXIMUM_THREADS",
-)
 
 
 class ForkServer:
@@ -121,7 +109,7 @@ class ForkServer:
                     program("headrace.pipeline.workers.server", call),
                     stdin=subprocess.DEVNULL,
                     pass_fds=[other.fileno()],
-                    env={**dict.fromkeys(_THREADS_OF_LIBRARIES, "1"), **os.environ},
+                    env=Surroundings.current().environment,
                     # Ctrl-C is for the program, which ends the workers.
                     process_group=0,
                 )

@@ -1,15 +1,30 @@
-"""The program's interpreter and main module, for another process.
+"""The program's interpreter, main module and surroundings, for another process.
 
 The main module is needed there, since functions may be defined in it.
 """
 
+import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
-__all__ = ["MainModule", "import_main", "is_importing", "main_module", "program"]
+__all__ = ["MainModule", "Surroundings", "import_main", "is_importing", "main_module", "program"]
 
 _state = {"is_importing": False}
+# Libraries start a thread for each core. Threads of several workers would compete for the cores, so
+# each worker has one thread, unless the program sets these variables.
+_THREADS_OF_LIBRARIES: Final = (
+    "BLIS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "OPENCV_FOR_THREADS_NUM",
+    "RAYON_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+)
 
 
 def program(module: str, call: str) -> list[str]:
@@ -58,3 +73,43 @@ def import_main(main: MainModule) -> None:
 def is_importing() -> bool:
     """Returns whether this process is importing the main module of another process."""
     return _state["is_importing"]
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """The state of a process that relative paths, `os.environ` and imports depend on.
+
+    Attributes:
+        directory: The working directory; None if it has been deleted.
+        environment: The environment variables.
+        module_path: The directories of `sys.path`.
+    """
+
+    directory: str | None
+    environment: Mapping[str, str]
+    module_path: tuple[str, ...]
+
+    @classmethod
+    def current(cls) -> "Surroundings":
+        """Returns those of this program, with one thread for libraries unless it says otherwise."""
+        try:
+            directory = os.getcwd()
+        except FileNotFoundError:
+            directory = None
+        environment = {**dict.fromkeys(_THREADS_OF_LIBRARIES, "1"), **os.environ}
+        return cls(directory, environment, tuple(sys.path))
+
+    def enter(self) -> None:
+        """Makes this process have them.
+
+        Raises:
+            OSError: If the directory cannot be entered.
+        """
+        if self.directory is not None:
+            os.chdir(self.directory)
+        for name in os.environ.keys() - self.environment.keys():
+            del os.environ[name]
+        for name, value in self.environment.items():
+            if os.environ.get(name) != value:
+                os.environ[name] = value
+        sys.path[:] = self.module_path

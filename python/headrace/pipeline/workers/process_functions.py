@@ -29,6 +29,7 @@ from headrace.pipeline.plan.functions.first_results import FirstResults, digest_
 from headrace.pipeline.plan.functions.python_functions import Running, name_of, noted
 from headrace.pipeline.plan.functions.python_values import spec_of
 from headrace.pipeline.workers.calls import Failure, Step
+from headrace.pipeline.workers.main_module import Surroundings
 from headrace.pipeline.workers.remote import (
     Processes,
     RemoteWorker,
@@ -180,7 +181,7 @@ class ProcessFunctions:
         where = " and ".join(stage.where for stage in stages)
         packed, main = packed_functions(where, functions)
         steps = tuple(stage.step() for stage in stages)
-        self._plan: Final = Plan(next(_numbers), packed, steps, main)
+        self._plan: Final = Plan(next(_numbers), packed, steps, main, Surroundings.current())
 
     @property
     def is_over(self) -> bool:

@@ -14,12 +14,14 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, cast
+from typing import Any, Final, TypeVar, cast
 
 import numpy as np
 
+from headrace.core.errors import add_note
 from headrace.pipeline.describe.types import Spec
 from headrace.pipeline.plan.opened_iterators import Elsewhere, Values
+from headrace.pipeline.workers.main_module import Surroundings
 from headrace.pipeline.workers.remote import RemoteWorker, WorkerEnded, start_workers
 from headrace.pipeline.workers.sending import loads, packed_functions
 from headrace.pipeline.workers.served_iterator import Close, Given, GoOn, More, Open, Opened
@@ -27,6 +29,8 @@ from headrace.pipeline.workers.shared_arrays import Arena, Layout
 from headrace.pipeline.workers.worker_holder import WorkerHolder
 
 __all__ = ["IteratorProcesses", "RemoteIterator"]
+
+_T = TypeVar("_T")
 
 # The most examples that a worker makes ahead.
 _MOST_ROWS: Final = 128
@@ -97,14 +101,14 @@ class RemoteIterator(Elsewhere):
 
     def open(self, factory: Callable[..., Any]) -> None:
         """Makes each worker call the factory for its iterator."""
-        with self._ending_at_error():
-            self._open(factory)
+        self._ending_at_error(self._open, factory)
 
     def _open(self, factory: Callable[..., Any]) -> None:
         data, main = packed_functions(self._where, [factory])
+        here = Surroundings.current()
         for number in range(self._num_processes):
             arguments = () if self._num_processes == 1 else (number, self._num_processes)
-            self._parts.append(_Part(number, Open(data, main, self._where, arguments)))
+            self._parts.append(_Part(number, Open(data, main, self._where, arguments, here)))
         for part in self._parts:
             self._begin(part)
         found = [self._begun(part) for part in self._parts]
@@ -141,8 +145,7 @@ class RemoteIterator(Elsewhere):
 
     def skip(self, number: int) -> None:
         """Skips examples; see `Elsewhere`. Of several workers, each skips its share."""
-        with self._ending_at_error():
-            self._skip(number)
+        self._ending_at_error(self._skip, number)
 
     def _skip(self, number: int) -> None:
         while number and any(part.rows for part in self._parts):
@@ -190,8 +193,7 @@ class RemoteIterator(Elsewhere):
         return {"turn": self._turn, "states": kept}
 
     def _restore(self, state: Any) -> None:
-        with self._ending_at_error():
-            self._restore_parts(state)
+        self._ending_at_error(self._restore_parts, state)
 
     def _restore_parts(self, state: Any) -> None:
         states = [json.dumps(state)]
@@ -220,10 +222,9 @@ class RemoteIterator(Elsewhere):
         for worker in busy:
             worker.kill()
 
-    @contextlib.contextmanager
-    def _ending_at_error(self) -> Iterator[None]:
+    def _ending_at_error(self, call: Callable[[_T], None], argument: _T) -> None:
         try:
-            yield
+            call(argument)
         except BaseException:
             self.close(keeps_workers=False, is_alone=True)
             raise
@@ -363,7 +364,7 @@ class RemoteIterator(Elsewhere):
     def _noted(self, part: _Part, error: BaseException) -> BaseException:
         if self._num_processes > 1:
             item = "" if part.count is None else f", at its item {part.count}"
-            error.add_note(f"by worker {part.number} of {self._num_processes}{item}")
+            add_note(error, f"by worker {part.number} of {self._num_processes}{item}")
         return error
 
 

@@ -19,7 +19,7 @@ from headrace.pipeline.plan.functions.function_state import keeps_state, kept, r
 from headrace.pipeline.plan.functions.python_values import as_value
 from headrace.pipeline.plan.opened_iterators import OpenedBefore
 from headrace.pipeline.workers.board import Board
-from headrace.pipeline.workers.main_module import MainModule
+from headrace.pipeline.workers.main_module import MainModule, Surroundings
 from headrace.pipeline.workers.sending import PackedError
 from headrace.pipeline.workers.shared_arrays import Arena, Layout
 
@@ -49,12 +49,14 @@ class Open:
         main: The program's main module, if the factory is defined in it.
         where: The source, in words.
         arguments: The arguments of the factory.
+        surroundings: The directory and the environment of the program.
     """
 
     functions: bytes
     main: MainModule | None
     where: str
     arguments: tuple[int, ...]
+    surroundings: Surroundings
 
     def serve(
         self, board: Board, made: Arena, load: Callable[["Open"], tuple[Any, ...]]

@@ -22,7 +22,7 @@ from headrace.pipeline.plan.column_conversion import as_rows
 from headrace.pipeline.plan.functions.python_values import as_value
 from headrace.pipeline.workers.board import Board
 from headrace.pipeline.workers.calls import Failure, Result, Step, Steps
-from headrace.pipeline.workers.main_module import MainModule, import_main
+from headrace.pipeline.workers.main_module import MainModule, Surroundings, import_main
 from headrace.pipeline.workers.messages import Channel
 from headrace.pipeline.workers.sending import PackedError, unpacked_functions
 from headrace.pipeline.workers.shared_arrays import Arena, Layout
@@ -42,12 +42,14 @@ class Plan:
         functions: The functions of the stages, as bytes.
         steps: The stages.
         main: The program's main module, if functions are defined in it.
+        surroundings: The directory and the environment of the program.
     """
 
     number: int
     functions: bytes
     steps: tuple[Step, ...]
     main: MainModule | None
+    surroundings: Surroundings
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,7 @@ class Sent(Protocol):
     Attributes:
         functions: The functions, as bytes.
         main: The program's main module, if they are defined in it.
+        surroundings: The directory and the environment of the program.
     """
 
     @property
@@ -106,6 +109,10 @@ class Sent(Protocol):
 
     @property
     def main(self) -> MainModule | None:
+        """See above."""
+
+    @property
+    def surroundings(self) -> Surroundings:
         """See above."""
 
 
@@ -195,6 +202,7 @@ class _Worker:
         return None
 
     def _loaded(self, sent: Sent) -> tuple[Any, ...]:
+        sent.surroundings.enter()
         if sent.functions not in self._functions:
             if sent.main is not None:
                 import_main(sent.main)
