@@ -2,6 +2,7 @@
 
 import atexit
 import contextlib
+import itertools
 import os
 import subprocess
 import sys
@@ -31,6 +32,9 @@ class ForkServer:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._channel: Channel | None = None
+        # An interrupted start leaves answers behind, which must not be taken for those of a later
+        # one.
+        self._requests = itertools.count()
         # The exit codes of workers, by process number, until they are asked for.
         self._ended: dict[int, int] = {}
 
@@ -63,9 +67,10 @@ class ForkServer:
             for is_last in (False, True):
                 try:
                     channel = self._open()
-                    for descriptors in workers:
-                        channel.send(("begin", 0), descriptors)
-                    return [self._begun(channel) for _ in workers]
+                    requests = [next(self._requests) for _ in workers]
+                    for request, descriptors in zip(requests, workers, strict=True):
+                        channel.send(("begin", request), descriptors)
+                    return [self._begun(channel, request) for request in requests]
                 except (EOFError, OSError) as error:
                     self._forget()
                     if is_last:
@@ -117,19 +122,19 @@ class ForkServer:
                 other.close()
         return self._channel
 
-    def _begun(self, channel: Channel) -> int:
+    def _begun(self, channel: Channel, request: int) -> int:
         while True:
-            worker = self._note(channel, _START_S)
-            if worker is not None:
-                return worker
+            started = self._note(channel, _START_S)
+            if started is not None and started[0] == request:
+                return started[1]
 
-    def _note(self, channel: Channel, timeout: float) -> int | None:
-        """Handles the next message of the server; returns the worker that has started, if any."""
-        (kind, worker, code), _ = channel.receive(timeout)
+    def _note(self, channel: Channel, timeout: float) -> tuple[int, int] | None:
+        """Handles the next message of the server; returns the request and worker of a start."""
+        (kind, worker, number), _ = channel.receive(timeout)
         if kind == "begun":
             self._ended.pop(worker, None)
-            return int(worker)
-        self._ended[worker] = code
+            return int(number), int(worker)
+        self._ended[worker] = number
         return None
 
     def _forget(self) -> None:

@@ -17,7 +17,11 @@ _open: "weakref.WeakSet[Channel]" = weakref.WeakSet()
 
 
 class Channel:
-    """One end of a connection. May be used by one thread at a time."""
+    """One end of a connection. May be used by one thread at a time.
+
+    An exception within a message, such as KeyboardInterrupt, closes the channel: what follows would
+    be read as the rest of that message.
+    """
 
     def __init__(self, end: socket.socket) -> None:
         self._socket: Final = end
@@ -35,11 +39,15 @@ class Channel:
         """
         data = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
         header = _HEADER.pack(len(data))
-        if descriptors:
-            socket.send_fds(self._socket, [header], descriptors)
-            self._socket.sendall(data)
-        else:
-            self._socket.sendall(header + data)
+        try:
+            if descriptors:
+                socket.send_fds(self._socket, [header], descriptors)
+                self._socket.sendall(data)
+            else:
+                self._socket.sendall(header + data)
+        except BaseException:
+            self.close()
+            raise
 
     def receive(self, timeout: float | None = None) -> tuple[Any, list[int]]:
         """Waits for the next message; returns it with its file descriptors.
@@ -48,19 +56,26 @@ class Channel:
             EOFError: If the other end is closed.
             TimeoutError: If nothing came in time.
         """
-        if timeout is not None:
-            self._socket.settimeout(timeout)
+        descriptors: list[int] = []
         try:
+            self._socket.settimeout(timeout)
             header, descriptors, _, _ = socket.recv_fds(
                 self._socket, _HEADER.size, _MOST_DESCRIPTORS
             )
-        finally:
-            if timeout is not None:
-                self._socket.settimeout(None)
-        if not header:
-            raise EOFError
-        header += self._exactly(_HEADER.size - len(header))
-        return pickle.loads(self._exactly(*_HEADER.unpack(header))), descriptors
+            self._socket.settimeout(None)
+            if not header:
+                raise EOFError
+            header += self._exactly(_HEADER.size - len(header))
+            data = self._exactly(*_HEADER.unpack(header))
+        except TimeoutError:
+            self._socket.settimeout(None)
+            raise
+        except BaseException:
+            for descriptor in descriptors:
+                os.close(descriptor)
+            self.close()
+            raise
+        return pickle.loads(data), descriptors
 
     def close(self) -> None:
         """Closes this end: the other end sees the end of messages."""

@@ -76,17 +76,17 @@ class _Server:
                 os.kill(worker, signal.SIGKILL)
 
     def _answer(self, message: tuple[str, int], descriptors: list[int]) -> None:
-        kind, worker = message
+        kind, number = message
         if kind == "end":
             # Numbers of processes are reused, so only a child that was not waited for is killed.
-            if worker in self._workers:
-                os.kill(worker, signal.SIGKILL)
+            if number in self._workers:
+                os.kill(number, signal.SIGKILL)
             return
         worker = self._spawned(descriptors) if self._spawns else self._forked(descriptors)
         for end in descriptors:
             os.close(end)
         self._workers.add(worker)
-        self._program.send(("begun", worker, 0))
+        self._program.send(("begun", worker, number))
 
     def _forked(self, descriptors: list[int]) -> int:
         server = os.getpid()
