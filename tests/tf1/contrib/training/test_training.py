@@ -113,6 +113,30 @@ def test_classes_have_the_probabilities_that_are_asked_for(init_probs):
     assert 0.65 < counts[1] / 1000 < 0.85
 
 
+@pytest.mark.parametrize("dtype", [tf.int32, tf.int64, tf.uint8])
+@pytest.mark.parametrize("enqueue_many", [False, True])
+@pytest.mark.parametrize("init_probs", [None, [0.5, 0.5]])
+def test_samples_keep_their_dtypes(dtype, enqueue_many, init_probs):
+    label = tf.cast(numbers(2, None), dtype)
+    label = label[None] if enqueue_many else label
+    [data], labels = training.stratified_sample(
+        [label + 1], label, [0.5, 0.5], 4, init_probs, enqueue_many
+    )
+    [kept] = training.rejection_sample([label], lambda _: 1.0, 4, enqueue_many=enqueue_many)
+    assert [data.dtype, labels.dtype, kept.dtype] == [dtype] * 3
+    with tf.train.MonitoredSession() as sess:
+        values, classes = sess.run([data, labels])
+    assert values.dtype == classes.dtype == dtype.as_numpy_dtype
+    assert (values == classes + 1).all()
+
+
+def test_labels_that_are_not_integers_are_refused():
+    with pytest.raises(TypeError, match="labels have the dtype float32, expected integers"):
+        training.stratified_sample([1], 0.0, [0.5, 0.5], 1)
+    with pytest.raises(ValueError, match="int32"):
+        training.bucket_by_sequence_length(tf.constant(3, tf.int64), [1], 1, [3])
+
+
 @pytest.mark.parametrize(
     ("target", "initial", "message"),
     [

@@ -206,7 +206,7 @@ def bucket_by_sequence_length(
     names = sorted(tensors) if isinstance(tensors, Mapping) else None
     given = [tensors[key] for key in names] if names is not None else list(tensors)
     with name_scope(name, "bucket_by_sequence_length", [input_length, *given]):
-        length = ops.cast(ops.convert_to_tensor(input_length), int32)
+        length = ops.convert_to_tensor(input_length, dtype=int32)
         bounds = np.array(bucket_boundaries, np.int32)
         which = ops.reduce_sum(ops.cast(ops.greater_equal(length, bounds), int32))
         _, (lengths, *parts) = bucket(

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from headrace.core.dtypes import float32, int32
+from headrace.core.dtypes import float32, int64
 from headrace.graph import GraphKeys, name_scope
 from headrace.tf1 import ops
 from headrace.tf1.input import batch, maybe_batch
@@ -78,7 +78,7 @@ def stratified_sample(
 
     Args:
         tensors: One example; many along the first axis if `enqueue_many`.
-        labels: Its class, an int32 scalar from 0; or those of many.
+        labels: Its class, an integer scalar from 0; or those of many.
         target_probs: The probability of each class in batches: a vector whose sum is 1.
         batch_size: Examples of a batch.
         init_probs: The probability of each class in the input; None to estimate it from the input.
@@ -88,18 +88,23 @@ def stratified_sample(
         name: Name scope of the operations.
 
     Returns:
-        The tensors of a batch, and its classes.
+        The tensors of a batch, and its classes, of the dtype of `labels`.
 
     Raises:
+        TypeError: If the labels are not integers.
         ValueError: If probabilities do not fit.
     """
     target = _checked("target_probs", target_probs)
     with name_scope(name, "stratified_sample", [*tensors, labels]):
-        given = [ops.cast(ops.convert_to_tensor(labels), int32)]
-        given += [ops.convert_to_tensor(tensor) for tensor in tensors]
+        given = [ops.convert_to_tensor(tensor) for tensor in [labels, *tensors]]
+        if not given[0].dtype.is_integer:
+            raise TypeError(
+                f"stratified_sample: labels have the dtype {given[0].dtype.name}, expected "
+                "integers. Convert them with tf.cast."
+            )
         if enqueue_many:
             given = _one_by_one(given, threads_per_queue, queue_capacity)
-        label = given[0]
+        label = ops.cast(given[0], int64)
         if init_probs is None:
             rates = target / _estimate(label, len(target))
             accept = rates / ops.reduce_max(rates)
