@@ -67,6 +67,15 @@ def test_the_base_class_takes_any_code():
     assert errors.OpError(None, None, "message").error_code == errors.UNKNOWN
 
 
+@pytest.mark.parametrize("cls", ERROR_TYPES)
+@pytest.mark.parametrize(("message", "text"), [(None, ""), (ValueError("why"), "why"), (3, "3")])
+def test_any_message_is_shown_as_text(cls, message, text):
+    error = cls(None, None, message)
+    assert (error.message, str(error)) == (text, text)
+    assert str(pickle.loads(pickle.dumps(error))) == text
+    assert str(errors.OpError(None, None, message)) == text
+
+
 def test_a_note_is_kept_beside_the_message():
     error = errors.DataLossError(None, None, "corrupted record at 12")
     error.add_note("while reading b.tfrecord:3")

@@ -102,7 +102,7 @@ class OpError(Exception):
         node_def: Description of the node that failed; None for the description of `op`, if it has
             one.
         op: The `Operation` that failed, or None if it is unknown.
-        message: The error in words; `str(error)` is this text.
+        message: The error in words; `str(error)` is this text. Programs may pass None.
         error_code: One of the codes of this module.
     """
 
@@ -110,19 +110,19 @@ class OpError(Exception):
         self,
         node_def: NamedNode | None,
         op: NamedNode | None,
-        message: str,
+        message: str | None,
         error_code: int = UNKNOWN,
     ) -> None:
-        message = without_passwords(message)
-        super().__init__(node_def, op, message, error_code)
+        text = without_passwords("" if message is None else str(message))
+        super().__init__(node_def, op, text, error_code)
         self._node_def = node_def
         self._op = op
-        self._message = printable_lines(message)
+        self._message = printable_lines(text)
         self._error_code = error_code
 
     @property
     def message(self) -> str:
-        """A description of the failure."""
+        """A description of the failure; empty if the error was made without one."""
         return self._message
 
     @property
@@ -156,7 +156,9 @@ class _CodedError(OpError):
 
     _code: ClassVar[int]
 
-    def __init__(self, node_def: NamedNode | None, op: NamedNode | None, message: str) -> None:
+    def __init__(
+        self, node_def: NamedNode | None, op: NamedNode | None, message: str | None
+    ) -> None:
         super().__init__(node_def, op, message, self._code)
         self.args = (node_def, op, self._message)
 

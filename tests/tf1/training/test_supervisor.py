@@ -77,6 +77,38 @@ def test_a_second_supervisor_continues_from_the_checkpoint(tmp_path):
     assert steps == [1, 2, 3, 4]
 
 
+@pytest.mark.parametrize("is_chief", [True, False])
+def test_an_empty_directory_name_is_none(tmp_path, monkeypatch, is_chief):
+    monkeypatch.chdir(tmp_path)
+    one = tf.constant(1)
+    supervisor = tf.train.Supervisor(logdir="", is_chief=is_chief)
+    assert supervisor.save_path is supervisor.summary_writer is None
+    with supervisor.managed_session() as sess:
+        assert sess.run(one) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("num_variables", [1, 2])
+def test_an_assertion_can_check_that_variables_have_values(num_variables):
+    for number in range(num_variables):
+        tf.Variable(number, name=f"v{number}")
+    ready = tf.assert_variables_initialized()
+    supervisor = tf.train.Supervisor(ready_op=ready)
+    with supervisor.managed_session() as sess:
+        assert sess.run("v0:0") == 0
+
+
+def test_an_assertion_names_a_variable_without_a_value():
+    tf.Variable(0, name="v")
+    supervisor = tf.train.Supervisor(
+        ready_op=tf.assert_variables_initialized(),
+        ready_for_local_init_op=None,
+        init_op=tf.no_op(),
+    )
+    with pytest.raises(RuntimeError, match="uninitialized value v"), supervisor.managed_session():
+        pass
+
+
 def test_without_a_directory_there_are_no_services(count, caplog):
     supervisor = tf.train.Supervisor()
     with supervisor.managed_session() as sess:

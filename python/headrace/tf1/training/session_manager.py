@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from headrace.core import errors
 from headrace.core.wait_registry import RegisteredWait
 from headrace.graph import Graph, get_default_graph
@@ -25,8 +27,9 @@ class SessionManager:
 
     Args:
         local_init_op: Run in each new session, restored ones too.
-        ready_op: Names the variables without a value: a string vector, empty if all is ready. None
-            if a session always is.
+        ready_op: Names the variables without a value: a string vector, empty if all is ready. Or an
+            operation that fails if one has none, such as that of `assert_variables_initialized`.
+            None if a session is always ready.
         ready_for_local_init_op: The same, of what `local_init_op` needs.
         graph: The graph of the sessions; None for the default graph.
         recovery_wait_secs: The time to wait before looking again for a checkpoint, or for variables
@@ -285,7 +288,8 @@ def _why_not(op: Any, sess: Session) -> str | None:
             _log.warning("Model not ready raised: %s", error)
             raise
         return str(error)
-    if names is None or names.size == 0:
+    # An assertion returns nothing, or the ranks of the variables.
+    if names is None or names.dtype == np.int32 or names.size == 0:
         return None
     return f"Variables not initialized: {', '.join(name.decode() for name in names)}"
 

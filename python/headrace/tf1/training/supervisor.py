@@ -58,7 +58,7 @@ class Supervisor:
         init_feed_dict: The feeds of `init_op`.
         local_init_op: Run in each new session, restored ones too; by default it initializes the
             local variables and lookup tables.
-        logdir: The directory of checkpoints and event files; None for none of both.
+        logdir: The directory of checkpoints and event files; None or "" for none of both.
         summary_op: The summaries to write; by default all merged.
         saver: Saves and restores checkpoints.
         global_step: The tensor that counts steps.
@@ -132,8 +132,7 @@ class Supervisor:
         self._stop_grace_secs = stop_grace_secs
         self._save_summaries_secs = save_summaries_secs if is_chief else None
         self._save_model_secs = save_model_secs if is_chief else None
-        has_logs = is_chief and logdir is not None
-        self._logdir = os.fspath(logdir) if has_logs and logdir is not None else None
+        self._logdir = (os.fspath(logdir) or None) if is_chief and logdir is not None else None
         self._save_path = (
             os.path.join(self._logdir, checkpoint_basename) if self._logdir is not None else None
         )
