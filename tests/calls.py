@@ -5,6 +5,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from headrace.core import engine
+
 TIMEOUT = 30.0
 """Seconds after which a wait that should have ended has failed."""
 
@@ -36,6 +38,14 @@ class Call:
             self._result = self._function()
         except BaseException as error:
             self._error = error
+
+
+def waiting_call(function: Callable[[], Any], awaited: str) -> Call:
+    """Starts a call; returns it once a call of the engine waits for what has this name."""
+    call = Call(function)
+    while not any(awaited in str(what) for *_, waits, _ in engine.waits() for what in waits):
+        assert call.is_running, call.result()
+    return call
 
 
 def wait_until(condition: Callable[[], bool]) -> None:

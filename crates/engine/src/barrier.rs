@@ -5,8 +5,8 @@
 //! held while elements go into that queue, never while a thread waits for them.
 //!
 //! Source of the rules: `tensorflow/core/kernels/barrier_ops.cc` of TensorFlow 1.15. There a take
-//! that waits when the barrier is closed may wait for ever; here it ends as soon as no element is
-//! incomplete. There a component of a wrong shape is refused when its element is complete, which is
+//! that waits when the barrier is closed may wait for ever; here it ends as a take after the close
+//! would, or once no element is incomplete. There a component of a wrong shape is refused when its element is complete, which is
 //! lost then; here it is refused when it is inserted.
 
 use crate::error::{Error, Result};
@@ -254,7 +254,7 @@ impl Barrier {
     }
 
     /// Stops accepting new keys; with `cancels`, stops accepting anything, and incomplete elements
-    /// are dropped.
+    /// are dropped. Takes that wait end as if they began now.
     ///
     /// Fails with `Cancelled` if it is already closed, unless this is the first close that cancels.
     pub fn close(&self, cancels: bool) -> Result<()> {
@@ -266,7 +266,12 @@ impl Barrier {
         if cancels {
             state.incomplete.clear();
         }
-        if state.incomplete.is_empty() { self.close_queue() } else { Ok(()) }
+        if state.incomplete.is_empty() {
+            return self.close_queue();
+        }
+        // The incomplete elements may need what a waiting take is to return.
+        self.ready.drain(state.incomplete.len());
+        Ok(())
     }
 
     /// The number of complete elements.
@@ -322,6 +327,9 @@ impl Barrier {
             let mut state = barrier.state.lock();
             *state = State { incomplete, next_index, closed };
             restore();
+            if closed == Closed::ToNewKeys {
+                barrier.ready.drain(state.incomplete.len());
+            }
         }))
     }
 

@@ -20,7 +20,11 @@ fn barrier() -> Arc<Barrier> {
 }
 
 fn insert(barrier: &Barrier, component: usize) {
-    let keys = Tensor::strings(Shape::new(&[1]), vec![Bytes::from_static(b"a")]).unwrap();
+    insert_at(barrier, "a", component);
+}
+
+fn insert_at(barrier: &Barrier, key: &'static str, component: usize) {
+    let keys = Tensor::strings(Shape::new(&[1]), vec![Bytes::from_static(key.as_bytes())]).unwrap();
     barrier.insert(component, &keys, &Tensor::from_values(Shape::new(&[1]), vec![7_i64]).unwrap()).unwrap();
 }
 
@@ -71,6 +75,26 @@ fn a_take_ends_with_the_last_element() {
         assert_eq!(taken + barrier.ready_size(), 1);
         assert!(take(&barrier, 2, false).is_err());
     });
+}
+
+#[test]
+fn a_close_ends_takes_beside_an_incomplete_element() {
+    for (count, is_up_to, expected) in [(2, true, 1), (3, false, 0)] {
+        loom::model(move || {
+            let barrier = barrier();
+            insert(&barrier, 0);
+            insert(&barrier, 1);
+            insert_at(&barrier, "b", 0);
+            let other = Arc::clone(&barrier);
+            let closing = thread::spawn(move || other.close(false).unwrap());
+            assert_eq!(take(&barrier, count, is_up_to).unwrap_or(0), expected);
+            closing.join().unwrap();
+            assert_eq!((barrier.ready_size(), barrier.incomplete_size()), (1 - expected, 1));
+            // What is incomplete can still come.
+            insert_at(&barrier, "b", 1);
+            assert_eq!(take(&barrier, 2, true).unwrap(), 2 - expected);
+        });
+    }
 }
 
 #[test]

@@ -30,6 +30,8 @@ pub(super) struct Core {
     pub(super) was_cancelled: bool,
     pub(super) accepted: Accepted,
     pub(super) is_accepting: bool,
+    /// Dequeues of up to so many elements do not wait for more.
+    is_draining: bool,
     pub(super) enqueues: VecDeque<(Request, Arc<Waiter>)>,
     pub(super) dequeues: VecDeque<(Request, Arc<Waiter>)>,
     woken: Woken,
@@ -46,6 +48,7 @@ impl Core {
             was_cancelled: false,
             accepted: Accepted::default(),
             is_accepting: false,
+            is_draining: false,
             enqueues: VecDeque::new(),
             dequeues: VecDeque::new(),
             woken: Woken::default(),
@@ -252,7 +255,7 @@ impl Core {
 
     fn attempt_dequeue(&mut self, missing: &mut usize, is_up_to: bool, collected: &mut Elements) -> Attempt {
         let size = self.store.len();
-        if self.is_closed && size < *missing {
+        if (self.is_closed || self.is_draining && is_up_to) && size < *missing {
             self.put_back(std::mem::take(collected));
             if !is_up_to || self.store.len() == 0 {
                 return Attempt::Complete(Err(self.spec.insufficient(*missing, size)));
@@ -275,6 +278,24 @@ impl Core {
             attempt = Attempt::Partial;
         }
         attempt
+    }
+
+    /// Ends the waiting dequeues that need more elements than there are and `num_more`. From now on,
+    /// dequeues of up to so many elements take what there is, or fail.
+    pub(super) fn drain(&mut self, num_more: usize) {
+        self.is_draining = true;
+        let most = self.store.len().saturating_add(num_more);
+        for (request, waiter) in std::mem::take(&mut self.dequeues) {
+            match request {
+                Request::Dequeue { missing, is_up_to: false, collected } if missing > most => {
+                    self.put_back(collected);
+                    let error = self.spec.insufficient(missing, self.store.len());
+                    self.complete(WaitQueue::Dequeue, &waiter, Err(error));
+                }
+                request => self.dequeues.push_back((request, waiter)),
+            }
+        }
+        self.flush();
     }
 
     /// Sets whether enqueues are accepted without room. If so, ends the enqueues that wait.

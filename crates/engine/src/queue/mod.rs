@@ -176,6 +176,13 @@ impl Queue {
         Ok(Progress::Done(Elements::new()))
     }
 
+    /// Prepares the end of a queue that gets at most `num_more` more elements. Ends the waiting
+    /// dequeues that can't get all their elements: with those that are there if they take up to so
+    /// many, otherwise with `OutOfRange`.
+    pub(crate) fn drain(&self, num_more: usize) {
+        self.change(|core| core.drain(num_more));
+    }
+
     /// Puts back the elements of a dequeue, as if they had never been taken: a FIFO queue puts them
     /// in front, in order.
     ///

@@ -4,6 +4,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from tests.calls import waiting_call
 
 import headrace.tf1 as tf
 
@@ -265,6 +266,34 @@ class TestSequences:
             sess.close()
             coord.join()
         assert save.type == "BarrierInsertMany"
+
+    def test_end_with_a_small_batch_while_a_run_waits(self):
+        _, steps = sequences([2])
+        saver = training.SequenceQueueingStateSaver(
+            batch_size=2,
+            num_unroll=1,
+            input_length=2,
+            input_key="k",
+            input_sequences={"a": steps},
+            input_context={},
+            initial_states={"s": 0},
+            allow_small_batch=True,
+        )
+        batch, prefetch, close = saver.next_batch, saver.prefetch_op, saver.close()
+        step = [batch.key, batch.save_state("s", batch.state("s") + 1)]
+        with tf.Session() as sess:
+            sess.run([tf.global_variables_initializer(), tf.local_variables_initializer()])
+            coord = tf.train.Coordinator()
+            threads = tf.train.start_queue_runners(sess, coord)
+            sess.run(prefetch)
+            call = waiting_call(lambda: sess.run(step), "barrier")
+            sess.run(close)
+            assert call.result()[0].tolist() == [b"00000_of_00002:k"]
+            assert sess.run(step)[0].tolist() == [b"00001_of_00002:k"]
+            with pytest.raises(tf.errors.OutOfRangeError):
+                sess.run(step)
+            coord.request_stop()
+            coord.join(threads)
 
     def test_have_unique_keys(self):
         _, steps = sequences([1, 1, 1, 1])

@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from tests.calls import Call
+from tests.calls import Call, waiting_call
 
 import headrace.tf1 as tf
 from headrace.core import engine
@@ -19,11 +19,7 @@ def session():
 
 
 def waiting(function):
-    """Starts a call in a thread; returns it once it waits in the engine."""
-    call = Call(function)
-    while not any("barrier" in str(what) for *_, awaited, _ in engine.waits() for what in awaited):
-        assert call.is_running, call.result()
-    return call
+    return waiting_call(function, "barrier")
 
 
 class TestElements:
@@ -84,6 +80,25 @@ class TestWaits:
         session.run(close)
         with pytest.raises(tf.errors.OutOfRangeError, match=r"barrier_queue.* is closed"):
             call.result()
+
+    @pytest.mark.parametrize(("count", "is_small", "num_taken"), [(3, True, 1), (4, False, 0)])
+    def test_a_close_ends_takes_although_an_element_is_incomplete(
+        self, session, count, is_small, num_taken
+    ):
+        barrier = Barrier([tf.int32, tf.int32], [[], []])
+        session.run(barrier.insert_many(0, ["a", "b"], [1, 2]))
+        session.run(barrier.insert_many(1, ["a"], [1]))
+        take, close = barrier.take_many(count, allow_small_batch=is_small), barrier.close()
+        call = waiting(lambda: session.run(take))
+        session.run(close)
+        if num_taken:
+            assert call.result().keys.tolist() == [b"a"]
+        else:
+            with pytest.raises(tf.errors.OutOfRangeError, match="insufficient elements"):
+                call.result()
+        session.run(barrier.insert_many(1, ["b"], [2]))
+        rest = session.run(barrier.take_many(2, allow_small_batch=True))
+        assert rest.keys.tolist() == [b"a", b"b"][num_taken:]
 
     def test_a_run_that_waits_too_long_ends_and_says_why(self, session):
         barrier = Barrier(tf.int32, name="segments")

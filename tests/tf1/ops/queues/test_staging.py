@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-from tests.calls import Call
+from tests.calls import waiting_call
 
 import headrace.tf1 as tf
-from headrace.core import engine
 from headrace.tf1 import checkpoint
 
 StagingArea = tf.contrib.staging.StagingArea
@@ -18,13 +17,7 @@ def session():
 
 
 def waiting(function):
-    """Starts a call in a thread; returns it once it waits in the engine."""
-    call = Call(function)
-    while not any(
-        "staging area" in str(what) for *_, awaited, _ in engine.waits() for what in awaited
-    ):
-        assert call.is_running, call.result()
-    return call
+    return waiting_call(function, "staging area")
 
 
 def test_elements_come_out_in_order(session):
