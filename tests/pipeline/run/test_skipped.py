@@ -58,6 +58,35 @@ def text_as_number(line):
     return {"number": int(line["text"])}
 
 
+@pytest.mark.parametrize("window", [None, 500])
+@pytest.mark.parametrize("is_compressed", [False, True])
+@pytest.mark.parametrize("source", ["webdataset", "text_lines"])
+def test_the_offsets_of_thousands_of_examples_are_found(tmp_path, source, is_compressed, window):
+    """Each block is searched once: not all of it for each example."""
+    count = 4000
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        add_members(archive, [(f"{number:04}.txt", b"%1000d" % number) for number in range(count)])
+    content = buffer.getvalue()
+    if source == "text_lines":
+        content = b"".join(b"%04d\n" % number for number in range(count))
+    (tmp_path / "a").write_bytes(gzip.compress(content, 1) if is_compressed else content)
+    size = 5 if source == "text_lines" else 512 + 1024
+    name = "text" if source == "text_lines" else "txt"
+
+    def only_some(example):
+        if int(example[name]) % 1000:
+            raise ValueError("not one of them")
+        return {"number": int(example[name])}
+
+    pipe = getattr(hr, source)(tmp_path / "a")
+    pipe = pipe if window is None else pipe.shuffle(window=window, seed=5)
+    numbers, skipped = once(pipe.map(only_some).skip_errors(count))
+    assert sorted(numbers) == [0, 1000, 2000, 3000]
+    assert len(skipped) == count - 4
+    assert all(one.offset_bytes == size * one.record_number for one in skipped)
+
+
 class TestFormats:
     def test_a_record_with_a_wrong_checksum_counts_as_one(self, tmp_path):
         begins = numbered(tmp_path / "a", range(2000))

@@ -298,22 +298,21 @@ impl<S: Split> Scan for Chunks<S> {
         size?.checked_sub(self.at.offset_bytes)
     }
 
-    fn find(&mut self, record: u64) -> Result<Option<u64>> {
+    fn locate(&mut self) -> Result<Vec<(u64, u64)>> {
         loop {
             let found = match self.next_chunk() {
                 Ok(Some((_, found))) => found,
-                Ok(None) => return Ok(None),
+                Ok(None) => return Ok(Vec::new()),
                 Err(_) if self.go_on() => continue,
                 Err(error) => return Err(error),
             };
             let at = self.at;
-            for (index, span) in found.spans.iter().enumerate() {
-                if found.number(index, at) == record {
-                    let begin = at.offset_bytes + span.start as u64;
-                    return Ok(Some(begin - self.split.header_bytes() as u64));
-                }
-            }
             self.at = found.behind(at);
+            let header_bytes = self.split.header_bytes();
+            let record = |(index, span): (usize, &Span)| {
+                (found.number(index, at), at.offset_bytes + (span.start - header_bytes) as u64)
+            };
+            return Ok(found.spans.iter().enumerate().map(record).collect());
         }
     }
 

@@ -30,6 +30,11 @@ pub trait Format: Send + Sync {
         0
     }
 
+    /// The offset of a record, if it is known without reading the file.
+    fn offset(&self, _file: &FileProvenance, _record: u64) -> Option<u64> {
+        None
+    }
+
     /// True if files are read in parts, several of one file at the same time; see
     /// [`FileProvenance::in_part`].
     fn has_parts(&self) -> bool {
@@ -82,6 +87,9 @@ pub trait Scan: Send {
         None
     }
 
-    /// Reads on to record number `record`. Returns its offset, if it exists.
-    fn find(&mut self, record: u64) -> Result<Option<u64>>;
+    /// Reads on: the numbers and the offsets of the next records, none at the end. For formats
+    /// without [`Format::offset`].
+    fn locate(&mut self) -> Result<Vec<(u64, u64)>> {
+        Ok(Vec::new())
+    }
 }

@@ -33,6 +33,10 @@ impl Format for Whole {
         0
     }
 
+    fn offset(&self, _file: &FileProvenance, record: u64) -> Option<u64> {
+        (record == 0).then_some(0)
+    }
+
     fn is_one_record(&self) -> bool {
         true
     }
@@ -63,6 +67,10 @@ impl Format for Labelled {
 
     fn open_bytes(&self, _file: &FileProvenance) -> usize {
         0
+    }
+
+    fn offset(&self, _file: &FileProvenance, record: u64) -> Option<u64> {
+        (record == 0).then_some(0)
     }
 
     fn is_one_record(&self) -> bool {
@@ -142,10 +150,6 @@ struct WholeFile {
 impl Scan for WholeFile {
     fn position(&self) -> RecordPosition {
         RecordPosition::default()
-    }
-
-    fn find(&mut self, record: u64) -> Result<Option<u64>> {
-        Ok((record == 0).then_some(0))
     }
 
     fn next(&mut self, charge: Charge) -> Result<Option<Block>> {

@@ -390,10 +390,6 @@ impl Scan for Nothing {
     fn next(&mut self, _charge: Charge) -> Result<Option<Block>> {
         Ok(None)
     }
-
-    fn find(&mut self, _record: u64) -> Result<Option<u64>> {
-        Ok(None)
-    }
 }
 
 #[cold]

@@ -141,6 +141,13 @@ impl Format for Ipc {
             .unwrap_or(usize::MAX)
     }
 
+    /// The offset of its record batch.
+    fn offset(&self, file: &FileProvenance, record: u64) -> Option<u64> {
+        let (_, batch) = self.batch(file).ok()?;
+        let is_here = record.checked_sub(batch.first_row).is_some_and(|row| row < batch.num_rows);
+        is_here.then_some(batch.span.offset)
+    }
+
     fn has_parts(&self) -> bool {
         true
     }

@@ -100,9 +100,4 @@ impl Scan for BatchScan {
         self.next_row += usize::from(has_lost);
         has_lost
     }
-
-    fn find(&mut self, record: u64) -> Result<Option<u64>> {
-        let is_here = record.checked_sub(self.batch.first_row).is_some_and(|row| row < self.batch.num_rows);
-        Ok(is_here.then_some(self.batch.span.offset))
-    }
 }

@@ -139,6 +139,13 @@ impl Format for Parquet {
         usize::try_from(group.num_bytes.min(most).saturating_add(requested)).unwrap_or(usize::MAX)
     }
 
+    /// The offset of its row group.
+    fn offset(&self, file: &FileProvenance, record: u64) -> Option<u64> {
+        let (_, group) = self.group(file).ok()?;
+        let is_here = record.checked_sub(group.first_row).is_some_and(|row| row < group.num_rows);
+        is_here.then_some(group.offset_bytes)
+    }
+
     fn has_parts(&self) -> bool {
         true
     }

@@ -290,9 +290,4 @@ impl Scan for RowGroupScan {
         self.next_row = self.group.num_rows.min(self.next_row.saturating_add(lost));
         true
     }
-
-    fn find(&mut self, record: u64) -> Result<Option<u64>> {
-        let is_here = record.checked_sub(self.group.first_row).is_some_and(|row| row < self.group.num_rows);
-        Ok(is_here.then_some(self.group.offset_bytes))
-    }
 }

@@ -160,20 +160,21 @@ impl<I: Input + Send> Scan for Samples<I> {
         self.archive.size()?.checked_sub(self.position().offset_bytes)
     }
 
-    fn find(&mut self, record: u64) -> Result<Option<u64>> {
-        loop {
-            let number = self.sample;
-            let read = self.read(&mut Vec::new());
-            if number == record && !matches!(read, Ok(None)) {
-                return Ok(Some(self.begin));
+    fn locate(&mut self) -> Result<Vec<(u64, u64)>> {
+        let (mut found, mut bytes) = (Vec::new(), Vec::new());
+        while !self.is_over && bytes.len() < CHUNK_BYTES {
+            let sample = self.sample;
+            let read = self.read(&mut bytes);
+            if !matches!(read, Ok(None)) {
+                found.push((sample, self.begin));
             }
-            match read {
-                Ok(Some(_)) => {}
-                Ok(None) => return Ok(None),
-                Err(error) if !self.go_on() => return Err(error),
-                Err(_) => {}
-            }
+            self.is_over = match read {
+                Ok(Some(_)) => false,
+                Ok(None) => true,
+                Err(_) => !self.go_on(),
+            };
         }
+        Ok(found)
     }
 
     fn next(&mut self, charge: Charge) -> Result<Option<Block>> {

@@ -137,6 +137,11 @@ impl Format for Tokens {
         CHUNK_BYTES
     }
 
+    fn offset(&self, file: &FileProvenance, record: u64) -> Option<u64> {
+        let windows = &self.file(file).ok()?.windows;
+        (record < windows.len()).then(|| windows.offset(record))
+    }
+
     fn held_bytes(&self) -> usize {
         let documents = |file: &File| file.documents.as_ref().map_or(0, DocumentEnds::memory_bytes);
         self.files.iter().map(|file| file.windows.memory_bytes() + documents(file)).sum()

@@ -3,7 +3,9 @@
 use crate::blocks::file_provenance::{FileProvenance, KnownOffset, Locate};
 use crate::blocks::row_id::Path;
 use crate::formats::{Format, RecordLocator, RecordPosition};
-use headrace_engine::files::name::FileName;
+use bytes::Bytes;
+use headrace_engine::sync::Mutex;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A source: the parts of combinations that lead to it, its format and its files.
@@ -11,12 +13,20 @@ pub type FormatOfFiles = (Path, Arc<dyn Format>, Arc<[Arc<FileProvenance>]>);
 
 /// The sources of a pipeline before a cache.
 #[derive(Default)]
-pub struct Formats(Vec<FormatOfFiles>);
+pub struct Formats {
+    sources: Vec<FormatOfFiles>,
+    /// The locators of files, which all kept rows of a file share.
+    locators: Mutex<HashMap<FileKey, Arc<RecordLocator>>>,
+}
+
+/// The path of a source, the number and name of a file in it, and the number of the position from
+/// which records are counted.
+type FileKey = ((u128, u32), u64, Bytes, Option<u64>);
 
 impl Formats {
     /// These sources.
     pub fn new(sources: Vec<FormatOfFiles>) -> Self {
-        Self(sources)
+        Self { sources, ..Self::default() }
     }
 
     /// No sources: offsets of records that are not known are not found.
@@ -24,17 +34,20 @@ impl Formats {
         Self::default()
     }
 
-    /// Finds the offsets of the records of a file from one of them on.
-    pub fn locator(&self, path: Path, number: u64, name: &FileName, from: RecordPosition) -> Option<Arc<dyn Locate>> {
-        let is_it = |file: &&Arc<FileProvenance>| file.number == number && file.name.bytes() == name.bytes();
+    /// Finds the offsets of the records of a file, of which the one at a position is known.
+    pub fn locator(&self, kept: &FileProvenance, from: RecordPosition) -> Option<Arc<dyn Locate>> {
+        let (path, number, name) = (kept.pass.path, kept.number, kept.name.bytes());
+        let is_it = |file: &&Arc<FileProvenance>| file.number == number && file.name.bytes() == name;
         let has_it = |files: &[Arc<FileProvenance>]| {
             let at = usize::try_from(number).ok().and_then(|number| files.get(number));
             at.filter(is_it).or_else(|| files.iter().find(is_it)).is_some()
         };
-        let (_, format, _) = self.0.iter().find(|(known, _, files)| *known == path && has_it(files))?;
-        let locator = RecordLocator::new(Arc::clone(format));
+        let (_, format, _) = self.sources.iter().find(|(known, _, files)| *known == path && has_it(files))?;
+        let key = (path.numbers(), number, name.clone(), kept.before.as_ref().map(|before| before.number()));
+        let new = || Arc::new(RecordLocator::new(Arc::clone(format)));
+        let locator = Arc::clone(self.locators.lock().entry(key).or_insert_with(new));
         locator.remember(from);
-        Some(Arc::new(locator))
+        Some(locator)
     }
 }
 

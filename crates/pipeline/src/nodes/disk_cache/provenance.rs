@@ -171,7 +171,7 @@ fn decode_located(input: &mut Input, formats: &Formats) -> Option<Arc<FileProven
         0 => None,
         1 => {
             let from = RecordPosition { record: input.number()?, offset_bytes: input.number()? };
-            formats.locator(file.pass.path, file.number, &file.name, from)
+            formats.locator(&file, from)
         }
         2 => {
             let numbers = input.numbers()?;
