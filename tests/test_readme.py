@@ -10,7 +10,7 @@ import pytest
 
 top = Path(__file__).parents[1]
 # These run in `make test-frameworks`.
-FRAMEWORKS = ("accelerate", "albumentations", "jax", "torch", "torchvision")
+FRAMEWORKS = ("accelerate", "albumentations", "jax", "torch", "torchvision", "transformers")
 
 
 def examples() -> list:

@@ -140,6 +140,84 @@ def test_loops_with_accelerate_and_torchdata_continue_from_each_state(loop):
         assert batches == list(range(before, 12)), (length, before)
 
 
+@needs("transformers")
+@needs("accelerate")
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("way", ["prepared", "examples"])
+def test_trainer_continues_from_its_checkpoints(way):
+    found = run_script("resumed_trainer.py", way)
+    assert len(found) == 7
+    for step, batches in found.items():
+        assert batches == list(range(int(step), 12)), step
+
+
+@needs("transformers")
+@needs("accelerate")
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("way", ["plain", "loader"])
+def test_trainer_does_not_begin_with_a_loader_that_it_could_not_resume(way):
+    error = run_script("resumed_trainer.py", way)["error"]
+    assert error.startswith("to_torch: Trainer got a loader that Accelerate has not prepared")
+    assert "Return self.accelerator.prepare(DataLoader(loader, batch_size=None)) from" in error
+
+
+@needs("transformers")
+@pytest.mark.timeout(240)
+def test_trainer_does_not_make_batches_of_batches():
+    error = run_script("resumed_trainer.py", "batches")["error"]
+    assert error.endswith("If a trainer makes the DataLoader, leave batch() out.")
+
+
+@needs("accelerate")
+@pytest.mark.timeout(240)
+def test_accelerate_does_not_distribute_the_examples_of_one_rank(tmp_path):
+    program = tmp_path / "train.py"
+    program.write_text(DISTRIBUTED)
+    start = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    options = ["--redirects=1", f"--log-dir={tmp_path}"]
+    subprocess.run([*start, *options, program], capture_output=True, check=True, timeout=200)
+    ranks = [json.loads(file.read_text()) for file in sorted(tmp_path.rglob("stdout.log"))]
+    assert len(ranks) == 2
+    for whole, dispatched, sharded, registered in ranks:
+        assert whole == 40, "its part of the batches"
+        for error in (dispatched, sharded):
+            assert error.startswith("to_torch: Accelerate distributes the batches of one process")
+        assert registered == 40
+
+
+DISTRIBUTED = """
+import json
+import numpy as np
+import torch
+from accelerate import Accelerator
+import headrace as hr
+
+accelerator = Accelerator(cpu=True)
+numbers = hr.arrays({"n": np.arange(80)}).shuffle(seed=3)
+mine = numbers.shard(accelerator.process_index, accelerator.num_processes)
+
+def prepared(pipe):
+    return accelerator.prepare(torch.utils.data.DataLoader(pipe.to_torch(), batch_size=None))
+
+def count(loader):
+    return len({number for batch in loader for number in batch["n"].tolist()})
+
+found = [count(prepared(numbers.batch(10)))]
+for dispatches in (True, False):
+    accelerator.dataloader_config.dispatch_batches = dispatches
+    pipe = mine.batch(10) if dispatches else mine
+    size = None if dispatches else 10
+    try:
+        loader = torch.utils.data.DataLoader(pipe.to_torch(), batch_size=size)
+        next(iter(accelerator.prepare(loader)))
+    except ValueError as error:
+        found.append(str(error))
+found.append(count(mine.batch(10).to_torch()))
+print(json.dumps(found))
+torch.distributed.destroy_process_group()
+"""
+
+
 @needs("keras")
 @needs("jax")
 @pytest.mark.timeout(120)

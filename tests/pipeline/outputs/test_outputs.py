@@ -197,6 +197,22 @@ class TestTorch:
         with pytest.raises(ValueError, match="num_workers is 2, expected 0"):
             iter(pipe.to_torch())
 
+    @pytest.mark.filterwarnings("ignore:.set_vital. is deprecated")  # In torchdata.
+    def test_batches_of_batches_are_rejected(self, pipe):
+        data = pytest.importorskip("torch.utils.data")
+        words = "a DataLoader with a batch_size got a loader of batches"
+        loaders = [data.DataLoader]
+        if find_spec("torchdata") is not None:
+            stateful = pytest.importorskip("torchdata.stateful_dataloader")
+            loaders.append(stateful.StatefulDataLoader)
+        for loader in loaders:
+            for options in ({"batch_size": 4}, {}):
+                with pytest.raises(ValueError, match=words):
+                    next(iter(loader(pipe.to_torch(), **options)))
+            examples = pipe.unbatch().select("number").to_torch()
+            assert numbers(loader(examples, batch_size=16)) == numbers(pipe)
+            assert numbers(loader(pipe.to_torch(), batch_size=None)) == numbers(pipe)
+
     def test_leaving_a_loop_ends_the_threads(self, pipe):
         loader = pipe.to_torch("cpu")
         with iter(loader) as batches:

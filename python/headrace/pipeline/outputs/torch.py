@@ -10,8 +10,12 @@ from headrace.core.errors import FailedPreconditionError
 from headrace.core.optional_dependencies import missing_torch
 from headrace.core.tracebacks import with_short_tracebacks
 from headrace.pipeline.describe.arguments import checked_int
+from headrace.pipeline.describe.specs import batch_depth
+from headrace.pipeline.describe.stages import Shard
+from headrace.pipeline.outputs.callers import check_use
 from headrace.pipeline.outputs.tensors import Tensors
 from headrace.pipeline.run.batches import Batches
+from headrace.pipeline.run.mixing.parts import all_stages
 
 __all__ = ["TorchBatches", "TorchLoader", "torch_loader"]
 
@@ -71,6 +75,9 @@ class TorchLoader:
                 f"to_torch: num_workers is {worker.num_workers}, expected 0: the pipeline has "
                 "threads of its own, and each worker would give all batches. Leave it out."
             )
+        chain = self.pipeline.stages
+        shards = (stage for stage in all_stages(chain) if isinstance(stage, Shard))
+        check_use(batch_depth(chain) > 0, any(shard.count > 1 for shard in shards))
         return TorchBatches(self)
 
     def __len__(self) -> int:
