@@ -313,7 +313,7 @@ class _Planning(FunctionPlanning):
         """Returns the files of a cache of the stages before stage number `index`."""
         is_off = self._shared.is_learning
         contents = self._shared.contents[self._first_found[1] :]
-        key = "" if is_off else cache_key(self._chain[:index], contents, self._number)
+        key = "" if is_off else cache_key(self._chain[:index], contents, self._number, cache.key)
         paths = [path for found in self._shared.files[self._first_found[0] :] for path in found]
         found = engine.DiskCache(directory, cache.bytes, key, with_companions(paths), is_off)
         self._shared.disk_caches.append(found)

@@ -176,6 +176,37 @@ def test_a_changed_function_is_not_served_from_an_old_cache(lines, directory):
     assert len(kept(directory)) == 3
 
 
+def test_with_a_key_a_changed_function_is_served_until_the_key_changes(lines, directory):
+    lock = threading.Lock()
+
+    def of(bias, key):
+        def number(example):
+            with lock:
+                return {"n": np.int64(int(example["text"]) + bias)}
+
+        return hr.text_lines(lines).map(number).cache(directory, key=key)
+
+    assert numbers(of(0, "v1"))[0] == 0
+    assert numbers(of(1, "v1"))[0] == 0
+    assert numbers(of(1, "v2"))[0] == 1
+    assert numbers(of(0, "v1").take(3)) == [0, 1, 2]
+    assert len(kept(directory)) == 2
+    before = hr.text_lines(lines).take(5).cache(directory, key="v1")
+    assert len(list(before)) == 5
+    lines.write_text("7\n")
+    assert numbers(of(0, "v1")) == [7]
+
+
+def test_a_state_is_resumed_with_another_key(lines, directory):
+    def of(key):
+        return numbered(lines).cache(directory, key=key).batch(10)
+
+    with iter(of("v1")) as batches:
+        next(batches)
+        state = batches.state()
+    assert next(iter(of("v2").resume(state)))["n"].tolist() == list(range(10, 20))
+
+
 def test_a_changed_file_is_read_again_and_its_old_cache_removed(lines, directory, caplog):
     assert numbers(numbered(lines).cache(directory))
     (old,) = kept(directory)
@@ -613,6 +644,10 @@ def test_wrong_arguments_are_refused(lines):
         pipe.cache(bytes=5)
     with pytest.raises(ValueError, match="bytes"):
         pipe.cache("d", bytes=0)
+    with pytest.raises(ValueError, match="cache: key is given without a directory"):
+        pipe.cache(key="v1")
+    with pytest.raises(TypeError, match="cache: key is 3, expected a string, such as 'v3'"):
+        pipe.cache("d", key=3)
     with pytest.raises(ValueError, match="cache: directory is 's3://a', expected a directory"):
         pipe.cache("s3://a")
     with pytest.raises(TypeError, match="cache: directory is 7"):

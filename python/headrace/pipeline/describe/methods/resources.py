@@ -29,6 +29,7 @@ class ResourceMethods(Chain):
         self,
         directory: str | os.PathLike[str] | None = None,
         bytes: int | None = None,
+        key: str | None = None,
     ) -> Self:
         """Keeps all examples in memory or on disk, so that the stages before run once for each.
 
@@ -44,8 +45,10 @@ class ResourceMethods(Chain):
         With `directory` the examples are in a file there, which later programs read too. It belongs
         to the description of the stages before, to the code of their functions with the values that
         they use, and to the names, sizes and times of change (or ETags) of the files: if one of
-        these differs, the stages run again and write another file. Installed packages count with
-        their versions. A file that a function opens by itself is not noticed. A pass that is left
+        these differs, the stages run again and write another file. If a function looks up names
+        while it runs, all sources count that its module imports. Installed packages count with
+        their versions. A file that a function opens by itself is not noticed. With `key`, the code
+        of functions does not count: change the key yourself when their results change. A pass left
         before its end keeps nothing. If several processes begin the same pass, one of them writes.
         A killed process leaves nothing that is read. A damaged file is removed and made again. What
         was not kept, and why, is a warning of the logger `headrace.pipeline`; the examples are the
@@ -58,16 +61,19 @@ class ResourceMethods(Chain):
             bytes: The most bytes of all caches in the directory, at least 1. The least recently
                 used ones are removed for a new one. Examples that take more are not kept. None for
                 any number.
+            key: A text of your choice, such as "v3", that stands for the code of the functions
+                before. None to compare the code.
 
         Raises:
-            TypeError: If `directory` is not a path, or `bytes` not an integer.
-            ValueError: After `epochs`; if `directory` is a URL; if `bytes` is given without it; if
+            TypeError: If `directory` is not a path, `bytes` not an integer, or `key` not a string.
+            ValueError: After `epochs`; if `directory` is a URL; if `bytes` or `key` is given
+                without it; if
                 a later program could not tell whether the examples are still the same: those of
                 `iterable` and `indexed`, after a shuffle or `mix` without a seed, or of a function
                 that keeps a state.
 
         A function that uses an object that cannot be compared between programs, such as a lock, is
-        refused when the pipeline is iterated.
+        refused when the pipeline is iterated, unless there is a `key`.
         """
         if stages.has_epochs(self.stages):
             raise ValueError(
@@ -77,11 +83,15 @@ class ResourceMethods(Chain):
         if directory is None:
             if bytes is not None:
                 raise ValueError("cache: bytes is given without a directory.")
+            if key is not None:
+                raise ValueError("cache: key is given without a directory.")
             return self._then(stages.Cache())
         path = os.path.abspath(checked_directory(directory, "directory", "cache"))
         most = None if bytes is None else checked_int("cache", "bytes", bytes, 1)
+        if key is not None and not isinstance(key, str):
+            raise TypeError(f"cache: key is {key!r}, expected a string, such as 'v3'.")
         check_can_be_on_disk(self.stages)
-        return self._then(stages.Cache(path, most))
+        return self._then(stages.Cache(path, most, key))
 
     def skip_errors(self, budget: int | float, raises_at_end: bool = False) -> Self:
         """Skips damaged records, and examples at which a function raises.

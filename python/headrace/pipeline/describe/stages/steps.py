@@ -353,12 +353,14 @@ class Cache(Stage):
     Attributes:
         directory: The directory of files with the examples; None for memory.
         bytes: The most bytes of all caches in the directory; None for any number.
+        key: A text that stands for the code of the functions before; None to compare the code.
         kept: The examples of earlier passes in memory. All pipelines made from this stage share
             them.
     """
 
     directory: str | None = named(None)
     bytes: int | None = named(None)
+    key: str | None = named(None)
     kept: engine.Cache = field(default_factory=engine.Cache, compare=False, repr=False)
 
 

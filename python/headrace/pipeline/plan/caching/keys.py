@@ -63,13 +63,19 @@ def is_on_disk(chain: Sequence[Stage]) -> bool:
     )
 
 
-def cache_key(chain: Sequence[Stage], contents: Iterable[tuple[str, str]], number: int) -> str:
+def cache_key(
+    chain: Sequence[Stage],
+    contents: Iterable[tuple[str, str]],
+    number: int,
+    key: str | None = None,
+) -> str:
     """Returns the hash of a description, as hexadecimal digits.
 
     Args:
         chain: The stages before the cache.
         contents: The files that native functions are made from, with digests.
         number: The number of the cache among all stages, for reports of skipped examples.
+        key: The user's key, which stands for the functions; None to compare them.
 
     Raises:
         ValueError: If a function uses a value that cannot be compared between programs.
@@ -78,19 +84,20 @@ def cache_key(chain: Sequence[Stage], contents: Iterable[tuple[str, str]], numbe
     fingerprint.add(
         ("headrace", engine.version, sorted(contents), number), "the files of functions"
     )
-    _add_chain(fingerprint, chain)
+    fingerprint.add(key, "key")
+    _add_chain(fingerprint, chain, key is None)
     return fingerprint.hexdigest()[:32]
 
 
-def _add_chain(fingerprint: Fingerprint, chain: Sequence[Stage]) -> None:
+def _add_chain(fingerprint: Fingerprint, chain: Sequence[Stage], reads_functions: bool) -> None:
     for stage in chain:
         fingerprint.add((type(stage).__qualname__, stage.name), stage.name)
         for name, value in _decisive(stage):
             fingerprint.add(name, stage.name)
             if name == "parts":
                 for part in value:
-                    _add_chain(fingerprint, part)
-            else:
+                    _add_chain(fingerprint, part, reads_functions)
+            elif reads_functions or name != "function":
                 fingerprint.add(value, stage.name)
 
 

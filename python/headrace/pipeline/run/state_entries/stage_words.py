@@ -28,6 +28,7 @@ _LEFT_OUT: Final[tuple[str, ...]] = (
     "num_processes",
     "directory",
     "bytes",
+    "key",
 )
 # Longer descriptions of a stage are replaced by a digest.
 _MOST_LETTERS: Final = 40

@@ -1,0 +1,71 @@
+"""The global names that the code of a function loads, and what it reads of each."""
+
+import dis
+import types
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+__all__ = ["Import", "imports", "loads", "words"]
+
+_GLOBAL: Final = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS")
+_ATTRIBUTE: Final = ("LOAD_ATTR", "LOAD_METHOD")
+_NOTHING: Final = ("CACHE", "EXTENDED_ARG", "NOP")
+
+
+class Import(NamedTuple):
+    """An import inside of a function.
+
+    Attributes:
+        level: The number of dots before the name.
+        name: The name of the module.
+        names: The names that are imported from it.
+    """
+
+    level: int
+    name: str
+    names: tuple[str, ...]
+
+
+def loads(code: types.CodeType) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yields each global name that code loads, with the chain of attributes read at once of it."""
+    for part in _parts(code):
+        found = _instructions(part)
+        for number, instruction in enumerate(found):
+            if instruction.opname in _GLOBAL:
+                chain = []
+                for after in found[number + 1 :]:
+                    if after.opname not in _ATTRIBUTE:
+                        break
+                    chain.append(str(after.argval))
+                yield str(instruction.argval), tuple(chain)
+
+
+def imports(code: types.CodeType) -> Iterator[Import]:
+    """Yields the imports of code."""
+    for part in _parts(code):
+        found = _instructions(part)
+        for number, instruction in enumerate(found):
+            if instruction.opname == "IMPORT_NAME":
+                level, names = (found[number - back].argval for back in (2, 1))
+                yield Import(int(level or 0), str(instruction.argval), tuple(names or ()))
+
+
+def words(code: types.CodeType) -> Iterator[str]:
+    """Yields the names that code mentions, and its strings."""
+    for part in _parts(code):
+        yield from part.co_names
+        for constant in part.co_consts:
+            items = constant if isinstance(constant, (tuple, frozenset)) else (constant,)
+            yield from (item for item in items if isinstance(item, str))
+
+
+def _parts(code: types.CodeType) -> Iterator[types.CodeType]:
+    """Yields code and the code of the functions in it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _parts(constant)
+
+
+def _instructions(code: types.CodeType) -> list[dis.Instruction]:
+    return [found for found in dis.get_instructions(code) if found.opname not in _NOTHING]
