@@ -37,6 +37,47 @@ def source_of_surroundings():
     yield surroundings(None)
 
 
+def resident_bytes():
+    """Returns the bytes of memory that belong to this process alone."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    [line] = [line for line in lines if line.startswith("RssAnon")]
+    return int(line.split()[1]) << 10
+
+
+class Large:
+    """A function, and a factory, that holds many bytes."""
+
+    def __init__(self, num_bytes):
+        self.table = np.ones(num_bytes, np.uint8)
+
+    def __call__(self, example=None):
+        row = {"bytes": resident_bytes(), "last": self.table[-1]}
+        return [row] if example is None else row
+
+
+class SlowToLoad:
+    """A function that a worker process loads only once a file is there."""
+
+    def __init__(self, file):
+        self.file = file
+
+    def __setstate__(self, state):
+        vars(self).update(state)
+        deadline = time.monotonic() + 60
+        while not Path(self.file).exists() and time.monotonic() < deadline:
+            time.sleep(0.01)
+
+    def __call__(self, example):
+        return example
+
+
+class SlowSource(SlowToLoad):
+    """A factory that a worker process loads only once a file is there."""
+
+    def __call__(self):
+        return [{"n": 1}]
+
+
 def noisy(example, rng):
     return {"n": example["n"], "noise": rng.random(3)}
 

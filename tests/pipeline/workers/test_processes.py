@@ -295,6 +295,25 @@ def test_a_call_that_hangs_is_shown_and_its_worker_ends_with_the_iteration(tmp_p
     wait_until(lambda: not is_there(process))
 
 
+@pytest.mark.parametrize("kind", ["map", "filter", "iterable"])
+def test_a_function_is_not_blamed_while_its_worker_starts(tmp_path, caplog, kind):
+    file = tmp_path / "go"
+    slow = sent.SlowToLoad(file)
+    pipeline = {
+        "map": lambda: rows(3).map(slow, num_processes=1),
+        "filter": lambda: rows(3).filter(slow, num_processes=1),
+        "iterable": lambda: hr.iterable(sent.SlowSource(file), num_processes=1),
+    }[kind]().options(stuck_after_s=0.02)
+    found = []
+    thread = threading.Thread(target=lambda: found.extend(pipeline))
+    thread.start()
+    wait_until(lambda: any("the start of its worker process" in text for text in caplog.messages))
+    assert not any("the call for" in text for text in caplog.messages)
+    file.write_text("")
+    thread.join(TIMEOUT)
+    assert found
+
+
 def test_functions_that_cannot_be_sent_are_refused_before_the_first_batch():
     lock = threading.Lock()
 

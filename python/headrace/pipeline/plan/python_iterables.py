@@ -150,7 +150,10 @@ class IterableFunction:
         words = None
         number = job.pass_number
         try:
+            if self.processes is not None:
+                result.doing = "the start of its worker processes"
             examples = self._examples(job)
+            result.doing = Result.doing
             examples.expect(self._made, job.wanted_bytes)
             while True:
                 state, words = examples.state(), examples.words()

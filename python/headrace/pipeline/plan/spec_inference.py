@@ -119,7 +119,9 @@ def _next(
                 return stage.inferred()
         case stages.Iterable_():
             name = f"iterable({name_of(stage.factory)})"
-            with named_if_stuck(f"{name}: its first example, which says the components,", seconds):
+            start = "the start of its worker processes and " if stage.num_processes else ""
+            text = f"{name}: {start}its first example, which says the components,"
+            with named_if_stuck(text, seconds):
                 return learned("iterable", islice(_looked_at(stage), _MOST_TRIED))
         case stages.Map() | stages.FlatMap():
             made = _few(chain[:-1], stage, known, is_covered, how)

@@ -48,10 +48,7 @@ def activity_lines(
         calls = list(python_worker.running.values())
         for call in calls:
             seconds = time.monotonic() - call.since
-            yield (
-                f"{call.where}: the call for {call.origin(call.number)}, in a block that was begun "
-                f"{seconds:.1f} s ago"
-            )
+            yield (f"{call.where}: {call.doing}, in a block that was begun {seconds:.1f} s ago")
         if num_waiting:
             where = calls[0].where if calls else "a Python function"
             yield f"{where}: {num_waiting} more blocks wait for it"

@@ -102,6 +102,7 @@ class _Calls:
         self._stages = stages
         self.since = time.monotonic()
         self.worker: RemoteWorker | None = None
+        self.has_started = False
 
     @property
     def number(self) -> int:
@@ -113,9 +114,14 @@ class _Calls:
         """The worker's current stage and its function, in words."""
         return self._stages[(self._call() or (0, 0))[1]].where
 
-    def origin(self, number: int) -> str:
-        """Returns the origin of an example, as text."""
-        return self._job.origin(number) or f"example {number} of a block"
+    @property
+    def doing(self) -> str:
+        """See `Running`. A start includes the imports of the functions' modules."""
+        call = self._call()
+        if call is None:
+            what = "exchange with" if self.has_started else "start of"
+            return f"the {what} its worker process"
+        return f"the call for {self._job.origin(call[0]) or f'example {call[0]} of a block'}"
 
     def _call(self) -> tuple[int, int] | None:
         worker = self.worker
@@ -250,6 +256,7 @@ class ProcessFunctions:
         try:
             if worker.plan != self._plan.number and (refusal := worker.begin(self._plan)):
                 raise refusal.unpacked()
+            calls.has_started = True
             layout = Layout()
             columns = columns_of(layout, [job.column(n) for n in range(len(self._given))])
             row_ids = row_ids_of(layout, job.row_ids())
@@ -259,7 +266,7 @@ class ProcessFunctions:
             self.processes.forget(worker)
             raise
         finally:
-            calls.worker = None
+            calls.worker, calls.has_started = None, False
         self.processes.note_memory(worker)
         return answer
 

@@ -72,8 +72,9 @@ class Running(Protocol):
     def where(self) -> str:
         """See above."""
 
-    def origin(self, number: int) -> str:
-        """Returns the example that a call is for, as text."""
+    @property
+    def doing(self) -> str:
+        """What is under way, in words: the call for an example, or the start of a worker."""
 
 
 class PythonWorker(Protocol):
@@ -131,9 +132,11 @@ class _Calls:
         self.state: str | None = None
         self.failed: list[tuple[int, BaseException, int | None]] = []
 
-    def origin(self, number: int) -> str:
-        """Returns the origin of an example, as text."""
-        return self._job.origin(number) or f"example {number} of a block"
+    @property
+    def doing(self) -> str:
+        """See `Running`."""
+        number = self.number
+        return f"the call for {self._job.origin(number) or f'example {number} of a block'}"
 
     def of(self, call: Callable[[dict[str, Any]], _T]) -> Iterator[tuple[int, _T]]:
         """Yields the number of each example and the result of a call with it."""
@@ -382,7 +385,7 @@ class LearnFunction(_Function):
 
 @dataclass(eq=False)
 class Result:
-    """The result of a block of rows that an iterator yields; see `_Calls`."""
+    """The result of a block of rows that an iterator yields; see `_Calls` and `Running`."""
 
     where: str
     since: float = field(default_factory=time.monotonic)
@@ -390,10 +393,7 @@ class Result:
     error: BaseException | None = None
     state: str | None = None
     failed: tuple[tuple[int, BaseException, int | None], ...] = ()
-
-    def origin(self, number: int) -> str:
-        """Returns the awaited example, as text."""
-        return "its next example"
+    doing: str = "the call for its next example"
 
 
 def _give(

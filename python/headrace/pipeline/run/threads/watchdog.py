@@ -90,5 +90,5 @@ def _under_way(
         yield ("read", number), f"{names[stage]}: reading {text}"
     for python_worker in python_workers:
         for calls in list(python_worker.running.values()):
-            number = calls.number
-            yield (calls, number), f"{calls.where}: the call for {calls.origin(number)}"
+            number, doing = calls.number, calls.doing
+            yield (calls, number, doing), f"{calls.where}: {doing}"
