@@ -1,6 +1,8 @@
 """Functions that cannot be imported, and programs that are worker processes themselves."""
 
+import errno
 import multiprocessing
+import os
 import subprocess
 import sys
 
@@ -10,8 +12,10 @@ from tests.pipeline.workers import sent
 from tests.pipeline.workers.test_processes import environment
 
 import headrace as hr
+from headrace.pipeline.workers.sending import _Packing
 
 TIMEOUT = 60
+LARGE = 64 << 20
 
 
 def run(program, *arguments):
@@ -30,6 +34,50 @@ def test_with_cloudpickle_any_function_is_sent():
     offset = 3
     rows = hr.arrays({"n": np.arange(100)}).map(lambda e: {"n": e["n"] + offset}, num_processes=2)
     assert [int(example["n"]) for example in rows] == list(range(3, 103))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize("hides", [False, True])
+@pytest.mark.parametrize("kind", ["map", "iterable"])
+def test_a_large_function_is_in_memory_once_in_each_worker(monkeypatch, kind, hides):
+    if hides:
+        monkeypatch.setitem(sys.modules, "cloudpickle", None)
+
+    def bytes_of(num_bytes):
+        function, before = sent.Large(num_bytes), sent.resident_bytes()
+        pipeline = {
+            "map": lambda: hr.arrays({"n": np.arange(9)}).map(function, num_processes=1),
+            "iterable": lambda: hr.iterable(function, num_processes=1),
+        }[kind]()
+        with iter(pipeline.epoch(0)) as examples:
+            first = next(examples)
+            more = sent.resident_bytes() - before
+        assert int(first["last"]) == 1
+        # The kept worker has the function already.
+        assert {int(example["last"]) for example in pipeline.epoch(1)} == {1}
+        return int(first["bytes"]), more
+
+    small, large = bytes_of(1), bytes_of(LARGE)
+    assert LARGE < large[0] - small[0] < 1.3 * LARGE
+    assert large[1] < LARGE / 3
+
+
+def test_a_name_of_the_main_module_is_found_between_two_parts():
+    packing = _Packing()
+    for text in (b"a" * 100 + b"__ma", b"in", b"__", b"b" * (1 << 21), b"__mp_ma", b"in__"):
+        packing.write(text)
+    assert packing.names == {b"__main__", b"__mp_main__"}
+    assert packing.functions().data is None
+
+
+def test_a_lack_of_room_for_a_large_function_names_the_directory(monkeypatch):
+    def full(descriptor, data):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    pipeline = hr.arrays({"n": np.arange(9)}).map(sent.Large(LARGE), num_processes=1)
+    monkeypatch.setattr("headrace.pipeline.workers.sending.os.write", full)
+    with pytest.raises(MemoryError, match=r"no room for a function in /.*No space left.*TMPDIR"):
+        list(pipeline)
 
 
 @pytest.mark.parametrize("hides", [False, True])

@@ -120,7 +120,7 @@ class RemoteWorker:
         """
         if self._offered is None:
             self.board.forget_calls()
-            self.tell(plan)
+            self.tell(plan, plan.functions.descriptors)
             self._offered = plan.number
 
     def begin(self, plan: Plan) -> PackedError | None:

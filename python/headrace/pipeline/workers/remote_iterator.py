@@ -324,7 +324,8 @@ class RemoteIterator(Elsewhere):
             if self._is_closed:
                 raise RuntimeError("the iteration is over")
             try:
-                worker.tell(message)
+                functions = message.functions.descriptors if isinstance(message, Open) else ()
+                worker.tell(message, functions)
             except WorkerEnded as end:
                 self._workers.remove(worker)
                 if not isinstance(message, Open):

@@ -1,25 +1,140 @@
 """Functions and exceptions as bytes, for sending them between processes."""
 
+import hashlib
 import importlib
+import mmap
+import os
 import pickle
+import re
+import tempfile
 import traceback
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, cast
 
 from headrace.core.errors import add_note
 from headrace.pipeline.workers.main_module import MainModule, is_importing, main_module
 
-__all__ = ["PackedError", "loads", "packed_functions", "unpacked_functions"]
+__all__ = ["PackedError", "PackedFunctions", "loads", "packed_functions"]
 
 
-def packed_functions(where: str, functions: Sequence[object]) -> tuple[bytes, MainModule | None]:
-    """Returns functions as bytes, from which another process can load them.
+# Larger functions are sent through a file.
+_MOST_BYTES: Final = 1 << 20
+_MAIN_NAMES: Final = re.compile(b"__main__|__mp_main__")
+_LONGEST_NAME: Final = len(b"__mp_main__") - 1
+
+
+@dataclass(frozen=True)
+class PackedFunctions:
+    """Pickled functions. Large ones are in a file, of which a message carries the descriptor.
+
+    Attributes:
+        digest: The digest of the bytes.
+        data: The bytes; None if they are in the file.
+        file: The file; None if there is none.
+    """
+
+    digest: bytes
+    data: bytes | None
+    file: "_File | None" = field(default=None, compare=False)
+
+    def __reduce__(self) -> tuple[type, tuple[bytes, bytes | None]]:
+        return PackedFunctions, (self.digest, self.data)
+
+    @property
+    def descriptors(self) -> list[int]:
+        """The descriptors that a message with these functions carries."""
+        return [] if self.file is None else [self.file.descriptor]
+
+    def received(self, descriptors: Sequence[int]) -> "PackedFunctions":
+        """Returns the functions of a message that came with these descriptors."""
+        return replace(self, file=_File(descriptors[0])) if descriptors else self
+
+    def unpacked(self) -> tuple[Any, ...]:
+        """Returns the functions. Imports their modules."""
+        if self.file is None:
+            assert self.data is not None
+            return cast("tuple[Any, ...]", pickle.loads(self.data))
+        with mmap.mmap(self.file.descriptor, 0, access=mmap.ACCESS_READ) as data:
+            return cast("tuple[Any, ...]", pickle.loads(data))
+
+
+class _File:
+    """The descriptor of an unnamed file, which is closed with the last reference."""
+
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor: Final = descriptor
+
+    def append(self, data: bytes | bytearray | memoryview) -> None:
+        """Writes bytes to its end.
+
+        Raises:
+            MemoryError: If there is no room for them.
+        """
+        rest = memoryview(data)
+        try:
+            while rest:
+                rest = rest[os.write(self.descriptor, rest) :]
+        except OSError as error:
+            raise MemoryError(
+                f"worker processes: no room for a function in {tempfile.gettempdir()} "
+                f"({error.strerror}), expected room for all that it holds. Set TMPDIR to a "
+                "directory with more room, or let the function open files in its first call."
+            ) from error
+
+    def __del__(self) -> None:
+        os.close(self.descriptor)
+
+
+class _Packing:
+    """A file object that keeps few bytes in memory, and writes many to a file."""
+
+    def __init__(self) -> None:
+        self._hash = hashlib.sha256()
+        self._data = bytearray()
+        self._file: _File | None = None
+        self._end = b""
+        self.names: set[bytes] = set()
+
+    def write(self, data: bytes | pickle.PickleBuffer) -> int:
+        """Adds bytes."""
+        view = data.raw() if isinstance(data, pickle.PickleBuffer) else memoryview(data)
+        self._hash.update(view)
+        for part in (view, self._end + bytes(view[:_LONGEST_NAME])):
+            self.names.update(_MAIN_NAMES.findall(part))
+        self._end = (self._end + bytes(view[-_LONGEST_NAME:]))[-_LONGEST_NAME:]
+        if self._file is None:
+            self._data += view
+            if len(self._data) <= _MOST_BYTES:
+                return len(view)
+            self._file = _File(_disk_file())
+            self._file.append(self._data)
+            self._data.clear()
+        else:
+            self._file.append(view)
+        return len(view)
+
+    def functions(self) -> PackedFunctions:
+        """Returns the bytes that were added."""
+        data = bytes(self._data) if self._file is None else None
+        return PackedFunctions(self._hash.digest(), data, self._file)
+
+
+def _disk_file() -> int:
+    with tempfile.TemporaryFile(buffering=0) as file:
+        return os.dup(file.fileno())
+
+
+def packed_functions(
+    where: str, functions: Sequence[object]
+) -> tuple[PackedFunctions, MainModule | None]:
+    """Packs functions, so that another process can load them.
 
     Returns:
-        The bytes, and the program's main module if functions are imported from it.
+        The functions, and the program's main module if functions are imported from it.
 
     Raises:
+        MemoryError: If they are large, and there is no room for a file with them.
         TypeError: If they cannot be sent.
     """
     pickler: Any = pickle
@@ -29,17 +144,20 @@ def packed_functions(where: str, functions: Sequence[object]) -> tuple[bytes, Ma
         hint = "Remove files, locks and threads from it, or create them in the first call"
     except ImportError:
         pass
+    packing = _Packing()
     try:
-        data = bytes(pickler.dumps(tuple(functions), pickle.HIGHEST_PROTOCOL))
+        pickler.dump(tuple(functions), packing, pickle.HIGHEST_PROTOCOL)
+    except MemoryError:
+        raise
     except Exception as error:
         raise TypeError(
             f"{where}: num_processes is given, and the function cannot be sent to another process "
             f"({error}), expected one that can be pickled. {hint}."
         ) from error
     # In a child of multiprocessing that was not forked, the main module has the second name.
-    is_of_main = b"__main__" in data and pickler is pickle
-    if not (is_of_main or b"__mp_main__" in data):
-        return data, None
+    is_of_main = b"__main__" in packing.names and pickler is pickle
+    if not (is_of_main or b"__mp_main__" in packing.names):
+        return packing.functions(), None
     main = main_module()
     # A process that imports a program cannot start a worker; starting one explains that.
     if main is None and not is_importing():
@@ -47,13 +165,7 @@ def packed_functions(where: str, functions: Sequence[object]) -> tuple[bytes, Ma
             f"{where}: num_processes is given, and the function was not defined in a "
             f"file, expected one that another process can import. {hint}."
         )
-    return data, main
-
-
-def unpacked_functions(data: bytes) -> tuple[Any, ...]:
-    """Returns the functions of packed bytes. Imports their modules."""
-    found: tuple[Any, ...] = pickle.loads(data)
-    return found
+    return packing.functions(), main
 
 
 def loads(data: bytes) -> Any:

@@ -7,8 +7,8 @@ that are ready.
 import pickle
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -20,7 +20,7 @@ from headrace.pipeline.plan.functions.python_values import as_value
 from headrace.pipeline.plan.opened_iterators import OpenedBefore
 from headrace.pipeline.workers.board import Board
 from headrace.pipeline.workers.main_module import MainModule, Surroundings
-from headrace.pipeline.workers.sending import PackedError
+from headrace.pipeline.workers.sending import PackedError, PackedFunctions
 from headrace.pipeline.workers.shared_arrays import Arena, Layout
 
 __all__ = [
@@ -45,14 +45,14 @@ class Open:
     """Asks a factory for an iterator, which replaces the one before.
 
     Attributes:
-        functions: The factory alone, as bytes.
+        functions: The factory alone.
         main: The program's main module, if the factory is defined in it.
         where: The source, in words.
         arguments: The arguments of the factory.
         surroundings: The directory and the environment of the program.
     """
 
-    functions: bytes
+    functions: PackedFunctions
     main: MainModule | None
     where: str
     arguments: tuple[int, ...]
@@ -172,7 +172,7 @@ class ServedIterator:
     Args:
         board: The shared board, on which calls are recorded.
         made: The arena for examples.
-        load: Returns a tuple with the factory, from its bytes.
+        load: Returns a tuple with the factory.
     """
 
     def __init__(self, board: Board, made: Arena, load: Callable[[Open], tuple[Any, ...]]) -> None:
@@ -190,11 +190,15 @@ class ServedIterator:
         self._rows: deque[tuple[Any, str | None, int]] = deque()
         self._num_bytes = 0
 
-    def answered(self, message: Message) -> "Opened | Given | None":
+    def answered(
+        self, message: Message, descriptors: Sequence[int] = ()
+    ) -> "Opened | Given | None":
         """Handles a message, and returns the answer."""
         match message:
             case Open():
-                return self._done(lambda: self._open(message))
+                functions = message.functions.received(descriptors)
+                opening = replace(message, functions=functions)
+                return self._done(lambda: self._open(opening))
             case GoOn():
                 return self._done(lambda: self._go_on(message))
             case Close():

@@ -11,7 +11,7 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol, cast
 
 import numpy as np
@@ -24,7 +24,7 @@ from headrace.pipeline.workers.board import Board
 from headrace.pipeline.workers.calls import Failure, Result, Step, Steps
 from headrace.pipeline.workers.main_module import MainModule, Surroundings, import_main
 from headrace.pipeline.workers.messages import Channel
-from headrace.pipeline.workers.sending import PackedError, unpacked_functions
+from headrace.pipeline.workers.sending import PackedError, PackedFunctions
 from headrace.pipeline.workers.shared_arrays import Arena, Layout
 from headrace.pipeline.workers.shared_rows import SharedRows
 
@@ -39,14 +39,14 @@ class Plan:
 
     Attributes:
         number: The number of the plan.
-        functions: The functions of the stages, as bytes.
+        functions: The functions of the stages.
         steps: The stages.
         main: The program's main module, if functions are defined in it.
         surroundings: The directory and the environment of the program.
     """
 
     number: int
-    functions: bytes
+    functions: PackedFunctions
     steps: tuple[Step, ...]
     main: MainModule | None
     surroundings: Surroundings
@@ -98,13 +98,13 @@ class Sent(Protocol):
     """A message that brings functions.
 
     Attributes:
-        functions: The functions, as bytes.
+        functions: The functions.
         main: The program's main module, if they are defined in it.
         surroundings: The directory and the environment of the program.
     """
 
     @property
-    def functions(self) -> bytes:
+    def functions(self) -> PackedFunctions:
         """See above."""
 
     @property
@@ -119,7 +119,7 @@ class Sent(Protocol):
 class Iterators(Protocol):
     """The part of a worker that answers messages about an iterator."""
 
-    def answered(self, message: Any) -> object:
+    def answered(self, message: Any, descriptors: Sequence[int]) -> object:
         """Does what a message asks for, and returns the answer."""
 
 
@@ -175,7 +175,8 @@ class _Worker:
         """Does what a message asks for, and returns the answer."""
         try:
             if isinstance(message, Plan):
-                return self._begin(message)
+                functions = message.functions.received(renewed)
+                return self._begin(replace(message, functions=functions))
             if isinstance(message, Block):
                 if message.is_renewed:
                     self._given.close()
@@ -185,7 +186,7 @@ class _Worker:
                 # The first message is an `Open`, whose module is loaded with it.
                 serve = cast("ForIterator", message).serve
                 self._iterator = serve(self._board, self._made, self._loaded)
-            return self._iterator.answered(message)
+            return self._iterator.answered(message, renewed)
         finally:
             for stream in (sys.stdout, sys.stderr):
                 # The process may be killed at any time, and buffered output would be lost.
@@ -194,8 +195,12 @@ class _Worker:
 
     def _begin(self, plan: Plan) -> PackedError | None:
         """Loads functions, and reuses them for plans with the same bytes."""
+        self._plan = None
         try:
-            self._plan = plan, Steps(plan.steps, self._loaded(plan))
+            steps = Steps(plan.steps, self._loaded(plan))
+            # The bytes are no longer needed.
+            plan = replace(plan, functions=PackedFunctions(plan.functions.digest, None))
+            self._plan = plan, steps
             self._uneven = set()
         except BaseException as error:
             return PackedError.of(error)
@@ -203,11 +208,14 @@ class _Worker:
 
     def _loaded(self, sent: Sent) -> tuple[Any, ...]:
         sent.surroundings.enter()
-        if sent.functions not in self._functions:
+        digest = sent.functions.digest
+        if digest not in self._functions:
+            # The functions before are dropped first, for both may be large.
+            self._functions = {}
             if sent.main is not None:
                 import_main(sent.main)
-            self._functions = {sent.functions: unpacked_functions(sent.functions)}
-        return self._functions[sent.functions]
+            self._functions = {digest: sent.functions.unpacked()}
+        return self._functions[digest]
 
     def _work(self, block: Block) -> Made:
         assert self._plan is not None
