@@ -36,17 +36,18 @@ def hide_own_frames(error: BaseException) -> None:
     Args:
         error: The error. One of a user's function has a note about its example.
     """
-    frames = list(_frames(error.__traceback__))
+    # Attributes of a user's class may raise, so none is read or set through it.
+    frames = list(_frames(BaseException.__getattribute__(error, "__traceback__")))
     kept = [frame for frame in frames if not _is_own(frame)]
-    if isinstance(error, OpError):
+    if issubclass(type(error), OpError):
         kept = kept or frames[-1:]
-    elif not getattr(error, "__notes__", None):
+    elif not BaseException.__getattribute__(error, "__dict__").get("__notes__"):
         return
     if not kept:
         return
     for frame, following in zip(kept, [*kept[1:], None], strict=True):
         frame.tb_next = following
-    error.__traceback__ = kept[0]
+    BaseException.with_traceback(error, kept[0])
 
 
 def _frames(traceback: TracebackType | None) -> Iterator[TracebackType]:
