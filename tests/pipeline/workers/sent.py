@@ -37,6 +37,23 @@ def source_of_surroundings():
     yield surroundings(None)
 
 
+def remember(example):
+    KEPT.append(int(example["n"]))
+    return {**example, "process": os.getpid()}
+
+
+def is_remembered(example):
+    return {**example, "is_there": int(example["n"]) in KEPT, "is_same": _is_here(example)}
+
+
+def is_remembered_twice(example):
+    return [{**example, "is_there": example["is_there"] and int(example["n"]) in KEPT}]
+
+
+def _is_here(example):
+    return int(example["process"]) == os.getpid()
+
+
 def resident_bytes():
     """Returns the bytes of memory that belong to this process alone."""
     lines = Path("/proc/self/status").read_text().splitlines()

@@ -314,6 +314,20 @@ def test_a_function_is_not_blamed_while_its_worker_starts(tmp_path, caplog, kind
     assert found
 
 
+@pytest.mark.parametrize("num_processes", [1, 2])
+@pytest.mark.parametrize("stage", ["map", "flat_map"])
+def test_each_row_goes_through_neighbouring_functions_in_one_worker(stage, num_processes):
+    """The first row too, from which components are learned."""
+    pipeline = rows(50).map(sent.remember, num_processes=num_processes)
+    pipeline = pipeline.map(sent.is_remembered, num_processes=num_processes)
+    if stage == "flat_map":
+        pipeline = pipeline.flat_map(sent.is_remembered_twice, num_processes=num_processes)
+    for epoch in range(2):
+        found = list(pipeline.epoch(epoch))
+        assert [int(example["n"]) for example in found] == list(range(50))
+        assert all(example["is_there"] and example["is_same"] for example in found)
+
+
 def test_functions_that_cannot_be_sent_are_refused_before_the_first_batch():
     lock = threading.Lock()
 

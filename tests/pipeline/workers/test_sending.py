@@ -58,7 +58,7 @@ def test_a_large_function_is_in_memory_once_in_each_worker(monkeypatch, kind, hi
         return int(first["bytes"]), more
 
     small, large = bytes_of(1), bytes_of(LARGE)
-    assert LARGE < large[0] - small[0] < 1.3 * LARGE
+    assert 0.8 * LARGE < large[0] - small[0] < 1.3 * LARGE
     assert large[1] < LARGE / 3
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal, cast
+from typing import Literal, TypeAlias, cast
 
 from headrace.core import engine
 from headrace.pipeline.describe import stages
@@ -22,7 +22,7 @@ from headrace.pipeline.plan.functions.python_functions import (
 )
 from headrace.pipeline.plan.planned import Shared
 
-__all__ = ["FunctionPlanning"]
+__all__ = ["FunctionPlanning", "first_called_with"]
 
 
 class FunctionPlanning:
@@ -50,13 +50,13 @@ class FunctionPlanning:
                 | stages.FlatMap(function=NativeFunction())
             ):
                 return self._native(stage, before, is_batched)
-            case stages.Map() | stages.Filter() | stages.FlatMap() if stage.num_processes:
+            case stages.Map() | stages.Filter() | stages.FlatMap() | stages.Learn() if _learned(
+                stage
+            ).num_processes:
                 self._in_process.append((index, self._number))
                 if self._goes_on(index):
                     return None
                 python_worker = self._process_functions(is_batched)
-            case stages.Learn(stage=learned) if learned.num_processes:
-                python_worker = self._learn_in_process(stage, index, before)
             case stages.Map(function=function, seed=seed):
                 python_worker = MapFunction(
                     function,
@@ -103,18 +103,9 @@ class FunctionPlanning:
 
     def _goes_on(self, index: int) -> bool:
         """Returns whether the next stage runs in the same call of a worker process."""
-        stage, behind = self._chain[index], self._chain[index + 1 : index + 2]
         # If failures are skipped, a state may lie between two of the stages.
         is_between = self._shared.is_resumed and index < self._covered
-        return (
-            isinstance(stage, stages.Map)
-            and not is_between
-            and any(
-                isinstance(after, (stages.Map, stages.Filter, stages.FlatMap))
-                and after.num_processes == stage.num_processes
-                for after in behind
-            )
-        )
+        return not is_between and _are_called_together(*self._chain[index : index + 2])
 
     def _process_functions(self, is_batched: bool) -> PythonWorker:
         """Returns the Python worker of worker processes for the collected neighbouring stages."""
@@ -124,11 +115,12 @@ class FunctionPlanning:
 
         found, holders = [], []
         for index, number in self._in_process:
-            stage = cast("stages.Map | stages.Filter | stages.FlatMap", self._chain[index])
+            stage = _learned(self._chain[index])
+            is_learned = stage is not self._chain[index]
             seed = None if isinstance(stage, stages.Filter) else stage.seed
             kind = cast("Literal['map', 'filter', 'flat_map']", stage.use)
-            specs = (self._specs[index - 1], self._specs[index])
-            first = self._first_results(stage, index)
+            specs = (self._specs[index - 1], None if is_learned else self._specs[index])
+            first = None if is_learned else self._first_results(stage, index)
             found.append(
                 process_functions.ProcessStage(
                     kind, stage.name, stage.function, seed, *specs, number, first
@@ -138,41 +130,18 @@ class FunctionPlanning:
             if index != self._in_process[-1][0]:
                 # A state counts functions, in processes too.
                 self._shared.python_workers.append(process_functions.DoneByNext(stage.function))
+        if isinstance(learn := self._chain[index], stages.Learn):
+            # The workers of the stages before run this one, too.
+            is_start = learn.is_start and len(found) == 1
+            num_started = stage.num_processes if is_start else 1
+            first = self._known.first_of(stage)
+            return process_functions.LearnInProcess(
+                found, stage.num_processes, num_started, holders, learn.made, first
+            )
         num_callers = 1 if self._shared.is_learning else None
         return process_functions.ProcessFunctions(
             found, stage.num_processes, is_batched, holders, num_callers
         )
-
-    def _learn_in_process(self, learn: stages.Learn, index: int, before: Specs) -> PythonWorker:
-        _open_fork_server()
-        from headrace.pipeline.workers import process_functions  # noqa: PLC0415
-
-        stage, num_processes = learn.stage, learn.stage.num_processes
-        kind = cast("Literal['map', 'flat_map']", stage.use)
-        found = process_functions.ProcessStage(
-            kind, stage.name, stage.function, stage.seed, before, None, self._number
-        )
-        # The workers of the stages before run this one, too.
-        first = self._first_neighbour(index, num_processes)
-        holder = stage.holder if first is None else first.holder
-        is_start = learn.is_start and first is None
-        return process_functions.LearnInProcess(
-            found,
-            num_processes,
-            num_processes if is_start else 1,
-            holder,
-            learn.made,
-            self._known.first_of(stage),
-        )
-
-    def _first_neighbour(self, index: int, num_processes: int) -> stages.Map | None:
-        """Returns the first of the earlier stages that run in the same call of a worker."""
-        first = None
-        for stage in reversed(self._chain[:index]):
-            if not isinstance(stage, stages.Map) or stage.num_processes != num_processes:
-                break
-            first = stage
-        return first
 
     def _first(self, stage: Stage, index: int) -> First:
         """Returns a function's results for the first examples; an iteration uses them up."""
@@ -224,6 +193,32 @@ class FunctionPlanning:
         counted = self._shared.counted
         counted[self._number] = replace(counted[self._number], python_worker=number)
         return number
+
+
+_Calling: TypeAlias = "stages.Map | stages.Filter | stages.FlatMap"
+
+
+def _learned(stage: Stage) -> _Calling:
+    """Returns the stage whose components are learned, or else the stage itself."""
+    return cast("_Calling", stage.stage if isinstance(stage, stages.Learn) else stage)
+
+
+def _are_called_together(stage: Stage, after: Stage | None = None) -> bool:
+    """Returns whether a stage and the next one run in the same call of a worker process."""
+    after = None if after is None else _learned(after)
+    return (
+        isinstance(stage, stages.Map)
+        and isinstance(after, (stages.Map, stages.Filter, stages.FlatMap))
+        and after.num_processes == stage.num_processes > 0
+    )
+
+
+def first_called_with(chain: Sequence[Stage]) -> int:
+    """Returns the place of the first stage that runs in the same call as the last one."""
+    first = len(chain) - 1
+    while first > 0 and _are_called_together(chain[first - 1], chain[first]):
+        first -= 1
+    return first
 
 
 def _open_fork_server() -> None:

@@ -29,6 +29,7 @@ from headrace.pipeline.plan.functions.function_state import initial, unchanged
 from headrace.pipeline.plan.functions.python_functions import noted
 from headrace.pipeline.plan.functions.python_values import learned, spec_of
 from headrace.pipeline.plan.opened_iterators import name_of
+from headrace.pipeline.plan.planned_functions import first_called_with
 from headrace.pipeline.run.batches import Batches
 from headrace.pipeline.run.threads.watchdog import named_if_stuck
 
@@ -192,7 +193,9 @@ def _made(
     if is_covered:
         whole.append(stages.SkipErrors(_MOST_TRIED))
     whole.append(stages.Take(most))
-    specs = [*known.specs, *[known.specs[-1]] * (len(whole) - len(known.specs))]
+    # Learning leaves examples as they come to the first stage of the same call.
+    before = known.specs[first_called_with(whole[: len(chain) + 1]) - 1]
+    specs = [*known.specs, *[before] * (len(whole) - len(known.specs))]
     options = how.options
     chosen = {name: options[name] for name in _OPTIONS if name in options} | {"num_threads": 1}
     with ExitStack() as stack:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from headrace.pipeline.describe.objects.json_values import json_value
 from headrace.pipeline.describe.objects.nested import nested_value
-from headrace.pipeline.describe.objects.passed import with_passed
+from headrace.pipeline.describe.objects.passed import with_passed, without_passed
 from headrace.pipeline.describe.types import Json, Spec, Specs
 from headrace.pipeline.plan.column_conversion import as_values, decoded
 from headrace.pipeline.plan.functions.first_results import FirstResults, digest_of, key_of
@@ -67,6 +67,7 @@ class Result:
         error: The error that ended the calls; None if there was none.
         is_stopped: Whether it was told to stop before the end.
         done: For each step the number of its rows, and the seconds that they took.
+        digest: The digest of the first example of the last step, while components are learned.
     """
 
     rows: list[Any] = field(default_factory=list)
@@ -76,6 +77,7 @@ class Result:
     error: Failure | None = None
     is_stopped: bool = False
     done: list[tuple[int, float]] = field(default_factory=list)
+    digest: bytes | None = None
 
 
 class Steps:
@@ -85,6 +87,7 @@ class Steps:
         self._steps = list(steps)
         self._functions = list(functions)
         self._global_draws = [GlobalDraws(step.where, is_worker=True) for step in steps]
+        self._digest: bytes | None = None
         self._draws = [None if step.seed is None else Generators(step.seed) for step in steps]
 
     def run(
@@ -147,7 +150,7 @@ class Steps:
             result.counts.append(len(rows))
             if rows:
                 result.kept.append(row)
-        result.done = list(zip(made, seconds, strict=True))
+        result.done, result.digest = list(zip(made, seconds, strict=True)), self._digest
         return result
 
     def _call(
@@ -161,6 +164,8 @@ class Steps:
         """Returns the rows that a step makes of one; of the last step only the number matters."""
         step = self._steps[number]
         example = dict(zip(step.given, values, strict=True))
+        if row == 0 and step.made is None:
+            self._digest = digest_of(example)
         found = self._recalled(number, row, example, row_ids)
         if found is None:
             function, draws = self._functions[number], self._draws[number]
@@ -198,7 +203,11 @@ class Steps:
             return None
         key = key_of(row_ids[0].tolist(), step.seed is not None)
         found = step.first.pop(key, digest_of(example)) if key in step.first else None
-        return None if found is None else found[0]
+        if found is None:
+            return None
+        if step.stage == "flat_map":
+            return [without_passed(one, example) for one in found[0]]
+        return without_passed(found[0], example)
 
 
 def _drawing(

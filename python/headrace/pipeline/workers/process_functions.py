@@ -17,15 +17,14 @@ import numpy as np
 
 from headrace.core import engine
 from headrace.pipeline.describe.objects.nested import nested_column, nested_value
-from headrace.pipeline.describe.objects.passed import without_passed
+from headrace.pipeline.describe.objects.passed import Passed
 from headrace.pipeline.describe.types import Spec, Specs, carried, engine_code
 from headrace.pipeline.plan.column_conversion import (
     batches_of,
     check_components,
     column_of,
-    values_of,
 )
-from headrace.pipeline.plan.functions.first_results import FirstResults, digest_of, key_of
+from headrace.pipeline.plan.functions.first_results import FirstResults, key_of
 from headrace.pipeline.plan.functions.python_functions import Running, name_of, noted
 from headrace.pipeline.plan.functions.python_values import spec_of
 from headrace.pipeline.workers.calls import Failure, Step
@@ -87,7 +86,7 @@ class ProcessStage:
 def _is_plain(made: Any) -> bool:
     """Returns whether a function's result can be sent unchanged."""
     items = made if isinstance(made, list) else [made]
-    plain = (str, bytes, bool, int, float, complex, np.ndarray, np.generic)
+    plain = (str, bytes, bool, int, float, complex, np.ndarray, np.generic, Passed)
     return all(
         type(item) is dict and all(isinstance(value, plain) for value in item.values())
         for item in items
@@ -346,15 +345,15 @@ class LearnInProcess(ProcessFunctions):
 
     def __init__(
         self,
-        stage: ProcessStage,
+        stages: Sequence[ProcessStage],
         num_processes: int,
         num_started: int,
-        holder: WorkerHolder,
+        holders: Sequence[WorkerHolder],
         made: "deque[Mapping[str, Any]]",
         first: FirstResults,
     ) -> None:
         """Adds the function's results to `made`, and those for the first example to `first`."""
-        super().__init__([stage], num_processes, False, [holder], 1, num_started)
+        super().__init__(stages, num_processes, False, holders, 1, num_started)
         self._learned = made
         self._first: FirstResults | None = first
 
@@ -366,7 +365,7 @@ class LearnInProcess(ProcessFunctions):
         error: BaseException | None,
         failed: list[tuple[int, BaseException, int | None]],
     ) -> None:
-        stage = self._stages[0]
+        stage = self._stages[-1]
         kept = []
         row = 0
         try:
@@ -375,7 +374,7 @@ class LearnInProcess(ProcessFunctions):
                 for item in items:
                     for name, value in check_components(stage.where, item).items():
                         spec_of(stage.where, name, value)
-                self._note_first(job, row, found)
+                self._note_first(job, row, found, made.result.digest)
                 self._learned.extend(items)
                 if items:
                     kept.append(row)
@@ -383,17 +382,11 @@ class LearnInProcess(ProcessFunctions):
             error = noted(raised, stage.where, job.origin(row))
         job.keep(kept, error, None, failed)
 
-    def _note_first(self, job: engine.Job, row: int, made: Any) -> None:
+    def _note_first(self, job: engine.Job, row: int, made: Any, digest: bytes | None) -> None:
         results, self._first = self._first, None
-        if results is None or row > 0:
-            return
-        is_many = self._stages[0].kind == "flat_map"
-        columns = [values_of(job.column(n), spec) for n, spec in enumerate(self._given.values())]
-        first = [next(iter(column)) for column in columns]
-        example = dict(zip(self._given, first, strict=True))
-        key = key_of(job.row_ids()[0].tolist(), self._stages[0].seed is not None)
-        rows = [without_passed(row, example) for row in (made if is_many else [made])]
-        results.add(key, digest_of(example), rows if is_many else rows[0])
+        if results is not None and row == 0:
+            key = key_of(job.row_ids()[0].tolist(), self._stages[-1].seed is not None)
+            results.add(key, digest, made)
 
 
 def _remedy(code: int | None) -> str:

@@ -351,21 +351,25 @@ class Processes:
         with self._lock:
             self._has_ended = True
             workers, self._workers = self._workers, {}
-            idle, self._spare = self._spare, []
+            spare, self._spare = self._spare, []
+        idle = []
         for worker in workers.values():
             if worker.is_busy:
                 # Its thread waits for it, and frees the shared memory.
                 worker.kill()
             else:
                 idle.append(worker)
+        idle += spare
         while (other := self._taken()) is not None:
             idle.append(other)
-        for number, worker in enumerate(idle):
-            if self.keeps_workers and number < self._num_kept:
-                worker.board.stop(False)
-                self._holders[0].put(worker)
-            else:
-                worker.end()
+        num_kept = self._num_kept if self.keeps_workers else 0
+        for worker in idle[num_kept:]:
+            worker.end()
+        # The next one takes the last worker first. While components are learned, that has to be
+        # the worker that has seen the first example.
+        for worker in reversed(idle[:num_kept]):
+            worker.board.stop(False)
+            self._holders[0].put(worker)
 
 
 def columns_of(layout: Layout, columns: Sequence[Any]) -> tuple[Any, ...]:
