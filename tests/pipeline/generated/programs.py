@@ -29,6 +29,7 @@ from tests.pipeline.generated.steps import (
     LISTS,
     Draw,
     adding_calls,
+    any_filter,
     any_map,
     batch,
     bucket,
@@ -38,6 +39,7 @@ from tests.pipeline.generated.steps import (
     epochs,
     extended,
     failing,
+    full_shuffle,
     pack,
     padded_batch,
     select,
@@ -46,6 +48,7 @@ from tests.pipeline.generated.steps import (
     skip,
     skip_errors,
     take,
+    take_of,
     tried,
     unbatch,
     window,
@@ -99,6 +102,14 @@ def _two_epochs(random: Random, shape: Shape) -> Step | None:
     return None if ONCE in shape.tags else epochs(2)
 
 
+def _nine_epochs(random: Random, shape: Shape) -> Step | None:
+    return None if ONCE in shape.tags else epochs(9)
+
+
+def _take_one(random: Random, shape: Shape) -> Step:
+    return take_of(random.choice([1, 1, 2]))
+
+
 #: Sequences of stages by the remainder of the numbers of programs; `bucket` may be `pack`.
 _SHORT: Final[dict[int, list[Sequence[Draw]]]] = {
     3: [
@@ -107,6 +118,10 @@ _SHORT: Final[dict[int, list[Sequence[Draw]]]] = {
         (_batch_of_two, window),
         (with_list, any_map, padded_batch),
         (counting, take, _two_epochs),
+        # Some epochs yield nothing, perhaps the first ones.
+        (full_shuffle, _take_one, any_filter, any_map, _nine_epochs),
+        (window, _take_one, any_filter, counting, _nine_epochs),
+        (full_shuffle, _take_one, any_filter, shard, any_map, _nine_epochs, with_list),
     ],
     7: [
         (with_list, bucket, shard),

@@ -66,7 +66,11 @@ def tried(program: Program, *steps: Step) -> Program:
 
 
 def take(random: Random, shape: Shape) -> Step:
-    n = random.choice([0, 1, 5, 20, 60, 90])
+    return take_of(random.choice([0, 1, 5, 20, 60, 90]))
+
+
+def take_of(n: int) -> Step:
+    """Takes the first items."""
     return Step("take", f"take({n})", lambda p, _: p.take(n), items_of(lambda i, _: islice(i, n)))
 
 
@@ -133,7 +137,7 @@ def window(random: Random, shape: Shape) -> Step:
     )
 
 
-def _full_shuffle(random: Random, shape: Shape) -> Step:
+def full_shuffle(random: Random, shape: Shape) -> Step:
     seed = random.randrange(2**20)
     return Step(
         "shuffle",
@@ -205,7 +209,7 @@ def _drawing_map(random: Random, shape: Shape) -> Step:
     )
 
 
-def _filter(random: Random, shape: Shape) -> Step:
+def any_filter(random: Random, shape: Shape) -> Step:
     function = random.choice([f.is_kept, f.native_is_kept])
     if shape.depth:
         function = f.is_kept
@@ -369,12 +373,7 @@ def epochs(count: int) -> Step:
     def model(before: Model) -> Model:
         def passes(at: At) -> Items:
             for number in range(count):
-                is_empty = True
-                for item in before(at.of_pass(at.number * count + number)):
-                    is_empty = False
-                    yield item
-                if is_empty:
-                    return
+                yield from before(at.of_pass(at.number * count + number))
 
         return passes
 
@@ -584,9 +583,9 @@ def joined(one: Step, other: Step) -> Step:
 
 
 _DRAWS: list[Draw] = [
-    *[take, skip, shard, _filter, _flat_map, cache, _select, _rename, _prefetch] * 2,
+    *[take, skip, shard, any_filter, _flat_map, cache, _select, _rename, _prefetch] * 2,
     *[window, any_map, _drawing_map, _batch, _unbatch, with_list, _epochs, _skip_errors] * 3,
-    *[_full_shuffle, padded_batch, bucket, pack, _joined_batch] * 4,
+    *[full_shuffle, padded_batch, bucket, pack, _joined_batch] * 4,
     *[counting] * 4,
     *[_tokens, media.picture, media.sound] * 2,
 ]

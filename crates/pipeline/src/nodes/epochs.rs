@@ -12,6 +12,14 @@ use std::sync::Arc;
 /// begins tasks, only when their results are requested.
 pub type NextPass = Box<dyn FnMut(u64, &Checkpoint, bool) -> Option<Result<Box<dyn Node>>> + Send>;
 
+/// The number of passes in a row without rows after which endless passes end: over nothing, they
+/// would never end. Random draws may leave a few passes empty.
+const MAX_EMPTY: u64 = 100;
+
+/// The number of passes in a row without rows after which other threads get their turn: the pipeline
+/// may have been closed meanwhile.
+const PASSES_IN_A_ROW: u64 = 1000;
+
 /// Returns the rows of one pass after the other. The next pass begins as soon as the last row of
 /// one is requested.
 pub struct Passes {
@@ -23,7 +31,12 @@ pub struct Passes {
     first: Checkpoint,
     /// True once the current pass has returned anything.
     has_rows: bool,
-    ends_after_nothing: bool,
+    /// The number of passes without rows that have ended since the last row.
+    num_empty: u64,
+    /// The number of these after which no more passes begin.
+    max_empty: u64,
+    /// The number of steps between the node and the consumer.
+    distance: usize,
     /// True if the pass before `number` has ended in this run.
     has_ended: bool,
     /// The states that nodes begin with.
@@ -161,16 +174,18 @@ impl KeptStates {
 }
 
 impl Passes {
-    /// With `ends_after_nothing` a pass without rows is the last one: endless passes over nothing
-    /// would never end.
-    pub fn new(next: NextPass, ends_after_nothing: bool) -> Self {
+    /// Passes that are `distance` steps away from the consumer. With `is_endless` they end after
+    /// many passes without rows.
+    pub fn new(next: NextPass, is_endless: bool, distance: usize) -> Self {
         Self {
             next,
             number: 0,
             current: None,
             first: Checkpoint::default(),
             has_rows: true,
-            ends_after_nothing,
+            num_empty: 0,
+            max_empty: if is_endless { MAX_EMPTY } else { u64::MAX },
+            distance,
             has_ended: false,
             states: None,
             kept_states: None,
@@ -309,6 +324,11 @@ impl Node for Passes {
                         let ended = current.ended();
                         (self.current, self.has_ended) = (None, true);
                         self.first = self.after(ended)?;
+                        self.num_empty = if self.has_rows { 0 } else { self.num_empty + 1 };
+                        if self.num_empty > 0 && self.num_empty.is_multiple_of(PASSES_IN_A_ROW) {
+                            context.start(self.distance, Box::new(|| {}));
+                            return Ok(Poll::Pending);
+                        }
                     }
                 }
             }
@@ -318,7 +338,7 @@ impl Node for Passes {
             {
                 return Ok(Poll::Pending);
             }
-            if self.has_ended && self.ends_after_nothing && !self.has_rows {
+            if self.num_empty >= self.max_empty {
                 return Ok(Poll::End);
             }
             if !self.begin()? {

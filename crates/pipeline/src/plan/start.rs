@@ -64,7 +64,8 @@ impl Plan {
                     let settings = settings.part(number).again(is_again);
                     inputs.get(number).map(|input| input.start(pass, settings, distance + 1, from))
                 };
-                let passes = Passes::new(Box::new(next), false).with_function_states(functions, from.states());
+                let passes =
+                    Passes::new(Box::new(next), false, distance).with_function_states(functions, from.states());
                 Box::new(passes.from_checkpoint(from)?)
             }
             Self::Mix(inputs, mix) => {

@@ -323,8 +323,9 @@ fn epochs(
         let settings = settings.again(is_again);
         (!is_over).then(|| input.start(first.wrapping_add(number), settings, distance + 1, from))
     };
-    let passes =
-        Passes::new(Box::new(next), true).with_function_states(functions, from.states()).over_shards(num_shards);
+    let passes = Passes::new(Box::new(next), count.is_none(), distance)
+        .with_function_states(functions, from.states())
+        .over_shards(num_shards);
     let passes = passes.from_checkpoint(from)?;
     let skip = if passes.skips() { 0 } else { from.skip() };
     Ok(behind(Box::new(passes), skip))

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Collection, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from headrace.core.errors import OutOfRangeError
@@ -37,7 +38,7 @@ from headrace.pipeline.outputs.torch import TorchLoader, torch_loader
 from headrace.pipeline.plan.index_files import (
     index_files,
 )
-from headrace.pipeline.plan.spec_inference import chain_specs
+from headrace.pipeline.plan.spec_inference import How, chain_specs
 from headrace.pipeline.run.batches import Batches
 from headrace.pipeline.run.count import count_of
 from headrace.pipeline.run.state import resumed
@@ -194,7 +195,7 @@ class Pipeline(ExampleMethods, OrderMethods, BatchMethods, ResourceMethods):
         return Batches(
             found.chain,
             self._options,
-            self._specs_at_start,
+            partial(self._all_specs, found.epoch, is_start=True),
             found.epoch,
             found,
             keeps_workers=keeps,
@@ -203,9 +204,8 @@ class Pipeline(ExampleMethods, OrderMethods, BatchMethods, ResourceMethods):
     def replay(self, state: Mapping[str, Any]) -> Batches:
         """Returns an iteration from a state, with the origins of examples in `Batches.origins`."""
         found = resumed(self.stages, state, ())
-        return Batches(
-            found.chain, self._options, self._all_specs, found.epoch, found, keeps_origins=True
-        )
+        known = partial(self._all_specs, found.epoch)
+        return Batches(found.chain, self._options, known, found.epoch, found, keeps_origins=True)
 
     def to_torch(
         self, device: Any = None, pin_memory: bool | None = None, length: int | None = None
@@ -402,29 +402,26 @@ class Pipeline(ExampleMethods, OrderMethods, BatchMethods, ResourceMethods):
         return Batches(
             self.stages,
             self._options,
-            self._specs_at_start,
+            partial(self._all_specs, epoch, is_start=True),
             epoch,
             at_end=at_end,
             keeps_workers=keeps_workers,
         )
 
-    def _learned_specs(self) -> Known:
+    def _learned_specs(self, epoch: int = 0) -> Known:
         """Returns the components after each stage.
 
-        A Python function is called for the first example to learn its components.
+        A Python function is called for the first example of an epoch to learn its components.
         """
         try:
-            known = self._all_specs()
+            known = self._all_specs(epoch)
         finally:
             release_workers(self.stages)
         # The function or its data may change before the next iteration.
         known.forget(self.stages)
         return known
 
-    def _specs_at_start(self) -> Known:
-        return self._all_specs(is_start=True)
-
-    def _all_specs(self, is_start: bool = False) -> Known:
+    def _all_specs(self, epoch: int = 0, is_start: bool = False) -> Known:
         # A loop, since there may be more stages than the recursion limit.
         unknown: list[Pipeline] = []
         pipe: Pipeline | None = self
@@ -432,9 +429,11 @@ class Pipeline(ExampleMethods, OrderMethods, BatchMethods, ResourceMethods):
             unknown.append(pipe)
             pipe = None if _has_skipped(pipe.stages) else pipe._base
         known = None if pipe is None else pipe._known
+        how = How(self._options, is_start, epoch)
         for pipe in reversed(unknown):
             try:
-                known = chain_specs(pipe.stages, known, False, self._options, is_start)
+                behind = self.stages[len(pipe.stages) :]
+                known = chain_specs(pipe.stages, how, known, behind)
             except BaseException:
                 release_workers(self.stages)
                 raise

@@ -266,7 +266,8 @@ class Openings:
         self._holder: Final = WorkerHolder()
         self._lock = threading.Lock()
         self._process = os.getpid()
-        self._looked_at: Examples | None = None
+        # The iterators of the next passes, in order.
+        self._looked_at: deque[Examples] = deque()
         self._before = OpenedBefore()
 
     def __reduce__(self) -> tuple[type, tuple[int]]:
@@ -285,14 +286,15 @@ class Openings:
 
         return remote_iterator.IteratorProcesses(is_looking)
 
-    def look(self, factory: Factory, processes: Any = None) -> Iterator[Any]:
-        """Yields the examples that the next iteration will begin with."""
+    def look(self, factory: Factory, processes: Any = None, number: int = 0) -> Iterator[Any]:
+        """Yields the examples of pass `number` of the next iteration, counted from 0."""
         self._forget_others()
-        if self._looked_at is None:
+        while (num_open := len(self._looked_at)) <= number:
             opened = self._open(factory, processes)
             with self._lock:
-                self._looked_at = self._looked_at or opened
-        looked_at = self._looked_at
+                if len(self._looked_at) == num_open:
+                    self._looked_at.append(opened)
+        looked_at = self._looked_at[number]
         looked_at.watch(processes)
         try:
             yield from looked_at.look()
@@ -301,15 +303,15 @@ class Openings:
         except BaseException:
             # This iterator has ended: the next call makes another one.
             with self._lock:
-                if self._looked_at is looked_at:
-                    self._looked_at = None
+                while looked_at in self._looked_at:
+                    self._looked_at.pop()
             raise
 
     def take(self, factory: Factory, processes: Any = None) -> Examples:
         """Returns the examples of the next pass, which no other iteration gets."""
         self._forget_others()
         with self._lock:
-            opened, self._looked_at = self._looked_at, None
+            opened = self._looked_at.popleft() if self._looked_at else None
         examples = (opened or self._open(factory, processes)).take()
         examples.watch(processes)
         return examples
@@ -317,7 +319,7 @@ class Openings:
     def _forget_others(self) -> None:
         """Forgets examples read ahead before a fork: they belong to the parent process."""
         if self._process != os.getpid():
-            self._lock, self._process, self._looked_at = threading.Lock(), os.getpid(), None
+            self._lock, self._process, self._looked_at = threading.Lock(), os.getpid(), deque()
 
     def _open(self, factory: Factory, processes: Any) -> Examples:
         where = f"iterable({name_of(factory)})"

@@ -112,10 +112,10 @@ class _Planning(FunctionPlanning):
             is_whole: True unless they are a part of a combination.
         """
         if known.empty_at is not None:
-            # Only reports of skipped examples follow that stage.
-            behind = chain[known.empty_at + 1 :]
-            left_out = [stage for stage in behind if isinstance(stage, stages.SkipErrors)]
-            chain = [*chain[: known.empty_at + 1], *left_out]
+            # Only reports of skipped examples follow that stage, in each epoch.
+            reporting = (stages.SkipErrors, stages.Epochs)
+            behind = [s for s in chain[known.empty_at + 1 :] if isinstance(s, reporting)]
+            chain = [*chain[: known.empty_at + 1], *behind]
         self._shared = shared
         self.num_ready = 2
         chain, known = read_late(*shuffled_before(chain, known), is_covered)

@@ -195,6 +195,8 @@ class LookedAt:
         self._openings = openings
         self._made = made
         self._passes: dict[int, Any] = {}
+        # The number of iterators that had no example.
+        self._num_empty = 0
         self._where = f"iterable({name_of(factory)})"
 
     def process(self, job: engine.Job) -> None:
@@ -205,11 +207,13 @@ class LookedAt:
         try:
             if job.pass_number not in self._passes:
                 # A cache has kept the examples before this one.
-                looked_at = self._openings.look(self.function, self.processes)
+                looked_at = self._openings.look(self.function, self.processes, self._num_empty)
                 examples = islice(looked_at, job.first_row, None)
                 self._passes = {job.pass_number: examples}
             if (example := next(self._passes[job.pass_number], _END)) is not _END:
                 rows.append(as_values(self._where, example, self._made))
+            elif job.first_row == 0:
+                self._num_empty += 1
         except BaseException as error:
             result.error = noted(error, self._where)
         finally:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import reduce
 from itertools import islice
+from math import ceil, prod
 from typing import Any, Final, NamedTuple
 
 from headrace.pipeline.describe import stages
@@ -33,10 +34,14 @@ from headrace.pipeline.plan.planned_functions import first_called_with
 from headrace.pipeline.run.batches import Batches
 from headrace.pipeline.run.threads.watchdog import named_if_stuck
 
-__all__ = ["chain_specs"]
+__all__ = ["How", "chain_specs"]
 
 # The largest number of examples to learn from.
 _MOST_TRIED: Final = 1000
+# The largest number of epochs of a part to learn from.
+_MOST_EPOCHS: Final = 10
+# The largest number of iterators without examples to look at.
+_MOST_EMPTY: Final = 100
 # Options that also apply to learning.
 _OPTIONS: Final = (
     *("memory_bytes", "cache_directory", "cache_bytes", "stuck_after_s"),
@@ -44,40 +49,48 @@ _OPTIONS: Final = (
 )
 
 
-class _How(NamedTuple):
-    """The options of the pipeline, and whether an iteration follows; see `chain_specs`."""
+class How(NamedTuple):
+    """The iteration that components are learned for.
+
+    Attributes:
+        options: The limits of the pipeline's resources.
+        is_start: Whether the iteration follows: then its worker processes start.
+        epoch: The number of its epoch.
+        is_part: Whether the stages are a part of a combination.
+    """
 
     options: Mapping[str, Any]
-    is_start: bool
+    is_start: bool = False
+    epoch: int = 0
+    is_part: bool = False
 
 
 def chain_specs(
     chain: Sequence[Stage],
+    how: How,
     before: Known | None = None,
-    is_covered: bool = False,
-    options: Mapping[str, Any] | None = None,
-    is_start: bool = False,
+    behind: Sequence[Stage] = (),
 ) -> Known:
     """Returns the components after each stage.
 
+    They are learned from the first example of the epoch, or from the first one that does not fail
+    if `skip_errors` follows. If `epochs` follows a function, and the first epochs yield nothing
+    before it, they are learned from later ones.
+
     Args:
         chain: The stages.
+        how: The iteration that they are learned for.
         before: The known components after all stages but the last.
-        is_covered: Whether a later `skip_errors` handles failures: then the components are learned
-            from the first example that does not fail.
-        options: The limits of the pipeline's resources.
-        is_start: Whether an iteration follows: then its worker processes start.
+        behind: The stages after these.
 
     Raises:
         OpError: If the first example cannot be read where that is needed.
     """
-    how = _How(options or {}, is_start)
-    skippers = [n for n, stage in enumerate(chain) if isinstance(stage, stages.SkipErrors)]
-    covered = len(chain) if is_covered else max(skippers, default=0)
     if before is None:
         parts = stages.parts_of(chain[0])
         found: list[Specs] = []
-        known = [chain_specs(part, None, covered > 0, options, is_start) for part in parts]
+        rest, of_part = (*chain[1:], *behind), how._replace(is_part=True)
+        known = [chain_specs(part, of_part, None, rest) for part in parts]
         empty_at, first = None, []
     else:
         found, known, empty_at = list(before.specs), before.parts, before.empty_at
@@ -89,7 +102,7 @@ def chain_specs(
                 chain[: index + 1],
                 stage,
                 Known(found, known, first=first),
-                index < covered,
+                (*chain[index + 1 :], *behind),
                 how,
             )
         if specs is None:
@@ -102,8 +115,8 @@ def _next(
     chain: Sequence[Stage],
     stage: Stage,
     known: Known,
-    is_covered: bool,
-    how: "_How",
+    behind: Sequence[Stage],
+    how: How,
 ) -> Specs | None:
     """Returns the components after the last stage; None if there is no example to learn from."""
     if len(chain) > 1 and not gives_anything(stage):
@@ -123,19 +136,48 @@ def _next(
             start = "the start of its worker processes and " if stage.num_processes else ""
             text = f"{name}: {start}its first example, which says the components,"
             with named_if_stuck(text, seconds):
-                return learned("iterable", islice(_looked_at(stage), _MOST_TRIED))
+                return _learned_from_passes(stage, behind)
         case stages.Map() | stages.FlatMap():
-            made = _few(chain[:-1], stage, known, is_covered, how)
-            is_batched = batch_depth(chain[:-1]) > 0
-            return learned(stage.name, islice(made, _MOST_TRIED), is_batched)
+            return _learned_from_results(chain[:-1], stage, known, behind, how)
     raise AssertionError(f"the components of {stage!r} are known")
 
 
-def _looked_at(source: stages.Iterable_) -> Iterator[Mapping[str, Any]]:
+def _learned_from_results(
+    chain: Sequence[Stage],
+    stage: stages.Map | stages.FlatMap,
+    known: Known,
+    behind: Sequence[Stage],
+    how: How,
+) -> Specs | None:
+    """Returns the components of a function's results."""
+    is_batched = batch_depth(chain) > 0
+    # The draws of a part are others than those of its stages alone, so an epoch that yields nothing
+    # here may yield something there.
+    for epoch in range(how.epoch, how.epoch + (_MOST_EPOCHS if how.is_part else 1)):
+        made = _few(chain, stage, known, behind, how._replace(epoch=epoch))
+        specs = learned(stage.name, islice(made, _MOST_TRIED), is_batched)
+        if specs is not None:
+            return specs
+    return None
+
+
+def _learned_from_passes(source: stages.Iterable_, behind: Sequence[Stage]) -> Specs | None:
+    """Returns the components of the first iterator that yields something."""
+    counts = [stage.count for stage in behind if isinstance(stage, stages.Epochs)]
+    num_epochs = prod(_MOST_EMPTY if count is None else count or 1 for count in counts)
+    for number in range(min(num_epochs, _MOST_EMPTY)):
+        specs = learned("iterable", islice(_looked_at(source, number), _MOST_TRIED))
+        if specs is not None:
+            return specs
+    return None
+
+
+def _looked_at(source: stages.Iterable_, number_of_pass: int) -> Iterator[Mapping[str, Any]]:
     """Yields the examples of an iterator, which are kept for the next iteration."""
     where, number = f"iterable({name_of(source.factory)})", 0
     try:
-        for number, example in enumerate(source.openings.look(source.factory)):
+        looked_at = source.openings.look(source.factory, number=number_of_pass)
+        for number, example in enumerate(looked_at):
             for name, value in check_components("iterable", example).items():
                 spec_of("iterable", name, value)
             yield example
@@ -164,34 +206,38 @@ def _few(
     chain: Sequence[Stage],
     stage: stages.Map | stages.FlatMap,
     known: Known,
-    is_covered: bool,
-    how: "_How",
+    behind: Sequence[Stage],
+    how: How,
 ) -> Iterator[Mapping[str, Any]]:
     """Yields a function's results for the first example, and for more if types are still open."""
     num_first = 0
-    for made in _made(chain, stage, known, is_covered, 1, how):
+    for made in _made(chain, stage, known, behind, 1, how):
         num_first += 1
         yield made
     if num_first:
-        yield from islice(_made(chain, stage, known, is_covered, _MOST_TRIED, how), num_first, None)
+        more = _made(chain, stage, known, behind, _MOST_TRIED, how)
+        yield from islice(more, num_first, None)
 
 
 def _made(
     chain: Sequence[Stage],
     stage: stages.Map | stages.FlatMap,
     known: Known,
-    is_covered: bool,
+    behind: Sequence[Stage],
     most: int,
-    how: "_How",
+    how: How,
 ) -> Iterator[Mapping[str, Any]]:
     """Yields the results of a function for this many examples.
 
-    Skips examples at which it fails, if `is_covered`.
+    Skips examples at which it fails, if a later `skip_errors` would.
     """
     made: deque[Mapping[str, Any]] = deque()
     whole = [*chain, stages.Learn(stage, made, how.is_start)]
-    if is_covered:
-        whole.append(stages.SkipErrors(_MOST_TRIED))
+    budgets = [later.budget for later in behind if isinstance(later, stages.SkipErrors)]
+    if budgets:
+        whole.append(stages.SkipErrors(max(_MOST_TRIED, *map(ceil, budgets))))
+    # After no epoch at all, the components are still those of an example.
+    whole.extend(later for later in behind if isinstance(later, stages.Epochs) and later.count != 0)
     whole.append(stages.Take(most))
     # Learning leaves examples as they come to the first stage of the same call.
     before = known.specs[first_called_with(whole[: len(chain) + 1]) - 1]
@@ -202,9 +248,8 @@ def _made(
         for function in _functions(whole):
             initial(function)
             stack.enter_context(unchanged(function))
-        batches = Batches(
-            tuple(whole), chosen, Known(specs, known.parts, first=known.first), 0, is_learning=True
-        )
+        of_stages = Known(specs, known.parts, first=known.first)
+        batches = Batches(tuple(whole), chosen, of_stages, how.epoch, is_learning=True)
         for _ in stack.enter_context(batches):
             while made:
                 yield made.popleft()

@@ -242,8 +242,12 @@ class OrderMethods(Chain):
     def epochs(self, count: int | None = None) -> Self:
         """Repeats everything before it `count` times, or without end.
 
+        An epoch may yield nothing, for example because a `filter` on random draws keeps no example.
+        The other epochs still follow.
+
         Args:
-            count: The number of epochs, from 0; None to repeat without end.
+            count: The number of epochs, from 0. None repeats without end, unless 100 epochs in a
+                row yield nothing: then the source counts as empty, and the iteration ends.
 
         Raises:
             ValueError: If `count` is negative.

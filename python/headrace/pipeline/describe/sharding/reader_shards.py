@@ -33,8 +33,8 @@ class Description(Protocol):
     def _options(self) -> dict[str, Any]:
         """The options that `options` was given."""
 
-    def _learned_specs(self) -> Known:
-        """Returns the components after each stage."""
+    def _learned_specs(self, epoch: int = 0) -> Known:
+        """Returns the components after each stage, learned from an epoch."""
 
 
 class Cursor(NamedTuple):
@@ -96,9 +96,9 @@ class ShareBatches:
         where, run = _divided(pipe.stages)
         chain = (*pipe.stages[:where], stages.Share(run, index, count), *pipe.stages[where:])
         # Python functions are called to learn this, for the first example of the whole pipeline.
-        known = pipe._learned_specs()
-        specs = [*known.specs[:where], known.specs[where - 1], *known.specs[where:]]
         found = None if cursor.state is None else resumed(chain, cursor.state)
+        known = pipe._learned_specs(epoch if found is None else found.epoch)
+        specs = [*known.specs[:where], known.specs[where - 1], *known.specs[where:]]
         self._count = count
         self._run = run
         self._first = cursor.first
