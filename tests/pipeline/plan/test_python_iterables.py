@@ -325,8 +325,22 @@ class TestStreams:
         batches.close()
         assert not batches.is_open
         assert next(batches, None) is None
-        with pytest.raises(errors.FailedPreconditionError, match="closed before its first batch"):
-            batches.state()
+
+    def test_state_works_after_a_close_before_the_first_batch(self):
+        make = Make(3)
+        pipe = hr.iterable(make).map(plus_one)
+        batches = iter(pipe)
+        batches.close()
+        state = batches.state()
+        assert not batches.is_open
+        assert next(batches, None) is None
+        assert numbers_of(pipe.resume(state)) == [1, 2, 3]
+        again = pipe.resume(pipe.resume(state).state())
+        next(again)
+        again.close()
+        closed = pipe.resume(again.state())
+        closed.close()
+        assert numbers_of(pipe.resume(closed.state())) == [2, 3]
 
 
 @pytest.mark.timeout(60)

@@ -5,6 +5,7 @@ import pickle
 import subprocess
 import sys
 import tarfile
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -36,6 +37,49 @@ def run(batches):
 
 def numbers_of(batches):
     return [int(number) for batch in batches for number in np.ravel(batch["number"])]
+
+
+class TestEnds:
+    def test_state_after_close_keeps_the_examples_that_were_read_ahead(self):
+        pipe = hr.arrays({"number": np.arange(3000)})
+        batches = iter(pipe)
+        first = [next(batches) for _ in range(37)]
+        before = batches.state()
+        batches.close()
+        assert batches.state() == before
+        assert numbers_of([*first, *pipe.resume(before)]) == list(range(3000))
+
+    def test_counts_after_close_are_those_of_the_taken_examples(self):
+        parts = [hr.arrays({"number": np.arange(300)}), hr.arrays({"number": np.arange(300)})]
+        batches = iter(hr.mix(parts, seed=1))
+        for _ in range(41):
+            next(batches)
+        counts, digest = batches.counts, batches.digest()
+        batches.close()
+        assert sum(counts.values()) == 41
+        assert (batches.counts, batches.digest()) == (counts, digest)
+
+    @pytest.mark.parametrize("num_taken", [0, 1, 20, None])
+    @pytest.mark.parametrize("is_cached", [False, True])
+    def test_a_mixture_that_waits_in_a_window_or_cache_has_a_state(self, is_cached, num_taken):
+        parts = [hr.arrays({"number": np.arange(n, n + 300)}) for n in (0, 1000)]
+        mixed = hr.mix(parts, seed=1, stop="all")
+        pipe = (mixed.cache() if is_cached else mixed.shuffle(window=50, seed=2)).shard(0, 3)
+        whole = numbers_of(pipe)
+        with iter(pipe) as batches:
+            taken = numbers_of(islice(batches, num_taken))
+        assert taken + numbers_of(pipe.resume(batches.state())) == whole
+
+    def test_state_after_an_error_continues_with_the_same_error(self):
+        def inverse(example):
+            return {"number": 100 // (40 - int(example["number"]))}
+
+        pipe = hr.arrays({"number": np.arange(60)}).map(inverse)
+        batches = iter(pipe)
+        with pytest.raises(ZeroDivisionError):
+            list(batches)
+        with pytest.raises(ZeroDivisionError):
+            next(pipe.resume(batches.state()))
 
 
 @pytest.mark.parametrize("window", [None, 100])

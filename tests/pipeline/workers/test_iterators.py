@@ -23,7 +23,6 @@ from tests.pipeline.workers.test_processes import (
 )
 
 import headrace as hr
-from headrace.core import errors
 from headrace.pipeline.workers.fork_server import fork_server
 from headrace.pipeline.workers.remote import RemoteWorker, WorkerEnded
 from headrace.testing import dump_waits
@@ -278,7 +277,7 @@ def test_workers_are_kept_between_epochs_and_end_with_the_pipeline():
 def test_workers_end_with_a_pipeline_whose_spec_was_read():
     pipeline = hr.iterable(sent.part, 2)
     assert list(pipeline.spec) == ["n", "text", "of"]
-    looked_at = pipeline.stages[0].openings._looked_at
+    looked_at = pipeline.stages[0].openings._looked_at[0]
     processes = [worker.process for worker in looked_at._iterator._workers]
     assert len(processes) == 2
     assert all(map(is_there, processes))
@@ -434,8 +433,9 @@ def test_a_closed_iteration_says_so():
     assert next(batches, None) is None
     closed = iter(hr.iterable(sent.part, 4))
     closed.close()
-    with pytest.raises(errors.FailedPreconditionError, match="closed before its first batch"):
-        closed.state()
+    assert numbers_of(hr.iterable(sent.part, 4).resume(closed.state())) == numbers_of(
+        hr.iterable(sent.part, 4)
+    )
 
 
 def test_verdict_and_statistics_name_the_processes():

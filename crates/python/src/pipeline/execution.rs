@@ -288,7 +288,8 @@ impl Execution {
             run.check()?;
             Ok(self.executor.look_ahead(INTERVAL))
         };
-        detached(py, &self.cancellation, None, wait)
+        // After a close, there is nothing to wait for.
+        detached(py, &Cancellation::new(), None, wait)
     }
 
     /// Waits for the next task of a Python worker thread; None once this is closed.

@@ -127,7 +127,11 @@ class Batches(Reports):
         self._num_threads = options.get("num_threads") or num_cores()
         self._name = " > ".join(str(stage) for stage in chain[:1])
         self._examples: deque[dict[str, Any]] = deque()
+        # The examples that were taken from the engine, and dropped by `close`.
+        self._num_dropped = 0
         self._end: weakref.finalize[..., Batches] | None = None
+        # True after a `close` before the threads were started.
+        self._is_closed = False
         # The thread that closed the iteration, and the exception of a signal handler.
         self._closed_by: int | None = None
         self._failure: BaseException | None = None
@@ -150,16 +154,13 @@ class Batches(Reports):
         return self._end is not None
 
     def _begin_now(self) -> None:
-        """Learns the components and starts the threads, unless that was done before."""
+        """Learns the components and starts the threads, unless that was done before.
+
+        After `close`, no thread that calls a function starts, and the others end at once.
+        """
         if self._end is not None:
             return
-        if self._learn is None:
-            raise FailedPreconditionError(
-                None,
-                None,
-                f"pipeline '{self._name}': this iteration was closed before its first batch, "
-                "expected an open one. Start a new iteration.",
-            )
+        assert self._learn is not None
         self._check_caller()
         self._is_beginning = True
         try:
@@ -245,6 +246,9 @@ class Batches(Reports):
             found.hold, found.keeps_workers = self._execution.hold, self._keeps_workers
         ending = threads.ending(self._name, processes)
         self._end = weakref.finalize(self, close, ending, self._process)
+        if self._is_closed:
+            self.close()
+            return
         threads.start()
         self._gil_watch = threads.gil_watch
 
@@ -314,7 +318,7 @@ class Batches(Reports):
         self._has_taken = True
         self._report.settle()
         self._absent.look()
-        self._order.note_position(len(self._examples))
+        self._order.note_position(self._num_left)
         if self._gil_watch is not None and time.monotonic() - self._begin > _LOOKED_AT_S:
             # A short iteration needs no advice about its functions.
             watch_gil, self._gil_watch = self._gil_watch, None
@@ -391,20 +395,26 @@ class Batches(Reports):
         A running Python function is waited for at most 0.15 s; a thread whose function takes longer
         ends when that returns.
         """
+        self._num_dropped += len(self._examples)
         self._examples.clear()
         self._end_time = self._end_time or time.monotonic()
         if self._end is None:
-            self._learn = None
+            self._is_closed = True
             self._closed_by = threading.get_ident()
         elif (found := self._end.detach()) is not None:
-            self._closed_by = threading.get_ident()
+            self._closed_by = self._closed_by or threading.get_ident()
             _, _, (ending, process), _ = found
             close(ending, process, engine.Execution.close_or_interrupt)
 
     @property
     def is_open(self) -> bool:
         """True until its threads are ended."""
-        return self._learn is not None if self._end is None else self._end.alive
+        return not self._is_closed if self._end is None else self._end.alive
+
+    @property
+    def _num_left(self) -> int:
+        """The number of examples taken from the engine that the program has not taken."""
+        return len(self._examples) + self._num_dropped
 
     @property
     def is_deterministic(self) -> bool:
@@ -415,8 +425,8 @@ class Batches(Reports):
         """Returns the position of the iteration: after the batches that the program has taken.
 
         It is plain data, which `json` accepts, and small: it has positions of examples, not
-        examples. `Pipeline.resume` continues there, in another process too. Works after `close` and
-        after an error, too.
+        examples. `Pipeline.resume` continues there, in another process too. You can call it at any
+        time: before the first batch, after the last one, after `close` and after an error.
 
         Raises:
             FailedPreconditionError: If the pipeline has `options(deterministic=False)`: then there
@@ -431,7 +441,7 @@ class Batches(Reports):
             )
         self._begin_now()
         identity = copy.deepcopy(self._identified())
-        num_left, has_taken = len(self._examples), self._has_taken
+        num_left, has_taken = self._num_left, self._has_taken
         digest: list[int] | None
         if self._resumed is not None and self._parts.is_changed and not has_taken:
             # The engine knows the place of what it has read ahead alone.
@@ -448,7 +458,7 @@ class Batches(Reports):
         For each example the file, None without one; the number of its record; and the offset of
         the record in the uncompressed file, None if it is not known. Empty in other iterations.
         """
-        found = self._execution.origins(len(self._examples))
+        found = self._execution.origins(self._num_left)
         return [(os.fsdecode(file) or None, record, byte) for file, record, byte in found]
 
     @property
@@ -463,7 +473,7 @@ class Batches(Reports):
             FailedPreconditionError: If a stage takes batches apart.
         """
         self._begin_now()
-        return self._parts.counts(self._execution, len(self._examples))
+        return self._parts.counts(self._execution, self._num_left)
 
     def digest(self) -> str:
         """Returns a short hash of the global order, up to the place that the program has reached.
@@ -496,7 +506,7 @@ class Batches(Reports):
                 "that out.",
             )
         self._begin_now()
-        return self._order.digest(self._identified()["files"], len(self._examples), self._name)
+        return self._order.digest(self._identified()["files"], self._num_left, self._name)
 
     def _identified(self) -> dict[str, Any]:
         """Returns the entries that all states of this iteration share."""
