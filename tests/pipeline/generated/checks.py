@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -26,8 +27,11 @@ WAYS: Sequence[dict[str, Any]] = (
 )
 # Refused before the first batch: by `resume`, or by the first `next` after it.
 REFUSED = (ValueError, errors.InvalidArgumentError)
-# The number of positions of an iteration that are resumed.
-_PLACES = 6
+# The errors of functions, of files, and of budgets.
+FAILURES = (LookupError, errors.OpError, errors.SkippedExamples)
+# The number of positions of an iteration that are resumed, and of those that it is closed at.
+_PLACES = 5
+_ENDS = 2
 # The number of items from one digest to the next.
 _DIGESTED = 7
 
@@ -69,6 +73,7 @@ def check(program: Program, directory: Path, number: int) -> None:
     if not may_fail:
         check_in_step(program, directory, ranks, WAYS[number % 3])
     check_resumes(program, directory, ranks, (whole, states, skipped, digests), random)
+    check_ends(program, directory, ranks, (whole, skipped), random)
     if program.kinds & {"shard of ranks", EVEN} and not may_fail:
         check_ranks(program, directory, ranks.world, random)
 
@@ -91,7 +96,7 @@ def run(
     may_fail: bool = False,
     digests: tuple[int, dict[int, str]] | None = None,
 ) -> tuple[list[dict[str, Any]], list[Any], Omitted]:
-    """All items of an iteration, the state before each and after the last, and skipped examples.
+    """All items of an iteration, the state before each and after the end, and skipped examples.
 
     Args:
         pipeline: The pipeline to iterate.
@@ -113,10 +118,13 @@ def run(
                 states.append(copied(batches.state()))
                 if digests is not None:
                     note_digest(batches, digests[0] + len(items), digests[1])
-    except (LookupError, errors.OpError, errors.SkippedExamples) as error:
+            states[-1] = copied(batches.state())
+    except FAILURES as error:
         if not may_fail:
             raise
         failure = type(error).__name__, str(error)
+        if batches is not None:
+            states[-1] = copied(batches.state())
     skipped = [] if batches is None else batches.skipped
     return items, states or [state], Omitted(skipped, failure)
 
@@ -181,6 +189,31 @@ def check_resumes(
         where += f", and {middle} items later, with {way}"
         rest = whole[index + middle :]
         assert same(twice, rest), f"{where}: {_difference(twice, rest)}"
+
+
+def check_ends(program: Program, directory: Path, ranks: Ranks, given: Any, random: Random) -> None:
+    """Ends iterations at some positions, and resumes from the state after that."""
+    whole, skipped = given
+    may_fail = BUDGET in program.kinds
+    for index in random.sample(range(len(whole) + 1), min(_ENDS, len(whole) + 1)):
+        way = random.choice(WAYS)
+        try:
+            with program.pipeline(directory, ranks).options(**way).resume(None) as batches:
+                taken = list(islice(batches, index))
+        except FAILURES:
+            if not may_fail:
+                raise
+            continue
+        state = copied(batches.state())
+        way = random.choice(WAYS)
+        rest, _, omitted = run(program.pipeline(directory, ranks), way, state, may_fail)
+        where = f"closed after {index} items, with {way}"
+        assert same(taken, whole[:index]), f"{where}: {_difference(taken, whole[:index])}"
+        assert same(rest, whole[index:]), f"{where}: {_difference(rest, whole[index:])}"
+        if "zip" in program.kinds:
+            # As in `check_resumes`.
+            omitted, skipped = omitted.sorted(), skipped.sorted()
+        assert omitted == skipped, f"{where}: {omitted}, expected {skipped}"
 
 
 def check_ranks(program: Program, directory: Path, old: int, random: Random) -> None:
