@@ -1,6 +1,7 @@
 //! File formats of images.
 
 pub mod bmp;
+mod bmp_masks;
 pub mod channels;
 pub mod exif;
 pub mod gif;
@@ -12,3 +13,4 @@ mod tiff_bits;
 mod tiff_directory;
 mod tiff_palette;
 pub mod webp;
+mod webp_animation;

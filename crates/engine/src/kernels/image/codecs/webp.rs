@@ -3,10 +3,12 @@
 //! Source: RFC 9649.
 
 use super::channels::convert;
+use super::webp_animation::{Canvas, frames_of};
 use crate::error::Result;
 use crate::kernels::image::{Pixels, Samples, check_size, damaged};
 use crate::tensor::allocate;
-use image_webp::{DecodingError, WebPDecoder};
+use image_webp::WebPDecoder;
+use std::fmt::Display;
 use std::io::Cursor;
 use std::ops::Range;
 
@@ -15,9 +17,9 @@ const WORKING_BYTES: usize = 8;
 
 /// The bytes before the first chunk of a file, of the header of a chunk, and of a frame before its
 /// chunks.
-const RIFF_BYTES: usize = 12;
-const CHUNK_BYTES: usize = 8;
-const FRAME_BYTES: usize = 16;
+pub const RIFF_BYTES: usize = 12;
+pub const CHUNK_BYTES: usize = 8;
+pub const FRAME_BYTES: usize = 16;
 /// The place of the width and the height in a lossy image, after its tag and its mark.
 const LOSSY_SIZE: Range<usize> = 6..10;
 
@@ -33,32 +35,28 @@ pub struct Decoded {
 /// animation.
 pub fn decode(contents: &[u8], channels: usize, is_first_only: bool) -> Result<Decoded> {
     let what = || format!("Invalid WebP data (size {})", contents.len());
-    let invalid = |error: DecodingError| damaged(&format!("{}: {error}", what()));
+    let invalid = |error: &dyn Display| damaged(&format!("{}: {error}", what()));
     if claimed_bytes(contents) > contents.len() {
         // The decoder reads what is missing as zeros.
-        return Err(damaged(&format!(
-            "{}: the data end before the {} bytes of the file",
-            what(),
-            claimed_bytes(contents)
-        )));
+        return Err(invalid(&format_args!("the data end before the {} bytes of the file", claimed_bytes(contents))));
     }
-    let mut decoder = WebPDecoder::new(Cursor::new(contents)).map_err(invalid)?;
+    let mut decoder = WebPDecoder::new(Cursor::new(contents)).map_err(|error| invalid(&error))?;
     decoder.set_memory_limit(contents.len());
     let (width, height) = decoder.dimensions();
     let (width, height) = (width as usize, height as usize);
     let num_frames = match decoder.is_animated() {
-        true if !is_first_only => Some(decoder.num_frames() as usize),
-        _ => None,
+        true if is_first_only => 1.min(decoder.num_frames() as usize),
+        true => decoder.num_frames() as usize,
+        false => 1,
     };
-    check_size(&what(), height, width, num_frames.unwrap_or(1).max(1))?;
+    check_size(&what(), height, width, num_frames.max(1))?;
     // The decoder makes room for what such an image claims before it compares that with the file.
     if let Some([width, height]) = larger_image(contents.get(RIFF_BYTES..).unwrap_or_default(), [width, height]) {
-        let text =
-            format!("{}: it has an image of {height} rows and {width} columns, more than its header says", what());
-        return Err(damaged(&text));
+        let claim = format_args!("it has an image of {height} rows and {width} columns, more than its header says");
+        return Err(invalid(&claim));
     }
-    if num_frames == Some(0) || (decoder.is_animated() && decoder.num_frames() == 0) {
-        return Err(damaged(&format!("{}: the animation has no frame", what())));
+    if num_frames == 0 {
+        return Err(invalid(&"the animation has no frame"));
     }
     let stored = if decoder.has_alpha() { 4 } else { 3 };
     let channels = if channels == 0 { stored } else { channels };
@@ -66,16 +64,20 @@ pub fn decode(contents: &[u8], channels: usize, is_first_only: bool) -> Result<D
     // The decoder takes memory of its own, and would end the process if there were none.
     allocate::probe(height * width * WORKING_BYTES).map_err(refused)?;
     let frame_bytes = height * width * stored;
-    let mut samples = allocate::zeros(frame_bytes * num_frames.unwrap_or(1)).map_err(refused)?;
-    match num_frames {
-        None => decoder.read_image(&mut samples).map_err(invalid)?,
-        Some(_) => {
-            for frame in samples.chunks_exact_mut(frame_bytes) {
-                decoder.read_frame(frame).map_err(invalid)?;
-            }
+    let mut samples = allocate::zeros(frame_bytes * num_frames).map_err(refused)?;
+    if decoder.is_animated() {
+        let mut canvas = Canvas::new(width, height).map_err(refused)?;
+        let mut frames = frames_of(&contents[RIFF_BYTES..]);
+        for samples in samples.chunks_exact_mut(frame_bytes) {
+            let frame = frames.next().unwrap_or_else(|| Err("a frame is missing".to_owned()));
+            frame.and_then(|frame| canvas.draw(&frame)).map_err(|reason| invalid(&reason))?;
+            canvas.copy_to(samples, stored);
         }
+    } else {
+        decoder.read_image(&mut samples).map_err(|error| invalid(&error))?;
     }
     let samples = convert(samples, stored, channels, u8::MAX).map_err(refused)?;
+    let num_frames = (decoder.is_animated() && !is_first_only).then_some(num_frames);
     Ok(Decoded { pixels: Pixels { height, width, channels, samples: Samples::Eight(samples) }, num_frames })
 }
 
