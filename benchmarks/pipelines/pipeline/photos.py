@@ -12,7 +12,7 @@ BATCH_SIZE = 64
 
 @hr.native
 def decode(example):
-    image = hr.ops.decode_jpeg(example["data"], channels=3)
+    image = hr.ops.decode_jpeg(example["data"], channels=3, dct_method="fast")
     image = hr.ops.cast(hr.ops.resize(image, [224, 224]), "uint8")
     return {"image": image, "path": example["path"]}
 

@@ -73,7 +73,7 @@ fn decode_oriented(option: u8, data: &[u8]) {
         ("channels", channels(option)),
         ("dtype", Attr::DType(DType::UInt16)),
         ("expand_animations", Attr::Bool(option & 16 == 0)),
-        ("reads_more", Attr::Bool(true)),
+        ("for_pipeline", Attr::Bool(true)),
         ("orientation", Attr::Bool(true)),
     ];
     let _ = run("DecodeImage", &attrs(items), [string(data)]);
@@ -93,7 +93,7 @@ fn decoded(data: &[u8], decode: impl Fn(u8, &[u8])) -> usize {
         ("channels", channels(*option)),
         ("dtype", Attr::DType(dtype)),
         ("expand_animations", Attr::Bool(option & 16 == 0)),
-        ("reads_more", Attr::Bool(option & 32 == 0)),
+        ("for_pipeline", Attr::Bool(option & 32 == 0)),
         ("orientation", Attr::Bool(option & 64 == 0)),
     ];
     let _ = run("DecodeImage", &attrs(items), [string(data)]);

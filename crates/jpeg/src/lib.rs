@@ -40,6 +40,9 @@ pub enum Colours {
     Grey,
     /// Three channels. CMYK becomes RGB as in TensorFlow, without a colour profile.
     Rgb,
+    /// Four channels: cyan, magenta, yellow and black, of which 255 is full ink. For images that have
+    /// inks.
+    Inks,
 }
 
 impl Colours {
@@ -48,6 +51,7 @@ impl Colours {
         match self {
             Self::Grey => 1,
             Self::Rgb => 3,
+            Self::Inks => 4,
         }
     }
 }
@@ -126,6 +130,11 @@ impl<'a> Decoder<'a> {
         self.raw.info.components as usize
     }
 
+    /// True if the stored colours are inks, CMYK or YCCK.
+    pub fn has_inks(&self) -> bool {
+        self.raw.info.is_cmyk != 0
+    }
+
     /// Decodes the pixels. `zeros` allocates a number of zero bytes, or returns `None` if there is
     /// no memory.
     pub fn decode(mut self, options: &DecodeOptions, zeros: impl Fn(usize) -> Option<Vec<u8>>) -> Result<Image> {
@@ -139,7 +148,7 @@ impl<'a> Decoder<'a> {
             (None, 3 | 4) => Colours::Rgb,
             (None, components) => return Err(Error(format!("{components} components, expected 1, 3 or 4"))),
         };
-        let from_inks = colours == Colours::Rgb && self.raw.info.is_cmyk != 0;
+        let from_inks = colours == Colours::Rgb && self.has_inks();
         let channels_read = if from_inks { 4 } else { colours.channels() };
         self.raw.start(channels_read, options)?;
         if self.raw.info.has_run_out != 0 && !options.is_recovering {
@@ -175,7 +184,10 @@ impl<'a> Decoder<'a> {
             }
             num_rows_read
         };
-        pixels[num_rows_read * row_bytes..].fill(0);
+        if colours == Colours::Inks && self.raw.info.has_adobe_marker != 0 {
+            pixels.iter_mut().for_each(|ink| *ink = 255 - *ink);
+        }
+        pixels[num_rows_read * row_bytes..].fill(if colours == Colours::Inks { 255 } else { 0 });
         let mut is_complete = num_rows_read == window.height;
         if options.window.is_none() && is_complete {
             self.raw.finish()?;

@@ -3,6 +3,9 @@
 All of them run in the native engine. Each detects the format from the contents: `decode_png` of a
 JPEG works. Metadata such as an EXIF orientation is ignored, unless `decode_image` is asked for it.
 
+In a native function of a pipeline, pixels are those of Pillow. In a graph of TensorFlow 1 they are
+TensorFlow's.
+
 Source: `tf.image.decode_jpeg` and its kin of TensorFlow 1.15.
 """
 
@@ -45,7 +48,7 @@ def decode_jpeg(
     dct_method: str = "",
     name: str | None = None,
 ) -> Tensor:
-    """Decodes a JPEG. Its pixels are those of TensorFlow.
+    """Decodes a JPEG.
 
     Args:
         contents: The file's bytes, a scalar string.
@@ -56,7 +59,10 @@ def decode_jpeg(
         try_recover_truncated: Whether to decode a truncated file as far as possible.
         acceptable_fraction: The fraction of the rows of a truncated file that must exist; the
             others are 0.
-        dct_method: "INTEGER_FAST", which "" means too, or "INTEGER_ACCURATE".
+        dct_method: "accurate" (the default in a pipeline) for the pixels of Pillow and OpenCV, or
+            "fast", whose pixels differ by one or two levels on average. TensorFlow's names of both
+            are "INTEGER_ACCURATE" and "INTEGER_FAST". In a graph of TensorFlow 1, the default is
+            the fast one, and only those names exist.
         name: Name of the operation.
 
     Returns:
@@ -89,8 +95,8 @@ def decode_and_crop_jpeg(
 ) -> Tensor:
     """Decodes a part of a JPEG, without decoding the rest.
 
-    Chroma at the left and right edge of the window may differ from that of the whole image, where
-    it would be interpolated with what lies outside; it does so in TensorFlow too.
+    In a pipeline, the pixels are those of the whole image. In a graph of TensorFlow 1, chroma at
+    the left and right edge of the window may differ, as it does in TensorFlow.
 
     Args:
         contents: The file's bytes, a scalar string.
@@ -101,7 +107,7 @@ def decode_and_crop_jpeg(
         fancy_upscaling: Interpolate between chroma samples.
         try_recover_truncated: Whether to decode a truncated file as far as possible.
         acceptable_fraction: The fraction of the rows that must be there.
-        dct_method: "INTEGER_FAST", which "" means too, or "INTEGER_ACCURATE".
+        dct_method: "accurate" or "fast".
         name: Name of the operation.
 
     Returns:
@@ -130,12 +136,13 @@ def decode_png(
     dtype: DTypeLike = dtypes.uint8,
     name: str | None = None,
 ) -> Tensor:
-    """Decodes a PNG. Its pixels are those of TensorFlow.
+    """Decodes a PNG.
 
     Args:
         contents: The file's bytes, a scalar string.
         channels: 0 for as many as are stored, 1 for grey, 3 for RGB, 4 for RGBA. A palette
-            counts as RGB, or RGBA if it has transparent colours.
+            counts as RGB, or RGBA if it has transparent colours. In a graph of TensorFlow 1, alpha
+            added to pixels of 1, 2 or 4 bits is 1, 3 or 15, as in TensorFlow.
         dtype: uint8, for which 16 bits lose the lower ones, or uint16, for which 8 bits are
             scaled by 257.
         name: Name of the operation.
@@ -166,8 +173,10 @@ def decode_png(
 def decode_gif(contents: TensorLike, name: str | None = None) -> Tensor:
     """Decodes all frames of a GIF.
 
-    Pixels that a frame does not set keep the value of the frame before; in the first they are
-    black.
+    Pixels that a frame does not cover, or that are transparent in it, keep the value of the frame
+    before. In a pipeline, each frame is disposed of as the file says, and the first begins with the
+    transparent colour or the first of the palette: the frames are those of Pillow. In a graph of
+    TensorFlow 1, no frame is disposed of, and the first begins with black.
 
     Args:
         contents: The file's bytes, a scalar string.
@@ -186,14 +195,16 @@ def decode_gif(contents: TensorLike, name: str | None = None) -> Tensor:
 
 
 def decode_bmp(contents: TensorLike, channels: int = 0, name: str | None = None) -> Tensor:
-    """Decodes a BMP without compression: 8 (grey, or a palette), 24 or 32 bits a pixel.
+    """Decodes a BMP without compression.
 
-    In a pipeline, a palette gives its colours, or grey if it has none; under the names of
-    TensorFlow 1 it is not read, and the numbers of its colours are taken for grey, as there.
+    A pipeline reads grey, palettes of 1 to 8 bits, and pixels of 16, 24 or 32 bits with any
+    bit-field masks. A palette of greys gives one channel. A graph of TensorFlow 1 reads 8, 24 and
+    32 bits as TensorFlow does: it takes the numbers of colours for grey, and ignores masks.
 
     Args:
         contents: The file's bytes, a scalar string.
-        channels: As many as are stored, or 0.
+        channels: 0 for as many as are stored. In a pipeline also 3 or 4; in a graph of TensorFlow
+            1, only the stored number.
         name: Name of the operation.
 
     Returns:
@@ -216,6 +227,7 @@ def decode_image(
     dtype: DTypeLike = dtypes.uint8,
     expand_animations: bool = True,
     orientation: bool = False,
+    dct_method: str = "",
     name: str | None = None,
 ) -> Tensor:
     """Decodes an image in any of the formats JPEG, PNG, GIF, BMP, TIFF and WebP.
@@ -234,6 +246,7 @@ def decode_image(
             unless it is False: then the first one is decoded.
         orientation: Whether a picture is turned and flipped as the EXIF data of a JPEG, PNG, TIFF
             or WebP say. Data that are damaged, or without an orientation, change nothing.
+        dct_method: For a JPEG, "accurate" or "fast"; see `decode_jpeg`.
         name: Name of the operation.
 
     Returns:
@@ -262,6 +275,7 @@ def decode_image(
         "dtype": decoded,
         "expand_animations": bool(expand_animations),
         "orientation": bool(orientation),
+        "dct_method": dct_method,
     }
     with name_scope(name, "decode_image", [contents]) as scope:
         image = apply_op("DecodeImage", inputs, infer, name=scope, attrs=attrs).outputs[0]

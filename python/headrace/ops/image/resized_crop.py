@@ -29,6 +29,7 @@ def random_resized_crop(
     ratio: Sequence[float] = (3 / 4, 4 / 3),
     channels: int | None = None,
     seed: int | None = None,
+    dct_method: str = "",
 ) -> Tensor:
     """Cuts a random part out of an image, or out of the bytes of a file, and resizes it.
 
@@ -49,6 +50,7 @@ def random_resized_crop(
         channels: Of a file 1 for grey, 3 for RGB, which None means too, or 0 for as many as are
             stored. None for pixels.
         seed: With the graph's seed, determines which; see `headrace.graph.get_seed`.
+        dct_method: For the bytes of a JPEG, "accurate" (the default) or "fast"; see `decode_jpeg`.
 
     Returns:
         uint8, (height, width, channels). A run with another shape than one image, or a damaged
@@ -75,12 +77,14 @@ def random_resized_crop(
             if channels not in (None, 0, 1, 3):
                 raise ValueError(f"{what}: channels is {channels!r}, expected 0, 1 or 3.")
             attrs["channels"] = 3 if channels is None else channels
+            attrs["dct_method"] = dct_method
         else:
-            if channels is not None:
-                raise ValueError(
-                    f"{what}: channels is {channels!r} for an image that is decoded already, "
-                    "expected None. Give it to the decoder."
-                )
+            for name, value in (("channels", channels), ("dct_method", dct_method or None)):
+                if value is not None:
+                    raise ValueError(
+                        f"{what}: {name} is {value!r} for an image that is decoded already, "
+                        "expected None. Pass it to the decoder."
+                    )
             one_image(what, pixels)
             attrs["channels"] = 0
         return _cropped(pixels, random_uniform([_NUM_DRAWS], seed=seed), attrs)

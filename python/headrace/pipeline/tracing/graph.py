@@ -74,8 +74,8 @@ class TracedGraph(Graph):
                 f"{self._name}: {op_type} got bfloat16, a time or lists of lists. "
                 f"{COMPUTES_WITHOUT}"
             )
-        if op_type in _READS:
-            attrs = {**(attrs or {}), _READS[op_type]: True}
+        if op_type in _PIPELINE_OPTIONS:
+            attrs = {**(attrs or {}), _PIPELINE_OPTIONS[op_type]: True}
         op = super().create_op(
             op_type,
             inputs,
@@ -158,10 +158,14 @@ class TracedGraph(Graph):
 
 
 _ROLES: Final = (Role.COMPUTED, Role.CONSTANT)
-# Options of kernels that are off for TensorFlow 1, which reads palettes as shades of grey and
-# neither TIFF nor WebP, and ends with the first stream.
-_READS: Final = {
-    "DecodeBmp": "reads_more",
-    "DecodeImage": "reads_more",
+# Options of kernels that are off for TensorFlow 1, whose decoders of images have TensorFlow's
+# pixels and read fewer files, and whose decompression ends with the first stream.
+_PIPELINE_OPTIONS: Final = {
+    "DecodeAndCropJpeg": "for_pipeline",
+    "DecodeBmp": "for_pipeline",
+    "DecodeGif": "for_pipeline",
+    "DecodeImage": "for_pipeline",
+    "DecodeJpeg": "for_pipeline",
+    "DecodePng": "for_pipeline",
     "DecodeCompressed": "reads_whole",
 }

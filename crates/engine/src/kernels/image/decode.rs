@@ -23,8 +23,9 @@ pub struct Decode {
     channels: usize,
     dtype: DType,
     jpeg: jpeg::Options,
-    /// True if palettes of BMP files are read, and WebP and TIFF, which TensorFlow 1 does not do.
-    reads_more: bool,
+    /// True for a pipeline, which follows the specifications of the formats and reads more of them;
+    /// false for TensorFlow 1, whose pixels are those of TensorFlow.
+    for_pipeline: bool,
     /// True if the orientation of EXIF data is applied.
     is_oriented: bool,
 }
@@ -59,32 +60,35 @@ impl Decode {
             return Err(Error::invalid_argument(format!("channels must be 0, 1, 3{comma} or 4, got {channels}")));
         }
         let has_dtype = matches!(op, Op::Png | Op::Any { .. });
+        let for_pipeline = attrs.bool("for_pipeline").unwrap_or(false);
         Ok(Self {
             op,
             channels: channels as usize,
             dtype: if has_dtype { attrs.dtype("dtype")? } else { DType::UInt8 },
-            jpeg: if matches!(op, Op::Jpeg { .. }) { jpeg::Options::from_attrs(attrs)? } else { Default::default() },
-            reads_more: attrs.bool("reads_more").unwrap_or(false),
+            jpeg: match op {
+                Op::Jpeg { .. } => jpeg::Options::from_attrs(attrs, for_pipeline)?,
+                _ => jpeg::Options::new(attrs.string("dct_method").unwrap_or(""), for_pipeline)?,
+            },
+            for_pipeline,
             is_oriented: attrs.bool("orientation").unwrap_or(false),
         })
     }
 
     /// The decoder of `decode_image` that takes the first frame of an animation.
-    pub fn first_frame(channels: usize) -> Self {
+    pub fn first_frame(channels: usize, jpeg: jpeg::Options) -> Self {
         let op = Op::Any { expand_animations: false };
-        let jpeg = jpeg::Options::default();
-        Self { op, channels, dtype: DType::UInt8, jpeg, reads_more: true, is_oriented: false }
+        Self { op, channels, dtype: DType::UInt8, jpeg, for_pipeline: true, is_oriented: false }
     }
 
     pub fn decode(&self, contents: &[u8], window: Option<Window>) -> Result<Tensor> {
         let is_any = matches!(self.op, Op::Any { .. });
         let format = match (self.op, Format::of(contents)) {
             (Op::Bmp, _) => Format::Bmp,
-            (Op::Any { .. }, Some(format)) if self.reads_more || !format.is_of_pipelines() => format,
+            (Op::Any { .. }, Some(format)) if self.for_pipeline || !format.is_of_pipelines() => format,
             (_, Some(format @ (Format::Jpeg | Format::Png | Format::Gif))) => format,
             (op, format) => {
                 let prefix = match op {
-                    Op::Any { .. } if self.reads_more => {
+                    Op::Any { .. } if self.for_pipeline => {
                         "Unable to decode bytes as JPEG, PNG, GIF, BMP, TIFF or WebP: "
                     }
                     Op::Any { .. } => "Unable to decode bytes as JPEG, PNG, GIF, or BMP: ",
@@ -115,9 +119,15 @@ impl Decode {
             return Err(Error::invalid_argument(format!("{format} does not support uint16 output")));
         }
         let image = match format {
-            Format::Jpeg => self.finish(jpeg::decode(contents, self.channels, &self.jpeg, window)?),
-            Format::Png => self.finish(png::decode(contents, self.channels, self.dtype != DType::UInt8)?),
-            Format::Bmp => self.finish(bmp::decode(contents, self.channels, self.reads_more)?),
+            Format::Jpeg => self.finish(match window {
+                None => jpeg::decode(contents, self.channels, &self.jpeg, None)?,
+                Some(window) => jpeg::decode_window(contents, self.channels, &self.jpeg, window)?,
+            }),
+            Format::Png => {
+                let is_wide = self.dtype != DType::UInt8;
+                self.finish(png::decode(contents, self.channels, is_wide, self.for_pipeline)?)
+            }
+            Format::Bmp => self.finish(bmp::decode(contents, self.channels, self.for_pipeline)?),
             Format::Gif => self.decode_gif(contents),
             Format::Tiff => {
                 let is_wide = self.dtype != DType::UInt8;
@@ -146,7 +156,7 @@ impl Decode {
         let allowed: &[usize] = match format {
             Format::Jpeg => &[0, 1, 3],
             Format::Gif => &[0, 3],
-            Format::Bmp if matches!(self.op, Op::Any { .. }) => &[0, 3, 4],
+            Format::Bmp if matches!(self.op, Op::Any { .. }) && !self.for_pipeline => &[0, 3, 4],
             Format::Webp => &[0, 3, 4],
             Format::Png | Format::Bmp | Format::Tiff => return Ok(()),
         };
@@ -165,7 +175,7 @@ impl Decode {
     }
 
     fn decode_gif(&self, contents: &[u8]) -> Result<Tensor> {
-        let frames = gif::decode(contents, if self.is_first_only() { 1 } else { usize::MAX })?;
+        let frames = gif::decode(contents, if self.is_first_only() { 1 } else { usize::MAX }, self.for_pipeline)?;
         let mut shape = vec![frames.height, frames.width, 3];
         if matches!(self.op, Op::Gif | Op::Any { expand_animations: true }) {
             shape.insert(0, frames.num_frames);

@@ -25,15 +25,13 @@ struct Part {
     columns: (usize, usize),
 }
 
-/// Columns decoded on each side of the part, since chroma between two samples needs both.
-const MARGIN: usize = 2;
-
 /// `(image or contents of a file, draws)`: a part in the size of the attribute.
 pub struct RandomResizedCrop {
     size: [usize; 2],
     shares: Shares,
     decode: Decode,
     channels: usize,
+    jpeg: jpeg::Options,
 }
 
 impl RandomResizedCrop {
@@ -48,11 +46,13 @@ impl RandomResizedCrop {
         let [height, width, channels] =
             ["height", "width", "channels"].map(|name| attrs.int(name).map(|size| size as usize));
         let channels = channels?;
+        let jpeg = jpeg::Options::new(attrs.string("dct_method").unwrap_or(""), true)?;
         Ok(Self {
             size: [height?, width?],
             shares: Shares::new(&floats("scale")?, &floats("ratio")?),
-            decode: Decode::first_frame(channels),
+            decode: Decode::first_frame(channels, jpeg),
             channels,
+            jpeg,
         })
     }
 
@@ -90,13 +90,12 @@ impl RandomResizedCrop {
         let [height, width, _] = jpeg::shape(file)?;
         super::check_size("random_resized_crop", height, width, 1)?;
         let region = self.region([height, width], draws)?;
-        let x = region.x.saturating_sub(MARGIN);
-        let window =
-            Window { x, y: region.y, width: (region.x + region.width + MARGIN).min(width) - x, height: region.height };
-        let pixels = jpeg::decode(file, self.channels, &jpeg::Options::default(), Some(window))?;
+        let part = Window { x: region.x, y: region.y, width: region.width, height: region.height };
+        let (window, skipped) = jpeg::widened(part, width);
+        let pixels = jpeg::decode(file, self.channels, &self.jpeg, Some(window))?;
         let shape = Shape::new(&[pixels.height, pixels.width, pixels.channels]);
         let Samples::Eight(bytes) = pixels.samples else { return Err(Error::internal("a JPEG of 16 bits")) };
-        Ok(Part { image: Tensor::from_values(shape, bytes)?, columns: (region.x - x, region.width) })
+        Ok(Part { image: Tensor::from_values(shape, bytes)?, columns: (skipped, region.width) })
     }
 }
 

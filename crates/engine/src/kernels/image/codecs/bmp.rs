@@ -1,17 +1,66 @@
-//! BMP: uncompressed pixels of 8 (grey), 24 or 32 bits.
+//! BMP without compression: grey, palettes, colours, and bit-field masks.
 //!
-//! Source: `tf.image.decode_bmp` of TensorFlow 1.15. It reads four fields of the header and assumes
-//! that there is no palette, no compression and no mask. Pipelines read palettes of 8 bits, as
-//! TensorFlow 2 does.
+//! Source: `BITMAPINFOHEADER` of Windows. TensorFlow 1.15 (`tf.image.decode_bmp`) reads four fields
+//! of the header, and assumes that there is no palette, no compression and no mask.
 
+use super::bmp_masks::Masks;
+use super::channels::convert;
+use super::tiff_bits::unpacked;
 use crate::error::{Error, Result};
 use crate::kernels::image::codecs::sniff::{Format, describe_unknown};
 use crate::kernels::image::{Pixels, Samples, check_size, damaged};
 use crate::tensor::allocate;
 
-/// Decodes to `channels`; 0 means the stored number. Pixels of 8 bits are shades of grey, or
-/// colours of the palette if `reads_palette`: then a palette with colours gives three channels.
-pub fn decode(contents: &[u8], channels: usize, reads_palette: bool) -> Result<Pixels> {
+/// The number of `BI_BITFIELDS`, and of `BI_ALPHABITFIELDS`.
+const BIT_FIELDS: [i32; 2] = [3, 6];
+
+/// The fields of a header that TensorFlow reads too.
+struct Header {
+    /// The place of the first pixel.
+    start: usize,
+    width: usize,
+    height: usize,
+    bits: u16,
+    is_top_down: bool,
+}
+
+impl Header {
+    fn of(contents: &[u8]) -> Result<Self> {
+        let (start, width, height) = (number(contents, 10), number(contents, 18), number(contents, 22));
+        let width = usize::try_from(width).ok().filter(|width| *width > 0);
+        let width = width.ok_or_else(|| Error::invalid_argument("Width must be positive"))?;
+        if height == 0 {
+            return Err(Error::invalid_argument("Height must be nonzero"));
+        }
+        let start = usize::try_from(start).map_err(|_| Error::invalid_argument("header size must be nonnegative"))?;
+        let (is_top_down, height) = (height < 0, height.unsigned_abs() as usize);
+        check_size("Invalid BMP data", height, width, 1)?;
+        Ok(Self { start, width, height, bits: bits_of(contents), is_top_down })
+    }
+
+    /// The bytes of the rows, from the top of the image.
+    fn rows<'a>(&self, contents: &'a [u8]) -> Result<impl Iterator<Item = &'a [u8]>> {
+        let row_bytes = (self.width * usize::from(self.bits)).div_ceil(8);
+        let stride = row_bytes.next_multiple_of(4);
+        let expected = self.start + (self.height - 1) * stride + row_bytes;
+        if contents.len() < expected {
+            return Err(damaged(&format!(
+                "Incomplete bmp content, requires at least {expected} bytes, got {} bytes",
+                contents.len()
+            )));
+        }
+        let (start, height, is_top_down) = (self.start, self.height, self.is_top_down);
+        Ok((0..height).map(move |y| {
+            let start = start + stride * if is_top_down { y } else { height - 1 - y };
+            &contents[start..start + row_bytes]
+        }))
+    }
+}
+
+/// Decodes to `channels`; 0 means the stored number. For TensorFlow 1, for which `for_pipeline` is
+/// false, pixels of 8 bits are shades of grey, those of 24 and 32 bits are BGR and BGRA, and other
+/// numbers of channels than the stored one are refused.
+pub fn decode(contents: &[u8], channels: usize, for_pipeline: bool) -> Result<Pixels> {
     if contents.len() < 32 {
         return Err(damaged(&format!(
             "Incomplete bmp content, requires at least 32 bytes to find the header size, width, height, and bpp, \
@@ -19,91 +68,154 @@ pub fn decode(contents: &[u8], channels: usize, reads_palette: bool) -> Result<P
             contents.len()
         )));
     }
-    let number = |at: usize| i32::from_le_bytes([0, 1, 2, 3].map(|i| contents[at + i]));
-    let (header_size, width, height) = (number(10), number(18), number(22));
-    let stored_channels = usize::from(u16::from_le_bytes([contents[28], contents[29]])) / 8;
-    let palette = match reads_palette && stored_channels == 1 {
-        true => palette(contents)?,
-        false => None,
-    };
-    let has_colours = palette.is_some_and(|palette| palette.iter().any(|[r, g, b, _]| r != g || g != b));
-    let given_channels = if has_colours { 3 } else { stored_channels };
-    if channels != 0 && channels != given_channels {
+    match for_pipeline {
+        true => decode_any(contents, channels),
+        false => decode_plain(contents, channels),
+    }
+}
+
+fn decode_plain(contents: &[u8], channels: usize) -> Result<Pixels> {
+    let stored = usize::from(bits_of(contents)) / 8;
+    if channels != 0 && channels != stored {
         return Err(Error::invalid_argument(format!(
-            "channels attribute {channels} does not match bits per pixel from file {given_channels}"
+            "channels attribute {channels} does not match bits per pixel from file {stored}"
         )));
     }
-    if !matches!(stored_channels, 1 | 3 | 4) {
+    if !matches!(stored, 1 | 3 | 4) {
         let reason = match Format::of(contents) {
             Some(Format::Bmp) => "Only BMP files of 8 bits of grey, 24 or 32 bits a pixel can be read".to_owned(),
-            Some(format) => format!("The file is a {format}: decode it by tf.image.decode_image"),
-            None => format!("The file is not a BMP: {}", describe_unknown(contents)),
+            _ => not_a_bmp(contents),
         };
-        return Err(Error::invalid_argument(format!(
-            "Number of channels must be 1, 3 or 4, was {stored_channels}. {reason}"
-        )));
+        return Err(Error::invalid_argument(format!("Number of channels must be 1, 3 or 4, was {stored}. {reason}")));
     }
-    // 1 and 2 are run-length encodings. A short header has no such field and means no compression.
-    if let Some(compression @ (1 | 2 | 4 | 5)) = contents.get(30..34).map(|_| number(30)) {
-        return Err(Error::invalid_argument(format!(
-            "Compressed BMP files (method {compression}) cannot be read. Save it without compression, or as a PNG"
-        )));
+    // A short header has no such field and means no compression.
+    if let Some(compression @ (1 | 2 | 4 | 5)) = contents.get(30..34).map(|_| number(contents, 30)) {
+        return Err(compressed(compression));
     }
-    let width = usize::try_from(width).ok().filter(|width| *width > 0);
-    let width = width.ok_or_else(|| Error::invalid_argument("Width must be positive"))?;
-    let is_top_down = height < 0;
-    let height = height.unsigned_abs() as usize;
-    if height == 0 {
-        return Err(Error::invalid_argument("Height must be nonzero"));
-    }
-    let header_size =
-        usize::try_from(header_size).map_err(|_| Error::invalid_argument("header size must be nonnegative"))?;
-    check_size("Invalid BMP data", height, width, 1)?;
-
-    let row_bytes = stored_channels * width;
-    let stride = row_bytes.next_multiple_of(4);
-    let expected = header_size + (height - 1) * stride + row_bytes;
-    if contents.len() < expected {
-        return Err(damaged(&format!(
-            "Incomplete bmp content, requires at least {expected} bytes, got {} bytes",
-            contents.len()
-        )));
-    }
-    let num_samples = width * height * given_channels;
+    // TensorFlow drops the bits that are not part of a byte.
+    let header = Header { bits: 8 * stored as u16, ..Header::of(contents)? };
+    let rows = header.rows(contents)?;
+    let num_samples = header.width * header.height * stored;
     let mut samples = allocate::room(num_samples).map_err(|refusal| refusal.at("BMP data"))?;
-    for y in 0..height {
-        let start = header_size + stride * if is_top_down { y } else { height - 1 - y };
-        let row = &contents[start..start + row_bytes];
-        let Some(palette) = palette else {
-            samples.extend_from_slice(row);
-            continue;
-        };
-        for index in row {
-            let colour = palette.get(usize::from(*index)).ok_or_else(|| outside(*index, palette.len()))?;
-            let [blue, green, red, _] = *colour;
-            let colour = [red, green, blue];
-            samples.extend_from_slice(&colour[..given_channels]);
+    rows.for_each(|row| samples.extend_from_slice(row));
+    if stored >= 3 {
+        samples.chunks_exact_mut(stored).for_each(|pixel| pixel.swap(0, 2)); // Stored as BGR.
+    }
+    Ok(Pixels { height: header.height, width: header.width, channels: stored, samples: Samples::Eight(samples) })
+}
+
+fn decode_any(contents: &[u8], channels: usize) -> Result<Pixels> {
+    let (header_size, bits) = (number(contents, 14), bits_of(contents));
+    if Format::of(contents) != Some(Format::Bmp) {
+        return Err(Error::invalid_argument(not_a_bmp(contents)));
+    }
+    if !matches!(header_size, 40 | 52 | 56 | 64 | 108 | 124) {
+        return Err(Error::invalid_argument(format!(
+            "The BMP has a header of {header_size} bytes, expected one of Windows 3 or later (40 to 124). Save it so, \
+             or as a PNG"
+        )));
+    }
+    let compression = contents.get(30..34).map_or(0, |_| number(contents, 30));
+    // Headers of 64 bytes are those of OS/2, whose method 3 is another one.
+    let has_masks = BIT_FIELDS.contains(&compression) && header_size != 64;
+    let header = Header::of(contents)?;
+    let refused = |refusal: allocate::Refusal| refusal.at("BMP data");
+    let num_pixels = header.width * header.height;
+    let (samples, stored) = match (bits, compression) {
+        (1 | 2 | 4 | 8, 0) => {
+            let rows = header.rows(contents)?;
+            let mut indices = allocate::room(num_pixels).map_err(refused)?;
+            for row in rows {
+                match bits {
+                    8 => indices.extend_from_slice(row),
+                    _ => indices.append(&mut unpacked(row, header.width, bits as u8, 1).map_err(refused)?),
+                }
+            }
+            coloured(indices, palette(contents, bits)?, bits)?
         }
+        (16 | 24 | 32, _) if compression == 0 || has_masks => {
+            let masks = match has_masks {
+                true => Masks::read(contents, bits, header_size as u32, compression as u32).ok_or_else(|| {
+                    damaged("Invalid BMP data: its masks are not those of red, green and blue in a pixel")
+                })?,
+                false => Masks::standard(bits),
+            };
+            let rows = header.rows(contents)?;
+            let mut samples = allocate::room(num_pixels * masks.num_channels).map_err(refused)?;
+            rows.for_each(|row| masks.extend(&mut samples, row, bits));
+            (samples, masks.num_channels)
+        }
+        (1 | 2 | 4 | 8 | 16 | 24 | 32, _) => return Err(compressed(compression)),
+        _ => {
+            return Err(Error::invalid_argument(format!(
+                "The BMP has {bits} bits a pixel, expected 1, 2, 4, 8, 16, 24 or 32. Save it so, or as a PNG"
+            )));
+        }
+    };
+    if channels == 1 && stored > 1 {
+        return Err(Error::invalid_argument(
+            "Channels must be in (None, 3, 4) when decoding BMP images with colours, got 1",
+        ));
     }
-    if stored_channels >= 3 {
-        samples.chunks_exact_mut(stored_channels).for_each(|pixel| pixel.swap(0, 2)); // Stored as BGR.
+    let channels = if channels == 0 { stored } else { channels };
+    let samples = Samples::Eight(convert(samples, stored, channels, u8::MAX).map_err(refused)?);
+    Ok(Pixels { height: header.height, width: header.width, channels, samples })
+}
+
+/// The colours of indices, and the number of channels: one if the palette has only greys.
+fn coloured(indices: Vec<u8>, palette: Option<&[[u8; 4]]>, bits: u16) -> Result<(Vec<u8>, usize)> {
+    let Some(palette) = palette else {
+        return match bits {
+            8 => Ok((indices, 1)),
+            _ => Err(damaged("Invalid BMP data: it has no palette")),
+        };
+    };
+    let channels = if palette.iter().any(|[b, g, r, _]| b != g || g != r) { 3 } else { 1 };
+    let room = allocate::room(indices.len() * channels);
+    let mut samples = room.map_err(|refusal| refusal.at("BMP data"))?;
+    for index in indices {
+        let colour = palette.get(usize::from(index)).ok_or_else(|| outside(index, palette.len()))?;
+        let [blue, green, red, _] = *colour;
+        samples.extend_from_slice(&[red, green, blue][..channels]);
     }
-    Ok(Pixels { height, width, channels: given_channels, samples: Samples::Eight(samples) })
+    Ok((samples, channels))
+}
+
+fn not_a_bmp(contents: &[u8]) -> String {
+    match Format::of(contents) {
+        Some(format) => format!("The file is a {format}: decode it by tf.image.decode_image"),
+        None => format!("The file is not a BMP: {}", describe_unknown(contents)),
+    }
+}
+
+fn number(contents: &[u8], at: usize) -> i32 {
+    i32::from_le_bytes([0, 1, 2, 3].map(|i| contents[at + i]))
+}
+
+fn bits_of(contents: &[u8]) -> u16 {
+    u16::from_le_bytes([contents[28], contents[29]])
+}
+
+/// The error for run-length encodings (1 and 2), JPEG and PNG inside (4 and 5), and those of OS/2.
+fn compressed(method: i32) -> Error {
+    Error::invalid_argument(format!(
+        "Compressed BMP files (method {method}) cannot be read. Save it without compression, or as a PNG"
+    ))
 }
 
 /// The colours of a palette: blue, green, red and an unused byte. `None` if there is no palette.
-fn palette(contents: &[u8]) -> Result<Option<&[[u8; 4]]>> {
+fn palette(contents: &[u8], bits: u16) -> Result<Option<&[[u8; 4]]>> {
     let number = |at: usize| contents.get(at..)?.first_chunk().map(|bytes| u32::from_le_bytes(*bytes) as usize);
     let (Some(pixels), Some(size), Some(count)) = (number(10), number(14), number(46)) else { return Ok(None) };
-    // Headers of other sizes than these have other fields.
-    if !matches!(size, 40 | 52 | 56 | 108 | 124) || pixels <= 14 + size {
+    if pixels <= 14 + size {
         return Ok(None);
     }
-    let count = if count == 0 { 256 } else { count };
+    let most = 1 << bits;
+    let count = if count == 0 { most } else { count };
     let colours = contents.get(14 + size..pixels.min(contents.len())).unwrap_or_default().as_chunks::<4>().0;
-    match colours.get(..count).filter(|_| count <= 256) {
+    match colours.get(..count).filter(|_| count <= most) {
         Some(colours) => Ok(Some(colours)),
-        // The header gives the number of colours, or else it is the largest possible.
+        // The header has the number of colours, or else it is the largest possible.
         None if number(46) == Some(0) => Ok(Some(colours)),
         None => Err(damaged(&format!("Invalid BMP data: a palette of {count} colours does not fit before the pixels"))),
     }
@@ -122,6 +234,7 @@ mod tests {
         let mut file = vec![0; 54];
         file[..2].copy_from_slice(b"BM");
         file[10] = 54;
+        file[14] = 40;
         file[18..22].copy_from_slice(&width.to_le_bytes());
         file[22..26].copy_from_slice(&height.to_le_bytes());
         file[28..30].copy_from_slice(&bits.to_le_bytes());
@@ -153,7 +266,6 @@ mod tests {
     fn a_palette_is_read_if_asked() {
         let with = |colours: &[[u8; 4]], pixels: &[u8]| {
             let mut file = bmp(2, -1, 8, &[]);
-            file[14] = 40;
             file[46] = colours.len() as u8;
             file[10] += 4 * colours.len() as u8;
             file.extend_from_slice(colours.as_flattened());
@@ -177,6 +289,25 @@ mod tests {
         long[46] = 9;
         let error = read(&long, 0).map(drop).unwrap_err();
         assert!(error.message().contains("a palette of 9 colours does not fit before the pixels"), "{error}");
+    }
+
+    #[test]
+    fn pipelines_read_fewer_bits_and_convert_channels() {
+        let mut file = bmp(5, -1, 1, &[]);
+        file[10] = 62;
+        file.extend_from_slice(&[[0, 0, 0, 0], [0, 0, 255, 0]].concat());
+        file.extend_from_slice(&[0b0100_1000, 0, 0, 0]);
+        let image = decode(&file, 0, true).unwrap();
+        let expected = [0, 1, 0, 0, 1].map(|index| [255 * index, 0, 0]);
+        assert_eq!((image.channels, image.samples), (3, Samples::Eight(expected.concat())));
+        let four = decode(&bmp(1, 1, 24, &[1, 2, 3, 0]), 4, true).unwrap();
+        assert_eq!(four.samples, Samples::Eight(vec![3, 2, 1, 255]));
+        let error = decode(&bmp(1, 1, 24, &[1, 2, 3, 0]), 1, true).unwrap_err();
+        assert!(error.message().contains("when decoding BMP images with colours, got 1"), "{error}");
+        let mut old = bmp(1, 1, 24, &[0; 4]);
+        old[14] = 12;
+        let error = decode(&old, 0, true).unwrap_err();
+        assert!(error.message().starts_with("The BMP has a header of 12 bytes, expected one of"), "{error}");
     }
 
     #[test]

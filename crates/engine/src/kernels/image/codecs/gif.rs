@@ -1,11 +1,12 @@
 //! GIF: frames drawn one over the other.
 //!
-//! Source: `tf.image.decode_gif` of TensorFlow 1.15; transparent pixels as TensorFlow 2 has them.
+//! Source: the GIF89a specification, and Pillow where it leaves a choice. For TensorFlow 1,
+//! `tf.image.decode_gif` of 1.15, with transparent pixels as TensorFlow 2 has them.
 
 use crate::error::Result;
 use crate::kernels::image::{MAX_PIXELS, check_size, damaged};
 use crate::tensor::allocate;
-use gif::{ColorOutput, DecodeOptions, Frame, MemoryLimit};
+use gif::{ColorOutput, DecodeOptions, DisposalMethod, Frame, MemoryLimit};
 use std::iter::repeat_n;
 use std::num::NonZeroU64;
 
@@ -22,8 +23,11 @@ pub struct Frames {
 }
 
 /// Decodes at most `max_frames` frames. Pixels that a frame does not cover, or makes transparent,
-/// keep their colour from the frame before; in the first frame they are black.
-pub fn decode(contents: &[u8], max_frames: usize) -> Result<Frames> {
+/// keep their colour from the frame before, after its disposal. In the first frame they have the
+/// transparent colour, or the first of the palette.
+///
+/// TensorFlow 1, for which `for_pipeline` is false, disposes of no frame and begins with black.
+pub fn decode(contents: &[u8], max_frames: usize, for_pipeline: bool) -> Result<Frames> {
     let what = || format!("Invalid GIF data (size {})", contents.len());
     let invalid = |reason: &dyn std::fmt::Display| damaged(&format!("{}, {reason}", what()));
     let mut options = DecodeOptions::new();
@@ -33,6 +37,8 @@ pub fn decode(contents: &[u8], max_frames: usize) -> Result<Frames> {
     let (width, height) = (usize::from(decoder.width()), usize::from(decoder.height()));
     check_size(&what(), height, width, 1)?;
     let global_palette = decoder.global_palette().map(<[u8]>::to_vec);
+    let background = global_palette.as_ref().and(decoder.bg_color()).unwrap_or(0);
+    let mut disposal = None;
     let frame_bytes = height * width * 3;
     let mut frames = Frames { num_frames: 0, height, width, samples: Vec::new() };
     while frames.num_frames < max_frames {
@@ -52,13 +58,30 @@ pub fn decode(contents: &[u8], max_frames: usize) -> Result<Frames> {
         let palette = frame.palette.as_deref().or(global_palette.as_deref());
         let palette = palette.ok_or_else(|| invalid(&format!("frame {} has no colours", frames.num_frames - 1)))?;
         allocate::grow(&mut frames.samples, frame_bytes).map_err(|refusal| refusal.at(what()))?;
-        match frames.samples.len().checked_sub(frame_bytes) {
+        let missing = |index: u8| invalid(&format!("colour {index} of frame {} does not exist", frames.num_frames - 1));
+        let start = frames.samples.len();
+        match start.checked_sub(frame_bytes) {
             Some(before) => frames.samples.extend_from_within(before..),
+            None if for_pipeline => {
+                let first = frame.transparent.unwrap_or(0);
+                let colour = colour_of(palette, first).ok_or_else(|| missing(first))?;
+                frames.samples.extend(colour.iter().cycle().take(frame_bytes));
+            }
             None => frames.samples.extend(repeat_n(0, frame_bytes)),
         }
-        let start = frames.samples.len() - frame_bytes;
-        draw(&frame, &indices, palette, &mut frames.samples[start..], width)
-            .map_err(|index| invalid(&format!("colour {index} of frame {} does not exist", frames.num_frames - 1)))?;
+        let canvas = &mut frames.samples[start..];
+        if for_pipeline {
+            if let Some(disposal) = disposal.take() {
+                undo(disposal, canvas, width);
+            }
+            let fill = frame.transparent.map_or(background, usize::from);
+            let fill = u8::try_from(fill).ok().and_then(|index| colour_of(palette, index));
+            let fill = fill.or_else(|| colour_of(palette, 0)).ok_or_else(|| missing(0))?;
+            disposal = disposal_of(&frame, fill, canvas, width, start == 0).map_err(|refusal| refusal.at(what()))?;
+        }
+        // In the first frame of a pipeline, transparent pixels show their colour.
+        let transparent = frame.transparent.filter(|_| start > 0 || !for_pipeline);
+        draw(&frame, transparent, &indices, palette, canvas, width).map_err(missing)?;
     }
     match frames.num_frames {
         0 => Err(invalid(&"the file has no image")),
@@ -66,21 +89,82 @@ pub fn decode(contents: &[u8], max_frames: usize) -> Result<Frames> {
     }
 }
 
-/// Draws a frame on a canvas, clipped to it. Fails with the number of a colour that does not exist.
+/// A frame's rectangle, clipped to the image, and the pixels that it has after its disposal.
+type Disposal = (Area, Vec<u8>);
+
+/// A rectangle of a canvas: its first row and byte, and its size in rows and bytes.
+#[derive(Clone, Copy)]
+struct Area {
+    top: usize,
+    left: usize,
+    height: usize,
+    row_bytes: usize,
+}
+
+/// Puts the pixels in place that a frame leaves.
+fn undo((area, pixels): Disposal, canvas: &mut [u8], width: usize) {
+    for (row, pixels) in area.rows(canvas, width).zip(pixels.chunks_exact(area.row_bytes)) {
+        row.copy_from_slice(pixels);
+    }
+}
+
+/// What the disposal of a frame will need, before the frame is drawn.
+fn disposal_of(
+    frame: &Frame<'_>,
+    fill: &[u8; 3],
+    canvas: &mut [u8],
+    width: usize,
+    is_first: bool,
+) -> std::result::Result<Option<Disposal>, allocate::Refusal> {
+    let height = canvas.len() / (width * 3);
+    let (left, top) = (usize::from(frame.left).min(width), usize::from(frame.top).min(height));
+    let row_bytes = 3 * usize::from(frame.width).min(width - left);
+    let area = Area { top, left: 3 * left, height: usize::from(frame.height).min(height - top), row_bytes };
+    let num_bytes = area.height * row_bytes;
+    Ok(match frame.dispose {
+        _ if num_bytes == 0 => None,
+        DisposalMethod::Background => Some((area, filled(fill, num_bytes)?)),
+        // Nothing comes before the first frame: it stays, unless it has a transparent colour.
+        DisposalMethod::Previous if !is_first || frame.transparent.is_some() => {
+            let mut pixels = allocate::room(num_bytes)?;
+            area.rows(canvas, width).for_each(|row| pixels.extend_from_slice(row));
+            Some((area, pixels))
+        }
+        _ => None,
+    })
+}
+
+impl Area {
+    fn rows(self, canvas: &mut [u8], width: usize) -> impl Iterator<Item = &mut [u8]> {
+        let rows = canvas.chunks_exact_mut(width * 3).skip(self.top).take(self.height);
+        rows.map(move |row| &mut row[self.left..self.left + self.row_bytes])
+    }
+}
+
+fn filled(colour: &[u8; 3], num_bytes: usize) -> std::result::Result<Vec<u8>, allocate::Refusal> {
+    allocate::collected(num_bytes, colour.iter().copied().cycle().take(num_bytes))
+}
+
+fn colour_of(palette: &[u8], index: u8) -> Option<&[u8; 3]> {
+    palette.as_chunks().0.get(usize::from(index))
+}
+
+/// Draws a frame on a canvas, clipped to it, without its pixels of the `transparent` colour. Fails
+/// with the number of a colour that does not exist.
 fn draw(
     frame: &Frame<'_>,
+    transparent: Option<u8>,
     indices: &[u8],
     palette: &[u8],
     canvas: &mut [u8],
     width: usize,
 ) -> std::result::Result<(), u8> {
-    let palette = palette.as_chunks::<3>().0;
     let (left, top) = (usize::from(frame.left), usize::from(frame.top));
     let rows = canvas.chunks_exact_mut(width * 3).skip(top);
     for (indices, row) in indices.chunks_exact(usize::from(frame.width).max(1)).zip(rows) {
         for (index, pixel) in indices.iter().zip(row.as_chunks_mut::<3>().0.iter_mut().skip(left)) {
-            if frame.transparent != Some(*index) {
-                *pixel = *palette.get(usize::from(*index)).ok_or(*index)?;
+            if transparent != Some(*index) {
+                *pixel = *colour_of(palette, *index).ok_or(*index)?;
             }
         }
     }
@@ -124,44 +208,44 @@ mod tests {
     #[test]
     fn frames_are_drawn_over_the_frames_before_them() {
         let file = gif(&[(0, 0, 2, None, &[0, 1, 2, 0]), (1, 0, 1, None, &[2, 2]), (0, 0, 2, Some(1), &[1, 1, 1, 0])]);
-        let frames = decode(&file, usize::MAX).unwrap();
+        let frames = decode(&file, usize::MAX, false).unwrap();
         assert_eq!((frames.num_frames, frames.height, frames.width), (3, 2, 2));
         assert_eq!(frames.samples, colours(&[0, 1, 2, 0, 0, 2, 2, 2, 0, 2, 2, 0]));
     }
 
     #[test]
     fn pixels_that_the_first_frame_does_not_cover_are_black() {
-        let frames = decode(&gif(&[(1, 1, 1, None, &[2])]), usize::MAX).unwrap();
+        let frames = decode(&gif(&[(1, 1, 1, None, &[2])]), usize::MAX, false).unwrap();
         assert_eq!(frames.samples, [&[0; 9][..], &colours(&[2])].concat());
     }
 
     #[test]
     fn no_more_frames_are_read_than_asked_for() {
         let file = gif(&[(0, 0, 2, None, &[0, 1, 2, 0]), (0, 0, 1, None, &[2])]);
-        assert_eq!(decode(&file, 1).unwrap().num_frames, 1);
+        assert_eq!(decode(&file, 1, false).unwrap().num_frames, 1);
     }
 
     #[test]
     fn a_frame_may_be_larger_than_the_image_but_not_than_the_file_can_hold() {
         let mut file = gif(&[(0, 0, 3, None, &[0, 1, 2, 1, 0, 2, 2, 2, 2])]);
-        assert_eq!(decode(&file, usize::MAX).unwrap().samples, colours(&[0, 1, 1, 0]));
+        assert_eq!(decode(&file, usize::MAX, false).unwrap().samples, colours(&[0, 1, 1, 0]));
         let descriptor = file.iter().rposition(|byte| *byte == b',').unwrap();
         file[descriptor + 5..descriptor + 9].fill(0xff);
-        let error = decode(&file, usize::MAX).unwrap_err();
+        let error = decode(&file, usize::MAX, false).unwrap_err();
         assert!(error.message().contains("frame 0 claims 65535x65535 pixels, more than the file can hold"), "{error}");
         file[descriptor + 5..descriptor + 9].copy_from_slice(&[0, 1, 0, 1]);
-        let error = decode(&file, usize::MAX).unwrap_err();
+        let error = decode(&file, usize::MAX, false).unwrap_err();
         assert!(error.message().contains("image truncated"), "{error}");
     }
 
     #[test]
     fn damage_is_refused() {
         let file = gif(&[(0, 0, 2, None, &[0, 1, 2, 0])]);
-        let error = decode(&file[..file.len() - 6], usize::MAX).unwrap_err();
+        let error = decode(&file[..file.len() - 6], usize::MAX, false).unwrap_err();
         assert!(error.message().starts_with(&format!("Invalid GIF data (size {}), ", file.len() - 6)), "{error}");
-        let error = decode(&[&gif(&[])[..], b";"].concat(), usize::MAX).unwrap_err();
+        let error = decode(&[&gif(&[])[..], b";"].concat(), usize::MAX, false).unwrap_err();
         assert!(error.message().contains("), the file has no image. Copy"), "{error}");
         let frame = Frame { width: 1, height: 1, ..Frame::default() };
-        assert_eq!(draw(&frame, &[3], &PALETTE, &mut [0; 3], 1), Err(3));
+        assert_eq!(draw(&frame, None, &[3], &PALETTE, &mut [0; 3], 1), Err(3));
     }
 }

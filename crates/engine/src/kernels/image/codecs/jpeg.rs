@@ -1,7 +1,9 @@
 //! JPEG, by libjpeg-turbo.
 //!
-//! Source: `tf.image.decode_jpeg` and similar functions of TensorFlow 1.15.
+//! Source: `tf.image.decode_jpeg` and similar functions of TensorFlow 1.15; for pipelines, the
+//! defaults of libjpeg and the colours of Pillow.
 
+use super::channels::from_inks;
 use crate::error::{Code, Error, Result};
 use crate::kernels::attrs::Attrs;
 use crate::kernels::image::{Pixels, Samples, check_size, damaged};
@@ -25,37 +27,72 @@ pub struct Options {
     is_recovering: bool,
     /// The fraction of the rows that must be present.
     acceptable_fraction: f32,
+    for_pipeline: bool,
 }
 
-impl Default for Options {
-    fn default() -> Self {
-        Self { ratio: 1, is_fancy: true, is_accurate: false, is_recovering: false, acceptable_fraction: 1.0 }
-    }
-}
+/// Columns decoded on each side of a window, since chroma between two samples needs both.
+const MARGIN: usize = 2;
 
 impl Options {
-    pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
-        let ratio = attrs.int("ratio")?;
-        if !matches!(ratio, 1 | 2 | 4 | 8) {
-            return Err(Error::invalid_argument(format!("ratio must be 1, 2, 4, or 8, got {ratio}")));
-        }
-        let is_accurate = match attrs.string("dct_method")? {
-            "" | "INTEGER_FAST" => false,
-            "INTEGER_ACCURATE" => true,
-            other => {
+    /// The options with a transform alone: `method`, or the default of the face if it is empty.
+    pub fn new(method: &str, for_pipeline: bool) -> Result<Self> {
+        let is_accurate = match (method, for_pipeline) {
+            ("", _) => for_pipeline,
+            ("INTEGER_FAST", _) | ("fast", true) => false,
+            ("INTEGER_ACCURATE", _) | ("accurate", true) => true,
+            (other, true) => {
+                return Err(Error::invalid_argument(format!("dct_method is '{other}', expected 'accurate' or 'fast'")));
+            }
+            (other, false) => {
                 return Err(Error::invalid_argument(format!(
                     "dct_method must be one of {{'', 'INTEGER_FAST', 'INTEGER_ACCURATE'}}, got '{other}'"
                 )));
             }
         };
+        let (ratio, acceptable_fraction) = (1, 1.0);
+        Ok(Self { ratio, is_fancy: true, is_accurate, is_recovering: false, acceptable_fraction, for_pipeline })
+    }
+
+    pub fn from_attrs(attrs: &Attrs, for_pipeline: bool) -> Result<Self> {
+        let ratio = attrs.int("ratio")?;
+        if !matches!(ratio, 1 | 2 | 4 | 8) {
+            return Err(Error::invalid_argument(format!("ratio must be 1, 2, 4, or 8, got {ratio}")));
+        }
         Ok(Self {
             ratio: ratio as u8,
             is_fancy: attrs.bool("fancy_upscaling")?,
-            is_accurate,
             is_recovering: attrs.bool("try_recover_truncated")?,
             acceptable_fraction: attrs.float("acceptable_fraction")? as f32,
+            ..Self::new(attrs.string("dct_method")?, for_pipeline)?
         })
     }
+}
+
+/// A window with columns around it, and the column of the window in it. Without them, chroma at its
+/// sides would not be that of the whole image.
+pub fn widened(window: Window, width: usize) -> (Window, usize) {
+    let x = window.x.saturating_sub(MARGIN);
+    let end = window.x.saturating_add(window.width).saturating_add(MARGIN).min(width).max(x);
+    (Window { x, width: end - x, ..window }, window.x - x)
+}
+
+/// Decodes a window. For a pipeline, its pixels are those of the whole image.
+pub fn decode_window(contents: &[u8], channels: usize, options: &Options, window: Window) -> Result<Pixels> {
+    let width = if options.for_pipeline { shape(contents)?[1].div_ceil(options.ratio.into()) } else { 0 };
+    // TensorFlow's have other chroma there; a window outside of the image is an error.
+    if window.width == 0 || window.x.checked_add(window.width).is_none_or(|end| end > width) {
+        return decode(contents, channels, options, Some(window));
+    }
+    let (wide, skipped) = widened(window, width);
+    let mut pixels = decode(contents, channels, options, Some(wide))?;
+    let Samples::Eight(samples) = &mut pixels.samples else { return Err(Error::internal("a JPEG of 16 bits")) };
+    let (row_bytes, skipped) = (window.width * pixels.channels, skipped * pixels.channels);
+    for y in 0..pixels.height {
+        let start = y * wide.width * pixels.channels + skipped;
+        samples.copy_within(start..start + row_bytes, y * row_bytes);
+    }
+    samples.truncate(pixels.height * row_bytes);
+    Ok(Pixels { width: window.width, ..pixels })
 }
 
 /// Decodes to 1 or 3 channels; 0 means as stored.
@@ -75,8 +112,10 @@ pub fn decode(contents: &[u8], channels: usize, options: &Options, window: Optio
     if !options.is_recovering {
         check_fullness(&what, decoder.height(), decoder.width(), contents.len())?;
     }
+    // TensorFlow rounds the products of inks down, Pillow to the nearest.
+    let has_inks = options.for_pipeline && decoder.has_inks() && channels != 1;
     let options_of_image = DecodeOptions {
-        colours,
+        colours: if has_inks { Some(Colours::Inks) } else { colours },
         ratio: options.ratio,
         is_fancy: options.is_fancy,
         is_accurate: options.is_accurate,
@@ -101,8 +140,12 @@ pub fn decode(contents: &[u8], channels: usize, options: &Options, window: Optio
             image.num_rows_read, image.height
         )));
     }
-    let (height, width, channels) = (image.height, image.width, image.channels);
-    Ok(Pixels { height, width, channels, samples: Samples::Eight(image.pixels) })
+    let (height, width) = (image.height, image.width);
+    let (pixels, channels) = match has_inks {
+        true => (from_inks(&image.pixels).map_err(|refusal| refusal.at(&what))?, 3),
+        false => (image.pixels, image.channels),
+    };
+    Ok(Pixels { height, width, channels, samples: Samples::Eight(pixels) })
 }
 
 /// Returns the error if libjpeg got no memory, and none if something else is wrong.

@@ -13,8 +13,9 @@ use std::io::Cursor;
 const SRGB_GAMMA: u32 = 45_455;
 
 /// Decodes to `channels`: 1 is grey, 2 grey with alpha, 3 RGB, 4 RGB with alpha, 0 as stored.
-/// Samples have 16 bits if `is_wide`, else 8.
-pub fn decode(contents: &[u8], channels: usize, is_wide: bool) -> Result<Pixels> {
+/// Samples have 16 bits if `is_wide`, else 8. For a pipeline, alpha that is added is opaque whatever
+/// the depth; for TensorFlow 1 it is the largest number of the stored depth, as there.
+pub fn decode(contents: &[u8], channels: usize, is_wide: bool, for_pipeline: bool) -> Result<Pixels> {
     let header = format!("Invalid PNG header, data size {}", contents.len());
     let mut decoder = Decoder::new(Cursor::new(contents));
     decoder.set_transformations(Transformations::EXPAND);
@@ -32,8 +33,8 @@ pub fn decode(contents: &[u8], channels: usize, is_wide: bool) -> Result<Pixels>
     };
     let gamma = if info.srgb.is_some() { Some(SRGB_GAMMA) } else { info.gama_chunk.map(ScaledFloat::into_scaled) };
     let low_bits = unused_bits(info);
-    // libpng's alpha for files without one: opaque for the stored depth, even below 8 bits.
-    let opaque = ((1_u32 << info.bit_depth as u8) - 1) as u16;
+    let alpha_bits = if for_pipeline { (info.bit_depth as u8).max(8) } else { info.bit_depth as u8 };
+    let opaque = ((1_u32 << alpha_bits) - 1) as u16;
 
     let invalid =
         |reason: &dyn std::fmt::Display| damaged(&format!("Invalid PNG data, size {}: {reason}", contents.len()));
