@@ -8,10 +8,11 @@ use crate::sync::parker::Parker;
 use crate::tensor_array::TensorArrays;
 use crate::waits::{self, Awaited};
 use smallvec::{SmallVec, smallvec};
+use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::panic::{self, AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Once};
 use std::time::{Duration, Instant};
 
 /// Interval at which a waiting run calls its [`Interrupt`].
@@ -73,10 +74,38 @@ fn check_not_cancelled(cancellation: &Cancellation) -> Result<()> {
 pub fn catch_panic<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     // Everything that `work` was changing is dropped, or consistent wherever it could panic.
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|payload| {
-        let text = payload.downcast_ref::<String>().map(String::as_str);
-        let text = text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("no message");
+        let text = panic_text(&*payload);
         Err(Error::internal(format!("the engine panicked: {text}. This is a defect of headrace; please report it.")))
     })
+}
+
+thread_local! {
+    /// True while a library is called whose panics are caught.
+    static IS_IN_LIBRARY: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Calls a function of a library, which may panic at bad data. Returns the text of its panic, which
+/// is not printed. The caller must not use again what `work` was changing.
+pub fn catch_library_panic<T>(work: impl FnOnce() -> T) -> std::result::Result<T, String> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let before = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            // A thread that ends has no such value any more.
+            if !IS_IN_LIBRARY.try_with(Cell::get).unwrap_or(false) {
+                before(info);
+            }
+        }));
+    });
+    let was_in_library = IS_IN_LIBRARY.replace(true);
+    let result = catch_unwind(AssertUnwindSafe(work));
+    IS_IN_LIBRARY.set(was_in_library);
+    result.map_err(|payload| panic_text(&*payload).to_owned())
+}
+
+fn panic_text(payload: &(dyn Any + Send)) -> &str {
+    let text = payload.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("no message")
 }
 
 /// Blocking for a thread that holds a lock of the host language, such as Python's GIL.
@@ -374,5 +403,33 @@ impl<'a> Run<'a> {
             None => sleep(),
         }
         is_awake
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+    #[test]
+    fn only_the_panics_of_libraries_are_silent() {
+        static NUM_PRINTED: AtomicUsize = AtomicUsize::new(0);
+        let is_mine = |info: &panic::PanicHookInfo| info.payload_as_str().is_some_and(|text| text.starts_with("odd"));
+        let before = panic::take_hook();
+        panic::set_hook(Box::new(move |info| match is_mine(info) {
+            true => drop(NUM_PRINTED.fetch_add(1, Relaxed)),
+            false => before(info),
+        }));
+        let odd = |value: i32| if value % 2 == 1 { panic!("odd {value}") } else { value };
+        assert_eq!((catch_library_panic(|| odd(4)), catch_library_panic(|| odd(3))), (Ok(4), Err("odd 3".to_owned())));
+        // A call within another one does not end the silence.
+        let nested = catch_library_panic(|| {
+            let inner = catch_library_panic(|| odd(5));
+            odd(7);
+            inner
+        });
+        assert_eq!((nested, NUM_PRINTED.load(Relaxed)), (Err("odd 7".to_owned()), 0));
+        assert!(catch_unwind(|| odd(9)).is_err());
+        assert_eq!(NUM_PRINTED.load(Relaxed), 1);
     }
 }

@@ -2,10 +2,24 @@
 
 use crate::http::fault::Fault;
 use crate::hub::Refusal;
-use headrace_engine::error::{Code, Error};
+use headrace_engine::error::{Code, Error, Result};
 use headrace_engine::files::storage::{changed, without_passwords};
 use object_store::Error as Failure;
 use std::error::Error as _;
+
+/// The most bytes of a URL: clients of HTTP can't request a longer one.
+const MAX_URL_BYTES: usize = 65_534;
+
+/// Fails if a URL is longer than any that can be requested.
+pub fn check_length(url: &str) -> Result<()> {
+    match url.len() <= MAX_URL_BYTES {
+        true => Ok(()),
+        false => Err(Error::invalid_argument(format!(
+            "the URL has {} bytes, expected at most {MAX_URL_BYTES}. Shorten it, or copy the file to this machine",
+            url.len()
+        ))),
+    }
+}
 
 /// The error for a request that has failed for good.
 pub fn failed(failure: &Failure) -> Error {

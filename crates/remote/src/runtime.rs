@@ -1,14 +1,15 @@
 //! The thread that makes requests, and waiting for its results.
 
 use headrace_engine::error::{Code, Error, Result, Wait};
-use headrace_engine::run::check_current;
+use headrace_engine::run::{catch_library_panic, check_current};
 use headrace_engine::sync::Mutex;
 use headrace_engine::waits::{self, Awaited};
-use std::future::Future;
-use std::pin::Pin;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, sync_channel};
 use std::sync::{Arc, LazyLock};
+use std::task::Poll;
 use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Handle};
 use tokio::task::AbortHandle;
@@ -105,7 +106,12 @@ impl<T: Send + 'static> Task<T> {
         let given = Arc::clone(&result);
         // One type for all futures, because the runtime is compiled for each type.
         let task: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(async move {
-            let done = work.await;
+            let mut work = pin!(work);
+            let done = poll_fn(|context| match catch_library_panic(|| work.as_mut().poll(context)) {
+                Ok(poll) => poll,
+                Err(text) => Poll::Ready(Err(Error::internal(format!("a request failed: {text}")))),
+            });
+            let done = done.await;
             drop(request);
             *given.lock() = Some(done);
             drop(working);

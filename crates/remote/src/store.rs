@@ -1,6 +1,6 @@
 //! Finds the storage that serves a URL, and its credentials.
 
-use crate::failure::failed;
+use crate::failure::{check_length, failed};
 use crate::http::Connector;
 use crate::http::settings::{FIRST_BACKOFF, LONGEST_BACKOFF, options, retries};
 use crate::hub::{self, HubConnector, Location};
@@ -110,6 +110,8 @@ fn parse(text: &str) -> Result<(Kind, Url)> {
         }
         error => invalid(&error.to_string()),
     })?;
+    // Some characters of its path take three bytes each.
+    check_length(url.as_str())?;
     let kind = match url.scheme() {
         "s3" | "s3a" => Kind::S3,
         "gs" => Kind::Google,

@@ -334,6 +334,36 @@ def test_a_host_that_is_not_ascii_is_an_error_with_the_remedy():
             read()
 
 
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://127.0.0.1:9/{}",
+        "http://127.0.0.1:9/a?signature={}",
+        "s3://bucket/{}",
+        "s3://bucket/{}/*.tfrecord",
+        "az://bucket/{}",
+        "hf://datasets/owner/name@{}/file",
+        "hf://datasets/owner/name@{}/*.tfrecord",
+    ],
+)
+@pytest.mark.parametrize("letters", ["a" * 65_535, "é" * 11_000])
+def test_a_url_that_is_too_long_to_be_requested_is_refused(server: Server, url, letters, capfd):
+    with pytest.raises(
+        errors.InvalidArgumentError, match=r"bytes, expected at most 65534\. Shorten"
+    ):
+        list(hr.tfrecords(url.format(letters)))
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("name", ["a" * 65_520, "é" * 10_920])
+def test_a_url_that_gets_too_long_by_its_endpoint_is_an_error_without_a_panic(
+    server: Server, name, capfd
+):
+    with pytest.raises(errors.OpError, match=r"TooLong|No such file"):
+        list(hr.tfrecords(f"s3://b/{name}"))
+    assert capfd.readouterr() == ("", "")
+
+
 def test_directories_over_http_are_refused(server: Server):
     with pytest.raises(errors.UnimplementedError, match="gives no list of its files"):
         storage.entries(f"{server.url}/directory")

@@ -10,6 +10,7 @@ pub use client::HubConnector;
 pub use refusal::Refusal;
 pub use tree::{is_directory, list, revision};
 
+use crate::failure::check_length;
 use headrace_engine::error::{Code, Error, Result};
 use std::env;
 use url::Url;
@@ -44,6 +45,8 @@ pub fn is_hub(text: &str) -> bool {
 impl Location {
     /// The place that a URL names, such as `hf://datasets/owner/name@revision/path`.
     pub fn of(text: &str) -> Result<Self> {
+        // Some characters take three bytes each.
+        check_length(Url::parse(text).as_ref().map_or(text, Url::as_str))?;
         let rest = text.get(5..).unwrap_or_default().trim_end_matches('/');
         let mut parts = rest.splitn(4, '/');
         let [kind, owner, name] = [(); 3].map(|()| parts.next().unwrap_or_default());

@@ -198,3 +198,22 @@ def test_a_list_of_more_items_than_the_header_of_a_page_has_bytes_is_an_error(tm
     match = "column 'n': the header of a page does not end within its column"
     with pytest.raises(errors.DataLossError, match=match):
         list(hr.parquet(path))
+
+
+def test_a_panic_of_the_library_prints_nothing(tmp_path, capfd):
+    """Of strings by their differences, whose lengths are checked where they are put together."""
+    path = tmp_path / "a.parquet"
+    table = pa.table({"s": [f"abc{n % 7}x{n}" for n in range(200)]})
+    encodings = {"s": "DELTA_BYTE_ARRAY"}
+    pq.write_table(table, path, use_dictionary=False, column_encoding=encodings, compression="none")
+    raw, num_panics = path.read_bytes(), 0
+    for position in range(50, 120):
+        damaged = bytearray(raw)
+        damaged[position] = 0x80
+        path.write_bytes(damaged)
+        try:
+            list(hr.parquet(path))
+        except (errors.DataLossError, errors.InvalidArgumentError) as error:
+            num_panics += "a value is out of range (" in str(error)
+    assert num_panics > 0
+    assert capfd.readouterr() == ("", "")

@@ -11,15 +11,13 @@ use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
 use crate::kernels::attrs::Attrs;
 use crate::kernels::expect_inputs;
-use crate::run::Run;
+use crate::run::{Run, catch_library_panic};
 use crate::sync::{Arc, Mutex};
 use crate::tensor::Tensor;
 use crate::tensor::allocate;
 use crate::tensor::shape::Shape;
 use siphasher::sip128::{Hasher128, SipHasher13};
-use std::any::Any;
 use std::hash::Hasher;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 use tokenizers::utils::parallelism::set_parallelism;
 use tokenizers::{ModelWrapper, Tokenizer};
@@ -64,8 +62,8 @@ impl Tokenize {
             Error::invalid_argument(format!("tokenize: {}: the text cannot be tokenized: {reason}", self.path))
         };
         // Oniguruma panics where a pattern takes too long.
-        let encoded = catch_unwind(AssertUnwindSafe(|| self.tokenizer.encode_fast(text, self.adds_special_tokens)))
-            .map_err(|payload| failed(message(payload.as_ref())))?
+        let encoded = catch_library_panic(|| self.tokenizer.encode_fast(text, self.adds_special_tokens))
+            .map_err(failed)?
             .map_err(|error| failed(error.to_string()))?;
         let ids = encoded.get_ids();
         let mut tokens = allocate::room(ids.len()).map_err(|refusal| refusal.at("tokenize"))?;
@@ -116,8 +114,8 @@ fn parsed(path: &str, content: &[u8], (truncation, padding): (bool, bool)) -> Re
              Tokenizer.save(\"tokenizer.json\") of tokenizers, or save_pretrained of transformers"
         ))
     };
-    let mut tokenizer = catch_unwind(AssertUnwindSafe(|| Tokenizer::from_bytes(content)))
-        .map_err(|payload| refused(message(payload.as_ref())))?
+    let mut tokenizer = catch_library_panic(|| Tokenizer::from_bytes(content))
+        .map_err(refused)?
         .map_err(|error| refused(error.to_string()))?;
     if let ModelWrapper::BPE(model) = tokenizer.get_model()
         && let Some(dropout) = model.dropout.filter(|share| *share > 0.0)
@@ -134,11 +132,6 @@ fn parsed(path: &str, content: &[u8], (truncation, padding): (bool, bool)) -> Re
         tokenizer.with_padding(None);
     }
     Ok(tokenizer)
-}
-
-fn message(payload: &(dyn Any + Send)) -> String {
-    let text = payload.downcast_ref::<String>().map(String::as_str);
-    text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("no message").to_owned()
 }
 
 #[cfg(test)]

@@ -8,9 +8,9 @@ use arrow_ipc::reader::{RecordBatchDecoder, read_dictionary};
 use arrow_ipc::{CompressionType, RecordBatch as Header};
 use arrow_schema::ArrowError;
 use headrace_engine::error::{Error, Result};
+use headrace_engine::run::catch_library_panic;
 use headrace_engine::tensor::allocate;
 use std::collections::HashMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// A compressed buffer begins with the number of its bytes before compression.
@@ -116,11 +116,8 @@ impl<'a> Bytes<'a> {
     /// Calls a function of the crate `arrow-ipc`, which may panic at damaged data.
     fn guarded<T>(&self, read: impl FnOnce() -> std::result::Result<T, ArrowError>) -> Result<T> {
         // What `read` was changing is not used any more after an error.
-        let made = catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|payload| {
-            let text = payload.downcast_ref::<String>().map(String::as_str);
-            let text = text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("no message");
-            Err(ArrowError::IpcError(format!("a value is out of range ({text})")))
-        });
+        let made = catch_library_panic(read)
+            .unwrap_or_else(|text| Err(ArrowError::IpcError(format!("a value is out of range ({text})"))));
         made.map_err(|error| match error {
             ArrowError::NotYetImplemented(text) => Error::invalid_argument(format!(
                 "{}: it was written in a form that is not supported ({text}). Write it again, with pyarrow for example.",

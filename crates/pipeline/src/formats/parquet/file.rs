@@ -12,6 +12,7 @@ use headrace_engine::files::content::{START_BYTES, content};
 use headrace_engine::files::input::inner;
 use headrace_engine::files::positioned::Positioned;
 use headrace_engine::files::storage::{Status, as_io, changed};
+use headrace_engine::run::catch_library_panic;
 use headrace_engine::tensor::allocate;
 use parquet::arrow::ARROW_SCHEMA_META_KEY;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
@@ -19,7 +20,6 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
 use parquet::file::reader::{ChunkReader, Length};
 use std::io::{self, BufReader, ErrorKind, Read};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// Bytes read at a time for the header of a page.
@@ -190,11 +190,8 @@ pub fn arrow_metadata(
 /// Calls a function of the crate `parquet`, which may panic at damaged data.
 pub fn guarded<T>(read: impl FnOnce() -> Parsed<T>) -> Parsed<T> {
     // What `read` was changing is not used any more after an error.
-    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|payload| {
-        let text = payload.downcast_ref::<String>().map(String::as_str);
-        let text = text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("no message");
-        Err(ParquetError::General(format!("a value is out of range ({text})")))
-    })
+    catch_library_panic(read)
+        .unwrap_or_else(|text| Err(ParquetError::General(format!("a value is out of range ({text})"))))
 }
 
 /// The error for a failed read of a file, or of a part of it.

@@ -9,9 +9,9 @@ mod vorbis;
 mod wav;
 
 use crate::error::{Error, Result};
+use crate::run::catch_library_panic;
 use samples::{Part, Samples};
 use std::fmt::Display;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use symphonia_core::audio::GenericAudioBufferRef;
 use symphonia_core::codecs::audio::AudioDecoder;
 use symphonia_core::errors::Error as Reason;
@@ -76,7 +76,7 @@ fn decode<'a>(
 /// Calls a decoder, which may panic at damaged data, for a frame or headers at byte `offset`.
 fn guarded<T>(format: &str, offset: usize, decode: impl FnOnce() -> std::result::Result<T, Reason>) -> Result<T> {
     // A decoder is not used any more after an error, unless it begins anew.
-    let done = catch_unwind(AssertUnwindSafe(decode));
+    let done = catch_library_panic(decode);
     done.unwrap_or(Err(Reason::DecodeError("a value is out of range"))).map_err(|error| refused(format, offset, &error))
 }
 
