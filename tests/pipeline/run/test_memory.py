@@ -46,6 +46,8 @@ PIPELINES = {
     "function": lambda: records(100).map(large).batch(4),
     "function of batches": lambda: records(100).batch(4).map(large),
     "shard": lambda: records(1_000).shard(3, 100).batch(100),
+    "window of parquet": lambda: hr.parquet(path).shuffle(window=50, seed=1).batch(10),
+    "window of arrow": lambda: hr.arrow(path).shuffle(window=50, seed=1).batch(10),
     "buckets": lambda: records(100).flat_map(lists).bucket_by_length("list", [1, 9], size=400),
 }
 
@@ -78,7 +80,7 @@ def grown(tmp_path):
     path.touch()
     os.truncate(path, FILE_BYTES)
 
-    def run(what, memory_bytes, num_batches):
+    def run(what, memory_bytes, num_batches, path=path):
         arguments = map(str, (path, what, memory_bytes, num_batches))
         most, line = watching.growth("-c", PROGRAM, *arguments, directory=ROOT)
         return most, *json.loads(line)
@@ -113,3 +115,25 @@ def test_a_window_that_does_not_fit_says_how_much_memory_it_needs(grown):
     most, count, batch_bytes, error = grown("wide window", needed, 100)
     assert (count, error) == (100, "")
     assert most <= SHARE * needed + batch_bytes + SLACK_BYTES
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow"])
+def test_a_window_over_large_row_groups_holds_one_of_them(grown, tmp_path, kind):
+    pa = pytest.importorskip("pyarrow")
+    num_groups, group_rows, length = 20, 100, 60_000
+    path = tmp_path / f"a.{kind}"
+    schema = pa.schema({"image": pa.binary()})
+    with (
+        pytest.importorskip("pyarrow.parquet").ParquetWriter(path, schema)
+        if kind == "parquet"
+        else pa.ipc.new_file(path, schema)
+    ) as writer:
+        for group in range(num_groups):
+            rows = range(group * group_rows, (group + 1) * group_rows)
+            writer.write_table(pa.table({"image": [b"%6d" % n * (length // 6) for n in rows]}))
+    what = f"window of {kind}"
+    most, count, batch_bytes, error = grown(what, 32 * MIB, 100, path)
+    assert (count, error) == (100, "")
+    # As stored, decompressed, and twice as much for a while as its dictionary is copied.
+    most_of_group = 4 * group_rows * length
+    assert most <= SHARE * 32 * MIB + most_of_group + batch_bytes + SLACK_BYTES

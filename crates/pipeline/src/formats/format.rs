@@ -25,6 +25,11 @@ pub trait Format: Send + Sync {
         self.block_bytes()
     }
 
+    /// The memory that opening a file takes for a while beside [`Format::open_bytes`], in bytes.
+    fn opening_bytes(&self, _file: &FileProvenance) -> usize {
+        0
+    }
+
     /// The memory that the format takes for all files as long as the plan lives, in bytes.
     fn held_bytes(&self) -> usize {
         0
@@ -86,6 +91,15 @@ pub trait Scan: Send {
     fn rest_bytes(&self) -> Option<u64> {
         None
     }
+
+    /// The memory of the open file beside its blocks, in bytes; `None` if it is as
+    /// [`Format::open_bytes`] says.
+    fn held_bytes(&self) -> Option<usize> {
+        None
+    }
+
+    /// Sets the wanted size of blocks, for formats whose files are read in parts.
+    fn set_block_bytes(&mut self, _num_bytes: usize) {}
 
     /// Reads on: the numbers and the offsets of the next records, none at the end. For formats
     /// without [`Format::offset`].

@@ -27,6 +27,7 @@ pub struct BatchScan {
     /// The number of its next row.
     next_row: usize,
     block_rows: usize,
+    num_bytes: usize,
     is_copied: bool,
     /// True after an error of a row.
     has_lost: bool,
@@ -46,10 +47,11 @@ impl BatchScan {
             return Err(crate::checkpoint::damaged());
         }
         let num_bytes = rows.get_array_memory_size();
-        let row_bytes = (num_bytes / rows.num_rows().max(1)).max(1);
-        let block_rows = (BLOCK_BYTES / row_bytes).clamp(1, MAX_ROWS);
         let is_copied = num_bytes > COPIED_BYTES;
-        Ok(Self { file: Arc::clone(file), readers, batch, rows, next_row, block_rows, is_copied, has_lost: false })
+        let (file, block_rows, has_lost) = (Arc::clone(file), 1, false);
+        let mut scan = Self { file, readers, batch, rows, next_row, block_rows, num_bytes, is_copied, has_lost };
+        scan.set_block_bytes(BLOCK_BYTES);
+        Ok(scan)
     }
 
     fn record(&self) -> u64 {
@@ -82,6 +84,10 @@ impl Scan for BatchScan {
             let first = self.record();
             if cut.num_rows > 0 {
                 self.next_row += cut.num_read;
+                if self.next_row == self.rows.num_rows() {
+                    // Nothing of the batch stays in memory while its last block waits.
+                    self.rows = RecordBatch::new_empty(self.rows.schema());
+                }
                 return self.block(cut, first, charge).map(Some);
             }
             self.next_row += cut.num_read;
@@ -99,5 +105,14 @@ impl Scan for BatchScan {
         let has_lost = std::mem::take(&mut self.has_lost);
         self.next_row += usize::from(has_lost);
         has_lost
+    }
+
+    fn held_bytes(&self) -> Option<usize> {
+        Some(if self.next_row < self.rows.num_rows() { self.num_bytes } else { 0 })
+    }
+
+    fn set_block_bytes(&mut self, num_bytes: usize) {
+        let row_bytes = (self.num_bytes / self.rows.num_rows().max(1)).max(1);
+        self.block_rows = (num_bytes / row_bytes).clamp(1, MAX_ROWS);
     }
 }

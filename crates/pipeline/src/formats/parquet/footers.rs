@@ -6,6 +6,7 @@ use crate::formats::arrow::types::field_read_as;
 use crate::formats::parquet::file::{OpenFile, arrow_metadata};
 use crate::formats::parquet::row_sizes::check_row_sizes;
 use crate::formats::parquet::statistics::Described;
+use crate::formats::parquet::{PAGE_BYTES, PAGE_VALUES};
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use headrace_engine::error::{Error, Result};
 use headrace_engine::files::storage::Status;
@@ -62,6 +63,8 @@ pub struct RowGroup {
     pub offset_bytes: u64,
     /// The bytes of the wanted columns before compression, as the footer says.
     pub num_bytes: u64,
+    /// The estimated bytes of the largest page of each wanted column, before compression.
+    pub page_bytes: u64,
     /// The ranges of a remote file that are requested when the row group is opened.
     pub ranges: Arc<[Range<u64>]>,
 }
@@ -131,7 +134,8 @@ pub fn tables(files: &[Arc<FileProvenance>], wanted: &Wanted) -> Result<Vec<File
             if num_rows > 0 && described.may_be_met(&projection.readers, group) {
                 let (offset_bytes, num_bytes) = projection.extent(file, group, number)?;
                 let ranges = if open.is_remote() { projection.first_ranges(group) } else { Arc::default() };
-                groups.push(RowGroup { number, first_row, num_rows, offset_bytes, num_bytes, ranges });
+                let page_bytes = projection.page_bytes(group);
+                groups.push(RowGroup { number, first_row, num_rows, offset_bytes, num_bytes, page_bytes, ranges });
             }
             first_row = first_row.saturating_add(num_rows);
         }
@@ -237,6 +241,12 @@ impl Projection {
         ranges.chunk_by(is_near).map(joined).collect()
     }
 
+    /// The estimated bytes of the largest page of each wanted column, before compression.
+    fn page_bytes(&self, group: &RowGroupMetaData) -> u64 {
+        let wanted = (0..group.num_columns()).filter(|leaf| self.mask.leaf_included(*leaf));
+        wanted.map(|leaf| page_bytes(group.column(leaf))).fold(0, u64::saturating_add)
+    }
+
     /// The offset of the first byte of a row group, and the bytes of the wanted columns before
     /// compression. Fails if they lie outside of the file, or cannot be decompressed.
     fn extent(&self, file: &FileProvenance, group: &RowGroupMetaData, number: usize) -> Result<(u64, u64)> {
@@ -267,6 +277,14 @@ impl Projection {
         }
         Ok((if offset_bytes == u64::MAX { 0 } else { offset_bytes }, num_bytes))
     }
+}
+
+/// The estimated bytes of the largest page of a column, before compression.
+fn page_bytes(chunk: &ColumnChunkMetaData) -> u64 {
+    let number = |number: i64| u64::try_from(number).unwrap_or(0);
+    let num_bytes = number(chunk.uncompressed_size());
+    let value_bytes = num_bytes / number(chunk.num_values()).max(1);
+    num_bytes.min(value_bytes.saturating_mul(PAGE_VALUES).saturating_add(PAGE_BYTES))
 }
 
 /// The columns of Parquet that readers need.

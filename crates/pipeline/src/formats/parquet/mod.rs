@@ -32,8 +32,10 @@ use std::sync::Arc;
 
 /// Wanted size of a block in bytes.
 const BLOCK_BYTES: usize = 512 * 1024;
-/// The size of a page that writers keep to, in bytes before compression.
+/// The size of a page that writers keep to, in bytes before compression, and the number of values
+/// after which they look at it. So a page of large values is larger.
 const PAGE_BYTES: u64 = 1 << 20;
+const PAGE_VALUES: u64 = 1024;
 /// Memory limit of the footers that are kept, in bytes; at least one is kept.
 const FOOTERS_BYTES: usize = 16 << 20;
 
@@ -131,12 +133,16 @@ impl Format for Parquet {
         BLOCK_BYTES
     }
 
-    /// A page and a dictionary of each column; of a remote file what is requested at once, too.
+    /// A page or a dictionary of each column; of a remote file what is requested at once, too.
     fn open_bytes(&self, file: &FileProvenance) -> usize {
         let Ok((_, group)) = self.group(file) else { return 0 };
-        let most = PAGE_BYTES.saturating_mul(self.wanted.components.len() as u64);
         let requested = group.ranges.iter().fold(0, |sum: u64, range| sum.saturating_add(range.end - range.start));
-        usize::try_from(group.num_bytes.min(most).saturating_add(requested)).unwrap_or(usize::MAX)
+        usize::try_from(group.page_bytes.saturating_add(requested)).unwrap_or(usize::MAX)
+    }
+
+    /// The largest page before it is decompressed, and the copy of a dictionary.
+    fn opening_bytes(&self, file: &FileProvenance) -> usize {
+        self.group(file).map_or(0, |(_, group)| usize::try_from(group.page_bytes).unwrap_or(usize::MAX))
     }
 
     /// The offset of its row group.

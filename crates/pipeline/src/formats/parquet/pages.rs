@@ -18,6 +18,7 @@ use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read};
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Bytes read at a time for a header.
 const HEADER_BYTES: usize = 256;
@@ -50,12 +51,18 @@ struct Part {
 struct Chunk {
     range: Range<u64>,
     expected: Expected,
+    /// The bytes of its dictionary, and of the largest of its other pages that were read.
+    held_bytes: [AtomicU64; 2],
 }
 
 impl Pages {
     /// The pages of this row group, of which so many columns are wanted.
     pub fn new(file: &Arc<FileProvenance>, open: &OpenFile, group: &RowGroupMetaData, num_columns: usize) -> Self {
-        let chunk = |column: &ColumnChunkMetaData| Chunk { range: chunk_range(column), expected: Expected::of(column) };
+        let chunk = |column: &ColumnChunkMetaData| Chunk {
+            range: chunk_range(column),
+            expected: Expected::of(column),
+            held_bytes: Default::default(),
+        };
         let chunks: Arc<[Chunk]> = group.columns().iter().map(chunk).collect();
         let (file, parts, most_parts) = (Arc::clone(file), Arc::default(), 2 * chunks.len());
         Self { file, open: open.clone(), chunks, parts, most_parts, window_bytes: window_bytes(num_columns) }
@@ -74,6 +81,19 @@ impl Pages {
         let part = |(range, bytes): (&Range<u64>, Vec<u8>)| Part { range: range.clone(), bytes: bytes.into() };
         self.parts.lock().extend(ranges.iter().zip(buffers).map(part));
         Ok(self)
+    }
+
+    /// The memory of a reader of these pages, if there is one, and of the parts of a remote file.
+    pub fn held_bytes(&self, is_read: bool) -> usize {
+        let parts = self.parts.lock().iter().map(|part| part.bytes.len() as u64).sum::<u64>();
+        let read = self.chunks.iter().filter(|_| is_read).flat_map(|chunk| &chunk.held_bytes);
+        let num_bytes = read.map(|num_bytes| num_bytes.load(Relaxed)).fold(parts, u64::saturating_add);
+        usize::try_from(num_bytes).unwrap_or(usize::MAX)
+    }
+
+    /// Drops the parts of a remote file.
+    pub fn forget(&self) {
+        self.parts.lock().clear();
     }
 
     /// The bytes of a part of the file. Of a remote one, what follows in the column is read too.
@@ -130,10 +150,12 @@ impl Pages {
                 format!("a page claims {} bytes, of {} of its column", claims.num_bytes, chunk.expected.num_bytes),
             ));
         }
+        let is_dictionary = claims.kind == PageKind::Dictionary;
+        chunk.held_bytes[usize::from(!is_dictionary)].fetch_max(claims.num_bytes, Relaxed);
         let num_bytes = usize::try_from(claims.num_bytes).unwrap_or(usize::MAX);
         allocate::check(num_bytes).map_err(|refusal| as_io(refusal.at("a page of Parquet")))?;
         // Values of a dictionary have a byte or more each.
-        let most = if claims.kind == PageKind::Dictionary { claims.num_bytes } else { chunk.expected.num_values };
+        let most = if is_dictionary { claims.num_bytes } else { chunk.expected.num_values };
         let text = match claims.num_values <= most {
             true => chunk.expected.difference(&claims),
             false => Some(format!("a page claims {} values, expected at most {most}", claims.num_values)),

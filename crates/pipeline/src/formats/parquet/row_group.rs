@@ -34,7 +34,10 @@ pub struct RowGroupScan {
     next_row: u64,
     /// `None` if it has to be opened at `next_row`.
     reader: Option<ParquetRecordBatchReader>,
-    /// The number of rows that are read at a time.
+    /// The average size of a row, by the footer.
+    row_bytes: u64,
+    /// The wanted size of a block, and the number of rows that are read at a time.
+    block_bytes: usize,
     block_rows: u64,
     /// Rows that were read: those from the next one on.
     pending: Option<RecordBatch>,
@@ -59,10 +62,25 @@ impl RowGroupScan {
             return Err(crate::checkpoint::damaged());
         }
         let row_bytes = (group.num_bytes / group.num_rows).max(least_bytes as u64).max(1);
-        let block_rows = (BLOCK_BYTES as u64 / row_bytes).clamp(1, MAX_ROWS);
+        let (block_bytes, block_rows) = (BLOCK_BYTES, block_rows(BLOCK_BYTES, row_bytes));
         let levels = LevelCheck::of(&projection.mask, projection.footer().row_group(group.number));
         let (file, reader, pending, fault, lost) = (Arc::clone(file), None, None, None, None);
-        Ok(Self { file, open, pages, projection, group, levels, next_row, reader, block_rows, pending, fault, lost })
+        Ok(Self {
+            file,
+            open,
+            pages,
+            projection,
+            group,
+            levels,
+            next_row,
+            reader,
+            row_bytes,
+            block_bytes,
+            block_rows,
+            pending,
+            fault,
+            lost,
+        })
     }
 
     fn reader(&self, mask: &ProjectionMask, first: u64, block_rows: u64) -> Parsed<ParquetRecordBatchReader> {
@@ -106,11 +124,12 @@ impl RowGroupScan {
         };
         let rows = guarded(|| Ok(reader.next().transpose()?))?;
         if let Some(rows) = &rows {
-            let most = MOST_TIMES * BLOCK_BYTES;
+            let most = MOST_TIMES * self.block_bytes;
             let (num_bytes, num_rows) = (rows.get_array_memory_size(), rows.num_rows().max(1));
             if num_bytes > most && self.block_rows > 1 {
                 // Strings that a dictionary holds once take more than the footer tells.
-                self.block_rows = ((BLOCK_BYTES / (num_bytes / num_rows).max(1)) as u64).clamp(1, self.block_rows);
+                let most_rows = (self.block_bytes / (num_bytes / num_rows).max(1)) as u64;
+                self.block_rows = most_rows.clamp(1, self.block_rows);
                 return Ok(Some(rows.clone()));
             }
         }
@@ -235,10 +254,20 @@ impl RowGroupScan {
     fn block(&mut self, cut: Cut, mut charge: Charge) -> Result<Block> {
         let first = self.group.first_row + self.next_row;
         self.next_row += cut.num_read as u64;
+        if self.next_row == self.group.num_rows {
+            // Nothing of the row group stays in memory while its last block waits.
+            self.reader = None;
+            self.pages.forget();
+        }
         let block = cut.block(&self.file, first)?;
         charge.correct(block.held_bytes());
         Ok(block.charged(charge))
     }
+}
+
+/// The number of rows of a block.
+fn block_rows(block_bytes: usize, row_bytes: u64) -> u64 {
+    (block_bytes as u64 / row_bytes).clamp(1, MAX_ROWS)
 }
 
 fn miscounted(num_rows: u64) -> ParquetError {
@@ -289,5 +318,15 @@ impl Scan for RowGroupScan {
         let Some(lost) = self.lost.take() else { return false };
         self.next_row = self.group.num_rows.min(self.next_row.saturating_add(lost));
         true
+    }
+
+    fn held_bytes(&self) -> Option<usize> {
+        Some(self.pages.held_bytes(self.reader.is_some()))
+    }
+
+    fn set_block_bytes(&mut self, num_bytes: usize) {
+        (self.block_bytes, self.block_rows) = (num_bytes, block_rows(num_bytes, self.row_bytes));
+        // It returns as many rows at a time as before.
+        self.reader = None;
     }
 }

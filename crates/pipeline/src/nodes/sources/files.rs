@@ -27,6 +27,9 @@ const MAX_BLOCKS: usize = 4;
 const FEW_BLOCKS: usize = 2;
 /// Limit on the waiting blocks of a part of a file, in bytes.
 const MAX_PART_BYTES: usize = 64 << 20;
+/// The part of the pipeline's memory for what files that are read in turn hold beside their blocks.
+/// A file that holds more than its share is closed after each block, and opened again for the next.
+const TURNS_PART: usize = 2;
 /// The least number of remote files that are read at the same time: for files of one record each,
 /// and for others; these are more if they are small.
 const MIN_REMOTE_FILES: [usize; 2] = [MAX_REMOTE_FILES, 4];
@@ -49,6 +52,9 @@ pub struct Files {
     max_blocks: usize,
     /// True if the files after the first are read ahead as far as memory allows.
     are_parts: bool,
+    /// The number of files that other nodes and this one read in turn, if it is several, and a file
+    /// can be opened at any of its records.
+    num_turns: Option<usize>,
     are_remote: bool,
     /// The position at which the first file is opened, if it is not the beginning.
     first_record: Option<RecordPosition>,
@@ -89,6 +95,28 @@ struct Part {
     /// The position of its first record.
     at_record: RecordPosition,
     given: Option<Given>,
+    /// The charge of the open file beside its blocks; `None` if it is not open.
+    open_charge: Option<Charge>,
+    /// If the file was closed since it held too much: the position of the next record, and what it
+    /// held.
+    closed: Option<(RecordPosition, usize)>,
+}
+
+impl Part {
+    /// The same; the open file is charged by what it holds, and closed if that is more than so many
+    /// bytes.
+    fn charged(self, mut charge: Option<Charge>, most_held_bytes: usize) -> Self {
+        let held = self.scan.as_ref().and_then(|scan| Some((scan.position(), scan.held_bytes()?)));
+        match held {
+            Some((_, held_bytes)) if held_bytes > most_held_bytes => Self { scan: None, closed: held, ..self },
+            _ => {
+                if let (Some(charge), Some((_, held_bytes))) = (&mut charge, held) {
+                    charge.correct(held_bytes);
+                }
+                Self { open_charge: charge, ..self }
+            }
+        }
+    }
 }
 
 enum Given {
@@ -116,6 +144,10 @@ struct Stream {
     locator: Option<Arc<RecordLocator>>,
     /// The charge of the open file beside its blocks; `None` if it is not open.
     open_charge: Option<Charge>,
+    /// The memory that the open file takes beside its blocks, if it was opened before.
+    held_bytes: Option<usize>,
+    /// The wanted size of blocks, if it is not the format's.
+    wanted_bytes: Option<usize>,
     /// True if nothing more is to be read.
     is_over: bool,
     error: Option<Error>,
@@ -146,6 +178,7 @@ impl Files {
             end,
             max_blocks,
             are_parts,
+            num_turns: None,
             are_remote: false,
             first_record,
             piece,
@@ -167,8 +200,9 @@ impl Files {
     ) -> Self {
         let (next_file, end) = (number, number + 1);
         let max_blocks = if num_open > 1 { FEW_BLOCKS } else { MAX_BLOCKS };
+        let num_turns = Some(num_open).filter(|num_open| *num_open > 1 && format.has_parts());
         let (max_open, are_parts) = (num_open.max(1), false);
-        Self { next_file, end, max_blocks, max_open, are_parts, ..Self::with(format, files, 1, position) }
+        Self { next_file, end, max_blocks, max_open, are_parts, num_turns, ..Self::with(format, files, 1, position) }
     }
 
     /// Reads one piece of the only file.
@@ -239,11 +273,20 @@ impl Files {
         }
     }
 
-    fn start_tasks(&mut self, context: &mut Context) {
+    /// The most bytes that a file may hold between two of its blocks.
+    fn most_held_bytes(&self, context: &Context) -> usize {
+        let share = |num_turns: usize| context.budget.room_bytes() / TURNS_PART / num_turns;
+        self.num_turns.map_or(usize::MAX, share)
+    }
+
+    /// Starts tasks that read the next blocks. With `has_block`, a block is about to be returned, so
+    /// that the next one can wait for memory.
+    fn start_tasks(&mut self, has_block: bool, context: &mut Context) {
         let max_later_blocks = self.max_later_blocks(context);
+        let most_held_bytes = self.most_held_bytes(context);
         for (index, stream) in self.open.iter_mut().enumerate() {
             stream.collect(&self.size_estimate);
-            let is_needed = index == 0 && stream.ready.is_empty();
+            let is_needed = index == 0 && stream.ready.is_empty() && !has_block;
             let max_blocks = if index == 0 { self.max_blocks } else { max_later_blocks };
             if stream.is_over || !stream.reading.is_empty() || stream.ready.len() >= max_blocks {
                 continue;
@@ -251,8 +294,10 @@ impl Files {
             if stream.open_charge.is_none() {
                 let ahead_bytes = context.budget.limit_bytes() / AHEAD_PART / self.max_open;
                 let ahead_bytes = ahead_bytes.clamp(AHEAD_BYTES[0], AHEAD_BYTES[1]);
-                let open_bytes = self.format.open_bytes(&stream.file);
+                let open_bytes = stream.held_bytes.unwrap_or_else(|| self.format.open_bytes(&stream.file));
                 let open_bytes = stream.block_bytes().map_or(open_bytes, |block_bytes| open_bytes.min(block_bytes));
+                stream.held_bytes = Some(open_bytes);
+                let open_bytes = open_bytes.saturating_add(self.format.opening_bytes(&stream.file));
                 stream.open_charge = stream.begin(&*self.format, open_bytes, ahead_bytes, context, is_needed);
             }
             if stream.open_charge.is_none() {
@@ -265,9 +310,13 @@ impl Files {
             let most_bytes = self.format.block_bytes();
             let most_bytes = stream.block_bytes().map_or(most_bytes, |block_bytes| most_bytes.min(2 * block_bytes));
             let num_bytes = self.size_estimate.task_bytes().unwrap_or(most_bytes);
+            // As much as fits, since what the file holds is read anew for each block.
+            let is_closed = stream.held_bytes.is_some_and(|held_bytes| held_bytes > most_held_bytes);
+            stream.wanted_bytes = is_closed.then(|| most_held_bytes.max(self.format.block_bytes()));
+            let num_bytes = num_bytes.max(stream.wanted_bytes.unwrap_or(0));
             let Some(charge) = context.charge(num_bytes, is_needed) else { return };
             let is_urgent = index == 0 && stream.ready.len() < FEW_BLOCKS;
-            stream.start(&self.format, charge, context, self.position, is_urgent);
+            stream.start(&self.format, (charge, most_held_bytes), context, self.position, is_urgent);
         }
     }
 }
@@ -293,6 +342,8 @@ impl Stream {
             ready,
             locator,
             open_charge: None,
+            held_bytes: None,
+            wanted_bytes: None,
             is_over: false,
             error: None,
         }
@@ -337,12 +388,12 @@ impl Stream {
         Checkpoint::new([self.number as u64, at_record.offset_bytes, at_record.record], [])
     }
 
-    /// Starts a task that reads the next block. If it is urgent, it is done before tasks nearer to
-    /// the consumer.
+    /// Starts a task that reads the next block, and closes the file if it holds more than so many
+    /// bytes then. If it is urgent, it is done before tasks nearer to the consumer.
     fn start(
         &mut self,
         format: &Arc<dyn Format>,
-        charge: Charge,
+        (charge, most_held_bytes): (Charge, usize),
         context: &mut Context,
         position: Position,
         is_urgent: bool,
@@ -350,8 +401,9 @@ impl Stream {
         let slot: Slot<Part> = self.reading.start(Checkpoint::default());
         let (format, file, first_record) = (Arc::clone(format), Arc::clone(&self.file), self.first_record);
         let (scan, is_opened) = (self.scan.take(), std::mem::replace(&mut self.is_opened, true));
-        let (piece, coming) = (self.piece.clone(), self.coming.take());
-        let (meters, locator) = (Arc::clone(context.meters), self.locator.clone());
+        let (piece, coming, wanted_bytes) = (self.piece.clone(), self.coming.take(), self.wanted_bytes);
+        let (meters, locator, open_charge) =
+            (Arc::clone(context.meters), self.locator.clone(), self.open_charge.take());
         let work = move || {
             let meter = meters.stage(position.stage);
             let watch = Stopwatch::start_with_processor(meter);
@@ -373,6 +425,9 @@ impl Stream {
                     Err(error) => return left_out(None, error, &file, first_record.unwrap_or_default(), position),
                 };
                 let at_record = scan.position();
+                if let Some(wanted_bytes) = wanted_bytes {
+                    scan.set_block_bytes(wanted_bytes);
+                }
                 locator.inspect(|locator| locator.remember(at_record));
                 let block = scan.next(charge);
                 drop(reading);
@@ -383,9 +438,10 @@ impl Stream {
                 if let (Some(meter), Some(block)) = (meter, &block) {
                     meter.count(0, block.num_bytes());
                 }
-                Ok(Part { scan: Some(scan), at_record, given: block.map(Given::Block) })
+                let given = block.map(Given::Block);
+                Ok(Part { scan: Some(scan), at_record, given, open_charge: None, closed: None })
             };
-            let part = catch_panic(read);
+            let part = catch_panic(|| read().map(|part| part.charged(open_charge, most_held_bytes)));
             drop(watch);
             slot.set(part);
         };
@@ -396,9 +452,12 @@ impl Stream {
     fn collect(&mut self, size_estimate: &SizeEstimate) {
         let Some((_, part)) = self.reading.pop() else { return };
         match part {
-            Ok(Part { scan, at_record, given }) => {
-                self.is_over = scan.is_none() || given.is_none();
-                self.scan = scan;
+            Ok(Part { scan, at_record, given, open_charge, closed }) => {
+                self.is_over = (scan.is_none() && closed.is_none()) || given.is_none();
+                (self.scan, self.open_charge) = (scan, open_charge);
+                if let Some((at, held_bytes)) = closed {
+                    (self.first_record, self.held_bytes, self.is_opened) = (Some(at), Some(held_bytes), false);
+                }
                 if let Some(Given::Block(block)) = &given {
                     size_estimate.add(block.num_rows(), block.held_bytes());
                 }
@@ -430,20 +489,21 @@ fn left_out(
     let scan = scan.and_then(|mut scan| scan.go_on().then_some(scan));
     let rest = scan.is_none().then_some(Rest { num_bytes });
     let skipped = Skipped::damage((skipper, position.stage), file, at, error, rest);
-    Ok(Part { scan, at_record, given: Some(Given::SkipEvent(skipped.into())) })
+    let given = Some(Given::SkipEvent(skipped.into()));
+    Ok(Part { scan, at_record, given, open_charge: None, closed: None })
 }
 
 impl Node for Files {
     fn pull(&mut self, context: &mut Context) -> Result<Poll> {
         loop {
             self.open_files(context);
-            self.start_tasks(context);
+            self.start_tasks(false, context);
             let next = self.next_stream();
             let Some(first) = self.open.get_mut(next) else { return Ok(Poll::End) };
             match first.ready.pop_front() {
                 Some((at_record, Given::Block(block))) if block.num_rows() > 0 => {
                     let checkpoint = first.checkpoint(at_record);
-                    self.start_tasks(context);
+                    self.start_tasks(true, context);
                     return Ok(Poll::Ready(Rows::all(block).with_checkpoint(checkpoint)));
                 }
                 Some((_, Given::SkipEvent(skip_event))) => return Ok(Poll::SkipEvent(skip_event)),
