@@ -78,7 +78,8 @@ impl Plan {
             Self::Zip(inputs, is_strict) => {
                 let [num_rows] = from.numbers()?.unwrap_or_default();
                 let first = |index| Ok(from.input(index)?.behind(from.skip()));
-                let inputs = parts(inputs, pass, settings, distance, first)?;
+                // Its rows have the same place in all inputs.
+                let inputs = parts(inputs, pass, settings.in_any_order(false), distance, first)?;
                 let zip = Zip::new(inputs, *is_strict, settings.ahead(), settings.position(pass, distance));
                 return Ok(Box::new(zip.numbered_from(num_rows.saturating_add(from.skip()))));
             }
