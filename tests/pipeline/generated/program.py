@@ -154,7 +154,8 @@ class Beginning:
     """A source or a combination of pipelines; with a pace if the source has one.
 
     Attributes:
-        numbered: The examples by number, if the source has random access.
+        numbered: The examples by number, if the source has random access; the flag tells whether
+            it is a part of a combination, where a split numbers only the examples that it keeps.
     """
 
     kind: str
@@ -165,7 +166,7 @@ class Beginning:
     parts: "tuple[Program, ...]" = ()
     pieces: Callable[[At], list[Items]] | None = None
     pace: Pace | None = None
-    numbered: Callable[[At], Numbered] | None = None
+    numbered: Callable[[At, bool], Numbered] | None = None
 
 
 @dataclass(frozen=True)
@@ -200,7 +201,7 @@ class Program:
 
         return model
 
-    def numbered(self, at: At) -> Numbered:
+    def numbered(self, at: At, is_part: bool = False) -> Numbered:
         """Returns the examples by number; functions get them in the requested order."""
         kinds = ("cache", "cache on disk")
         caches = [position + 1 for position, step in enumerate(self.steps) if step.kind in kinds]
@@ -209,7 +210,7 @@ class Program:
             examples = numbered_list(list(replace(self, steps=self.steps[:end]).model(at)))
         else:
             assert self.beginning.numbered is not None
-            examples = self.beginning.numbered(at)
+            examples = self.beginning.numbered(at, is_part)
 
         def items(order: Sequence[int]) -> Items:
             def model(at: At) -> Items:

@@ -21,9 +21,9 @@ from tests.pipeline.generated.program import (
     Step,
     numbered_list,
 )
-from tests.pipeline.generated.source import ONCE, SPLIT, Pace
+from tests.pipeline.generated.source import ONCE, SPLIT, Pace, Source
 from tests.pipeline.generated.source_files import DAMAGED
-from tests.pipeline.generated.sources import draw_source, sizes_of_pieces
+from tests.pipeline.generated.sources import draw_source, draw_split, sizes_of_pieces
 from tests.pipeline.generated.steps import (
     ANYWHERE,
     LISTS,
@@ -63,6 +63,8 @@ def program_of(number: int) -> Program:
     random = Random(number)
     if number % 16 == 15:
         return _of_stateful_parts(random)
+    if number % 16 == 12:
+        return _of_split_parts(random)
     if (draws := _SHORT.get(number % 8)) is not None:
         return _short(random, draws)
     program = _ended(random, extended(random, _beginning(random, 2), random.randint(0, 5)))
@@ -136,8 +138,21 @@ _SHORT: Final[dict[int, list[Sequence[Draw]]]] = {
 def _beginning(random: Random, nesting: int) -> Program:
     if nesting and random.random() < 0.3:
         return _combined(random, nesting - 1)
-    source = draw_source(random)
+    return _of_source(draw_source(random))
 
+
+def _of_split_parts(random: Random) -> Program:
+    """Parts of splits put together, as for training on all folds but one, and shuffled as one."""
+    parts = [_of_source(draw_split(random)) for _ in range(random.choice([2, 2, 3]))]
+    parts = [part if part.shape.names == {"n"} else part.then(select("n")) for part in parts]
+    if random.random() < 0.3:
+        parts = [_combined_from(random, parts, "concat"), parts[0]]
+    program = _combined_from(random, parts, random.choice(["concat", "zip"]))
+    program = tried(program, full_shuffle(random, program.shape))
+    return extended(random, program, random.randint(0, 3))
+
+
+def _of_source(source: Source) -> Program:
     def files(at: At) -> list[list[Example]]:
         items = map(dict, source.examples)
         block_bytes = None if at.pieces is None else at.pieces.block_bytes
@@ -169,7 +184,9 @@ def _beginning(random: Random, nesting: int) -> Program:
     def begin(directory: Path, ranks: Ranks) -> hr.Pipeline:
         return source.begin(directory)
 
-    def numbered(at: At) -> Numbered:
+    def numbered(at: At, is_part: bool) -> Numbered:
+        if is_part and source.kind == SPLIT:
+            return numbered_list(list(kept(iter(source.examples))))
         whole = numbered_list(source.examples)
         return Numbered(whole.count, lambda order: kept(whole.items(order)))
 
@@ -327,8 +344,8 @@ def _concat(random: Random, parts: Sequence[Program]) -> Beginning:
             return at.in_turn(pieces(at))
         return chain.from_iterable(inner(at.of_part(n)) for n, inner in enumerate(models))
 
-    def numbered(at: At) -> Numbered:
-        inner = [part.numbered(at.of_part(number)) for number, part in enumerate(parts)]
+    def numbered(at: At, is_part: bool) -> Numbered:
+        inner = [part.numbered(at.of_part(number), True) for number, part in enumerate(parts)]
         ends = list(accumulate(part.count for part in inner))
 
         def items(order: Sequence[int]) -> Items:
@@ -374,6 +391,17 @@ def _zip(random: Random, parts: Sequence[Program]) -> Beginning:
             [renamed(name, inner(at.of_part(n))) for n, (name, inner) in pairs], at.run
         )
 
+    def numbered(at: At, is_part: bool) -> Numbered:
+        inner = [part.numbered(at.of_part(number), True) for number, part in enumerate(parts)]
+
+        def items(order: Sequence[int]) -> Items:
+            pairs = zip(names, inner, strict=True)
+            return m.side_by_side(
+                [renamed(name, part.items(order)) for name, part in pairs], at.run
+            )
+
+        return Numbered(min(part.count for part in inner), items)
+
     shape = _shape_of(parts, frozenset(names)).with_tags("zip")
     text = f"zip([{_texts(parts)}], strict=False)"
-    return Beginning("zip", text, begin, model, shape, tuple(parts))
+    return Beginning("zip", text, begin, model, shape, tuple(parts), numbered=numbered)

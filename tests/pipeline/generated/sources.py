@@ -32,12 +32,26 @@ def draw_source(random: Random) -> Source:
     source = random.choice(_SOURCES)(random)
     if source.positions is None or random.random() > 0.2:
         return source
-    part = _split(random, source)
+    order = random.choice([None, None, random.randrange(2**20)])
+    part = _split(random, source, order)
     try:
         part.begin(Path("nowhere"))
     except ValueError:  # A shuffle of all examples of a source without random access.
         return source
     return part
+
+
+def draw_split(random: Random) -> Source:
+    """Draws a part of a split of a source with random access."""
+    while True:
+        source = random.choice(_SOURCES)(random)
+        if source.positions is None:
+            continue
+        try:
+            source.begin(Path("nowhere")).shuffle(seed=0)
+        except ValueError:
+            continue
+        return _split(random, source, None)
 
 
 def sizes_of_pieces(source: Source, block_bytes: int | None) -> Sequence[int]:
@@ -336,12 +350,11 @@ def _rows(random: Random) -> Source:
     )
 
 
-def _split(random: Random, source: Source) -> Source:
-    """A part of a split source; the other examples are dropped."""
+def _split(random: Random, source: Source, order: int | None) -> Source:
+    """A part of a split source, shuffled with a seed if one is given."""
     assert source.positions is not None
     seed, number = random.randrange(2**20), random.randrange(2)
     share = random.choice([0.2, 0.5, 0.7])
-    order = random.choice([None, None, random.randrange(2**20)])
 
     def begin(directory: Path) -> hr.Pipeline:
         part = source.begin(directory).split(share, 1 - share, seed=seed)[number]

@@ -1,6 +1,6 @@
 //! Rows of arrays in memory.
 
-use crate::blocks::block::{Block, FileProvenance, Provenance};
+use crate::blocks::block::{Block, FileProvenance, Provenance, RowProvenance};
 use crate::blocks::column::Column;
 use crate::blocks::gather::gather;
 use crate::blocks::strided::Strided;
@@ -70,6 +70,10 @@ impl Indexed for Arrays {
         };
         let columns = self.arrays.iter().map(column).collect::<Result<_>>()?;
         Block::new(columns, numbers.len(), Provenance::records(&self.file_provenance, numbers.iter().copied()))
+    }
+
+    fn row_provenance(&self, number: u64) -> Option<RowProvenance> {
+        Some(RowProvenance { file: Arc::clone(&self.file_provenance), record: number, sub: 0 })
     }
 
     fn row_bytes(&self) -> usize {

@@ -1,6 +1,7 @@
-//! A row's unique identity, the key of random draws for it.
+//! A row's unique identity, the key of random draws for it, and of splits.
 
 use headrace_engine::philox::{Philox, mix};
+use std::ops::RangeInclusive;
 
 /// One pass over a source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -101,5 +102,73 @@ impl RowId {
     /// The random draws for this row that belong to `seed`.
     pub fn random(&self, seed: u64) -> Philox {
         Philox::of_row(seed, self.key())
+    }
+}
+
+/// A range of the keys of records: the records of one part of a split. Other ranges of the same seed
+/// have the others.
+#[derive(Clone, Debug)]
+pub struct RecordKeys {
+    /// The seed of the keys.
+    pub seed: u64,
+    /// The keys of the part.
+    pub kept: RangeInclusive<u64>,
+    /// The number of combinations around the split. The records of the part do not depend on them.
+    pub depth: u32,
+}
+
+impl RecordKeys {
+    /// True if the record of a row is in the part, which is the same in all passes, and for all rows
+    /// made of the record.
+    pub fn contain(&self, row_id: &RowId) -> bool {
+        self.kept.contains(&self.key(row_id))
+    }
+
+    fn key(&self, row_id: &RowId) -> u64 {
+        row_id.record_within(self.depth).into_iter().fold(self.seed, mix)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row_id(epoch: u64, file: u64, record: u64, sub: u64) -> RowId {
+        RowId { pass: Pass { number: epoch, ..Pass::default() }, file, record, sub }
+    }
+
+    fn key(seed: u64, depth: u32, row_id: &RowId) -> u64 {
+        RecordKeys { seed, kept: 0..=0, depth }.key(row_id)
+    }
+
+    #[test]
+    fn the_key_of_a_record_is_the_same_in_all_passes_and_for_all_rows_made_of_it() {
+        let first = key(7, 0, &row_id(0, 2, 3, 0));
+        assert_eq!(first, key(7, 0, &row_id(5, 2, 3, 11)));
+        for other in [key(8, 0, &row_id(0, 2, 3, 0)), key(7, 0, &row_id(0, 3, 2, 0)), key(7, 0, &row_id(0, 2, 4, 0))] {
+            assert_ne!(first, other);
+        }
+    }
+
+    #[test]
+    fn the_key_of_a_record_does_not_depend_on_the_combinations_around_the_split() {
+        let within = |path: &[usize]| {
+            let path = path.iter().fold(Path::default(), |path, part| path.part(*part));
+            let branch = path.behind(0);
+            RowId { pass: Pass { number: 0, branch, path }, file: 2, record: 3, sub: 0 }
+        };
+        assert_eq!(key(7, 0, &within(&[])), key(7, 1, &within(&[0])));
+        assert_eq!(key(7, 0, &within(&[])), key(7, 3, &within(&[4, 0, 2])));
+        assert_eq!(key(7, 0, &within(&[1, 2])), key(7, 2, &within(&[0, 5, 1, 2])));
+        assert_ne!(key(7, 0, &within(&[0])), key(7, 0, &within(&[1])));
+        assert_ne!(key(7, 1, &within(&[0, 0])), key(7, 0, &within(&[])));
+        let cached = Path::default().part(3).then(Path::default().part(1).part(0));
+        assert_eq!(cached, Path::default().part(3).part(1).part(0));
+    }
+
+    #[test]
+    fn keys_are_spread_evenly() {
+        let below = (0..100_000).filter(|record| key(1, 0, &row_id(0, 0, *record, 0)) < u64::MAX / 10).count();
+        assert!((9_700..10_300).contains(&below), "{below}");
     }
 }

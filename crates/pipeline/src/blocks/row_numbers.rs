@@ -1,6 +1,6 @@
 //! Numbers of the rows of a source that Python reads.
 
-use crate::blocks::block::{Block, FileProvenance, Provenance};
+use crate::blocks::block::{Block, FileProvenance, Provenance, RowProvenance};
 use crate::blocks::column::Column;
 use crate::nodes::sources::indexed::Indexed;
 use headrace_engine::error::Result;
@@ -34,6 +34,10 @@ impl Indexed for RowNumbers {
         let values: Vec<i64> = numbers.iter().map(|number| *number as i64).collect();
         let column = Column::Dense(Tensor::from_values(Shape::new(&[values.len()]), values)?);
         Block::new(vec![column], numbers.len(), Provenance::records(&self.file_provenance, numbers.iter().copied()))
+    }
+
+    fn row_provenance(&self, number: u64) -> Option<RowProvenance> {
+        Some(RowProvenance { file: Arc::clone(&self.file_provenance), record: number, sub: 0 })
     }
 
     fn row_bytes(&self) -> usize {

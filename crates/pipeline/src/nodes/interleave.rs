@@ -313,23 +313,30 @@ impl Node for Interleave {
 pub struct Permuted {
     order: Arc<Permutation>,
     next: u64,
+    /// The number of the first row of all inputs.
+    first: u64,
     /// For each input, the number after its last row.
     ends: Vec<u64>,
 }
 
 impl Permuted {
-    /// `ends` has the number after the last row of each input.
-    pub fn new(order: Arc<Permutation>, ends: Vec<u64>) -> Self {
-        Self { order, next: 0, ends }
+    /// The rows from number `first` on; `ends` has the number after the last row of each input.
+    pub fn new(order: Arc<Permutation>, first: u64, ends: Vec<u64>) -> Self {
+        Self { order, next: 0, first, ends }
     }
 }
 
 impl Choose for Permuted {
     fn next(&mut self) -> Option<usize> {
-        let position = self.next;
-        let number = (position < self.order.len()).then(|| self.order.get(position))?;
-        self.next += 1;
-        Some(self.ends.partition_point(|end| *end <= number))
+        let end = self.ends.last().copied().unwrap_or(self.first);
+        loop {
+            let position = self.next;
+            let number = (position < self.order.len()).then(|| self.order.get(position))?;
+            self.next += 1;
+            if (self.first..end).contains(&number) {
+                return Some(self.ends.partition_point(|end| *end <= number));
+            }
+        }
     }
 
     fn leave_out(&mut self, input: usize) -> Result<bool> {

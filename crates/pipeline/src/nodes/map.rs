@@ -1,6 +1,7 @@
 //! Maps rows in parallel, with results in the order of the rows.
 
 use crate::blocks::block::{Block, RowProvenance};
+use crate::blocks::row_id::RecordKeys;
 use crate::blocks::rows::Rows;
 use crate::checkpoint::Checkpoint;
 use crate::execution::budget::Charge;
@@ -42,6 +43,11 @@ pub trait Stage: Send + Sync {
     /// True if it reads files.
     fn waits_for_storage(&self) -> bool {
         false
+    }
+
+    /// The records that it keeps, if it does nothing but drop the rows of others.
+    fn kept_records(&self) -> Option<&RecordKeys> {
+        None
     }
 }
 

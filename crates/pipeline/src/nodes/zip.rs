@@ -111,11 +111,9 @@ impl Zip {
         let ended = self.inputs.iter().position(|input| input.rows.is_empty());
         let longer = self.inputs.iter().position(|input| !input.rows.is_empty());
         match (ended, longer) {
-            (Some(ended), Some(longer)) if self.is_strict => Ending::Failed(Error::invalid_argument(format!(
-                "zip: pipeline {ended} ends after {} examples, pipeline {longer} continues, expected equal lengths. Use \
-                 zip(..., strict=False) to stop with the shortest",
-                self.num_rows
-            ))),
+            (Some(ended), Some(longer)) if self.is_strict => {
+                Ending::Failed(zip_of_unequal(ended, self.num_rows, longer))
+            }
             _ => Ending::Over,
         }
     }
@@ -143,6 +141,14 @@ impl Input {
             }
         }
     }
+}
+
+/// The error for an input that ends after `num_rows` rows, and another that continues.
+pub fn zip_of_unequal(ended: usize, num_rows: u64, longer: usize) -> Error {
+    Error::invalid_argument(format!(
+        "zip: pipeline {ended} ends after {num_rows} examples, pipeline {longer} continues, expected equal lengths. Use \
+         zip(..., strict=False) to stop with the shortest"
+    ))
 }
 
 /// The columns of all parts, which have the same number of rows.

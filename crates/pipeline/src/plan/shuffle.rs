@@ -1,13 +1,17 @@
 //! Plans a full shuffle: the rows are shuffled at their sources, and the later steps follow.
 
+use crate::blocks::block::{FileProvenance, Pass, RowId, RowProvenance};
+use crate::blocks::row_id::RecordKeys;
 use crate::checkpoint::Checkpoint;
 use crate::node::Node;
 use crate::nodes::cache::Store;
 use crate::nodes::counted::Counted;
 use crate::nodes::interleave::{Interleave, Permuted};
 use crate::nodes::sources::indexed::{Indexed, IndexedRows, Order};
+use crate::nodes::sources::part_rows::{Reached, Selection};
 use crate::nodes::sources::shuffled::{RowAccess, Scans, Shuffled};
 use crate::nodes::take::behind;
+use crate::nodes::zip::Zip;
 use crate::permutation::Permutation;
 use crate::plan::settings::Settings;
 use crate::plan::step::{cached_on_disk, formats_of};
@@ -15,17 +19,32 @@ use crate::plan::{Plan, Shuffle, Step};
 use headrace_engine::error::{Error, Result};
 use std::sync::Arc;
 
-/// A source with random access to all its rows, and the nodes after it.
+/// Rows with random access, and the nodes after them.
 struct Leaf {
-    source: Arc<Plan>,
+    rows: LeafRows,
     settings: Settings,
     behind: Vec<Behind>,
+    /// The records whose rows are kept, by each split after the rows.
+    splits: Vec<RecordKeys>,
+}
+
+enum LeafRows {
+    Source(Arc<Plan>),
+    /// The rows of several plans side by side; if strict, all must have the same number of rows.
+    Zip(Vec<Vec<Leaf>>, bool),
 }
 
 enum Behind {
     Step(Step, Settings),
     /// Counts the rows as the rows of a stage.
     Counted(usize),
+}
+
+/// A part of the numbers of a permutation, from this one on.
+#[derive(Clone)]
+struct Numbers {
+    order: Arc<Permutation>,
+    first: u64,
 }
 
 /// The nodes for pass number `pass` over all rows of `input`, whose steps must make one row of
@@ -43,23 +62,33 @@ pub(super) fn shuffled(
         // Rows are counted where they are read.
         leaves.iter_mut().for_each(|leaf| leaf.behind.clear());
     }
-    let access = |(part, leaf): (usize, &Leaf)| leaf.access(shuffle, part, pass, distance + 1, &from);
-    let lookup = leaves.iter().enumerate().map(access).collect();
+    let mut access = Vec::new();
+    leaves.iter().for_each(|leaf| leaf.add_access(shuffle, pass, distance + 1, &from, &mut access));
     let (seed, late) = (shuffle.seed, shuffle.lookup.clone());
     let begin = move |mut rows: Vec<Arc<dyn Indexed>>| {
         if let Some(late) = &late {
             rows.iter_mut().for_each(|rows| *rows = Arc::new(late.set(Arc::clone(rows))));
         }
-        begin(&leaves, rows, (seed, pass), distance, &from)
+        let mut rows = rows.into_iter();
+        let reached = leaves.iter().map(|leaf| leaf.reached(&mut rows, pass)).collect::<Result<Vec<_>>>()?;
+        let order = Arc::new(Permutation::new(Reached::len_of(&reached), seed, pass));
+        begin(&leaves, &reached, &Numbers { order, first: 0 }, pass, distance, &from)
     };
-    Box::new(Shuffled::new(lookup, Box::new(begin)))
+    Box::new(Shuffled::new(access, Box::new(begin)))
 }
 
-/// The sources of a plan, in order.
+/// The rows of a plan, in order.
 fn leaves(plan: &Arc<Plan>, settings: Settings) -> Vec<Leaf> {
     match &**plan {
         Plan::Concat(inputs) => {
             inputs.iter().enumerate().flat_map(|(index, input)| leaves(input, settings.part(index))).collect()
+        }
+        Plan::Zip(inputs, is_strict) => {
+            // Its rows have the same place in all inputs.
+            let settings = settings.in_any_order(false);
+            let parts = inputs.iter().enumerate().map(|(index, input)| leaves(input, settings.part(index)));
+            let rows = LeafRows::Zip(parts.collect(), *is_strict);
+            vec![Leaf { rows, settings, behind: Vec::new(), splits: Vec::new() }]
         }
         Plan::Metered { plan, stage, counts_rows } => {
             let mut leaves = leaves(plan, settings.of_stage(*stage));
@@ -71,19 +100,61 @@ fn leaves(plan: &Arc<Plan>, settings: Settings) -> Vec<Leaf> {
         // The cached rows are the source for later steps.
         Plan::Then(input, step) if !matches!(step, Step::Cache(_) | Step::CacheOnDisk(_)) => {
             let mut leaves = leaves(input, settings);
-            leaves.iter_mut().for_each(|leaf| leaf.behind.push(Behind::Step(step.clone(), settings)));
+            leaves.iter_mut().for_each(|leaf| leaf.push(step, settings));
             leaves
         }
-        _ => vec![Leaf { source: Arc::clone(plan), settings, behind: Vec::new() }],
+        _ => {
+            let rows = LeafRows::Source(Arc::clone(plan));
+            vec![Leaf { rows, settings, behind: Vec::new(), splits: Vec::new() }]
+        }
     }
 }
 
 impl Leaf {
-    fn access(&self, shuffle: &Shuffle, part: usize, pass: u64, distance: usize, from: &Checkpoint) -> RowAccess {
+    /// Adds a step after the rows. Splits keep rows by their numbers, before any is read.
+    fn push(&mut self, step: &Step, settings: Settings) {
+        let Step::Map(stages, size_estimate) = step else {
+            return self.behind.push(Behind::Step(step.clone(), settings));
+        };
+        self.splits.extend(stages.iter().filter_map(|stage| stage.kept_records().cloned()));
+        let others: Arc<[_]> = stages.iter().filter(|stage| stage.kept_records().is_none()).cloned().collect();
+        if !others.is_empty() {
+            self.behind.push(Behind::Step(Step::Map(others, size_estimate.clone()), settings));
+        }
+    }
+
+    /// Adds the way to the rows of each source.
+    fn add_access(
+        &self,
+        shuffle: &Shuffle,
+        pass: u64,
+        distance: usize,
+        from: &Checkpoint,
+        access: &mut Vec<RowAccess>,
+    ) {
+        match &self.rows {
+            LeafRows::Source(source) => {
+                access.push(self.access(source, shuffle, access.len(), pass, distance, from));
+            }
+            LeafRows::Zip(parts, _) => {
+                parts.iter().flatten().for_each(|leaf| leaf.add_access(shuffle, pass, distance, from, access));
+            }
+        }
+    }
+
+    fn access(
+        &self,
+        source: &Arc<Plan>,
+        shuffle: &Shuffle,
+        part: usize,
+        pass: u64,
+        distance: usize,
+        from: &Checkpoint,
+    ) -> RowAccess {
         let settings = self.settings;
-        match &*self.source {
+        match &**source {
             Plan::Indexed(rows) => RowAccess::Known(Arc::clone(rows)),
-            Plan::Then(_, Step::Cache(store)) => match self.source.start(pass, settings, distance, &from.beginning()) {
+            Plan::Then(_, Step::Cache(store)) => match source.start(pass, settings, distance, &from.beginning()) {
                 Ok(node) => RowAccess::Cache(node, Arc::clone(store)),
                 Err(error) => RowAccess::Refused(error),
             },
@@ -125,11 +196,45 @@ impl Leaf {
         }
     }
 
+    /// The rows by number, without those that splits drop. `rows` has those of each source.
+    fn reached(&self, rows: &mut dyn Iterator<Item = Arc<dyn Indexed>>, pass: u64) -> Result<Reached> {
+        let mut reached = match &self.rows {
+            LeafRows::Source(_) => Reached::Rows(rows.next().ok_or_else(|| Error::internal("a source has no rows"))?),
+            LeafRows::Zip(parts, is_strict) => {
+                let part = |leaves: &Vec<Leaf>| leaves.iter().map(|leaf| leaf.reached(rows, pass)).collect();
+                Reached::zip(parts.iter().map(part).collect::<Result<Vec<_>>>()?, *is_strict)?
+            }
+        };
+        if !self.splits.is_empty() {
+            let mut row_ids = self.row_ids(&reached, pass);
+            let mut is_kept = |_| {
+                let row_id = row_ids.next().ok_or_else(|| Error::internal("a row has no number"))??;
+                Ok(self.splits.iter().all(|split| split.contain(&row_id)))
+            };
+            let selection = Selection::new(reached.len(), &mut is_kept)?;
+            drop(row_ids);
+            reached = reached.selected(&Arc::new(selection), 0);
+        }
+        Ok(reached)
+    }
+
+    /// The identities of the rows, in order. Those of rows side by side are those of the first ones.
+    fn row_ids<'a>(&'a self, reached: &'a Reached, pass: u64) -> Box<dyn Iterator<Item = Result<RowId>> + 'a> {
+        match (&self.rows, reached) {
+            (LeafRows::Zip(leaves, _), Reached::Zip(parts)) => {
+                let first = leaves.iter().zip(parts).take(1).flat_map(|(leaves, part)| leaves.iter().zip(part));
+                Box::new(first.flat_map(move |(leaf, reached)| leaf.row_ids(reached, pass)))
+            }
+            (_, Reached::Rows(rows)) => Box::new(row_ids(&**rows, self.settings.pass(pass))),
+            _ => Box::new(std::iter::empty()),
+        }
+    }
+
     /// The rows in an order, after all steps, from a checkpoint on.
     fn start(
         &self,
-        rows: Arc<dyn Indexed>,
-        order: Order,
+        reached: &Reached,
+        numbers: &Numbers,
         pass: u64,
         distance: usize,
         from: &Checkpoint,
@@ -145,11 +250,30 @@ impl Leaf {
             });
         }
         let checkpoint = &checkpoints[num_behind];
-        let position = settings.position(pass, distance + num_behind);
-        let indexed_rows = IndexedRows::new(rows, order, settings.ahead(), position)
-            .in_any_order(settings.in_any_order)
-            .in_batches(settings.batches, pass);
-        let source = behind(Box::new(indexed_rows.from_checkpoint(checkpoint)?), checkpoint.skip());
+        let (distance_of_rows, position) = (distance + num_behind, settings.position(pass, distance + num_behind));
+        let source: Box<dyn Node> = match (&self.rows, reached) {
+            (LeafRows::Zip(leaves, is_strict), Reached::Zip(parts)) => {
+                let [num_rows] = checkpoint.numbers()?.unwrap_or_default();
+                let start = |(index, (leaves, part)): (usize, (&Vec<Leaf>, &Vec<Reached>))| {
+                    let first = checkpoint.input(index)?.behind(checkpoint.skip());
+                    begin(leaves, part, numbers, pass, distance_of_rows + 1, &first)
+                };
+                let inputs = leaves.iter().zip(parts).enumerate().map(start).collect::<Result<_>>()?;
+                let zip = Zip::new(inputs, *is_strict, settings.ahead(), position);
+                Box::new(zip.numbered_from(num_rows.saturating_add(checkpoint.skip())))
+            }
+            (_, Reached::Rows(rows)) => {
+                let order = match rows.len() == numbers.order.len() {
+                    true => Order::Permuted(Arc::clone(&numbers.order)),
+                    false => Order::Part(Arc::clone(&numbers.order), numbers.first),
+                };
+                let indexed_rows = IndexedRows::new(Arc::clone(rows), order, settings.ahead(), position)
+                    .in_any_order(settings.in_any_order)
+                    .in_batches(settings.batches, pass);
+                behind(Box::new(indexed_rows.from_checkpoint(checkpoint)?), checkpoint.skip())
+            }
+            _ => return Err(Error::internal("rows side by side have one source")),
+        };
         let start = |node, (index, behind): (usize, &Behind)| -> Box<dyn Node> {
             let last = num_behind - 1 - index;
             match behind {
@@ -161,26 +285,56 @@ impl Leaf {
     }
 }
 
-/// The nodes, once random access to the rows of each source is ready.
+/// The nodes of rows one after the other, once there is random access to them, from a checkpoint on.
 fn begin(
     leaves: &[Leaf],
-    rows: Vec<Arc<dyn Indexed>>,
-    (seed, pass): (u64, u64),
+    reached: &[Reached],
+    numbers: &Numbers,
+    pass: u64,
     distance: usize,
     from: &Checkpoint,
 ) -> Result<Box<dyn Node>> {
-    let order = Arc::new(Permutation::new(rows.iter().map(|rows| rows.len()).sum(), seed, pass));
-    if let ([leaf], [rows]) = (leaves, &rows[..]) {
-        return leaf.start(Arc::clone(rows), Order::Permuted(order), pass, distance, from);
+    if let ([leaf], [reached]) = (leaves, reached) {
+        return leaf.start(reached, numbers, pass, distance, from);
     }
-    let mut ends = Vec::new();
-    let mut nodes = Vec::new();
-    for (index, (leaf, rows)) in leaves.iter().zip(rows).enumerate() {
-        let first = ends.last().copied().unwrap_or(0);
-        ends.push(first + rows.len());
-        let order = Order::Part(Arc::clone(&order), first);
-        nodes.push(leaf.start(rows, order, pass, distance + 1, &from.input(index)?)?);
+    let Numbers { order, first } = numbers;
+    let (mut ends, mut nodes) = (Vec::new(), Vec::new());
+    for (index, (leaf, reached)) in leaves.iter().zip(reached).enumerate() {
+        let first = ends.last().copied().unwrap_or(*first);
+        ends.push(first + reached.len());
+        let numbers = Numbers { order: Arc::clone(order), first };
+        nodes.push(leaf.start(reached, &numbers, pass, distance + 1, &from.input(index)?)?);
     }
-    let interleave = Interleave::new(nodes, Box::new(Permuted::new(order, ends)));
-    Ok(Box::new(interleave.in_step(leaves.iter().any(|leaf| leaf.settings.in_step())).from_checkpoint(from)?))
+    let interleave = Interleave::new(nodes, Box::new(Permuted::new(Arc::clone(order), *first, ends)));
+    let in_step = leaves.iter().any(|leaf| leaf.settings.in_step());
+    Ok(behind(Box::new(interleave.in_step(in_step).from_checkpoint(from)?), from.skip()))
+}
+
+/// The identities of rows with random access, in order.
+fn row_ids(rows: &dyn Indexed, pass: Pass) -> impl Iterator<Item = Result<RowId>> {
+    /// Number of rows that are read for their identities at a time.
+    const ROWS_READ: u64 = 1024;
+    let unknown = || Error::internal("split: the record of a row is not known");
+    let mut file: Option<(Arc<FileProvenance>, Arc<FileProvenance>)> = None;
+    let mut row_id = move |row: RowProvenance| {
+        // Most rows are of the file of the row before.
+        let passed = match &file {
+            Some((before, passed)) if Arc::ptr_eq(before, &row.file) => Arc::clone(passed),
+            _ => row.file.in_pass(pass),
+        };
+        file = Some((row.file, Arc::clone(&passed)));
+        RowProvenance { file: passed, ..row }.row_id()
+    };
+    let provenances = (0..rows.len()).step_by(ROWS_READ as usize).flat_map(move |first| {
+        let numbers: Vec<_> = (first..rows.len().min(first + ROWS_READ)).collect();
+        let found: Vec<_> = match rows.row_provenance(first) {
+            Some(_) => numbers.iter().map(|number| rows.row_provenance(*number).ok_or_else(unknown)).collect(),
+            None => match rows.read(&numbers) {
+                Ok(block) => (0..numbers.len()).map(|row| block.row_provenance(row).ok_or_else(unknown)).collect(),
+                Err(error) => vec![Err(error)],
+            },
+        };
+        found
+    });
+    provenances.map(move |row| row.and_then(&mut row_id))
 }

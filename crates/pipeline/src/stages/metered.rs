@@ -1,5 +1,6 @@
 //! Stages that are measured.
 
+use crate::blocks::row_id::RecordKeys;
 use crate::blocks::rows::Rows;
 use crate::nodes::map::Stage;
 use headrace_engine::error::Result;
@@ -32,5 +33,9 @@ impl Stage for Metered {
 
     fn waits_for_storage(&self) -> bool {
         self.stage.waits_for_storage()
+    }
+
+    fn kept_records(&self) -> Option<&RecordKeys> {
+        self.stage.kept_records()
     }
 }

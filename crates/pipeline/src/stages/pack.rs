@@ -38,7 +38,11 @@ impl Stage for PackRows {
             false => None,
         };
         let starts = starts.as_ref().map(Tensor::values::<i64>).transpose()?;
-        let mut columns = lists.iter().zip(&self.fillers).map(|(lists, filler)| self.packed(lists, filler)).collect::<Result<Vec<_>>>()?;
+        let mut columns = lists
+            .iter()
+            .zip(&self.fillers)
+            .map(|(lists, filler)| self.packed(lists, filler))
+            .collect::<Result<Vec<_>>>()?;
         let (mut segments, mut positions) = (self.room()?, self.room()?);
         for row in 0..first.len() {
             let (length, start) = (first.row_length(row), starts.map_or(0, |starts| starts[row]));

@@ -116,7 +116,13 @@ fn rows_of_similar_lengths_are_batched() {
     };
     let run = |buckets| {
         let plan = Arc::new(Plan::Then(Arc::clone(&lines), Step::Bucket(Arc::new(buckets))));
-        let collate = Collate { names: vec!["text".to_owned()], is_of_batches: false, pad_to: None, padding: None, are_joined: vec![] };
+        let collate = Collate {
+            names: vec!["text".to_owned()],
+            is_of_batches: false,
+            pad_to: None,
+            padding: None,
+            are_joined: vec![],
+        };
         result(&map(plan, vec![Arc::new(collate)]), 0)
     };
     let by_size = run(buckets(Some(100), None));

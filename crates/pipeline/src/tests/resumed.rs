@@ -148,7 +148,13 @@ fn buckets_are_resumed() {
             pads_to_boundary: false,
             drops_remainder: false,
         };
-        let collate = || Collate { names: vec!["text".to_owned()], is_of_batches: false, pad_to: None, padding: None, are_joined: vec![] };
+        let collate = || Collate {
+            names: vec!["text".to_owned()],
+            is_of_batches: false,
+            pad_to: None,
+            padding: None,
+            are_joined: vec![],
+        };
         let bucketed = || {
             let lines = filtered(directory.lines(&[4000, 12, 3000]));
             map(then(lines, Step::Bucket(Arc::new(buckets()))), vec![Arc::new(collate())])

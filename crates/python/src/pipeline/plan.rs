@@ -16,6 +16,7 @@ use headrace_engine::tensor::Tensor;
 use headrace_engine::tensor::shape::Shape;
 use headrace_pipeline::blocks::arrays::{Array, Arrays};
 use headrace_pipeline::blocks::block::FileProvenance;
+use headrace_pipeline::blocks::row_id::RecordKeys;
 use headrace_pipeline::blocks::row_numbers::RowNumbers;
 use headrace_pipeline::blocks::strided::Strided;
 use headrace_pipeline::formats::{Codec, FixedLength, Format, Lines, TfRecords, Whole};
@@ -143,7 +144,7 @@ impl Stage {
     /// Keeps the rows whose records have keys of this seed from `least` to `most`, in a pipeline within `depth` parts of others.
     #[staticmethod]
     fn split(seed: u64, least: u64, most: u64, depth: u32) -> Self {
-        Self(Arc::new(Split { seed, kept: least..=most, depth }))
+        Self(Arc::new(Split(RecordKeys { seed, kept: least..=most, depth })))
     }
 
     /// Packs groups of lists into rows of a fixed length. With `has_starts` the lists are pieces

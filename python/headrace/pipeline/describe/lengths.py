@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from headrace.core import engine
@@ -141,7 +141,7 @@ class _Lengths:
             part: The number of this source within them.
         """
         counts = self.counts(chain[0], index, part)
-        length = self._combined(chain[0], index) if counts is None else sum(counts)
+        length = self._combined(chain[0], index, part) if counts is None else sum(counts)
         num_epochs: float = 1
         splits: list[stages.Split] = []
         for stage in chain[1:]:
@@ -158,15 +158,14 @@ class _Lengths:
             length = length_after(stage, length)
         return length
 
-    def _combined(self, source: Stage, index: engine.Index | None) -> float:
+    def _combined(self, source: Stage, index: engine.Index | None, part: int) -> float:
         match source:
             case stages.Concat(parts=parts):
-                found = (self.of(p, _index_of(p) or index, n) for n, p in enumerate(parts))
-                return sum(found)
+                return sum(self._each(parts, index, part))
             case stages.Mix(stop="all", exhausted=list() as parts):
                 return sum(self.of(part, _index_of(part), 0) for part in parts)
             case stages.Zip(parts=parts):
-                return min(self.of(part, _index_of(part), 0) for part in parts)
+                return min(self._each(parts, index, part))
         text = (
             f"len: how many examples {source.name} has is not known before it is read. count() "
             "reads them all and counts"
@@ -176,6 +175,15 @@ class _Lengths:
         if source.name == "fixed_length_records" and _is_of_unknown_compression(source):
             text += "; compression=None says that files are not compressed, so that sizes tell"
         raise TypeError(f"{text}.")
+
+    def _each(
+        self, parts: Sequence[Sequence[Stage]], index: engine.Index | None, first: int
+    ) -> Iterator[float]:
+        """Yields the number of examples of each part; `first` is the number of the first source."""
+        for part in parts:
+            own = _index_of(part)
+            yield self.of(part, own or index, first if own is None else 0)
+            first += _num_scanned(part)
 
     def counts(self, source: Stage, index: engine.Index | None, part: int) -> Sequence[int] | None:
         """Returns the number of records in each file of a source; None if it is unknown."""
@@ -226,6 +234,13 @@ def records_of(source: Stage) -> engine.Plan | None:
 def _index_of(chain: Sequence[Stage]) -> engine.Index | None:
     full = (s for s in chain if isinstance(s, stages.Shuffle) and s.window is None)
     return next((shuffle.index for shuffle in full), None)
+
+
+def _num_scanned(chain: Sequence[Stage]) -> int:
+    """Returns the number of sources that a shuffle of all examples looks for records in."""
+    is_cached = any(isinstance(stage, stages.Cache) for stage in chain)
+    parts = () if is_cached else stages.parts_of(chain[0])
+    return sum(map(_num_scanned, parts)) or 1
 
 
 def _of_fixed_length(source: stages.Files) -> Sequence[int] | None:

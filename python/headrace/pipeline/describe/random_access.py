@@ -61,11 +61,13 @@ def check_skippable(chain: Sequence[Stage]) -> None:
     for part in stages.parts_of(chain[0]):
         check_skippable(part)
     is_full = any(isinstance(stage, stages.Shuffle) and stage.window is None for stage in chain)
-    if is_full and isinstance(chain[0], stages.Concat):
+    if is_full and isinstance(chain[0], (stages.Concat, stages.Zip)):
+        name = chain[0].name
+        remedy = ", or shuffle each part before concat" if name == "concat" else ""
         raise ValueError(
-            "skip_errors: it cannot follow a shuffle of all examples of concat, whose order counts "
-            "each of them. Give the shuffle a window, such as shuffle(window=10_000), or shuffle "
-            "each part before concat."
+            f"skip_errors: it cannot follow a shuffle of all examples of {name}, whose order "
+            "counts each of them. Give the shuffle a window, such as shuffle(window=10_000)"
+            f"{remedy}."
         )
 
 
@@ -79,7 +81,7 @@ def is_read_late(chain: Sequence[Stage], shuffle: int) -> bool:
         chain: All stages.
         shuffle: The index of the shuffle.
     """
-    if isinstance(chain[0], stages.Concat) or not all(map(_waits, chain[1:shuffle])):
+    if isinstance(chain[0], (stages.Concat, stages.Zip)) or not all(map(_waits, chain[1:shuffle])):
         return False
     behind = chain[shuffle + 1 :]
     shards = (stages.Shard, stages.Share)
@@ -152,19 +154,17 @@ def _has_source(chain: Sequence[Stage], is_wanted: Callable[[Stage], bool]) -> b
     return has_files and not any(isinstance(stage, stages.Cache) for stage in chain)
 
 
-def _obstacle(chain: Sequence[Stage], is_part: bool = False) -> str | None:
+def _obstacle(  # noqa: PLR0911 (one for each source)
+    chain: Sequence[Stage], is_part: bool = False
+) -> str | None:
     if not is_part:
         # The shuffle is of all examples, and a part is taken of its result.
         split = next((n for n, s in enumerate(chain) if isinstance(s, stages.Split)), len(chain))
         if any(isinstance(stage, stages.Cache) for stage in chain[split:]):
             return "cache keeps a part of them only; write cache() before split(...)"
-        chain = [stage for stage in chain if not isinstance(stage, stages.Split)]
-    return _obstacle_of_all(chain)
-
-
-def _obstacle_of_all(chain: Sequence[Stage]) -> str | None:
     for stage in chain[1:]:
-        if not isinstance(stage, _ONE_TO_ONE):
+        # The keys of a split's examples are known before these are read.
+        if not isinstance(stage, (*_ONE_TO_ONE, stages.Split)):
             is_mine = isinstance(stage, stages.SkipErrors)
             what = (
                 "skips some; shuffle before it" if is_mine else "does not make one example of each"
@@ -178,7 +178,7 @@ def _obstacle_of_all(chain: Sequence[Stage]) -> str | None:
             return _compressed(kind, compression)
         case Source(is_reachable=True):
             return _compressed(source.name, getattr(source, "compression", None))
-        case stages.Concat(parts=parts):
+        case stages.Concat(parts=parts) | stages.Zip(parts=parts):
             return next((found for part in parts if (found := _obstacle(part, is_part=True))), None)
     return f"{source.name} gives its examples in order only"
 

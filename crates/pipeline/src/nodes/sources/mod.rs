@@ -2,5 +2,6 @@
 
 pub mod files;
 pub mod indexed;
+pub mod part_rows;
 pub mod python_source;
 pub mod shuffled;

@@ -180,12 +180,12 @@ class OrderMethods(Chain):
                 likely. None for a full shuffle, which needs random access to all examples: after
                 `arrays`, `tfrecords`, `text_lines`, `csv`, `json_lines`, `fixed_length_records`,
                 `files`, `image_folder`, `audio_folder` and `webdataset` without compression, and
-                `concat` of these, with only `parse`, `select`, `rename`, `map`, `with_origin` and
-                `cache` between. A first scan finds the places of the records of files and writes
-                them into indexes, with which the next start scans nothing; see
-                `options(index=...)`. An index serves a file for as long as its size and time of
-                change, or its ETag, are the same. After `parquet` all wanted columns are kept in
-                memory.
+                `concat` and `zip` of these and of their parts by `split`, with only `parse`,
+                `select`, `rename`, `map`, `with_origin` and `cache` between. A first scan finds the
+                places of the records of files and writes them into indexes, with which the next
+                start scans nothing; see `options(index=...)`. An index serves a file for as long as
+                its size and time of change, or its ETag, are the same. After `parquet` all wanted
+                columns are kept in memory.
             seed: From 0 to 2^63 - 1. The same seed gives the same orders. None draws a seed now.
             num_open: For a window, the number of files that are read at once.
             files: For a window, "shuffled" to permute the files in each epoch, or "in order" for
