@@ -3,7 +3,7 @@
 //! Source: RFC 9649.
 
 use super::channels::convert;
-use super::webp_animation::{Canvas, frames_of};
+use super::webp_animation::{CHUNK_BYTES, Canvas, FRAME_BYTES, frames_of};
 use crate::error::Result;
 use crate::kernels::image::{Pixels, Samples, check_size, damaged};
 use crate::tensor::allocate;
@@ -15,11 +15,8 @@ use std::ops::Range;
 /// The most bytes that a decoder takes for each pixel besides the result.
 const WORKING_BYTES: usize = 8;
 
-/// The bytes before the first chunk of a file, of the header of a chunk, and of a frame before its
-/// chunks.
+/// The bytes before the first chunk of a file.
 pub const RIFF_BYTES: usize = 12;
-pub const CHUNK_BYTES: usize = 8;
-pub const FRAME_BYTES: usize = 16;
 /// The place of the width and the height in a lossy image, after its tag and its mark.
 const LOSSY_SIZE: Range<usize> = 6..10;
 

@@ -3,11 +3,14 @@
 //! Source: RFC 9649, section 2.7.1.1, and the sums of libwebp's `anim_decode.c` where colours are
 //! blended.
 
-use super::webp::{CHUNK_BYTES, FRAME_BYTES};
 use crate::tensor::allocate::{self, Refusal};
 use image_webp::WebPDecoder;
 use std::io::Cursor;
 
+/// The bytes of the header of a chunk.
+pub const CHUNK_BYTES: usize = 8;
+/// The bytes of a frame before its chunks.
+pub const FRAME_BYTES: usize = 16;
 /// The bits of a frame's flags.
 const IS_DISPOSED: u8 = 1;
 const IS_NOT_BLENDED: u8 = 2;
