@@ -96,7 +96,7 @@ mod tests {
         assert_eq!(samples, [1, 2, 3, 4, 5, 6, 7, 8]);
         let masks = read(&[0xf800, 0x7e0, 0x1f], 16, 40, 3).unwrap();
         samples.clear();
-        masks.extend(&mut samples, &0b10000_000001_11111_u16.to_le_bytes(), 16);
+        masks.extend(&mut samples, &0x803f_u16.to_le_bytes(), 16);
         assert_eq!(samples, [131, 4, 255]);
     }
 

@@ -175,11 +175,11 @@ fn blended(over: [u8; 4], under: [u8; 4]) -> [u8; 4] {
     if alpha == 0 {
         return under;
     }
-    let rest = u32::from(under[3]) * (256 - alpha) >> 8;
+    let rest = (u32::from(under[3]) * (256 - alpha)) >> 8;
     let scale = (1 << 24) / (alpha + rest);
     let channel = |index: usize| {
         let sum = u32::from(over[index]) * alpha + u32::from(under[index]) * rest;
-        (sum * scale >> 24) as u8
+        ((sum * scale) >> 24) as u8
     };
     [channel(0), channel(1), channel(2), (alpha + rest) as u8]
 }
