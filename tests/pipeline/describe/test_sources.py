@@ -51,6 +51,40 @@ def test_a_record_that_is_cut_short_is_an_error(tmp_path):
         next(batches)
 
 
+@pytest.mark.parametrize("stage", [lambda pipe: pipe, lambda pipe: pipe.shuffle(seed=1)])
+@pytest.mark.parametrize("data", [b"", b"HH"])
+def test_a_file_that_ends_within_its_header_is_an_error(tmp_path, stage, data):
+    (tmp_path / "a").write_bytes(data)
+    pipeline = stage(hp.fixed_length_records(tmp_path / "a", 3, header_bytes=5))
+    message = rf"a: the file has {len(data)} bytes, expected a header of 5 \(header_bytes=5\)"
+    with pytest.raises(errors.DataLossError, match=message):
+        list(pipeline)
+    (tmp_path / "a").write_bytes(b"HHHHH")
+    assert list(pipeline) == []
+
+
+@pytest.mark.parametrize("compression", [None, "gzip"])
+def test_a_header_may_be_longer_than_a_block(tmp_path, compression):
+    header, data = b"H" * 1_000_001, b"abcdef"
+    write = gzip.compress if compression else bytes
+    (tmp_path / "a").write_bytes(write(header + data))
+    pipeline = hp.fixed_length_records(tmp_path / "a", 3, len(header), compression=compression)
+    assert [row["record"] for row in pipeline] == [b"abc", b"def"]
+    (tmp_path / "a").write_bytes(write(header[:-1]))
+    with pytest.raises(errors.DataLossError, match="the file has 1000000 bytes, expected a header"):
+        list(pipeline)
+
+
+@pytest.mark.parametrize("stage", [lambda pipe: pipe, lambda pipe: pipe.shuffle(seed=1)])
+def test_a_compressed_file_is_not_read_as_raw_records(tmp_path, stage):
+    path = tmp_path / "a.gz"
+    path.write_bytes(gzip.compress(b"abcdef"))
+    pipeline = hp.fixed_length_records(path, 1, compression=None)
+    with pytest.raises(errors.InvalidArgumentError, match=r"a.gz: it is compressed, as its name "):
+        list(stage(pipeline))
+    assert [row["record"] for row in hp.fixed_length_records(path, 3)] == [b"abc", b"def"]
+
+
 def test_whole_files_are_read(tmp_path):
     (tmp_path / "b").write_bytes(b"second")
     (tmp_path / "a").write_bytes(b"")

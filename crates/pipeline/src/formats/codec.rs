@@ -144,6 +144,11 @@ impl Codec {
     }
 }
 
+/// True if a file is compressed by its name and its first bytes.
+pub fn is_named_compressed(start: &[u8], name: &str) -> bool {
+    ENDINGS.iter().any(|(ending, mark)| name.ends_with(ending) && start.starts_with(mark))
+}
+
 fn unreadable(name: &str, found: Content) -> Error {
     Error::invalid_argument(format!("{name}: it is {found}. {}", found.remedy()))
 }

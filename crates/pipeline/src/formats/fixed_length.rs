@@ -3,10 +3,11 @@
 use crate::blocks::block::FileProvenance;
 use crate::blocks::column::Span;
 use crate::formats::chunks::{CHUNK_BYTES, Chunks, Found, Split};
-use crate::formats::codec::Codec;
+use crate::formats::codec::{Codec, MARK_BYTES, is_named_compressed};
 use crate::formats::{FilePart, Format, RecordPosition, Scan};
 use crate::index::{HeaderScan, Offsets, RandomAccess, ScanFault, ScanResult};
 use headrace_engine::error::{Error, Lost, Result};
+use headrace_engine::files::compression::Compression;
 use std::sync::Arc;
 
 /// Files of a header, records of `record_bytes` (at least 1) and a footer.
@@ -43,6 +44,7 @@ impl FixedLength {
     fn splitter(&self, file: &Arc<FileProvenance>) -> Splitter {
         Splitter {
             file: Arc::clone(file),
+            codec: self.codec,
             header_bytes: self.header_bytes,
             record_bytes: self.record_bytes,
             footer_bytes: self.footer_bytes,
@@ -58,6 +60,12 @@ impl RandomAccess for FixedLength {
     /// The offsets of the records follow from the size of the file.
     fn scan(&self, file: &Arc<FileProvenance>, input: &mut HeaderScan) -> Result<ScanResult> {
         let (first, length) = (self.header_bytes as u64, self.record_bytes as u64);
+        let splitter = self.splitter(file);
+        let short = (input.len() < first).then(|| splitter.short(input.len()));
+        if let Some(error) = splitter.compressed(input.at(0, MARK_BYTES)?).or(short) {
+            let faults = vec![ScanFault::end(RecordPosition::default(), error, input.len())];
+            return Ok(ScanResult { faults, ..Offsets::Even { first: 0, length, count: 0 }.into() });
+        }
         let records = input.len().saturating_sub(first.saturating_add(self.footer_bytes as u64));
         let offsets = Offsets::Even { first, length, count: records / length };
         let used = first.saturating_add(records / length * length).min(input.len());
@@ -79,6 +87,7 @@ impl RandomAccess for FixedLength {
 
 struct Splitter {
     file: Arc<FileProvenance>,
+    codec: Codec,
     header_bytes: usize,
     record_bytes: usize,
     footer_bytes: usize,
@@ -87,7 +96,18 @@ struct Splitter {
 impl Split for Splitter {
     fn split(&mut self, chunk: &[u8], at: RecordPosition, is_last: bool) -> Found {
         let mut found = Found::default();
-        let mut start = if at.offset_bytes == 0 { self.header_bytes } else { 0 };
+        if at.offset_bytes == 0
+            && let Some(error) = self.compressed(chunk)
+        {
+            found.fault = Some(error.into());
+            return found;
+        }
+        // The header may be longer than a chunk.
+        let mut start = self.header_bytes.saturating_sub(usize::try_from(at.offset_bytes).unwrap_or(usize::MAX));
+        if is_last && chunk.len() < start {
+            found.fault = Some(self.short(at.offset_bytes + chunk.len() as u64).into());
+            return found;
+        }
         // The footer may be in this chunk: that is known only at the end of the file.
         while chunk.len().saturating_sub(start) >= self.record_bytes.saturating_add(self.footer_bytes) {
             found.spans.push(Span { start, length: self.record_bytes });
@@ -103,6 +123,27 @@ impl Split for Splitter {
 }
 
 impl Splitter {
+    /// The error for a compressed file that is read as it is.
+    fn compressed(&self, start: &[u8]) -> Option<Error> {
+        let name = self.file.name.text();
+        let is_compressed = self.codec == Codec::Known(Compression::None) && is_named_compressed(start, name);
+        is_compressed.then(|| {
+            Error::invalid_argument(format!(
+                "{name}: it is compressed, as its name and its first bytes say, expected records, since compression is \
+                 None. Leave compression out."
+            ))
+        })
+    }
+
+    fn short(&self, num_bytes: u64) -> Error {
+        let (name, header_bytes) = (self.file.name.text(), self.header_bytes);
+        Error::data_loss(format!(
+            "{name}: the file has {num_bytes} bytes, expected a header of {header_bytes} (header_bytes={header_bytes}). \
+             Correct the length, or copy the file again."
+        ))
+        .with_lost(Lost::Records(1))
+    }
+
     fn uneven(&self, at: RecordPosition, num_records: usize, rest: usize) -> Error {
         let record = at.record + num_records as u64;
         let name = self.file.name.text();
