@@ -3,6 +3,7 @@
 import csv
 import gzip
 import io
+import re
 
 import numpy as np
 import pytest
@@ -86,14 +87,76 @@ def test_words_for_booleans_are_read(written):
     assert batch["a"].dtype == np.bool_
 
 
-def test_an_empty_field_is_nan_or_has_a_default(written):
+def test_an_empty_field_has_a_default_or_is_an_error(written):
     files = written('a,b,c,d\n,,,\n"",1,z,0\n')
-    pipeline = hp.csv(files, {"a": float, "b": int, "c": str, "d": hp.Feature(float, default=4)})
-    found = rows(
-        hp.csv(files, {**dict(pipeline.stages[0].columns)}, defaults={"b": -1, "c": "none"})
-    )
+    columns = {"a": float, "b": int, "c": str, "d": hp.Feature(float, default=4)}
+    found = rows(hp.csv(files, columns, defaults={"a": np.nan, "b": -1, "c": "none"}))
     assert np.isnan([found[0][0], found[1][0]]).all()
     assert [row[1:] for row in found] == [(-1, "none", 4), (1, "z", 0)]
+    message = r"line 2: the field of column 'a' is empty, expected float32.*hr.Nullable"
+    for types in (columns, None):
+        with pytest.raises(errors.InvalidArgumentError, match=message):
+            rows(hp.csv(files, types, dtypes=None if types else {"a": float}))
+
+
+def test_an_empty_field_of_a_nullable_column_has_a_mask(written):
+    files = written('a,b,c,d,e\n,,,,\n1.5,2,true,"",z\n')
+    types = {"a": float, "b": int, "c": bool, "d": str, "e": bytes}
+    columns = {name: hp.Nullable(word) for name, word in types.items()}
+    for pipeline in (hp.csv(files, columns), hp.csv(files, dtypes=columns)):
+        [batch] = pipeline.batch(2)
+        assert list(batch) == [f"{name}{end}" for name in "abcde" for end in ("", "_mask")]
+        assert all(batch[f"{name}_mask"].tolist() == [False, True] for name in "abcde")
+        values = [batch[name].tolist() for name in "abcde"]
+        assert values == [[0, 1.5], [0, 2], [False, True], ["", ""], [b"", b"z"]]
+    [batch] = hp.csv(files, {"b": hp.Nullable(int)}, defaults={"b": -1}).batch(2)
+    assert (batch["b"].tolist(), batch["b_mask"].tolist()) == ([-1, 2], [False, True])
+
+
+def test_types_of_some_columns_are_given(written):
+    files = written("a,b,c\n01,2,3\n", "a,b,c\n4,5,6\n")
+    pipeline = hp.csv(files, dtypes={"b": str, "c": float})
+    assert [spec.dtype for spec in pipeline.spec.values()] == [str, str, np.float32]
+    assert rows(pipeline) == [("01", "2", 3), ("4", "5", 6)]
+    with pytest.raises(ValueError, match="no column 'd' in 'a', 'b', 'c', which dtypes names"):
+        rows(hp.csv(files, dtypes={"d": str}))
+    with pytest.raises(ValueError, match=r"csv: columns has the types .* Put the types into"):
+        hp.csv(files, {"a": int}, dtypes={"b": str})
+    with pytest.raises(TypeError, match=r"dtypes is .*, expected a dict of types"):
+        hp.csv(files, dtypes=["a"])
+    with pytest.raises(ValueError, match="its mask has the name of the column 'a_mask'"):
+        rows(hp.csv(written("a,a_mask\n1,2\n"), dtypes={"a": hp.Nullable(int)}))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a\tb\n1\t2\n", r"one column, 'a\tb', and '\t' in it, expected names between ','."),
+        ("a\tb\n1\t2\n", r'of the file, with delimiter="\t", or the types of the columns'),
+        ("a;b\n1;2\n", "and ';' in it"),
+        ("a|b\n1|2\n", "and '|' in it"),
+        ("id\tname, first\n1\tx, y\n", "2 columns, and"),
+    ],
+)
+def test_a_file_with_another_delimiter_is_refused(written, text, message):
+    with pytest.raises(errors.InvalidArgumentError, match=re.escape(message)):
+        hp.csv(written(text)).spec  # noqa: B018
+    name = text.splitlines()[0].split(",")[0]
+    assert list(hp.csv(written(text), {name: str}).spec) == [name]
+
+
+def test_the_line_that_makes_a_column_str_is_logged(written, caplog):
+    files = written("a,b,c,d\n1,true,x,1\n2,false,y,1\nn/a,no,z,99999999999999999999\n")
+    assert [spec.dtype for spec in hp.csv(files).spec.values()] == [str] * 4
+    found = [record.getMessage() for record in caplog.records]
+    assert [text.split(":", 1)[1].split("0.csv: ")[1] for text in found] == [
+        f"line 4: '{value}' makes the column '{name}' str, after numbers or booleans. Correct the "
+        f"line, or give the type, with dtypes={{'{name}': ...}}."
+        for name, value in (("a", "n/a"), ("b", "no"), ("d", "9" * 20))
+    ]
+    caplog.clear()
+    assert hp.csv(files, dtypes={"a": str, "b": str, "d": str}).spec["a"].dtype is str
+    assert not caplog.records
 
 
 def test_columns_are_inferred_from_the_first_block(written):
@@ -107,7 +170,7 @@ def test_columns_are_inferred_from_the_first_block(written):
         np.float32,
         np.bool_,
         str,
-        np.float64,
+        np.int64,
         str,
     ]
     described = pipeline.batch(2).describe()
@@ -116,9 +179,8 @@ def test_columns_are_inferred_from_the_first_block(written):
         in described
     )
     assert "component 'int': Spec(int64, (None,))" in described
-    [first, second] = pipeline.select("int", "text", "holes").take(2)
-    assert list(second.values()) == [-3, "é", 4]
-    assert np.isnan(first["holes"])
+    filled = hp.csv(files, defaults={"holes": 7}).select("int", "text", "holes").take(2)
+    assert [list(row.values()) for row in filled] == [[1, "x", 7], [-3, "é", 4]]
 
 
 def test_bytes_that_are_not_text_are_inferred_as_bytes(written):

@@ -49,10 +49,7 @@ def column(pipeline):
     [
         (["123456789", "5"], "int64", [123456789, 5]),
         (["-9223372036854775808", "9223372036854775807"], "int64", [-(2**63), 2**63 - 1]),
-        # With a missing value: float64 if that is exact.
-        (["123456789", ""], "float64", [123456789.0, np.nan]),
         (["1", "nan"], "float64", [1.0, np.nan]),
-        (["0.5", "", "2"], "float32", [0.5, np.nan, 2]),
         (["3.1415927", "-1e-3"], "float32", [np.float32(3.1415927), np.float32(-1e-3)]),
         (["1700000001.25", "1"], "float64", [1700000001.25, 1]),
         (["0.5", "16777217"], "float64", [0.5, 16777217]),
@@ -72,7 +69,6 @@ def column(pipeline):
         (["nan"], str, ["nan"]),
         (["x", "", '""', "1"], str, ["x", "", "", "1"]),
         (["", ""], str, ["", ""]),
-        (["true", ""], str, ["true", ""]),
         (["true", "1"], str, ["true", "1"]),
         (["1", "NA", "null"], str, ["1", "NA", "null"]),
     ],
@@ -83,16 +79,32 @@ def test_types_are_inferred_from_csv_fields(table, fields, dtype, values):
     assert given == values or np.array_equal(given, values, equal_nan=True)
 
 
+@pytest.mark.parametrize(
+    ("value", "word"),
+    [("123456789", "int64"), ("9007199254740993", "int64"), ("0.5", "float32"), ("true", "bool")],
+)
+def test_a_gap_is_an_error_unless_something_fills_it(table, objects, value, word):
+    message = f"line 3: the field of column 'a' is empty, expected {word}. .*defaults=.*Nullable"
+    path = table(value, "")
+    with pytest.raises(errors.InvalidArgumentError, match=message):
+        column(hr.csv(path))
+    filled = column(hr.csv(path, defaults={"a": 0}))
+    assert (filled[0], filled[1][1]) == (np.dtype(word), 0)
+    message = f"line 2: there is no 'a', or it is null, expected {word}. .*defaults=.*Nullable"
+    for gap in (None, "null"):
+        path = objects(value, gap)
+        with pytest.raises(errors.InvalidArgumentError, match=message):
+            column(hr.json_lines(path))
+        filled = column(hr.json_lines(path, defaults={"a": 0}))
+        assert (filled[0], filled[1][1]) == (np.dtype(word), 0)
+
+
 def test_integers_with_gaps_stay_int64_if_something_fills_them(table):
     path = table("123456789", "")
     found, given = column(hr.csv(path, defaults={"a": -1}))
     assert (found, given) == (np.dtype(np.int64), [123456789, -1])
     # float64 would not hold it.
     path = table("9007199254740993", "", "4")
-    with pytest.raises(
-        errors.InvalidArgumentError, match=r"line 3: .*'a' is empty, expected int64"
-    ):
-        column(hr.csv(path))
     assert column(hr.csv(path).skip_errors(1)) == (np.dtype(np.int64), [9007199254740993, 4])
     assert column(hr.csv(path, defaults={"a": 0}))[1] == [9007199254740993, 0, 4]
 
@@ -105,15 +117,15 @@ def test_booleans_with_gaps_stay_bool_if_something_fills_them(table):
 def test_words_for_missing_values_are_recognised(table):
     path = table("123456789", "NA", '"null"', "")
     for words in (["NA", "null"], ("null", "NA")):
-        found, given = column(hr.csv(path, na_values=words))
-        assert found == np.float64
-        assert np.array_equal(given, [123456789, np.nan, np.nan, np.nan], equal_nan=True)
+        found, given = column(hr.csv(path, na_values=words, defaults={"a": -1}))
+        assert (found, given) == (np.int64, [123456789, -1, -1, -1])
     assert column(hr.csv(path, {"a": int}, na_values=["NA", "null"], defaults={"a": 7})) == (
         np.dtype(np.int64),
         [123456789, 7, 7, 7],
     )
     # Such a word may be a number or a text.
-    assert np.isnan(column(hr.csv(table("-999", "1.5"), {"a": float}, na_values="-999"))[1][0])
+    gap = hr.csv(table("-999", "1.5"), {"a": hr.Nullable(float)}, na_values="-999")
+    assert [bool(example["a_mask"]) for example in gap] == [False, True]
     assert column(hr.csv(table("x", "NA"), na_values="NA"))[1] == ["x", ""]
     with pytest.raises(errors.InvalidArgumentError, match=r"line 3: .*'a' is 'NA', expected int64"):
         list(hr.csv(table("1", "NA"), {"a": int}, na_values="NA"))
@@ -145,7 +157,7 @@ def test_a_later_field_beyond_the_type_is_an_error(table, way, usual, late, dtyp
     given = []
     message = (
         f"a.csv: line {FAR + 2}: the field of column 'a' is '{late}', expected {dtype}. The type "
-        "was inferred from the first block. Give the types, with columns={...}."
+        "was inferred from the first block. Set another one, with dtypes={'a': ...}."
     )
     with pytest.raises(errors.InvalidArgumentError, match=re.escape(message)):
         given.extend(len(batch["a"]) for batch in hr.csv(path).batch(100).options(**way))
@@ -158,7 +170,7 @@ def test_a_later_field_beyond_the_type_is_an_error(table, way, usual, late, dtyp
 
 def test_later_values_that_the_type_holds_are_read(table):
     path = table(*["0.5"] * FAR, "", "nan", "-inf", "2", "1e-3")
-    found, given = column(hr.csv(path))
+    found, given = column(hr.csv(path, defaults={"a": np.nan}))
     expected = np.array([np.nan, np.nan, -np.inf, 2, 1e-3], np.float32)
     assert found == np.float32
     assert np.array_equal(given[FAR:], expected, equal_nan=True)
@@ -168,7 +180,12 @@ def test_later_values_that_the_type_holds_are_read(table):
 @pytest.mark.parametrize(
     ("word", "text", "more"),
     [
-        (float, "1e39", "float32, which it does not hold; float64 holds more"),
+        (float, "1e39", "float32, which does not hold it; np.float64 holds more"),
+        (float, "1700000001", "float32, which does not hold it; np.float64 holds more"),
+        (float, "1700000001.0", "float32, which"),
+        (float, "-16777217", "float32, which"),
+        (np.float64, "9007199254740993", "float64, which does not hold it exactly"),
+        (np.float16, "2049", "float16, which"),
         (float, "-1e400", "float32, which"),
         (float, "1e-50", "float32, which"),
         (np.float64, "1e400", "float64, which"),
@@ -178,7 +195,7 @@ def test_later_values_that_the_type_holds_are_read(table):
 def test_a_float_type_rounds_numbers_and_refuses_other_text(tmp_path, table, word, text, more):
     with pytest.raises(errors.InvalidArgumentError, match=f"'a' is '{text}', expected {more}"):
         list(hr.csv(table("1", text), {"a": word}))
-    rounded = ["123456789", "0.1", "1700000001.25", "inf", "nan", "0", "-0.0", "0e-400"]
+    rounded = ["16777218", "1e30", "0.1", "1700000001.25", "inf", "nan", "0", "-0.0", "0e-400"]
     if word is float:
         [batch] = hr.csv(table(*rounded), {"a": float}).batch(10)
         assert np.array_equal(batch["a"], np.array(rounded, np.float32), equal_nan=True)
@@ -188,17 +205,56 @@ def test_a_float_type_rounds_numbers_and_refuses_other_text(tmp_path, table, wor
 
 
 @pytest.mark.parametrize(
+    ("word", "text", "message"),
+    [
+        (
+            float,
+            "1700000001",
+            "integer `1700000001`, expected float32, which does not hold it; np.",
+        ),
+        (float, "1700000001.0", "floating point `1700000001.0`, expected float32, which does not"),
+        (np.float64, "9007199254740993", "integer `9007199254740993`, expected float64, which"),
+        (np.float64, "-18446744073709551617", "integer `-18446744073709551617`, expected float64"),
+        (np.uint64, "18446744073709551617", "integer `18446744073709551617`, expected uint64"),
+    ],
+)
+def test_whole_numbers_in_json_are_exact_or_refused(objects, word, text, message):
+    for kind in (word, hr.Ragged(word)):
+        path = objects(text if kind is word else f"[0, {text}]")
+        with pytest.raises(errors.InvalidArgumentError, match=re.escape(message.split(", exp")[0])):
+            list(hr.json_lines(path, {"a": kind}))
+    with pytest.raises(errors.InvalidArgumentError, match=re.escape(message)):
+        list(hr.json_lines(objects(text), {"a": word}))
+
+
+def test_floats_of_json_that_hold_a_whole_number_are_read(objects):
+    texts = ["16777218", "1e30", "18446744073709551616", "36893488147419103232"]
+    path = objects(*texts)
+    given = [float(row["a"]) for row in hr.json_lines(path, {"a": np.float64})]
+    assert given == list(map(float, texts))
+
+
+@pytest.mark.parametrize("text", ["18446744073709551617", "[1, -9223372036854775809]"])
+def test_an_integer_of_more_than_64_bits_is_not_inferred(objects, text):
+    path = objects("1", text) if text[0] != "[" else objects(text)
+    with pytest.raises(
+        errors.InvalidArgumentError, match=r"line \d: 'a' has the integer .*hr.Json"
+    ):
+        hr.json_lines(path).spec  # noqa: B018
+    rows = [row["a"] for row in hr.json_lines(path, dtypes={"a": hr.Json})]
+    assert rows[-1] == json.loads(text)
+    assert [row["a"] for row in hr.json_lines(objects("1e30", "0.5"))] == [1e30, 0.5]
+
+
+@pytest.mark.parametrize(
     ("texts", "dtype", "values"),
     [
         (["123456789", "5"], "int64", [123456789, 5]),
-        (["123456789", None], "float64", [123456789.0, np.nan]),
-        (["123456789", "null"], "float64", [123456789.0, np.nan]),
-        (["0.5", None, "2"], "float32", [0.5, np.nan, 2]),
         (["1700000001.25", "1"], "float64", [1700000001.25, 1]),
         (["0.5", "16777217"], "float64", [0.5, 16777217]),
         (["0.5", "NaN", "-Infinity"], "float32", [0.5, np.nan, -np.inf]),
         (["12345678901234567890", "1"], "uint64", [12345678901234567890, 1]),
-        (['"01234"', None], str, ["01234", ""]),
+        (['"01234"', '""'], str, ["01234", ""]),
         (["true", "false"], "bool", [True, False]),
     ],
 )
@@ -209,16 +265,17 @@ def test_types_are_inferred_from_json_values(objects, texts, dtype, values):
 
 
 def test_types_are_inferred_from_json_lists(objects):
-    pipeline = hr.json_lines(objects("[1, 2]", None, "[]", "[0.1, 1700000001.25]"))
+    path = objects("[1, 2]", None, "[]", "[0.1, 1700000001.25]")
+    pipeline = hr.json_lines(path, defaults={"a": []})
     assert pipeline.spec["a"] == hr.Spec(np.dtype(np.float64), (None,), is_ragged=True)
     assert [e["a"].tolist() for e in pipeline] == [[1, 2], [], [], [0.1, 1700000001.25]]
-    pipeline = hr.json_lines(objects('["x"]', "null"))
+    pipeline = hr.json_lines(objects('["x"]', "null"), defaults={"a": []})
     assert [e["a"].tolist() for e in pipeline] == [["x"], []]
 
 
 @pytest.mark.parametrize("texts", [["0.5", "9007199254740993"], ["-1", "12345678901234567890"]])
 def test_numbers_that_no_type_of_json_holds_are_refused(objects, texts):
-    with pytest.raises(errors.InvalidArgumentError, match=r"line 2: 'a' is \d+, which .*columns="):
+    with pytest.raises(errors.InvalidArgumentError, match=r"line 2: 'a' is \d+, which .*dtypes="):
         column(hr.json_lines(objects(*texts)))
 
 
@@ -238,7 +295,7 @@ def test_a_later_value_beyond_the_type_is_an_error(objects, usual, late, found, 
     path = objects(*[usual] * FAR, late)
     message = (
         f"a.jsonl: line {FAR + 1}: 'a' is {found}, expected {dtype}. The type was inferred from "
-        "the first block. Give the types, with columns={...}."
+        "the first block. Set another one, with dtypes={'a': ...}."
     )
     with pytest.raises(errors.InvalidArgumentError, match=re.escape(message)):
         list(hr.json_lines(path).batch(1000))

@@ -205,7 +205,8 @@ def test_nested_values_are_inferred_as_those_of_parquet(lines, tmp_path):
 
 
 def test_an_inferred_object_that_is_missing_is_none(lines):
-    pipe = hr.json_lines(lines({"a": {"b": 1}, "l": [[1]]}, {"l": None}, {"a": None, "l": []}))
+    path = lines({"a": {"b": 1}, "l": [[1]]}, {"l": None}, {"a": None, "l": []})
+    pipe = hr.json_lines(path, defaults={"l": []})
     assert [row["a"] for row in pipe] == [{"b": 1}, None, None]
     assert [len(row["l"]) for row in pipe] == [1, 0, 0]
     filled = hr.json_lines(lines({"a": {"b": 1}}, {"a": None}, {}), defaults={"a": {"b": 0}})

@@ -193,3 +193,38 @@ def test_lines_of_pythons_json_module_are_read(tmp_path, rows):
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     columns = {"i": int, "f": np.float64, "s": str, "b": bool, "l": hp.Ragged(int)}
     assert values(hp.json_lines(path, columns)) == [[row[name] for name in columns] for row in rows]
+
+
+HALVES = [r"\ud83d", r"\udc00 x", r"\uDC00\ud83d\ude00", r"\u00e9\ud83d!"]
+
+
+@pytest.mark.parametrize("half", HALVES)
+def test_half_a_surrogate_pair_is_read_as_bytes_or_json(tmp_path, half):
+    path = tmp_path / "a.jsonl"
+    path.write_text(f'{{"n": 1, "a": "{half}", "b": "é"}}\n')
+    expected = json.loads(f'"{half}"')
+    [row] = hp.json_lines(path, {"n": int, "a": bytes, "b": str})
+    assert row["a"] == expected.encode("utf-8", "surrogatepass")
+    assert (row["n"], row["b"]) == (1, "é")
+    [row] = hp.json_lines(path, {"a": hp.Json})
+    assert row["a"] == expected
+    assert [row["n"] for row in hp.json_lines(path, {"n": int})] == [1]
+    message = (
+        r"line 1: half a surrogate pair at column \d+, expected text: .*as bytes or as hr.Json"
+    )
+    with pytest.raises(errors.InvalidArgumentError, match=message):
+        list(hp.json_lines(path, {"a": str}))
+
+
+def test_types_of_some_keys_are_given(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"a": 1, "b": 18446744073709551617, "c": 2}\n{"a": 3, "b": "x", "c": null}\n')
+    pipeline = hp.json_lines(path, dtypes={"b": hp.Json, "c": hp.Nullable(np.int8), "d": hp.Json})
+    with pytest.raises(errors.InvalidArgumentError, match="line 1: there is no 'd'"):
+        list(pipeline)
+    rows = list(hp.json_lines(path, dtypes={"b": hp.Json, "c": hp.Nullable(np.int8)}))
+    assert [list(row) for row in rows] == [["a", "b", "c", "c_mask"]] * 2
+    assert [row["b"] for row in rows] == [18446744073709551617, "x"]
+    assert [bool(row["c_mask"]) for row in rows] == [True, False]
+    with pytest.raises(ValueError, match="json_lines: columns has the types of all columns"):
+        hp.json_lines(path, {"a": int}, dtypes={"b": hp.Json})

@@ -86,8 +86,12 @@ pub fn is_given_back(narrow: f32, wide: f64) -> bool {
     }
     // Integers are exact or rejected: 123456792 would be a surprising result for 123456790. A number
     // beyond all integer types, such as 1e30, is a float.
-    let is_int = wide.fract() == 0.0 && wide.abs() < 2_f64.powi(64);
-    !is_int && narrow.is_finite() && narrow.to_string().parse() == Ok(wide)
+    !is_whole(wide) && narrow.is_finite() && narrow.to_string().parse() == Ok(wide)
+}
+
+/// True if a number is an integer that an integer type holds.
+pub fn is_whole(value: f64) -> bool {
+    value.fract() == 0.0 && value.abs() < 2_f64.powi(64)
 }
 
 /// True if a float64 preserves the number of the text: integers exactly, other numbers as the
@@ -112,9 +116,13 @@ fn is_zero(text: &[u8]) -> bool {
 }
 
 /// True if a value read from a text differs from it by rounding alone: by at most `step`, relative
-/// to the value.
+/// to the value. Whole numbers must be exact.
 pub fn is_rounded(text: &[u8], value: f64, step: f64) -> bool {
     let Some(wide) = f64::from_text(text) else { return false };
+    let is_int = form(text) == Some(Form::Int);
+    if is_int && !fits_f64(text) || (is_int || is_whole(wide)) && wide != value {
+        return false;
+    }
     if !wide.is_finite() {
         // Infinite because the text says so, or because the number is too large.
         return !matches!(form(text), Some(Form::Int | Form::Decimal));
@@ -188,10 +196,10 @@ mod tests {
     fn losses_beyond_rounding_are_detected() {
         let single =
             |text: &str| is_rounded(text.as_bytes(), f64::from(f32::from_text(text.as_bytes()).unwrap()), 2e-7);
-        for text in ["123456789", "0.1", "1700000001.25", "inf", "nan", "0", "-0.0", "0x10", "1e-38", "3.4e38"] {
+        for text in ["16777216", "0.1", "1700000001.25", "inf", "nan", "0", "-0.0", "0x10", "1e-38", "3.4e38"] {
             assert!(single(text), "{text}");
         }
-        for text in ["1e39", "-1e400", "1e-50", "1e-400", "1.1e-44"] {
+        for text in ["123456789", "16777217", "1700000001.0", "1e39", "-1e400", "1e-50", "1e-400", "1.1e-44"] {
             assert!(!single(text), "{text}");
         }
     }

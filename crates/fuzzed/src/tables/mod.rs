@@ -31,7 +31,7 @@ pub fn csv(data: &[u8]) -> usize {
     let Ok(file) = File::new(&packed.bytes) else { return 0 };
     let missing = Words::new(if options & 32 == 0 { Vec::new() } else { vec![b"NA".to_vec()] });
     let inferred =
-        infer_csv(&file.file_provenance(), packed.codec, delimiter, &missing, &[]).ok().flatten().unwrap_or_default();
+        infer_csv(&file.file_provenance(), packed.codec, delimiter, &missing).ok().flatten().unwrap_or_default();
     let given = given();
     for components in [inferred.into_iter().map(component).collect(), given] {
         let columns = match options & 16 == 0 {
@@ -84,7 +84,7 @@ pub fn json_lines(data: &[u8]) -> usize {
 }
 
 fn component(inferred: Inferred) -> Component {
-    let Inferred { name, dtype, is_text } = inferred;
+    let Inferred { name, dtype, is_text, .. } = inferred;
     let form = if is_text && dtype == DType::String { Form::Text } else { Form::Plain };
     Component { is_inferred: true, ..Component::of(&name, dtype, form) }
 }

@@ -6,7 +6,7 @@ use crate::execution::budget::Budget;
 use crate::formats::codec::Codec;
 use crate::formats::lines::Lines;
 use crate::formats::{Format, RecordPosition};
-use crate::stages::json::constants::{constant, replaced};
+use crate::stages::json::constants::{constant, long_integer, replaced};
 use headrace_engine::error::{Error, Result};
 use headrace_engine::tensor::dtype::DType;
 use headrace_engine::text::written::is_given_back;
@@ -31,23 +31,27 @@ pub struct InferredKey {
 const MAX_LISTS: usize = 3;
 
 /// The keys of the objects in the first block, in order of appearance, with types that hold their
-/// values; `None` if there are no lines. Keys that are always null are skipped. Keys in `filled` have a value where they are missing; other integers that are missing
-/// somewhere are float64, if that holds them exactly.
-pub fn infer_json(file: &Arc<FileProvenance>, codec: Codec, filled: &[String]) -> Result<Option<Vec<InferredKey>>> {
+/// values; `None` if there are no lines. Keys that are always null are skipped. Those in `typed` may
+/// have any values.
+pub fn infer_json(file: &Arc<FileProvenance>, codec: Codec, typed: &[String]) -> Result<Option<Vec<InferredKey>>> {
     let name = file.name.text();
     let block = Lines { codec, skips_blank: true }
         .open(file, RecordPosition::default())?
         .next(Budget::new(usize::MAX).charge(0))?;
     let Some(block) = block else { return Ok(None) };
     let mut found: Vec<Key> = Vec::new();
-    let mut num_objects = 0;
     if let Some(Column::Text(texts)) = block.columns.first() {
         for (row, text) in Text::rows(texts).enumerate() {
             // Faults of lines are reported when they are read.
             let Ok(Object(pairs)) = serde_json::from_slice(&replaced(text)) else { continue };
-            num_objects += 1;
             for (key, value) in pairs {
-                see(&mut found, key, &value).map_err(|text| {
+                if typed.contains(&key) {
+                    if found.iter().all(|other| other.name != key) {
+                        found.push(Key { name: key, kind: Some(Kind::Nested) });
+                    }
+                    continue;
+                }
+                see(&mut found, key, &value, text).map_err(|text| {
                     let position =
                         block.row_provenance(row).map_or(String::new(), |row_provenance| format!("{row_provenance}: "));
                     Error::invalid_argument(format!("{position}{text}"))
@@ -56,8 +60,7 @@ pub fn infer_json(file: &Arc<FileProvenance>, codec: Codec, filled: &[String]) -
         }
     }
     let column = |key: Key| {
-        let needs_nan = key.num_values < num_objects && !filled.contains(&key.name);
-        let (dtype, num_lists) = key.kind?.dtype(needs_nan);
+        let (dtype, num_lists) = key.kind?.dtype();
         Some(InferredKey { name: key.name, dtype, is_json: key.kind? == Kind::Nested, num_lists })
     };
     let columns: Vec<_> = found.into_iter().filter_map(column).collect();
@@ -74,16 +77,21 @@ struct Key {
     name: String,
     /// `None` if nothing is known yet.
     kind: Option<Kind>,
-    /// The number of objects in which it occurs and is not null.
-    num_values: usize,
 }
 
-fn see(found: &mut Vec<Key>, name: String, value: &Value) -> std::result::Result<(), String> {
-    let wrong = |text: &str| format!("'{name}' is {value}, {text}. Give its type, with columns={{...}}.");
+fn see(found: &mut Vec<Key>, name: String, value: &Value, line: &[u8]) -> std::result::Result<(), String> {
+    let wrong = |text: &str| format!("'{name}' is {value}, {text}. Give its type, with dtypes={{'{name}': ...}}.");
     let kind = Kind::of(value);
-    let num_values = usize::from(kind.is_some());
+    if kind.is_some_and(|kind| kind != Kind::Nested)
+        && let Some(digits) = long_integer_in(value, line)
+    {
+        return Err(format!(
+            "'{name}' has the integer {digits}, expected one of 64 bits. Give its type, with dtypes={{'{name}': ...}}: \
+             hr.Json keeps all digits."
+        ));
+    }
     let Some(key) = found.iter_mut().find(|key| key.name == name) else {
-        found.push(Key { name, kind, num_values });
+        found.push(Key { name, kind });
         return Ok(());
     };
     let both = match (key.kind, kind) {
@@ -92,8 +100,18 @@ fn see(found: &mut Vec<Key>, name: String, value: &Value) -> std::result::Result
         (Some(known), Some(kind)) => known.and(kind).map(Some),
     };
     key.kind = both.ok_or_else(|| wrong("which is of another type than before"))?;
-    key.num_values += num_values;
     Ok(())
+}
+
+/// The digits of an integer of more than 64 bits in a value, which serde reads as a float.
+fn long_integer_in<'a>(value: &Value, line: &'a [u8]) -> Option<&'a str> {
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            number.as_f64().filter(|value| value.abs() >= 2_f64.powi(63)).and_then(|value| long_integer(line, value))
+        }
+        Value::Array(values) => values.iter().find_map(|value| long_integer_in(value, line)),
+        _ => None,
+    }
 }
 
 /// The possible types of values.
@@ -155,9 +173,8 @@ impl Numbers {
         is_held.then_some(both)
     }
 
-    fn dtype(self, needs_nan: bool) -> DType {
+    fn dtype(self) -> DType {
         match self {
-            Self { is_whole: true, is_double: true, .. } if needs_nan => DType::Float64,
             Self { is_whole: true, is_long: true, .. } => DType::UInt64,
             Self { is_whole: true, .. } => DType::Int64,
             Self { is_single: true, .. } => DType::Float32,
@@ -224,7 +241,7 @@ impl Kind {
     }
 
     /// The type, and the number of lists around values.
-    fn dtype(self, needs_nan: bool) -> (DType, usize) {
+    fn dtype(self) -> (DType, usize) {
         let (element, num_lists) = match self {
             Self::One(element) => (Some(element), 0),
             Self::List(num, element) => (element, num),
@@ -232,7 +249,7 @@ impl Kind {
         };
         let dtype = match element {
             Some(Element::Flag) => DType::Bool,
-            Some(Element::Number(numbers)) => numbers.dtype(needs_nan && num_lists == 0),
+            Some(Element::Number(numbers)) => numbers.dtype(),
             Some(Element::Text) => DType::String,
             None => DType::Float32,
         };

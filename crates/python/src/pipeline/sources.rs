@@ -83,21 +83,21 @@ pub fn infer_csv(
     compression: &str,
     delimiter: u8,
     missing: Vec<Vec<u8>>,
-    filled: Vec<String>,
 ) -> PyResult<Option<Vec<Found>>> {
     let (file, codec, missing) = (file_provenance(path, LINES, 0), codec(compression)?, Words::new(missing));
-    let columns = waiting(py, || formats::infer_csv(&file, codec, delimiter, &missing, &filled))?;
+    let columns = waiting(py, || formats::infer_csv(&file, codec, delimiter, &missing))?;
     Ok(columns.map(found))
 }
 
-/// An inferred column: its name, the number of its type, whether it is text.
-type Found = (String, u8, bool);
+/// An inferred column: its name, the number of its type, whether it is text, and the line that made
+/// it one of strings.
+type Found = (String, u8, bool, Option<String>);
 
 /// An inferred key: its name, the number of its type, whether it is JSON, the number of lists.
 type FoundKey = (String, u8, bool, usize);
 
 fn found(columns: Vec<Inferred>) -> Vec<Found> {
-    let found = |column: Inferred| (column.name, column.dtype as u8, column.is_text);
+    let found = |column: Inferred| (column.name, column.dtype as u8, column.is_text, column.decided);
     columns.into_iter().map(found).collect()
 }
 
@@ -122,10 +122,10 @@ pub fn infer_json(
     py: Python<'_>,
     path: &Bound<'_, PyBytes>,
     compression: &str,
-    filled: Vec<String>,
+    typed: Vec<String>,
 ) -> PyResult<Option<Vec<FoundKey>>> {
     let (file, codec) = (file_provenance(path, LINES, 0), codec(compression)?);
-    let keys = waiting(py, || formats::infer_json(&file, codec, &filled))?;
+    let keys = waiting(py, || formats::infer_json(&file, codec, &typed))?;
     let found = |key: InferredKey| (key.name, key.dtype as u8, key.is_json, key.num_lists);
     Ok(keys.map(|keys| keys.into_iter().map(found).collect()))
 }

@@ -38,6 +38,8 @@ pub enum GivenValue {
     Float(f64),
     /// A string.
     Bytes(Vec<u8>),
+    /// A decimal, as text.
+    Decimal(String),
 }
 
 impl From<GivenValue> for Value {
@@ -47,6 +49,7 @@ impl From<GivenValue> for Value {
             GivenValue::Unsigned(value) => Self::Integer(value.into()),
             GivenValue::Float(value) => Self::Float(value),
             GivenValue::Bytes(value) => Self::Bytes(value),
+            GivenValue::Decimal(value) => Self::Decimal(value),
         }
     }
 }

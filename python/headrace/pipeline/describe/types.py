@@ -201,7 +201,7 @@ def delivered(column: Any, spec: Spec) -> Any:
 def exactly(value: Any, dtype: ElementType) -> npt.NDArray[Any] | None:
     """Returns a value, or several, as an array of a type; None if the type cannot hold them.
 
-    Floats are rounded to their type, but do not become infinite.
+    Floats are rounded to their type, but whole numbers stay exact and none becomes infinite.
     """
     if not isinstance(dtype, type) and dtype.kind in "mM":
         return _exact_times(value, dtype)
@@ -219,7 +219,10 @@ def exactly(value: Any, dtype: ElementType) -> npt.NDArray[Any] | None:
         with np.errstate(all="ignore"):
             made = given.astype(dtype)
             if is_carried(dtype) or dtype.kind in "fc":
-                is_held = np.isfinite(made) | ~np.isfinite(given.astype(np.complex128))
+                wide = given.astype(np.complex128 if made.dtype.kind == "c" else np.float64)
+                is_whole = (wide == np.trunc(wide.real)) & (np.abs(wide) < 2.0**64)
+                is_kept = np.isfinite(made) & ~(is_whole & (made.astype(wide.dtype) != given))
+                is_held = is_kept.astype(np.bool_) | ~np.isfinite(wide)
             else:
                 is_held = made.astype(object) == given
     except (TypeError, ValueError, OverflowError):

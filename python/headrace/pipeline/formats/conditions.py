@@ -2,6 +2,7 @@
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -99,23 +100,37 @@ def is_met(value: int | str | None, condition: Condition) -> bool:
 
 
 def given_condition(
-    where: str, spec: Spec, condition: Condition
+    where: str, spec: Spec | None, condition: Condition
 ) -> tuple[engine.Given, str, list[Any]]:
-    """Returns a condition on a column in the engine's form.
+    """Returns a condition on a column in the engine's form; `spec` is None for decimals.
 
     Raises:
         TypeError: If the column is not one of single values, or is compared with another type.
         ValueError: If the type of the column cannot represent the value exactly.
     """
     name, op, value = condition
+    values = value if op in _SEVERAL else (value,)
+    if spec is None:
+        column = Component(name, Spec(str, ()), has_mask=True)
+        return native(column), op, [_decimal_text(where, name, one) for one in values]
     if spec.shape != () or spec.dtype is Json:
         raise TypeError(
             f"{where}: the condition on {name!r}, which is {spec}, expected a column of single "
             "values. Use filter."
         )
-    values = value if op in _SEVERAL else (value,)
     column = Component(name, spec, None, is_inferred=True, has_mask=True)
     return native(column), op, [_value(where, name, spec, one) for one in values]
+
+
+def _decimal_text(where: str, name: str, value: Any) -> str:
+    is_number = isinstance(value, (int, float, Decimal)) and not isinstance(value, bool)
+    number = Decimal(repr(value) if isinstance(value, float) else value) if is_number else None
+    if number is None or not number.is_finite():
+        raise TypeError(
+            f"{where}: the condition on {name!r}, which has decimals, compares with {value!r}, "
+            "expected a number or a decimal.Decimal."
+        )
+    return format(number, "f")
 
 
 def _value(where: str, name: str, spec: Spec, value: Any) -> Any:

@@ -1,26 +1,31 @@
 """CSV files: records of fields."""
 
+import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from headrace.core import engine
 from headrace.pipeline.describe.other_libraries import with_explained_calls
 from headrace.pipeline.describe.pipeline import Pipeline
 from headrace.pipeline.describe.source import InferredSource, SourcePlan, first_found
-from headrace.pipeline.describe.types import Nullable, Spec, element_of
+from headrace.pipeline.describe.types import Spec, element_of
 from headrace.pipeline.plan.column_options import (
     Pairs,
     as_columns,
     as_defaults,
+    as_dtypes,
     components_of,
     form_of,
     native,
     specs_of,
+    with_dtypes,
 )
 from headrace.pipeline.plan.paths import Paths, as_paths, check_compression, find_files
 
 __all__ = ["Csv", "csv"]
+
+_log: Final = logging.getLogger("headrace.pipeline")
 
 
 @dataclass(frozen=True)
@@ -35,6 +40,7 @@ class Csv(InferredSource):
         defaults: The values for empty fields of some columns.
         compression: The compression of the files.
         na_values: Texts of fields that count as empty.
+        dtypes: The types of some columns, if the others are inferred.
     """
 
     is_reachable: ClassVar[bool] = True
@@ -47,6 +53,7 @@ class Csv(InferredSource):
     defaults: Pairs = ()
     compression: str | None = "auto"
     na_values: tuple[str, ...] = ()
+    dtypes: Pairs = ()
 
     @property
     def name(self) -> str:
@@ -60,16 +67,20 @@ class Csv(InferredSource):
 
     def inferred(self) -> dict[str, Spec]:
         """Returns the columns, inferred from the first block of the first file with records."""
-        given = (
-            self.compression or "",
-            ord(self.delimiter),
-            self._missing(),
-            [name for name, _ in self.defaults],
-        )
+        given = self.compression or "", ord(self.delimiter), self._missing()
         found = first_found(
             "csv", self.paths, "records", lambda path: engine.infer_csv(path, *given)
         )
-        return {name: Spec(element_of(code, is_text), ()) for name, code, is_text in found}
+        typed = dict(self.dtypes)
+        for name, _, _, decided in found:
+            if decided is not None and name not in typed:
+                _log.warning(
+                    "csv: %s. Correct the line, or give the type, with dtypes={%r: ...}.",
+                    decided,
+                    name,
+                )
+        specs = {name: Spec(element_of(code, is_text), ()) for name, code, is_text, _ in found}
+        return with_dtypes("csv", specs, self.dtypes)
 
     def described(self) -> str:
         """Returns a text that says how the components are inferred."""
@@ -88,14 +99,15 @@ class Csv(InferredSource):
         self, specs: dict[str, Spec], add_python_worker: Callable[[Any], int]
     ) -> SourcePlan:
         """Returns the plan, which reads records whose fields are parsed later."""
-        components = components_of("csv", specs, self.columns, self.defaults)
+        typed = self.dtypes if self.columns is None else self.columns
+        components = components_of("csv", specs, typed, self.defaults)
         fields = engine.csv_fields(
             ord(self.delimiter), list(map(native, components)), self._missing()
         )
-        names = list(specs) if self.header else None
+        names = [component.name for component in components] if self.header else None
         paths = find_files("csv", self.paths)
         records = engine.csv_records(
-            paths, self.compression or "", ord(self.delimiter), names, len(specs)
+            paths, self.compression or "", ord(self.delimiter), names, len(components)
         )
         return SourcePlan(records, paths, [fields], len(paths))
 
@@ -109,6 +121,7 @@ def csv(
     defaults: Mapping[str, Any] | None = None,
     compression: str | None = "auto",
     na_values: str | Iterable[str] = (),
+    dtypes: Mapping[str, Any] | None = None,
 ) -> Pipeline:
     """Reads CSV files. An example has a component for each column.
 
@@ -116,8 +129,8 @@ def csv(
     are text. Lines end with a line feed, or with a carriage return before it. Blank lines are
     skipped.
 
-    An empty field is NaN for floats and "" for strings. For other types it is an error, unless
-    there is a default. An error names the file and the line.
+    An empty field is "" for strings. For other types it is an error, unless there is a default or
+    the column is `Nullable`. An error names the file and the line.
 
     A quote that is never closed costs its line, not the rest of the file: records continue at the
     next line with as many fields as columns. A field of several lines must close within 16 MiB.
@@ -125,19 +138,21 @@ def csv(
     Args:
         paths: As for `tfrecords`.
         columns: The types of the wanted columns: `int` (int64), `float` (float32), `bool` (true,
-            false, 1, 0), `bytes`, `str` or a NumPy type. With a header they are found by name, in
-            each file; without one they are all columns, in order. Values are rounded to the type of
-            floats; a larger loss, such as 1e39 for `float`, is an error. None to infer them from
-            the first block of the first file with records, as types that give the values back:
-            int64, float32, else float64, bool for `true` and `false`, else `str`, which is also
-            used for numbers such as 01234. Integers with gaps and no default are float64 with NaN
-            if that is exact; else int64, and a gap is an error. A later value that its type does
-            not give back is an error.
+            false, 1, 0), `bytes`, `str`, a NumPy type, or `Nullable(int)` for values that may be
+            missing, with a mask. With a header they are found by name, in each file; without one
+            they are all columns, in order. Numbers with a fraction are rounded to the type of
+            floats. Whole numbers must be exact: 1700000001 for `float` is an error, and so is 1e39.
+            Read them as `np.float64`. None to infer the types from the first block of the first
+            file with records, as types that give the values back: int64, float32, else float64,
+            bool for `true` and `false`, else `str`, which is also used for numbers such as 01234. A
+            warning names the line that made a column of numbers `str`. A later value that its type
+            does not give back is an error.
         header: Whether the first record of each file has the names of the columns.
         delimiter: One ASCII character.
         defaults: The values for empty fields of some of the columns.
         compression: As for `tfrecords`.
         na_values: One or several texts of fields that count as empty, such as "NA".
+        dtypes: The types of some columns, such as {"price": str}; the others are inferred.
 
     Raises:
         TypeError: If a path is invalid, or a type cannot be a column's.
@@ -146,13 +161,12 @@ def csv(
     Source: RFC 4180.
     """
     chosen = as_columns("csv", columns)
-    for name, spec in specs_of("csv", chosen or ()).items():
-        if isinstance(dict(chosen or ()).get(name), Nullable) or form_of(spec.dtype) not in (
-            "",
-            "str",
-        ):
+    typed = as_dtypes("csv", dtypes, columns)
+    given = typed if chosen is None else chosen
+    for name, spec in specs_of("csv", given).items():
+        if form_of(spec.dtype) not in ("", "str"):
             raise TypeError(
-                f"csv: the column {name!r} is {dict(chosen or ())[name]!r}, expected numbers, "
+                f"csv: the column {name!r} is {dict(given)[name]!r}, expected numbers, "
                 "bool, bytes or str. Read it as str and convert it in map."
             )
         if spec.shape != ():
@@ -168,7 +182,7 @@ def csv(
     values = as_defaults("csv", defaults, chosen)
     missing = _texts(na_values)
     source = Csv(
-        as_paths("csv", paths), chosen, bool(header), delimiter, values, compression, missing
+        as_paths("csv", paths), chosen, bool(header), delimiter, values, compression, missing, typed
     )
     return Pipeline((source,))
 

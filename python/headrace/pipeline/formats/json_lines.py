@@ -15,9 +15,11 @@ from headrace.pipeline.plan.column_options import (
     Pairs,
     as_columns,
     as_defaults,
+    as_dtypes,
     components_of,
     native,
     specs_of,
+    with_dtypes,
 )
 from headrace.pipeline.plan.paths import Paths, as_paths, check_compression, find_files
 
@@ -33,6 +35,7 @@ class JsonLines(InferredSource):
         columns: The types of the wanted keys; None to infer all.
         defaults: The values for some keys where they are missing or null.
         compression: The compression of the files.
+        dtypes: The types of some keys, if the others are inferred.
     """
 
     is_reachable: ClassVar[bool] = True
@@ -42,6 +45,7 @@ class JsonLines(InferredSource):
     columns: Pairs | None = None
     defaults: Pairs = ()
     compression: str | None = "auto"
+    dtypes: Pairs = ()
 
     @property
     def name(self) -> str:
@@ -55,16 +59,19 @@ class JsonLines(InferredSource):
 
     def inferred(self) -> dict[str, Spec]:
         """Returns the keys in the first block of the first file with lines."""
-        given = self.compression or "", [name for name, _ in self.defaults]
+        given = self.compression or "", [name for name, _ in self.dtypes]
         found = first_found(
             "json_lines", self.paths, "lines", lambda path: engine.infer_json(path, *given)
         )
-        return {
+        specs = {
             name: Spec(
                 Json if is_json else element_of(code, True), (None,) * num_lists, num_lists > 0
             )
             for name, code, is_json, num_lists in found
         }
+        # A key may be missing or null in the first block.
+        specs |= {name: Spec(Json, ()) for name, _ in self.dtypes if name not in specs}
+        return with_dtypes("json_lines", specs, self.dtypes)
 
     def described(self) -> str:
         """Returns a text that says how the components are inferred."""
@@ -78,9 +85,9 @@ class JsonLines(InferredSource):
         self, specs: dict[str, Spec], add_python_worker: Callable[[Any], int]
     ) -> SourcePlan:
         """Returns the plan, which reads lines that are parsed later."""
-        components = components_of("json_lines", specs, self.columns, self.defaults)
-        if self.columns is None:
-            components = list(map(_filled, components))
+        typed = self.dtypes if self.columns is None else self.columns
+        components = components_of("json_lines", specs, typed, self.defaults)
+        components = list(map(_filled, components))
         sightings = engine.Sightings("json_lines")
         fields = engine.json_fields(list(map(native, components)), sightings)
         paths = find_files("json_lines", self.paths)
@@ -96,6 +103,7 @@ def json_lines(
     columns: Mapping[str, Any] | None = None,
     defaults: Mapping[str, Any] | None = None,
     compression: str | None = "auto",
+    dtypes: Mapping[str, Any] | None = None,
 ) -> Pipeline:
     """Reads text files with a JSON object in each line. An example has a component for each key.
 
@@ -111,16 +119,16 @@ def json_lines(
             for a list of lists, `Feature(int, (2, 3))` for lists of these lengths, `Json` for any
             value, "datetime64[us]" for a time as text in ISO 8601 (of UTC if it has an offset),
             `Nullable(int)` for values that may be missing, with a mask. "meta.id" is the key "id"
-            of the object "meta". Integers are accepted as floats, and floats are rounded to their
-            type; a larger loss, such as 1e39 for `float`, is an error. None to infer the keys and
-            their types from the first block of the first file with lines, as types that give the
-            values back: int64, uint64, float32, else float64; lists are ragged, up to three axes;
-            objects, and lists of them, are `Json`. Then a missing float is NaN, a missing `str` "",
-            a missing list empty, and a missing `Json` None; integers that are missing somewhere
-            in that block are float64 with NaN if that is exact, else int64, and a gap is an error.
-            A later value that its type does not give back is an error.
+            of the object "meta". Integers are accepted as floats. Numbers with a fraction are
+            rounded to the type of floats. Whole numbers must be exact: 1700000001 for `float` is an
+            error, and so is 1e39. Read them as `np.float64`. None to infer the keys and their types
+            from the first block of the first file with lines, as types that give the values back:
+            int64, uint64, float32, else float64; lists are ragged, up to three axes; objects, and
+            lists of them, are `Json`, of which a missing one is None. A later value that its type
+            does not give back is an error, and so is an integer of more than 64 bits.
         defaults: The values for some of the keys where they are missing.
         compression: As for `tfrecords`.
+        dtypes: The types of some keys, such as {"id": str}; the others are inferred.
 
     Raises:
         TypeError: If a path is invalid, or a type cannot be a component's.
@@ -134,7 +142,8 @@ def json_lines(
                 f"json_lines: the columns {name!r} and {inner!r} are given, but {name!r} cannot be "
                 "an object and a value. Leave one out."
             )
-    for name, spec in specs_of("json_lines", chosen or ()).items():
+    typed = as_dtypes("json_lines", dtypes, columns)
+    for name, spec in specs_of("json_lines", typed if chosen is None else chosen).items():
         if getattr(spec.dtype, "kind", "") == "m":
             raise TypeError(
                 f"json_lines: the column {name!r} is {spec}, which JSON does not write. Read it as "
@@ -142,18 +151,11 @@ def json_lines(
             )
     check_compression("json_lines", compression)
     values = as_defaults("json_lines", defaults, chosen)
-    return Pipeline((JsonLines(as_paths("json_lines", paths), chosen, values, compression),))
+    found = as_paths("json_lines", paths)
+    return Pipeline((JsonLines(found, chosen, values, compression, typed),))
 
 
 def _filled(component: Component) -> Component:
-    """Returns an inferred component with its default."""
-    dtype = component.spec.dtype
-    if component.default is not None:
-        return component
-    if component.spec.is_ragged:
-        return replace(component, default=[])
-    if dtype is Json:
-        return replace(component, default=NULL)
-    if isinstance(dtype, type):
-        return replace(component, default="")
-    return replace(component, default=float("nan")) if dtype.kind == "f" else component
+    """Returns a component, with None as the default of inferred JSON."""
+    is_json = component.is_inferred and component.spec.dtype is Json
+    return replace(component, default=NULL) if is_json and component.default is None else component

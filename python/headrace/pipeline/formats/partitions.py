@@ -21,24 +21,28 @@ _NULL: Final = "__HIVE_DEFAULT_PARTITION__"
 _INT: Final = re.compile(r"-?[0-9]{1,18}")
 
 
-def partitions_of(where: str, files: Sequence[bytes]) -> Partitions:
+def partitions_of(where: str, files: Sequence[tuple[bytes, str]]) -> Partitions:
     """Returns the columns in the directories of files, with a value for each file.
 
     The values of a column are ints if all are integers, else `str`.
 
+    Args:
+        where: The name of the source.
+        files: Each file, and the part of its path below the given one.
+
     Raises:
         InvalidArgumentError: If two files have different columns.
     """
-    found = [_pairs(os.fsdecode(path)) for path in files]
+    found = [_pairs(below) for _, below in files]
     names = list(found[0]) if found else []
-    for path, pairs in zip(files, found, strict=True):
+    for (path, _), pairs in zip(files, found, strict=True):
         if pairs.keys() != set(names):
             raise InvalidArgumentError(
                 None,
                 None,
                 f"{where}: {os.fsdecode(path)}: its directories name the columns {sorted(pairs)}, "
-                f"expected {sorted(names)}, as those of {os.fsdecode(files[0])}. Read them apart, "
-                "and put the pipelines together with concat.",
+                f"expected {sorted(names)}, as those of {os.fsdecode(files[0][0])}. Read them "
+                "apart, and put the pipelines together with concat.",
             )
     return {name: _values([pairs[name] for pairs in found]) for name in names}
 

@@ -22,11 +22,13 @@ from headrace.pipeline.plan.column_options import (
     Pairs,
     as_columns,
     as_defaults,
+    as_dtypes,
     components_of,
     native,
     specs_of,
+    with_dtypes,
 )
-from headrace.pipeline.plan.paths import find_files
+from headrace.pipeline.plan.paths import find_partitioned
 
 __all__ = ["Columns", "TableFiles", "TableFormat", "as_table_columns"]
 
@@ -46,6 +48,7 @@ class TableFormat:
         columns: Returns the columns of a file with the given names, or all.
         counts: Returns the number of rows of each file.
         rows: Returns the plan for components, constants and conditions, and the number of pieces.
+        is_beside_data: Returns whether a file lies beside tables, but is none.
     """
 
     name: str
@@ -53,6 +56,7 @@ class TableFormat:
     columns: Callable[[bytes, Sequence[str] | None], list[tuple[str, _Found]]]
     counts: Callable[[Sequence[bytes]], list[int]]
     rows: Callable[..., tuple[engine.Plan, int]]
+    is_beside_data: Callable[[bytes], bool] = lambda _: False
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,7 @@ class TableFiles(InferredSource):
         types: The types of the wanted columns; None to take those of the first file.
         defaults: The values for some columns where they are null, or missing in a file.
         where: Conditions that rows meet.
+        dtypes: The types of some of the columns that are not given types.
     """
 
     is_reachable: ClassVar[bool] = True
@@ -77,6 +82,7 @@ class TableFiles(InferredSource):
     types: Pairs | None = None
     defaults: Pairs = ()
     where: tuple[Condition, ...] = ()
+    dtypes: Pairs = ()
 
     @property
     def name(self) -> str:
@@ -100,14 +106,15 @@ class TableFiles(InferredSource):
 
     def inferred(self) -> dict[str, Spec]:
         """Returns the columns of the first file, and those in the names of directories."""
-        files = self.files()
-        partitions = partitions_of(self.name, files)
+        files, partitions = self._partitioned()
         wanted = None if self.columns is None else [n for n in self.columns if n not in partitions]
         first = next(iter(self._kept(partitions, files)), 0)
         own = self._own_specs(files[first], wanted)
         named = {name: spec_of_values(values) for name, values in partitions.items()}
         specs = {name: spec for name, spec in own.items() if name not in named} | named
-        return specs if self.columns is None else {name: specs[name] for name in self.columns}
+        if self.columns is not None:
+            specs = {name: specs[name] for name in self.columns}
+        return with_dtypes(self.name, specs, self.dtypes)
 
     def counts(self) -> Sequence[int] | None:
         """Returns the number of rows of each file, from the file; None with conditions."""
@@ -118,8 +125,7 @@ class TableFiles(InferredSource):
 
     def num_pieces(self) -> list[int]:
         """Returns the number of pieces of each file that may have rows for the conditions."""
-        found = self.files()
-        partitions = partitions_of(self.name, found)
+        found, partitions = self._partitioned()
         kept = self._kept(partitions, found)
         numbers = [0] * len(found)
         if kept:
@@ -137,13 +143,13 @@ class TableFiles(InferredSource):
         self, specs: dict[str, Spec], add_python_worker: Callable[[Any], int]
     ) -> SourcePlan:
         """Returns the plan, which reads pieces of files whose places are in the files."""
-        found = self.files()
-        partitions = partitions_of(self.name, found)
+        found, partitions = self._partitioned()
         kept = self._kept(partitions, found)
         files = [found[index] for index in kept]
         if not files:
             return SourcePlan(engine.Plan.concat([]), found)
-        components = components_of(self.name, specs, self.types, self.defaults)
+        typed = self.dtypes if self.types is None else self.types
+        components = components_of(self.name, specs, typed, self.defaults)
         names = [component.name for component in components]
         constants = [
             (
@@ -160,9 +166,15 @@ class TableFiles(InferredSource):
         return SourcePlan(plan, files, num_parallel=num_pieces)
 
     def _own_specs(self, path: bytes, names: Sequence[str] | None) -> dict[str, Spec]:
+        typed = specs_of(self.name, self.dtypes)
+        return {
+            name: typed[name] if name in typed else _spec(os.fsdecode(path), name, column)
+            for name, column in self._own_columns(path, names)
+        }
+
+    def _own_columns(self, path: bytes, names: Sequence[str] | None) -> list[tuple[str, _Found]]:
         with engine.op_errors():
-            found = self.format.columns(path, names)
-        return {name: _spec(os.fsdecode(path), name, column) for name, column in found}
+            return self.format.columns(path, names)
 
     def _kept(self, partitions: Partitions, files: Sequence[bytes]) -> list[int]:
         """Returns the indexes of the files whose directories meet the conditions."""
@@ -178,26 +190,41 @@ class TableFiles(InferredSource):
         conditions = [one for one in self.where if one[0] not in partitions]
         if not conditions:
             return []
-        specs = self._own_specs(path, list(dict.fromkeys(name for name, _, _ in conditions)))
+        names = list(dict.fromkeys(name for name, _, _ in conditions))
+        columns = dict(self._own_columns(path, names))
+        specs = {
+            name: None if _is_decimal(column) else _spec(os.fsdecode(path), name, column)
+            for name, column in columns.items()
+        }
         return [given_condition(self.name, specs[one[0]], one) for one in conditions]
+
+    def _partitioned(self) -> tuple[list[bytes], Partitions]:
+        """Returns the paths of its files, in order, and the columns in their directories."""
+        found = find_partitioned(self.name, self.paths)
+        found = [file for file in found if not self.format.is_beside_data(file[0])] or found
+        return [path for path, _ in found], partitions_of(self.name, found)
 
     def files(self) -> list[bytes]:
         """Returns the paths of its files, in order."""
-        return find_files(self.name, self.paths, has_partitions=True)
+        return self._partitioned()[0]
 
 
 def as_table_columns(
-    where: str, columns: object, defaults: object, conditions: object
-) -> tuple[tuple[str, ...] | None, Pairs | None, Pairs, tuple[Condition, ...]]:
-    """Returns the names of the wanted columns, or their types, the defaults and the conditions.
+    where: str, columns: object, defaults: object, conditions: object, dtypes: object
+) -> tuple[tuple[str, ...] | None, Pairs | None, Pairs, tuple[Condition, ...], Pairs]:
+    """Returns the arguments of a source of tables as plain data.
+
+    These are the names of the wanted columns, or their types, the defaults, the conditions, and the
+    types of some columns.
 
     Raises:
         TypeError: If they are neither names nor types.
         ValueError: If there are none, or a default is not a value of its column.
     """
+    typed = as_dtypes(where, dtypes, columns)
     if isinstance(columns, Mapping):
         types = as_columns(where, columns)
-        return None, types, as_defaults(where, defaults, types), as_where(where, conditions)
+        return None, types, as_defaults(where, defaults, types), as_where(where, conditions), typed
     if isinstance(columns, (str, bytes)) or not (columns is None or isinstance(columns, Sequence)):
         raise TypeError(f"{where}: columns is {columns!r}, expected a list of names, or a dict.")
     if not all(isinstance(name, str) for name in columns or ()):
@@ -207,7 +234,7 @@ def as_table_columns(
     names = None if columns is None else tuple(columns)
     if names is not None and len(set(names)) < len(names):
         raise ValueError(f"{where}: columns has a name twice, expected each once: {list(names)}.")
-    return names, None, as_defaults(where, defaults, None), as_where(where, conditions)
+    return names, None, as_defaults(where, defaults, None), as_where(where, conditions), typed
 
 
 def _spec(path: str, name: str, column: _Found) -> Spec:
@@ -217,6 +244,10 @@ def _spec(path: str, name: str, column: _Found) -> Spec:
     code, form, num_lists, shape = found
     axes = (None,) * num_lists if num_lists else tuple(shape)
     return Spec(_element(code, form), axes, num_lists > 0)
+
+
+def _is_decimal(column: _Found) -> bool:
+    return column[0].startswith("decimal")
 
 
 def _element(code: int, form: str) -> ElementType:

@@ -73,7 +73,7 @@ class WebDataset(InferredSource):
     ) -> SourcePlan:
         """Returns the plan, which reads archives in order, several at the same time."""
         files = {name: spec for name, spec in specs.items() if name != _KEY}
-        components = components_of("webdataset", files, None, self.defaults)
+        components = components_of("webdataset", files, (), self.defaults)
         given = [(component.name, component.default) for component in components]
         paths = find_files("webdataset", self.paths)
         plan = engine.tar_samples(paths, self.compression or "", given)

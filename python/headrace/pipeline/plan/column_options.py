@@ -27,10 +27,12 @@ __all__ = [
     "Pairs",
     "as_columns",
     "as_defaults",
+    "as_dtypes",
     "components_of",
     "form_of",
     "native",
     "specs_of",
+    "with_dtypes",
 ]
 
 # A dict as plain data: names and their values.
@@ -67,16 +69,60 @@ def as_columns(where: str, columns: object) -> Pairs | None:
     """
     if columns is None:
         return None
+    pairs = _typed(where, "columns", columns)
+    if not pairs:
+        raise ValueError(f"{where}: columns is empty, expected at least one.")
+    return pairs
+
+
+def as_dtypes(where: str, dtypes: object, columns: object) -> Pairs:
+    """Returns the types of some columns as plain data.
+
+    Raises:
+        TypeError: If it is not a dict of types.
+        ValueError: If `columns` already has the types.
+    """
+    if dtypes is None:
+        return ()
+    if isinstance(columns, Mapping):
+        raise ValueError(
+            f"{where}: columns has the types of all columns, and dtypes those of some, expected "
+            "one of them. Put the types into columns."
+        )
+    return _typed(where, "dtypes", dtypes)
+
+
+def _typed(where: str, argument: str, columns: object) -> Pairs:
     if not isinstance(columns, Mapping) or not all(isinstance(name, str) for name in columns):
         raise TypeError(
-            f"{where}: columns is {columns!r}, expected a dict of types, such as "
+            f"{where}: {argument} is {columns!r}, expected a dict of types, such as "
             '{"a": int, "b": float}.'
         )
-    if not columns:
-        raise ValueError(f"{where}: columns is empty, expected at least one.")
     pairs = tuple(columns.items())
     specs_of(where, pairs)
     return pairs
+
+
+def with_dtypes(where: str, specs: Mapping[str, Spec], dtypes: Pairs) -> dict[str, Spec]:
+    """Returns inferred components, with the types that a program gives for some of them.
+
+    Raises:
+        ValueError: If there is no such column, or a mask has the name of another component.
+    """
+    words = dict(dtypes)
+    for name in words:
+        if name not in specs:
+            there = ", ".join(map(repr, specs))
+            raise ValueError(
+                f"{where}: there is no column {name!r} in {there}, which dtypes names."
+            )
+    typed: dict[str, Spec] = {}
+    for name, spec in specs.items():
+        own = specs_of(where, ((name, words[name]),)) if name in words else {name: spec}
+        for mask in own.keys() & (specs.keys() - {name}):
+            raise ValueError(_of_mask(where, name, mask))
+        typed |= own
+    return typed
 
 
 def as_defaults(where: str, defaults: object, columns: Pairs | None) -> Pairs:
@@ -98,15 +144,16 @@ def as_defaults(where: str, defaults: object, columns: Pairs | None) -> Pairs:
 
 
 def components_of(
-    where: str, specs: Mapping[str, Spec], columns: Pairs | None, defaults: Pairs
+    where: str, specs: Mapping[str, Spec], columns: Pairs, defaults: Pairs
 ) -> list[Component]:
-    """Returns the components with their defaults.
+    """Returns the components with their defaults. Those without a type in `columns` are inferred.
 
     Raises:
         ValueError: If a default has no component.
     """
     found = dict(defaults)
-    masked = {name for name, word in columns or () if isinstance(word, Nullable)}
+    typed = dict(columns)
+    masked = {name for name, word in columns if isinstance(word, Nullable)}
     masks = set(map(_mask_of, masked))
     for name in found:
         if name not in specs or name in masks:
@@ -114,12 +161,12 @@ def components_of(
             raise ValueError(
                 f"{where}: there is no column {name!r} in {there}, which defaults names."
             )
-    for name, word in columns or ():
+    for name, word in columns:
         feature = word.dtype if isinstance(word, Nullable) else word
         if isinstance(feature, Feature) and feature.default is not None:
             found.setdefault(name, feature.default)
     return [
-        Component(name, spec, found.get(name), columns is None, name in masked)
+        Component(name, spec, found.get(name), name not in typed, name in masked)
         for name, spec in specs.items()
         if name not in masks
     ]
@@ -138,12 +185,16 @@ def specs_of(where: str, columns: Pairs) -> dict[str, Spec]:
         if isinstance(word, Nullable):
             mask = _mask_of(name)
             if mask in dict(columns):
-                raise ValueError(
-                    f"{where}: the column {name!r} is hr.Nullable, and its mask has the name of "
-                    f"the column {mask!r}. Leave one out."
-                )
+                raise ValueError(_of_mask(where, name, mask))
             specs[mask] = Spec(np.dtype(np.bool_), ())
     return specs
+
+
+def _of_mask(where: str, name: str, mask: str) -> str:
+    return (
+        f"{where}: the column {name!r} is hr.Nullable, and its mask has the name of the column "
+        f"{mask!r}. Leave one out."
+    )
 
 
 def native(component: Component) -> engine.Given:
@@ -209,12 +260,8 @@ def _default(name: str, spec: Spec, value: Any) -> Any:
         if times is None or (spec.is_ragged and times.ndim != 1):
             raise wrong
         return _filled(carried(times), shape, wrong)
-    try:
-        made = np.asarray(value, spec.dtype)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise wrong from error
-    is_exact = spec.dtype.kind == "f" or np.array_equal(made, np.asarray(value))
-    if not is_exact or (spec.is_ragged and made.ndim != 1):
+    made = exactly(value, spec.dtype)
+    if made is None or (spec.is_ragged and made.ndim != 1):
         raise wrong
     return _filled(made, shape, wrong)
 

@@ -144,7 +144,7 @@ def matching(pattern: str) -> list[str]:
     found = [
         (path, os.path.islink(path) if entry is None else entry.is_symlink())
         for path, entry in sorted(entries.items(), key=itemgetter(0))
-        if not (os.path.isdir(path) if entry is None else _leads_down(entry))
+        if not (os.path.isdir(path or os.curdir) if entry is None else _leads_down(entry))
     ]
     return _once(_root_of(pattern), found)
 

@@ -2,6 +2,7 @@
 
 import glob
 import os
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, TypeAlias
 
@@ -20,7 +21,7 @@ from headrace.pipeline.plan.listing import (
     matching,
 )
 
-__all__ = ["Paths", "as_paths", "check_compression", "find_files"]
+__all__ = ["Paths", "as_paths", "check_compression", "find_files", "find_partitioned"]
 
 # A path, a pattern, a directory, or several of them.
 Paths: TypeAlias = "str | os.PathLike[str] | Iterable[str | os.PathLike[str]]"
@@ -59,7 +60,7 @@ def as_paths(where: str, paths: Paths) -> tuple[str, ...]:
     return texts
 
 
-def find_files(where: str, paths: Iterable[str], *, has_partitions: bool = False) -> list[bytes]:
+def find_files(where: str, paths: Iterable[str]) -> list[bytes]:
     """Returns the files that paths represent.
 
     A path that exists is taken literally. A directory means its files, except hidden ones and those
@@ -71,25 +72,59 @@ def find_files(where: str, paths: Iterable[str], *, has_partitions: bool = False
     The same applies to URLs of storages, where a file and a directory may have the same name: then
     it means the file. In an HTTP URL, only braces are expanded.
 
-    With `has_partitions`, the files of a directory are also those of directories within it whose
-    names have a `=`, at any depth.
-
     Raises:
         NotFoundError: If a path does not exist, or nothing matches a pattern.
         OpError: If a directory that may hold some of the files cannot be listed.
         ValueError: If braces expand to more than a million paths.
     """
-    paths = _without_braces(where, list(map(storage.local_path, paths)))
-    remote = [path for path in paths if storage.is_remote(path)]
-    found = dict(_remote_files(where, remote, has_partitions)) if remote else {}
-    files = (
-        found[path] if path in found else _files_of(where, path, has_partitions) for path in paths
-    )
-    return [os.fsencode(file) for of_path in files for file in of_path]
+    return [os.fsencode(path) for _, path in _found(where, paths, has_partitions=False)]
 
 
-def _without_braces(where: str, paths: list[str]) -> list[str]:
-    """Returns paths with their braces expanded; a path that exists is taken literally."""
+def find_partitioned(where: str, paths: Iterable[str]) -> list[tuple[bytes, str]]:
+    """Returns the files that paths represent, each with the part of its path below the given one.
+
+    As `find_files`, but the files of a directory are also those of directories within it whose
+    names have a `=`, at any depth. The part below a pattern begins with the first directory that
+    the pattern leaves open.
+    """
+    found = _found(where, paths, has_partitions=True)
+    return [(os.fsencode(path), _below(base, path)) for base, path in found]
+
+
+def _found(where: str, paths: Iterable[str], *, has_partitions: bool) -> list[tuple[str, str]]:
+    """Returns files, each with the path that leads to it, up to the first pattern."""
+    given = _without_braces(where, list(map(storage.local_path, paths)))
+    remote = [path for _, path in given if storage.is_remote(path)]
+    known = dict(_remote_files(where, remote, has_partitions)) if remote else {}
+    return [
+        (base, file)
+        for base, path in given
+        for file in known.get(path) or _files_of(where, path, has_partitions)
+    ]
+
+
+def _base(path: str) -> str:
+    """Returns the directory before the first pattern of a path, or a path without one."""
+    if storage.is_remote(path):
+        is_open = storage.has_pattern(path)
+    else:
+        is_open = is_pattern(path) and not os.path.lexists(path)
+    first = re.search(r"[*?[]", path) if is_open else None
+    return path[: first.start()].rpartition("/")[0] if first else path
+
+
+def _below(base: str, path: str) -> str:
+    if storage.is_remote(path) and not storage.can_be_listed(path):
+        path = re.split("[?#]", path, maxsplit=1)[0]
+    num_above = len(base.rstrip("/").split("/")) if base else 0
+    return "/".join(path.split("/")[num_above:])
+
+
+def _without_braces(where: str, paths: list[str]) -> list[tuple[str, str]]:
+    """Returns paths with their braces expanded, each after the part before any pattern.
+
+    A path that exists is taken literally.
+    """
     braced = [path for path in paths if "{" in path]
     # HTTP servers are not asked whether the path exists: URLs have no braces.
     remote = [path for path in braced if storage.is_remote(path) and storage.can_be_listed(path)]
@@ -100,7 +135,11 @@ def _without_braces(where: str, paths: list[str]) -> list[str]:
         each = [expanded(path) if "{" in path and path not in there else [path] for path in paths]
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from None
-    return [path for of_path in each for path in of_path]
+    return [
+        (_base(one) if of_path == [path] else _base(path[: path.index("{")] + "*"), one)
+        for path, of_path in zip(paths, each, strict=True)
+        for one in of_path
+    ]
 
 
 def _remote_files(

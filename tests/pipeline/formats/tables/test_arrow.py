@@ -190,3 +190,16 @@ def test_a_file_that_changes_is_an_error(tmp_path):
         write(path, table(5001))
         with pytest.raises(errors.AbortedError, match=r"a.arrow.*the file changed while"):
             list(batches)
+
+
+def test_the_directory_that_datasets_saves_is_read(tmp_path):
+    for number in range(2):
+        with pa.ipc.new_stream(
+            tmp_path / f"data-{number:05}-of-00002.arrow", pa.schema({"n": pa.int64()})
+        ) as writer:
+            writer.write_table(pa.table({"n": [2 * number, 2 * number + 1]}))
+    (tmp_path / "dataset_info.json").write_text('{"features": {}}')
+    (tmp_path / "state.json").write_text('{"_split": null}')
+    for paths in (tmp_path, tmp_path / "*"):
+        assert [int(row["n"]) for row in hr.arrow(paths)] == [0, 1, 2, 3]
+    assert len(hr.arrow(tmp_path)) == 4

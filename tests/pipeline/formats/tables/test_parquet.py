@@ -41,7 +41,10 @@ COLUMNS = {
 
 def test_columns_of_all_types_are_read(written, given):
     files = written(COLUMNS, COLUMNS, row_group_size=3)
-    pipeline = hp.parquet(files)
+    message = r"row 0, in row group 0: the column 'f' has a null, expected a value. .*hr.Nullable"
+    with pytest.raises(errors.InvalidArgumentError, match=message):
+        list(hp.parquet(files))
+    pipeline = hp.parquet(files, defaults={"f": np.nan})
     assert {name: repr(spec) for name, spec in pipeline.spec.items()} == {
         "i": "Spec(int16, ())",
         "f": "Spec(float64, ())",

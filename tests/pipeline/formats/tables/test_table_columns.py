@@ -63,7 +63,7 @@ def test_omitted_types_are_inferred(written, name):
     table = random_table({name: kind}, 20, 0, random.Random(name))
     read = written(table)
     if pa.types.is_decimal(kind) or pa.types.is_null(kind):
-        message = rf"the column '{name}' is .*, expected a type for it. Give .*, with columns="
+        message = rf"the column '{name}' is .*, expected a type for it. Give .*, with dtypes="
         with pytest.raises(errors.InvalidArgumentError, match=message):
             list(read())
         return
@@ -200,10 +200,12 @@ def test_nulls_have_defaults_or_a_mask(written):
 
 def test_a_null_in_a_list_is_an_error_with_a_remedy(written):
     read = written({"l": [[1], [2, None]], "f": [[1.5], [None]]})
-    assert np.isnan(list(read(["f"]))[1]["f"][0])
-    message = r"row 1.*'l' has a list with a null in it.*with columns={'l': hr.Json}"
-    with pytest.raises(errors.InvalidArgumentError, match=message):
-        list(read({"l": hr.Nullable(hr.Ragged(int))}))
+    for name, word in (("l", int), ("f", float)):
+        message = (
+            rf"row 1.*'{name}' has a list with a null in it.*with dtypes={{'{name}': hr.Json}}"
+        )
+        with pytest.raises(errors.InvalidArgumentError, match=message):
+            list(read({name: hr.Nullable(hr.Ragged(word))}))
     assert [row["l"] for row in read({"l": hr.Json})] == [[1], [2, None]]
 
 
@@ -211,6 +213,10 @@ def test_values_are_converted_exactly_or_refused(written):
     read = written(
         {
             "i": pa.array([1, 300], pa.int64()),
+            "n": pa.array([1, 1_700_000_001], pa.int32()),
+            "m": pa.array([1, 2**53 + 1], pa.int64()),
+            "g": pa.array([0.1, 1_700_000_001.0], pa.float64()),
+            "e": pa.array([decimal.Decimal("0.50"), decimal.Decimal("16777217.00")]),
             "t": pa.array([1_000_000_000, 5], pa.timestamp("ns")),
             "y": pa.array([b"a", b"\xff"], pa.binary()),
             "d": pa.array([decimal.Decimal("0.10"), decimal.Decimal("-12345678901234.56")]),
@@ -221,6 +227,16 @@ def test_values_are_converted_exactly_or_refused(written):
         ("i", np.int16, 1, None),
         ("i", float, 1.0, None),
         ("i", np.uint8, 1, "'i' is 300, expected uint8"),
+        (
+            "n",
+            float,
+            1.0,
+            "'n' is 1700000001, expected float32, which does not hold it; np.float64",
+        ),
+        ("n", np.float64, 1.0, None),
+        ("m", np.float64, 1.0, "'m' is 9007199254740993, expected float64, which does not"),
+        ("g", float, 0.1, "'g' is 1700000001, expected float32, which does not hold it; np.float"),
+        ("e", float, 0.5, "'e' is 16777217.00, expected float32, which does not hold it"),
         ("t", "datetime64[us]", np.datetime64("1970-01-01T00:00:01"), "'t' is 5 ns, which that"),
         ("y", str, "a", "'y' is .*which is not UTF-8, expected str"),
         ("d", np.float64, 0.1, None),
@@ -228,7 +244,7 @@ def test_values_are_converted_exactly_or_refused(written):
         ("w", "datetime64[s]", np.datetime64("2024-01-02T03:04:05"), "'w' is .*no.*, expected dat"),
     ]:
         rows = iter(read({name: word}).batch(1))
-        assert next(rows)[name][0] == first
+        assert next(rows)[name][0] == (np.float32(first) if word is float else first)
         if text is None:
             next(rows)
         else:
@@ -268,7 +284,7 @@ def test_files_may_have_columns_in_another_order_or_lack_some(written):
 
 def test_types_that_differ_between_files_are_named_with_the_remedy(written):
     read = written({"a": pa.array([1], pa.int32())}, {"a": pa.array([2], pa.int64())})
-    message = r"1\.\w+: the column 'a' is int64, expected int32, as in the first file.*columns={"
+    message = r"1\.\w+: the column 'a' is int64, expected int32, as in the first file.*dtypes={"
     with pytest.raises(errors.InvalidArgumentError, match=message):
         list(read())
     assert [int(row["a"]) for row in read({"a": int})] == [1, 2]
@@ -308,3 +324,40 @@ def test_arrow_and_torch_get_objects_and_times(written):
 def test_objects_have_none_for_missing_values(written):
     read = written({"o": [{"x": MISSING}, {"x": 1.5}]})
     assert [row["o"]["x"] for row in read()] == [None, 1.5]
+
+
+def test_a_column_of_nulls_alone_has_the_values_of_missing_ones(written):
+    read = written({"a": pa.nulls(2), "l": [[], []], "n": [1, 2]})
+    words = {"a": hr.Nullable(int), "n": int}
+    with pytest.raises(errors.InvalidArgumentError, match=r"'a' is null, .*hr.Json or hr.Nullable"):
+        list(read())
+    with pytest.raises(errors.InvalidArgumentError, match="'a' has a null, expected a value"):
+        list(read({"a": int}))
+    for pipe in (read(words), read(["a", "n"], dtypes={"a": words["a"]})):
+        [batch] = pipe.batch(2)
+        assert (batch["a"].tolist(), batch["a_mask"].tolist()) == ([0, 0], [False, False])
+    for word, value in [(str, ""), (hr.Feature(float, (2,)), [0, 0]), (hr.Ragged(int, ndim=2), [])]:
+        rows = [row["a"] for row in read({"a": hr.Nullable(word)})]
+        assert [row if isinstance(row, (str, list)) else row.tolist() for row in rows] == [
+            value
+        ] * 2
+    assert [row["a"] for row in read({"a": int}, defaults={"a": 5})] == [5, 5]
+    # A list without values may have any type.
+    assert [row["l"].tolist() for row in read({"l": hr.Ragged(int)})] == [[], []]
+
+
+def test_types_of_some_columns_are_given(written):
+    prices = [decimal.Decimal("0.10"), decimal.Decimal("2.50")]
+    read = written({"n": [1, 2], "price": prices, "s": ["a", "b"]})
+    pipe = read(dtypes={"price": str})
+    assert list(pipe.spec) == ["n", "price", "s"]
+    assert [(int(r["n"]), r["price"], r["s"]) for r in pipe] == [(1, "0.10", "a"), (2, "2.50", "b")]
+    rows = list(read(["price", "n"], dtypes={"price": np.float64, "n": hr.Nullable(np.int8)}))
+    assert [list(row) for row in rows] == [["price", "n", "n_mask"]] * 2
+    assert rows[1]["price"] == 2.5
+    with pytest.raises(errors.InvalidArgumentError, match=r"'price' is decimal.*dtypes={'price'"):
+        list(read())
+    with pytest.raises(ValueError, match="no column 'x' in 'price', which dtypes names"):
+        list(read(["price"], dtypes={"price": str, "x": int}))
+    with pytest.raises(ValueError, match="columns has the types of all columns"):
+        read({"n": int}, dtypes={"price": str})

@@ -3,6 +3,7 @@
 import datetime
 import random
 from decimal import Decimal
+from operator import eq, ge, lt, ne
 
 import numpy as np
 import pytest
@@ -174,3 +175,71 @@ def test_conditions_on_directories_skip_files(partitioned):
     assert list(none) == []
     with pytest.raises(TypeError, match="'year' is 2019 in the name of a directory"):
         list(hr.parquet(partitioned / "**" / "*.parquet", {"n": int}, [("year", "==", "2020")]))
+
+
+PRICES = ["-10.01", "-10.00", "-0.50", "0.00", "0.10", "19.99", "20.00", "12345678901234567.89"]
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("kind", [pa.decimal128(21, 2), pa.decimal256(40, 2)])
+def test_decimals_are_compared_exactly(tmp_path, name, kind):
+    values = [Decimal(price) for price in PRICES]
+    FORMATS[name].write(
+        pa.table({"price": pa.array([*values, None], kind), "n": list(range(len(values) + 1))}),
+        tmp_path / "a",
+    )
+    for other in (Decimal("0.1"), Decimal("19.990"), Decimal("12345678901234567.9"), -10, 0, 19.99):
+        exact = Decimal(str(other))
+        for op, compare in [("==", eq), ("!=", ne), ("<", lt), (">=", ge)]:
+            rows = FORMATS[name].read(tmp_path / "a", ["n"], where=[("price", op, other)])
+            met = [n for n, one in enumerate(values) if compare(one, exact)]
+            assert [row["n"] for row in rows] == met
+        where = [("price", "in", [other, values[0]])]
+        met = [n for n, one in enumerate(values) if one in (exact, values[0])]
+        assert [row["n"] for row in FORMATS[name].read(tmp_path / "a", ["n"], where=where)] == met
+    for wrong in ("1", True, Decimal("inf")):
+        with pytest.raises(TypeError, match="'price', which has decimals, compares with"):
+            list(FORMATS[name].read(tmp_path / "a", ["n"], where=[("price", "==", wrong)]))
+    FORMATS[name].write(pa.table({"price": ["1"], "n": [1]}), tmp_path / "b")
+    paths = [tmp_path / "a", tmp_path / "b"]
+    with pytest.raises(
+        errors.InvalidArgumentError, match=r"b: the column 'price' is .*decimals, as"
+    ):
+        list(FORMATS[name].read(paths, ["n"], where=[("price", "==", 1)]))
+
+
+def test_only_directories_below_the_given_path_are_columns(tmp_path):
+    root = tmp_path / "seed=1" / "run=7"
+    for year in (2020, 2021):
+        directory = root / f"year={year}"
+        directory.mkdir(parents=True)
+        FORMATS["parquet"].write(pa.table({"seed": [year]}), directory / "a.parquet")
+
+    def found(paths):
+        return [{name: int(x) for name, x in row.items()} for row in hr.parquet(paths)]
+
+    both = [{"seed": year, "year": year} for year in (2020, 2021)]
+    alone = [{"seed": year} for year in (2020, 2021)]
+    files = [root / f"year={year}" / "a.parquet" for year in (2020, 2021)]
+    assert found(files) == alone
+    assert found([file.parent for file in files]) == alone
+    assert found([file.parent / "*.parquet" for file in files]) == alone
+    assert found(root / "year=2020" / "*") == alone[:1]
+    for paths in (root, f"{root}/", root / "*" / "*.parquet", root / "**", root / "year=*" / "a.*"):
+        assert found(paths) == both
+    assert found(f"{root}/year={{2020,2021}}/a.parquet") == both
+    assert found(tmp_path / "seed=*" / "**") == [
+        {"seed": 1, "run": 7, "year": year} for year in (2020, 2021)
+    ]
+    for where, count in (([("year", "==", 2020)], 1), ([("seed", ">", 2000)], 2)):
+        assert len(list(hr.parquet(root, where=where))) == count
+
+
+def test_a_relative_pattern_may_begin_with_the_partitions(tmp_path, monkeypatch):
+    directory = tmp_path / "year=2020"
+    directory.mkdir()
+    FORMATS["parquet"].write(pa.table({"n": [1]}), directory / "a.parquet")
+    monkeypatch.chdir(tmp_path)
+    for paths in ("*/*.parquet", "./*/*.parquet", "year=*/a.parquet", "**", "."):
+        assert [row["year"] for row in hr.parquet(paths)] == [2020]
+    assert list(hr.parquet("year=2020/a.parquet").spec) == ["n"]

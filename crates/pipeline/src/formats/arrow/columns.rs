@@ -17,20 +17,17 @@ use headrace_engine::tensor::dtype::DType;
 use headrace_engine::tensor::shape::Shape;
 
 /// The columns of a component, one row for each of an array: its values, and its mask if it has
-/// one. A fault names the first row at fault.
-pub fn columns(component: &Component, array: &ArrayRef) -> Made<Vec<Column>> {
+/// one. A fault names the first row at fault. `kind` is the type of the column in the file.
+pub fn columns(component: &Component, array: &ArrayRef, kind: &DataType) -> Made<Vec<Column>> {
     // Only an array of the type null is null without a buffer for it.
     let nulls = array.logical_nulls().filter(|nulls| nulls.null_count() > 0);
     // A row of a shape may take much memory, so it is made where a null needs it.
     let filler = || component.filler_row();
     let filler = nulls.as_ref().filter(|_| component.has_filler()).map(|_| filler()).transpose()?.flatten();
     let values = match (&nulls, filler) {
-        (None, _) => values(component, array)?,
-        (Some(nulls), Some(filler)) => filled(component, array, nulls, &filler)?,
-        (Some(_), None) if component.form == Form::Json => values(component, array)?,
-        (Some(_), None) if is_float(component) && component.num_lists == 0 && component.shape.is_empty() => {
-            values(component, array)?
-        }
+        (None, _) => values(component, array, kind)?,
+        (Some(nulls), Some(filler)) => filled(component, array, kind, nulls, &filler)?,
+        (Some(_), None) if component.form == Form::Json => values(component, array, kind)?,
         (Some(nulls), None) => {
             let first = nulls.iter().position(|is_there| !is_there).unwrap_or(0);
             return Err(null(component, first, "has a null"));
@@ -45,17 +42,22 @@ fn null(component: &Component, row: usize, words: &str) -> Fault {
     Fault::Value(row, format!("{words}, expected a value. {}", component.fillers()))
 }
 
-fn is_float(component: &Component) -> bool {
-    matches!(component.dtype, DType::Float16 | DType::Float32 | DType::Float64)
-}
-
 /// The values with `filler` in place of nulls.
-fn filled(component: &Component, array: &ArrayRef, nulls: &NullBuffer, filler: &Column) -> Made<Column> {
+fn filled(
+    component: &Component,
+    array: &ArrayRef,
+    kind: &DataType,
+    nulls: &NullBuffer,
+    filler: &Column,
+) -> Made<Column> {
+    if nulls.null_count() == nulls.len() {
+        return Ok(gather(&[filler], std::iter::repeat_n((0, 0), nulls.len()))?);
+    }
     let is_there = BooleanArray::new(nulls.inner().clone(), None);
     let internal = |error| Error::internal(format!("rows of a column cannot be selected: {error}"));
     let there = filter(array, &is_there).map_err(internal)?;
     let position = |index: usize| nulls.valid_indices().nth(index).unwrap_or(0);
-    let there = values(component, &there).map_err(|fault| match fault {
+    let there = values(component, &there, kind).map_err(|fault| match fault {
         Fault::Value(index, text) => Fault::Value(position(index), text),
         other => other,
     })?;
@@ -65,11 +67,11 @@ fn filled(component: &Component, array: &ArrayRef, nulls: &NullBuffer, filler: &
     Ok(gather(&[&there, filler], rows.into_iter())?)
 }
 
-/// The values of an array whose nulls are NaN, or JSON's null.
-fn values(component: &Component, array: &ArrayRef) -> Made<Column> {
+/// The values of an array, whose nulls are JSON's null.
+fn values(component: &Component, array: &ArrayRef, kind: &DataType) -> Made<Column> {
     let wrong = |fault: Fault| expected(component, fault);
     if component.form == Form::Json {
-        return json(array).map_err(wrong);
+        return json(array, kind).map_err(wrong);
     }
     match (component.num_lists, component.shape.is_empty()) {
         (0, true) if component.dtype == DType::String => text(component, array).map(Column::Text).map_err(wrong),
@@ -85,7 +87,7 @@ fn expected(component: &Component, fault: Fault) -> Fault {
         Fault::Value(index, text) if text.ends_with('.') => Fault::Value(index, text),
         Fault::Value(index, text) => {
             let remedy = "Correct the file, or read the column as another type.";
-            Fault::Value(index, format!("{text}, expected {}. {remedy}", component.type_name()))
+            Fault::Value(index, format!("{text}, expected {}{}. {remedy}", component.type_name(), component.limit()))
         }
         other => other,
     }
@@ -106,6 +108,7 @@ fn parts(array: &ArrayRef) -> Made<(Vec<usize>, ArrayRef)> {
             let length = usize::try_from(*length).unwrap_or(0);
             Ok(((1..=lists.len()).map(|row| row * length).collect(), lists.values().clone()))
         }
+        DataType::Null if array.is_empty() => Ok((Vec::new(), array.clone())),
         kind => Err(unexpected(kind)),
     }
 }
@@ -139,17 +142,16 @@ fn in_list(fault: Fault) -> Fault {
     }
 }
 
-/// Fails if an element of lists is null, and not a float.
+/// Fails if an element of lists is null.
 fn check_elements(component: &Component, elements: &ArrayRef) -> Made<()> {
-    let is_leaf = !elements.data_type().is_nested();
     let first = elements.logical_nulls().filter(|nulls| nulls.null_count() > 0);
     match first.and_then(|nulls| nulls.iter().position(|is_there| !is_there)) {
-        Some(index) if !(is_leaf && is_float(component)) => {
+        Some(index) => {
             let remedy =
-                format!("Correct the file, or read it as JSON, with columns={{'{}': hr.Json}}.", component.name);
+                format!("Correct the file, or read it as JSON, with dtypes={{'{}': hr.Json}}.", component.name);
             Err(Fault::Value(index, format!("has a list with a null in it, expected values. {remedy}")))
         }
-        _ => Ok(()),
+        None => Ok(()),
     }
 }
 
@@ -181,7 +183,7 @@ fn shaped(component: &Component, array: &ArrayRef) -> Made<Column> {
 }
 
 /// Values as JSON; nulls are JSON's.
-fn json(array: &ArrayRef) -> Made<Column> {
+fn json(array: &ArrayRef, kind: &DataType) -> Made<Column> {
     let refused = |refusal: allocate::Refusal| refusal.at("the values of a column");
     if array.data_type() == &DataType::Null {
         let span = Span { start: 0, length: NULL.len() };
@@ -190,7 +192,7 @@ fn json(array: &ArrayRef) -> Made<Column> {
     }
     let mut text = String::new();
     let mut spans = allocate::room(array.len()).map_err(refused)?;
-    let write = writer(array);
+    let write = writer(array, kind);
     for row in 0..array.len() {
         let start = text.len();
         write(row, &mut text)

@@ -4,6 +4,7 @@
 //! words. Times are text in ISO 8601, decimals are text, and maps are objects if their keys are
 //! strings, else lists of pairs.
 
+use crate::formats::arrow::types::int96_nanoseconds;
 use arrow_array::cast::AsArray;
 use arrow_array::temporal_conversions::{as_date, as_datetime, as_time};
 use arrow_array::types::{
@@ -15,6 +16,7 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, ArrayRef, PrimitiveArray};
 use arrow_schema::{DataType, TimeUnit};
+use chrono::DateTime;
 use std::collections::HashSet;
 use std::fmt::{Display, Write};
 
@@ -50,10 +52,10 @@ type Written = std::result::Result<(), String>;
 /// Writes the value of a row after a text.
 type Writer<'a> = Box<dyn Fn(usize, &mut String) -> Written + 'a>;
 
-/// Writes row `row` of an array, as JSON, after a text. The array is of a type that
-/// [`super::types::read_as`] gives.
-pub fn writer(array: &ArrayRef) -> Writer<'_> {
-    let write = of_values(array);
+/// Writes row `row` of an array, as JSON, after a text. The array is of a type that [`super::types::read_as`]
+/// gives; `kind` is that of the column in the file, for timestamps that are read as bytes.
+pub fn writer<'a>(array: &'a ArrayRef, kind: &DataType) -> Writer<'a> {
+    let write = of_values(array, kind);
     Box::new(move |row, text| match array.is_null(row) {
         true => {
             text.push_str("null");
@@ -63,8 +65,9 @@ pub fn writer(array: &ArrayRef) -> Writer<'_> {
     })
 }
 
-fn of_values(array: &ArrayRef) -> Writer<'_> {
+fn of_values<'a>(array: &'a ArrayRef, kind: &DataType) -> Writer<'a> {
     match array.data_type() {
+        DataType::FixedSizeBinary(_) => int96(array, kind),
         DataType::Boolean => {
             let flags = array.as_boolean();
             Box::new(move |row, text| shown(text, flags.value(row)))
@@ -94,8 +97,8 @@ fn of_values(array: &ArrayRef) -> Writer<'_> {
         DataType::Time32(_) => clock::<Time32MillisecondType>(array),
         DataType::Time64(TimeUnit::Microsecond) => clock::<Time64MicrosecondType>(array),
         DataType::Time64(_) => clock::<Time64NanosecondType>(array),
-        DataType::Timestamp(unit, zone) => {
-            let zone = if zone.is_some() { "+00:00" } else { "" };
+        DataType::Timestamp(unit, _) => {
+            let zone = zone_of(array.data_type());
             match unit {
                 TimeUnit::Second => instants::<TimestampSecondType>(array, zone),
                 TimeUnit::Millisecond => instants::<TimestampMillisecondType>(array, zone),
@@ -105,18 +108,19 @@ fn of_values(array: &ArrayRef) -> Writer<'_> {
         }
         DataType::LargeList(_) => {
             let lists = array.as_list::<i64>();
-            let (offsets, write) = (lists.value_offsets(), writer(lists.values()));
+            let (offsets, write) = (lists.value_offsets(), writer(lists.values(), inner(kind, 0)));
             Box::new(move |row, text| listed(text, &write, offsets[row] as usize..offsets[row + 1] as usize))
         }
         DataType::FixedSizeList(_, length) => {
             let lists = array.as_fixed_size_list();
-            let (length, write) = (usize::try_from(*length).unwrap_or(0), writer(lists.values()));
+            let (length, write) = (usize::try_from(*length).unwrap_or(0), writer(lists.values(), inner(kind, 0)));
             Box::new(move |row, text| listed(text, &write, row * length..(row + 1) * length))
         }
         DataType::Struct(fields) => {
             let structs = array.as_struct();
-            let fields: Vec<_> =
-                fields.iter().map(|field| field.name().as_str()).zip(structs.columns().iter().map(writer)).collect();
+            let columns = structs.columns().iter().enumerate();
+            let writers = columns.map(|(number, column)| writer(column, inner(kind, number)));
+            let fields: Vec<_> = fields.iter().map(|field| field.name().as_str()).zip(writers).collect();
             Box::new(move |row, text| {
                 bracketed(text, ['{', '}'], fields.iter(), |text, (name, write)| {
                     quoted(text, name)?;
@@ -125,12 +129,42 @@ fn of_values(array: &ArrayRef) -> Writer<'_> {
                 })
             })
         }
-        DataType::Map(..) => maps(array),
+        DataType::Map(..) => maps(array, inner(kind, 0)),
         other => {
             let other = other.clone();
             Box::new(move |_, _| Err(format!("{other} is not held by JSON")))
         }
     }
+}
+
+/// The type of field `number` of a struct, or of the values of a list or a map.
+fn inner(kind: &DataType, number: usize) -> &DataType {
+    match kind {
+        DataType::Struct(fields) => fields.get(number).map_or(kind, |field| field.data_type()),
+        DataType::LargeList(field) | DataType::FixedSizeList(field, _) | DataType::Map(field, _) => field.data_type(),
+        kind => kind,
+    }
+}
+
+/// A zone of a type in the form of ISO 8601: times are those of UTC.
+fn zone_of(kind: &DataType) -> &'static str {
+    if matches!(kind, DataType::Timestamp(_, Some(_))) { "+00:00" } else { "" }
+}
+
+/// Timestamps of 96 bits of Parquet.
+fn int96<'a>(array: &'a ArrayRef, kind: &DataType) -> Writer<'a> {
+    let (values, zone) = (array.as_fixed_size_binary(), zone_of(kind));
+    Box::new(move |row, text| {
+        let time = int96_nanoseconds(values.value(row)).and_then(|count| {
+            let seconds = i64::try_from(count.div_euclid(1_000_000_000)).ok()?;
+            let nanoseconds = u32::try_from(count.rem_euclid(1_000_000_000)).ok()?;
+            DateTime::from_timestamp(seconds, nanoseconds)
+        });
+        match time {
+            Some(time) => shown(text, format_args!("\"{:?}{zone}\"", time.naive_utc())),
+            None => Err("a timestamp of 96 bits is out of the range of times".to_owned()),
+        }
+    })
 }
 
 fn shown(text: &mut String, value: impl Display) -> Written {
@@ -217,13 +251,13 @@ fn instants<'a, T: ArrowPrimitiveType<Native: Into<i64>>>(array: &'a ArrayRef, z
     times::<T, _>(array, as_datetime::<T>, zone)
 }
 
-fn maps(array: &ArrayRef) -> Writer<'_> {
+fn maps<'a>(array: &'a ArrayRef, entries: &DataType) -> Writer<'a> {
     let maps = array.as_map();
     let offsets = maps.value_offsets();
     let range = |row: usize| offsets[row] as usize..offsets[row + 1] as usize;
-    let (keys, values) = (maps.keys(), writer(maps.values()));
+    let (keys, values) = (maps.keys(), writer(maps.values(), inner(entries, 1)));
     if keys.data_type() != &DataType::LargeUtf8 {
-        let keys = writer(keys);
+        let keys = writer(keys, inner(entries, 0));
         return Box::new(move |row, text| {
             bracketed(text, ['[', ']'], range(row), |text, entry| {
                 text.push('[');

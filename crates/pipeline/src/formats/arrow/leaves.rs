@@ -2,7 +2,7 @@
 //! strings are not copied unless they are converted.
 
 use crate::blocks::column::{Span, Text};
-use crate::formats::arrow::types::unit_of;
+use crate::formats::arrow::types::{int96_nanoseconds, unit_of};
 use crate::stages::component::elements::Element;
 use crate::stages::component::times::{NOT_A_TIME, TimeUnit};
 use crate::stages::component::{Component, Form};
@@ -17,7 +17,6 @@ use arrow_array::types::{
 use arrow_array::{Array, ArrayRef};
 use arrow_buffer::{ArrowNativeType, Buffer};
 use arrow_schema::{DataType, TimeUnit as ArrowUnit};
-use bytemuck::Pod;
 use bytes::Bytes;
 use half::f16;
 use headrace_engine::error::{Error, Result};
@@ -50,8 +49,12 @@ pub fn unexpected(kind: &DataType) -> Fault {
     Fault::Other(Error::internal(format!("a column was read as {kind}")))
 }
 
-/// Values as a tensor of a shape. Nulls are NaN, and must be floats.
+/// Values as a tensor of a shape. None of them is null.
 pub fn tensor(component: &Component, shape: Shape, array: &ArrayRef) -> Made<Tensor> {
+    if array.is_empty() {
+        // It may be of the type null.
+        return Ok(Tensor::empty(component.dtype, shape)?);
+    }
     match component.form {
         Form::Instant(unit) | Form::Span(unit) => {
             let times = times(unit, array)?;
@@ -84,9 +87,9 @@ fn numbers(dtype: DType, shape: Shape, array: &ArrayRef) -> Made<Tensor> {
         (DType::UInt16, DataType::UInt16) => primitive::<UInt16Type>(dtype, shape, array),
         (DType::UInt32, DataType::UInt32) => primitive::<UInt32Type>(dtype, shape, array),
         (DType::UInt64, DataType::UInt64) => primitive::<UInt64Type>(dtype, shape, array),
-        (DType::Float16, DataType::Float16) => float::<Float16Type>(dtype, shape, array, f16::NAN),
-        (DType::Float32, DataType::Float32) => float::<Float32Type>(dtype, shape, array, f32::NAN),
-        (DType::Float64, DataType::Float64) => float::<Float64Type>(dtype, shape, array, f64::NAN),
+        (DType::Float16, DataType::Float16) => primitive::<Float16Type>(dtype, shape, array),
+        (DType::Float32, DataType::Float32) => primitive::<Float32Type>(dtype, shape, array),
+        (DType::Float64, DataType::Float64) => primitive::<Float64Type>(dtype, shape, array),
         (DType::Int8, _) => converted::<i8>(shape, array),
         (DType::Int16, _) => converted::<i16>(shape, array),
         (DType::Int32, _) => converted::<i32>(shape, array),
@@ -105,20 +108,6 @@ fn numbers(dtype: DType, shape: Shape, array: &ArrayRef) -> Made<Tensor> {
 fn primitive<T: ArrowPrimitiveType>(dtype: DType, shape: Shape, array: &ArrayRef) -> Made<Tensor> {
     let values = array.as_primitive::<T>().values();
     Ok(Tensor::from_bytes(dtype, shape, shared(values.inner()))?)
-}
-
-fn float<T>(dtype: DType, shape: Shape, array: &ArrayRef, missing: T::Native) -> Made<Tensor>
-where
-    T: ArrowPrimitiveType,
-    T::Native: Pod,
-{
-    let array = array.as_primitive::<T>();
-    if array.null_count() == 0 {
-        return Ok(Tensor::from_bytes(dtype, shape, shared(array.values().inner()))?);
-    }
-    let values: Vec<T::Native> =
-        allocate::elements(dtype, &shape).collect(array.iter().map(|value| value.unwrap_or(missing)))?;
-    Ok(Tensor::copied(dtype, shape, bytemuck::cast_slice(&values))?)
 }
 
 /// Numbers as those of another type.
@@ -144,10 +133,7 @@ fn integers<T: Element, S: ArrowPrimitiveType<Native: Into<i128> + Display>>(
     array: &ArrayRef,
 ) -> Made<Tensor> {
     let array = array.as_primitive::<S>();
-    let made = array.iter().map(|value| match value {
-        Some(value) => T::of_int(value.into()).ok_or_else(|| format!("is {value}")),
-        None => T::of_float(f64::NAN).ok_or_else(|| "is null".to_owned()),
-    });
+    let made = array.values().iter().map(|value| T::of_int((*value).into()).ok_or_else(|| format!("is {value}")));
     each(shape, array.len(), made)
 }
 
@@ -156,8 +142,8 @@ fn floats<T: Element, S: ArrowPrimitiveType<Native: Into<f64> + Display>>(
     array: &ArrayRef,
 ) -> Made<Tensor> {
     let array = array.as_primitive::<S>();
-    let made = array.iter().map(|value| {
-        let value: f64 = value.map_or(f64::NAN, Into::into);
+    let made = array.values().iter().map(|value| {
+        let value: f64 = (*value).into();
         T::of_float(value).ok_or_else(|| format!("is {value}"))
     });
     each(shape, array.len(), made)
@@ -186,14 +172,18 @@ fn decimals(dtype: DType, shape: Shape, array: &ArrayRef) -> Made<Tensor> {
     }
 }
 
-/// A decimal rounded once, to the nearest number; a null is NaN.
-fn parsed<T: Element + std::str::FromStr + Into<f64>>(text: Option<String>) -> std::result::Result<T, String> {
-    let Some(text) = text else { return T::of_float(f64::NAN).ok_or_else(|| "is null".to_owned()) };
-    let number = text.parse::<T>().ok().filter(|number| T::of_float((*number).clone().into()).is_some());
-    number.filter(|number| (*number).clone().into().is_finite()).ok_or_else(|| format!("is {text}"))
+/// A decimal rounded once, to the nearest number; a whole number must be exact.
+fn parsed<T: Element + std::str::FromStr + Into<f64>>(text: String) -> std::result::Result<T, String> {
+    let whole = text.split_once('.').filter(|(_, fraction)| fraction.bytes().all(|digit| digit == b'0'));
+    let whole = whole.map_or(&text[..], |(whole, _)| whole).parse::<i128>();
+    let is_held = |number: f64| match &whole {
+        Ok(whole) => T::of_int(*whole).is_some(),
+        Err(_) => number.is_finite() && T::of_float(number).is_some(),
+    };
+    text.parse::<T>().ok().filter(|number| is_held((*number).clone().into())).ok_or_else(|| format!("is {text}"))
 }
 
-fn decimal_texts(array: &ArrayRef) -> Made<Vec<Option<String>>> {
+fn decimal_texts(array: &ArrayRef) -> Made<Vec<String>> {
     match array.data_type() {
         DataType::Decimal32(..) => Ok(texts_of::<Decimal32Type>(array)),
         DataType::Decimal64(..) => Ok(texts_of::<Decimal64Type>(array)),
@@ -203,9 +193,9 @@ fn decimal_texts(array: &ArrayRef) -> Made<Vec<Option<String>>> {
     }
 }
 
-fn texts_of<T: DecimalType + ArrowPrimitiveType>(array: &ArrayRef) -> Vec<Option<String>> {
+fn texts_of<T: DecimalType + ArrowPrimitiveType>(array: &ArrayRef) -> Vec<String> {
     let decimals = array.as_primitive::<T>();
-    (0..array.len()).map(|row| array.is_valid(row).then(|| decimals.value_as_string(row))).collect()
+    (0..array.len()).map(|row| decimals.value_as_string(row)).collect()
 }
 
 /// Times as numbers of a unit.
@@ -229,6 +219,19 @@ fn times(unit: TimeUnit, array: &ArrayRef) -> Made<Vec<i64>> {
         DataType::Time32(_) => counts::<Time32MillisecondType>(array, TimeUnit::Millisecond, unit),
         DataType::Time64(ArrowUnit::Microsecond) => counts::<Time64MicrosecondType>(array, TimeUnit::Microsecond, unit),
         DataType::Time64(_) => counts::<Time64NanosecondType>(array, TimeUnit::Nanosecond, unit),
+        DataType::FixedSizeBinary(_) => {
+            let values = array.as_fixed_size_binary();
+            let time = |index: usize| {
+                let count = int96_nanoseconds(values.value(index));
+                let found = count.and_then(|count| unit.of_nanoseconds(count));
+                let text = || {
+                    let count = count.unwrap_or_default();
+                    Fault::Value(index, format!("is {count} ns since 1970, which that does not hold"))
+                };
+                found.ok_or_else(text)
+            };
+            (0..array.len()).map(time).collect()
+        }
         DataType::LargeUtf8 => {
             let strings = array.as_string::<i64>();
             let time = |(index, text): (usize, &str)| {
@@ -254,6 +257,10 @@ fn counts<T: ArrowPrimitiveType<Native: Into<i64>>>(array: &ArrayRef, from: Time
 
 /// The strings of an array. Those of text are checked to be UTF-8.
 pub fn text(component: &Component, array: &ArrayRef) -> Made<Text> {
+    if array.is_empty() {
+        // It may be of the type null.
+        return Ok(Text::joined_of(Bytes::new(), &[]));
+    }
     let refused = |refusal: allocate::Refusal| refusal.at("the strings of a column");
     let of = |data: &Buffer, offsets: &[i64]| -> Result<Text> {
         let mut spans = allocate::room(array.len()).map_err(refused)?;
@@ -280,7 +287,7 @@ pub fn text(component: &Component, array: &ArrayRef) -> Made<Text> {
             Text::new(shared(strings.values()), spans)
         }
         kind if kind.is_decimal() => {
-            let texts: Vec<_> = decimal_texts(array)?.into_iter().map(Option::unwrap_or_default).collect();
+            let texts = decimal_texts(array)?;
             let ends = texts.iter().scan(0, |end, text| {
                 *end += text.len();
                 Some(*end)

@@ -7,11 +7,11 @@ use crate::blocks::gather::gather;
 use crate::formats::arrow::columns::{Fault, columns};
 use crate::formats::arrow::fields::{Found, NotFound, find, names, pick};
 use crate::formats::arrow::normal::normal;
-use crate::formats::arrow::selection::Condition;
-use crate::formats::arrow::types::{check, inferred, words};
+use crate::formats::arrow::selection::{Condition, Value};
+use crate::formats::arrow::types::{check, inferred, read_as, words};
 use crate::stages::component::{Component, mask};
 use arrow_array::{BooleanArray, RecordBatch};
-use arrow_schema::Fields;
+use arrow_schema::{DataType, Fields};
 use arrow_select::filter::filter_record_batch;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::tensor::Tensor;
@@ -23,6 +23,8 @@ pub struct Reader {
     /// The place of the column among those of the file, and the fields within; `None` if the file
     /// does not have it.
     position: Option<(usize, Vec<String>)>,
+    /// The type of the column; that of nulls if the file does not have it.
+    kind: DataType,
     /// The value of all rows of a file that does not have the column, as a row.
     constant: Option<Column>,
 }
@@ -90,9 +92,9 @@ fn unique(fields: &Fields) -> String {
 impl Reader {
     /// A reader of a file with these columns. `first` is the first of all files.
     pub fn new(file: &FileProvenance, fields: &Fields, component: &Component, first: &FileProvenance) -> Result<Self> {
-        let made = |position| Self { component: component.clone(), position, constant: None };
+        let made = |position, kind| Self { component: component.clone(), position, kind, constant: None };
         let Found { root, path, kind } = match find(fields, &component.name) {
-            Err(NotFound::Missing) if component.default.is_some() => return Ok(made(None)),
+            Err(NotFound::Missing) if component.default.is_some() => return Ok(made(None, DataType::Null)),
             Err(NotFound::Missing) if file.number != first.number => {
                 return Err(Error::invalid_argument(format!(
                     "{}: there is no column '{name}', as in {}, expected one of {}. Give a value for it, with \
@@ -113,7 +115,7 @@ impl Reader {
                 words(&kind)
             ))
         })?;
-        Ok(made(Some((root, path))))
+        Ok(made(Some((root, path)), read_as(&kind)))
     }
 
     /// A reader of rows that all have this value, as the name of a directory says it.
@@ -127,7 +129,7 @@ impl Reader {
             )));
         }
         let constant = value.map(|value| component.row(value)).transpose()?;
-        Ok(Self { component: component.clone(), position: None, constant })
+        Ok(Self { component: component.clone(), position: None, kind: DataType::Null, constant })
     }
 
     /// The name of the component.
@@ -153,7 +155,7 @@ impl Reader {
         }
         let internal = |error| Error::internal(format!("a column cannot be read: {error}"));
         let array = normal(rows.column(position)).map_err(internal)?;
-        columns(&self.component, &pick(&array, self.path())?)
+        columns(&self.component, &pick(&array, self.path())?, &self.kind)
     }
 
     /// Rows of a file that does not have the column.
@@ -211,9 +213,21 @@ impl Readers {
             value.map_or_else(|| reader(component), |value| Reader::constant(file, component, value))
         };
         let readers = wanted.components.iter().enumerate().map(of_component).collect::<Result<Vec<_>>>()?;
-        let conditions =
-            wanted.conditions.iter().map(|condition| Ok((condition.clone(), reader(&condition.component)?)));
-        let conditions = conditions.collect::<Result<Vec<_>>>()?;
+        let condition = |condition: &Condition| {
+            let reader = reader(&condition.component)?;
+            let is_of_decimals = condition.values.iter().any(|value| matches!(value, Value::Decimal(_)));
+            if is_of_decimals && !reader.kind.is_decimal() {
+                return Err(Error::invalid_argument(format!(
+                    "{}: the column '{}' is {}, expected decimals, as in the first file, since a condition compares \
+                     them. Write the files with the same types.",
+                    file.name.text(),
+                    reader.name(),
+                    words(&reader.kind)
+                )));
+            }
+            Ok((condition.clone(), reader))
+        };
+        let conditions = wanted.conditions.iter().map(condition).collect::<Result<Vec<_>>>()?;
         let all = readers.iter().chain(conditions.iter().map(|(_, reader)| reader));
         let mut roots: Vec<_> = all.filter_map(Reader::root).collect();
         roots.sort_unstable();

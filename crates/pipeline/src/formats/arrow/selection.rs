@@ -48,6 +48,8 @@ pub enum Value {
     Float(f64),
     /// A string.
     Bytes(Vec<u8>),
+    /// A decimal, as text.
+    Decimal(String),
 }
 
 impl Op {
@@ -155,6 +157,9 @@ impl<'a> Orders<'a> {
     /// The order of a row and each value; `None` for NaN.
     fn with<'b>(&'b self, row: usize, values: &'b [Value]) -> impl Iterator<Item = Option<Ordering>> + 'b {
         values.iter().map(move |value| match (self, value) {
+            (Self::Strings(strings), Value::Decimal(value)) => {
+                strings.string(row).ok().and_then(|string| of_decimals(std::str::from_utf8(string).ok()?, value))
+            }
             (Self::Strings(strings), Value::Bytes(value)) => strings.string(row).ok().map(|string| string.cmp(value)),
             (Self::Integers(integers), Value::Integer(value)) => Some(integers[row].cmp(value)),
             (Self::Integers(integers), Value::Float(value)) => of_both(integers[row], *value),
@@ -163,6 +168,28 @@ impl<'a> Orders<'a> {
             _ => None,
         })
     }
+}
+
+/// The order of two decimals, such as "-12.50", neither of which is rounded.
+fn of_decimals(one: &str, other: &str) -> Option<Ordering> {
+    let parts = |text: &str| {
+        let (is_negative, digits) = text.strip_prefix('-').map_or((false, text), |digits| (true, digits));
+        let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+        if !whole.bytes().chain(fraction.bytes()).all(|digit| digit.is_ascii_digit()) {
+            return None;
+        }
+        let (whole, fraction) = (whole.trim_start_matches('0').to_owned(), fraction.trim_end_matches('0').to_owned());
+        Some((is_negative && !(whole.is_empty() && fraction.is_empty()), whole, fraction))
+    };
+    let ((is_negative, whole, fraction), (is_other_negative, other_whole, other_fraction)) =
+        (parts(one)?, parts(other)?);
+    let size = whole.len().cmp(&other_whole.len()).then(whole.cmp(&other_whole)).then(fraction.cmp(&other_fraction));
+    Some(match (is_negative, is_other_negative) {
+        (false, false) => size,
+        (true, true) => size.reverse(),
+        (true, false) => Ordering::Less,
+        (false, true) => Ordering::Greater,
+    })
 }
 
 /// The order of an integer and a float, neither of which is rounded.
@@ -196,6 +223,20 @@ mod tests {
         assert_eq!(met(values(), "!=", Value::Integer(1)), [false, false, true, true]);
         assert_eq!(met(values(), ">", Value::Float(1.0)), [false, false, false, true]);
         assert_eq!(met(values(), "<=", Value::Integer(2)), [true, false, false, false]);
+    }
+
+    #[test]
+    fn decimals_are_compared_by_their_digits() {
+        let ordered = ["-10.01", "-10", "-9.5", "-0.001", "0", "0.1", "0.10000000000000000001", "2", "10", "100.5"];
+        for (number, one) in ordered.iter().enumerate() {
+            for (other_number, other) in ordered.iter().enumerate() {
+                assert_eq!(of_decimals(one, other), Some(number.cmp(&other_number)), "{one} {other}");
+            }
+        }
+        for (one, other) in [("-0.00", "0"), ("1.50", "1.5"), ("007", "7.0")] {
+            assert_eq!(of_decimals(one, other), Some(Ordering::Equal));
+        }
+        assert_eq!(of_decimals("1e5", "1"), None);
     }
 
     #[test]

@@ -10,6 +10,20 @@ use std::sync::Arc;
 
 /// The deepest lists of lists that are a component.
 const MAX_LISTS: usize = 3;
+/// The length of a timestamp of 96 bits of Parquet, which is read as bytes: nanoseconds of a day, and
+/// the Julian day, both little-endian.
+pub const INT96_BYTES: i32 = 12;
+/// The Julian day of 1970-01-01.
+const JULIAN_DAY: i128 = 2_440_588;
+const NANOSECONDS_OF_A_DAY: i128 = 86_400_000_000_000;
+
+/// The nanoseconds since 1970 of a timestamp of 96 bits.
+pub fn int96_nanoseconds(bytes: &[u8]) -> Option<i128> {
+    let (nanoseconds, day) = bytes.split_first_chunk::<8>()?;
+    let day = i32::from_le_bytes(day.try_into().ok()?);
+    let nanoseconds = i64::from_le_bytes(*nanoseconds);
+    Some((i128::from(day) - JULIAN_DAY) * NANOSECONDS_OF_A_DAY + i128::from(nanoseconds))
+}
 
 /// The default component for a column of this type. The error has a remedy.
 pub fn inferred(name: &str, kind: &DataType) -> Result<Component, String> {
@@ -73,7 +87,7 @@ pub fn unit_of(unit: TimeUnit) -> Unit {
 /// The type and the form of single values.
 fn leaf(name: &str, kind: &DataType) -> Result<(DType, Form), String> {
     let plain = |dtype| Ok((dtype, Form::Plain));
-    let typed = |words: &str| Err(format!("expected a type for it. Give {words}, with columns={{'{name}': ...}}."));
+    let typed = |words: &str| Err(format!("expected a type for it. Give {words}, with dtypes={{'{name}': ...}}."));
     match kind {
         DataType::Boolean => plain(DType::Bool),
         DataType::Int8 => plain(DType::Int8),
@@ -101,7 +115,7 @@ fn leaf(name: &str, kind: &DataType) -> Result<(DType, Form), String> {
         DataType::Decimal32(..) | DataType::Decimal64(..) | DataType::Decimal128(..) | DataType::Decimal256(..) => {
             typed("np.float64 or str")
         }
-        DataType::Null => typed("hr.Json, or omit the column, since it has no values"),
+        DataType::Null => typed("hr.Json or hr.Nullable(...), since all its values are null, or omit it"),
         _ => Err("expected another type. Omit it: name the others, with columns=[...].".to_owned()),
     }
 }
@@ -114,6 +128,10 @@ pub fn check(component: &Component, kind: &DataType) -> Result<(), String> {
             Some(_) => Err(as_json(&component.name, kind).err().unwrap_or_default()),
         };
     }
+    if kind == &DataType::Null {
+        // Each row is null, for which the component may have a value.
+        return Ok(());
+    }
     if component.is_inferred {
         let alike = |is: &Component| {
             (is.dtype, is.form, is.num_lists, &is.shape)
@@ -123,7 +141,7 @@ pub fn check(component: &Component, kind: &DataType) -> Result<(), String> {
             Ok(is) if alike(is) => Ok(()),
             _ => Err(format!(
                 "expected {}, as in the first file. Write the files with the same types, or give its type, with \
-                 columns={{'{}': ...}}.",
+                 dtypes={{'{}': ...}}.",
                 component.type_name(),
                 component.name
             )),
@@ -137,6 +155,7 @@ pub fn check(component: &Component, kind: &DataType) -> Result<(), String> {
             wanted.is_none_or(|wanted| usize::try_from(length).is_ok_and(|length| length == *wanted))
         };
         inner = match inner {
+            DataType::Null => return Ok(()),
             DataType::FixedSizeList(_, length) if !has_length(*length) => return Err(unfit(component)),
             kind => values_of(kind).ok_or_else(|| unfit(component))?.data_type(),
         };
@@ -148,7 +167,7 @@ pub fn check(component: &Component, kind: &DataType) -> Result<(), String> {
 }
 
 fn unfit(component: &Component) -> String {
-    format!("expected {}. Read it as another type, with columns={{'{}': ...}}.", component.type_name(), component.name)
+    format!("expected {}. Read it as another type, with dtypes={{'{}': ...}}.", component.type_name(), component.name)
 }
 
 /// True if single values of a type can be read as those of a component.
@@ -158,6 +177,7 @@ fn is_read_as(component: &Component, kind: &DataType) -> bool {
         matches!(kind, DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::FixedSizeBinary(_));
     let is_float = matches!(kind, DataType::Float16 | DataType::Float32 | DataType::Float64);
     match (component.form, component.dtype, kind) {
+        (_, _, DataType::Null) => true,
         (_, _, DataType::Dictionary(_, values)) => is_read_as(component, values),
         (Form::Text, _, _) => is_text || is_bytes || kind.is_decimal(),
         (Form::Instant(_), _, DataType::Date32 | DataType::Date64 | DataType::Timestamp(..)) => true,

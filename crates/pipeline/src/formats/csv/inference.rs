@@ -1,13 +1,15 @@
 //! Infers the columns of a CSV file from its first block.
 
-use crate::blocks::block::FileProvenance;
-use crate::blocks::column::Text;
+use crate::blocks::block::Block;
+use crate::blocks::column::{Column, Text};
+use crate::blocks::file_provenance::FileProvenance;
 use crate::formats::codec::Codec;
 use crate::formats::csv::{first_records, header_names};
 use crate::stages::csv::Words;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::kernels::records::decode_csv::split::Dialect;
 use headrace_engine::tensor::dtype::DType;
+use headrace_engine::text::excerpt::excerpt;
 use headrace_engine::text::written::{Form, fits_f32, fits_f64, fits_i64, form};
 use std::sync::Arc;
 
@@ -20,31 +22,32 @@ pub struct Inferred {
     pub dtype: DType,
     /// True if strings are text.
     pub is_text: bool,
+    /// The line that makes a column of numbers or booleans one of strings, in words.
+    pub decided: Option<String>,
 }
 
 /// The columns of a file with a header, with types that hold their values; `None` if it has no
-/// records. Columns in `filled` have a value for fields that are empty or one of the words in
-/// `missing`.
+/// records. Fields that are empty or one of the words in `missing` have no value.
 ///
-/// int64 if all fields of a column are integers; float32 if it gives back all numbers, else float64
-/// if that does; bool for `true` and `false`; else text, or bytes if they are not UTF-8. Integers
-/// with gaps are float64 with NaN in the gaps, if float64 holds them exactly and the gaps have no
-/// value.
+/// int64 if all values of a column are integers; float32 if it gives back all numbers, else float64
+/// if that does; bool for `true` and `false`; else text, or bytes if they are not UTF-8.
 pub fn infer_csv(
     file: &Arc<FileProvenance>,
     codec: Codec,
     delimiter: u8,
     missing: &Words,
-    filled: &[String],
 ) -> Result<Option<Vec<Inferred>>> {
     let name = file.name.text();
-    let found = first_records(file, codec, delimiter)?;
-    let mut records = found.iter().flat_map(Text::rows);
-    let Some(header) = records.next() else { return Ok(None) };
+    let blocks = first_records(file, codec, delimiter)?;
+    let mut records = blocks.iter().flat_map(records_of);
+    let Some((_, header)) = records.next() else { return Ok(None) };
     let misfit = |misfit: &str| Error::invalid_argument(format!("{name}: {misfit}. Correct the header."));
     let names = header_names(header, delimiter).map_err(misfit)?;
     if let Some(twice) = names.iter().enumerate().find_map(|(at, name)| names[..at].contains(name).then_some(name)) {
         return Err(misfit(&format!("the header has two columns '{twice}', expected one")));
+    }
+    if let Some(text) = other_delimiter(&names, delimiter) {
+        return Err(Error::invalid_argument(format!("{name}: {text}")));
     }
     let mut records = records.peekable();
     if records.peek().is_none() {
@@ -52,22 +55,65 @@ pub fn infer_csv(
     }
     let mut kinds: Vec<_> = names.iter().map(|_| Kind::new()).collect();
     let dialect = Dialect::strict(delimiter, true);
-    for record in records {
+    for (position, record) in records {
         // Faults of records are reported when they are read.
         let Ok(fields) = dialect.split(record).collect::<std::result::Result<Vec<_>, _>>() else { continue };
         if fields.len() == kinds.len() {
-            kinds.iter_mut().zip(fields).for_each(|(kind, field)| kind.see(&field, missing));
+            kinds.iter_mut().zip(fields).for_each(|(kind, field)| kind.see(&field, position, missing));
         }
     }
     let inferred = |(name, kind): (String, Kind)| {
-        let (dtype, is_text) = (kind.dtype(filled.contains(&name)), kind.is_utf8);
-        Inferred { name, dtype, is_text }
+        let dtype = kind.dtype();
+        let decided = kind.decided.filter(|_| dtype == DType::String).map(|(position, field)| {
+            let at = position.block.row_provenance(position.row).map_or_else(String::new, |at| format!("{at}: "));
+            format!("{at}'{}' makes the column '{name}' str, after numbers or booleans", excerpt(&field))
+        });
+        Inferred { name, dtype, is_text: kind.is_utf8, decided }
     };
     Ok(Some(names.into_iter().zip(kinds).map(inferred).collect()))
 }
 
+/// The records of a block, with their positions.
+fn records_of(block: &Block) -> impl Iterator<Item = (Position<'_>, &[u8])> {
+    let records = match block.columns.first() {
+        Some(Column::Text(records)) => Some(records),
+        _ => None,
+    };
+    let records = records.into_iter().flat_map(Text::rows).enumerate();
+    records.map(move |(row, record)| (Position { block, row }, record))
+}
+
+/// A row of a block.
+#[derive(Clone, Copy)]
+struct Position<'a> {
+    block: &'a Block,
+    row: usize,
+}
+
+/// The refusal of a header that another delimiter would split: tabs stand in no name, and the others in
+/// no name that is the only one.
+fn other_delimiter(names: &[String], delimiter: u8) -> Option<String> {
+    let others: &[(char, &str)] = match names {
+        [_] => &[('\t', "\\t"), (';', ";"), ('|', "|"), (',', ",")],
+        _ => &[('\t', "\\t")],
+    };
+    let is_there =
+        |(other, _): &&(char, &str)| *other != char::from(delimiter) && names.iter().any(|name| name.contains(*other));
+    let (_, other) = others.iter().find(is_there)?;
+    let columns = if let [name] = names {
+        format!("one column, '{}'", excerpt(name.as_bytes()))
+    } else {
+        format!("{} columns", names.len())
+    };
+    Some(format!(
+        "the header has {columns}, and '{other}' in it, expected names between '{}'. Give the delimiter of the file, with \
+         delimiter=\"{other}\", or the types of the columns, with columns={{...}}.",
+        excerpt(&[delimiter])
+    ))
+}
+
 /// The possible types of a column, given the fields seen.
-struct Kind {
+struct Kind<'a> {
     is_int: bool,
     is_single: bool,
     is_double: bool,
@@ -77,12 +123,13 @@ struct Kind {
     is_whole: bool,
     /// True if some are integers too large for int64.
     is_long: bool,
-    has_gaps: bool,
     has_value: bool,
     has_number: bool,
+    /// The first field that made it one of strings, after other values.
+    decided: Option<(Position<'a>, Vec<u8>)>,
 }
 
-impl Kind {
+impl<'a> Kind<'a> {
     /// The state before any field was seen.
     fn new() -> Self {
         Self {
@@ -93,17 +140,17 @@ impl Kind {
             is_utf8: true,
             is_whole: true,
             is_long: false,
-            has_gaps: false,
             has_value: false,
             has_number: false,
+            decided: None,
         }
     }
 
-    fn see(&mut self, field: &[u8], missing: &Words) {
+    fn see(&mut self, field: &[u8], position: Position<'a>, missing: &Words) {
         if field.is_empty() || missing.has(field) {
-            self.has_gaps = true;
             return;
         }
+        let could_be_other = self.has_value && self.dtype() != DType::String;
         let form = form(field);
         self.has_value = true;
         self.has_number |= matches!(form, Some(Form::Int | Form::Decimal));
@@ -115,24 +162,22 @@ impl Kind {
         self.is_double = self.is_double && fits_f64(field);
         self.is_flag = self.is_flag && is_flag(field);
         self.is_utf8 = self.is_utf8 && std::str::from_utf8(field).is_ok();
+        if could_be_other && self.dtype() == DType::String {
+            self.decided = Some((position, field.to_vec()));
+        }
     }
 
-    /// The type that holds all values seen. Gaps of a column that `is_filled` have a value of its
-    /// type.
-    fn dtype(&self, is_filled: bool) -> DType {
-        let needs_nan = self.has_gaps && !is_filled;
+    /// The type that holds all values seen.
+    fn dtype(&self) -> DType {
         match self {
             Self { has_value: false, .. } => DType::String,
-            Self { is_int: true, is_double, .. } => {
-                // Beyond 2^53 float64 would not hold them: the first gap is an error.
-                if needs_nan && *is_double { DType::Float64 } else { DType::Int64 }
-            }
+            Self { is_int: true, .. } => DType::Int64,
             // Integers too large for int64 are treated as names, not as numbers.
             Self { is_whole: true, is_long: true, .. } => DType::String,
             Self { has_number: true, is_whole: true, is_double: true, .. } => DType::Float64,
             Self { has_number: true, is_whole: false, is_single: true, .. } => DType::Float32,
             Self { has_number: true, is_whole: false, is_double: true, .. } => DType::Float64,
-            Self { is_flag: true, .. } if !needs_nan => DType::Bool,
+            Self { is_flag: true, .. } => DType::Bool,
             _ => DType::String,
         }
     }

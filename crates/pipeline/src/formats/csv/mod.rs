@@ -11,7 +11,8 @@
 pub mod inference;
 pub mod records;
 
-use crate::blocks::column::{Column, Span, Text};
+use crate::blocks::block::Block;
+use crate::blocks::column::Span;
 use crate::blocks::file_provenance::{FileProvenance, Layout};
 use crate::execution::budget::Budget;
 use crate::formats::chunks::{CHUNK_BYTES, Chunks, Fault, Found, Numbers, Split, scan};
@@ -147,16 +148,13 @@ impl RandomAccess for Csv {
 
 /// The records in the first block of a file that has some after the header, which comes first.
 /// There may be no other records in it.
-pub fn first_records(file: &Arc<FileProvenance>, codec: Codec, delimiter: u8) -> Result<Vec<Text>> {
+pub fn first_records(file: &Arc<FileProvenance>, codec: Codec, delimiter: u8) -> Result<Vec<Block>> {
     let csv = Csv { codec, delimiter, columns: Columns::Unknown };
     let mut scan = csv.open(file, RecordPosition::default())?;
-    let mut found: Vec<Text> = Vec::new();
-    while found.iter().map(Text::len).sum::<usize>() < 2 {
+    let mut found: Vec<Block> = Vec::new();
+    while found.iter().map(Block::num_rows).sum::<usize>() < 2 {
         match scan.next(Budget::new(usize::MAX).charge(0)) {
-            Ok(Some(block)) => found.extend(block.columns.first().and_then(|column| match column {
-                Column::Text(records) => Some(records.clone()),
-                _ => None,
-            })),
+            Ok(Some(block)) => found.push(block),
             Ok(None) => break,
             // Faults are reported when they are read, except for the header's.
             Err(_) if !found.is_empty() && scan.go_on() => {}

@@ -5,7 +5,8 @@ use crate::formats::Codec;
 use crate::formats::arrow::wide_integers;
 use crate::formats::parquet::counts::{COPY_AGAIN, check_counts};
 use crate::formats::parquet::list_layouts::in_three_levels;
-use crate::formats::parquet::schema::check_schema;
+use crate::formats::parquet::schema::{ROW_GROUPS, check_schema};
+use crate::formats::parquet::thrift::Thrift;
 use bytes::Bytes;
 use headrace_engine::error::{Code, Error, Result};
 use headrace_engine::files::content::{START_BYTES, content};
@@ -30,6 +31,9 @@ const MARKS: [&[u8; 4]; 2] = [b"PAR1", b"PARE"];
 const LEAST_BYTES: u64 = 12;
 /// The bytes after a footer: its length, and a mark.
 const END_BYTES: u64 = 8;
+/// The head of an empty list without a kind in Thrift's compact protocol, and of one of structs.
+const EMPTY_LIST: u8 = 0x00;
+const EMPTY_LIST_OF_STRUCTS: u8 = 0x0c;
 /// Bytes at the end of a remote file that are read at once.
 const FOOTER_BYTES: u64 = 64 * 1024;
 
@@ -104,7 +108,7 @@ impl OpenFile {
         }
         open.check_marks(file)?;
         let unread = |error| failed(file, "its footer cannot be read", &error);
-        let bytes = open.footer_bytes().map_err(unread)?;
+        let bytes = with_kind_of_groups(open.footer_bytes().map_err(unread)?);
         let footer = guarded(|| ParquetMetaDataReader::decode_metadata(&bytes)).map_err(unread)?;
         check_schema(file, &bytes, footer.file_metadata().schema_descr())?;
         check_counts(file, &footer)?;
@@ -168,6 +172,19 @@ impl OpenFile {
             ))),
         }
     }
+}
+
+/// The footer, with the kind of structs for an empty list of row groups: fastparquet has none.
+fn with_kind_of_groups(footer: Bytes) -> Bytes {
+    let mut thrift = Thrift::new(&footer);
+    let is_found = thrift.find(ROW_GROUPS).is_some();
+    let at = footer.len() - thrift.num_bytes();
+    if !is_found || footer.get(at) != Some(&EMPTY_LIST) {
+        return footer;
+    }
+    let mut bytes = footer.to_vec();
+    bytes[at] = EMPTY_LIST_OF_STRUCTS;
+    bytes.into()
 }
 
 /// The footer with the types of Arrow; what pyarrow wrote about them is used.

@@ -3,20 +3,22 @@
 use crate::blocks::file_provenance::FileProvenance;
 use crate::formats::arrow::reader::{ColumnKind, Reader, Readers, Wanted, kinds};
 use crate::formats::arrow::types::field_read_as;
-use crate::formats::parquet::file::{OpenFile, arrow_metadata};
+use crate::formats::parquet::file::{OpenFile, arrow_metadata, failed, guarded};
+use crate::formats::parquet::int96::Int96Columns;
+use crate::formats::parquet::list_layouts::int96_as_bytes;
 use crate::formats::parquet::row_sizes::check_row_sizes;
 use crate::formats::parquet::statistics::Described;
 use crate::formats::parquet::{PAGE_BYTES, PAGE_VALUES};
-use arrow_schema::{DataType, Field, Schema, TimeUnit};
+use arrow_schema::{Field, Schema};
 use headrace_engine::error::{Error, Result};
 use headrace_engine::files::storage::Status;
 use headrace_engine::run::check_current;
 use headrace_engine::sync::Mutex;
+use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
-use parquet::arrow::{ARROW_SCHEMA_META_KEY, ProjectionMask};
-use parquet::basic::{Compression, Type};
+use parquet::basic::Compression;
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
-use parquet::schema::types::{ColumnDescPtr, SchemaDescriptor};
+use parquet::schema::types::SchemaDescriptor;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -84,31 +86,16 @@ pub struct Projection {
 /// The columns of a file: the named ones, or all.
 pub fn parquet_columns(file: &FileProvenance, wanted: Option<&[String]>) -> Result<Vec<(String, ColumnKind)>> {
     let footer = Arc::new(OpenFile::open(file, None)?.footer(file)?);
-    let metadata = metadata_of(file, footer)?;
-    kinds(file, metadata.schema().fields(), wanted)
+    let (_, schema) = schema_of(file, &footer)?;
+    kinds(file, schema.fields(), wanted)
 }
 
-/// The footer with the types of Arrow. Timestamps of 96 bits are microseconds, of which 64 bits hold
-/// all years, unless a program of Arrow has written what they were.
-fn metadata_of(file: &FileProvenance, footer: Arc<ParquetMetaData>) -> Result<ArrowReaderMetadata> {
-    let metadata = arrow_metadata(file, Arc::clone(&footer), ArrowReaderOptions::new())?;
-    let descriptor = footer.file_metadata().schema_descr();
-    let mut pairs = footer.file_metadata().key_value_metadata().into_iter().flatten();
-    let is_long = |column: &ColumnDescPtr| column.physical_type() == Type::INT96 && column.path().parts().len() == 1;
-    let roots: Vec<_> = (0..descriptor.num_columns())
-        .filter(|leaf| is_long(&descriptor.column(*leaf)))
-        .map(|leaf| descriptor.get_column_root_idx(leaf))
-        .collect();
-    if roots.is_empty() || pairs.any(|pair| pair.key == ARROW_SCHEMA_META_KEY) {
-        return Ok(metadata);
-    }
-    let field = |(root, field): (usize, &Arc<Field>)| match roots.contains(&root) {
-        true => Arc::new(field.as_ref().clone().with_data_type(DataType::Timestamp(TimeUnit::Microsecond, None))),
-        false => Arc::clone(field),
-    };
-    let fields: Vec<_> = metadata.schema().fields().iter().enumerate().map(field).collect();
-    let schema = Arc::new(Schema::new(fields).with_metadata(metadata.schema().metadata().clone()));
-    arrow_metadata(file, footer, ArrowReaderOptions::new().with_schema(schema))
+/// The columns of a footer, with the types of Arrow.
+fn schema_of(file: &FileProvenance, footer: &Arc<ParquetMetaData>) -> Result<(Int96Columns, Schema)> {
+    let metadata = arrow_metadata(file, Arc::clone(footer), ArrowReaderOptions::new())?;
+    let int96 = Int96Columns::of(footer.file_metadata());
+    let schema = int96.seen(metadata.schema(), footer);
+    Ok((int96, schema))
 }
 
 /// The number of rows of each file.
@@ -188,16 +175,24 @@ impl Projection {
     /// Fails unless the components can be read from the file. `first` is the first of all files.
     pub fn of(file: &FileProvenance, footer: ParquetMetaData, wanted: &Wanted, first: &FileProvenance) -> Result<Self> {
         let footer = Arc::new(footer);
-        let metadata = metadata_of(file, Arc::clone(&footer))?;
-        let fields = metadata.schema().fields();
-        let readers = Readers::new(file, fields, wanted, first)?;
-        check_row_sizes(file, &footer, fields, readers.roots())?;
+        let (int96, seen) = schema_of(file, &footer)?;
+        let readers = Readers::new(file, seen.fields(), wanted, first)?;
+        check_row_sizes(file, &footer, seen.fields(), readers.roots())?;
+        let footer = match int96.are_bytes() {
+            false => footer,
+            true => {
+                let unread = |error| failed(file, "its footer cannot be read", &error);
+                Arc::new(guarded(|| int96_as_bytes(Arc::unwrap_or_clone(footer))).map_err(unread)?)
+            }
+        };
+        let stored = int96.stored(&seen);
+        let fields = stored.fields();
         let read_as = |(index, field): (usize, &Arc<Field>)| match readers.roots().contains(&index) {
             true => Arc::new(field_read_as(field)),
             false => Arc::clone(field),
         };
         let read: Vec<_> = fields.iter().enumerate().map(read_as).collect();
-        let schema = Arc::new(Schema::new(read).with_metadata(metadata.schema().metadata().clone()));
+        let schema = Arc::new(Schema::new(read).with_metadata(stored.metadata().clone()));
         let mask = leaves(footer.file_metadata().schema_descr(), &readers);
         let metadata = arrow_metadata(file, footer, ArrowReaderOptions::new().with_schema(schema))?;
         Ok(Self { metadata, mask, readers, are_levels_checked: AtomicBool::new(false) })

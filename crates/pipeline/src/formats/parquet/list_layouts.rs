@@ -1,11 +1,13 @@
-//! Lists of older layouts, as those of three levels that programs write now.
+//! Schemas of older layouts, as those that are read: lists in three levels, as programs write them
+//! now, and timestamps of 96 bits as bytes.
 //!
 //! A list of two levels has its repeated field as its element. Written as one of three levels, with
 //! a required element, it has the same levels of definition and repetition, so no value changes.
 //!
 //! Source: "Backward-compatibility rules" of lists, in "Logical Types" of Parquet's specification.
 
-use parquet::basic::{ConvertedType, LogicalType, Repetition};
+use crate::formats::arrow::types::INT96_BYTES;
+use parquet::basic::{ConvertedType, LogicalType, Repetition, Type as Physical};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{FileMetaData, ParquetMetaData, ParquetMetaDataBuilder};
 use parquet::schema::types::{SchemaDescriptor, Type, TypePtr};
@@ -15,9 +17,25 @@ type Parsed<T> = std::result::Result<T, ParquetError>;
 
 /// The footer with all lists in three levels.
 pub fn in_three_levels(footer: ParquetMetaData) -> Parsed<ParquetMetaData> {
+    with_schema(footer, Leaves::AsTheyAre)
+}
+
+/// The footer with timestamps of 96 bits as bytes.
+pub fn int96_as_bytes(footer: ParquetMetaData) -> Parsed<ParquetMetaData> {
+    with_schema(footer, Leaves::Int96AsBytes)
+}
+
+/// What becomes of the types of single values.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Leaves {
+    AsTheyAre,
+    Int96AsBytes,
+}
+
+fn with_schema(footer: ParquetMetaData, leaves: Leaves) -> Parsed<ParquetMetaData> {
     let file = footer.file_metadata();
     let root = file.schema_descr().root_schema_ptr();
-    let made = converted(&root, root.name(), None)?;
+    let made = converted(&root, root.name(), None, leaves)?;
     if made == root {
         return Ok(footer);
     }
@@ -34,21 +52,25 @@ pub fn in_three_levels(footer: ParquetMetaData) -> Parsed<ParquetMetaData> {
 }
 
 /// A type with its lists in three levels, of another name and repetition where these are given.
-fn converted(kind: &TypePtr, name: &str, repetition: Option<Repetition>) -> Parsed<TypePtr> {
+fn converted(kind: &TypePtr, name: &str, repetition: Option<Repetition>, leaves: Leaves) -> Parsed<TypePtr> {
     let info = kind.get_basic_info();
     let own = info.has_repetition().then(|| info.repetition());
     let given = repetition.or(own);
     let id = info.has_id().then(|| info.id());
     let Type::GroupType { fields, .. } = kind.as_ref() else {
-        return if name == kind.name() && given == own { Ok(Arc::clone(kind)) } else { primitive(kind, name, given) };
+        let is_same = leaves == Leaves::AsTheyAre || kind.get_physical_type() != Physical::INT96;
+        return match name == kind.name() && given == own && is_same {
+            true => Ok(Arc::clone(kind)),
+            false => primitive(kind, name, given, leaves),
+        };
     };
     let fields = match &fields[..] {
         [repeated] if is_list(kind) && is_element(kind, repeated) => {
-            let element = converted(repeated, "element", Some(Repetition::REQUIRED))?;
+            let element = converted(repeated, "element", Some(Repetition::REQUIRED), leaves)?;
             let list = Type::group_type_builder("list").with_repetition(Repetition::REPEATED);
             vec![Arc::new(list.with_fields(vec![element]).build()?)]
         }
-        fields => fields.iter().map(|field| converted(field, field.name(), None)).collect::<Parsed<_>>()?,
+        fields => fields.iter().map(|field| converted(field, field.name(), None, leaves)).collect::<Parsed<_>>()?,
     };
     let mut made = Type::group_type_builder(name)
         .with_converted_type(info.converted_type())
@@ -61,15 +83,19 @@ fn converted(kind: &TypePtr, name: &str, repetition: Option<Repetition>) -> Pars
     Ok(Arc::new(made.build()?))
 }
 
-fn primitive(kind: &Type, name: &str, repetition: Option<Repetition>) -> Parsed<TypePtr> {
+fn primitive(kind: &Type, name: &str, repetition: Option<Repetition>, leaves: Leaves) -> Parsed<TypePtr> {
     let Type::PrimitiveType { basic_info, physical_type, type_length, scale, precision } = kind else {
         return Err(ParquetError::General("a group as a value".to_owned()));
     };
-    let made = Type::primitive_type_builder(name, *physical_type)
+    let (physical, length) = match (leaves, physical_type) {
+        (Leaves::Int96AsBytes, Physical::INT96) => (Physical::FIXED_LEN_BYTE_ARRAY, INT96_BYTES),
+        (_, other) => (*other, *type_length),
+    };
+    let made = Type::primitive_type_builder(name, physical)
         .with_repetition(repetition.unwrap_or(Repetition::REQUIRED))
         .with_converted_type(basic_info.converted_type())
         .with_logical_type(basic_info.logical_type_ref().cloned())
-        .with_length(*type_length)
+        .with_length(length)
         .with_scale(*scale)
         .with_precision(*precision)
         .with_id(basic_info.has_id().then(|| basic_info.id()));

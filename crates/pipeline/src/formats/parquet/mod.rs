@@ -5,6 +5,7 @@ mod counts;
 mod encryption;
 pub mod file;
 pub mod footers;
+mod int96;
 mod levels;
 mod list_layouts;
 mod page_header;

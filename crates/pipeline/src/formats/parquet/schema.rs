@@ -13,7 +13,7 @@ use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor, Type as SchemaT
 
 /// The numbers of fields of `FileMetaData`, `SchemaElement`, `RowGroup`, `ColumnChunk` and `ColumnMetaData`.
 const SCHEMA: i64 = 2;
-const ROW_GROUPS: i64 = 4;
+pub const ROW_GROUPS: i64 = 4;
 const NAME: i64 = 4;
 const CONVERTED_TYPE: i64 = 6;
 const LOGICAL_TYPE: i64 = 10;

@@ -5,8 +5,9 @@ use crate::formats::arrow::columns::{Fault, columns};
 use crate::formats::arrow::reader::{Reader, Readers};
 use crate::formats::arrow::selection::Condition;
 use crate::formats::parquet::file::guarded;
-use arrow_array::ArrayRef;
-use arrow_schema::Schema;
+use crate::stages::component::Form;
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::{DataType, Schema};
 use headrace_engine::error::Result;
 use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
@@ -30,7 +31,9 @@ impl Described<'_> {
     fn bounds_meet(&self, group: &RowGroupMetaData, condition: &Condition, reader: &Reader) -> Option<bool> {
         let schema = self.schema;
         let root = reader.root().filter(|_| reader.path().is_empty())?;
-        if schema.field(root).data_type().is_nested() {
+        let kind = schema.field(root).data_type();
+        let is_int96 = matches!((condition.component.form, kind), (Form::Instant(_), DataType::FixedSizeBinary(_)));
+        if kind.is_nested() || is_int96 {
             return None;
         }
         let descriptor = self.footer.file_metadata().schema_descr();
@@ -43,7 +46,7 @@ impl Described<'_> {
         let least = guarded(|| converter.row_group_mins([group])).ok()?;
         let most = guarded(|| converter.row_group_maxes([group])).ok()?;
         let of = |array: &ArrayRef| -> Result<Option<Vec<Column>>> {
-            match columns(&condition.component, array) {
+            match columns(&condition.component, array, array.data_type()) {
                 Ok(made) => Ok(Some(made)),
                 Err(Fault::Other(error)) => Err(error),
                 Err(Fault::Value(..)) => Ok(None),

@@ -49,6 +49,11 @@ impl<'a> Thrift<'a> {
         Self { bytes }
     }
 
+    /// The number of bytes left.
+    pub fn num_bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
     fn byte(&mut self) -> Option<u8> {
         let (byte, rest) = self.bytes.split_first()?;
         self.bytes = rest;

@@ -8,16 +8,16 @@ use headrace_engine::tensor::Tensor;
 use headrace_engine::tensor::allocate::{self, Refusal};
 use headrace_engine::tensor::dtype::DType;
 use headrace_engine::tensor::shape::Shape;
-use headrace_engine::text::written::is_given_back;
+use headrace_engine::text::written::{is_given_back, is_whole};
 
 /// The type of an element of a component.
 pub trait Element: Clone + 'static {
-    /// The element of an integer; `None` if it cannot hold it.
+    /// The element of an integer; `None` if it cannot hold it exactly.
     fn of_int(_: i128) -> Option<Self> {
         None
     }
 
-    /// The element of a number with a fraction, rounded; `None` if it cannot hold it.
+    /// The element of a number that may have a fraction, rounded; `None` if it cannot hold it.
     fn of_float(_: f64) -> Option<Self> {
         None
     }
@@ -32,9 +32,9 @@ pub trait Element: Clone + 'static {
         None
     }
 
-    /// True if the element gives the integer back.
-    fn int_given_back(_: i128) -> bool {
-        true
+    /// The element of a string that need not be UTF-8.
+    fn of_bytes(_: &[u8]) -> Option<Self> {
+        None
     }
 
     /// True if the element gives the text of the number back.
@@ -60,11 +60,6 @@ pub struct Flag(u8);
 
 /// Implements a function of [`Element`]; functions that return a bool get the given one.
 macro_rules! given {
-    (int_given_back($value:ident: $from:ty) $body:expr) => {
-        fn int_given_back($value: $from) -> bool {
-            $body
-        }
-    };
     (float_given_back($value:ident: $from:ty) $body:expr) => {
         fn float_given_back($value: $from) -> bool {
             $body
@@ -103,31 +98,36 @@ implement_element! {
     u32 { of_int(value: i128) value.try_into().ok() }
     u64 { of_int(value: i128) value.try_into().ok() }
     f16 {
-        of_int(value: i128) Self::of_float(value as f64),
+        of_int(value: i128) Some(f16::from_f64(value as f64)).filter(|narrow| is_exact(f64::from(*narrow), value)),
         of_float(value: f64) {
             let narrow = f16::from_f64(value);
             is_rounded(narrow.into(), value, f16::EPSILON.into()).then_some(narrow)
         }
     }
     f32 {
-        of_int(value: i128) Some(value as f32),
+        of_int(value: i128) Some(value as f32).filter(|narrow| is_exact(f64::from(*narrow), value)),
         of_float(value: f64) {
             let narrow = value as f32;
-            (narrow.is_normal() || is_rounded(narrow.into(), value, f32::EPSILON.into())).then_some(narrow)
+            is_rounded(narrow.into(), value, f32::EPSILON.into()).then_some(narrow)
         },
-        int_given_back(value: i128) (value as f32) as i128 == value,
         float_given_back(value: f64) is_given_back(value as f32, value)
     }
     f64 {
-        of_int(value: i128) Some(value as f64),
-        of_float(value: f64) Some(value),
-        int_given_back(value: i128) (value as f64) as i128 == value
+        of_int(value: i128) Some(value as f64).filter(|narrow| is_exact(*narrow, value)),
+        of_float(value: f64) Some(value)
     }
 }
 
-/// True if a value differs from the text by rounding alone.
+fn is_exact(narrow: f64, value: i128) -> bool {
+    narrow.is_finite() && narrow as i128 == value
+}
+
+/// True if a value differs from a number by rounding alone. Whole numbers must be exact.
 fn is_rounded(narrow: f64, value: f64, step: f64) -> bool {
-    !value.is_finite() || (narrow - value).abs() <= step * value.abs()
+    match is_whole(value) {
+        true => narrow == value,
+        false => !value.is_finite() || (narrow - value).abs() <= step * value.abs(),
+    }
 }
 
 impl Element for Flag {
@@ -146,7 +146,11 @@ impl Element for Flag {
 
 impl Element for Bytes {
     fn of_text(value: &str) -> Option<Self> {
-        Some(Self::copy_from_slice(value.as_bytes()))
+        Self::of_bytes(value.as_bytes())
+    }
+
+    fn of_bytes(value: &[u8]) -> Option<Self> {
+        Some(Self::copy_from_slice(value))
     }
 
     fn all_of(tensor: &Tensor) -> Result<Vec<Self>> {

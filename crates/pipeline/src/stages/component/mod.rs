@@ -117,10 +117,25 @@ impl Component {
         }
     }
 
+    /// The remark on a number that a float does not hold: whole numbers must be exact.
+    pub fn limit(&self) -> &'static str {
+        match self.dtype {
+            _ if self.is_inferred => "",
+            DType::Float16 | DType::Float32 => ", which does not hold it; np.float64 holds more",
+            DType::Float64 => ", which does not hold it exactly",
+            _ => "",
+        }
+    }
+
     /// The remedy for a value of another type.
     pub fn remedy(&self) -> String {
         match self.is_inferred {
-            true => "The type was inferred from the first block. Give the types, with columns={...}.".to_owned(),
+            true => {
+                format!(
+                    "The type was inferred from the first block. Set another one, with dtypes={{'{}': ...}}.",
+                    self.name
+                )
+            }
             false => "Correct the record, or read the column as another type.".to_owned(),
         }
     }

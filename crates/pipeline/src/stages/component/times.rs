@@ -55,9 +55,13 @@ impl TimeUnit {
 
     /// A number of this unit in another one, if that holds it exactly.
     pub fn exactly(self, value: i64, other: Self) -> Option<i64> {
-        let count = i128::from(value) * self.nanoseconds();
-        let is_whole = count % other.nanoseconds() == 0;
-        is_whole.then(|| i64::try_from(count / other.nanoseconds()).ok()).flatten().filter(|found| *found != NOT_A_TIME)
+        other.of_nanoseconds(i128::from(value) * self.nanoseconds())
+    }
+
+    /// The number of this unit in so many nanoseconds, if that is exact.
+    pub fn of_nanoseconds(self, count: i128) -> Option<i64> {
+        let is_whole = count % self.nanoseconds() == 0;
+        is_whole.then(|| i64::try_from(count / self.nanoseconds()).ok()).flatten().filter(|found| *found != NOT_A_TIME)
     }
 
     /// The time of a text in ISO 8601 since 1970, if this unit holds it exactly. With an offset, it
@@ -71,9 +75,7 @@ impl TimeUnit {
             return None;
         }
         let time = time.and_utc();
-        let count = i128::from(time.timestamp()) * NANOSECONDS + i128::from(time.timestamp_subsec_nanos());
-        let is_whole = count % self.nanoseconds() == 0;
-        is_whole.then(|| i64::try_from(count / self.nanoseconds()).ok()).flatten().filter(|found| *found != NOT_A_TIME)
+        self.of_nanoseconds(i128::from(time.timestamp()) * NANOSECONDS + i128::from(time.timestamp_subsec_nanos()))
     }
 }
 

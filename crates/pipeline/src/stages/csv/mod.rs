@@ -16,7 +16,6 @@ use crate::stages::csv::values::{Values, values_of};
 use headrace_engine::error::{Error, Lost, Result};
 use headrace_engine::kernels::records::decode_csv::split::Dialect;
 use headrace_engine::tensor::allocate;
-use headrace_engine::tensor::dtype::DType;
 use headrace_engine::text::excerpt::excerpt;
 use headrace_engine::text::number::FromText;
 
@@ -88,16 +87,9 @@ impl CsvFields {
         let (name, dtype) = (&component.name, component.type_name());
         if text.is_empty() || self.missing.has(text) {
             let what = if text.is_empty() { "empty".to_owned() } else { format!("'{}'", excerpt(text)) };
-            return format!(
-                "the field of column '{name}' is {what}, expected {dtype}. Give a value for it, with \
-                 defaults={{'{name}': ...}}."
-            );
+            return format!("the field of column '{name}' is {what}, expected {dtype}. {}", component.fillers());
         }
-        let is_float = matches!(component.dtype, DType::Float16 | DType::Float32 | DType::Float64);
-        let more = match is_float && !component.is_inferred && f64::from_text(text).is_some() {
-            true => ", which it does not hold; float64 holds more",
-            false => "",
-        };
+        let more = if f64::from_text(text).is_some() { component.limit() } else { "" };
         let (text, remedy) = (excerpt(text), component.remedy());
         format!("the field of column '{name}' is '{text}', expected {dtype}{more}. {remedy}")
     }
@@ -134,7 +126,8 @@ impl Stage for CsvFields {
                 return Err(Error::invalid_argument(format!("{row_provenance}{misfit}")).with_lost(lost));
             }
         }
-        let columns = columns.into_iter().map(|column| column.finish()).collect::<Result<_>>()?;
+        let columns = columns.into_iter().map(|column| column.finish()).collect::<Result<Vec<_>>>()?;
+        let columns = columns.into_iter().flatten().collect();
         Block::new(columns, rows.len(), Provenance::of(rows)).map(Rows::all)
     }
 
@@ -152,6 +145,7 @@ mod tests {
     use headrace_engine::files::name::FileName;
     use headrace_engine::numbering::Numbering;
     use headrace_engine::tensor::Tensor;
+    use headrace_engine::tensor::dtype::DType;
     use std::sync::Arc;
 
     fn component(name: &str, dtype: DType, default: Option<Tensor>) -> Component {
@@ -186,15 +180,19 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_field_is_nan_the_default_or_an_error() {
-        let columns = parsed(&["x,,y,"], Some(Tensor::scalar(5_i32))).unwrap();
-        assert!(columns[0].values::<f32>().unwrap()[0].is_nan());
+    fn an_empty_field_is_the_default_or_an_error() {
+        let columns = parsed(&["x,,y,2"], Some(Tensor::scalar(5_i32))).unwrap();
         assert_eq!(columns[1].values::<i32>().unwrap(), [5]);
+        let text = parsed(&["x,1,y,"], None).unwrap_err();
+        assert!(
+            text.message().starts_with("f: line 7: the field of column 'a' is empty, expected float32. "),
+            "{text}"
+        );
         let text = parsed(&["x,1,y,2", "x,,y,"], None).unwrap_err();
         assert_eq!(
             text.message(),
             "f: line 8: the field of column 'b' is empty, expected int32. Give a value for it, with defaults={'b': \
-             ...}."
+             ...}, or read it as hr.Nullable(...), with a mask."
         );
     }
 

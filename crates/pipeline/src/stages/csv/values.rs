@@ -2,7 +2,7 @@
 
 use crate::blocks::column::{Column, Span, Text};
 use crate::formats::is_flag;
-use crate::stages::component::{Component, Form};
+use crate::stages::component::{Component, Form, mask};
 use crate::stages::csv::Words;
 use half::f16;
 use headrace_engine::error::{Error, Result};
@@ -19,29 +19,67 @@ pub trait Values {
     /// Takes the next field; returns whether it is a value of the column.
     fn push(&mut self, fields: &mut Fields) -> bool;
 
-    /// All values.
-    fn finish(self: Box<Self>) -> Result<Column>;
+    /// All values, and their mask if the component has one.
+    fn finish(self: Box<Self>) -> Result<Vec<Column>>;
+}
+
+/// The fields of a column without a value.
+struct Gaps {
+    /// Words that count as empty.
+    missing: Words,
+    /// True for each field with a value, if the component has a mask.
+    mask: Option<Vec<bool>>,
+}
+
+impl Gaps {
+    fn new(component: &Component, missing: &Words) -> Self {
+        Self { missing: missing.clone(), mask: component.has_mask.then(Vec::new) }
+    }
+
+    /// True if a field has no value.
+    fn has(&self, text: &[u8]) -> bool {
+        text.is_empty() || self.missing.has(text)
+    }
+
+    /// Records whether the next field has a value.
+    #[inline]
+    fn add(&mut self, is_there: bool) {
+        if let Some(mask) = &mut self.mask {
+            mask.push(is_there);
+        }
+    }
+
+    /// The columns of a component with these values.
+    fn columns(self, values: Column) -> Result<Vec<Column>> {
+        let mask = self.mask.map(|are_there| mask(are_there.into_iter())).transpose()?;
+        Ok([values].into_iter().chain(mask).collect())
+    }
 }
 
 /// Room for `count` values of a component.
 pub fn values_of(component: &Component, missing: &Words, count: usize) -> Result<Box<dyn Values>> {
     Ok(match component.dtype {
         DType::Bool => Box::new(Flags::new(component, missing, count)?),
-        DType::Int8 => numbers::<i8>(component, missing, count, None)?,
-        DType::Int16 => numbers::<i16>(component, missing, count, None)?,
-        DType::Int32 => numbers::<i32>(component, missing, count, None)?,
-        DType::Int64 => numbers::<i64>(component, missing, count, None)?,
-        DType::UInt8 => numbers::<u8>(component, missing, count, None)?,
-        DType::UInt16 => numbers::<u16>(component, missing, count, None)?,
-        DType::UInt32 => numbers::<u32>(component, missing, count, None)?,
-        DType::UInt64 => numbers::<u64>(component, missing, count, None)?,
-        DType::Float16 => numbers(component, missing, count, Some(f16::NAN))?,
-        DType::Float32 => numbers(component, missing, count, Some(f32::NAN))?,
-        DType::Float64 => numbers(component, missing, count, Some(f64::NAN))?,
+        DType::Int8 => numbers::<i8>(component, missing, count)?,
+        DType::Int16 => numbers::<i16>(component, missing, count)?,
+        DType::Int32 => numbers::<i32>(component, missing, count)?,
+        DType::Int64 => numbers::<i64>(component, missing, count)?,
+        DType::UInt8 => numbers::<u8>(component, missing, count)?,
+        DType::UInt16 => numbers::<u16>(component, missing, count)?,
+        DType::UInt32 => numbers::<u32>(component, missing, count)?,
+        DType::UInt64 => numbers::<u64>(component, missing, count)?,
+        DType::Float16 => numbers::<f16>(component, missing, count)?,
+        DType::Float32 => numbers::<f32>(component, missing, count)?,
+        DType::Float64 => numbers::<f64>(component, missing, count)?,
         DType::String => Box::new(Strings::new(component, missing, count)?),
         DType::Complex64 | DType::Complex128 => return Err(component.unsupported("csv")),
     })
 }
+
+/// Whole numbers below these are exact in their types.
+const SURE_F16: f16 = f16::from_f32_const(2048.0);
+const SURE_F32: f32 = 16_777_216.0;
+const SURE_F64: f64 = 9_007_199_254_740_992.0;
 
 /// A number as a field of a record.
 pub trait Field: Numeric {
@@ -109,7 +147,7 @@ implement_field! {
 
         #[inline]
         fn is_rounded(self, text: &[u8]) -> bool {
-            self.is_normal() || is_rounded(text, self.into(), f32::EPSILON.into())
+            (self.is_normal() && self.abs() < SURE_F32) || is_rounded(text, self.into(), f32::EPSILON.into())
         }
     };
     f64 {
@@ -119,7 +157,7 @@ implement_field! {
 
         #[inline]
         fn is_rounded(self, text: &[u8]) -> bool {
-            self.is_normal() || is_rounded(text, self, f64::EPSILON)
+            (self.is_normal() && self.abs() < SURE_F64) || is_rounded(text, self, f64::EPSILON)
         }
     }
 }
@@ -133,7 +171,7 @@ implement_narrow_field! {
     f16: f64, |wide| Some(f16::from_f64(wide)), {
         #[inline]
         fn is_rounded(self, text: &[u8]) -> bool {
-            self.is_normal() || is_rounded(text, self.into(), f16::EPSILON.into())
+            (self.is_normal() && self < SURE_F16 && self > -SURE_F16) || is_rounded(text, self.into(), f16::EPSILON.into())
         }
     }
 }
@@ -142,7 +180,7 @@ struct Numbers<T> {
     values: Vec<T>,
     /// The value for a missing one.
     empty: Option<T>,
-    missing: Words,
+    gaps: Gaps,
     is_inferred: bool,
 }
 
@@ -150,15 +188,11 @@ fn room<T>(count: usize) -> Result<Vec<T>> {
     allocate::room(count).map_err(|refusal| refusal.at("a column of CSV records"))
 }
 
-fn numbers<T: Field>(
-    component: &Component,
-    missing: &Words,
-    count: usize,
-    empty: Option<T>,
-) -> Result<Box<dyn Values>> {
-    let empty = component.default_value()?.or(empty);
-    let (missing, is_inferred) = (missing.clone(), component.is_inferred);
-    Ok(Box::new(Numbers { values: room(count)?, empty, missing, is_inferred }))
+fn numbers<T: Field>(component: &Component, missing: &Words, count: usize) -> Result<Box<dyn Values>> {
+    let empty = component.filler()?.map(|filler| filler.values::<T>().map(|values| values.first().copied()));
+    let empty = empty.transpose()?.flatten();
+    let (gaps, is_inferred) = (Gaps::new(component, missing), component.is_inferred);
+    Ok(Box::new(Numbers { values: room(count)?, empty, gaps, is_inferred }))
 }
 
 impl<T: Field> Numbers<T> {
@@ -172,20 +206,22 @@ impl<T: Field> Numbers<T> {
 impl<T: Field> Values for Numbers<T> {
     #[inline]
     fn push(&mut self, fields: &mut Fields) -> bool {
-        let usual = if self.missing.is_empty() { T::usual(fields) } else { None };
-        let value = match usual {
-            Some((value, text)) => self.checked(value, text),
+        let usual = if self.gaps.missing.is_empty() { T::usual(fields) } else { None };
+        let (value, is_there) = match usual {
+            Some((value, text)) => (self.checked(value, text), true),
             None => match fields.next() {
-                Some(Ok(text)) if text.is_empty() || self.missing.has(&text) => self.empty,
-                Some(Ok(text)) => self.checked(T::from_field(&text), &text),
-                _ => None,
+                Some(Ok(text)) if self.gaps.has(&text) => (self.empty, false),
+                Some(Ok(text)) => (self.checked(T::from_field(&text), &text), true),
+                _ => (None, true),
             },
         };
+        self.gaps.add(is_there);
         value.map(|value| self.values.push(value)).is_some()
     }
 
-    fn finish(self: Box<Self>) -> Result<Column> {
-        Tensor::from_values(Shape::new(&[self.values.len()]), self.values).map(Column::Dense)
+    fn finish(self: Box<Self>) -> Result<Vec<Column>> {
+        let values = Tensor::from_values(Shape::new(&[self.values.len()]), self.values)?;
+        self.gaps.columns(Column::Dense(values))
     }
 }
 
@@ -193,15 +229,15 @@ impl<T: Field> Values for Numbers<T> {
 struct Flags {
     values: Vec<u8>,
     empty: Option<u8>,
-    missing: Words,
+    gaps: Gaps,
     is_inferred: bool,
 }
 
 impl Flags {
     fn new(component: &Component, missing: &Words, count: usize) -> Result<Self> {
-        let empty = component.default.as_ref().and_then(|default| default.bytes().first().copied());
-        let (missing, is_inferred) = (missing.clone(), component.is_inferred);
-        Ok(Self { values: room(count)?, empty, missing, is_inferred })
+        let empty = component.filler()?.and_then(|filler| filler.bytes().first().copied());
+        let (gaps, is_inferred) = (Gaps::new(component, missing), component.is_inferred);
+        Ok(Self { values: room(count)?, empty, gaps, is_inferred })
     }
 }
 
@@ -218,18 +254,20 @@ pub fn flag(text: &[u8]) -> Option<u8> {
 
 impl Values for Flags {
     fn push(&mut self, fields: &mut Fields) -> bool {
-        let value = match fields.next() {
-            Some(Ok(text)) if text.is_empty() || self.missing.has(&text) => self.empty,
-            Some(Ok(text)) if self.is_inferred && !is_flag(&text) => None,
-            Some(Ok(text)) => flag(&text),
-            _ => None,
+        let (value, is_there) = match fields.next() {
+            Some(Ok(text)) if self.gaps.has(&text) => (self.empty, false),
+            Some(Ok(text)) if self.is_inferred && !is_flag(&text) => (None, true),
+            Some(Ok(text)) => (flag(&text), true),
+            _ => (None, true),
         };
+        self.gaps.add(is_there);
         value.map(|value| self.values.push(value)).is_some()
     }
 
-    fn finish(self: Box<Self>) -> Result<Column> {
+    fn finish(self: Box<Self>) -> Result<Vec<Column>> {
         let shape = Shape::new(&[self.values.len()]);
-        Tensor::from_values(shape, self.values)?.with_dtype(DType::Bool).map(Column::Dense)
+        let values = Tensor::from_values(shape, self.values)?.with_dtype(DType::Bool)?;
+        self.gaps.columns(Column::Dense(values))
     }
 }
 
@@ -239,7 +277,7 @@ struct Strings {
     buffer: Vec<u8>,
     spans: Vec<Span>,
     empty: Vec<u8>,
-    missing: Words,
+    gaps: Gaps,
     is_text: bool,
     /// Set if there was not enough memory.
     refusal: Option<Error>,
@@ -252,7 +290,7 @@ impl Strings {
             buffer: Vec::new(),
             spans: room(count)?,
             empty: empty.map(|bytes| bytes.to_vec()).unwrap_or_default(),
-            missing: missing.clone(),
+            gaps: Gaps::new(component, missing),
             is_text: component.form == Form::Text,
             refusal: None,
         })
@@ -276,21 +314,25 @@ impl Values for Strings {
     fn push(&mut self, fields: &mut Fields) -> bool {
         let is_quoted = fields.is_quoted();
         match fields.next() {
-            Some(Ok(text)) if text.is_empty() && !is_quoted || self.missing.has(&text) => {
+            Some(Ok(text)) if text.is_empty() && !is_quoted || self.gaps.missing.has(&text) => {
+                self.gaps.add(false);
                 let empty = std::mem::take(&mut self.empty);
                 let is_added = self.add(&empty);
                 self.empty = empty;
                 is_added
             }
-            Some(Ok(text)) => self.add(&text),
+            Some(Ok(text)) => {
+                self.gaps.add(true);
+                self.add(&text)
+            }
             _ => false,
         }
     }
 
-    fn finish(self: Box<Self>) -> Result<Column> {
+    fn finish(self: Box<Self>) -> Result<Vec<Column>> {
         match self.refusal {
             Some(error) => Err(error),
-            None => Ok(Column::Text(Text::new(self.buffer.into(), self.spans))),
+            None => self.gaps.columns(Column::Text(Text::new(self.buffer.into(), self.spans))),
         }
     }
 }

@@ -57,6 +57,31 @@ fn string_end(line: &[u8], start: usize) -> usize {
     line.len()
 }
 
+/// The digits of the first integer of a line that float64 reads as `value`, of at least 2^63.
+pub fn long_integer(line: &[u8], value: f64) -> Option<&str> {
+    /// The digits of 2^63.
+    const LEAST_DIGITS: usize = 19;
+    let is_part = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E');
+    let mut at = 0;
+    while let Some(byte) = line.get(at) {
+        let length = match byte {
+            b'"' => string_end(line, at) - at,
+            byte if is_part(byte) => line[at..].iter().take_while(|byte| is_part(byte)).count(),
+            _ => 1,
+        };
+        let word = &line[at..at + length];
+        if length >= LEAST_DIGITS
+            && word.strip_prefix(b"-").unwrap_or(word).iter().all(u8::is_ascii_digit)
+            && let Ok(text) = std::str::from_utf8(word)
+            && text.parse() == Ok(value)
+        {
+            return Some(text);
+        }
+        at += length;
+    }
+    None
+}
+
 /// JSON with marked strings, with their words again.
 pub fn restored(text: &str) -> Cow<'_, str> {
     let marked = |word: &str| format!("\"\\u0000{word}\"");
@@ -76,6 +101,14 @@ pub fn constant(text: &str) -> Option<(&str, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn integers_are_told_from_floats_by_their_digits() {
+        let line = br#"{"18446744073709551617": 1.8446744073709551616e19, "a": [1e30, -18446744073709551617]}"#;
+        assert_eq!(long_integer(line, 18_446_744_073_709_551_616.0), None);
+        assert_eq!(long_integer(line, -18_446_744_073_709_551_616.0), Some("-18446744073709551617"));
+        assert_eq!(long_integer(line, 1e30), None);
+    }
 
     #[test]
     fn words_are_replaced_outside_of_strings() {

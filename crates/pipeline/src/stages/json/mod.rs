@@ -66,7 +66,7 @@ impl JsonFields {
     ) -> std::result::Result<(), String> {
         let replaced = constants::replaced(text);
         let has_constants = matches!(replaced, Cow::Owned(_));
-        let mut state = State { components: &self.components, columns, row, has_constants, misfit: None };
+        let mut state = State { components: &self.components, columns, row, text, has_constants, misfit: None };
         let mut json = serde_json::Deserializer::from_slice(&replaced);
         let parsed = Object { keys: &self.root, state: &mut state }.deserialize(&mut json);
         let misfit = state.misfit.take();
@@ -92,6 +92,14 @@ impl JsonFields {
 fn syntax(error: &serde_json::Error, text: &[u8]) -> String {
     let words = error.to_string();
     let words = words.rsplit_once(" at line ").map_or(words.as_str(), |(words, _)| words);
+    if words.contains("surrogate") || words.contains("hex escape") {
+        return format!(
+            "half a surrogate pair at column {}, expected text: {}. Read the key as bytes or as hr.Json, which keep it, or \
+             correct the line.",
+            error.column(),
+            excerpt(text)
+        );
+    }
     format!(
         "{words} at column {}, expected a JSON object in each line: {}. Correct the line.",
         error.column(),

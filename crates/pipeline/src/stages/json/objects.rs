@@ -1,8 +1,10 @@
 //! Walks through a JSON object, takes the wanted values, and skips the rest.
 
 use crate::stages::component::{Component, Form};
-use crate::stages::json::constants::{constant, restored};
+use crate::stages::json::constants::{constant, long_integer, restored};
 use crate::stages::json::values::Values;
+use headrace_engine::tensor::dtype::DType;
+use memchr::memmem;
 use serde::de::{
     Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Unexpected, Visitor,
 };
@@ -42,6 +44,8 @@ pub struct State<'a> {
     pub components: &'a [Component],
     pub columns: &'a mut [Box<dyn Values>],
     pub row: usize,
+    /// The text of the line.
+    pub text: &'a [u8],
     /// True if some strings are marked constants; see [`constant`].
     pub has_constants: bool,
     /// The fault of a value, in headrace's words.
@@ -49,6 +53,11 @@ pub struct State<'a> {
 }
 
 impl State<'_> {
+    /// True if the line may have half a surrogate pair, which is no text.
+    fn has_halves(&self) -> bool {
+        memmem::find(self.text, br"\ud").is_some() || memmem::find(self.text, br"\uD").is_some()
+    }
+
     #[cold]
     fn wrong<E: serde::de::Error>(&mut self, component: usize, found: impl fmt::Display) -> E {
         let component = &self.components[component];
@@ -57,7 +66,9 @@ impl State<'_> {
             true => component.remedy(),
             false => "Correct the line, or read it as another type.".to_owned(),
         };
-        self.misfit = Some(format!("'{name}' is {found}, expected {dtype}. {remedy}"));
+        let found = found.to_string();
+        let limit = if found.contains(" `") { component.limit() } else { "" };
+        self.misfit = Some(format!("'{name}' is {found}, expected {dtype}{limit}. {remedy}"));
         E::custom("a value of another type")
     }
 }
@@ -166,7 +177,15 @@ macro_rules! visit_single_values {
         }
 
         fn visit_f64<E: serde::de::Error>(self, value: f64) -> Taken<E> {
-            self.one(Unexpected::Float(value), |column| column.push_float(value))
+            // serde reads integers of more than 64 bits as floats.
+            let digits = (value.abs() >= 2_f64.powi(63)).then(|| long_integer(self.state.text, value)).flatten();
+            match digits {
+                None => self.one(Unexpected::Float(value), |column| column.push_float(value)),
+                Some(digits) => {
+                    let words = format!("integer `{digits}`");
+                    self.one(Unexpected::Other(&words), |column| digits.parse().is_ok_and(|int| column.push_int(int)))
+                }
+            }
         }
 
         fn visit_str<E: serde::de::Error>(self, value: &str) -> Taken<E> {
@@ -208,10 +227,17 @@ impl<'de> DeserializeSeed<'de> for Value<'_, '_> {
 
     fn deserialize<D: Deserializer<'de>>(self, json: D) -> std::result::Result<(), D::Error> {
         let component = &self.state.components[self.component];
-        if component.form != Form::Json {
+        let may_be_halves =
+            component.form == Form::Plain && component.dtype == DType::String && self.state.has_halves();
+        if component.form != Form::Json && !(may_be_halves && !component.is_list() && component.shape.is_empty()) {
             return json.deserialize_any(self);
         }
         let text = <&RawValue>::deserialize(json)?.get();
+        if component.form != Form::Json {
+            let mut json = serde_json::Deserializer::from_str(text);
+            let taken = if text.starts_with('"') { json.deserialize_bytes(self) } else { json.deserialize_any(self) };
+            return taken.map_err(D::Error::custom);
+        }
         let is_filled = component.default.is_some() || component.has_mask;
         if text == "null" && is_filled {
             return Ok(());
@@ -241,6 +267,11 @@ impl<'de> Visitor<'de> for Value<'_, '_> {
     }
 
     visit_single_values!();
+
+    /// A string with halves of surrogate pairs, each in the three bytes that UTF-8 would have for it.
+    fn visit_bytes<E: serde::de::Error>(self, value: &[u8]) -> Taken<E> {
+        self.one(Unexpected::Bytes(value), |column| column.push_bytes(value))
+    }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Taken<A::Error> {
         let Self { component, state } = self;

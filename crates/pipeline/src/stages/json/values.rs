@@ -24,6 +24,9 @@ pub trait Values {
     /// Adds a string.
     fn push_text(&mut self, value: &str) -> bool;
 
+    /// Adds a string that need not be UTF-8.
+    fn push_bytes(&mut self, value: &[u8]) -> bool;
+
     /// Adds a value as JSON.
     fn push_json(&mut self, value: &str) -> bool;
 
@@ -115,8 +118,8 @@ impl<T: Element> Elements<T> {
 
 impl<T: Element> Values for Elements<T> {
     fn push_int(&mut self, value: i128) -> bool {
-        let is_kept = !self.is_time() && (!self.component.is_inferred || T::int_given_back(value));
-        self.push(T::of_int(value).filter(|_| is_kept))
+        let is_number = !self.is_time();
+        self.push(T::of_int(value).filter(|_| is_number))
     }
 
     fn push_float(&mut self, value: f64) -> bool {
@@ -133,6 +136,10 @@ impl<T: Element> Values for Elements<T> {
             Form::Instant(unit) => self.push(unit.of_text(value).and_then(|time| T::of_int(time.into()))),
             _ => self.push(T::of_text(value)),
         }
+    }
+
+    fn push_bytes(&mut self, value: &[u8]) -> bool {
+        self.push(T::of_bytes(value))
     }
 
     fn push_json(&mut self, value: &str) -> bool {

@@ -1,0 +1,90 @@
+//! Timestamps of 96 bits, which Spark and Hive write: nanoseconds of a day, and the day.
+//!
+//! The crate `parquet` reads them as 64 bits, which wrap or lose digits. Here they are read as their
+//! bytes, and each component makes times of them, exactly or not at all.
+//!
+//! Source: `INT96` in "Types" of Parquet's specification; the layout is that of Impala.
+
+use crate::formats::arrow::types::{INT96_BYTES, read_as};
+use arrow_schema::{DataType, Field, FieldRef, Schema, TimeUnit};
+use parquet::arrow::ARROW_SCHEMA_META_KEY;
+use parquet::basic::Type;
+use parquet::file::metadata::{FileMetaData, ParquetMetaData};
+use std::sync::Arc;
+
+/// The columns of a file, of which some are such timestamps.
+pub struct Int96Columns {
+    /// For each column of Parquet, in order, true if it is one.
+    leaves: Vec<bool>,
+    /// True if they are read as nanoseconds of 64 bits. fastparquet makes them of such, so they fit, and
+    /// has bytes after them that are no values.
+    are_of_64_bits: bool,
+}
+
+impl Int96Columns {
+    /// The columns of a file.
+    pub fn of(footer: &FileMetaData) -> Self {
+        let columns = footer.schema_descr().columns().iter();
+        let are_of_64_bits = footer.created_by().is_some_and(|program| program.starts_with("fastparquet"));
+        Self { leaves: columns.map(|column| column.physical_type() == Type::INT96).collect(), are_of_64_bits }
+    }
+
+    /// True if some are read as bytes.
+    pub fn are_bytes(&self) -> bool {
+        self.leaves.contains(&true) && !self.are_of_64_bits
+    }
+
+    /// The columns as programs see them: microseconds, of which 64 bits hold all years, unless a
+    /// program of Arrow has written what they were.
+    pub fn seen(&self, schema: &Schema, footer: &ParquetMetaData) -> Schema {
+        let mut pairs = footer.file_metadata().key_value_metadata().into_iter().flatten();
+        match pairs.any(|pair| pair.key == ARROW_SCHEMA_META_KEY) {
+            true => schema.clone(),
+            false => self.replaced(schema, &|_| DataType::Timestamp(TimeUnit::Microsecond, None)),
+        }
+    }
+
+    /// The columns with the types as which they are read.
+    pub fn stored(&self, schema: &Schema) -> Schema {
+        self.replaced(schema, &|kind| match kind {
+            DataType::Timestamp(_, zone) if self.are_of_64_bits => {
+                DataType::Timestamp(TimeUnit::Nanosecond, zone.clone())
+            }
+            DataType::Timestamp(..) => DataType::FixedSizeBinary(INT96_BYTES),
+            // It may be declared to have nothing but nulls.
+            kind => kind.clone(),
+        })
+    }
+
+    fn replaced(&self, schema: &Schema, replace: &dyn Fn(&DataType) -> DataType) -> Schema {
+        let mut leaves = self.leaves.iter().copied();
+        let fields: Vec<_> = schema.fields().iter().map(|field| replaced(field, &mut leaves, replace)).collect();
+        Schema::new(fields).with_metadata(schema.metadata().clone())
+    }
+}
+
+/// A field with the types of such timestamps replaced. `leaves` has the columns of Parquet from this
+/// field on.
+fn replaced(
+    field: &FieldRef,
+    leaves: &mut dyn Iterator<Item = bool>,
+    replace: &dyn Fn(&DataType) -> DataType,
+) -> FieldRef {
+    let kind = match field.data_type() {
+        DataType::List(values) => DataType::List(replaced(values, leaves, replace)),
+        DataType::LargeList(values) => DataType::LargeList(replaced(values, leaves, replace)),
+        DataType::ListView(values) => DataType::ListView(replaced(values, leaves, replace)),
+        DataType::LargeListView(values) => DataType::LargeListView(replaced(values, leaves, replace)),
+        DataType::FixedSizeList(values, length) => DataType::FixedSizeList(replaced(values, leaves, replace), *length),
+        DataType::Map(entries, is_sorted) => DataType::Map(replaced(entries, leaves, replace), *is_sorted),
+        DataType::Struct(fields) => {
+            DataType::Struct(fields.iter().map(|field| replaced(field, leaves, replace)).collect())
+        }
+        kind if leaves.next() == Some(true) => replace(&read_as(kind)),
+        kind => kind.clone(),
+    };
+    match &kind == field.data_type() {
+        true => Arc::clone(field),
+        false => Arc::new(Field::clone(field).with_data_type(kind)),
+    }
+}
