@@ -4,7 +4,7 @@
 //! words. Times are text in ISO 8601, decimals are text, and maps are objects if their keys are
 //! strings, else lists of pairs.
 
-use crate::formats::arrow::types::int96_nanoseconds;
+use crate::formats::arrow::int96::int96_nanoseconds;
 use arrow_array::cast::AsArray;
 use arrow_array::temporal_conversions::{as_date, as_datetime, as_time};
 use arrow_array::types::{

@@ -2,7 +2,8 @@
 //! strings are not copied unless they are converted.
 
 use crate::blocks::column::{Span, Text};
-use crate::formats::arrow::types::{int96_nanoseconds, unit_of};
+use crate::formats::arrow::int96::int96_nanoseconds;
+use crate::formats::arrow::types::unit_of;
 use crate::stages::component::elements::Element;
 use crate::stages::component::times::{NOT_A_TIME, TimeUnit};
 use crate::stages::component::{Component, Form};

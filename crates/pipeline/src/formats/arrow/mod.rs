@@ -2,6 +2,7 @@
 
 pub mod columns;
 pub mod fields;
+pub mod int96;
 mod json_text;
 mod leaves;
 mod normal;

@@ -5,7 +5,8 @@
 //!
 //! Source: `INT96` in "Types" of Parquet's specification; the layout is that of Impala.
 
-use crate::formats::arrow::types::{INT96_BYTES, read_as};
+use crate::formats::arrow::int96::INT96_BYTES;
+use crate::formats::arrow::types::read_as;
 use arrow_schema::{DataType, Field, FieldRef, Schema, TimeUnit};
 use parquet::arrow::ARROW_SCHEMA_META_KEY;
 use parquet::basic::Type;

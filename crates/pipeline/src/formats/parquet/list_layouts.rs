@@ -6,7 +6,7 @@
 //!
 //! Source: "Backward-compatibility rules" of lists, in "Logical Types" of Parquet's specification.
 
-use crate::formats::arrow::types::INT96_BYTES;
+use crate::formats::arrow::int96::INT96_BYTES;
 use parquet::basic::{ConvertedType, LogicalType, Repetition, Type as Physical};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{FileMetaData, ParquetMetaData, ParquetMetaDataBuilder};

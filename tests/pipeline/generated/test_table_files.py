@@ -1,0 +1,22 @@
+"""Random table files, of many options of their writers, give the values that were written."""
+
+import pytest
+from tests.pipeline.generated.table_files import WRITERS, check_table_file
+
+pytest.importorskip("pyarrow")
+
+FILES = 200
+AT_ONCE = 20
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+@pytest.mark.parametrize("first", range(0, FILES, AT_ONCE))
+def test_random_files_give_the_values_that_were_written(tmp_path, writer, first):
+    for number in range(first, first + AT_ONCE):
+        directory = tmp_path / str(number)
+        directory.mkdir()
+        try:
+            check_table_file(writer, number, directory)
+        except Exception as error:
+            error.add_note(f"check_table_file({writer!r}, {number}, …)")
+            raise
