@@ -67,7 +67,8 @@ impl State<'_> {
             false => "Correct the line, or read it as another type.".to_owned(),
         };
         let found = found.to_string();
-        let limit = if found.contains(" `") { component.limit() } else { "" };
+        let is_element = found.starts_with("a list") == (component.is_list() || !component.shape.is_empty());
+        let limit = if is_element && found.contains(" `") { component.limit() } else { "" };
         self.misfit = Some(format!("'{name}' is {found}, expected {dtype}{limit}. {remedy}"));
         E::custom("a value of another type")
     }
