@@ -3,6 +3,10 @@
 The files in `files/` are 0.6 s of tones, 8,000 samples a second, two channels: `tone.wav` by SoX,
 `tone.flac` by flac (blocks of 576 samples), `tone.mp3` by LAME (24 kbit/s), `tone.ogg` by FFmpeg
 with libvorbis (pages of 60 ms), `tone.opus` by opusenc.
+
+`vorbis-N.ogg` has N channels of noise with silent stretches, written by libsndfile with libvorbis
+at its lowest quality, which couples the channels in several steps. `vorbis.npz` has every 25th
+sample as libvorbis decodes them, with the channels in FFmpeg's order.
 """
 
 import io
@@ -117,6 +121,58 @@ def test_lossy_files_have_the_samples_in_their_place(name, bound):
     assert np.sqrt(np.mean((found - expected) ** 2)) < bound * np.sqrt(np.mean(expected**2))
     shifted = np.roll(expected, 1, 0)
     assert np.mean((found - expected) ** 2) < np.mean((found - shifted) ** 2) / 4
+
+
+@pytest.mark.parametrize("channels", [3, 5, 6, 7, 8])
+def test_coupled_channels_of_vorbis_have_the_samples_of_libvorbis(channels):
+    contents = file(f"vorbis-{channels}.ogg")
+    with np.load(FILES / "vorbis.npz") as expected:
+        found = decoded(contents, mono=False)
+        assert found.shape == (3000, channels)
+        np.testing.assert_allclose(found[::25], expected[str(channels)], atol=1e-6)
+        mean = expected[str(channels)].mean(1)
+    np.testing.assert_allclose(decoded(contents)[::25], mean, atol=1e-6)
+    for start, length in ((0, 10), (1234, 700), (2999, 1)):
+        part = sliced(contents, start, length, mono=False)
+        np.testing.assert_array_equal(part, found[start : start + length])
+
+
+@pytest.mark.parametrize("offset", [1, 64, 480_000, 2**40])
+def test_an_ogg_stream_may_begin_at_any_position(offset):
+    contents = file("tone.ogg")
+    moved = at_position(contents, offset)
+    assert header(moved) == (8000, 4800)
+    np.testing.assert_array_equal(decoded(moved), decoded(contents))
+    for start in (0, 1, 575, 2000, 4000):
+        np.testing.assert_array_equal(
+            sliced(moved, start, 700, mono=False), sliced(contents, start, 700, mono=False)
+        )
+
+
+def at_position(contents: bytes, offset: int) -> bytes:
+    """Returns an Ogg file whose first sample has another position, as if cut out of a stream."""
+    output = bytearray(contents)
+    start, num_pages = 0, 0
+    while start < len(output):
+        num_segments = output[start + 26]
+        end = start + 27 + num_segments + sum(output[start + 27 : start + 27 + num_segments])
+        (granule,) = struct.unpack_from("<q", output, start + 6)
+        if num_pages >= 2 and granule != -1:  # The first two pages have the headers.
+            struct.pack_into("<q", output, start + 6, granule + offset)
+        struct.pack_into("<I", output, start + 22, 0)
+        struct.pack_into("<I", output, start + 22, ogg_checksum(output[start:end]))
+        start, num_pages = end, num_pages + 1
+    return bytes(output)
+
+
+def ogg_checksum(page: bytes) -> int:
+    """Returns the checksum of RFC 3533: a CRC of 32 bits, the highest one first."""
+    crc = 0
+    for byte in page:
+        crc ^= byte << 24
+        for _ in range(8):
+            crc = (crc << 1 ^ (0x04C11DB7 if crc >> 31 else 0)) & 0xFFFFFFFF
+    return crc
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -2,29 +2,28 @@
 //!
 //! Source: the Vorbis I specification, whose section A.2 says how pages count samples.
 
+mod decoder;
 mod setup;
 
 use super::ogg::{Packets, Page, pages};
 use super::samples::{Part, Samples};
-use super::{Sound, damaged, decode, guarded, unsupported};
-use crate::error::{Error, Result};
-use setup::{Identification, check_codebooks};
+use super::{Sound, damaged, unsupported};
+use crate::error::Result;
+use decoder::Decoder;
+use setup::{Identification, Setup};
 use std::sync::OnceLock;
-use symphonia_codec_vorbis::VorbisDecoder;
-use symphonia_core::audio::{Audio, GenericAudioBufferRef};
-use symphonia_core::codecs::audio::well_known::CODEC_ID_VORBIS;
-use symphonia_core::codecs::audio::{AudioCodecParameters, AudioDecoderOptions};
 
 /// An Ogg Vorbis file, whose pages are found.
 pub struct Vorbis<'a> {
     contents: &'a [u8],
     identification: Identification,
-    /// The identification and the setup header.
-    headers: Vec<u8>,
+    setup: Setup,
+    /// The packets of the identification and the setup header.
+    headers: [Vec<u8>; 2],
     /// The pages of samples.
     pages: Vec<Page<'a>>,
-    /// The samples that come before the first one of the file.
-    lead: OnceLock<u64>,
+    /// See [`Self::origin`].
+    origin: OnceLock<i64>,
 }
 
 impl<'a> Vorbis<'a> {
@@ -57,47 +56,57 @@ impl<'a> Vorbis<'a> {
         if identification.channels > 32 {
             return Err(unsupported(format!("Ogg Vorbis: there are {} channels", identification.channels)));
         }
-        check_codebooks(last)?;
-        let headers = [&first[..], &last[..]].concat();
+        let setup = Setup::read(last, identification.channels)?;
+        let headers = [first.clone(), last.clone()];
         pages.drain(..num_pages);
-        Ok(Self { contents, identification, headers, pages, lead: OnceLock::new() })
+        Ok(Self { contents, identification, setup, headers, pages, origin: OnceLock::new() })
     }
 
-    fn decoder(&self) -> Result<VorbisDecoder> {
-        let mut params = AudioCodecParameters::new();
-        params.for_codec(CODEC_ID_VORBIS).with_extra_data(self.headers.clone().into_boxed_slice());
-        // The first packet after a start gives no samples.
-        let options = AudioDecoderOptions::default().gapless(true);
-        guarded("Ogg Vorbis", 0, || VorbisDecoder::try_new(&params, &options))
+    fn decoder(&self) -> Result<Decoder<'_>> {
+        let [identification, setup] = &self.headers;
+        Decoder::new(identification, setup, (&self.identification, &self.setup))
     }
 
-    /// The samples that the pages begin with and that are not of the file.
-    fn lead(&self) -> Result<u64> {
-        if let Some(lead) = self.lead.get() {
-            return Ok(*lead);
+    /// The granule position of the first sample that the pages decode to.
+    ///
+    /// If it is negative, the samples before position 0 are not of the file. If it is positive, as
+    /// in a part of a longer stream, the file begins there.
+    fn origin(&self) -> Result<i64> {
+        if let Some(origin) = self.origin.get() {
+            return Ok(*origin);
         }
-        let mut nothing = Samples::new(self.identification.channels, true, 0, 0)?;
-        let mut decoding = Decoding::new(self.decoder()?);
-        let mut lead = 0;
+        let (mut packets, mut block_before, mut num_samples) = (Packets::default(), None, 0);
+        let mut origin = 0;
         for page in &self.pages {
-            decoding.page(page, &mut nothing)?;
-            if let Some(granule) = page.granule {
-                let decoded = decoding.num_samples;
-                if granule > decoded && !page.is_last {
-                    return Err(damaged(format!(
-                        "Ogg Vorbis: the first page of sound ends at sample {granule}, but has {decoded} samples; the file is \
-                         cut at its start"
-                    )));
+            packets.of_page(page, |packet| {
+                if let Some(block) = self.setup.block(&packet, &self.identification) {
+                    num_samples +=
+                        block_before.replace(block.size).map_or(0, |before| (before + block.size) as i64 / 4);
                 }
-                lead = if page.is_last { 0 } else { decoded - granule };
+                Ok(())
+            })?;
+            if let Some(granule) = page.granule {
+                let granule = i64::try_from(granule).map_err(|_| {
+                    damaged(format!("Ogg Vorbis: the page at byte {} has no valid position: {granule}", page.offset))
+                })?;
+                origin = granule - num_samples;
+                // On the last page, a lower position removes samples at the end.
+                if page.is_last {
+                    origin = origin.max(0);
+                }
                 break;
             }
         }
-        Ok(*self.lead.get_or_init(|| lead))
+        Ok(*self.origin.get_or_init(|| origin))
     }
 
-    /// The page to begin with so that the samples from `start` on are right, and the sample at which
-    /// that page ends. The last packet of the page adds to the samples of the next one.
+    /// The granule position of the first sample of the file.
+    fn first_position(&self) -> Result<u64> {
+        Ok(self.origin()?.max(0) as u64)
+    }
+
+    /// The page to begin with so that the samples from position `start` on are right, and the
+    /// position at which that page ends. The last packet of the page adds to the samples of the next one.
     fn beginning(&self, start: u64) -> Option<(usize, u64)> {
         let found =
             self.pages.iter().enumerate().rev().skip_while(|(_, page)| page.granule.is_none_or(|end| end > start));
@@ -124,7 +133,13 @@ impl Sound for Vorbis<'_> {
         };
         // A page whose granule position is not set ends no packet; the count is that of an earlier page.
         let end = self.pages.iter().rev().find_map(|page| page.granule);
-        end.ok_or_else(|| damaged(format!("Ogg Vorbis: no packet ends before byte {}", last.offset)))
+        let end = end.ok_or_else(|| damaged(format!("Ogg Vorbis: no packet ends before byte {}", last.offset)))?;
+        let first = self.first_position()?;
+        end.checked_sub(first).ok_or_else(|| {
+            damaged(format!(
+                "Ogg Vorbis: the last page ends at sample {end}, but the first one begins at sample {first}"
+            ))
+        })
     }
 
     fn values_at_once(&self) -> usize {
@@ -133,22 +148,22 @@ impl Sound for Vorbis<'_> {
 
     fn decode(&self, part: Part, samples: &mut Samples) -> Result<()> {
         let mut decoding = Decoding::new(self.decoder()?);
-        // Samples are counted so that the first one of the file has number 0.
-        let (first_page, mut position) = match self.beginning(part.start) {
+        let first = self.first_position()?;
+        let end = self.num_samples()?;
+        let end = part.end(end)?;
+        let (first_page, mut position) = match self.beginning(part.start + first) {
             Some((index, end)) if part.start > 0 => {
                 let mut nothing = Samples::new(self.identification.channels, true, 0, 0)?;
                 decoding.page(&self.pages[index], &mut nothing)?;
-                samples.skip(part.start - end);
+                samples.skip(part.start + first - end);
                 (index + 1, end)
             }
             _ => {
-                let lead = self.lead()?;
-                samples.skip(part.start + lead);
-                (0, 0_u64.wrapping_sub(lead))
+                let origin = self.origin()?;
+                samples.skip(part.start + origin.min(0).unsigned_abs());
+                (0, origin as u64)
             }
         };
-        let end = self.num_samples()?;
-        let end = part.end(end)?;
         for page in &self.pages[first_page..] {
             let before = decoding.num_samples;
             decoding.page(page, samples)?;
@@ -179,14 +194,14 @@ impl Sound for Vorbis<'_> {
 }
 
 /// A decoder, and the number of samples that it has given.
-struct Decoding {
-    decoder: VorbisDecoder,
+struct Decoding<'a> {
+    decoder: Decoder<'a>,
     packets: Packets,
     num_samples: u64,
 }
 
-impl Decoding {
-    fn new(decoder: VorbisDecoder) -> Self {
+impl<'a> Decoding<'a> {
+    fn new(decoder: Decoder<'a>) -> Self {
         Self { decoder, packets: Packets::default(), num_samples: 0 }
     }
 
@@ -195,17 +210,10 @@ impl Decoding {
         let Self { decoder, packets, num_samples } = self;
         packets.of_page(page, |packet| {
             // A packet without bytes has no sound.
-            if packet.is_empty() {
-                return Ok(());
+            if !packet.is_empty() {
+                *num_samples += decoder.decode(page.offset, &packet, samples)?;
             }
-            let decoded = decode(decoder, "Ogg Vorbis", page.offset, &packet)?;
-            let GenericAudioBufferRef::F32(buffer) = decoded else {
-                return Err(Error::internal("Ogg Vorbis decoded to another type than float32"));
-            };
-            *num_samples += buffer.frames() as u64;
-            let planes: smallvec::SmallVec<[&[f32]; 8]> =
-                (0..buffer.num_planes()).filter_map(|one| buffer.plane(one)).collect();
-            samples.push(buffer.frames(), |channel, index| planes[channel][index])
+            Ok(())
         })
     }
 }

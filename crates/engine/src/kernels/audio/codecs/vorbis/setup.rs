@@ -1,6 +1,6 @@
-//! The headers of Vorbis, as far as they claim memory.
+//! The headers of Vorbis, as far as they claim memory, and the sizes of blocks.
 //!
-//! Source: the Vorbis I specification, sections 3.2.1 and 4.2.
+//! Source: the Vorbis I specification, sections 3.2.1, 4.2, 6.2, 7.2 and 8.6.
 
 use super::super::damaged;
 use crate::error::Result;
@@ -8,39 +8,75 @@ use crate::error::Result;
 /// The most values that the codebooks of a file may have together.
 const MAX_VALUES: u64 = 1 << 21;
 
-/// Channels and rate, from the identification header.
+/// The identification header.
 #[derive(Debug, PartialEq)]
 pub struct Identification {
     pub channels: usize,
     pub sample_rate: u32,
+    /// The sizes of short and long blocks.
+    pub block_sizes: [u64; 2],
 }
 
 impl Identification {
     pub fn read(packet: &[u8]) -> Option<Self> {
         let body = packet.strip_prefix(b"\x01vorbis\0\0\0\0")?;
         let [channels, rate @ ..] = body.first_chunk::<5>()?;
-        let found = Self { channels: (*channels).into(), sample_rate: u32::from_le_bytes(*rate) };
-        (found.channels > 0 && found.sample_rate > 0).then_some(found)
+        // The bit rates are in between.
+        let sizes = *body.get(17)?;
+        let block_sizes = [sizes & 15, sizes >> 4].map(|exponent| 1 << exponent);
+        let header = Self { channels: (*channels).into(), sample_rate: u32::from_le_bytes(*rate), block_sizes };
+        (header.channels > 0 && header.sample_rate > 0).then_some(header)
     }
 }
 
-/// Fails if the codebooks of a setup header claim more memory than those of any encoder.
-pub fn check_codebooks(packet: &[u8]) -> Result<()> {
-    let invalid = || damaged("Ogg Vorbis: the setup header is invalid");
-    let body = packet.strip_prefix(b"\x05vorbis").ok_or_else(invalid)?;
-    let mut bits = Bits { bytes: body, offset: 0 };
-    let num_books = bits.take(8).ok_or_else(invalid)? + 1;
-    let mut total = 0;
-    for _ in 0..num_books {
-        total += bits.codebook().ok_or_else(invalid)?;
-        if total > MAX_VALUES {
-            return Err(damaged(format!(
-                "Ogg Vorbis: the codebooks have {total} values or more, expected at most {MAX_VALUES}; the file is damaged or \
-                 hostile"
-            )));
+/// The setup header.
+pub struct Setup {
+    /// For each mode, true if its blocks are long.
+    modes: Vec<bool>,
+}
+
+impl Setup {
+    /// Reads a setup header. Fails if it is invalid, or its codebooks claim more memory than those
+    /// of any encoder.
+    pub fn read(packet: &[u8], channels: usize) -> Result<Self> {
+        let invalid = || damaged("Ogg Vorbis: the setup header is invalid");
+        let body = packet.strip_prefix(b"\x05vorbis").ok_or_else(invalid)?;
+        let mut bits = Bits { bytes: body, offset: 0 };
+        let num_books = bits.take(8).ok_or_else(invalid)? + 1;
+        let mut total = 0;
+        for _ in 0..num_books {
+            total += bits.codebook().ok_or_else(invalid)?;
+            if total > MAX_VALUES {
+                return Err(damaged(format!(
+                    "Ogg Vorbis: the codebooks have {total} values or more, expected at most {MAX_VALUES}; the file is damaged or \
+                     hostile"
+                )));
+            }
         }
+        bits.rest(channels).ok_or_else(invalid)
     }
-    Ok(())
+
+    /// The block in a packet; `None` if the packet is not one of sound.
+    pub fn block(&self, packet: &[u8], identification: &Identification) -> Option<Block> {
+        let mut bits = Bits { bytes: packet, offset: 0 };
+        if bits.take(1)? == 1 {
+            return None;
+        }
+        let mode = bits.take(bits_of(self.modes.len() as u64 - 1))?;
+        let is_long = *self.modes.get(usize::try_from(mode).ok()?)?;
+        let size = identification.block_sizes[usize::from(is_long)];
+        let neighbours = if is_long { Some([bits.take(1)? == 1, bits.take(1)? == 1]) } else { None };
+        Some(Block { size, is_long, neighbours })
+    }
+}
+
+/// The block of samples that a packet has.
+#[derive(Clone, Copy, Debug)]
+pub struct Block {
+    pub size: u64,
+    pub is_long: bool,
+    /// For a long block: true if the block before it, and the one after it, are said to be long.
+    pub neighbours: Option<[bool; 2]>,
 }
 
 /// Bits of which the lowest one of a byte comes first.
@@ -97,6 +133,78 @@ impl Bits<'_> {
         entries.checked_mul(dimensions.max(1))
     }
 
+    /// Reads what follows the codebooks.
+    fn rest(&mut self, channels: usize) -> Option<Setup> {
+        let num_times = self.take(6)? + 1;
+        self.skip(num_times * 16)?;
+        for _ in 0..=self.take(6)? {
+            self.floor()?;
+        }
+        for _ in 0..=self.take(6)? {
+            self.residue()?;
+        }
+        for _ in 0..=self.take(6)? {
+            self.mapping(channels)?;
+        }
+        let num_modes = self.take(6)? + 1;
+        let mode = |_| {
+            let is_long = self.take(1)? == 1;
+            self.skip(16 + 16 + 8)?;
+            Some(is_long)
+        };
+        Some(Setup { modes: (0..num_modes).map(mode).collect::<Option<_>>()? })
+    }
+
+    fn floor(&mut self) -> Option<()> {
+        match self.take(16)? {
+            0 => {
+                self.skip(8 + 16 + 16 + 6 + 8)?;
+                let num_books = self.take(4)? + 1;
+                self.skip(num_books * 8)
+            }
+            1 => {
+                let num_partitions = self.take(5)?;
+                let partitions = (0..num_partitions).map(|_| self.take(4)).collect::<Option<Vec<_>>>()?;
+                let num_classes = partitions.iter().max().map_or(0, |largest| largest + 1);
+                let class = |_| {
+                    let (dimensions, subclasses) = (self.take(3)? + 1, self.take(2)?);
+                    let num_books = (1 << subclasses) + u64::from(subclasses > 0);
+                    self.skip(num_books * 8)?;
+                    Some(dimensions)
+                };
+                let dimensions = (0..num_classes).map(class).collect::<Option<Vec<_>>>()?;
+                self.take(2)?;
+                let width = self.take(4)?;
+                let num_values: u64 = partitions.iter().map(|class| dimensions[*class as usize]).sum();
+                self.skip(num_values * width)
+            }
+            _ => None,
+        }
+    }
+
+    fn residue(&mut self) -> Option<()> {
+        self.skip(16 + 24 + 24 + 24)?;
+        let num_classes = self.take(6)? + 1;
+        self.take(8)?;
+        let mut num_books = 0;
+        for _ in 0..num_classes {
+            let low = self.take(3)?;
+            let high = if self.take(1)? == 1 { self.take(5)? } else { 0 };
+            num_books += u64::from(low.count_ones() + high.count_ones());
+        }
+        self.skip(num_books * 8)
+    }
+
+    fn mapping(&mut self, channels: usize) -> Option<()> {
+        self.take(16)?;
+        let num_submaps = if self.take(1)? == 1 { self.take(4)? + 1 } else { 1 };
+        let num_steps = if self.take(1)? == 1 { self.take(8)? + 1 } else { 0 };
+        self.skip(num_steps * 2 * bits_of(channels as u64 - 1) as u64)?;
+        self.take(2)?;
+        let num_channels = if num_submaps > 1 { channels as u64 } else { 0 };
+        self.skip(num_channels * 4 + num_submaps * 24)
+    }
+
     fn skip(&mut self, count: u64) -> Option<()> {
         let offset = self.offset as u64 + count;
         self.offset = usize::try_from(offset).ok().filter(|offset| *offset <= self.bytes.len() * 8)?;
@@ -132,10 +240,12 @@ mod tests {
 
     #[test]
     fn the_identification_tells_channels_and_rate() {
-        let packet = b"\x01vorbis\0\0\0\0\x02\x44\xac\0\0";
-        let found = Identification { channels: 2, sample_rate: 44_100 };
-        assert_eq!(Identification::read(packet), Some(found));
-        assert_eq!(Identification::read(b"\x01vorbis\0\0\0\0\0\x44\xac\0\0"), None);
+        let packet =
+            |channels| [&b"\x01vorbis\0\0\0\0"[..], &[channels, 0x44, 0xac, 0, 0], &[0; 12], &[0xb8, 1]].concat();
+        let header = Identification { channels: 2, sample_rate: 44_100, block_sizes: [256, 2048] };
+        assert_eq!(Identification::read(&packet(2)), Some(header));
+        assert_eq!(Identification::read(&packet(0)), None);
+        assert_eq!(Identification::read(&packet(2)[..28]), None);
     }
 
     #[test]
@@ -153,8 +263,8 @@ mod tests {
         packet.extend(
             bits.chunks(8).map(|bits| bits.iter().enumerate().map(|(index, bit)| u8::from(*bit) << index).sum::<u8>()),
         );
-        let error = check_codebooks(&packet).unwrap_err();
+        let error = Setup::read(&packet, 2).err().unwrap();
         assert!(error.message().starts_with("Ogg Vorbis: the codebooks have 4194272 values or more"), "{error}");
-        assert!(check_codebooks(&packet[..9]).unwrap_err().message().contains("is invalid"));
+        assert!(Setup::read(&packet[..9], 2).err().unwrap().message().contains("is invalid"));
     }
 }

@@ -1,0 +1,145 @@
+//! The decoders of Vorbis packets: symphonia, and lewton for what symphonia decodes wrongly.
+
+use super::super::samples::Samples;
+use super::super::{damaged, decode, guarded};
+use super::setup::{Block, Identification, Setup};
+use crate::error::{Error, Result};
+use lewton::audio::{PreviousWindowRight, read_audio_packet_generic};
+use lewton::header::{IdentHeader, SetupHeader, read_header_ident, read_header_setup};
+use symphonia_codec_vorbis::VorbisDecoder;
+use symphonia_core::audio::{Audio, GenericAudioBufferRef};
+use symphonia_core::codecs::audio::well_known::CODEC_ID_VORBIS;
+use symphonia_core::codecs::audio::{AudioCodecParameters, AudioDecoderOptions};
+use symphonia_core::errors::Error as Reason;
+
+const FORMAT: &str = "Ogg Vorbis";
+
+/// A decoder of the packets of one stream. Channels are in FFmpeg's order, which is that of WAV and
+/// FLAC.
+pub enum Decoder<'a> {
+    Symphonia(Box<VorbisDecoder>),
+    Lewton(Box<Lewton<'a>>),
+}
+
+/// lewton's decoder. It gives the samples after the middle of a long block that a short one follows
+/// at once, and not with that one.
+pub struct Lewton<'a> {
+    headers: (IdentHeader, SetupHeader),
+    read: (&'a Identification, &'a Setup),
+    window: PreviousWindowRight,
+    /// The block decoded last.
+    before: Option<Block>,
+    /// For each channel, the samples that it has given too early.
+    early: Vec<Vec<f32>>,
+}
+
+impl<'a> Decoder<'a> {
+    /// A decoder for a stream with these packets as its identification and setup headers.
+    ///
+    /// symphonia 0.6.1 decodes three or more channels wrongly: it undoes coupling steps from the
+    /// first to the last instead of the other way round (section 4.3.5 of the specification), and
+    /// mixes up the channels of submaps of two. lewton, which is slower, does not.
+    pub fn new(identification: &[u8], setup: &[u8], read: (&'a Identification, &'a Setup)) -> Result<Self> {
+        if read.0.channels > 2 {
+            return guarded(FORMAT, 0, || {
+                let invalid = |_| Reason::DecodeError("the headers are invalid");
+                let identification = read_header_ident(identification).map_err(invalid)?;
+                let sizes = (identification.blocksize_0, identification.blocksize_1);
+                let setup = read_header_setup(setup, identification.audio_channels, sizes).map_err(invalid)?;
+                let (window, early) = (PreviousWindowRight::new(), vec![Vec::new(); read.0.channels]);
+                Ok(Self::Lewton(Box::new(Lewton {
+                    headers: (identification, setup),
+                    read,
+                    window,
+                    before: None,
+                    early,
+                })))
+            });
+        }
+        let mut params = AudioCodecParameters::new();
+        let headers = [identification, setup].concat();
+        params.for_codec(CODEC_ID_VORBIS).with_extra_data(headers.into_boxed_slice());
+        // The first packet after a start gives no samples.
+        let options = AudioDecoderOptions::default().gapless(true);
+        guarded(FORMAT, 0, || {
+            VorbisDecoder::try_new(&params, &options).map(|decoder| Self::Symphonia(Box::new(decoder)))
+        })
+    }
+
+    /// Decodes a packet of the page at byte `offset`. Returns the number of its samples.
+    pub fn decode(&mut self, offset: usize, packet: &[u8], samples: &mut Samples) -> Result<u64> {
+        match self {
+            Self::Symphonia(decoder) => {
+                let decoded = decode(&mut **decoder, FORMAT, offset, packet)?;
+                let GenericAudioBufferRef::F32(buffer) = decoded else {
+                    return Err(Error::internal("Ogg Vorbis decoded to another type than float32"));
+                };
+                let planes: smallvec::SmallVec<[&[f32]; 8]> =
+                    (0..buffer.num_planes()).filter_map(|one| buffer.plane(one)).collect();
+                samples.push(buffer.frames(), |channel, index| planes[channel][index])?;
+                Ok(buffer.frames() as u64)
+            }
+            Self::Lewton(lewton) => lewton.decode(offset, packet, samples),
+        }
+    }
+}
+
+impl Lewton<'_> {
+    fn decode(&mut self, offset: usize, packet: &[u8], samples: &mut Samples) -> Result<u64> {
+        let (identification, setup) = self.read;
+        let (count, planes) = guarded(FORMAT, offset, || {
+            let block = setup.block(packet, identification).ok_or(Reason::DecodeError("it is no packet of sound"))?;
+            let before = self.before.replace(block);
+            // lewton believes what a long block says of its neighbours.
+            let fits = |long: Block, number: usize, other: Block| {
+                long.neighbours.is_none_or(|neighbours| neighbours[number] == other.is_long)
+            };
+            if before.is_some_and(|before| !fits(before, 1, block) || !fits(block, 0, before)) {
+                return Err(Reason::DecodeError("a block has another size than its neighbour says"));
+            }
+            let mut decoded = || {
+                let planes = read_audio_packet_generic(&self.headers.0, &self.headers.1, packet, &mut self.window);
+                planes.map_err(|_| Reason::DecodeError("the packet is invalid"))
+            };
+            let first: Vec<Vec<f32>> = decoded()?;
+            let is_early = block.neighbours.is_some_and(|[_, after]| !after);
+            let planes = match before {
+                // It drops the first block. Repeated, the samples after its middle are right.
+                None if is_early => {
+                    let count = ((block.size - identification.block_sizes[0]) / 4) as usize;
+                    let again: Vec<Vec<f32>> = decoded()?;
+                    again.into_iter().map(|plane| plane[plane.len().saturating_sub(count)..].to_vec()).collect()
+                }
+                _ => first,
+            };
+            Ok((before.map_or(0, |before| (before.size + block.size) / 4), planes))
+        })?;
+        for (early, plane) in self.early.iter_mut().zip(&planes) {
+            early.extend_from_slice(plane);
+        }
+        let num_samples = count as usize;
+        if self.early.iter().any(|plane| plane.len() < num_samples) {
+            return Err(damaged(format!("{FORMAT}: the packet at byte {offset} has too few samples")));
+        }
+        let order = order(self.early.len());
+        let place = |channel: usize| order.map_or(channel, |order| order[channel].into());
+        samples.push(num_samples, |channel, index| self.early[place(channel)][index])?;
+        self.early.iter_mut().for_each(|plane| drop(plane.drain(..num_samples)));
+        Ok(count)
+    }
+}
+
+/// The channel of Vorbis for each of FFmpeg's; `None` if the order is the same.
+///
+/// Source: the Vorbis I specification, section 4.3.9, and `ff_vorbis_channel_layout_offsets` of
+/// FFmpeg.
+fn order(channels: usize) -> Option<&'static [u8]> {
+    match channels {
+        3 => Some(&[0, 2, 1]),
+        5 => Some(&[0, 2, 1, 3, 4]),
+        6 => Some(&[0, 2, 1, 5, 3, 4]),
+        7 => Some(&[0, 2, 1, 6, 5, 3, 4]),
+        8 => Some(&[0, 2, 1, 7, 5, 6, 3, 4]),
+        _ => None,
+    }
+}
