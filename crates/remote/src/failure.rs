@@ -40,7 +40,7 @@ pub fn failed(failure: &Failure) -> Error {
         Failure::NotFound { .. } => {
             return Error::new(
                 Code::NotFound,
-                "No such file or directory. Check the bucket, the name and the endpoint.",
+                "No such file or directory: the server answered 404 Not Found. Check the URL, and the endpoint if you set one.",
             );
         }
         Failure::Precondition { .. } | Failure::NotModified { .. } => return changed("its ETag has changed"),

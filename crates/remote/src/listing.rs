@@ -50,7 +50,7 @@ pub fn is_directory(url: String) -> Result<bool> {
         if hub::is_hub(&url) {
             return counted(hub::is_directory(&url)).await.map_err(|error| error.named(&url));
         }
-        let (store, path) = find(&url)?;
+        let (store, path) = find_directory(&url)?;
         let first = counted(async { store.list(Some(&path)).next().await.transpose() }).await;
         first.map(|meta| meta.is_some()).map_err(|error| failed(&error).named(&without_passwords(&url)))
     })
@@ -63,21 +63,24 @@ pub fn list(url: String, is_deep: bool) -> Result<Vec<Entry>> {
         let text = "an HTTP server gives no list of its files. Name each file.";
         return Err(Error::unimplemented(text).named(&without_passwords(&url)));
     }
-    let what = format!("listing {url}");
+    let what = format!("listing {}", without_passwords(&url));
     runtime::wait(
         what,
         counted(async move {
             if hub::is_hub(&url) {
                 return hub::list(&url, is_deep).await.map_err(|error| error.named(&url));
             }
-            let (store, path) = find(&url)?;
+            let (store, path) = find_directory(&url)?;
             let failed = |error| failed(&error).named(&without_passwords(&url));
             let root = root(&url);
             let of = |meta: &ObjectMeta| entry(format!("{root}/{}", meta.location), meta);
             let mut entries: Vec<_> = if is_deep {
-                store.list(Some(&path)).map_ok(|meta| of(&meta)).try_collect().await.map_err(failed)?
+                let listed = store.list(Some(&path)).try_collect().await.map_err(failed)?;
+                without_markers(&*store, &path, listed).await.map_err(failed)?.iter().map(of).collect()
             } else {
-                let listed = store.list_with_delimiter(Some(&path)).await.map_err(failed)?;
+                let mut listed = store.list_with_delimiter(Some(&path)).await.map_err(failed)?;
+                // The marker of the directory itself.
+                listed.objects.retain(|meta| meta.location != path);
                 let directories = listed.common_prefixes.iter().map(|path| {
                     let url = format!("{root}/{path}");
                     Entry { url, len: 0, modified_ns: 0, is_directory: true }
@@ -90,8 +93,44 @@ pub fn list(url: String, is_deep: bool) -> Result<Vec<Entry>> {
     )
 }
 
+/// The objects below a directory, without those that mark directories.
+///
+/// A console or Hadoop makes a directory `m` as an empty object with the key `m/`, which the crate
+/// lists as `m`. If there is such an object, the storage is asked which file has that name.
+async fn without_markers(
+    store: &dyn ObjectStore,
+    directory: &Path,
+    mut listed: Vec<ObjectMeta>,
+) -> object_store::Result<Vec<ObjectMeta>> {
+    listed.retain(|meta| meta.location != *directory);
+    listed.sort_by(|one, other| one.location.cmp(&other.location));
+    let is_twice: Vec<_> = listed
+        .iter()
+        .enumerate()
+        .map(|(index, meta)| listed.get(index + 1).is_some_and(|next| next.location == meta.location))
+        .collect();
+    let looks = listed.into_iter().zip(is_twice).map(|(meta, is_twice)| async move {
+        if is_twice {
+            return Ok(None);
+        }
+        if meta.size > 0 {
+            return Ok(Some(meta));
+        }
+        match store.head(&meta.location).await {
+            Err(object_store::Error::NotFound { .. }) => Ok(None),
+            file => file.map(Some),
+        }
+    });
+    let files: Vec<_> = stream::iter(looks).buffered(MAX_REQUESTS).try_collect().await?;
+    Ok(files.into_iter().flatten().collect())
+}
+
 fn find(url: &str) -> Result<(Arc<dyn ObjectStore>, Path)> {
     store::find(url).map_err(|error| error.named(&without_passwords(url)))
+}
+
+fn find_directory(url: &str) -> Result<(Arc<dyn ObjectStore>, Path)> {
+    store::find_directory(url).map_err(|error| error.named(&without_passwords(url)))
 }
 
 /// The common beginning of all URLs of a storage: scheme and bucket.
@@ -115,7 +154,7 @@ pub fn remove(url: String) -> Result<()> {
 /// Copies a file within a storage.
 pub fn copy(from: String, to: String) -> Result<()> {
     check_changeable(&to)?;
-    let what = format!("copying {from} to {to}");
+    let what = format!("copying {} to {}", without_passwords(&from), without_passwords(&to));
     runtime::wait(what, async move {
         let ((store, source), (_, target)) = (find(&from)?, find(&to)?);
         store.copy(&source, &target).await.map_err(|error| failed(&error).named(&without_passwords(&from)))

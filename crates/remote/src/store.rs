@@ -38,8 +38,17 @@ enum Kind {
     Http,
 }
 
-/// The storage of a URL, and the path in it.
+/// The storage of a file's URL, and the path in it.
 pub fn find(text: &str) -> Result<(Arc<dyn ObjectStore>, Path)> {
+    let (store, path) = find_directory(text)?;
+    match (path.is_root() || text.ends_with('/')) && can_list(text)? {
+        true => Err(Error::new(Code::NotFound, "this is the name of a bucket or a directory, expected a file")),
+        false => Ok((store, path)),
+    }
+}
+
+/// The storage of a URL, and the path in it. A directory may end with a slash.
+pub fn find_directory(text: &str) -> Result<(Arc<dyn ObjectStore>, Path)> {
     if hub::is_hub(text) {
         let location = Location::of(text)?;
         let files = location.files()?;
@@ -47,13 +56,33 @@ pub fn find(text: &str) -> Result<(Arc<dyn ObjectStore>, Path)> {
         return Ok((stored(Kind::Hub, &files, files.as_str().to_owned())?, path));
     }
     let (kind, url) = parse(text)?;
-    let path = Path::from_url_path(url.path()).map_err(|error| invalid(&error.to_string()))?;
-    let key = match kind {
+    if kind == Kind::Http {
+        let path = Path::from_url_path(url.path()).map_err(|error| invalid(&error.to_string()))?;
         // The query after the path belongs to each request, such as the signature of a link.
-        Kind::Http => format!("{}{}", &url[..Position::BeforePath], &url[Position::AfterPath..Position::AfterQuery]),
-        _ => url[..Position::BeforePath].to_owned(),
-    };
-    Ok((stored(kind, &url, key)?, path))
+        let key = format!("{}{}", &url[..Position::BeforePath], &url[Position::AfterPath..Position::AfterQuery]);
+        return Ok((stored(kind, &url, key)?, path));
+    }
+    let (_, key) = split(text);
+    Ok((stored(kind, &url, url[..Position::BeforePath].to_owned())?, path_of_key(key)?))
+}
+
+/// A URL up to its host or bucket, and what follows the slash behind it: the key of an object.
+///
+/// A key is not percent-encoded, and may have any letters: `?`, `#` and `%20` mean themselves, as
+/// for the storages' own tools.
+fn split(text: &str) -> (&str, &str) {
+    let host = text.find("://").map_or(0, |position| position + 3);
+    let end = text[host..].find('/').map_or(text.len(), |slash| host + slash);
+    (&text[..end], text.get(end + 1..).unwrap_or_default())
+}
+
+/// The path of an object or a directory with this key.
+fn path_of_key(key: &str) -> Result<Path> {
+    let key = key.strip_suffix('/').unwrap_or(key);
+    if key.starts_with('/') || key.ends_with('/') {
+        return Err(invalid(&format!("'{key}' has an empty part, two slashes one after the other")));
+    }
+    Path::parse(key).map_err(|error| invalid(&error.to_string()))
 }
 
 /// The storage with this key, which is made if it is not there.
@@ -103,7 +132,10 @@ pub fn check_writable(text: &str) -> Result<()> {
 }
 
 fn parse(text: &str) -> Result<(Kind, Url)> {
-    let url = Url::parse(text).map_err(|error| match error {
+    let (root, _) = split(text);
+    let scheme = root.split_once("://").map_or_else(String::new, |(scheme, _)| scheme.to_ascii_lowercase());
+    let is_http = matches!(&*scheme, "http" | "https");
+    let url = Url::parse(if is_http { text } else { root }).map_err(|error| match error {
         // The tables for other names would take a tenth of a megabyte of each wheel.
         ParseError::IdnaError => {
             invalid("its host is not ASCII. Write its name as xn--..., as `host.encode('idna')` gives it")
@@ -111,7 +143,7 @@ fn parse(text: &str) -> Result<(Kind, Url)> {
         error => invalid(&error.to_string()),
     })?;
     // Some characters of its path take three bytes each.
-    check_length(url.as_str())?;
+    check_length(Url::parse(text).as_ref().map_or(text, Url::as_str))?;
     let kind = match url.scheme() {
         "s3" | "s3a" => Kind::S3,
         "gs" => Kind::Google,
@@ -125,7 +157,7 @@ fn parse(text: &str) -> Result<(Kind, Url)> {
         }
     };
     match url.host_str() {
-        Some(host) if !host.is_empty() => Ok((kind, url)),
+        Some(host) if !host.is_empty() && (is_http || url[Position::AfterPath..].is_empty()) => Ok((kind, url)),
         _ => Err(invalid("it names no bucket or host")),
     }
 }
@@ -147,7 +179,13 @@ fn make(kind: Kind, url: &Url, key: &str) -> object_store::Result<Arc<dyn Object
     Ok(match kind {
         Kind::S3 => {
             let builder = profile::completed(AmazonS3Builder::from_env().with_url(url.as_str()));
-            Arc::new(builder.with_retry(retry).with_client_options(client).with_http_connector(Connector).build()?)
+            Arc::new(
+                builder
+                    .with_retry(retry)
+                    .with_client_options(client)
+                    .with_http_connector(Connector::default())
+                    .build()?,
+            )
         }
         Kind::Google => {
             let builder = GoogleCloudStorageBuilder::from_env().with_url(url.as_str());
@@ -160,11 +198,23 @@ fn make(kind: Kind, url: &Url, key: &str) -> object_store::Result<Arc<dyn Object
                 }
                 _ => builder,
             };
-            Arc::new(builder.with_retry(retry).with_client_options(client).with_http_connector(Connector).build()?)
+            Arc::new(
+                builder
+                    .with_retry(retry)
+                    .with_client_options(client)
+                    .with_http_connector(Connector::default())
+                    .build()?,
+            )
         }
         Kind::Azure => {
             let builder = MicrosoftAzureBuilder::from_env().with_url(url.as_str());
-            Arc::new(builder.with_retry(retry).with_client_options(client).with_http_connector(Connector).build()?)
+            Arc::new(
+                builder
+                    .with_retry(retry)
+                    .with_client_options(client)
+                    .with_http_connector(Connector::default())
+                    .build()?,
+            )
         }
         Kind::Hub => Arc::new(
             HttpBuilder::new()
@@ -179,7 +229,7 @@ fn make(kind: Kind, url: &Url, key: &str) -> object_store::Result<Arc<dyn Object
                 .with_url(key)
                 .with_retry(retry)
                 .with_client_options(client)
-                .with_http_connector(Connector)
+                .with_http_connector(Connector { asks_again: true })
                 .build()?,
         ),
     })
@@ -196,4 +246,27 @@ fn is_plain(kind: Kind) -> bool {
     let set = |name: &&str| env::var(name).is_ok_and(|value| value.starts_with("http://") || !value.contains("://"));
     variables.iter().any(set)
         || kind == Kind::Azure && env::var("AZURE_STORAGE_USE_EMULATOR").is_ok_and(|on| on == "true")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_taken_as_they_are() {
+        for (url, root, key) in [
+            ("s3://b/a%20b/c", "s3://b", "a%20b/c"),
+            ("gs://b/c#/x?y=1", "gs://b", "c#/x?y=1"),
+            ("s3://b", "s3://b", ""),
+            ("az://b/", "az://b", ""),
+        ] {
+            assert_eq!(split(url), (root, key));
+            assert_eq!(path_of_key(key).unwrap().as_ref(), key);
+        }
+        assert_eq!(path_of_key("a/b/").unwrap().as_ref(), "a/b");
+        for key in ["/a", "a//b", "a//", "a/../b", "."] {
+            assert!(path_of_key(key).is_err(), "{key}");
+        }
+        assert!(parse("s3://b?versions").is_err());
+    }
 }

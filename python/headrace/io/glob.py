@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Final, TypeVar
 
 from headrace.io.os_errors import os_errors
-from headrace.io.storage import entries, exists, is_remote, local_path
+from headrace.io.storage import entries, exists, is_remote, local_path, name_in
 
 __all__ = ["matching_paths"]
 
@@ -55,7 +55,7 @@ def _matching_children(parent: str, pattern: str) -> list[str]:
         names = [entry.path.rpartition("/")[2] for entry in entries(parent)]
     else:
         names = _looked_up(_listdir, parent) or []
-    return [start + name for name in names if matcher.fullmatch(name)]
+    return [start + name_in(parent, name) for name in names if matcher.fullmatch(name)]
 
 
 def _lstat(path: str) -> os.stat_result:

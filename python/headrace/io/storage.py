@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import IO, TYPE_CHECKING, Final, cast
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from headrace.core import engine
 from headrace.core.errors import FailedPreconditionError, NotFoundError
@@ -39,6 +39,7 @@ __all__ = [
     "link",
     "local_path",
     "matching",
+    "name_in",
     "open_file",
     "remove",
     "revision",
@@ -85,6 +86,11 @@ def local_path(path: str) -> str:
         return path
     rest = path[7:].removeprefix("localhost") if path[7:].startswith("localhost/") else path[7:]
     return unquote(rest, errors="surrogateescape")
+
+
+def name_in(directory: str, name: str) -> str:
+    """Returns the name of a file as its path has it: percent-encoded in a `file://` URL."""
+    return quote(os.fsencode(name)) if directory[:7].lower() == "file://" else name
 
 
 def can_be_listed(path: str) -> bool:
@@ -199,7 +205,7 @@ def entries(directory: str) -> list[Entry]:
         return _listed(directory, is_deep=False)
     with os_errors(directory):
         names = sorted(os.listdir(local_path(directory)))
-    return [status(os.path.join(directory, name)) for name in names]
+    return [status(os.path.join(directory, name_in(directory, name))) for name in names]
 
 
 def files_below(directory: str) -> list[Entry]:
@@ -298,12 +304,14 @@ def matching(pattern: str) -> list[str]:
     """Returns the remote files that match a pattern, sorted.
 
     `*`, `?` and `[…]` match parts of a name, `**` any number of directories. A leading dot is only
-    matched by a dot.
+    matched by a dot. If a file has the name of the pattern itself, that file is meant.
     """
     first = re.search(r"[*?[]", pattern)
     directory = pattern[: first.start()].rpartition("/")[0] if first else pattern
     parts = pattern[len(directory) + 1 :].split("/")
     found = files_below(directory) if len(parts) > 1 or parts == ["**"] else entries(directory)
+    if any(entry.path == pattern and not entry.is_directory for entry in found):
+        return [pattern]
     return [
         entry.path
         for entry in found

@@ -145,21 +145,30 @@ def _without_braces(where: str, paths: list[str]) -> list[tuple[str, str]]:
 def _remote_files(
     where: str, urls: list[str], has_partitions: bool
 ) -> Iterator[tuple[str, list[str]]]:
-    # All named files are looked up at the same time.
-    named = [url for url in urls if storage.can_be_listed(url) and not storage.has_pattern(url)]
+    # All named files are looked up at the same time: also what looks like a pattern over HTTP, to
+    # explain why it is no file.
+    named = [
+        url
+        for url in urls
+        if (is_pattern(url.partition("?")[0]) and not storage.can_be_listed(url))
+        or (storage.can_be_listed(url) and not storage.has_pattern(url))
+    ]
     known = dict(zip(named, storage.statuses(named), strict=True))
     for url in urls:
+        remedy = "Check the bucket and the name."
         if storage.has_pattern(url):
-            found, what = _remote_matching(url), "no file matches this pattern"
-        elif url not in known or known[url] is not None:
+            found = _remote_matching(url) or _remote_files_in(url, has_partitions)
+            what = "no file matches this pattern"
+        elif known.get(url, True) is not None:
             found, what = [url], ""
-        else:
+        elif storage.can_be_listed(url):
             found = _remote_files_in(url, has_partitions)
             what = "there is no such file, and no directory with files"
+        else:
+            found, what = [], "the server answered 404 Not Found"
+            remedy = "Patterns are not expanded over HTTP, which has no listings. Name each file."
         if not found:
-            raise NotFoundError(
-                None, None, f"{where}: {printable(url)}: {what}. Check the bucket and the name."
-            )
+            raise NotFoundError(None, None, f"{where}: {printable(url)}: {what}. {remedy}")
         yield url, found
 
 

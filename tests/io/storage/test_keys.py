@@ -1,0 +1,117 @@
+"""Keys of any letters, and directories with marker objects, against moto's S3."""
+
+import random
+
+import pytest
+
+import headrace as hr
+from headrace.core import errors
+from headrace.io import storage
+
+LETTERS = "aB1 %#?+&=*[]{}'\"<>|\\^~!$(),;:@._-\u00e4\u65e5"
+# Each pair is one object where a key is read as a URL.
+PAIRS = [
+    ("n/a b/x.txt", "n/a%20b/x.txt"),
+    ("c#/x", "c"),
+    ("d?y=1", "d"),
+    ("e%2Fx", "e/x"),
+    ("t=2024-01-01 00:00:00/x", "t=2024-01-01 00%3A00%3A00/x"),
+    ("p+q", "p q"),
+]
+
+
+def put(s3, bucket, *keys):
+    """Makes objects whose content is their key."""
+    for key in keys:
+        s3.put_object(Bucket=bucket.split("/")[2], Key=key, Body=key.encode())
+
+
+def texts(paths):
+    return [example["text"].decode() for example in hr.text_lines(paths)]
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_a_key_is_not_percent_decoded(s3, bucket, pair):
+    put(s3, bucket, *pair)
+    for key in pair:
+        assert texts(f"{bucket}/{key}") == [key]
+        with storage.open_file(f"{bucket}/{key}") as file:
+            assert file.read() == key.encode()
+        assert storage.status(f"{bucket}/{key}").length == len(key)
+    assert texts(f"{bucket}/**") == sorted(pair)
+
+
+def test_a_missing_key_is_not_another_one(s3, bucket):
+    put(s3, bucket, "a b", "c", "d/x")
+    for key in ("a%20b", "c#x", "c?x", "d%2Fx"):
+        assert not storage.exists(f"{bucket}/{key}")
+        with pytest.raises(errors.NotFoundError):
+            texts(f"{bucket}/{key}")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_listed_keys_of_any_letters_are_read(s3, bucket, seed):
+    rng = random.Random(seed)
+    names = ["".join(rng.choices(LETTERS, k=rng.randint(1, 8))) for _ in range(25)]
+    # Dots alone are no names for object_store, and those that begin with one are hidden.
+    names = [name if name.strip(".") else "x" for name in names]
+    keys = sorted({"/".join(rng.choices(names, k=rng.randint(1, 3))) for _ in range(30)})
+    put(s3, bucket, *keys)
+    listed = [entry.path for entry in storage.files_below(bucket)]
+    assert listed == sorted(f"{bucket}/{key}" for key in keys)
+    assert texts(listed) == [path.removeprefix(f"{bucket}/") for path in listed]
+    found = [key for key in keys if not any(part.startswith(".") for part in key.split("/"))]
+    assert texts(f"{bucket}/**") == found
+
+
+def test_a_key_with_the_letters_of_a_pattern_is_taken_literally(s3, bucket):
+    put(s3, bucket, "x?y", "xzy", "a[1]/b", "a1/b", "a[1]/c")
+    assert texts(f"{bucket}/x?y") == ["x?y"]
+    assert texts(f"{bucket}/a[1]/b") == ["a[1]/b"]
+
+
+@pytest.mark.parametrize("key", ["/a", "a//b", "../a", "a/./b"])
+def test_keys_that_cannot_be_requested_are_refused(s3, bucket, key):
+    put(s3, bucket, "a", "a/b")
+    with pytest.raises(errors.InvalidArgumentError, match="not the URL of a file"):
+        texts(f"{bucket}/{key}")
+
+
+def test_keys_are_written_copied_and_removed_as_they_are(s3, bucket):
+    put(s3, bucket, "a b", "c")
+    storage.copy(f"{bucket}/a b", f"{bucket}/c#?%20")
+    assert texts(f"{bucket}/c#?%20") == ["a b"]
+    storage.remove(f"{bucket}/c#?%20")
+    hr.arrays([1, 2]).write(f"{bucket}/w %41#?.jsonl")
+    listed = [entry.path.removeprefix(f"{bucket}/") for entry in storage.files_below(bucket)]
+    assert [key for key in listed if not key.startswith(".")] == ["a b", "c", "w %41#?.jsonl"]
+
+
+def test_objects_that_mark_directories_are_no_files(s3, bucket):
+    put(s3, bucket, "m/a", "m/sub/b", "m/empty file")
+    for marker in ("m/", "m/sub/", "m/nothing/"):
+        s3.put_object(Bucket=bucket.split("/")[2], Key=marker, Body=b"")
+    s3.put_object(Bucket=bucket.split("/")[2], Key="m/empty file", Body=b"")
+    assert texts(f"{bucket}/m") == texts(f"{bucket}/m/") == ["m/a"]
+    assert texts(f"{bucket}/m/**") == ["m/a", "m/sub/b"]
+    assert [entry.path for entry in storage.files_below(f"{bucket}/m")] == [
+        f"{bucket}/m/{name}" for name in ("a", "empty file", "sub/b")
+    ]
+    directories = [entry.path for entry in storage.entries(f"{bucket}/m") if entry.is_directory]
+    assert directories == [f"{bucket}/m/nothing", f"{bucket}/m/sub"]
+    assert storage.is_directory(f"{bucket}/m/nothing")
+    with pytest.raises(errors.NotFoundError, match="no directory with files"):
+        texts(f"{bucket}/m/nothing")
+
+
+def test_a_name_with_a_slash_at_its_end_is_the_directory(s3, bucket):
+    put(s3, bucket, "m", "m/a")
+    assert texts(f"{bucket}/m") == ["m"]
+    assert texts(f"{bucket}/m/") == ["m/a"]
+
+
+def test_names_in_file_urls_are_encoded(tmp_path):
+    for name in ("a b", "a%20b"):
+        (tmp_path / name).write_text(name)
+    entries = storage.entries(f"file://{tmp_path}")
+    assert texts([entry.path for entry in entries]) == ["a b", "a%20b"]
