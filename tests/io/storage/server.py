@@ -37,6 +37,7 @@ class Server:
         has_tags: Whether files have ETags.
         has_times: Whether it says when they were written.
         has_lengths: Whether it says how long they are; otherwise they come in chunks.
+        head_status: The answer to HEAD; None for the status of the file.
         redirects: Other URLs for paths.
         redirect_bytes: How long the body of such an answer is.
         passwords: What the header `Authorization` has to be for paths.
@@ -56,6 +57,7 @@ class Server:
         self.has_tags = True
         self.has_times = True
         self.has_lengths = True
+        self.head_status: HTTPStatus | None = None
         self.redirects: dict[str, str] = {}
         self.redirect_bytes = 0
         self.passwords: dict[str, str] = {}
@@ -146,6 +148,9 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_HEAD(self) -> None:
         self._note()
+        if self.owner.head_status is not None:
+            self.empty(self.owner.head_status)
+            return
         self._file(with_body=False)
 
     def do_GET(self) -> None:
@@ -221,7 +226,10 @@ class Handler(BaseHTTPRequestHandler):
             status, start = HTTPStatus.PARTIAL_CONTENT, int(first)
             end = min(len(data), int(last) + 1) if last else len(data)
             if start >= len(data):
-                self.empty(HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE)
+                self.send_response(HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE)
+                self.send_header("Content-Range", f"bytes */{len(data)}")
+                self.send_header("Content-Length", "0")
+                self.end_headers()
                 return
         body = data[start:end]
         fault = None

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tarfile
 import threading
+from http import HTTPStatus
 
 import numpy as np
 import pytest
@@ -362,6 +363,56 @@ def test_a_url_that_gets_too_long_by_its_endpoint_is_an_error_without_a_panic(
     with pytest.raises(errors.OpError, match=r"TooLong|No such file"):
         list(hr.tfrecords(f"s3://b/{name}"))
     assert capfd.readouterr() == ("", "")
+
+
+REJECTED = [HTTPStatus.FORBIDDEN, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED]
+
+
+@pytest.mark.parametrize("status", REJECTED)
+@pytest.mark.parametrize("has_ranges", [True, False])
+def test_servers_may_reject_head(server: Server, status, has_ranges):
+    server.head_status = status
+    server.has_ranges = has_ranges
+    server.files |= {"a": b"1\n2\n", "empty": b""}
+    for name, length in (("a", 4), ("empty", 0)):
+        assert storage.status(f"{server.url}/{name}?signature=x").length == length
+    assert [example["text"] for example in hr.text_lines(f"{server.url}/a")] == [b"1", b"2"]
+    assert list(hr.text_lines(f"{server.url}/empty")) == []
+    assert not storage.exists(f"{server.url}/missing")
+
+
+@pytest.mark.parametrize("status", REJECTED)
+def test_parquet_and_lengths_need_no_head(server: Server, status):
+    arrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    output = io.BytesIO()
+    parquet.write_table(arrow.table({"n": range(100)}), output)
+    server.files["a.parquet"] = output.getvalue()
+    server.head_status = status
+    pipeline = hr.parquet(f"{server.url}/a.parquet?X-Amz-Signature=1")
+    assert len(pipeline) == 100
+    assert sorted(example["n"] for example in pipeline.shuffle(seed=1)) == list(range(100))
+
+
+def test_a_missing_file_over_http_is_told_with_its_status_and_url(server: Server):
+    with pytest.raises(
+        errors.NotFoundError,
+        match=rf"{server.url}/missing; No such file or directory: the server answered 404",
+    ) as raised:
+        list(hr.text_lines(f"{server.url}/missing"))
+    assert "bucket" not in str(raised.value)
+
+
+@pytest.mark.parametrize("name", ["a-*.txt", "a-[01].txt", "**"])
+def test_patterns_over_http_are_refused_unless_a_file_has_the_name(server: Server, name):
+    with pytest.raises(
+        errors.NotFoundError, match=r"404 Not Found.*not expanded over HTTP.*Name each file"
+    ) as raised:
+        list(hr.text_lines(f"{server.url}/{name}?page=1"))
+    assert f"{server.url}/{name}" in str(raised.value)
+    assert "bucket" not in str(raised.value)
+    server.files[name] = b"1\n"
+    assert [example["text"] for example in hr.text_lines(f"{server.url}/{name}")] == [b"1"]
 
 
 def test_directories_over_http_are_refused(server: Server):

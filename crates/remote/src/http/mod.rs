@@ -5,6 +5,7 @@
 
 pub mod answers;
 pub mod fault;
+mod first_byte;
 pub mod pages;
 pub mod redirects;
 pub mod settings;
@@ -28,12 +29,15 @@ const USER_AGENT: &str = concat!("headrace/", env!("CARGO_PKG_VERSION"));
 
 /// Makes the clients of all storages. It follows the options that this crate sets: whether
 /// unencrypted connections are allowed, and the two timeouts.
-#[derive(Debug)]
-pub struct Connector;
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Connector {
+    /// True to ask for the first byte of a file if the server rejects HEAD.
+    pub asks_again: bool,
+}
 
 impl HttpConnector for Connector {
     fn connect(&self, options: &ClientOptions) -> Result<HttpClient> {
-        Ok(HttpClient::new(Service(client(options)?)))
+        Ok(HttpClient::new(Service { client: client(options)?, asks_again: self.asks_again }))
     }
 }
 
@@ -66,7 +70,10 @@ fn failed(source: Box<dyn Cause + Send + Sync>) -> Error {
 }
 
 #[derive(Debug)]
-struct Service(Client);
+struct Service {
+    client: Client,
+    asks_again: bool,
+}
 
 impl HttpService for Service {
     // Written as `#[async_trait]` would expand.
@@ -77,12 +84,15 @@ impl HttpService for Service {
     {
         Box::pin(async move {
             let asked = Asked::by(&request);
+            if asked == Asked::Status && self.asks_again {
+                return bounded(first_byte::status(&self.client, request).await?, asked).await;
+            }
             if asked != Asked::Answer {
-                return bounded(execute(&self.0, request).await?, asked).await;
+                return bounded(execute(&self.client, request).await?, asked).await;
             }
             let url = request.uri().clone();
             pages::begin()?;
-            let answer = execute(&self.0, request).await?;
+            let answer = execute(&self.client, request).await?;
             if answer.status().is_success() {
                 pages::note(&url)?;
             }
