@@ -87,16 +87,25 @@ pub async fn upload(from: &Path, url: &str) -> Result<()> {
     let mut file = std::fs::File::open(from).map_err(|error| local(from, &error))?;
     let upload = store.put_multipart(&path).await.map_err(|error| failed(&error))?;
     let mut upload = WriteMultipart::new_with_chunk_size(upload, UPLOAD_BYTES);
+    if let Err(error) = send(&mut file, from, &mut upload).await {
+        // The storage keeps the parts of an upload that is neither finished nor aborted.
+        upload.abort().await.unwrap_or_default();
+        return Err(error);
+    }
+    upload.finish().await.map(drop).map_err(|error| failed(&error))
+}
+
+/// Sends all parts of a local file.
+async fn send(file: &mut std::fs::File, from: &Path, upload: &mut WriteMultipart) -> Result<()> {
     loop {
         upload.wait_for_capacity(MAX_UPLOADS).await.map_err(|error| failed(&error))?;
         let mut chunk = room(UPLOAD_BYTES as u64)?;
-        let read = std::io::Read::read_to_end(&mut std::io::Read::take(&mut file, UPLOAD_BYTES as u64), &mut chunk);
+        let read = std::io::Read::read_to_end(&mut std::io::Read::take(&mut *file, UPLOAD_BYTES as u64), &mut chunk);
         if read.map_err(|error| local(from, &error))? == 0 {
-            break;
+            return Ok(());
         }
         upload.put(chunk.into());
     }
-    upload.finish().await.map(drop).map_err(|error| failed(&error))
 }
 
 fn local(path: &Path, error: &std::io::Error) -> Error {

@@ -1,9 +1,6 @@
 """Writers, savers, event files and `tf.gfile` at URLs, against moto's S3."""
 
-import itertools
-import logging
 import os
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -11,36 +8,6 @@ import pytest
 import headrace as hr
 import headrace.tf1 as tf
 from headrace.core import errors
-
-boto3 = pytest.importorskip("boto3")
-moto_server = pytest.importorskip("moto.server")
-
-
-_NUMBERS = itertools.count()
-
-
-@pytest.fixture
-def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Yields the URL of an empty bucket."""
-    logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    server = moto_server.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    url = f"http://{host}:{port}"
-    for name, value in [
-        ("AWS_ENDPOINT_URL", url),
-        ("AWS_ACCESS_KEY_ID", "test"),
-        ("AWS_SECRET_ACCESS_KEY", "test"),
-        ("AWS_DEFAULT_REGION", "us-east-1"),
-    ]:
-        monkeypatch.setenv(name, value)
-    client = boto3.client("s3", endpoint_url=url)
-    # The data of moto live as long as the process.
-    name = f"bucket-{next(_NUMBERS)}"
-    client.create_bucket(Bucket=name)
-    client.close()
-    yield f"s3://{name}"
-    server.stop()
 
 
 def test_records_are_written_and_read(bucket):
@@ -76,6 +43,70 @@ def test_nothing_is_uploaded_before_a_file_is_complete(bucket):
     writer.write(b"2")
     writer.close()
     assert list(tf.python_io.tf_record_iterator(f"{bucket}/a")) == [b"1", b"2"]
+
+
+@pytest.mark.parametrize("ending", ["tfrecord", "tfrecord.gz", "jsonl", "parquet", "tar"])
+def test_a_pipeline_is_written_in_shards(bucket, ending, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pipe = hr.arrays({"n": np.arange(10)}).shuffle(seed=1)
+    if ending == "tar":
+        pipe = pipe.map(lambda example: {"__key__": str(example["n"]), "n": str(example["n"])})
+    paths = pipe.write(f"{bucket}/out/{{shard}}.{ending}", num_shards=3)
+    assert paths == [f"{bucket}/out/{number}.{ending}" for number in range(3)]
+    local = pipe.write(f"{{shard}}.{ending}", num_shards=3)
+    for path, name in zip(paths, local, strict=True):
+        with tf.gfile.GFile(path, "rb") as file, open(name, "rb") as expected:
+            assert file.read() == expected.read()
+    listed = tf.gfile.ListDirectory(f"{bucket}/out")
+    assert [name for name in listed if not name.startswith(".")] == [
+        os.path.basename(path) for path in paths
+    ]
+    with pytest.raises(errors.AlreadyExistsError, match=f"{bucket}/out/0.{ending} exists already"):
+        pipe.write(f"{bucket}/out/{{shard}}.{ending}", num_shards=3)
+
+
+def test_an_interrupted_write_continues_after_the_last_shard(bucket):
+    fails = [True]
+
+    def failing(example):
+        if fails and example["n"] == 7:
+            raise RuntimeError("not yet")
+        return example
+
+    pipe = hr.arrays({"n": np.arange(10)}).map(failing)
+    path = f"{bucket}/out-{{shard}}.jsonl"
+    with pytest.raises(RuntimeError, match="not yet"):
+        pipe.write(path, num_shards=5)
+    assert tf.gfile.Exists(f"{bucket}/out-2.jsonl")
+    assert not tf.gfile.Exists(f"{bucket}/out-3.jsonl")
+    fails.clear()
+    paths = pipe.write(path, num_shards=5, resume=True)
+    found = [example["n"] for example in hr.json_lines(paths)]
+    assert found == list(range(10))
+    assert pipe.write(path, num_shards=5, resume=True) == paths
+    tf.gfile.Remove(paths[1])
+    with pytest.raises(errors.FailedPreconditionError, match="the file is not like that any more"):
+        pipe.write(path, num_shards=5, resume=True)
+
+
+def test_a_failed_write_leaves_no_object(bucket, s3):
+    def failing(example):
+        if example["n"] == 5:
+            raise RuntimeError("broken")
+        return {"x": b"x" * (4 << 20)}
+
+    with pytest.raises(RuntimeError, match="broken"):
+        hr.arrays({"n": np.arange(9)}).map(failing).write(f"{bucket}/out.tfrecord")
+    assert "Contents" not in s3.list_objects_v2(Bucket=bucket.split("/")[2])
+    assert not s3.list_multipart_uploads(Bucket=bucket.split("/")[2]).get("Uploads")
+
+
+def test_a_large_shard_is_uploaded_in_parts(bucket, s3):
+    pipe = hr.arrays({"n": np.arange(5)}).map(lambda example: {"record": b"x" * (4 << 20)})
+    (path,) = pipe.write(f"{bucket}/out.tfrecord")
+    assert len(list(hr.tfrecords(path))) == 5
+    tag = s3.head_object(Bucket=bucket.split("/")[2], Key="out.tfrecord")["ETag"]
+    assert tag.endswith('-3"')  # three parts
 
 
 def test_gfile_reads_writes_and_lists(bucket):
@@ -185,6 +216,12 @@ def test_a_session_is_saved_and_restored_in_the_middle_of_a_remote_file(bucket, 
         assert sess.run(value) == b"10"
         coord.request_stop()
         coord.join(threads)
+
+
+@pytest.mark.parametrize("root", ["http://127.0.0.1:1", "hf://datasets/a/b"])
+def test_pipelines_are_not_written_where_files_cannot_be(root):
+    with pytest.raises(errors.UnimplementedError, match="files are not written"):
+        hr.arrays([1]).write(f"{root}/a.jsonl")
 
 
 def test_files_are_not_written_over_http(bucket):

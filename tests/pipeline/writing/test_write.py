@@ -247,7 +247,6 @@ class TestRefusals:
             ("out.jsonl", 2, r"with \{shard\} in it"),
             ("out-{number}.jsonl", 2, "alone, such as"),
             ("out-{shard.jsonl", 2, "alone, such as"),
-            ("s3://bucket/{shard}.jsonl", 2, "expected one of this machine"),
             ("out-{shard}.jsonl", 0, "num_shards is 0"),
             ("out-{shard}.jsonl", 9, "3 examples for 9 shards"),
         ],

@@ -302,9 +302,10 @@ class Pipeline(ExampleMethods, OrderMethods, BatchMethods, ResourceMethods):
         cannot hold is refused before the first shard.
 
         Args:
-            path: A path of this machine, with `{shard}` for the number, such as
+            path: A path or the URL of a storage, with `{shard}` for the number, such as
                 "out/train-{shard:05}.tfrecord", and `{num_shards}` if wanted. Missing directories
-                are made.
+                are made. A remote shard is written on this machine first, and uploaded when it is
+                whole.
             num_shards: The number of shards.
             resume: Whether to continue where an earlier call was ended or killed. Shards that it
                 completed stay as they are, and the others come out as they would have. If there

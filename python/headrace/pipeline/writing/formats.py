@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from headrace.core.optional_dependencies import missing_parquet, missing_protobuf
+from headrace.core.repr_prefix import without_passwords
 from headrace.pipeline.describe.types import Spec
 from headrace.pipeline.writing.column import Column
 from headrace.pipeline.writing.json_lines import JsonShard
@@ -66,8 +67,9 @@ def format_of(path: str) -> tuple[Format, str | None]:
     found = _FORMATS.get(ending)
     if found is None or (compression and found.name == "Parquet"):
         raise ValueError(
-            f"write: the path is {path!r}, expected one that ends with .tfrecord, .tar or .jsonl, "
-            "perhaps followed by .gz, or with .parquet. The ending says the format."
+            f"write: the path is {without_passwords(path)!r}, expected one that ends with "
+            ".tfrecord, .tar or .jsonl, perhaps followed by .gz, or with .parquet. The ending says "
+            "the format."
         )
     if missing := found.missing():
         raise ModuleNotFoundError(f"write: {missing}")

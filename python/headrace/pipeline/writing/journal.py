@@ -2,7 +2,7 @@
 
 Its first line has the arguments of the run; each other line names a complete shard and the
 beginning of the next one. A line that was cut short by a kill is ignored. The file is locked while
-a process works with it.
+a process works with it, unless it is in a remote storage, which has no locks.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from headrace.core.errors import AlreadyExistsError, FailedPreconditionError
+from headrace.io import storage
+from headrace.io.atomic_file import replacing
 from headrace.io.os_errors import os_errors
 
 __all__ = ["Journal"]
@@ -43,11 +45,11 @@ class Journal:
 
     def __init__(self, output: str, program: str) -> None:
         self._program = program
-        directory, base = os.path.split(os.path.normpath(output))
+        is_remote = storage.is_remote(output)
+        directory, base = os.path.split(output if is_remote else os.path.normpath(output))
         self.path = os.path.join(directory, f".{base}.{program.replace(' ', '-')}")
-        with os_errors(self.path, ". Give an output in a directory that can be written."):
-            self._file = _locked(self.path)
-        if self._file < 0:
+        self._file = _RemoteFile(self.path) if is_remote else _LocalFile(self.path)
+        if not self._file.is_mine:
             raise AlreadyExistsError(
                 None, None, f"{output}: another {program} is writing it. Wait for its end."
             )
@@ -58,9 +60,7 @@ class Journal:
 
     def begin(self, header: dict[str, Any]) -> None:
         """Clears the journal, and writes the first line."""
-        with os_errors(self.path):
-            os.ftruncate(self._file, 0)
-            os.lseek(self._file, 0, os.SEEK_SET)
+        self._file.truncate(0)
         self.header, self.done = header, []
         self._append({"format": self._program, "version": _VERSION, **header})
 
@@ -71,8 +71,7 @@ class Journal:
 
     def remove(self) -> None:
         """Removes the file, once all is done."""
-        with os_errors(self.path):
-            os.unlink(self.path)
+        self._file.remove()
 
     def __enter__(self) -> Self:
         return self
@@ -83,16 +82,14 @@ class Journal:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if not (self.done or self.is_needed) and os.path.exists(self.path):
+        if not (self.done or self.is_needed):
             # There is no finished work to continue from.
-            os.unlink(self.path)
-        os.close(self._file)
+            self._file.remove()
+        self._file.close()
 
     def _read(self) -> None:
-        with open(os.dup(self._file), "rb") as file:
-            data = file.read()
         whole = 0
-        for line in data.splitlines(keepends=True):
+        for line in self._file.read().splitlines(keepends=True):
             content = _content(line)
             if content is None:
                 break
@@ -101,9 +98,7 @@ class Journal:
                 self.header = self._header(content)
             else:
                 self.done.append(content)
-        with os_errors(self.path):
-            os.ftruncate(self._file, whole)
-            os.lseek(self._file, whole, os.SEEK_SET)
+        self._file.truncate(whole)
 
     def _header(self, content: dict[str, Any]) -> dict[str, Any]:
         if content.pop("format", None) != self._program or content.pop("version", None) != _VERSION:
@@ -118,11 +113,75 @@ class Journal:
     def _append(self, line: dict[str, Any]) -> None:
         text = json.dumps(line, separators=(",", ":"), sort_keys=True)
         data = f"{zlib.crc32(text.encode()):08x} {text}\n".encode()
-        with os_errors(self.path):
+        self._file.append(data)
+
+
+class _LocalFile:
+    """A file of this machine, which is locked."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        with os_errors(path, ". Give an output in a directory that can be written."):
+            self._file = _locked(path)
+        self.is_mine = self._file >= 0
+
+    def read(self) -> bytes:
+        with open(os.dup(self._file), "rb") as file:
+            return file.read()
+
+    def truncate(self, length: int) -> None:
+        with os_errors(self._path):
+            os.ftruncate(self._file, length)
+            os.lseek(self._file, length, os.SEEK_SET)
+
+    def append(self, data: bytes) -> None:
+        with os_errors(self._path):
             view = memoryview(data)
             while view:
                 view = view[os.write(self._file, view) :]
             os.fsync(self._file)
+
+    def remove(self) -> None:
+        with os_errors(self._path):
+            if os.path.exists(self._path):
+                os.unlink(self._path)
+
+    def close(self) -> None:
+        os.close(self._file)
+
+
+class _RemoteFile:
+    """A file of a storage, which is replaced as a whole by each change."""
+
+    is_mine = True
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._is_there = storage.statuses([path]) != [None]
+        self._data = b""
+        if self._is_there:
+            with storage.open_file(path) as file:
+                self._data = file.read()
+
+    def read(self) -> bytes:
+        return self._data
+
+    def truncate(self, length: int) -> None:
+        # The next line replaces the file.
+        self._data = self._data[:length]
+
+    def append(self, data: bytes) -> None:
+        with replacing(self._path) as file:
+            file.write(self._data + data)
+        self._data, self._is_there = self._data + data, True
+
+    def remove(self) -> None:
+        if self._is_there:
+            storage.remove(self._path)
+            self._is_there = False
+
+    def close(self) -> None:
+        pass
 
 
 def _locked(path: str) -> int:

@@ -6,6 +6,9 @@ import os
 import re
 from string import Formatter
 
+from headrace.core.repr_prefix import without_passwords
+from headrace.io import storage
+
 __all__ = ["ShardNames"]
 
 _FIELDS = ("shard", "num_shards")
@@ -27,18 +30,19 @@ class ShardNames:
 
     def __init__(self, path: str, num_shards: int) -> None:
         directory, base = os.path.split(path)
+        shown = without_passwords(path)
         try:
             fields = {name for _, name, _, _ in Formatter().parse(base) if name is not None}
             numbers = range(num_shards)
             names = [base.format(shard=number, num_shards=num_shards) for number in numbers]
         except (ValueError, LookupError, AttributeError) as error:
             raise ValueError(
-                f"write: the path is {path!r} ({error}), expected {{shard}} and {{num_shards}} "
+                f"write: the path is {shown!r} ({error}), expected {{shard}} and {{num_shards}} "
                 "alone, such as 'train-{shard:05}.tfrecord'. Write {{ and }} for braces."
             ) from error
         if not fields <= set(_FIELDS) or len(set(names)) < num_shards:
             raise ValueError(
-                f"write: the path is {path!r}, and there are {num_shards} shards, expected a name "
+                f"write: the path is {shown!r}, and there are {num_shards} shards, expected a name "
                 "for each of them, with {shard} in it, such as 'train-{shard:05}.tfrecord'."
             )
         self._directory = directory
@@ -46,10 +50,15 @@ class ShardNames:
 
     def existing(self) -> list[str]:
         """Returns the paths of the shards that exist."""
+        if storage.is_remote(self._directory):
+            found = zip(self.paths, storage.statuses(self.paths), strict=True)
+            return [path for path, status in found if status is not None]
         return [path for path in self.paths if os.path.lexists(path)]
 
     def remove_leftovers(self) -> None:
         """Removes temporary files of writers of these shards that were killed."""
+        if storage.is_remote(self._directory):
+            return  # A storage has only whole files.
         mine = {os.path.basename(path) for path in self.paths}
         for name in os.listdir(self._directory or "."):
             found = re.fullmatch(r"\.(.+)\.tmp[0-9a-f]{16}", name, re.DOTALL)

@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
+from headrace.io import storage
 from headrace.pipeline.writing.journal import Journal
 from headrace.pipeline.writing.shard import Shard
 
@@ -72,7 +73,7 @@ def write_shards(output: Output, examples: Examples, journal: Journal) -> int:
         journal.add(
             {
                 "path": path,
-                "size": os.path.getsize(path) if path else 0,
+                "size": storage.status(path).length if path else 0,
                 "names": output.names(),
                 "examples": count,
                 "state": examples.state(),
@@ -116,4 +117,7 @@ def _fill(
 
 def has_size(path: str, size: int) -> bool:
     """Returns whether a file exists and has this size."""
+    if storage.is_remote(path):
+        (entry,) = storage.statuses([path])
+        return entry is not None and entry.length == size
     return os.path.isfile(path) and os.path.getsize(path) == size

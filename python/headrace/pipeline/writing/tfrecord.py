@@ -7,6 +7,7 @@ from typing import Any
 
 from headrace.io.os_errors import os_errors
 from headrace.io.records import TFRecordWriter
+from headrace.io.storage import is_remote
 from headrace.pipeline.writing.shard import Shard
 from headrace.pipeline.writing.values import Row, Values
 from headrace.pipeline.writing.wording import UnwritableError, Wording
@@ -40,6 +41,8 @@ class RecordShard(Shard):
     def publish(self) -> None:
         """Completes the file."""
         self._writer.close()
+        if is_remote(self._path):
+            return
         with os_errors(self._path):
             file = os.open(self._path, os.O_RDONLY)
             try:

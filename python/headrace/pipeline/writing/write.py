@@ -9,7 +9,9 @@ from typing import Any, Final, Protocol
 
 from headrace.core.errors import AlreadyExistsError, FailedPreconditionError
 from headrace.core.progress import Bar
+from headrace.core.repr_prefix import without_passwords
 from headrace.io import storage
+from headrace.io.atomic_file import AtomicFile
 from headrace.io.os_errors import os_errors
 from headrace.pipeline.describe.arguments import check_bool, checked_int
 from headrace.pipeline.describe.specs import batch_depth
@@ -57,7 +59,7 @@ def write(
     output = storage.local_path(os.fspath(path))
     names, found = _checked(pipe, output, num_shards, resume)
     directory = os.path.dirname(output)
-    if directory:
+    if directory and not storage.is_remote(output):
         with os_errors(directory):
             Path(directory).mkdir(parents=True, exist_ok=True)
     with Journal(output, "headrace write") as journal:
@@ -89,12 +91,10 @@ def _checked(
     """Returns the names of the shards, their format and its compression."""
     checked_int("write", "num_shards", num_shards, 1)
     check_bool("write", "resume", resume)
-    if storage.is_remote(output):
-        raise ValueError(
-            f"write: the path is {output!r}, expected one of this machine. Write there, and copy "
-            "the files."
-        )
     names, found = ShardNames(output, num_shards), format_of(output)
+    if storage.is_remote(output):
+        # Fails if files cannot be written there at all.
+        AtomicFile(names.paths[0]).discard()
     if batch_depth(pipe.stages) > 0:
         raise ValueError(
             "write: the pipeline gives batches, expected examples. Remove batch(...), or write "
@@ -116,7 +116,7 @@ def _check_done(output: str, names: ShardNames, journal: Journal, num_shards: in
     if header.get("shards") != num_shards:
         raise ValueError(
             f"write: num_shards is {num_shards}, but {header.get('shards')} in the run that began "
-            f"{output}, expected the same. {_ANEW}"
+            f"{without_passwords(output)}, expected the same. {_ANEW}"
         )
     for line in journal.done:
         if not has_size(line["path"], line["size"]):
