@@ -25,7 +25,7 @@ pub use runtime::requests;
 
 use headrace_engine::error::Result;
 use headrace_engine::files::storage::{
-    Ahead, Cache, Opening, OpeningStream, Parts, Status, Storage, as_io, register as serve,
+    Ahead, Cache, Opening, OpeningStream, Parts, Status, Storage, as_io, register as serve, without_passwords,
 };
 use std::io;
 use std::path::Path;
@@ -59,7 +59,7 @@ impl Storage for Remote {
 
     fn upload(&self, from: &Path, url: &str) -> io::Result<()> {
         let (from, url) = (from.to_owned(), url.to_owned());
-        let what = format!("uploading {url}");
+        let what = format!("uploading {}", without_passwords(&url));
         runtime::wait(what, async move { fetch::upload(&from, &url).await }).map_err(as_io)
     }
 }

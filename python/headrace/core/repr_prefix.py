@@ -17,6 +17,12 @@ __all__ = [
 
 # As in `without_passwords` of the engine.
 _USER: Final = re.compile(r"(?<=://)[^/?#\\\s]*@")
+_QUERY: Final = re.compile(r"(://[^'\"<>|\\`\s?]*\?)([^'\"<>|\\`\s]*)")
+_SECRET: Final = re.compile(
+    r"((?:^|[&#])(?:sig|[^=&#]*(?:signature|token|key|secret|pass|pwd|cred|auth|policy)[^=&#]*)=)"
+    r"[^&#]*?(?=[:;,.)\]]*(?:[&#]|$))",
+    re.IGNORECASE,
+)
 # Control, bidirectional, line-ending and zero-width characters, and lone surrogates.
 _HIDDEN: Final = (
     "\\0-\\x1f\\x7f-\\x9f\\xad\\u061c\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f"
@@ -40,13 +46,22 @@ def displayed_name(module: str, name: str) -> str:
 
 
 def without_passwords(text: str) -> str:
-    """Returns a text with users and passwords of its URLs hidden: `https://***@host/name`."""
-    return _USER.sub("***@", text) if "://" in text else text
+    """Returns a text without the secrets of its URLs: users, passwords, and signatures.
+
+    They become `https://***@host/name?X-Amz-Signature=***`.
+    """
+    if "://" not in text:
+        return text
+    text = _QUERY.sub(lambda query: query[1] + _SECRET.sub(r"\1***", query[2]), text)
+    return _USER.sub("***@", text)
 
 
 def printable(name: "str | bytes | os.PathLike[str]") -> str:
-    """Returns a name as messages show it, with control and invisible characters escaped."""
-    return _UNPRINTABLE.sub(_escaped, os.fsdecode(name))
+    """Returns a name as messages show it.
+
+    Control and invisible characters are escaped, and the secrets of a URL are hidden.
+    """
+    return _UNPRINTABLE.sub(_escaped, without_passwords(os.fsdecode(name)))
 
 
 def printable_lines(text: str) -> str:

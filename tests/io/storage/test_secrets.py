@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 
 import pytest
+from tests.cli.files import call
 from tests.io.storage.server import Server, stalls
 from tests.io.storage.taking import taking
 
@@ -133,6 +134,70 @@ def test_no_message_shows_a_password(server: Server):
             chain = chain.__cause__ or chain.__context__
     for text in shown:
         assert "pass" not in text.replace("passed", ""), text
+
+
+def test_no_message_shows_a_signature(server: Server):
+    server.files["broken"] = b"1,2\n3\n"
+    url = f"{server.url}/broken?page=1&{SIGNED}"
+    pipeline = hr.csv(url, columns={"a": int, "b": int}, header=False)
+    shown = [pipeline.describe(), repr(pipeline)]
+    batches = iter(pipeline.skip_errors(0.9).batch(1))
+    list(batches)
+    shown += [str(batches.skipped), json.dumps(batches.state())]
+    with pytest.raises(errors.InvalidArgumentError) as raised:
+        list(pipeline)
+    with pytest.raises(errors.NotFoundError) as missing:
+        texts(f"{server.url}/missing?{SIGNED}")
+    shown += [str(raised.value), str(missing.value)]
+    for text in shown:
+        assert "secret" not in text, text
+    assert "broken?page=1&X-Amz-Signature=***&X-Amz-Security-Token=***" in str(raised.value)
+
+
+def test_no_report_of_the_command_line_shows_a_secret(server: Server):
+    server.files["a.csv"] = server.files["damaged.csv"] = b"x,y\n1,2\n"
+    server.files["damaged.csv"] += b"3\n"
+    for command in ("inspect", "verify"):
+        for name in ("a.csv", "damaged.csv", "missing.csv"):
+            for options in ([], ["--json"], ["--verbose"] if command == "verify" else []):
+                url = f"{with_user(server, name)}?{SIGNED}"
+                done = call(command, *options, url)
+                shown = done.stdout + done.stderr
+                assert "***" in shown or "no damage" in shown, shown
+                assert "secret" not in shown, shown
+                assert "pass" not in shown, shown
+
+
+def test_no_error_of_a_write_shows_a_secret(server: Server):
+    url = with_user(server, "{number}.txt")
+    for path in (url, url.replace("{number}", ""), url.replace("txt", "jsonl")):
+        with pytest.raises(Exception, match=r"write|HTTP") as raised:
+            hr.arrays([1, 2]).write(f"{path}?{SIGNED}", num_shards=2)
+        assert "pass" not in str(raised.value)
+        assert "secret" not in str(raised.value)
+
+
+def test_a_cache_on_disk_holds_no_secret(server: Server, tmp_path):
+    server.files["a"] = b"1\n2\nx\n4\n"
+    url = f"{with_user(server, 'a')}?{SIGNED}"
+    for _ in range(2):
+        pipeline = (
+            hr.text_lines(url)
+            .map(lambda example: {"n": int(example["text"])})
+            .skip_errors(10)
+            .cache(directory=tmp_path)
+        )
+        batches = iter(pipeline.batch(2))
+        assert [batch["n"].tolist() for batch in batches] == [[1, 2], [4]]
+        (skipped,) = batches.skipped
+        assert skipped.file == f"http://***@{server.address}/a?" + SIGNED.replace(
+            "secret5678", "***"
+        ).replace("secret1234", "***")
+    (path,) = tmp_path.glob("*.hrcache")
+    data = path.read_bytes()
+    assert b"***" in data
+    assert b"secret" not in data
+    assert b"pass" not in data
 
 
 def test_no_log_shows_a_password(server: Server, caplog):

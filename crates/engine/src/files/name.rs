@@ -48,7 +48,15 @@ impl FileName {
         &self.bytes
     }
 
-    /// The name as text, for messages: without the password of a URL, and with terminal control
+    /// The bytes of the name, for files that others may read: without the secrets of a URL.
+    pub fn without_secrets(&self) -> Bytes {
+        match self.url().map(storage::without_passwords) {
+            Some(Cow::Owned(shown)) => shown.into(),
+            _ => self.bytes.clone(),
+        }
+    }
+
+    /// The name as text, for messages: without the secrets of a URL, and with terminal control
     /// characters escaped.
     pub fn text(&self) -> &Arc<str> {
         &self.text

@@ -163,21 +163,57 @@ pub fn scheme(name: &[u8]) -> Option<&str> {
     is_scheme.then(|| str::from_utf8(&name[..end]).ok()).flatten()
 }
 
-/// A text for messages: users and passwords of URLs are replaced, as in `https://***@host/name`.
+/// A text for messages: users and passwords of URLs are replaced, and parameters that give access,
+/// as in `https://***@host/name?X-Amz-Signature=***`.
 pub fn without_passwords(text: &str) -> Cow<'_, str> {
-    let mut shown = Cow::Borrowed(text);
-    let mut rest = text;
-    while let Some(start) = rest.find("://") {
-        rest = &rest[start + 3..];
+    let mut secrets: Vec<Range<usize>> = Vec::new();
+    let mut offset = 0;
+    while let Some(found) = text[offset..].find("://") {
+        offset += found + 3;
+        let rest = &text[offset..];
         let is_end = |letter: char| "/?#\\".contains(letter) || letter.is_whitespace();
         let authority = &rest[..rest.find(is_end).unwrap_or(rest.len())];
         if let Some(end) = authority.rfind('@') {
-            let done = shown.len() - rest.len();
-            shown.to_mut().replace_range(done..done + end, "***");
-            rest = &rest[end..];
+            secrets.push(offset..offset + end);
+        }
+        let is_end = |letter: char| "'\"<>|\\`".contains(letter) || letter.is_whitespace();
+        let url = &rest[..rest.find(is_end).unwrap_or(rest.len())];
+        let Some(query) = url.find('?') else { continue };
+        let mut start = offset + query + 1;
+        for parameter in url[query + 1..].split(['&', '#']) {
+            if let Some((name, value)) = parameter.split_once('=')
+                && gives_access(name)
+            {
+                // A message may continue after the URL.
+                let value = value.trim_end_matches([':', ';', ',', '.', ')', ']']);
+                let start = start + name.len() + 1;
+                secrets.push(start..start + value.len());
+            }
+            start += parameter.len() + 1;
         }
     }
-    shown
+    if secrets.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    secrets.sort_by_key(|secret| secret.start);
+    let (mut shown, mut done) = (String::new(), 0);
+    for secret in secrets {
+        // One URL may be a parameter of another.
+        if secret.start >= done && !secret.is_empty() {
+            shown.push_str(&text[done..secret.start]);
+            shown.push_str("***");
+            done = secret.end;
+        }
+    }
+    shown.push_str(&text[done..]);
+    Cow::Owned(shown)
+}
+
+/// True if a parameter of this name gives access to a file, such as the signature of a link.
+fn gives_access(name: &str) -> bool {
+    const WORDS: [&str; 9] = ["signature", "token", "key", "secret", "pass", "pwd", "cred", "auth", "policy"];
+    let name = name.to_ascii_lowercase();
+    name == "sig" || WORDS.iter().any(|word| name.contains(word))
 }
 
 /// The path of a `file://` URL on this machine, with `%` escapes decoded.
@@ -226,6 +262,12 @@ mod tests {
             ("http://me:secret@host:80/a", "http://***@host:80/a"),
             ("GET http://token@host", "GET http://***@host"),
             ("http://a:b@c@host/x to https://\u{e4}:d@other/y@z?q", "http://***@host/x to https://***@other/y@z?q"),
+            ("https://h/a?page=1&X-Amz-Signature=a/b%2B=&n=2", "https://h/a?page=1&X-Amz-Signature=***&n=2"),
+            ("https://h/a?sig=1: 403, 'https://h/b?token=2'", "https://h/a?sig=***: 403, 'https://h/b?token=***'"),
+            ("https://h/a?x&api_key=1.5#part. See http://u@h", "https://h/a?x&api_key=***#part. See http://***@h"),
+            ("https://h/a?url=http://u:p@h/b&token=1", "https://h/a?url=http://***@h/b&token=***"),
+            ("https://h/a?token=http://u:p@h/b&n=1", "https://h/a?token=***&n=1"),
+            ("What is it? token=1 https://h/?", "What is it? token=1 https://h/?"),
         ] {
             assert_eq!(without_passwords(text), shown);
         }

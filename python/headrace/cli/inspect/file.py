@@ -18,6 +18,7 @@ from headrace.cli.inspect.parquet import report_of_parquet
 from headrace.cli.inspect.records import report_of_records
 from headrace.cli.inspect.report import Looked, Shown
 from headrace.cli.inspect.tables import report_of_table, report_of_text
+from headrace.core.repr_prefix import without_passwords
 
 __all__ = ["inspected"]
 
@@ -48,7 +49,7 @@ def inspected(path: str, looked: Looked) -> tuple[dict[str, Any], list[Shown]]:
     content = content_of(path)
     found, shown = _REPORTERS.get(content.kind, report_of_unknown)(content, looked)
     head = {
-        "file": content.path,
+        "file": without_passwords(content.path),
         "kind": content.kind,
         "compression": content.compression,
         "size_bytes": content.size_bytes,

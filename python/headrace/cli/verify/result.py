@@ -8,6 +8,7 @@ from typing import Any
 
 from headrace.cli.content.kind import Content
 from headrace.cli.inspect.report import damage_of
+from headrace.core.repr_prefix import without_passwords
 from headrace.pipeline import Skipped
 
 __all__ = ["Result"]
@@ -38,7 +39,7 @@ class Result:
     def as_json(self) -> dict[str, Any]:
         """Returns this in the form for the document of `--json`."""
         return {
-            "file": self.content.path,
+            "file": without_passwords(self.content.path),
             "kind": self.content.kind,
             "compression": self.content.compression,
             "size_bytes": self.content.size_bytes,

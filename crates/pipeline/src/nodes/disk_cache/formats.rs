@@ -34,10 +34,11 @@ impl Formats {
         Self::default()
     }
 
-    /// Finds the offsets of the records of a file, of which the one at a position is known.
+    /// Finds the offsets of the records of a file, of which the one at a position is known. The name
+    /// of the file is without secrets, as it is kept.
     pub fn locator(&self, kept: &FileProvenance, from: RecordPosition) -> Option<Arc<dyn Locate>> {
         let (path, number, name) = (kept.pass.path, kept.number, kept.name.bytes());
-        let is_it = |file: &&Arc<FileProvenance>| file.number == number && file.name.bytes() == name;
+        let is_it = |file: &&Arc<FileProvenance>| file.number == number && file.name.without_secrets() == *name;
         let has_it = |files: &[Arc<FileProvenance>]| {
             let at = usize::try_from(number).ok().and_then(|number| files.get(number));
             at.filter(is_it).or_else(|| files.iter().find(is_it)).is_some()

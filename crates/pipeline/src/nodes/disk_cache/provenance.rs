@@ -108,7 +108,7 @@ fn encode_file(output: &mut Vec<u8>, file: &FileProvenance) -> Result<()> {
     if file.made_of.is_some() {
         return Err(Error::internal("records that batches are made of cannot be kept"));
     }
-    put_string(output, file.name.bytes());
+    put_string(output, &file.name.without_secrets());
     let (parts, depth) = file.pass.path.numbers();
     let pass = [file.pass.number, file.pass.branch, parts as u64, (parts >> u64::BITS) as u64, depth.into()];
     let numbers = [word as u64, file.numbering.first, file.number, file.part as u64];
