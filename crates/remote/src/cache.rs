@@ -121,7 +121,11 @@ fn keep(path: &Path, bytes: &[u8], cache: &Cache) -> io::Result<()> {
         return Ok(());
     }
     fs::create_dir_all(directory)?;
-    let (mut file, mut output) = AtomicFile::at(path)?;
+    // Somebody else may have put a symbolic link there.
+    if fs::symlink_metadata(directory)?.is_symlink() {
+        return Err(ErrorKind::NotADirectory.into());
+    }
+    let (mut file, mut output) = AtomicFile::over(path.to_owned())?;
     output.write_all(bytes)?;
     output.write_all(&trailer(bytes))?;
     output.flush()?;

@@ -113,6 +113,26 @@ def test_wrong_arguments_are_refused(tmp_path):
             pipeline.options(**wrong)
 
 
+def test_parts_are_not_written_through_symbolic_links(server: Server, tmp_path):
+    server.files["bucket/a"] = b"data"
+    read("s3://bucket/a", tmp_path / "cache")
+    (path,) = kept(tmp_path / "cache")
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    path.unlink()
+    path.symlink_to(victim)
+    assert read("s3://bucket/a", tmp_path / "cache") == b"data"
+    assert victim.read_text() == "mine"
+    assert not path.is_symlink()
+    path.unlink()
+    path.parent.rmdir()
+    (tmp_path / "other").mkdir()
+    path.parent.symlink_to(tmp_path / "other")
+    with pytest.raises(hr.errors.OpError, match=r"options\(cache_directory=\.\.\.\)"):
+        read("s3://bucket/a", tmp_path / "cache")
+    assert kept(tmp_path / "other") == []
+
+
 def test_a_directory_that_cannot_be_written_is_an_error(server: Server, tmp_path):
     server.files["bucket/a"] = DATA
     (tmp_path / "file").write_bytes(b"")

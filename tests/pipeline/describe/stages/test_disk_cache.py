@@ -305,6 +305,24 @@ def test_rows_of_any_size_are_the_same_after_a_full_shuffle(lines, directory):
     assert found == {number: b"%d" % number * size(number) for number in range(300)}
 
 
+def test_files_are_not_written_or_read_through_symbolic_links(lines, directory, tmp_path, caplog):
+    def numbers():
+        cached = numbered(lines).cache(directory=directory)
+        return [example["n"].tolist() for example in cached]
+
+    expected = numbers()
+    (name,) = kept(directory)
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    (directory / name).unlink()
+    (directory / f"{name}.part").symlink_to(victim)
+    caplog.set_level(logging.WARNING)
+    assert numbers() == expected
+    assert victim.read_text() == "mine"
+    assert "examples are not kept" in caplog.text
+    assert kept(directory) == [f"{name}.part"]
+
+
 def test_a_pass_that_is_left_keeps_nothing(lines, directory):
     with iter(numbered(lines).cache(directory).batch(10)) as batches:
         next(batches)

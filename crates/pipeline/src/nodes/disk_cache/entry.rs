@@ -12,6 +12,7 @@ use crate::checkpoint::Checkpoint;
 use crate::execution::budget::Charge;
 use crate::nodes::disk_cache::encoding::{Chunk, decoded};
 use crate::nodes::disk_cache::formats::Formats;
+use crate::nodes::disk_cache::links::without_link;
 use crate::nodes::disk_cache::numbers::{ALIGNMENT, Input, put};
 use crate::nodes::disk_cache::provenance::{decode_checkpoint, decode_event, encode_checkpoint, encode_event};
 use crate::skip_event::{SkipEvent, SkipEvents};
@@ -20,7 +21,7 @@ use crc32c::crc32c;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::files::positioned::fill;
 use headrace_engine::tensor::allocate;
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -196,7 +197,7 @@ impl Entry {
     /// Opens a file. A damaged one is an error of the kind `InvalidData`, a lack of memory one of the
     /// kind `OutOfMemory`.
     pub fn open(path: &Path, formats: Arc<Formats>) -> io::Result<Self> {
-        let content = Content::File(File::open(path)?);
+        let content = Content::File(without_link(OpenOptions::new().read(true)).open(path)?);
         let damaged = || io::Error::new(ErrorKind::InvalidData, "it is damaged or cut short");
         Self::of(path.to_owned(), content, formats)?.ok_or_else(damaged)
     }

@@ -3,6 +3,7 @@
 pub mod encoding;
 pub mod entry;
 pub mod formats;
+mod links;
 pub mod numbers;
 mod provenance;
 mod read;

@@ -6,6 +6,7 @@ use crate::index::sidecar::{Identity, Stamp};
 use crate::nodes::disk_cache::encoding::Chunk;
 use crate::nodes::disk_cache::entry::{Entry, Table, VERSION, header};
 use crate::nodes::disk_cache::formats::Formats;
+use crate::nodes::disk_cache::links::without_link;
 use crate::skip_event::SkipEvent;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::files::name::FileName;
@@ -241,7 +242,7 @@ fn statuses(files: &[FileName]) -> Result<Vec<storage::Status>> {
 }
 
 fn touch(path: &Path) -> io::Result<()> {
-    OpenOptions::new().append(true).open(path)?.set_modified(SystemTime::now())
+    without_link(OpenOptions::new().append(true)).open(path)?.set_modified(SystemTime::now())
 }
 
 /// The rows of a pass while they are written. Dropping it before it is finished removes the file.
@@ -357,7 +358,7 @@ fn write_at(_: &File, _: &[u8], _: usize) -> io::Result<()> {
 /// lock ends with the process.
 fn locked(path: &Path) -> io::Result<Option<File>> {
     loop {
-        let file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
+        let file = without_link(OpenOptions::new().write(true).create(true).truncate(false)).open(path)?;
         if !try_lock(&file)? {
             return Ok(None);
         }

@@ -1,0 +1,10 @@
+//! Opening of files in a directory where somebody else may have put symbolic links.
+
+use std::fs::OpenOptions;
+
+/// Options that fail if the path is a symbolic link.
+pub fn without_link(options: &mut OpenOptions) -> &mut OpenOptions {
+    #[cfg(target_os = "linux")]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(options, rustix::fs::OFlags::NOFOLLOW.bits().cast_signed());
+    options
+}
