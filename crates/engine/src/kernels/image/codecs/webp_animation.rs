@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn colours_are_blended_as_by_libwebp() {
         assert_eq!(blended([9, 9, 9, 0], [1, 2, 3, 4]), [1, 2, 3, 4]);
-        assert_eq!(blended([255, 0, 0, 128], [0, 0, 255, 255]), [128, 0, 126, 255]);
+        assert_eq!(blended([255, 0, 0, 128], [0, 0, 255, 255]), [127, 0, 126, 255]);
         assert_eq!(blended([255, 100, 0, 3], [0, 0, 0, 0]), [254, 99, 0, 3]);
     }
 
