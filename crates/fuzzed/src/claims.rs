@@ -98,15 +98,23 @@ pub fn tiff_pixels(data: &[u8]) -> usize {
 }
 
 fn tiff_sides<const IS_BIG_ENDIAN: bool>(data: &[u8]) -> usize {
-    let directory = number::<4, IS_BIG_ENDIAN>(data, 4);
-    let num_entries = number::<2, IS_BIG_ENDIAN>(data, directory);
-    let offsets = (0..num_entries).map(|entry| directory + 2 + 12 * entry).take_while(|offset| *offset < data.len());
+    let is_big_tiff = number::<2, IS_BIG_ENDIAN>(data, 2) == 43;
+    let (directory, first, entry_bytes, value) = match is_big_tiff {
+        true => (number::<8, IS_BIG_ENDIAN>(data, 8).min(data.len()), 8, 20, 12),
+        false => (number::<4, IS_BIG_ENDIAN>(data, 4), 2, 12, 8),
+    };
+    let num_entries = match is_big_tiff {
+        true => number::<8, IS_BIG_ENDIAN>(data, directory),
+        false => number::<2, IS_BIG_ENDIAN>(data, directory),
+    };
+    let offsets = (0..num_entries).map(|entry| directory + first + entry_bytes * entry);
+    let offsets = offsets.take_while(|offset| *offset < data.len());
     let mut sides = [0, 0];
     for offset in offsets {
         // Width and height are tags 256 and 257, of two bytes or of four.
         let tag = number::<2, IS_BIG_ENDIAN>(data, offset);
-        let short = number::<2, IS_BIG_ENDIAN>(data, offset + 8);
-        let side = short.max(number::<4, IS_BIG_ENDIAN>(data, offset + 8));
+        let short = number::<2, IS_BIG_ENDIAN>(data, offset + value);
+        let side = short.max(number::<4, IS_BIG_ENDIAN>(data, offset + value));
         if let Some(known) = tag.checked_sub(256).and_then(|side| sides.get_mut(side)) {
             let is_short = number::<2, IS_BIG_ENDIAN>(data, offset + 2) == 3;
             *known = (*known).max(if is_short { short } else { side });

@@ -107,7 +107,7 @@ fn claimed_pixels(data: &[u8]) -> usize {
         [b'G', b'I', b'F', ..] => gif_pixels(data),
         [0xff, 0xd8, ..] => jpeg_pixels(data),
         [b'R', b'I', b'F', b'F', ..] => webp_pixels(data),
-        [b'I', b'I', b'*', 0, ..] | [b'M', b'M', 0, b'*', ..] => tiff_pixels(data),
+        [b'I', b'I', b'*' | b'+', 0, ..] | [b'M', b'M', 0, b'*' | b'+', ..] => tiff_pixels(data),
         _ => bmp_pixels(data),
     }
 }

@@ -64,6 +64,7 @@ unsafe extern "C" {
         ratio: c_uint,
         is_fancy: c_int,
         is_accurate: c_int,
+        is_raw: c_int,
         info: *mut Info,
     ) -> c_int;
     fn shim_crop(decoder: *mut RawDecoder, x: u32, y: u32, width: u32, info: *mut Info) -> c_int;
@@ -121,6 +122,7 @@ impl<'a> Decoder<'a> {
                 options.ratio.into(),
                 options.is_fancy.into(),
                 options.is_accurate.into(),
+                options.is_raw.into(),
                 &mut self.info,
             )
         };

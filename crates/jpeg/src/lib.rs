@@ -82,6 +82,8 @@ pub struct DecodeOptions {
     pub is_accurate: bool,
     /// Fills in the missing part of a truncated file.
     pub is_recovering: bool,
+    /// Leaves the stored components as they are, whatever colours they are; `colours` is `None`.
+    pub is_raw: bool,
     /// The window of the scaled image to decode; `None` for all of it.
     pub window: Option<Window>,
 }
@@ -145,10 +147,11 @@ impl<'a> Decoder<'a> {
         let colours = match (options.colours, self.num_components()) {
             (Some(colours), _) => colours,
             (None, 1) => Colours::Grey,
+            (None, 4) if options.is_raw => Colours::Inks,
             (None, 3 | 4) => Colours::Rgb,
             (None, components) => return Err(Error(format!("{components} components, expected 1, 3 or 4"))),
         };
-        let from_inks = colours == Colours::Rgb && self.has_inks();
+        let from_inks = colours == Colours::Rgb && self.has_inks() && !options.is_raw;
         let channels_read = if from_inks { 4 } else { colours.channels() };
         self.raw.start(channels_read, options)?;
         if self.raw.info.has_run_out != 0 && !options.is_recovering {
@@ -184,7 +187,7 @@ impl<'a> Decoder<'a> {
             }
             num_rows_read
         };
-        if colours == Colours::Inks && self.raw.info.has_adobe_marker != 0 {
+        if colours == Colours::Inks && self.raw.info.has_adobe_marker != 0 && !options.is_raw {
             pixels.iter_mut().for_each(|ink| *ink = 255 - *ink);
         }
         pixels[num_rows_read * row_bytes..].fill(if colours == Colours::Inks { 255 } else { 0 });

@@ -129,13 +129,16 @@ struct shim_decoder *shim_open(const uint8_t *data, size_t num_bytes, int max_sc
     return decoder;
 }
 
-/* Gets ready to give rows of `colours`, the image scaled down by `ratio`. */
-int shim_start(struct shim_decoder *decoder, int colours, unsigned ratio, int is_fancy, int is_accurate,
+/* Gets ready to give rows of `colours`, the image scaled down by `ratio`; or of as many components as stored, unchanged,
+ * if `is_raw`. */
+int shim_start(struct shim_decoder *decoder, int colours, unsigned ratio, int is_fancy, int is_accurate, int is_raw,
                struct shim_info *info) {
     struct jpeg_decompress_struct *jpeg = &decoder->jpeg;
     if (setjmp(decoder->errors.escape))
         return SHIM_FAILED;
     jpeg->out_color_space = colours == SHIM_GREY ? JCS_GRAYSCALE : colours == SHIM_CMYK ? JCS_CMYK : JCS_RGB;
+    if (is_raw)
+        jpeg->jpeg_color_space = jpeg->out_color_space = JCS_UNKNOWN;
     jpeg->scale_num = 1;
     jpeg->scale_denom = ratio;
     jpeg->do_fancy_upsampling = is_fancy ? TRUE : FALSE;

@@ -1,7 +1,14 @@
 use super::*;
 
-const OPTIONS: DecodeOptions =
-    DecodeOptions { colours: None, ratio: 1, is_fancy: true, is_accurate: true, is_recovering: false, window: None };
+const OPTIONS: DecodeOptions = DecodeOptions {
+    colours: None,
+    ratio: 1,
+    is_fancy: true,
+    is_accurate: true,
+    is_recovering: false,
+    is_raw: false,
+    window: None,
+};
 
 fn encoding() -> EncodeOptions {
     EncodeOptions {

@@ -80,6 +80,7 @@ fn decode(file: &[u8], random: &mut Random) -> bool {
         ratio: 1 << random.below(4),
         is_fancy: random.below(2) == 0,
         is_accurate: random.below(2) == 0,
+        is_raw: random.below(2) == 0,
         is_recovering: random.below(2) == 0,
         window: (random.below(3) == 0).then_some(window),
     };

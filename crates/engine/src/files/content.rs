@@ -95,6 +95,8 @@ const MARKS: &[(&[u8], Content)] = &[
     (b"\xff\xd8\xff", of(IMAGE, "a JPEG image")),
     (b"II*\0", of(IMAGE, "a TIFF image")),
     (b"MM\0*", of(IMAGE, "a TIFF image")),
+    (b"II+\0", of(IMAGE, "a TIFF image")),
+    (b"MM\0+", of(IMAGE, "a TIFF image")),
     (b"\x93NUMPY", of(Kind::Source("Pass numpy.load of it to headrace.arrays."), "an array of NumPy")),
     (b"\x89HDF\r\n\x1a\n", of(Kind::Binary, "an HDF5 file")),
     (b"ARROW1\0\0", of(ARROW, "an Arrow file")),

@@ -61,6 +61,8 @@ _IMAGES: Final = {
     b"GIF89a": "GIF",
     b"II*\0": "TIFF",
     b"MM\0*": "TIFF",
+    b"II+\0": "TIFF",
+    b"MM\0+": "TIFF",
 }
 _TABLE_END: Final = bytes.fromhex("57fb808b247547db")
 _LENGTH_BYTES: Final = 8

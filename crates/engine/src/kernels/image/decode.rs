@@ -240,7 +240,7 @@ fn orientation(contents: &[u8], format: Format) -> u8 {
     let data = match format {
         Format::Jpeg => exif::of_jpeg(contents),
         Format::Png => exif::of_png(contents),
-        Format::Tiff => Some(contents),
+        Format::Tiff => return tiff::orientation(contents),
         Format::Webp => exif::of_webp(contents),
         Format::Bmp | Format::Gif => None,
     };

@@ -5,7 +5,7 @@
 
 use super::bmp_masks::Masks;
 use super::channels::convert;
-use super::tiff_bits::unpacked;
+use super::packed_bits::unpacked;
 use crate::error::{Error, Result};
 use crate::kernels::image::codecs::sniff::{Format, describe_unknown};
 use crate::kernels::image::{Pixels, Samples, check_size, damaged};
@@ -128,7 +128,7 @@ fn decode_any(contents: &[u8], channels: usize) -> Result<Pixels> {
             for row in rows {
                 match bits {
                     8 => indices.extend_from_slice(row),
-                    _ => indices.append(&mut unpacked(row, header.width, bits as u8, 1).map_err(refused)?),
+                    _ => indices.extend(unpacked(row, bits.into()).take(header.width)),
                 }
             }
             coloured(indices, palette(contents, bits)?, bits)?

@@ -2,20 +2,21 @@
 
 use crate::tensor::allocate::{self, Refusal};
 
-/// Converts pixels of `from` channels to pixels of `to` channels: 1 grey, 3 RGB, 4 RGB with alpha.
-/// What has colours must not become grey.
+/// Converts pixels of `from` channels to pixels of `to` channels: 1 grey, 2 grey with alpha, 3 RGB,
+/// 4 RGB with alpha. What has colours must not become grey.
 pub fn convert<T: Copy>(samples: Vec<T>, from: usize, to: usize, opaque: T) -> std::result::Result<Vec<T>, Refusal> {
     if from == to {
         return Ok(samples);
     }
     let mut converted = allocate::room(samples.len() / from * to)?;
     for pixel in samples.chunks_exact(from) {
-        match from {
-            1 => converted.extend([pixel[0]; 3]),
+        match (from, to) {
+            (_, 1 | 2) => converted.push(pixel[0]),
+            (1 | 2, _) => converted.extend([pixel[0]; 3]),
             _ => converted.extend_from_slice(&pixel[..3]),
         }
-        if to == 4 {
-            converted.push(if from == 4 { pixel[3] } else { opaque });
+        if matches!(to, 2 | 4) {
+            converted.push(if matches!(from, 2 | 4) { pixel[from - 1] } else { opaque });
         }
     }
     Ok(converted)
@@ -58,6 +59,9 @@ mod tests {
     fn greys_are_repeated_and_alpha_is_opaque_or_dropped() {
         assert_eq!(convert(vec![1, 2], 1, 3, 9).unwrap(), [1, 1, 1, 2, 2, 2]);
         assert_eq!(convert(vec![1], 1, 4, 9).unwrap(), [1, 1, 1, 9]);
+        assert_eq!(convert(vec![1, 2], 2, 4, 9).unwrap(), [1, 1, 1, 2]);
+        assert_eq!(convert(vec![1, 2], 2, 3, 9).unwrap(), [1, 1, 1]);
+        assert_eq!(convert(vec![1, 2], 2, 1, 9).unwrap(), [1]);
         assert_eq!(convert(vec![1, 2, 3], 3, 4, 9).unwrap(), [1, 2, 3, 9]);
         assert_eq!(convert(vec![1, 2, 3, 4], 4, 3, 9).unwrap(), [1, 2, 3]);
     }

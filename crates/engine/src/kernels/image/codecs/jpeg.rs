@@ -4,11 +4,12 @@
 //! defaults of libjpeg and the colours of Pillow.
 
 use super::channels::from_inks;
+use super::tiff_chunks::Fault;
 use crate::error::{Code, Error, Result};
 use crate::kernels::attrs::Attrs;
 use crate::kernels::image::{Pixels, Samples, check_size, damaged};
 use crate::tensor::allocate;
-use headrace_jpeg::{Colours, DecodeOptions, Decoder, Window};
+use headrace_jpeg::{Colours, DecodeOptions, Decoder, Image, Window};
 use std::cell::Cell;
 
 /// The largest number of scans. Each covers the whole image, and encoders write at most about
@@ -120,6 +121,7 @@ pub fn decode(contents: &[u8], channels: usize, options: &Options, window: Optio
         is_fancy: options.is_fancy,
         is_accurate: options.is_accurate,
         is_recovering: options.is_recovering,
+        is_raw: false,
         window,
     };
     let refused = Cell::new(None);
@@ -146,6 +148,51 @@ pub fn decode(contents: &[u8], channels: usize, options: &Options, window: Optio
         false => (image.pixels, image.channels),
     };
     Ok(Pixels { height, width, channels, samples: Samples::Eight(pixels) })
+}
+
+/// Decodes a strip or tile of a TIFF, at most of the size (width and height) of one. The `tables` of
+/// the file come before it. Its components become RGB if they are YCbCr (`has_luma`), else they stay.
+pub fn decode_part(
+    tables: &[u8],
+    packed: &[u8],
+    has_luma: bool,
+    size: [usize; 2],
+) -> std::result::Result<Image, Fault> {
+    let end = tables.len().saturating_sub(2);
+    let mut joined = allocate::room(end + packed.len())?;
+    let data = match end {
+        0 => packed,
+        _ => {
+            joined.extend_from_slice(&tables[..end]);
+            joined.extend_from_slice(packed.get(2..).unwrap_or_default());
+            &joined
+        }
+    };
+    let decoder = Decoder::new(data, MAX_SCANS).map_err(|error| error.to_string())?;
+    if decoder.width() != size[0] || decoder.height() > size[1] {
+        let (height, width) = (decoder.height(), decoder.width());
+        return Err(format!("its JPEG is {height}x{width}, expected {}x{}", size[1], size[0]).into());
+    }
+    let options = DecodeOptions {
+        colours: has_luma.then_some(Colours::Rgb),
+        ratio: 1,
+        is_fancy: true,
+        is_accurate: true,
+        is_recovering: false,
+        is_raw: !has_luma,
+        window: None,
+    };
+    let refused = Cell::new(None);
+    let zeros = |length| allocate::zeros(length).map_err(|refusal| refused.set(Some(refusal))).ok();
+    let image = decoder.decode(&options, zeros);
+    if let Some(refusal) = refused.take() {
+        return Err(refusal.into());
+    }
+    let image = image.map_err(|error| error.to_string())?;
+    match image.is_complete {
+        true => Ok(image),
+        false => Err(format!("the data end after {} of {} rows", image.num_rows_read, image.height).into()),
+    }
 }
 
 /// Returns the error if libjpeg got no memory, and none if something else is wrong.

@@ -16,13 +16,15 @@ pub enum Format {
 
 impl Format {
     pub fn of(contents: &[u8]) -> Option<Self> {
-        const SIGNATURES: [(&[u8], Format); 6] = [
+        const SIGNATURES: [(&[u8], Format); 8] = [
             (b"\xff\xd8\xff", Format::Jpeg),
             (b"\x89PNG\r\n\x1a\n", Format::Png),
             (b"GIF8", Format::Gif),
             (b"BM", Format::Bmp),
             (b"II*\0", Format::Tiff),
             (b"MM\0*", Format::Tiff),
+            (b"II+\0", Format::Tiff),
+            (b"MM\0+", Format::Tiff),
         ];
         if contents.starts_with(b"RIFF") && contents.get(8..12) == Some(b"WEBP") {
             return Some(Self::Webp);
@@ -92,6 +94,7 @@ mod tests {
         assert_eq!(Format::of(b"BM6"), Some(Format::Bmp));
         assert_eq!(Format::of(b"II*\0\x08"), Some(Format::Tiff));
         assert_eq!(Format::of(b"MM\0*\0"), Some(Format::Tiff));
+        assert_eq!(Format::of(b"II+\0\x08\0\0\0"), Some(Format::Tiff));
         assert_eq!(Format::of(b"RIFF\x04\0\0\0WEBP"), Some(Format::Webp));
         assert_eq!(Format::of(b"RIFF\x04\0\0\0WAVE"), None);
         assert_eq!(Format::of(b"\xff\xd8"), None);

@@ -1,195 +1,339 @@
-//! TIFF: grey, RGB or RGB with alpha, of 8 or 16 bits a sample; grey and palettes of 1 to 8 bits; CMYK
-//! of 8 bits.
+//! TIFF and BigTIFF: grey, palettes, RGB, YCbCr and CMYK of up to 16 bits, with or without alpha.
 //!
-//! Source: TIFF 6.0.
+//! The crate `tiff` reads the directory; strips and tiles are unpacked here, so that JPEGs in them
+//! have the pixels of libjpeg-turbo.
+//!
+//! Source: TIFF 6.0; for alpha and inks, Pillow.
 
 use super::channels::{convert, from_inks, from_palette};
-use super::tiff_bits::unpacked;
+use super::tiff_chunks::{Chunks, Compression, Fault};
 use super::tiff_directory::Directory;
-use super::tiff_palette::{as_grey, colours_of};
 use crate::error::{Error, Result};
 use crate::kernels::image::{Pixels, Samples, check_size, damaged};
 use crate::tensor::allocate::{self, Refusal};
+use std::fmt::Display;
 use std::io::Cursor;
+use tiff::TiffError;
 use tiff::decoder::ifd::Value;
-use tiff::decoder::{Decoder, Limits};
-use tiff::tags::Tag;
-use tiff::{ColorType, TiffError};
+use tiff::decoder::{ChunkType, Decoder, Limits};
+use tiff::tags::{ByteOrder, Tag};
 
-/// The most memory for the unpacked bytes of one strip or tile.
-const MOST_STRIP_BYTES: usize = 1 << 28;
-/// An extra sample that is alpha, which the colours are not multiplied by.
-const UNASSOCIATED_ALPHA: u32 = 2;
-
-/// The photometric interpretation of indices into a palette.
-const PALETTE: u32 = 3;
-/// The bits of an index into the largest palette.
-const MOST_PALETTE_BITS: u32 = 8;
 /// The tag for the kind of inks, and its value for cyan, magenta, yellow and black.
 const INK_SET: Tag = Tag::Unknown(332);
 const CMYK: u32 = 1;
+/// The values of an extra sample that is alpha.
+const ASSOCIATED_ALPHA: u32 = 1;
+const UNASSOCIATED_ALPHA: u32 = 2;
+/// Differences to the pixel before.
+const HORIZONTAL: u32 = 2;
+/// The compression of TIFF 6.0's own JPEG, which nobody reads any more in the same way.
+const JPEG: u32 = 7;
 
-/// Decodes to 1, 3 or 4 channels; 0 means as stored, and 3 for a palette and for inks. Samples have 16 bits if `is_wide`, else 8.
-/// Unless `is_first_only`, a file of several images is refused.
+/// The meaning of the samples that are not extra.
+#[derive(Clone, Copy, PartialEq)]
+enum Colours {
+    /// Of which 0 is white if it is inverted.
+    Grey {
+        is_inverted: bool,
+    },
+    Rgb,
+    Palette,
+    Inks,
+    /// YCbCr, which becomes RGB with its JPEG.
+    Luma,
+}
+
+impl Colours {
+    fn of(interpretation: Option<u32>) -> Option<Self> {
+        Some(match interpretation? {
+            0 => Self::Grey { is_inverted: true },
+            1 => Self::Grey { is_inverted: false },
+            2 => Self::Rgb,
+            3 => Self::Palette,
+            5 => Self::Inks,
+            6 => Self::Luma,
+            _ => return None,
+        })
+    }
+
+    fn num_samples(self) -> usize {
+        match self {
+            Self::Grey { .. } | Self::Palette => 1,
+            Self::Rgb | Self::Luma => 3,
+            Self::Inks => 4,
+        }
+    }
+}
+
+/// The tags of the first image.
+struct Tags<'a> {
+    contents: &'a [u8],
+    decoder: Decoder<Cursor<&'a [u8]>>,
+}
+
+impl<'a> Tags<'a> {
+    fn of(contents: &'a [u8]) -> Result<Self> {
+        // The crate makes room for all of them before it knows the limits.
+        if Directory::of(contents).is_some_and(|directory| directory.has_too_many_values()) {
+            return Err(invalid(contents, &"an entry has more values than the file has bytes"));
+        }
+        let decoder = Decoder::new(Cursor::new(contents)).map_err(|error| fault_of(contents, error))?;
+        Ok(Self { contents, decoder: decoder.with_limits(limits(contents)) })
+    }
+
+    fn number(&mut self, tag: Tag, default: u32) -> Result<u32> {
+        Ok(self.found(tag)?.unwrap_or(default))
+    }
+
+    fn found(&mut self, tag: Tag) -> Result<Option<u32>> {
+        self.decoder.find_tag_unsigned(tag).map_err(|error| fault_of(self.contents, error))
+    }
+
+    fn numbers<T: TryFrom<u64>>(&mut self, tag: Tag) -> Result<Vec<T>> {
+        let numbers = self.decoder.find_tag_unsigned_vec(tag).map_err(|error| fault_of(self.contents, error))?;
+        Ok(numbers.unwrap_or_default())
+    }
+
+    /// The width and the height of strips or tiles, and their places in the file.
+    fn chunks(&mut self, width: usize) -> Result<([usize; 2], Vec<(u64, u64)>)> {
+        let [offsets, lengths] = match self.decoder.get_chunk_type() {
+            ChunkType::Strip => [Tag::StripOffsets, Tag::StripByteCounts],
+            ChunkType::Tile => [Tag::TileOffsets, Tag::TileByteCounts],
+        };
+        let is_tiled = self.decoder.get_chunk_type() == ChunkType::Tile;
+        let (tile_width, height) = self.decoder.chunk_dimensions();
+        let size = [if is_tiled { tile_width as usize } else { width }, height as usize];
+        let (offsets, lengths) = (self.numbers::<u64>(offsets)?, self.numbers::<u64>(lengths)?);
+        if size.contains(&0) || offsets.len() != lengths.len() {
+            return Err(invalid(self.contents, &"its strips or tiles have no size"));
+        }
+        Ok((size, offsets.into_iter().zip(lengths).collect()))
+    }
+}
+
+/// Decodes to 1 to 4 channels; 0 means as stored, and RGB for a palette and for inks. Samples have 16
+/// bits if the file has them and `is_wide`, else 8. Unless `is_first_only`, a file of several images
+/// is refused.
 pub fn decode(contents: &[u8], channels: usize, is_wide: bool, is_first_only: bool) -> Result<Pixels> {
     let what = || format!("Invalid TIFF data (size {})", contents.len());
-    let invalid = |error: TiffError| match error {
-        TiffError::UnsupportedError(reason) => unread(&reason),
-        error => damaged(&format!("{}: {error}", what())),
-    };
     let refused = |refusal: Refusal| refusal.at(what());
-    // The crate makes room for all of them before it knows the limits.
-    if Directory::of(contents).is_some_and(|directory| directory.has_too_many_values()) {
-        return Err(damaged(&format!("{}: an entry has more values than the file has bytes", what())));
-    }
-    let mut decoder =
-        Decoder::new(Cursor::new(Contents::Given(contents))).map_err(invalid)?.with_limits(limits(contents));
-    let (width, height) = decoder.dimensions().map_err(invalid)?;
+    let mut tags = Tags::of(contents)?;
+    let (width, height) = tags.decoder.dimensions().map_err(|error| fault_of(contents, error))?;
     let (width, height) = (width as usize, height as usize);
     check_size(&what(), height, width, 1)?;
-    if !is_first_only && decoder.more_images() {
+    if !is_first_only && tags.decoder.more_images() {
         return Err(Error::invalid_argument(
             "The TIFF has more than one image, and their sizes may differ. Decode the first one with \
              expand_animations=False",
         ));
     }
-    let interpretation = decoder.find_tag_unsigned::<u32>(Tag::PhotometricInterpretation).map_err(invalid)?;
-    let mut palette = None;
-    if interpretation == Some(PALETTE) {
-        let map = decoder.find_tag_unsigned_vec::<u32>(Tag::ColorMap).map_err(invalid)?.unwrap_or_default();
-        let bits = decoder.find_tag_unsigned_vec::<u32>(Tag::BitsPerSample).map_err(invalid)?.unwrap_or_default();
-        let bits = bits.first().map_or(1, |bits| *bits).min(MOST_PALETTE_BITS);
-        let colours = colours_of(&map, 1 << bits);
-        palette = Some(colours.ok_or_else(|| unread(&format_args!("a palette that is not of {} colours", 1 << bits)))?);
-        let grey = as_grey(contents).map_err(refused)?.ok_or_else(|| damaged(&what()))?;
-        // The crate reads no palettes, but their indices as grey.
-        decoder = Decoder::new(Cursor::new(Contents::Changed(grey))).map_err(invalid)?.with_limits(limits(contents));
+    let interpretation = tags.found(Tag::PhotometricInterpretation)?;
+    let colours = Colours::of(interpretation).ok_or_else(|| unread(&"other colours"))?;
+    let bits = tags.numbers::<u32>(Tag::BitsPerSample)?.first().copied().unwrap_or(1);
+    let is_plain = tags.numbers::<u32>(Tag::SampleFormat)?.iter().all(|format| *format == 1);
+    if !matches!(bits, 1 | 2 | 4 | 8 | 16) || !is_plain {
+        return Err(unread(&format_args!("samples that are not integers of 1, 2, 4, 8 or 16 bits ({bits} bits)")));
     }
-    let colours = decoder.colortype().map_err(invalid)?;
-    let (stored, bits) = match colours {
-        ColorType::Gray(bits) => (1, bits),
-        ColorType::RGB(bits) => (3, bits),
-        ColorType::RGBA(bits) => (4, bits),
-        ColorType::CMYK(bits) => (4, bits),
-        other => return Err(unread(&format_args!("pixels of {other:?}"))),
-    };
-    let mut number = |tag, default| decoder.find_tag_unsigned::<u32>(tag).map(|found| found.unwrap_or(default));
-    let samples = number(Tag::SamplesPerPixel, 1).map_err(invalid)?;
-    let is_planar = number(Tag::PlanarConfiguration, 1).map_err(invalid)? != 1;
-    let formats = decoder.find_tag_unsigned_vec::<u32>(Tag::SampleFormat).map_err(invalid)?.unwrap_or_default();
-    let extra = decoder.find_tag_unsigned_vec::<u32>(Tag::ExtraSamples).map_err(invalid)?.unwrap_or_default();
-    let is_narrow = stored == 1 && matches!(bits, 1 | 2 | 4);
-    if !(is_narrow || matches!(bits, 8 | 16)) || formats.iter().any(|format| *format != 1) {
-        return Err(unread(&format_args!("samples that are not integers of 8 or 16 bits ({bits} bits)")));
-    }
-    // The crate does not look at it.
-    if decoder.find_tag_unsigned::<u32>(Tag::FillOrder).map_err(invalid)?.is_some_and(|order| order != 1) {
+    if tags.number(Tag::FillOrder, 1)? != 1 {
         return Err(unread(&"bytes whose first bit is their lowest"));
     }
-    if is_planar && stored > 1 {
-        return Err(unread(&"channels in planes of their own"));
-    }
-    let has_inks = matches!(colours, ColorType::CMYK(_));
-    let expected: &[u32] = if stored == 4 && !has_inks { &[UNASSOCIATED_ALPHA] } else { &[] };
-    if samples as usize != stored || extra != expected {
-        return Err(unread(&"channels other than colours and unassociated alpha"));
-    }
-    let inks = decoder.find_tag_unsigned::<u32>(INK_SET).map_err(invalid)?;
-    if has_inks && inks.is_some_and(|inks| inks != CMYK) {
+    let samples = tags.number(Tag::SamplesPerPixel, 1)? as usize;
+    let alpha = alpha(colours, samples, &tags.numbers(Tag::ExtraSamples)?)?;
+    if colours == Colours::Inks && tags.number(INK_SET, CMYK)? != CMYK {
         return Err(unread(&"inks other than cyan, magenta, yellow and black"));
     }
-    if has_inks && bits != 8 || palette.is_some() && bits > 8 {
-        return Err(unread(&format_args!("a palette or inks of {bits} bits")));
-    }
-    if channels == 1 && (stored > 1 || palette.is_some()) {
+    let palette = match colours {
+        Colours::Palette => Some(palette(&tags.numbers(Tag::ColorMap)?, bits)?),
+        _ => None,
+    };
+    let has_colours = !matches!(colours, Colours::Grey { .. });
+    if channels == 1 && has_colours {
         return Err(Error::invalid_argument(
             "Channels must be in (None, 3, 4) when decoding TIFF images with colours, got 1",
         ));
     }
-    let has_colours = has_inks || palette.is_some();
-    let channels = match channels {
-        0 if has_colours => 3,
-        0 => stored,
-        channels => channels,
-    };
-    let layout = decoder.image_buffer_layout().map_err(invalid)?;
-    let num_samples = height * width * stored;
-    let row_bytes = (width * stored * usize::from(bits)).div_ceil(8);
-    if layout.len != height * row_bytes {
-        return Err(unread(&"pixels that are not packed in bytes"));
+    let predictor = tags.number(Tag::Predictor, 1)?;
+    if !matches!(predictor, 1 | HORIZONTAL) || predictor == HORIZONTAL && bits < 8 {
+        return Err(unread(&format_args!("predictor {predictor} for {bits} bits")));
     }
-    allocate::probe(MOST_STRIP_BYTES.min(layout.len)).map_err(refused)?;
-    let samples = if let Some(palette) = palette {
-        let mut indices = allocate::zeros::<u8>(layout.len).map_err(refused)?;
-        decoder.read_image_bytes(&mut indices).map_err(invalid)?;
-        if is_narrow {
-            indices = unpacked(&indices, width, bits, 1).map_err(refused)?;
-        }
-        match is_wide {
-            true => {
-                let wide = from_palette(&indices, &palette, |colour| colour).map_err(refused)?;
-                Samples::Sixteen(convert(wide, 3, channels, u16::MAX).map_err(refused)?)
-            }
-            false => {
-                let narrow = from_palette(&indices, &palette, |colour| (colour >> 8) as u8).map_err(refused)?;
-                Samples::Eight(convert(narrow, 3, channels, u8::MAX).map_err(refused)?)
-            }
-        }
-    } else if is_narrow {
-        let mut bytes = allocate::zeros::<u8>(layout.len).map_err(refused)?;
-        decoder.read_image_bytes(&mut bytes).map_err(invalid)?;
-        let bytes = unpacked(&bytes, width, bits, u8::MAX / ((1 << bits) - 1)).map_err(refused)?;
-        Samples::Eight(convert(bytes, 1, channels, u8::MAX).map_err(refused)?)
-    } else if bits == 8 {
-        let mut bytes = allocate::zeros::<u8>(num_samples).map_err(refused)?;
-        decoder.read_image_bytes(&mut bytes).map_err(invalid)?;
-        let (bytes, from) = if has_inks { (from_inks(&bytes).map_err(refused)?, 3) } else { (bytes, stored) };
-        Samples::Eight(convert(bytes, from, channels, u8::MAX).map_err(refused)?)
-    } else {
-        let mut wide = allocate::zeros::<u16>(num_samples).map_err(refused)?;
-        decoder.read_image_bytes(bytemuck::cast_slice_mut(&mut wide)).map_err(invalid)?;
-        let wide = convert(wide, stored, channels, u16::MAX).map_err(refused)?;
-        match is_wide {
-            true => Samples::Sixteen(wide),
-            false => {
-                let narrow = wide.iter().map(|sample| (sample >> 8) as u8);
-                Samples::Eight(allocate::collected(wide.len(), narrow).map_err(refused)?)
-            }
-        }
+    let compression = tags.number(Tag::Compression, 1)?;
+    if compression == JPEG && bits != 8 {
+        return Err(unread(&format_args!("JPEG data of {bits} bits")));
+    }
+    let tables = if compression == JPEG { tags.numbers::<u8>(Tag::JPEGTables)? } else { Vec::new() };
+    let (size, places) = tags.chunks(width)?;
+    let is_planar = samples > 1 && tags.number(Tag::PlanarConfiguration, 1)? != 1;
+    let chunks = Chunks {
+        contents,
+        width,
+        height,
+        size,
+        places,
+        compression: compression_of(compression, &tables, colours == Colours::Luma && !is_planar)?,
+        samples,
+        bits: bits as usize,
+        is_planar,
+        is_predicted: predictor == HORIZONTAL,
+        is_little: tags.decoder.byte_order() == ByteOrder::LittleEndian,
     };
-    Ok(Pixels { height, width, channels, samples })
+    if colours == Colours::Luma && !matches!(chunks.compression, Compression::Jpeg { has_luma: true, .. }) {
+        return Err(unread(&"YCbCr colours without JPEG compression"));
+    }
+    let fault = |fault: Fault| match fault {
+        Fault::Damage(reason) => invalid(contents, &reason),
+        Fault::Memory(refusal) => refusal.at(what()),
+    };
+    // Samples of each pixel of the result as stored.
+    let kept = colours.num_samples() + usize::from(alpha.is_some());
+    let is_inverted = colours == (Colours::Grey { is_inverted: true });
+    let mut bytes = match bits {
+        16 => {
+            let mut wide = chunks.read::<u16>().map_err(fault)?;
+            if is_wide && colours != Colours::Inks {
+                finish(&mut wide, kept, is_inverted.then_some(u16::MAX), alpha, u16::MAX);
+                let channels = if channels == 0 { kept } else { channels };
+                let wide = convert(wide, kept, channels, u16::MAX).map_err(refused)?;
+                return Ok(Pixels { height, width, channels, samples: Samples::Sixteen(wide) });
+            }
+            allocate::collected(wide.len(), wide.iter().map(|sample| (sample >> 8) as u8)).map_err(refused)?
+        }
+        _ => chunks.read::<u8>().map_err(fault)?,
+    };
+    if let Some(palette) = palette {
+        let channels = if channels == 0 { 3 } else { channels };
+        let samples = match is_wide {
+            true => {
+                let colours = from_palette(&bytes, &palette, |colour| colour).map_err(refused)?;
+                Samples::Sixteen(convert(colours, 3, channels, u16::MAX).map_err(refused)?)
+            }
+            false => {
+                let colours = from_palette(&bytes, &palette, |colour| (colour >> 8) as u8).map_err(refused)?;
+                Samples::Eight(convert(colours, 3, channels, u8::MAX).map_err(refused)?)
+            }
+        };
+        return Ok(Pixels { height, width, channels, samples });
+    }
+    if bits < 8 {
+        let times = u8::MAX / ((1 << bits) - 1);
+        bytes.iter_mut().for_each(|sample| *sample *= times);
+    }
+    finish(&mut bytes, kept, is_inverted.then_some(u8::MAX), alpha, u8::MAX);
+    let (bytes, stored) = match colours {
+        Colours::Inks => (from_inks(&bytes).map_err(refused)?, 3),
+        _ => (bytes, kept),
+    };
+    let channels = if channels == 0 { stored } else { channels };
+    let bytes = convert(bytes, stored, channels, u8::MAX).map_err(refused)?;
+    Ok(Pixels { height, width, channels, samples: Samples::Eight(bytes) })
+}
+
+/// The orientation of the first image, 1 to 8; 1 if there is none.
+pub fn orientation(contents: &[u8]) -> u8 {
+    let orientation = Tags::of(contents).and_then(|mut tags| tags.number(Tag::Orientation, 1));
+    orientation.ok().and_then(|number| u8::try_from(number).ok()).filter(|number| (1..=8).contains(number)).unwrap_or(1)
+}
+
+/// Alpha among the samples.
+#[derive(Clone, Copy, PartialEq)]
+enum Alpha {
+    /// The colours are multiplied by it.
+    Associated,
+    Unassociated,
+}
+
+fn alpha(colours: Colours, samples: usize, extra: &[u32]) -> Result<Option<Alpha>> {
+    match (samples.checked_sub(colours.num_samples()), extra) {
+        (Some(0), []) => Ok(None),
+        // As Pillow takes it.
+        (Some(1), []) if colours == Colours::Rgb => Ok(Some(Alpha::Unassociated)),
+        (Some(1), [ASSOCIATED_ALPHA]) if matches!(colours, Colours::Grey { .. } | Colours::Rgb) => {
+            Ok(Some(Alpha::Associated))
+        }
+        (Some(1), [UNASSOCIATED_ALPHA]) if matches!(colours, Colours::Grey { .. } | Colours::Rgb) => {
+            Ok(Some(Alpha::Unassociated))
+        }
+        _ => Err(unread(&"channels other than colours, and alpha of grey or RGB")),
+    }
+}
+
+/// The colours of a palette, of 16 bits. Numbers below 256 alone are of 8 bits, as libtiff takes them.
+fn palette(map: &[u32], bits: u32) -> Result<Vec<[u16; 3]>> {
+    let num_colours = 1_usize << bits;
+    if bits > 8 || map.len() != 3 * num_colours {
+        return Err(unread(&format_args!("a palette that is not of {num_colours} colours of 1 to 8 bits")));
+    }
+    let times = if map.iter().all(|number| *number < 256) { 257 } else { 1 };
+    let part = |at: usize| u16::try_from(map[at] * times).unwrap_or(u16::MAX);
+    Ok((0..num_colours).map(|at| [part(at), part(at + num_colours), part(at + 2 * num_colours)]).collect())
+}
+
+fn compression_of(number: u32, tables: &[u8], has_luma: bool) -> Result<Compression<'_>> {
+    let name = match number {
+        1 => return Ok(Compression::None),
+        5 => return Ok(Compression::Lzw),
+        JPEG => return Ok(Compression::Jpeg { tables, has_luma }),
+        8 | 32_946 => return Ok(Compression::Deflate),
+        32_773 => return Ok(Compression::PackBits),
+        50_000 => return Ok(Compression::Zstd),
+        2..=4 => "fax codes",
+        6 => "JPEG data of the old kind",
+        34_925 => "LZMA compression",
+        50_001 => "WebP compression",
+        _ => return Err(unread(&format_args!("compression method {number}"))),
+    };
+    Err(unread(&name))
+}
+
+/// Inverts grey, given the largest number, and divides colours by the alpha that they are multiplied
+/// by.
+fn finish<T: Copy + Into<u32> + TryFrom<u32>>(
+    samples: &mut [T],
+    channels: usize,
+    inverted: Option<T>,
+    alpha: Option<Alpha>,
+    most: T,
+) {
+    let narrow = |number: u32| T::try_from(number.min(most.into())).unwrap_or(most);
+    if let Some(most) = inverted {
+        samples.iter_mut().step_by(channels).for_each(|sample| *sample = narrow(most.into() - (*sample).into()));
+    }
+    if alpha == Some(Alpha::Associated) {
+        for pixel in samples.chunks_exact_mut(channels) {
+            let Some((alpha, colours)) = pixel.split_last_mut() else { continue };
+            let alpha: u32 = (*alpha).into();
+            match alpha {
+                0 => colours.fill(narrow(0)),
+                alpha => colours.iter_mut().for_each(|colour| *colour = narrow((*colour).into() * most.into() / alpha)),
+            }
+        }
+    }
 }
 
 /// The limits for a file. The values of an entry take a byte or more each there, whatever their number
 /// is said to be; the crate makes room for all of them at once.
 fn limits(contents: &[u8]) -> Limits {
     let mut limits = Limits::default();
-    limits.intermediate_buffer_size = MOST_STRIP_BYTES;
     let most = contents.len().saturating_mul(size_of::<Value>());
     limits.decoding_buffer_size = limits.decoding_buffer_size.min(most);
     limits
 }
 
-/// The bytes of a file, or a changed copy of them.
-enum Contents<'a> {
-    Given(&'a [u8]),
-    Changed(Vec<u8>),
-}
-
-impl AsRef<[u8]> for Contents<'_> {
-    fn as_ref(&self) -> &[u8] {
-        match self {
-            Self::Given(bytes) => bytes,
-            Self::Changed(bytes) => bytes,
-        }
+fn fault_of(contents: &[u8], error: TiffError) -> Error {
+    match error {
+        TiffError::UnsupportedError(reason) => unread(&reason),
+        error => invalid(contents, &error),
     }
 }
 
+fn invalid(contents: &[u8], reason: &dyn Display) -> Error {
+    damaged(&format!("Invalid TIFF data (size {}): {reason}", contents.len()))
+}
+
 /// The error for a file that is valid and of a kind that is not read.
-fn unread(reason: &dyn std::fmt::Display) -> Error {
+fn unread(reason: &dyn Display) -> Error {
     Error::invalid_argument(format!(
-        "The TIFF has {reason}, expected grey, RGB or RGB with alpha of 8 or 16 bits, grey or a palette of 1 to 8 bits, \
-         or CMYK of 8 bits, uncompressed or packed by LZW, Deflate or PackBits. Save it so, or as a PNG"
+        "The TIFF has {reason}, expected grey, a palette, RGB or CMYK of up to 16 bits, uncompressed or packed by LZW, \
+         Deflate, PackBits, Zstandard or JPEG. Save it so, or as a PNG"
     ))
 }
 
@@ -201,5 +345,15 @@ mod tests {
     fn bytes_that_are_no_image_are_an_error() {
         let error = decode(b"II*\0\xff\xff\xff\0", 0, false, true).unwrap_err();
         assert!(error.message().starts_with("Invalid TIFF data (size 8): "), "{error}");
+    }
+
+    #[test]
+    fn colours_are_divided_by_their_alpha() {
+        let mut pixels = [100, 200, 50, 100, 7, 8, 9, 0, 7, 8, 9, 255_u8];
+        finish(&mut pixels, 4, None, Some(Alpha::Associated), u8::MAX);
+        assert_eq!(pixels, [255, 255, 127, 100, 0, 0, 0, 0, 7, 8, 9, 255]);
+        let mut greys = [1, 2_u8];
+        finish(&mut greys, 2, Some(u8::MAX), None, u8::MAX);
+        assert_eq!(greys, [254, 2]);
     }
 }

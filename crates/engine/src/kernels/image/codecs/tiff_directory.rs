@@ -1,55 +1,62 @@
-//! The first directory of a TIFF, as its bytes say.
+//! The first directory of a TIFF or BigTIFF, as its bytes say.
 //!
-//! Source: TIFF 6.0, section 2.
+//! Source: TIFF 6.0, section 2; the BigTIFF file format.
 
-/// The bytes of an entry of a directory.
-pub const ENTRY_BYTES: usize = 12;
-/// The number after the byte order; BigTIFF has another one.
-const MARK: u16 = 42;
+/// The number after the byte order, of TIFF and of BigTIFF.
+const MARK: usize = 42;
+const BIG_MARK: usize = 43;
 
 /// The first directory of a file.
 pub struct Directory<'a> {
     contents: &'a [u8],
-    start: usize,
+    is_big: bool,
+    /// The offset of its first entry.
+    first: usize,
     num_entries: usize,
 }
 
 impl<'a> Directory<'a> {
     /// The first directory; `None` if there is none.
     pub fn of(contents: &'a [u8]) -> Option<Self> {
-        let mut directory = Self { contents, start: 4, num_entries: 0 };
-        if directory.short(2)? != MARK {
-            return None;
-        }
-        directory.start = directory.long(4)?;
-        directory.num_entries = directory.short(directory.start)?.into();
+        let mut directory = Self { contents, is_big: false, first: 0, num_entries: 0 };
+        directory.is_big = match directory.number(2, 2)? {
+            MARK => false,
+            BIG_MARK => true,
+            _ => return None,
+        };
+        let (offset, count_bytes) = if directory.is_big { (8, 8) } else { (4, 2) };
+        let start = directory.number(offset, directory.offset_bytes())?;
+        directory.num_entries = directory.number(start, count_bytes)?;
+        directory.first = start.checked_add(count_bytes)?;
         Some(directory)
     }
 
-    /// The offsets of its entries.
-    pub fn entries(&self) -> impl Iterator<Item = usize> {
-        let first = self.start + 2;
-        (0..self.num_entries).map(move |number| first + ENTRY_BYTES * number)
-    }
-
-    /// True if an entry has more values than the file has bytes, of which each takes one or more.
+    /// True if there are more entries, or if an entry has more values, than the file has bytes. Each
+    /// takes one byte or more.
     pub fn has_too_many_values(&self) -> bool {
-        self.entries().any(|entry| self.long(entry + 4).is_some_and(|count| count > self.contents.len()))
+        let entry_bytes = 4 + 2 * self.offset_bytes();
+        self.num_entries > self.contents.len()
+            || (0..self.num_entries).any(|number| {
+                let entry = self.first.saturating_add(entry_bytes * number);
+                let count = self.number(entry.saturating_add(4), self.offset_bytes());
+                count.is_some_and(|count| count > self.contents.len())
+            })
     }
 
-    /// A number of 16 bits.
-    pub fn short(&self, at: usize) -> Option<u16> {
-        let bytes = self.contents.get(at..at.checked_add(2)?)?.try_into().ok()?;
-        Some(if self.is_little() { u16::from_le_bytes(bytes) } else { u16::from_be_bytes(bytes) })
+    /// Bytes of an offset in the file, and of a number of values.
+    fn offset_bytes(&self) -> usize {
+        if self.is_big { 8 } else { 4 }
     }
 
-    fn long(&self, at: usize) -> Option<usize> {
-        let bytes = self.contents.get(at..at.checked_add(4)?)?.try_into().ok()?;
-        Some(if self.is_little() { u32::from_le_bytes(bytes) } else { u32::from_be_bytes(bytes) } as usize)
-    }
-
-    fn is_little(&self) -> bool {
-        self.contents.starts_with(b"II")
+    /// A number of some bytes; the largest if it has more than a size can have.
+    fn number(&self, at: usize, num_bytes: usize) -> Option<usize> {
+        let bytes = self.contents.get(at..at.checked_add(num_bytes)?)?;
+        let shifted = |number: u64, byte: &u8| number << 8 | u64::from(*byte);
+        let number = match self.contents.starts_with(b"II") {
+            true => bytes.iter().rev().fold(0, shifted),
+            false => bytes.iter().fold(0, shifted),
+        };
+        Some(usize::try_from(number).unwrap_or(usize::MAX))
     }
 }
 
@@ -63,6 +70,14 @@ mod tests {
             |count: u8| [b"II*\0\x08\0\0\0\x01\0\x01\x01\x03\0".as_slice(), &[count, 0, 0, 0, 0, 0, 0, 0]].concat();
         assert!(!Directory::of(&file(22)).unwrap().has_too_many_values());
         assert!(Directory::of(&file(23)).unwrap().has_too_many_values());
+        let big = |count: u8| {
+            [&b"II+\0\x08\0\0\0\x10\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0\x01\x01\x03\0"[..], &[count, 0, 0, 0], &[0; 12]]
+                .concat()
+        };
+        assert!(!Directory::of(&big(44)).unwrap().has_too_many_values());
+        assert!(Directory::of(&big(45)).unwrap().has_too_many_values());
+        let entries = [&b"II+\0\x08\0\0\0\x10\0\0\0\0\0\0\0"[..], &[0xff; 8]].concat();
+        assert!(Directory::of(&entries).unwrap().has_too_many_values());
         assert!(Directory::of(b"II+\0\x08\0\0\0").is_none());
         assert!(Directory::of(b"II*\0\xff\xff\xff\xff").is_none());
     }

@@ -1,0 +1,18 @@
+//! Samples of fewer bits than a byte has, of which the first is the highest in its byte.
+
+/// Unpacks a row of samples of 1, 2 or 4 bits, to the end of its last byte.
+pub fn unpacked(row: &[u8], bits: usize) -> impl Iterator<Item = u8> {
+    row.iter().flat_map(move |byte| (0..8 / bits).map(move |at| byte << (at * bits) >> (8 - bits)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_sample_is_the_highest() {
+        assert_eq!(unpacked(&[0b1010_0001], 1).collect::<Vec<_>>(), [1, 0, 1, 0, 0, 0, 0, 1]);
+        assert_eq!(unpacked(&[0b0001_1011], 2).collect::<Vec<_>>(), [0, 1, 2, 3]);
+        assert_eq!(unpacked(&[0x1f, 0x23], 4).collect::<Vec<_>>(), [1, 15, 2, 3]);
+    }
+}

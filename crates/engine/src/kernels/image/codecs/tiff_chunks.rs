@@ -1,0 +1,289 @@
+//! Strips and tiles of TIFF: their bytes, unpacked, in the order of the image.
+//!
+//! Source: TIFF 6.0, and its technical note 2 for JPEG.
+
+use super::jpeg;
+use super::packed_bits::unpacked;
+use crate::tensor::allocate::{self, Refusal};
+use bytemuck::Zeroable;
+use std::io::{ErrorKind, Read};
+use weezl::LzwStatus;
+
+/// The most memory for the unpacked bytes of one strip or tile.
+const MOST_CHUNK_BYTES: usize = 1 << 28;
+
+/// The compression of strips and tiles.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Compression<'a> {
+    None,
+    Lzw,
+    Deflate,
+    PackBits,
+    Zstd,
+    /// With the tables that all JPEGs of the file share, and whether their colours are YCbCr.
+    Jpeg {
+        tables: &'a [u8],
+        has_luma: bool,
+    },
+}
+
+/// The strips or tiles of an image, and how its samples are stored in them.
+pub struct Chunks<'a> {
+    pub contents: &'a [u8],
+    pub width: usize,
+    pub height: usize,
+    /// The width and the height of a strip or tile.
+    pub size: [usize; 2],
+    /// The offset and the length of each.
+    pub places: Vec<(u64, u64)>,
+    pub compression: Compression<'a>,
+    /// Samples of each pixel of the image.
+    pub samples: usize,
+    pub bits: usize,
+    /// True if each channel has strips or tiles of its own.
+    pub is_planar: bool,
+    /// True if samples are differences to the pixel before.
+    pub is_predicted: bool,
+    pub is_little: bool,
+}
+
+/// The reason why strips or tiles could not be read.
+pub enum Fault {
+    Damage(String),
+    Memory(Refusal),
+}
+
+impl From<Refusal> for Fault {
+    fn from(refusal: Refusal) -> Self {
+        Self::Memory(refusal)
+    }
+}
+
+impl From<String> for Fault {
+    fn from(reason: String) -> Self {
+        Self::Damage(reason)
+    }
+}
+
+/// A type that samples are read as.
+pub trait Stored: Zeroable + Copy {
+    /// Appends the samples of a row.
+    fn extend(samples: &mut Vec<Self>, row: &[u8], chunks: &Chunks<'_>);
+    fn add(self, other: Self) -> Self;
+}
+
+impl Stored for u8 {
+    fn extend(samples: &mut Vec<Self>, row: &[u8], chunks: &Chunks<'_>) {
+        match chunks.bits {
+            8 => samples.extend_from_slice(row),
+            bits => samples.extend(unpacked(row, bits)),
+        }
+    }
+
+    fn add(self, other: Self) -> Self {
+        self.wrapping_add(other)
+    }
+}
+
+impl Stored for u16 {
+    fn extend(samples: &mut Vec<Self>, row: &[u8], chunks: &Chunks<'_>) {
+        let number =
+            |bytes: &[u8; 2]| if chunks.is_little { u16::from_le_bytes(*bytes) } else { u16::from_be_bytes(*bytes) };
+        samples.extend(row.as_chunks().0.iter().map(number));
+    }
+
+    fn add(self, other: Self) -> Self {
+        self.wrapping_add(other)
+    }
+}
+
+impl Chunks<'_> {
+    /// The samples of all pixels, those of a pixel side by side.
+    pub fn read<T: Stored>(&self) -> Result<Vec<T>, Fault> {
+        let [chunk_width, chunk_height] = self.size;
+        let in_chunk = if self.is_planar { 1 } else { self.samples };
+        let row_samples = chunk_width * in_chunk;
+        let row_bytes = (row_samples * self.bits).div_ceil(8);
+        let (across, down) = (self.width.div_ceil(chunk_width), self.height.div_ceil(chunk_height));
+        let planes = if self.is_planar { self.samples } else { 1 };
+        if self.places.len() != across * down * planes {
+            return Err(
+                format!("it has {} strips or tiles, expected {}", self.places.len(), across * down * planes).into()
+            );
+        }
+        // Strips and tiles may be much larger than what the image shows of them.
+        let most_rows = chunk_height.min(self.height);
+        let num_bytes = row_bytes.checked_mul(most_rows).filter(|bytes| *bytes <= MOST_CHUNK_BYTES);
+        let num_bytes = num_bytes.ok_or_else(|| "a strip or tile is larger than 256 MiB".to_owned())?;
+        let mut image = allocate::zeros::<T>(self.width * self.height * self.samples)?;
+        let mut bytes = allocate::zeros(num_bytes)?;
+        let mut row: Vec<T> = allocate::room(self.width * in_chunk + 8)?;
+        for (number, place) in self.places.iter().enumerate() {
+            let (plane, chunk) = (number / (across * down), number % (across * down));
+            let (x, y) = (chunk % across * chunk_width, chunk / across * chunk_height);
+            let (width, height) = (chunk_width.min(self.width - x), chunk_height.min(self.height - y));
+            let bytes = &mut bytes[..row_bytes * height];
+            let packed =
+                self.packed(*place).ok_or_else(|| format!("strip or tile {number} lies outside of the file"))?;
+            self.unpack(packed, bytes, in_chunk).map_err(|fault| match fault {
+                Fault::Damage(reason) => Fault::Damage(format!("strip or tile {number}: {reason}")),
+                memory => memory,
+            })?;
+            for (line, packed) in bytes.chunks_exact(row_bytes).enumerate() {
+                row.clear();
+                // A tile may be much wider than the image.
+                T::extend(&mut row, &packed[..(width * in_chunk * self.bits).div_ceil(8)], self);
+                if self.is_predicted {
+                    (in_chunk..row.len()).for_each(|at| row[at] = row[at].add(row[at - in_chunk]));
+                }
+                let start = ((y + line) * self.width + x) * self.samples + plane;
+                let target = &mut image[start..];
+                match self.is_planar {
+                    true => {
+                        target.iter_mut().step_by(self.samples).zip(&row).take(width).for_each(|(to, from)| *to = *from)
+                    }
+                    false => target[..width * in_chunk].copy_from_slice(&row[..width * in_chunk]),
+                }
+            }
+        }
+        Ok(image)
+    }
+
+    fn packed(&self, (offset, length): (u64, u64)) -> Option<&[u8]> {
+        let (offset, length) = (usize::try_from(offset).ok()?, usize::try_from(length).ok()?);
+        self.contents.get(offset..offset.checked_add(length)?)
+    }
+
+    /// Unpacks the first bytes of a strip or tile: those of the rows that lie in the image.
+    fn unpack(&self, packed: &[u8], bytes: &mut [u8], in_chunk: usize) -> Result<(), Fault> {
+        let expected = bytes.len();
+        let num_bytes = match self.compression {
+            Compression::None => {
+                let num_bytes = expected.min(packed.len());
+                bytes[..num_bytes].copy_from_slice(&packed[..num_bytes]);
+                num_bytes
+            }
+            Compression::Lzw => unpack_lzw(packed, bytes)?,
+            Compression::PackBits => unpack_runs(packed, bytes),
+            Compression::Deflate => fill(&mut flate2::read::ZlibDecoder::new(packed), bytes)?,
+            Compression::Zstd => {
+                let mut decoder = zstd::stream::read::Decoder::new(packed).map_err(|error| error.to_string())?;
+                fill(&mut decoder, bytes)?
+            }
+            Compression::Jpeg { tables, has_luma } => {
+                let image = jpeg::decode_part(tables, packed, has_luma, self.size)?;
+                if image.channels != in_chunk || image.pixels.len() < expected {
+                    let [width, height] = self.size;
+                    return Err(format!(
+                        "its JPEG has {} rows of {} channels, expected {height} of {in_chunk} ({width} columns)",
+                        image.height, image.channels
+                    )
+                    .into());
+                }
+                bytes.copy_from_slice(&image.pixels[..expected]);
+                expected
+            }
+        };
+        match num_bytes == expected {
+            true => Ok(()),
+            false => Err(format!("the data end after {num_bytes} of {expected} bytes").into()),
+        }
+    }
+}
+
+fn unpack_lzw(mut packed: &[u8], bytes: &mut [u8]) -> Result<usize, String> {
+    let mut decoder = weezl::decode::Decoder::with_tiff_size_switch(weezl::BitOrder::Msb, 8);
+    let mut num_bytes = 0;
+    while num_bytes < bytes.len() {
+        let result = decoder.decode_bytes(packed, &mut bytes[num_bytes..]);
+        packed = &packed[result.consumed_in..];
+        num_bytes += result.consumed_out;
+        match result.status.map_err(|error| error.to_string())? {
+            LzwStatus::Ok => {}
+            LzwStatus::Done | LzwStatus::NoProgress => break,
+        }
+    }
+    Ok(num_bytes)
+}
+
+/// Unpacks PackBits; returns the number of bytes.
+fn unpack_runs(mut packed: &[u8], bytes: &mut [u8]) -> usize {
+    let mut num_bytes = 0;
+    while num_bytes < bytes.len()
+        && let Some((&header, rest)) = packed.split_first()
+    {
+        let target = &mut bytes[num_bytes..];
+        let (used, length) = match header {
+            0..=127 => {
+                let length = (usize::from(header) + 1).min(rest.len()).min(target.len());
+                target[..length].copy_from_slice(&rest[..length]);
+                (length, length)
+            }
+            128 => (0, 0),
+            129.. => {
+                let Some(value) = rest.first() else { break };
+                let length = (257 - usize::from(header)).min(target.len());
+                target[..length].fill(*value);
+                (1, length)
+            }
+        };
+        packed = &rest[used..];
+        num_bytes += length;
+    }
+    num_bytes
+}
+
+/// Reads until a buffer is full or the data end.
+fn fill(input: &mut impl Read, bytes: &mut [u8]) -> Result<usize, String> {
+    let mut num_bytes = 0;
+    while num_bytes < bytes.len() {
+        match input.read(&mut bytes[num_bytes..]) {
+            Ok(0) => break,
+            Ok(length) => num_bytes += length,
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => break,
+            Err(error) => return Err(error.to_string()),
+        }
+    }
+    Ok(num_bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_unpacked_until_the_bytes_are_full() {
+        let unpacked = |packed: &[u8], size| {
+            let mut bytes = vec![0; size];
+            let length = unpack_runs(packed, &mut bytes);
+            bytes[..length].to_vec()
+        };
+        assert_eq!(unpacked(&[0xfe, 7, 0x80, 1, 5, 6], 9), [7, 7, 7, 5, 6]);
+        assert_eq!(unpacked(&[0xfe, 7, 1, 5, 6], 4), [7, 7, 7, 5]);
+        assert_eq!(unpacked(&[5, 1], 9), [1]);
+        assert!(unpacked(&[0x90], 9).is_empty());
+    }
+
+    #[test]
+    fn each_row_begins_with_a_byte() {
+        let samples = |bits, width, rows: &[u8]| {
+            let chunks = Chunks {
+                contents: rows,
+                width,
+                height: 2,
+                size: [width, 2],
+                places: vec![(0, rows.len() as u64)],
+                compression: Compression::None,
+                samples: 1,
+                bits,
+                is_planar: false,
+                is_predicted: false,
+                is_little: true,
+            };
+            chunks.read::<u8>().ok().unwrap()
+        };
+        assert_eq!(samples(1, 3, &[0b1010_0000, 0b1111_0000]), [1, 0, 1, 1, 1, 1]);
+        assert_eq!(samples(2, 5, &[0b0001_1011, 0b1100_0000, 0, 0]), [0, 1, 2, 3, 3, 0, 0, 0, 0, 0]);
+        assert_eq!(samples(4, 2, &[0x1f, 0x23]), [1, 15, 2, 3]);
+    }
+}
