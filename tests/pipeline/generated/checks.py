@@ -120,7 +120,7 @@ def run(
                     note_digest(batches, digests[0] + len(items), digests[1])
             states[-1] = copied(batches.state())
     except FAILURES as error:
-        if not may_fail:
+        if not may_fail or isinstance(error, errors.ResourceExhaustedError):
             raise
         failure = type(error).__name__, str(error)
         if batches is not None:
@@ -167,7 +167,13 @@ def check_resumes(
     """Resumes at each position, or at some of many, and then resumes again from there."""
     whole, states, skipped, digests = given
     may_fail = BUDGET in program.kinds
-    indices = {0, len(whole), *random.sample(range(len(whole) + 1), min(_PLACES, len(whole) + 1))}
+    # Each run starts the processes.
+    num_places = 1 if "processes" in repr(program) else _PLACES
+    indices = {
+        0,
+        len(whole),
+        *random.sample(range(len(whole) + 1), min(num_places, len(whole) + 1)),
+    }
     for index in sorted(indices):
         way = random.choice(WAYS)
         pipeline = program.pipeline(directory, ranks)
@@ -203,6 +209,7 @@ def check_ends(program: Program, directory: Path, ranks: Ranks, given: Any, rand
         except FAILURES:
             if not may_fail:
                 raise
+            # The budget may be used up before the position, or before the first item.
             continue
         state = copied(batches.state())
         way = random.choice(WAYS)

@@ -58,7 +58,7 @@ def indexed(random: Random) -> Source:
     kind, makes = random.choice([_Rows, _Blocks]), random.choice(["dict", "tuple", "number"])
     count, num_threads = random.choice([0, 1, 30, 150]), random.choice([1, 1, 3])
     # Rarely in processes, which take time to start.
-    num_processes = 2 if random.random() < 0.03 else 0
+    num_processes = 2 if random.random() < 0.05 else 0
     is_damaged, seed = random.random() < 0.2, random.choice([None, None, random.randrange(2**20)])
     rows = kind(count, makes, is_damaged)
     names = None if makes == "dict" else ["n"]
@@ -175,9 +175,9 @@ def _parts(random: Random) -> Source:
 def iterable(random: Random) -> Source:
     # Rarely in processes, which take time to start.
     share = random.random()
-    if share < 0.02:
+    if share < 0.04:
         return _parts(random)
-    num_processes = int(share < 0.04)
+    num_processes = int(share < 0.06)
     count = random.choice([1, 30, 150])
     makes = random.choice([_yielded, _Counter, _slow])
     return Source(

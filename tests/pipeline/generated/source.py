@@ -50,6 +50,8 @@ class Source:
 ONCE = "iterable once"
 SPLIT = "split"
 IN_PROCESSES = "iterable in processes"
+LARGE_VALUES = "parquet of large values"
+COMPRESSED = "compressed"
 
 
 class Pace:

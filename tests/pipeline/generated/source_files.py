@@ -1,6 +1,9 @@
 """Files of every format for random sources."""
 
+import bz2
+import gzip
 import json
+import lzma
 import re
 import tarfile
 from collections.abc import Callable
@@ -31,6 +34,16 @@ ROW_GROUPS = (17, 17, 17, 2, 17, 17, 10)
 DAMAGED = "damaged"
 # The directory of files of nested data, and the ending of those that have pieces.
 ROWS = "rows"
+# The directory of Parquet files with large values, and the bytes of the values.
+LARGE = "large"
+_LARGE_BYTES = (100, 20_000, 60_000, 150_000)
+# The directories of compressed copies of files.
+COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {
+    "gzip": gzip.compress,
+    "bzip2": bz2.compress,
+    "xz": lzma.compress,
+}
+_COMPRESSED = ("tfrecord", "txt", "csv", "jsonl", "fixed", "tar")
 
 
 @cache
@@ -111,8 +124,26 @@ def write_files(directory: Path) -> None:
             table = pa.table(columns)
             with pa.ipc.new_file(directory / f"{index}.arrow", table.schema) as writer:
                 writer.write_table(table, max_chunksize=_GROUP_ROWS)
+            _write_large(directory / LARGE / f"{index}.parquet", numbers)
         _write_rows(directory / ROWS / str(index), numbers)
+        for ending in _COMPRESSED:
+            name = f"{index}.{ending}"
+            for kind, compress in COMPRESSIONS.items():
+                (directory / kind).mkdir(exist_ok=True)
+                (directory / kind / name).write_bytes(compress((directory / name).read_bytes()))
     _damage(directory / "damaged" / "0.tfrecord")
+
+
+def _write_large(path: Path, numbers: range) -> None:
+    path.parent.mkdir(exist_ok=True)
+    values = pa.array(map(large_of, numbers), pa.binary())
+    columns = {"n": pa.array(numbers, pa.int64()), "large": values}
+    pq.write_table(pa.table(columns), path, row_group_size=_GROUP_ROWS, compression="none")
+
+
+def large_of(n: int) -> bytes:
+    """A value that is larger than the others of its row; some are as large as a budget."""
+    return b"%d" % n * (_LARGE_BYTES[n % len(_LARGE_BYTES)] // len(str(n)))
 
 
 def _write_rows(path: Path, numbers: range) -> None:

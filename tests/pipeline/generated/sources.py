@@ -10,14 +10,17 @@ from typing import Any
 import numpy as np
 from tests.pipeline.generated.model import Example
 from tests.pipeline.generated.python_sources import arrays, indexed, iterable, once
-from tests.pipeline.generated.source import MANY, SPLIT, Source
+from tests.pipeline.generated.source import COMPRESSED, LARGE_VALUES, MANY, SPLIT, Source
 from tests.pipeline.generated.source_files import (
     ALL,
+    COMPRESSIONS,
     DAMAGED,
+    LARGE,
     NUMBERS,
     ROW_GROUPS,
     ROWS,
     has_damage,
+    large_of,
     layouts,
     list_of,
     pq,
@@ -265,6 +268,18 @@ def _parquet_where(random: Random) -> Source:
     return Source(text, begin, [{"n": n} for n in rows], sizes=sizes)
 
 
+def _large(random: Random) -> Source:
+    """Rows with values that are larger than the memory of some iterations, or nearly."""
+    return Source(
+        f"parquet({LARGE}/*.parquet)",
+        lambda directory: hr.parquet(directory / LARGE / "*.parquet"),
+        [{"n": n, "large": large_of(n)} for n in ALL],
+        frozenset({"n", "large"}),
+        sizes=ROW_GROUPS,
+        kind=LARGE_VALUES,
+    )
+
+
 def _groups() -> list[list[int]]:
     """Returns the numbers of each row group."""
     groups, first = [], 0
@@ -350,6 +365,40 @@ def _rows(random: Random) -> Source:
     )
 
 
+def _compressed(random: Random) -> Source:
+    """Compressed files, which are recognised by their first bytes."""
+    directory_name = random.choice(list(COMPRESSIONS))
+    make = random.choice([_records, _lines, _csv, _json, _fixed, _archive])
+    source = make(random)
+    return replace(
+        source,
+        text=f"{directory_name}/{source.text}",
+        begin=lambda directory: source.begin(directory / directory_name),
+        ending="",
+        kind=COMPRESSED,
+        positions=None,
+    )
+
+
+def _inferred(random: Random) -> Source:
+    """Tables whose columns and types are inferred."""
+    ending = random.choice(["csv", "jsonl"])
+    read = {"csv": hr.csv, "jsonl": hr.json_lines}[ending]
+    values: dict[str, Callable[[int], Any]] = {
+        "csv": lambda n: {"n": n, "text": f"text\n{n}"},
+        "jsonl": lambda n: {"n": n, "list": list_of(n)},
+    }
+    examples = list(map(values[ending], ALL))
+    return Source(
+        f"{ending}(*.{ending}, inferred)",
+        lambda directory: read(directory / f"*.{ending}"),
+        examples,
+        frozenset(examples[0]),
+        ending=ending,
+        kind="inferred",
+    )
+
+
 def _split(random: Random, source: Source, order: int | None) -> Source:
     """A part of a split source, shuffled with a seed if one is given."""
     assert source.positions is not None
@@ -397,7 +446,10 @@ _SOURCES: list[Callable[[Random], Source]] = [
     iterable,
     _rows,
     _rows,
+    _compressed,
+    _compressed,
+    _inferred,
     once,
     once,
-    *([_parquet, _parquet_where, _arrow] if pq is not None else []),
+    *([_parquet, _parquet_where, _arrow, _large, _large] if pq is not None else []),
 ]

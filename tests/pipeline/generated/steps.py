@@ -23,7 +23,7 @@ from tests.pipeline.generated.program import (
     Step,
     items_of,
 )
-from tests.pipeline.generated.source import MANY, ONCE
+from tests.pipeline.generated.source import COMPRESSED, LARGE_VALUES, MANY, ONCE
 
 import headrace as hr
 
@@ -102,8 +102,14 @@ def shard_of_ranks(even: Literal["drop", "pad"] | None = None) -> Step:
     )
 
 
-def window(random: Random, shape: Shape) -> Step:
-    window, seed = random.choice([1, 2, 5, 30, 200]), random.randrange(2**20)
+def window(random: Random, shape: Shape) -> Step | None:
+    sizes = [1, 2, 5, 30, 200]
+    if LARGE_VALUES in shape.tags:
+        # Memory has to hold the window.
+        if shape.depth:
+            return None
+        sizes = [1, 2]
+    window, seed = random.choice(sizes), random.randrange(2**20)
     num_open = random.choice([1, 2, 16, 100])
     files = random.choice(["shuffled", "shuffled", "in order"])
     blocks = [None, None, 16, 100, 700, 5000] if files == "shuffled" else [None]
@@ -137,7 +143,10 @@ def window(random: Random, shape: Shape) -> Step:
     )
 
 
-def full_shuffle(random: Random, shape: Shape) -> Step:
+def full_shuffle(random: Random, shape: Shape) -> Step | None:
+    if shape.tags & {LARGE_VALUES, COMPRESSED}:
+        # Memory would have to hold all large values, and compressed files lack random access.
+        return None
     seed = random.randrange(2**20)
     return Step(
         "shuffle",
@@ -183,7 +192,7 @@ def _tokens(random: Random, shape: Shape) -> Step | None:
 
 def _callers(random: Random) -> tuple[str, dict[str, int]]:
     """Draws threads or processes for a function; processes rarely, since they are slow to start."""
-    if random.random() < 0.02:
+    if random.random() < 0.05:
         callers = {"num_processes": random.randint(1, 2)}
     else:
         callers = {"num_threads": random.choice([1, 1, 2, 5])}
@@ -361,7 +370,8 @@ def cache(random: Random, shape: Shape) -> Step:
 
         return kept
 
-    if random.random() < 0.3:
+    if random.random() < 0.5 or LARGE_VALUES in shape.tags:
+        # Memory would not hold large values.
         text = "cache(directory)"
         return Step("cache on disk", text, lambda p, _: p.cache(_DIRECTORY.name, 1 << 24), model)
     return Step("cache", "cache()", lambda p, _: p.cache(), model)

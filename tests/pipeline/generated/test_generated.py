@@ -6,11 +6,11 @@ from tests.pipeline.generated.programs import program_of
 
 # Groups of equal size, so that a failure does not stop all.
 GROUPS = 8
-PROGRAMS = 30
+PROGRAMS = 26
 KINDS = {
     *("tfrecords", "text_lines", "csv", "json_lines", "fixed_length_records", "files"),
     *("image_folder", "audio_folder", "webdataset", "tokens", "arrays", "indexed", "iterable"),
-    *("rows", "mix", "concat", "zip"),
+    *("rows", "mix", "concat", "zip", "compressed", "inferred", "parquet of large values"),
     *("take", "skip", "shard", "window", "shuffle", "epochs", "cache", "cache on disk"),
     *("shard of ranks", "even shard of ranks"),
     "window over blocks",
