@@ -12,6 +12,9 @@ top = Path(__file__).parents[1]
 # These run in `make test-frameworks`.
 FRAMEWORKS = ("accelerate", "albumentations", "jax", "torch", "torchvision", "transformers")
 
+# It calls what PyTorch has deprecated.
+TORCHDATA_WARNING = "ignore:'set_vital' is deprecated, please do not call"
+
 
 def examples() -> list:
     """Finds every block of Python, each a program of its own."""
@@ -69,7 +72,7 @@ def test_example_runs(block, tmp_path):
         pytest.skip("it runs where Ray is, in tests/ray/test_example.py")
     (tmp_path / "example.py").write_text(block, "utf-8")
     done = subprocess.run(
-        [sys.executable, "-W", "error", "example.py"],
+        [sys.executable, "-W", "error", "-W", TORCHDATA_WARNING, "example.py"],
         cwd=tmp_path,
         capture_output=True,
         text=True,

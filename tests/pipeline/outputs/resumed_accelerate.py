@@ -1,7 +1,8 @@
 """Loops with Accelerate and torchdata that are resumed from each of their states.
 
 Run as a program: `resumed_accelerate.py LOOP`. LOOP is "torchdata" for a `StatefulDataLoader`,
-"prepared" for a loader that Accelerate wraps in one, "registered" for one that it only saves.
+"prepared" for a loader that Accelerate wraps in one, "registered" for one that it only saves,
+"wrapped" for one that it only saves, wrapped in its own loader for one process.
 Prints, as JSON, for pipelines of known and of unknown length, for the state after each batch and
 after each epoch, how many batches were before it and which followed, by their numbers in a loop
 without an interruption.
@@ -16,6 +17,7 @@ import warnings
 import numpy as np
 import torch
 from accelerate import Accelerator
+from accelerate.data_loader import prepare_data_loader
 from accelerate.utils import DataLoaderConfiguration
 from torchdata.stateful_dataloader import StatefulDataLoader
 
@@ -35,6 +37,12 @@ def pipelines():
     yield "unknown", kept.map(noisy, seed=5).batch(20)
 
 
+def alone(loader):
+    return prepare_data_loader(
+        loader, num_processes=1, process_index=0, use_stateful_dataloader=True
+    )
+
+
 class WithTorchdata:
     def __init__(self, pipe):
         self.loader = StatefulDataLoader(pipe.to_torch(), batch_size=None)
@@ -47,14 +55,14 @@ class WithTorchdata:
 
 
 class WithAccelerate:
-    def __init__(self, pipe, is_prepared):
-        stateful = DataLoaderConfiguration(use_stateful_dataloader=is_prepared)
+    def __init__(self, pipe, way):
+        stateful = DataLoaderConfiguration(use_stateful_dataloader=way == "prepared")
         self.accelerator = Accelerator(cpu=True, dataloader_config=stateful)
         self.loader = pipe.to_torch(self.accelerator.device)
-        if is_prepared:
+        if way != "registered":
             wrapped = torch.utils.data.DataLoader(self.loader, batch_size=None)
-            self.loader = self.accelerator.prepare(wrapped)
-        else:
+            self.loader = self.accelerator.prepare(wrapped) if way == "prepared" else alone(wrapped)
+        if way != "prepared":
             self.accelerator.register_for_checkpointing(self.loader)
 
     def save(self):
@@ -68,8 +76,9 @@ class WithAccelerate:
 
 LOOPS = {
     "torchdata": WithTorchdata,
-    "prepared": lambda pipe: WithAccelerate(pipe, True),
-    "registered": lambda pipe: WithAccelerate(pipe, False),
+    "prepared": lambda pipe: WithAccelerate(pipe, "prepared"),
+    "registered": lambda pipe: WithAccelerate(pipe, "registered"),
+    "wrapped": lambda pipe: WithAccelerate(pipe, "wrapped"),
 }
 
 

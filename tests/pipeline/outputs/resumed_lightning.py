@@ -1,8 +1,9 @@
 """Lightning's checkpoints, each of which a new trainer continues from.
 
 Run as a program: `resumed_lightning.py KIND`. KIND tells who knows the number of batches: "known"
-for the pipeline,
-"unknown" for nobody, "given" for the loader. Prints, as JSON, for each checkpoint how many batches
+for the pipeline, "unknown" for nobody, "given" for the loader. With " estimated" after it, the
+model asks for the number of steps before the checkpoint is read. "max_size" and "max_size_cycle"
+combine a loader with a shorter one. Prints, as JSON, for each checkpoint how many batches
 were before it and which batches followed, by their numbers in a training without an interruption.
 """
 
@@ -16,6 +17,7 @@ import lightning
 import numpy as np
 import torch
 from lightning.pytorch.callbacks import ModelCheckpoint
+from lightning.pytorch.utilities import CombinedLoader
 
 import headrace as hr
 
@@ -27,8 +29,13 @@ def noisy(example, rng):
     return {**example, "noise": np.float32(rng.normal())}
 
 
-def loader(kind):
-    numbers = hr.arrays({"n": np.arange(80), "x": np.arange(80, dtype=np.float32)[:, None]})
+def loader(kind, size=80):
+    kind = kind.removesuffix(" estimated")
+    if kind.startswith("max_size"):
+        kind, is_unknown, _ = kind.partition(" unknown")
+        part = "unknown" if is_unknown else "known"
+        return CombinedLoader([loader("known"), loader(part, size // 2)], kind)
+    numbers = hr.arrays({"n": np.arange(size), "x": np.arange(size, dtype=np.float32)[:, None]})
     if kind == "known":
         return numbers.shuffle(seed=3).map(noisy, seed=5).batch(20).to_torch()
     kept = numbers.filter(lambda example: True).shuffle(window=30, seed=3)
@@ -37,25 +44,31 @@ def loader(kind):
 
 
 class Line(lightning.LightningModule):
-    def __init__(self):
+    def __init__(self, is_estimated):
         super().__init__()
         self.layer = torch.nn.Linear(1, 1)
+        self.is_estimated = is_estimated
         self.seen = []
 
     def training_step(self, batch, index):
-        self.seen.append([batch["n"].tolist(), batch["noise"].tolist()])
-        return self.layer(batch["x"]).mean()
+        parts = batch if isinstance(batch, list) else [batch]
+        self.seen.append(
+            [part and [part[name].tolist() for name in ("n", "noise")] for part in parts]
+        )
+        return self.layer(parts[0]["x"]).mean()
 
     def validation_step(self, batch, index):
         self.log("error", self.layer(batch["x"]).mean(), batch_size=20)
 
     def configure_optimizers(self):
+        if self.is_estimated:
+            self.trainer.estimated_stepping_batches  # noqa: B018  # It sets up the data.
         return torch.optim.SGD(self.parameters(), lr=1e-6)
 
 
 def fit(kind, epochs, saved, checkpoint=None, validates=False):
     """Returns the examples that a model has seen."""
-    model = Line()
+    model = Line(kind.endswith("estimated"))
     options = {**QUIET, "accelerator": "cpu", "default_root_dir": tempfile.mkdtemp()}
     trainer = lightning.Trainer(max_epochs=epochs, callbacks=[saved], **options)
     validated = {"val_dataloaders": loader("known")} if validates else {}

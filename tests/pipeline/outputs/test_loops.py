@@ -110,29 +110,62 @@ print(json.dumps(seen))
 
 @needs("lightning")
 @pytest.mark.timeout(240)
-@pytest.mark.parametrize("kind", ["known", "unknown", "given"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "known",
+        "given",
+        "known estimated",
+        "max_size",
+        "max_size_cycle",
+        "max_size estimated",
+        "max_size_cycle estimated",
+    ],
+)
 def test_lightning_continues_from_each_of_its_checkpoints(kind):
     found = run_script("resumed_lightning.py", kind)
     assert found.pop("whole") == 12
     for step in range(1, 12):
         assert found.pop(f"step {step}") == list(range(step, 12)), step
-    if kind == "unknown":
-        # It takes the first batch before it sets the epoch, and does not load the state.
-        for name, epoch in (("each epoch", 2), ("after a validation", 1)):
-            text = found[name]
-            assert text.startswith(
-                f"to_torch: the loop began epoch {epoch} with a batch of epoch 0"
-            )
-            assert "Give to_torch(length=...)" in text
-    else:
-        assert found["each epoch"] == list(range(8, 12))
-        assert found["after a validation"] == list(range(4, 12))
+    assert found["each epoch"] == list(range(8, 12))
+    assert found["after a validation"] == list(range(4, 12))
+
+
+@needs("lightning")
+@pytest.mark.timeout(240)
+def test_lightning_continues_within_an_epoch_of_unknown_length():
+    found = run_script("resumed_lightning.py", "unknown")
+    assert found.pop("whole") == 12
+    for step in range(1, 12):
+        assert found.pop(f"step {step}") == list(range(step, 12)), step
+    # It takes the first batch before it sets the epoch, and does not load the state.
+    for name, epoch in (("each epoch", 2), ("after a validation", 1)):
+        text = found[name]
+        assert text.startswith(f"to_torch: the loop began epoch {epoch} with a batch of epoch 0")
+        assert "Give to_torch(length=...)" in text
+
+
+@needs("lightning")
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("unknown estimated", "to_torch: Lightning took the first batch before it read the check"),
+        ("max_size unknown", "to_torch: CombinedLoader('max_size') has a loader of unknown length"),
+    ],
+)
+def test_lightning_is_stopped_if_it_cannot_continue(kind, words):
+    found = run_script("resumed_lightning.py", kind)
+    for step in range(1, 12):
+        text = found[f"step {step}"]
+        assert text.startswith(words), step
+        assert "Give to_torch(length=...), the batches of an epoch." in text
 
 
 @needs("accelerate")
 @needs("torchdata")
 @pytest.mark.timeout(240)
-@pytest.mark.parametrize("loop", ["torchdata", "prepared", "registered"])
+@pytest.mark.parametrize("loop", ["torchdata", "prepared", "registered", "wrapped"])
 def test_loops_with_accelerate_and_torchdata_continue_from_each_state(loop):
     found = run_script("resumed_accelerate.py", loop)
     assert len(found) == 2 * (9 + 3)

@@ -5,6 +5,7 @@ import json
 import re
 import subprocess
 import sys
+import warnings
 from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
@@ -43,6 +44,11 @@ def numbers(batches):
     return [np.asarray(batch["number"]).tolist() for batch in batches]
 
 
+def at_start(epoch, last_set=None):
+    """The state of a loader before an epoch."""
+    return {"epoch": epoch, "batches": None, "set_epoch": last_set, "offset": 0}
+
+
 @needs("torch")
 class TestTorch:
     def test_tensors_share_their_memory_with_the_batch(self, pipe):
@@ -65,9 +71,9 @@ class TestTorch:
     @pytest.mark.parametrize("device", [None, "cpu"])
     def test_a_state_resumes_at_the_position_of_the_loop(self, pipe, device):
         loader = pipe.to_torch(device)
-        assert loader.state_dict() == {"epoch": 0, "batches": None}
+        assert loader.state_dict() == at_start(0)
         numbers(loader)
-        assert loader.state_dict() == {"epoch": 1, "batches": None}
+        assert loader.state_dict() == at_start(1)
         batches = iter(loader)
         first = next(batches)["number"].tolist()
         state = json.loads(json.dumps(loader.state_dict()))
@@ -89,14 +95,50 @@ class TestTorch:
         assert numbers(resumed) == numbers(pipe.epoch(1))
         assert numbers(resumed) == numbers(pipe.epoch(2))
 
+    @pytest.mark.parametrize("num_taken", [0, 3, 7, 9])
+    def test_a_distributed_checkpoint_restores_a_fresh_loader(self, pipe, num_taken, tmp_path):
+        checkpoint = pytest.importorskip("torch.distributed.checkpoint")
+        loader = pipe.to_torch()
+        loader.set_epoch(0)
+        batches = (batch for _ in range(2) for batch in loader)
+        for _, _ in zip(range(num_taken), batches, strict=False):
+            pass
+        path = str(tmp_path / "checkpoint")
+        with warnings.catch_warnings(action="ignore"):  # There is one process.
+            checkpoint.save({"data": loader}, checkpoint_id=path)
+            resumed = pipe.to_torch()
+            checkpoint.load({"data": resumed}, checkpoint_id=path)
+        assert resumed.state_dict() == loader.state_dict()
+        rest = numbers(resumed)
+        expected = [*numbers(pipe), *numbers(pipe.epoch(1)), *numbers(pipe.epoch(2))]
+        assert rest == expected[num_taken : max(num_taken // 7 * 7 + 7, 7)]
+
+    def test_an_older_state_is_accepted(self, pipe):
+        batches = iter(pipe.epoch(1))
+        next(batches)
+        for within, rest in ((batches.state(), numbers(batches)), (None, numbers(pipe.epoch(1)))):
+            loader = pipe.to_torch()
+            loader.load_state_dict({"epoch": 1, "batches": within})
+            assert numbers(loader) == rest
+
+    def test_the_wrong_dict_is_rejected_with_its_keys(self, pipe):
+        loader = pipe.to_torch()
+        whole = {"model": {}, "data": loader.state_dict()}
+        with pytest.raises(ValueError, match=r"load_state_dict: got a dict with the keys 'model',"):
+            loader.load_state_dict(whole)
+        with pytest.raises(ValueError, match="load_state_dict: got None, expected a result of the"):
+            loader.load_state_dict(None)
+        with pytest.raises(ValueError, match=r"It is the state of a to_torch\(\) loader: pass it"):
+            pipe.resume(loader.state_dict())
+
     def test_an_iteration_without_a_batch_does_not_count_as_an_epoch(self, pipe):
         loader = pipe.to_torch()
         begun = iter(loader)
         iter(loader)
-        assert loader.state_dict() == {"epoch": 0, "batches": None}
+        assert loader.state_dict() == at_start(0)
         assert numbers(loader) == numbers(pipe)
         iter(loader)
-        assert loader.state_dict() == {"epoch": 1, "batches": None}
+        assert loader.state_dict() == at_start(1)
         # It starts at the loader's position at that time.
         assert numbers(begun) == numbers(pipe.epoch(1))
 
@@ -106,7 +148,7 @@ class TestTorch:
             loader.set_epoch(epoch)
             assert numbers(loader) == numbers(pipe.epoch(epoch))
         loader.sampler.set_epoch(5)
-        assert loader.state_dict() == {"epoch": 5, "batches": None}
+        assert loader.state_dict() == at_start(5, 5)
         assert numbers(loader) == numbers(pipe.epoch(5))
         assert numbers(loader) == numbers(pipe.epoch(6))
         assert loader.batch_sampler.batch_size == 16
@@ -114,18 +156,19 @@ class TestTorch:
             loader.set_epoch(-1)
 
     @pytest.mark.parametrize("is_late", [False, True])
-    @pytest.mark.parametrize("taken", [2, 7])
+    @pytest.mark.parametrize("taken", [2, 7, 8])
+    @pytest.mark.parametrize("begun", [0, 4])
     def test_a_loop_that_counts_from_zero_after_a_resume_gets_the_following_epochs(
-        self, pipe, is_late, taken
+        self, pipe, is_late, taken, begun
     ):
         loader = pipe.to_torch()
-        loader.set_epoch(4)
+        loader.set_epoch(begun)
         batches = iter(loader)
         for _ in range(taken):
-            next(batches)
+            next(batches, None)
         state = loader.state_dict()
-        rest = numbers(batches) or numbers(pipe.epoch(5))
-        last = 5 if taken == 7 else 4
+        rest = numbers(batches) or numbers(pipe.epoch(begun + 1))
+        last = begun if taken == 2 else begun + 1
         resumed = pipe.to_torch()
         if is_late:
             resumed.set_epoch(0)

@@ -390,7 +390,6 @@ class TestRefusals:
 
     def test_an_edited_or_shortened_state_is_refused(self, pipeline, state):
         for damaged in (
-            {},
             {**state, "epoch": 1},
             {**state, "place": []},
             {**state, "more": 1},
@@ -402,6 +401,18 @@ class TestRefusals:
                 pipeline.resume(damaged)
         with pytest.raises(TypeError, match="got 'text', expected a state"):
             pipeline.resume("text")
+
+    def test_another_dict_is_refused_with_its_keys(self, pipeline, state):
+        words = (
+            r"resume: got a dict with the keys 'model', 'data', expected a state from "
+            r"Batches\.state\(\)\. The entry 'data' is one: resume\(checkpoint\['data'\]\)"
+        )
+        with pytest.raises(ValueError, match=words):
+            pipeline.resume({"model": 1, "data": state})
+        with pytest.raises(ValueError, match=r"got an empty dict, .* pass on the entry"):
+            pipeline.resume({})
+        with pytest.raises(ValueError, match="'k9', …, expected a state"):
+            pipeline.resume({f"k{number}": number for number in range(20)})
 
     @settings(
         max_examples=300,

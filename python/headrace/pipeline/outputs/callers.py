@@ -10,7 +10,9 @@ from collections.abc import Iterator, Mapping
 from types import FrameType
 from typing import Any, Final, NamedTuple
 
-__all__ = ["Caller", "callers", "check_use"]
+from headrace.core.errors import FailedPreconditionError
+
+__all__ = ["Caller", "callers", "check_use", "combination", "is_lightning", "unloaded_states"]
 
 _LIBRARIES: Final = frozenset(
     {"accelerate", "lightning", "pytorch_lightning", "torch", "torchdata", "transformers"}
@@ -35,6 +37,11 @@ class Caller(NamedTuple):
         kinds = tuple(getattr(loaded, name) for name in names if hasattr(loaded, name))
         return issubclass(type(self.owner), kinds)
 
+    def is_of_lightning(self, module: str, name: str) -> bool:
+        """Returns whether the object is of a class of Lightning, under either of its names."""
+        packages = ("lightning.pytorch", "pytorch_lightning")
+        return any(self.is_of(f"{package}.{module}", name) for package in packages)
+
 
 def callers() -> Iterator[Caller]:
     """Yields the methods of training libraries that led to this call, the nearest first."""
@@ -45,6 +52,63 @@ def callers() -> Iterator[Caller]:
         if "self" in frame.f_locals:
             yield Caller(frame.f_locals["self"], frame.f_locals)
         frame = frame.f_back
+
+
+def combination(is_resumed: bool) -> str | None:
+    """Returns how a `CombinedLoader` of Lightning combines the loader; None if none does.
+
+    Args:
+        is_resumed: Whether the loader continues from a state.
+
+    Raises:
+        FailedPreconditionError: If Lightning cannot resume the combination.
+    """
+    modes = {"max_size": "_MaxSize", "max_size_cycle": "_MaxSizeCycle"}
+    for caller in callers():
+        for mode, name in modes.items():
+            if not caller.is_of_lightning("utilities.combined_loader", name):
+                continue
+            loaders = getattr(caller.owner, "iterables", [])
+            if is_resumed and len(loaders) > 1 and not all(map(_has_length, loaders)):
+                raise FailedPreconditionError(
+                    None,
+                    None,
+                    f"to_torch: CombinedLoader({mode!r}) has a loader of unknown length, expected "
+                    "known ones after a resume: Lightning takes a batch ahead otherwise, and loses "
+                    "count. Give to_torch(length=...), the batches of an epoch.",
+                )
+            return mode
+    return None
+
+
+def is_lightning() -> bool:
+    """Returns whether the training loop of Lightning called, which counts epochs from the start."""
+    return any(caller.is_of_lightning("loops.fit_loop", "_FitLoop") for caller in callers())
+
+
+def _has_length(loader: Any) -> bool:
+    try:
+        len(loader)
+    except (NotImplementedError, TypeError):
+        return False
+    return True
+
+
+def unloaded_states(loader: object) -> Any:
+    """Returns Lightning's loop if it has not loaded the states of a checkpoint into this loader.
+
+    Lightning omits that if the data was set up before the checkpoint was read, as
+    `trainer.estimated_stepping_batches` does. None otherwise.
+    """
+    for caller in callers():
+        if caller.is_of_lightning("loops.training_epoch_loop", "_TrainingEpochLoop"):
+            loop = getattr(getattr(caller.owner, "trainer", None), "fit_loop", None)
+            states = getattr(loop, "_combined_loader_states_to_load", None)
+            combined = getattr(loop, "_combined_loader", None)
+            loaders = getattr(combined, "flattened", ())
+            is_unloaded = bool(states) and getattr(loop, "restarting", False)
+            return loop if is_unloaded and any(one is loader for one in loaders) else None
+    return None
 
 
 def _package(frame: FrameType) -> str:

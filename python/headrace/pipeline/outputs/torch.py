@@ -1,5 +1,6 @@
 """Loaders of tensors for PyTorch, and for the training loops that are built on it."""
 
+import json
 import logging
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -12,10 +13,16 @@ from headrace.core.tracebacks import with_short_tracebacks
 from headrace.pipeline.describe.arguments import checked_int
 from headrace.pipeline.describe.specs import batch_depth
 from headrace.pipeline.describe.stages import Shard
-from headrace.pipeline.outputs.callers import check_use
+from headrace.pipeline.outputs.callers import (
+    check_use,
+    combination,
+    is_lightning,
+    unloaded_states,
+)
 from headrace.pipeline.outputs.tensors import Tensors
 from headrace.pipeline.run.batches import Batches
 from headrace.pipeline.run.mixing.parts import all_stages
+from headrace.pipeline.run.state import keys_of
 
 __all__ = ["TorchBatches", "TorchLoader", "torch_loader"]
 
@@ -58,9 +65,11 @@ class TorchLoader:
         # The next epoch, and the state in it.
         self._epoch = 0
         self._resumed: Mapping[str, Any] | None = None
-        # The last argument of `set_epoch`, and an offset if a loop counts from a resume on.
+        # The last argument of `set_epoch`, and an offset if a loop counts from a resume on; and
+        # both as they are in the loaded state.
         self._told: int | None = None
         self._offset = 0
+        self._count_of_state: tuple[int | None, int] = (None, 0)
         # The epoch of a loaded state, until `set_epoch` is called with a later one; and whether it
         # was not begun yet.
         self._loaded: int | None = None
@@ -142,6 +151,16 @@ class TorchLoader:
 
     def _follow_a_state(self, number: int) -> None:
         """Makes epoch `number` the next one, after a state from which no batch was taken yet."""
+        told, offset = self._count_of_state
+        if number == told and (self._epoch == told + offset or is_lightning()):
+            # The loop counts on as before the state.
+            self._offset, self._loaded = offset, None
+            return
+        if told is not None and is_lightning():
+            # It has gone on to another epoch, and counts from the start of the training.
+            self._epoch, self._resumed, self._offset = number, None, 0
+            self._loaded, self._is_waiting = None, False
+            return
         if number <= self._epoch:
             self._offset = self._epoch - number
             return
@@ -159,11 +178,20 @@ class TorchLoader:
         """Returns the loop's position: after the batches that it has taken.
 
         After the end of an epoch it is the beginning of the next one. The names are those of
-        torchdata's `StatefulDataLoader`. `json` accepts the dict.
+        torchdata's `StatefulDataLoader`. The keys are always the same, as
+        `torch.distributed.checkpoint` requires, and the values are ints, a str or None.
         """
         if self.batches is None or self.batches.is_over:
-            return {"epoch": self._epoch, "batches": self._resumed}
+            return self.state_at(self._epoch, self._resumed)
         return self.batches.state_dict()
+
+    def state_at(self, epoch: int | None, state: Mapping[str, Any] | None) -> dict[str, Any]:
+        """Returns the result of `state_dict` for a state in an epoch; None for its beginning."""
+        batches = None if state is None else json.dumps(state, separators=(",", ":"))
+        count = (self._told, self._offset)
+        if self._told is None and self._is_waiting:
+            count = self._count_of_state
+        return {"epoch": epoch, "batches": batches, "set_epoch": count[0], "offset": count[1]}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Makes the next iteration continue from a state of `state_dict`.
@@ -174,11 +202,23 @@ class TorchLoader:
             state_dict: A result of `state_dict`, of this run or of an earlier one.
 
         Raises:
-            ValueError: With its first batch, if the state is of another pipeline or of other files.
+            ValueError: If it is not such a result. With the first batch, if it is of another
+                pipeline or of other files.
         """
-        self._epoch, self._resumed = int(state_dict["epoch"]), state_dict["batches"]
-        self._offset = 0
-        self._loaded, self._is_waiting = self._epoch, True
+        if not isinstance(state_dict, Mapping) or not {"epoch", "batches"} <= set(state_dict):
+            raise ValueError(
+                f"load_state_dict: got {keys_of(state_dict)}, expected a result of the loader's "
+                "state_dict(), with the keys 'epoch' and 'batches'. If it is a whole checkpoint, "
+                "pass on the entry of the loader."
+            )
+        batches = state_dict["batches"]
+        self._epoch = int(state_dict["epoch"])
+        self._resumed = json.loads(batches) if isinstance(batches, str) else batches
+        self._count_of_state = (state_dict.get("set_epoch"), state_dict.get("offset", 0))
+        self._loaded, self._is_waiting, self._offset = self._epoch, True, 0
+        if self._told is not None and (self._told == self._count_of_state[0] or is_lightning()):
+            # The loop has set the epoch already.
+            self._follow_a_state(self._told)
         self.batches = None
 
     def verdict(self) -> str:
@@ -187,14 +227,21 @@ class TorchLoader:
             return "nothing has been read yet: ask again after some batches"
         return self.batches.verdict()
 
-    def _begin(self, batches: "TorchBatches") -> tuple[int, Tensors, dict[str, Any] | None]:
-        """Starts the next epoch; returns its number, its batches and the first of them."""
+    def _begin(self, batches: "TorchBatches") -> tuple[int, Tensors | None, dict[str, Any] | None]:
+        """Starts the next epoch; returns its number, its batches and the first of them.
+
+        The batches are None if the epoch is over already.
+        """
         epoch, resumed = self._epoch, self._resumed
+        mode = combination(self._is_waiting)
+        # Lightning counts a combination's epochs by its longest loader.
+        if mode == "max_size" and self._told == epoch - self._offset - 1:
+            return epoch - 1, None, None
         tensors = Tensors(self._start(epoch, resumed), self._device, self._pins)
         first = next(tensors, None)
-        if first is None and resumed is not None:
+        if first is None and resumed is not None and mode != "max_size":
             epoch += 1
-            self._offset += self._told is not None
+            self._offset += self._told is not None and mode is None
             self._loaded = None if self._loaded is None else epoch
             tensors = Tensors(self._start(epoch, None), self._device, self._pins)
             first = next(tensors, None)
@@ -269,10 +316,12 @@ class TorchBatches:
     def __next__(self) -> dict[str, Any]:
         if self.is_over or self._is_closed:
             raise StopIteration
+        if self._num_taken < 2:
+            self._load_late()
         if self._tensors is None:
             loader = self._loader
             self._is_whole = loader._resumed is None
-            self._before = {"epoch": loader._epoch, "batches": loader._resumed}
+            self._before = loader.state_at(loader._epoch, loader._resumed)
             self.epoch, self._tensors, batch = loader._begin(self)
         else:
             if self._may_be_held:
@@ -283,11 +332,28 @@ class TorchBatches:
             batch = next(self._tensors, None)
         if batch is None:
             self.is_over = True
-            self._check_length()
+            if self._tensors is not None:
+                self._check_length()
             raise StopIteration
         self._num_taken += 1
         self._check_epoch()
         return batch
+
+    def _load_late(self) -> None:
+        """Loads the state of a checkpoint that Lightning has read but not loaded."""
+        loop = unloaded_states(self._loader)
+        if loop is None:
+            return
+        if self._num_taken == 0:
+            loop._load_combined_loader_states()
+            return
+        raise FailedPreconditionError(
+            None,
+            None,
+            "to_torch: Lightning took the first batch before it read the checkpoint, because "
+            "configure_optimizers uses trainer.estimated_stepping_batches and the number of "
+            "batches is not known. Give to_torch(length=...), the batches of an epoch.",
+        )
 
     def is_begun_early(self, epoch: int) -> bool:
         """Returns whether a loop that calls `set_epoch` seems to mean this epoch.
@@ -330,13 +396,13 @@ class TorchBatches:
         if self._tensors is None or self.epoch is None:
             return self._loader.state_dict()
         if self.is_over:
-            return {"epoch": self.epoch + 1, "batches": None}
+            return self._loader.state_at(self.epoch + 1, None)
         is_held = self._loader._is_held_ahead or self._may_be_held
         return self._before if is_held and self._before is not None else self._state()
 
     def _state(self) -> dict[str, Any]:
         assert self._tensors is not None
-        return {"epoch": self.epoch, "batches": self._tensors.state()}
+        return self._loader.state_at(self.epoch, self._tensors.state())
 
     def verdict(self) -> str:
         """Returns a sentence that names the bottleneck, its share of the time, and a remedy."""

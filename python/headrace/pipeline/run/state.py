@@ -7,6 +7,7 @@ there).
 
 import json
 import os
+import reprlib
 import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -35,6 +36,7 @@ __all__ = [
     "check_state",
     "damaged",
     "identity_of",
+    "keys_of",
     "num_described",
     "order_of",
     "resumed",
@@ -56,6 +58,8 @@ _KEYS: Final = (
     "digest",
     "skipped",
 )
+# The number of keys that a message lists.
+_MOST_KEYS: Final = 10
 # Differences that may be allowed: for each key of states, the field and its stages.
 _ALLOWED: Final = {"epochs": "the number of epochs", "weights": "the weights of mix"}
 _ALL_ALLOWED: Final = ("epochs", "weights", "parts")
@@ -315,8 +319,12 @@ def check_state(state: Mapping[str, Any]) -> None:
         ValueError: If it is damaged, or newer or older than this package can read.
     """
     if not isinstance(state, Mapping):
-        raise TypeError(f"resume: got {state!r}, expected a state, as Batches.state() gives it.")
+        raise TypeError(f"resume: got {keys_of(state)}, expected a state from Batches.state().")
     version = state.get("version")
+    if not {"version", "checksum"} & set(state):
+        raise ValueError(
+            f"resume: got {keys_of(state)}, expected a state from Batches.state(). {_remedy(state)}"
+        )
     if isinstance(version, int) and version > _VERSION:
         raise ValueError(
             f"resume: the state has version {version}, but this headrace reads states up to "
@@ -344,6 +352,25 @@ def check_state(state: Mapping[str, Any]) -> None:
         is_whole = False
     if not is_whole:
         raise damaged()
+
+
+def keys_of(value: object) -> str:
+    """Returns a description of something that is not a state, for messages."""
+    if not isinstance(value, Mapping):
+        return reprlib.repr(value)
+    keys = list(map(reprlib.repr, value))
+    shown = ", ".join(keys[:_MOST_KEYS]) + (", …" if len(keys) > _MOST_KEYS else "")
+    return f"a dict with the keys {shown}" if keys else "an empty dict"
+
+
+def _remedy(other: Mapping[str, Any]) -> str:
+    """Returns what to do with a dict that is not a state."""
+    for key, value in other.items():
+        if isinstance(value, Mapping) and {"version", "checksum"} <= set(value):
+            return f"The entry {key!r} is one: resume(checkpoint[{key!r}])."
+    if {"epoch", "batches"} <= set(other):
+        return "It is the state of a to_torch() loader: pass it to the loader's load_state_dict."
+    return "If it is a whole checkpoint, pass on the entry of the data."
 
 
 def _has_types(content: Mapping[str, Any]) -> bool:
