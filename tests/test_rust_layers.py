@@ -180,14 +180,6 @@ def test_no_modules_of_a_crate_import_each_other_in_a_circle(crate):
     assert circles(modules_of(crate)) == []
 
 
-def test_no_folder_of_a_crate_has_more_than_15_files():
-    # These have one operation a file.
-    exempt = {"engine/src/kernels/array"}
-    folders = [folder for folder in CRATES.rglob("*") if folder.is_dir()]
-    sizes = {str(folder.relative_to(CRATES)): len(list(folder.glob("*.rs"))) for folder in folders}
-    assert {name for name, size in sizes.items() if size > 15} == exempt
-
-
 @pytest.mark.parametrize(
     "sources",
     [

@@ -232,10 +232,10 @@ def decode_image(
 ) -> Tensor:
     """Decodes an image in any of the formats JPEG, PNG, GIF, BMP, TIFF and WebP.
 
-    In a graph of TensorFlow 1, TIFF and WebP are not read. TIFF and BigTIFF may have strips, tiles or
-    planes, packed by LZW, Deflate, PackBits, Zstandard or JPEG or not at all: grey of 1 to 16 bits
-    and RGB of 8 or 16, also with alpha; palettes of 1 to 8 bits and CMYK, which become RGB; YCbCr
-    as JPEG. AVIF is not read.
+    In a graph of TensorFlow 1, TIFF and WebP are not read. TIFF and BigTIFF may have strips, tiles
+    or planes, packed by LZW, Deflate, PackBits, Zstandard or JPEG or not at all: grey of 1 to 16
+    bits and RGB of 8 or 16, also with alpha; palettes of 1 to 8 bits and CMYK, which become RGB;
+    YCbCr as JPEG. AVIF is not read.
 
     Args:
         contents: The file's bytes, a scalar string.

@@ -4,7 +4,7 @@
 //! defaults of libjpeg and the colours of Pillow.
 
 use super::channels::from_inks;
-use super::tiff_chunks::Fault;
+use super::tiff_fault::Fault;
 use crate::error::{Code, Error, Result};
 use crate::kernels::attrs::Attrs;
 use crate::kernels::image::{Pixels, Samples, check_size, damaged};

@@ -12,5 +12,6 @@ pub mod sniff;
 pub mod tiff;
 mod tiff_chunks;
 mod tiff_directory;
+mod tiff_fault;
 pub mod webp;
 mod webp_animation;

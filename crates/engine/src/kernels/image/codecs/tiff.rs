@@ -6,8 +6,9 @@
 //! Source: TIFF 6.0; for alpha and inks, Pillow.
 
 use super::channels::{convert, from_inks, from_palette};
-use super::tiff_chunks::{Chunks, Compression, Fault};
+use super::tiff_chunks::{Chunks, Compression};
 use super::tiff_directory::Directory;
+use super::tiff_fault::Fault;
 use crate::error::{Error, Result};
 use crate::kernels::image::{Pixels, Samples, check_size, damaged};
 use crate::tensor::allocate::{self, Refusal};

@@ -4,7 +4,8 @@
 
 use super::jpeg;
 use super::packed_bits::unpacked;
-use crate::tensor::allocate::{self, Refusal};
+use super::tiff_fault::Fault;
+use crate::tensor::allocate;
 use bytemuck::Zeroable;
 use std::io::{ErrorKind, Read};
 use weezl::LzwStatus;
@@ -45,24 +46,6 @@ pub struct Chunks<'a> {
     /// True if samples are differences to the pixel before.
     pub is_predicted: bool,
     pub is_little: bool,
-}
-
-/// The reason why strips or tiles could not be read.
-pub enum Fault {
-    Damage(String),
-    Memory(Refusal),
-}
-
-impl From<Refusal> for Fault {
-    fn from(refusal: Refusal) -> Self {
-        Self::Memory(refusal)
-    }
-}
-
-impl From<String> for Fault {
-    fn from(reason: String) -> Self {
-        Self::Damage(reason)
-    }
 }
 
 /// A type that samples are read as.
