@@ -148,7 +148,9 @@ def _of_split_parts(random: Random) -> Program:
     if random.random() < 0.3:
         parts = [_combined_from(random, parts, "concat"), parts[0]]
     program = _combined_from(random, parts, random.choice(["concat", "zip"]))
-    program = tried(program, full_shuffle(random, program.shape))
+    shuffle = full_shuffle(random, program.shape)
+    assert shuffle is not None  # Large values and compressed files are not split.
+    program = tried(program, shuffle)
     return extended(random, program, random.randint(0, 3))
 
 

@@ -175,9 +175,9 @@ def _parts(random: Random) -> Source:
 def iterable(random: Random) -> Source:
     # Rarely in processes, which take time to start.
     share = random.random()
-    if share < 0.04:
+    if share < 0.06:
         return _parts(random)
-    num_processes = int(share < 0.06)
+    num_processes = int(share < 0.1)
     count = random.choice([1, 30, 150])
     makes = random.choice([_yielded, _Counter, _slow])
     return Source(
