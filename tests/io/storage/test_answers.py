@@ -158,7 +158,7 @@ def test_a_chunked_file_without_a_length_is_read(server: Server, data):
     with pytest.raises(errors.FailedPreconditionError, match="does not say how long the file is"):
         tf.gfile.Stat(url)
     with pytest.raises(
-        errors.OpError, match=r"from its beginning alone. Use shuffle\(window=\.\.\.\)"
+        errors.OpError, match=r"from its beginning alone. Copy it to a regular file"
     ):
         list(hr.text_lines(url).shuffle(seed=1))
 

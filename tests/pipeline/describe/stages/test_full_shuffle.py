@@ -179,7 +179,7 @@ def test_compressed_files_are_refused(tmp_path):
         (lambda p: p.filter(bool), "filter does not make one example of each"),
         (lambda p: p.flat_map(list), "flat_map does not make one"),
         (lambda p: p.take(3), "take does not make one"),
-        (lambda p: p.batch(3), "batch does not make one"),
+        (lambda p: p.batch(3), "it follows a batch"),
         (lambda p: hp.mix([p, p]), "mix gives its examples in order only"),
         (lambda p: hp.concat([p, p.skip(1)]), "skip does not make one"),
         (lambda p: p.filter(bool).cache(), "filter does not make one"),
