@@ -44,7 +44,7 @@ def with_signal(function: Callable[..., Any], number: int, sent: int) -> Callabl
 
 def torn(journal: Journal, line: dict[str, Any]) -> None:
     """Writes half of a line, and ends."""
-    os.write(journal._file, b'0123abcd {"path":"b-0000')
+    journal._file.append(b'0123abcd {"path":"b-0000')
     os.kill(os.getpid(), signal.SIGKILL)
 
 

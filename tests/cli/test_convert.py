@@ -52,7 +52,9 @@ def make_images():
 class TestToTFRecords:
     def test_csv_columns_become_features(self):
         Path("a.csv").write_text('n,x,name\n1,0.5,"a, b"\n2,,c\n')
-        assert converted("a.csv", "a.tfrecord") == "2 examples in 1 file: a.tfrecord\n"
+        assert "--default 'x=VALUE'" in refused("a.csv", "a.tfrecord")
+        told = converted("a.csv", "a.tfrecord", "--default", "x=nan")
+        assert told == "2 examples in 1 file: a.tfrecord\n"
         first, second = read_examples("a.tfrecord")
         assert first == {"n": [1], "name": [b"a, b"], "x": [0.5]}
         assert math.isnan(second["x"][0])
@@ -277,7 +279,7 @@ class TestFromTFRecords:
         write_records("a", [example(x=1.5), example(x=math.nan), b"\n\0", example(x=2.0)])
         converted("a", "a.csv")
         assert Path("a.csv").read_text() == 'x\n1.5\n""\n""\n2.0\n'
-        converted("a.csv", "b.tfrecord")
+        converted("a.csv", "b.tfrecord", "--default", "x=nan")
         assert [str(one["x"][0]) for one in read_examples("b.tfrecord")] == [
             "1.5",
             "nan",

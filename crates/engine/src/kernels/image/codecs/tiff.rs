@@ -6,7 +6,7 @@
 //! Source: TIFF 6.0; for alpha and inks, Pillow.
 
 use super::channels::{convert, from_inks, from_palette};
-use super::tiff_chunks::{Chunks, Compression};
+use super::tiff_chunks::{Chunks, Compression, Place};
 use super::tiff_directory::Directory;
 use super::tiff_fault::Fault;
 use crate::error::{Error, Result};
@@ -96,7 +96,7 @@ impl<'a> Tags<'a> {
     }
 
     /// The width and the height of strips or tiles, and their places in the file.
-    fn chunks(&mut self, width: usize) -> Result<([usize; 2], Vec<(u64, u64)>)> {
+    fn chunks(&mut self, width: usize) -> Result<([usize; 2], Vec<Place>)> {
         let [offsets, lengths] = match self.decoder.get_chunk_type() {
             ChunkType::Strip => [Tag::StripOffsets, Tag::StripByteCounts],
             ChunkType::Tile => [Tag::TileOffsets, Tag::TileByteCounts],

@@ -28,6 +28,9 @@ pub enum Compression<'a> {
     },
 }
 
+/// The offset and the length of a strip or tile in the file.
+pub type Place = (u64, u64);
+
 /// The strips or tiles of an image, and how its samples are stored in them.
 pub struct Chunks<'a> {
     pub contents: &'a [u8],
@@ -35,8 +38,7 @@ pub struct Chunks<'a> {
     pub height: usize,
     /// The width and the height of a strip or tile.
     pub size: [usize; 2],
-    /// The offset and the length of each.
-    pub places: Vec<(u64, u64)>,
+    pub places: Vec<Place>,
     pub compression: Compression<'a>,
     /// Samples of each pixel of the image.
     pub samples: usize,
@@ -132,7 +134,7 @@ impl Chunks<'_> {
         Ok(image)
     }
 
-    fn packed(&self, (offset, length): (u64, u64)) -> Option<&[u8]> {
+    fn packed(&self, (offset, length): Place) -> Option<&[u8]> {
         let (offset, length) = (usize::try_from(offset).ok()?, usize::try_from(length).ok()?);
         self.contents.get(offset..offset.checked_add(length)?)
     }

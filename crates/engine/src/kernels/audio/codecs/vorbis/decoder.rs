@@ -46,7 +46,7 @@ impl<'a> Decoder<'a> {
                 let identification = read_header_ident(identification).map_err(invalid)?;
                 let sizes = (identification.blocksize_0, identification.blocksize_1);
                 let setup = read_header_setup(setup, identification.audio_channels, sizes).map_err(invalid)?;
-                let (window, early) = (PreviousWindowRight::new(), vec![Vec::new(); read.0.channels]);
+                let (window, early) = (PreviousWindowRight::new(), (0..read.0.channels).map(|_| Vec::new()).collect());
                 Ok(Self::Lewton(Box::new(Lewton {
                     headers: (identification, setup),
                     read,
