@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -10,6 +12,7 @@ import numpy.typing as npt
 
 from headrace import ops, pipeline
 from headrace.cli.content.kind import Content, Kind
+from headrace.core.errors import OpError
 from headrace.core.progress import Bar
 from headrace.pipeline import Pipeline, Skipped
 from headrace.pipeline.tracing import native
@@ -49,10 +52,13 @@ def source_of(content: Content) -> Pipeline:  # noqa: PLR0911 (one for each kind
     path, compression = content.path, "auto" if content.compression else None
     match content.kind:
         case Kind.CSV:
-            delimiter = content.detail or ","
-            return pipeline.csv(path, delimiter=delimiter, compression=compression)
+            source = partial(
+                pipeline.csv, path, delimiter=content.detail or ",", compression=compression
+            )
+            return source(defaults=_defaults(source()))
         case Kind.JSON_LINES:
-            return pipeline.json_lines(path, compression=compression)
+            source = partial(pipeline.json_lines, path, compression=compression)
+            return source(defaults=_defaults(source()))
         case Kind.TAR:
             return pipeline.webdataset(path, compression=compression)
         case Kind.PARQUET:
@@ -62,6 +68,19 @@ def source_of(content: Content) -> Pipeline:  # noqa: PLR0911 (one for each kind
         case Kind.IMAGE:
             return pipeline.files(path)
     return pipeline.tfrecords(path, compression=compression)
+
+
+def _defaults(source: Pipeline) -> dict[str, float]:
+    """Returns NaN for each column of floats: a table with gaps is not damaged."""
+    try:
+        specs = source.spec
+    except OpError:
+        return {}  # The file cannot be read, as reading it will say.
+    return {
+        name: math.nan
+        for name, spec in specs.items()
+        if spec.shape == () and not isinstance(spec.dtype, type) and spec.dtype.kind == "f"
+    }
 
 
 @native

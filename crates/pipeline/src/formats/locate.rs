@@ -76,8 +76,8 @@ impl RecordLocator {
             true => self.known.lock().first(record),
             false => self.known.lock().before(record),
         };
-        let is_near = |scan: &Box<dyn Scan>| (before.record..=record).contains(&scan.position().record);
-        let mut scan = match search.scan.take().filter(is_near) {
+        let near = before.record..=record;
+        let mut scan = match search.scan.take().filter(|scan| near.contains(&scan.position().record)) {
             Some(scan) => scan,
             None => self.format.open(&file.reopened(), before).ok()?,
         };

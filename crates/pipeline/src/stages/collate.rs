@@ -77,7 +77,7 @@ impl Stage for Collate {
     fn apply(&self, rows: Rows) -> Result<Rows> {
         let num_columns = self.names.len();
         let gatherer = rows.gatherer()?;
-        let mut columns = Vec::with_capacity(num_columns);
+        let mut columns = Vec::new();
         for index in 0..num_columns {
             if self.are_joined.get(index).is_some_and(|is_joined| *is_joined) {
                 columns.extend(self.named(index, joined_with_offsets(&gatherer.column(index)?, self.pad_to))?);

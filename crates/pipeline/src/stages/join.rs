@@ -30,7 +30,7 @@ pub fn joined_with_offsets(column: &Column, pad_to: Option<usize>) -> Result<[Co
     });
     let mut offsets: Vec<_> = std::iter::once(0).chain(ends).collect();
     if let (Some(size), Some(end)) = (pad_to, offsets.last().copied()) {
-        offsets.resize(offsets.len().max(size + 1), end);
+        offsets.extend(std::iter::repeat_n(end, (size + 1).saturating_sub(offsets.len())));
     }
     let offsets = Tensor::from_values(Shape::new(&[offsets.len()]), offsets)?;
     Ok([Column::Dense(values), Column::Dense(offsets)])
