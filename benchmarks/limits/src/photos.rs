@@ -120,6 +120,7 @@ pub fn decode(bytes: &[u8], ratio: u8, window: Option<Window>) -> Image {
         is_fancy: true,
         is_accurate: false,
         is_recovering: false,
+        is_raw: false,
         window,
     };
     Decoder::new(bytes, 100)

@@ -43,8 +43,14 @@ class Count(NamedTuple):
     damage: list[Skipped]
 
 
-def source_of(content: Content) -> Pipeline:  # noqa: PLR0911 (one for each kind)
+def source_of(  # noqa: PLR0911 (one for each kind)
+    content: Content, is_counted: bool = False
+) -> Pipeline:
     """Returns a pipeline over a file, with the components of its kind.
+
+    Args:
+        content: The file.
+        is_counted: Whether values don't matter, so that no gap in a table is an error.
 
     Raises:
         OpError: While it is iterated, if the file cannot be read.
@@ -55,10 +61,10 @@ def source_of(content: Content) -> Pipeline:  # noqa: PLR0911 (one for each kind
             source = partial(
                 pipeline.csv, path, delimiter=content.detail or ",", compression=compression
             )
-            return source(defaults=_defaults(source()))
+            return source(defaults=_defaults(source(), is_counted))
         case Kind.JSON_LINES:
             source = partial(pipeline.json_lines, path, compression=compression)
-            return source(defaults=_defaults(source()))
+            return source(defaults=_defaults(source(), is_counted))
         case Kind.TAR:
             return pipeline.webdataset(path, compression=compression)
         case Kind.PARQUET:
@@ -70,17 +76,20 @@ def source_of(content: Content) -> Pipeline:  # noqa: PLR0911 (one for each kind
     return pipeline.tfrecords(path, compression=compression)
 
 
-def _defaults(source: Pipeline) -> dict[str, float]:
-    """Returns NaN for each column of floats: a table with gaps is not damaged."""
+def _defaults(source: Pipeline, is_counted: bool) -> dict[str, float]:
+    """Returns NaN for each column of floats, and 0 for other numbers if they are only counted."""
     try:
         specs = source.spec
     except OpError:
         return {}  # The file cannot be read, as reading it will say.
-    return {
-        name: math.nan
+    kinds = {
+        name: spec.dtype.kind
         for name, spec in specs.items()
-        if spec.shape == () and not isinstance(spec.dtype, type) and spec.dtype.kind == "f"
+        if spec.shape == () and not isinstance(spec.dtype, type)
     }
+    floats = {name: math.nan for name, kind in kinds.items() if kind == "f"}
+    integers = {name: 0 for name, kind in kinds.items() if kind in "iu" and is_counted}
+    return floats | integers
 
 
 @native
@@ -102,7 +111,7 @@ def counted(content: Content, is_shown: bool = True) -> Count:
     """
     if content.kind in (*_TEXTS, Kind.TFRECORD, Kind.EVENTS, Kind.SESSION, Kind.EMPTY):
         return _sized(content, is_shown)
-    return _numbered(content, source_of(content), is_shown)
+    return _numbered(content, source_of(content, is_counted=True), is_shown)
 
 
 def record_sizes(
