@@ -282,7 +282,11 @@ def raise_op_error(
         raised = error_type(None, op, message)
     except Exception:  # A user's subclass may have other arguments.
         raised = exception_type_from_error_code(code)(None, op, message)
-    raise raised from (failure if cause is None else cause)
+    try:
+        raise raised from (failure if cause is None else cause)
+    finally:
+        # With it, this frame and the error would keep each other, and the callers' objects, alive.
+        del raised
 
 
 def _find_operation(graph: _Nodes | None, name: str | None) -> _Node | None:
