@@ -207,6 +207,26 @@ class TestTorch:
         with pytest.raises(ValueError, match="to_torch: length is -1, expected an int from 0 up"):
             kept.to_torch(length=-1)
 
+    def test_a_device_that_is_missing_is_an_error_at_the_call(self, pipe):
+        torch = pytest.importorskip("torch")
+        if torch.cuda.is_available():
+            pytest.skip("there is a GPU")
+        with pytest.raises((AssertionError, RuntimeError)) as expected:
+            torch.empty(0, device="cuda")
+        with pytest.raises(type(expected.value), match=re.escape(str(expected.value))):
+            pipe.to_torch("cuda")
+
+    def test_bfloat16_tensors_of_functions_and_arrays_keep_their_values(self):
+        torch = pytest.importorskip("torch")
+        numbers = torch.arange(6, dtype=torch.bfloat16).reshape(3, 2) / 3
+        for pipe in (
+            hr.arrays({"x": numbers}),
+            hr.arrays({"n": np.arange(3)}).map(lambda example: {"x": numbers[int(example["n"])]}),
+        ):
+            (batch,) = pipe.batch(3).to_torch()
+            assert batch["x"].dtype == torch.bfloat16
+            assert torch.equal(batch["x"], numbers)
+
     def test_a_loader_can_be_copied_and_is_not_a_sequence(self, pipe):
         loader = pipe.unbatch().filter(lambda example: True).batch(16).to_torch()
         assert bool(loader)  # Although the number of batches is not known.

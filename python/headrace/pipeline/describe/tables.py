@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from headrace.pipeline.describe.types import array_type
+from headrace.pipeline.describe.types import array_type, as_array
 from headrace.pipeline.plan.functions.python_values import (
     native_order,
     of_python,
@@ -100,7 +100,8 @@ def _missing(package: str, column: Any) -> int:
 def _array(what: str, value: Any) -> npt.NDArray[Any]:
     """Returns a column as an array; the numbers of an array are not copied."""
     refuse_masked(what, value)
-    array = of_python(what, value) if isinstance(value, (list, tuple)) else np.asarray(value)
+    is_python = isinstance(value, (list, tuple))
+    array = of_python(what, value) if is_python else as_array(what, value)
     if array.ndim == 0:
         raise ValueError(f"{what} is a scalar, expected a row for each example.")
     return array

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
+from importlib import import_module
 from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 import numpy as np
@@ -20,6 +21,7 @@ __all__ = [
     "Specs",
     "TypeWord",
     "array_type",
+    "as_array",
     "carried",
     "delivered",
     "element_of",
@@ -151,6 +153,32 @@ def array_type(where: str, dtype: np.dtype[Any]) -> ElementType:
         TypeError: If it is not a type that a component can have.
     """
     return dtype if is_carried(dtype) else element_type(where, dtype)
+
+
+def as_array(what: str, value: Any) -> npt.NDArray[Any]:
+    """Returns an array of NumPy for an array of another library, without a copy where possible.
+
+    A tensor of PyTorch in bfloat16, which PyTorch doesn't convert, becomes an array of `ml_dtypes`.
+
+    Args:
+        what: The value, in words.
+        value: An object with `__array__`, or anything else that NumPy converts.
+
+    Raises:
+        ModuleNotFoundError: If a tensor is bfloat16 and ml_dtypes is not installed.
+    """
+    if str(getattr(value, "dtype", "")) != "torch.bfloat16":
+        return np.asarray(value)
+    try:
+        ml_dtypes = import_module("ml_dtypes")
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            f"{what} is a tensor of torch.bfloat16, which NumPy has only with ml_dtypes. Install "
+            "it: pip install ml_dtypes"
+        ) from error
+    bits = value.detach().cpu().contiguous().view(import_module("torch").int16)
+    array: npt.NDArray[Any] = bits.numpy().view(ml_dtypes.bfloat16)
+    return array
 
 
 def _engine_code(dtype: ElementType) -> int:

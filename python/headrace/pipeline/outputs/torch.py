@@ -445,6 +445,7 @@ def torch_loader(
 
     Raises:
         ModuleNotFoundError: If PyTorch is not installed.
+        AssertionError: If PyTorch was built without CUDA, and `device` is one of CUDA.
         RuntimeError: If there is no such device.
         TypeError: If `pin_memory` is not a bool.
         ValueError: If `length` is out of range.
@@ -458,6 +459,8 @@ def torch_loader(
         checked_int("to_torch", "length", length, 0)
     torch = import_module("torch")
     target = None if device is None else torch.device(device)
+    if target is not None:
+        torch.empty(0, device=target)  # Raises PyTorch's own error here if there is no such device.
     is_cuda = target is not None and target.type == "cuda"
     dataset = import_module("torch.utils.data").IterableDataset
     loader = type("TorchLoader", (TorchLoader, dataset), {"__doc__": TorchLoader.__doc__})

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from headrace.pipeline.describe.objects.json_values import is_object
 from headrace.pipeline.describe.objects.nested import NestedList
 from headrace.pipeline.describe.objects.passed import Passed
-from headrace.pipeline.describe.types import Json, Spec, array_type
+from headrace.pipeline.describe.types import Json, Spec, array_type, as_array
 
 __all__ = [
     "as_value",
@@ -54,7 +54,7 @@ def as_value(where: str, name: str, value: Any, is_separate: bool = True) -> Any
     what = f"{where}: the component {name!r}"
     # PyTorch warns if a tensor is asked for a copy: it does not take that argument.
     refuse_masked(what, value)
-    given = np.asarray(value) if hasattr(value, "__array__") else value
+    given = as_array(what, value) if hasattr(value, "__array__") else value
     if isinstance(given, np.ndarray):
         array = native_order(np.array(given) if is_separate else given)
     else:
