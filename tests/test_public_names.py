@@ -3,7 +3,6 @@
 import ast
 import subprocess
 import sys
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -52,14 +51,3 @@ def test_a_name_is_loaded_when_it_is_first_used():
         "assert 'headrace.tf1' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", program], timeout=60, check=True)
-
-
-@pytest.mark.parametrize(
-    ("name", "home"),
-    [("Session", "headrace.tf1.session.Session"), ("checkpoint", "headrace.tf1.checkpoint")],
-)
-def test_a_name_that_has_moved_says_where_it_is(name, home):
-    assert name not in dir(hr)
-    with pytest.warns(DeprecationWarning, match=rf"headrace\.{name} has moved: use {home}, or"):
-        moved = getattr(hr, name)
-    assert moved is (hr.tf1.Session if name == "Session" else import_module(home))

@@ -93,31 +93,6 @@ _HOMES = {
     "Tensor": "graph",
     "native": "pipeline.tracing",
 }
-# Names that have moved to `headrace.tf1` or `headrace.graph`.
-_MOVED = {
-    "Coordinator": "tf1.coordinator",
-    "DType": "core.dtypes",
-    "FileWriter": "tf1.events",
-    "Graph": "graph",
-    "LooperThread": "tf1.coordinator",
-    "Operation": "graph",
-    "QueueRunner": "tf1.queue_runners",
-    "Saver": "tf1.saver",
-    "Session": "tf1.session",
-    "TensorShape": "core.shapes",
-    "checkpoint": "tf1.checkpoint",
-    "dtypes": "core.dtypes",
-    "events": "tf1.events",
-    "gfile": "tf1.gfile",
-    "graph": "graph",
-    "input": "tf1.input",
-    "runners_of": "tf1.graph_dependencies",
-    "saver": "tf1.saver",
-    "session": "tf1.session",
-    "shapes": "core.shapes",
-    "start_runners": "tf1.graph_dependencies",
-    "variables_of": "tf1.graph_dependencies",
-}
 
 if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
 
@@ -130,23 +105,11 @@ if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
             return import_module(f"headrace.{name}")
         if name in __all__:
             return getattr(import_module(f"headrace.{_HOMES.get(name, 'pipeline')}"), name)
-        if name in _MOVED:
-            return _moved(import_module(f"headrace.{_MOVED[name]}"), name)
         text = f"module 'headrace' has no attribute {name!r}"
         if not name.startswith("_"):
             other_libraries = import_module("headrace.pipeline.describe.other_libraries")
             text = f"{text}. {other_libraries.advice_on_function(name, __all__)}"
         raise AttributeError(text)
-
-    def _moved(module: object, name: str) -> object:
-        from warnings import warn  # noqa: PLC0415  (see above)
-
-        home = module.__name__
-        is_module = home.endswith(f".{name}")
-        path = home if is_module else f"{home}.{name}"
-        text = f"headrace.{name} has moved: use {path}, or what headrace.tf1 has."
-        warn(text, DeprecationWarning, stacklevel=3)
-        return module if is_module else getattr(module, name)
 
     def __dir__() -> list[str]:
         return sorted(__all__)

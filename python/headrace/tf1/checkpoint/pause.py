@@ -74,7 +74,7 @@ def _check(runners: Collection[Runner]) -> None:
             raise _refusal(
                 runner,
                 "runs, and cannot pause: it overrides QueueRunner._run, or its coordinator is no "
-                "headrace.Coordinator. Save when its threads have ended.",
+                "tf.train.Coordinator. Save when its threads have ended.",
             )
 
 
