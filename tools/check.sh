@@ -33,9 +33,8 @@ command -v valgrind >/dev/null || install_package valgrind "no valgrind found, w
 
 check "ruff format" $python -m ruff format --check .
 check "ruff check" $python -m ruff check .
-check "mypy --strict" $python -m mypy --strict -p headrace -p torture
+check "mypy --strict" $python -m tools.type_checks
 check "stubtest" $python -m mypy.stubtest headrace._native
-check "layers" $python -m pytest --quiet tests/test_layers.py
 check "lists of files in rooms" $python -m tools.rooms --check
 check "pages of operations" $python tools/ops_pages.py --check
 check "page of TensorFlow 1's names" $python -m tools.docs.supported --check
