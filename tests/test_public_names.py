@@ -13,7 +13,7 @@ import headrace as hr
 def test_dir_lists_exactly_the_public_names():
     assert dir(hr) == sorted(set(hr.__all__))
     assert {"Pipeline", "arrays", "text_lines", "tfrecords"} <= set(dir(hr))
-    assert {"errors", "ops", "queues", "records", "testing"} <= set(dir(hr))
+    assert {"errors", "ops", "records", "testing"} <= set(dir(hr))
     for name in dir(hr):
         assert getattr(hr, name) is not None
 

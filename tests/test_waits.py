@@ -216,7 +216,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 import headrace as hr
 import headrace.tf1 as tf
 from headrace.tf1 import checkpoint
-from headrace.queues import FIFOQueue
+from headrace.tf1.queues import FIFOQueue
 from headrace.testing import dump_waits
 
 os.chdir(sys.argv[1])

@@ -23,31 +23,40 @@ _BELOW = "headrace.core.features"
 NAMESPACES = ("", *sorted([*_MODULES, "contrib.image"]))
 
 
-def families() -> dict[str, ModuleType]:
-    """Returns the package of each family of operations."""
-    packages = (headrace.ops, headrace.tf1.ops)
-    return {
-        room.name: import_module(f"{package.__name__}.{room.name}")
-        for package in packages
-        for room in pkgutil.iter_modules(package.__path__)
-        if room.ispkg and room.name != "framework"
-    }
+def families() -> dict[str, list[ModuleType]]:
+    """Returns the packages of each family: that of all operations, and that of graphs alone."""
+    rooms: dict[str, list[ModuleType]] = {}
+    for package in (headrace.ops, headrace.tf1.ops):
+        for room in pkgutil.iter_modules(package.__path__):
+            if room.ispkg and room.name != "framework":
+                module = import_module(f"{package.__name__}.{room.name}")
+                rooms.setdefault(room.name, []).append(module)
+    return rooms
 
 
-def page(family: str, room: ModuleType) -> str:
+def page(family: str, rooms: list[ModuleType]) -> str:
     """Returns the text of a family's page."""
-    lines = [f"# {family.capitalize()}", "", (room.__doc__ or "").strip().split("\n\n")[0], ""]
+    lines = [f"# {family.capitalize()}", "", description(rooms).split("\n\n")[0], ""]
     lines += ["| `headrace.tf1` | what it does |", "|---|---|"]
-    found = sorted(functions(room), key=itemgetter(0))
-    for name, function in found:
+    for name, function in sorted(functions(rooms), key=itemgetter(0)):
         lines.append(f"| {names_of(name, function)} | {first_line(function)} |")
     return "\n".join([*lines, ""])
 
 
-def functions(room: ModuleType) -> Iterator[tuple[str, object]]:
+def description(rooms: list[ModuleType]) -> str:
+    """Returns the docstring of a family's first package."""
+    return (rooms[0].__doc__ or "").strip()
+
+
+def functions(rooms: list[ModuleType]) -> Iterator[tuple[str, object]]:
     """Yields (name, function or class) of everything public that a family's modules define."""
-    for module in sorted(pkgutil.iter_modules(room.__path__), key=lambda item: item.name):
-        content = import_module(f"{room.__name__}.{module.name}")
+    modules = [
+        (module.name, f"{room.__name__}.{module.name}")
+        for room in rooms
+        for module in pkgutil.iter_modules(room.__path__)
+    ]
+    for _, module_name in sorted(modules):
+        content = import_module(module_name)
         for name in sorted(getattr(content, "__all__", ())):
             item = getattr(content, name)
             home = getattr(item, "__module__", None)
@@ -81,14 +90,14 @@ def first_line(item: object) -> str:
 
 def pages() -> dict[str, str]:
     """Returns the text of each page under its name, `ops/array.md`."""
-    return {f"ops/{family}.md": page(family, room) for family, room in sorted(families().items())}
+    return {f"ops/{family}.md": page(family, rooms) for family, rooms in sorted(families().items())}
 
 
 def contents() -> str:
     """Returns the page that lists the pages."""
     rows = [
-        f"| [{family}](ops/{family}.md) | {(room.__doc__ or '').strip().partition(chr(10))[0]} |"
-        for family, room in sorted(families().items())
+        f"| [{family}](ops/{family}.md) | {description(rooms).partition(chr(10))[0]} |"
+        for family, rooms in sorted(families().items())
     ]
     return "\n".join(["# Operations of TensorFlow 1", "", "| family | |", "|---|---|", *rows, ""])
 

@@ -64,8 +64,8 @@ class EagerChannel:
 def make_channel(kind: str, batch: int) -> Any:
     """Returns the queue to measure."""
     if kind == "headrace":
-        from headrace import queues  # noqa: PLC0415
         from headrace.core import errors  # noqa: PLC0415
+        from headrace.tf1 import queues  # noqa: PLC0415
 
         elements = queues.FIFOQueue(CAPACITY, np.int64, shapes=())
         return EagerChannel(elements, batch, errors.OutOfRangeError)
@@ -110,7 +110,7 @@ def _filled(kind: str, block: np.ndarray[Any, Any], batch: int) -> tuple[Any, An
 
         return fill, lambda: next(parts).copy()
     if kind == "headrace":
-        from headrace import queues  # noqa: PLC0415
+        from headrace.tf1 import queues  # noqa: PLC0415
 
         ours = queues.FIFOQueue(-1, np.uint8, shapes=(EXAMPLE_BYTES,))
         return lambda: ours.enqueue_many(block), lambda: ours.dequeue_many(batch)

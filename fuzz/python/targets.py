@@ -20,11 +20,11 @@ import headrace as hr
 import headrace.tf1 as tf
 from headrace.cli.commands import headrace as command
 from headrace.core.errors import OpError
-from headrace.io.tensor_bundle.encoding import masked_crc32c, read_varint
 from headrace.tf1 import checkpoint as checkpoints
 from headrace.tf1.events import summary_iterator
 from headrace.tf1.saver.reader import CheckpointReader
 from headrace.tf1.saver.state import get_checkpoint_state
+from headrace.tf1.tensor_bundle.encoding import masked_crc32c, read_varint
 
 __all__ = ["TARGETS"]
 

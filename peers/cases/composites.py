@@ -152,7 +152,7 @@ def options_of_the_process(tf: Any) -> Any:
 def one_of_several_ways_with_switches(tf: Any, chosen: int) -> Any:
     """As slim's image classifiers choose a distortion."""
     if tf.__name__.startswith("headrace"):
-        from headrace.ops.control import switch as control_flow_ops  # noqa: PLC0415
+        from headrace.tf1.ops.control import switch as control_flow_ops  # noqa: PLC0415
     else:
         from tensorflow.python.ops import control_flow_ops  # noqa: PLC0415
     image, way = tf.constant([1.0, 2.0]), tf.constant(chosen)

@@ -11,7 +11,7 @@ from peers.table import case
 def flows(tf: Any) -> Any:
     """Returns the module with `switch` and `merge`, which is not public in either library."""
     if hasattr(tf, "contrib"):
-        from headrace.ops.control import switch  # noqa: PLC0415
+        from headrace.tf1.ops.control import switch  # noqa: PLC0415
 
         return switch
     from tensorflow.python.ops import control_flow_ops  # noqa: PLC0415

@@ -1,15 +1,14 @@
 """headrace feeds training loops: files become batches on native threads.
 
 `dir(headrace)` lists the public names. A pipeline begins with a source such as `tfrecords`.
-Operations of native functions are in `headrace.ops`, queues for use without a pipeline in
-`headrace.queues`, errors in `headrace.errors`; `import headrace.tf1 as tf` has the names of
-TensorFlow 1. Each name is loaded when it is first used, so that a command can handle Ctrl-C before
-NumPy and the engine are loaded.
+Operations of native functions are in `headrace.ops`, errors in `headrace.errors`; `import
+headrace.tf1 as tf` has the names of TensorFlow 1. Each name is loaded when it is first used, so
+that a command can handle Ctrl-C before NumPy and the engine are loaded.
 """
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from headrace import errors, ops, pipeline, protos, queues, records, testing, tf1
+    from headrace import errors, ops, pipeline, protos, records, testing, tf1
     from headrace.core.engine import version as __version__
     from headrace.graph import Tensor
     from headrace.io.compression import TFRecordOptions
@@ -74,7 +73,6 @@ __all__ = [
     "parquet",
     "pipeline",
     "protos",
-    "queues",
     "records",
     "testing",
     "text_lines",
@@ -86,7 +84,7 @@ __all__ = [
     "zip",
 ]
 
-_MODULES = frozenset(("errors", "ops", "pipeline", "protos", "queues", "records", "testing", "tf1"))
+_MODULES = frozenset(("errors", "ops", "pipeline", "protos", "records", "testing", "tf1"))
 # The modules of the names that `headrace.pipeline` does not have.
 _HOMES = {
     "TFRecordOptions": "io.compression",

@@ -23,7 +23,7 @@ atexit.register(lambda: [function() for function in LATE])
 import numpy as np  # noqa: E402
 
 import headrace.tf1 as tf  # noqa: E402
-from headrace.queues import FIFOQueue  # noqa: E402
+from headrace.tf1.queues import FIFOQueue  # noqa: E402
 
 BEGUN = []
 """For each activity, a function that says whether it has begun."""

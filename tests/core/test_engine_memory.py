@@ -91,7 +91,7 @@ import json
 import sys
 import numpy as np
 import headrace.tf1 as tf
-from headrace.ops.sparse.table import SparseTable
+from headrace.tf1.ops.sparse.table import SparseTable
 from benchmarks.memory.anonymous import anonymous_bytes
 
 LENGTH, COUNT = 10_000, 60

@@ -11,7 +11,7 @@ import pytest
 import headrace as hr
 import headrace.tf1 as tf
 from headrace.io.atomic_file import AtomicFile, replacing
-from headrace.io.tensor_bundle import BundleReader, write_bundle
+from headrace.tf1.tensor_bundle import BundleReader, write_bundle
 
 
 def write_record(path):

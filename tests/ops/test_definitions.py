@@ -15,10 +15,12 @@ OPS = (TOP / "python/headrace/ops", TOP / "python/headrace/tf1/ops")
 TESTS = (TOP / "tests/ops", TOP / "tests/tf1/ops")
 KERNELS = TOP / "crates" / "engine" / "src" / "kernels"
 FAMILIES = sorted(
-    path.name
-    for ops in OPS
-    for path in ops.iterdir()
-    if (path / "__init__.py").exists() and path.name != "framework"
+    {
+        path.name
+        for ops in OPS
+        for path in ops.iterdir()
+        if (path / "__init__.py").exists() and path.name != "framework"
+    }
 )
 
 

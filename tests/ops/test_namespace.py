@@ -16,10 +16,12 @@ import headrace as hr
 from headrace.tf1 import ops
 
 ROOTS = (Path(hr.ops.__file__).parent, Path(ops.__file__).parent)
-FAMILIES = {
-    path.name: path for root in ROOTS for path in root.iterdir() if (path / "__init__.py").exists()
-}
-del FAMILIES["framework"]
+ROOMS = [
+    path
+    for root in ROOTS
+    for path in sorted(root.iterdir())
+    if (path / "__init__.py").exists() and path.name != "framework"
+]
 PAGE = ROOTS[0].parents[2] / "docs" / "native.md"
 
 # Names that a module of operations has for other modules: by module; None for all of its names.
@@ -102,11 +104,11 @@ def public_names(path: Path) -> list[str]:
     return []
 
 
-@pytest.mark.parametrize("family", sorted(FAMILIES))
-def test_every_operation_of_a_family_is_in_the_namespace(family):
+@pytest.mark.parametrize("room", ROOMS, ids=lambda room: f"{room.parents[1].name}/{room.name}")
+def test_every_operation_of_a_family_is_in_the_namespace(room):
     missing = []
-    for path in FAMILIES[family].glob("*.py"):
-        internal = INTERNAL.get(f"{family}/{path.stem}", set())
+    for path in room.glob("*.py"):
+        internal = INTERNAL.get(f"{room.name}/{path.stem}", set())
         for name in public_names(path) if internal is not None else ():
             if name not in internal and RENAMED.get(name, name) not in ops.__all__:
                 missing.append(f"{path.stem}.{name}")
@@ -114,16 +116,16 @@ def test_every_operation_of_a_family_is_in_the_namespace(family):
 
 
 def test_dir_lists_the_operations_and_the_rooms_and_nothing_else():
-    rooms = {name for name, path in FAMILIES.items() if path.parent == ROOTS[1]}
+    rooms = {room.name for room in ROOMS if room.parent == ROOTS[1]}
     assert set(dir(ops)) == {*ops.__all__, *rooms}
     assert all(getattr(ops, name) is not None or name == "newaxis" for name in dir(ops))
 
 
 def test_an_operation_is_public_in_one_module():
     homes = {}
-    for family, folder in FAMILIES.items():
-        for path in folder.glob("[a-z]*.py"):
-            module = f"{family}/{path.stem}"
+    for room in ROOMS:
+        for path in room.glob("[a-z]*.py"):
+            module = f"{room.name}/{path.stem}"
             for name in () if INTERNAL.get(module, set()) is None else public_names(path):
                 homes.setdefault(name, []).append(module)
     assert {name: modules for name, modules in homes.items() if len(modules) > 1} == {}

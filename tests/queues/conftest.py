@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from tests.calls import Call, wait_until
 
-from headrace import queues
+from headrace.tf1 import queues
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from headrace.queues import FIFOQueue
+from headrace.tf1.queues import FIFOQueue
 
 TIMEOUT = 30.0
 SECONDS = 2.0
@@ -17,7 +17,7 @@ SECONDS = 2.0
 
 START = """
 import json, sys, threading, time
-from headrace.queues import FIFOQueue
+from headrace.tf1.queues import FIFOQueue
 
 def say(**what):
     print(json.dumps(what), flush=True)

@@ -8,8 +8,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from headrace import queues
 from headrace.core import errors
+from headrace.tf1 import queues
 
 priorities = st.integers(-2, 2)
 counts = st.integers(0, 8)

@@ -7,8 +7,8 @@ import threading
 import numpy as np
 import pytest
 
-from headrace import queues
 from headrace.core import errors
+from headrace.tf1 import queues
 
 NUM_PRODUCERS = 8
 NUM_CONSUMERS = 8

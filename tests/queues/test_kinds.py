@@ -5,7 +5,7 @@ import pytest
 
 import headrace.tf1 as tf
 from headrace.core import errors
-from headrace.queues import FIFOQueue, PaddingFIFOQueue, PriorityQueue, RandomShuffleQueue
+from headrace.tf1.queues import FIFOQueue, PaddingFIFOQueue, PriorityQueue, RandomShuffleQueue
 
 
 def test_a_batch_is_padded_to_its_largest_element():

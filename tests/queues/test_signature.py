@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from headrace.core import errors
-from headrace.queues import FIFOQueue, PaddingFIFOQueue, PriorityQueue
+from headrace.tf1.queues import FIFOQueue, PaddingFIFOQueue, PriorityQueue
 
 TYPES = ["float16", "float32", "float64", "complex64", "complex128", "bool"] + [
     f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 import headrace.tf1 as tf
-from headrace.queues import FIFOQueue, QueueStatistics
+from headrace.tf1.queues import FIFOQueue, QueueStatistics
 
 
 def test_statistics_count_elements_and_waiting_calls(blocked):

@@ -18,8 +18,8 @@ from tests.io.storage.server import Server, stalls
 import headrace as hr
 import headrace.tf1 as tf
 from headrace.core import errors
-from headrace.queues import FIFOQueue, RandomShuffleQueue
 from headrace.testing import dump_waits, dump_waits_on_signal
+from headrace.tf1.queues import FIFOQueue, RandomShuffleQueue
 
 TOP = Path(__file__).parents[2]
 SECONDS = r"\d+\.\d s"
@@ -280,7 +280,7 @@ class TestSignals:
     def test_a_test_that_runs_into_its_timeout_names_the_awaited_event(self, tmp_path):
         (tmp_path / "pytest.ini").write_text("[pytest]\n")
         (tmp_path / "test_hangs.py").write_text(
-            "from headrace.queues import FIFOQueue\n"
+            "from headrace.tf1.queues import FIFOQueue\n"
             "def test_hangs():\n"
             "    FIFOQueue(1, 'int64', shapes=(), name='forgotten').dequeue()\n"
         )

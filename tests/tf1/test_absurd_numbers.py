@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-import headrace.queues as eager
 import headrace.tf1 as tf
+import headrace.tf1.queues as eager
 from headrace.io.compression import TFRecordCompressionType
 
 NUMBERS = [

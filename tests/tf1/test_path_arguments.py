@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-import headrace.queues as eager
 import headrace.tf1 as tf
+import headrace.tf1.queues as eager
 from headrace.io import records
 
 NAME = "números.txt"
@@ -131,7 +131,7 @@ USES: dict[str, Callable[[Files, Callable[[Path], Any]], Any]] = {
     "enqueue_many": lambda f, p: through(strings(), [[p(f.lines)]], "enqueue_many"),
     "feed": lambda f, p: fed(p(f.lines)),
     "feed, list": lambda f, p: fed([p(f.lines), "a"]).tolist(),
-    "headrace.queues": lambda f, p: eager_through(p(f.lines)),
+    "headrace.tf1.queues": lambda f, p: eager_through(p(f.lines)),
     "TFRecordWriter": lambda f, p: write(f, tf.python_io.TFRecordWriter, p(f.directory / "r")),
     "headrace.io.records": lambda f, p: write(f, records.TFRecordWriter, p(f.directory / "r")),
     "tf_record_iterator": lambda f, p: list(tf.python_io.tf_record_iterator(p(f.records))),

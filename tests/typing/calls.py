@@ -9,9 +9,9 @@ import headrace as hr
 import headrace.tf1 as tf
 from headrace.graph.graph import Graph
 from headrace.graph.nodes import Tensor
-from headrace.queues import FIFOQueue, PaddingFIFOQueue
 from headrace.tf1 import ops
 from headrace.tf1.coordinator import Coordinator
+from headrace.tf1.queues import FIFOQueue, PaddingFIFOQueue
 from headrace.tf1.session.session import Session
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 import headrace as hr
 import headrace.tf1 as tf
-from headrace.queues import FIFOQueue
+from headrace.tf1.queues import FIFOQueue
 
 x = tf.placeholder(tf.float32, [None, 3])
 y = tf.placeholder(tf.int32, [])

@@ -5,6 +5,7 @@ an error, so a new one cannot be forgotten.
 """
 
 import inspect
+from collections.abc import Collection
 from pkgutil import resolve_name
 from types import ModuleType
 from typing import Any
@@ -15,6 +16,7 @@ from tools.docs.tensorflow1 import tensorflow1_pages
 
 import headrace
 import headrace.protos
+import headrace.tf1.protos
 
 __all__ = ["api_pages"]
 
@@ -64,14 +66,14 @@ PAGES = {
         "TFRecord files, written and read without a pipeline.",
         ["records", "TFRecordOptions"],
     ),
-    "queues.md": ("Queues", "Queues for arrays and ordinary threads.", ["queues"]),
     "testing.md": (
         "Testing",
         "Checks for your own tests, and what a program waits for that hangs.",
         ["testing"],
     ),
     "errors.md": ("Errors", "The classes of errors, which are those of TensorFlow 1.", ["errors"]),
-    "checkpoint.md": (
+    "tf1/queues.md": ("Queues", "Queues for arrays and ordinary threads.", ["tf1.queues"]),
+    "tf1/checkpoint.md": (
         "Checkpoints",
         "What a session holds, saved and restored.",
         ["tf1.checkpoint"],
@@ -103,7 +105,8 @@ def api_pages() -> dict[str, str]:
     return {
         "index.md": _contents(),
         "ray.md": _ray(),
-        "protos.md": _protos(),
+        "protos.md": _protos(headrace.protos),
+        "tf1/protos.md": _protos(headrace.tf1.protos),
         **operation_pages(),
         **tensorflow1_pages(),
         **pages,
@@ -118,28 +121,30 @@ def _ray() -> str:
     return "\n\n".join(parts)
 
 
-def _protos() -> str:
+def _protos(module: ModuleType) -> str:
     """Returns the messages, each with its fields, which are the arguments of its class."""
+    names = module.__all__
     parts = [
         "# Protocol buffers",
-        "Messages of files: `from headrace.protos import Example`. Each is a class of the package "
-        "`protobuf`, whose arguments by name are the fields.",
+        f"Messages of files: `from {module.__name__} import {names[0]}`. Each is a class of the "
+        "package `protobuf`, whose arguments by name are the fields.",
     ]
-    for name in headrace.protos.__all__:
-        message = getattr(headrace.protos, name).DESCRIPTOR
-        fields = [f"| `{field.name}` | {_type_of(field)} |" for field in message.fields]
+    for name in names:
+        message = getattr(module, name).DESCRIPTOR
+        fields = [f"| `{field.name}` | {_type_of(field, names)} |" for field in message.fields]
         parts += [f"## {name}", "\n".join(["| field | type |", "|---|---|", *fields])]
     return "\n\n".join(parts)
 
 
-def _type_of(field: Any) -> str:
+def _type_of(field: Any, linked: Collection[str]) -> str:
+    """Returns the type of a field, with a link if it is a message of the same page."""
     inner = field.message_type
     if inner is not None and inner.GetOptions().map_entry:
         key, value = inner.fields
-        return f"map of {_type_of(key)} to {_type_of(value)}"
+        return f"map of {_type_of(key, linked)} to {_type_of(value, linked)}"
     kinds = {number: name[5:].lower() for name, number in _TYPES.items()}
     one = inner.name if inner is not None else kinds[field.type]
-    if inner is not None and inner.name in headrace.protos.__all__:
+    if inner is not None and inner.name in linked:
         one = f"[{one}](#{one.lower()})"
     return f"list of {one}" if field.is_repeated else one
 

@@ -94,10 +94,10 @@ def _text(name: str) -> str:
     return f"`{item!r}`, for slices." if item is None else inspect.getdoc(item) or ""
 
 
-def family_entries(room: ModuleType) -> str:
+def family_entries(rooms: list[ModuleType]) -> str:
     """Returns an entry for each operation of a family, under its first name in TensorFlow 1."""
     entries = []
-    for name, item in sorted(functions(room), key=itemgetter(0)):
+    for name, item in sorted(functions(rooms), key=itemgetter(0)):
         written = (spellings(item) or [f"headrace.ops.{name}"])[0]
         entries.append(entry(written, item))
     return "\n\n".join([*entries, ""])

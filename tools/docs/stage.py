@@ -48,8 +48,10 @@ def built() -> dict[Path, str]:
         DOCS / "supported.md": supported.page(),
         DOCS / "operations.md": ops_pages.contents(),
         **{
-            DOCS / "ops" / f"{family}.md": f"{ops_pages.page(family, room)}\n{family_entries(room)}"
-            for family, room in ops_pages.families().items()
+            DOCS
+            / "ops"
+            / f"{family}.md": f"{ops_pages.page(family, rooms)}\n{family_entries(rooms)}"
+            for family, rooms in ops_pages.families().items()
         },
     }
 

@@ -50,7 +50,7 @@ _OPENING = (
 
 def _names() -> dict[str, Callable[..., object]]:
     """Returns each class and function that is not an operation, under its shortest name."""
-    operations = {id(item) for room in families().values() for _, item in functions(room)}
+    operations = {id(item) for rooms in families().values() for _, item in functions(rooms)}
     found: dict[int, tuple[str, Callable[..., object]]] = {}
     for space, names in spaces("tf", tf):
         for name, item in names.items():

@@ -20,8 +20,9 @@ import headrace as hr
 import headrace.tf1 as tf
 from headrace.io.atomic_file import AtomicFile
 from headrace.io.records import TFRecordWriter
-from headrace.io.tensor_bundle.sorted_table import write_table
-from headrace.protos import BundleEntryProto, BundleHeaderProto, TensorProto, TensorShapeProto
+from headrace.protos import TensorProto, TensorShapeProto
+from headrace.tf1.protos import BundleEntryProto, BundleHeaderProto
+from headrace.tf1.tensor_bundle.sorted_table import write_table
 
 __all__ = ["CLAIMS"]
 

@@ -1,18 +1,10 @@
-"""Protocol buffer messages that files carry, wire compatible with TensorFlow's.
+"""Protocol buffer messages of records and graphs, wire compatible with TensorFlow's.
 
 They have names of their own (`headrace.Example`, not `tensorflow.Example`) in a descriptor pool of
-their own, so that TensorFlow may be imported in the same process.
+their own, so that TensorFlow may be imported in the same process. `headrace.tf1.protos` has the
+messages of checkpoints, event files and traces.
 """
 
-from headrace.protos.checkpoint import (
-    BundleEntryProto,
-    BundleHeaderProto,
-    CheckpointState,
-    TensorShapeProto,
-    TensorSliceProto,
-    VersionDef,
-)
-from headrace.protos.event import Event, HistogramProto, SessionLog, Summary, TaggedRunMetadata
 from headrace.protos.example import (
     BytesList,
     Example,
@@ -24,37 +16,18 @@ from headrace.protos.example import (
     Int64List,
     SequenceExample,
 )
-from headrace.protos.meta_graph import (
+from headrace.protos.graph import (
     AttrValue,
-    CollectionDef,
     GraphDef,
-    MetaGraphDef,
     NodeDef,
-    QueueRunnerDef,
-    SaverDef,
     TensorProto,
-    VariableDef,
-)
-from headrace.protos.run_metadata import (
-    CostGraphDef,
-    DeviceStepStats,
-    NodeExecStats,
-    NodeOutput,
-    RunMetadata,
-    StepStats,
-    TensorDescription,
+    TensorShapeProto,
+    VersionDef,
 )
 
 __all__ = [
     "AttrValue",
-    "BundleEntryProto",
-    "BundleHeaderProto",
     "BytesList",
-    "CheckpointState",
-    "CollectionDef",
-    "CostGraphDef",
-    "DeviceStepStats",
-    "Event",
     "Example",
     "Feature",
     "FeatureList",
@@ -62,24 +35,10 @@ __all__ = [
     "Features",
     "FloatList",
     "GraphDef",
-    "HistogramProto",
     "Int64List",
-    "MetaGraphDef",
     "NodeDef",
-    "NodeExecStats",
-    "NodeOutput",
-    "QueueRunnerDef",
-    "RunMetadata",
-    "SaverDef",
     "SequenceExample",
-    "SessionLog",
-    "StepStats",
-    "Summary",
-    "TaggedRunMetadata",
-    "TensorDescription",
     "TensorProto",
     "TensorShapeProto",
-    "TensorSliceProto",
-    "VariableDef",
     "VersionDef",
 ]

@@ -14,9 +14,8 @@ from types import FrameType
 from typing import Final
 
 from headrace.core import engine
-from headrace.core.wait_registry import python_waits
+from headrace.core.wait_registry import ExplainsWaits, python_waits, report_sections
 from headrace.pipeline.run.batches import open_batches
-from headrace.tf1.session import Session, Watch, open_sessions
 
 __all__ = ["dump_waits", "dump_waits_on_signal"]
 
@@ -89,8 +88,10 @@ def _lines() -> Iterator[str]:
         first, *others = _safely(lambda batches=batches: batches.activity_lines(waits.first()))  # type: ignore[misc]
         yield f"-- {first}"
         yield from (f"   {line}" for line in others)
-    for session in open_sessions():
-        yield from _safely(lambda session=session: _session(session))  # type: ignore[misc]
+    for section in report_sections():
+        first, *others = _safely(section)
+        yield f"-- {first}"
+        yield from (f"   {line}" for line in others)
     requests = engine.storage_requests()
     if requests:
         yield "-- requests to storages"
@@ -126,13 +127,10 @@ class _Found:
 
 
 def _words(op: str | None, what: str | None, watch: Callable[..., object] | None) -> str:
-    """Returns a text for the wait of an operation of a session, or of another caller."""
-    session = watch.find_waits() if isinstance(watch, Watch) else None
-    why = None
-    if op is not None and session is not None:
-        why = _safely(lambda: [session.explain(op) or f"operation '{op}'"])[0]
-    elif op is not None:
-        why = f"operation '{op}'"
+    """Returns a text for the wait of an operation, or of another caller."""
+    why = None if op is None else f"operation '{op}'"
+    if op is not None and isinstance(watch, ExplainsWaits):
+        why = _safely(lambda: [watch.explain(op) or f"operation '{op}'"])[0]
     return "; ".join(words for words in (why, what) if words is not None) or "something"
 
 
@@ -161,23 +159,6 @@ def _stack(frame: FrameType) -> list[str]:
     frames = traceback.extract_stack(frame)
     first = next((i for i, found in enumerate(frames) if found.filename != threading.__file__), 0)
     return traceback.format_list(frames[first:])
-
-
-def _session(session: Session) -> Iterator[str]:
-    """Yields the lines about a session: its queues."""
-    made = session.resources.made()
-    queues = {op: queue for op, queue in made.items() if isinstance(queue, engine.Queue)}
-    yield f"-- session {id(session):#x}, {len(queues)} queues"
-    for op, queue in queues.items():
-        stats = queue.stats()
-        size = "" if stats["capacity"] is None else f" of {stats['capacity']}"
-        runners = [runner.progress_in(session).value for runner in session.runners.of_queue(op)]
-        yield (
-            f"   queue '{op.name}': {stats['size']}{size} elements, "
-            f"{'closed' if stats['is_closed'] else 'open'}, {stats['num_waiting_enqueues']} "
-            f"enqueues and {stats['num_waiting_dequeues']} dequeues wait; "
-            + (f"of its runner, {' and '.join(runners)}" if runners else "it has no runner")
-        )
 
 
 def _others(known: set[int | None], waits: _Found) -> Iterator[str]:

@@ -57,9 +57,6 @@ from headrace.graph import set_random_seed as set_random_seed
 from headrace.io.compression import TFRecordCompressionType as TFRecordCompressionType
 from headrace.io.compression import TFRecordOptions as TFRecordOptions
 from headrace.ops.array.broadcast import *
-from headrace.ops.array.diag import diag as diag
-from headrace.ops.array.diag import diag_part as diag_part
-from headrace.ops.array.diag import matrix_band_part as matrix_band_part
 from headrace.ops.array.eye import *
 from headrace.ops.array.fill import fill as fill
 from headrace.ops.array.fill import ones as ones
@@ -69,7 +66,6 @@ from headrace.ops.array.join import stack as stack
 from headrace.ops.array.join import unstack as unstack
 from headrace.ops.array.meshgrid import *
 from headrace.ops.array.one_hot import *
-from headrace.ops.array.partition import *
 from headrace.ops.array.placeholder import *
 from headrace.ops.array.range import *
 from headrace.ops.array.repeat import *
@@ -81,19 +77,14 @@ from headrace.ops.array.sequence_mask import *
 from headrace.ops.array.shape import rank as rank
 from headrace.ops.array.slice import newaxis as newaxis
 from headrace.ops.array.sort import *
-from headrace.ops.array.tensor_array import *
 from headrace.ops.array.tile import *
-from headrace.ops.array.unique import *
-from headrace.ops.array.unravel_index import *
 from headrace.ops.array.where import *
 from headrace.ops.control.assertions import *
-from headrace.ops.control.case import *
 from headrace.ops.control.control_flow import Assert as Assert
 from headrace.ops.control.control_flow import control_dependencies as control_dependencies
 from headrace.ops.control.control_flow import group as group
 from headrace.ops.control.control_flow import no_op as no_op
 from headrace.ops.control.control_flow import with_dependencies as with_dependencies
-from headrace.ops.control.functional import *
 from headrace.ops.control.static_assertions import assert_integer as assert_integer
 from headrace.ops.control.static_assertions import assert_proper_iterable as assert_proper_iterable
 from headrace.ops.control.static_assertions import assert_rank as assert_rank
@@ -105,7 +96,6 @@ from headrace.ops.control.static_assertions import (
 from headrace.ops.control.static_assertions import is_non_decreasing as is_non_decreasing
 from headrace.ops.control.static_assertions import is_numeric_tensor as is_numeric_tensor
 from headrace.ops.control.static_assertions import is_strictly_increasing as is_strictly_increasing
-from headrace.ops.control.timestamp import *
 from headrace.ops.framework import conversion as _conversion
 from headrace.ops.framework.conversion import is_tensor as is_tensor
 from headrace.ops.framework.conversion import (
@@ -115,7 +105,6 @@ from headrace.ops.image.random import random_crop as random_crop
 from headrace.ops.math.activations import log_sigmoid as log_sigmoid
 from headrace.ops.math.arithmetic import *
 from headrace.ops.math.cast import *
-from headrace.ops.math.check_numerics import check_numerics as check_numerics
 from headrace.ops.math.compare import *
 from headrace.ops.math.cumsum import *
 from headrace.ops.math.histogram import bincount as bincount
@@ -125,36 +114,14 @@ from headrace.ops.math.norm import clip_by_average_norm as clip_by_average_norm
 from headrace.ops.math.norm import clip_by_global_norm as clip_by_global_norm
 from headrace.ops.math.norm import clip_by_norm as clip_by_norm
 from headrace.ops.math.norm import global_norm as global_norm
-from headrace.ops.math.products import *
 from headrace.ops.math.saturate_cast import *
-from headrace.ops.math.segment import *
 from headrace.ops.math.trigonometry import *
-from headrace.ops.math.truncate import *
 from headrace.ops.random.numbers import *
 from headrace.ops.random.shuffle import *
 from headrace.ops.records.decode_compressed import *
 from headrace.ops.records.features import *
-from headrace.ops.records.parse_sequence_example import (
-    parse_single_sequence_example as parse_single_sequence_example,
-)
 from headrace.ops.records.tensor_proto import *
-from headrace.ops.sparse.edit_distance import *
-from headrace.ops.sparse.elements import sparse_retain as sparse_retain
-from headrace.ops.sparse.elementwise import sparse_maximum as sparse_maximum
-from headrace.ops.sparse.elementwise import sparse_minimum as sparse_minimum
-from headrace.ops.sparse.fill_empty_rows import *
-from headrace.ops.sparse.ids import sparse_to_indicator as sparse_to_indicator
-from headrace.ops.sparse.layout import sparse_reset_shape as sparse_reset_shape
-from headrace.ops.sparse.layout import sparse_transpose as sparse_transpose
-from headrace.ops.sparse.matmul import *
-from headrace.ops.sparse.placeholder import *
-from headrace.ops.sparse.reorder import *
-from headrace.ops.sparse.reshape import *
-from headrace.ops.sparse.serialize import deserialize_many_sparse as deserialize_many_sparse
-from headrace.ops.sparse.slice import sparse_slice as sparse_slice
-from headrace.ops.sparse.softmax import *
 from headrace.ops.sparse.tensor import *
-from headrace.ops.sparse.to_dense import *
 from headrace.ops.strings.base64 import *
 from headrace.ops.strings.case import string_strip as string_strip
 from headrace.ops.strings.convert import as_string as as_string
@@ -245,8 +212,22 @@ from headrace.tf1.adapters.variables import variable_op_scope as variable_op_sco
 from headrace.tf1.adapters.variables import variable_scope as variable_scope
 from headrace.tf1.compat.behaviour import *
 from headrace.tf1.indexed_slices import *
+from headrace.tf1.ops.array.diag import diag as diag
+from headrace.tf1.ops.array.diag import diag_part as diag_part
+from headrace.tf1.ops.array.diag import matrix_band_part as matrix_band_part
+from headrace.tf1.ops.array.partition import *
+from headrace.tf1.ops.array.tensor_array import *
+from headrace.tf1.ops.array.unique import *
+from headrace.tf1.ops.array.unravel_index import *
+from headrace.tf1.ops.control.case import *
+from headrace.tf1.ops.control.functional import *
+from headrace.tf1.ops.control.timestamp import *
 from headrace.tf1.ops.lookup import initialize_all_tables as initialize_all_tables
 from headrace.tf1.ops.lookup import tables_initializer as tables_initializer
+from headrace.tf1.ops.math.check_numerics import check_numerics as check_numerics
+from headrace.tf1.ops.math.products import *
+from headrace.tf1.ops.math.segment import *
+from headrace.tf1.ops.math.truncate import *
 from headrace.tf1.ops.queues import FIFOQueue as FIFOQueue
 from headrace.tf1.ops.queues import PaddingFIFOQueue as PaddingFIFOQueue
 from headrace.tf1.ops.queues import PriorityQueue as PriorityQueue
@@ -254,6 +235,25 @@ from headrace.tf1.ops.queues import QueueBase as QueueBase
 from headrace.tf1.ops.queues import RandomShuffleQueue as RandomShuffleQueue
 from headrace.tf1.ops.readers.files import *
 from headrace.tf1.ops.readers.reader import *
+from headrace.tf1.ops.records.parse_sequence_example import (
+    parse_single_sequence_example as parse_single_sequence_example,
+)
+from headrace.tf1.ops.sparse.edit_distance import *
+from headrace.tf1.ops.sparse.elements import sparse_retain as sparse_retain
+from headrace.tf1.ops.sparse.elementwise import sparse_maximum as sparse_maximum
+from headrace.tf1.ops.sparse.elementwise import sparse_minimum as sparse_minimum
+from headrace.tf1.ops.sparse.fill_empty_rows import *
+from headrace.tf1.ops.sparse.ids import sparse_to_indicator as sparse_to_indicator
+from headrace.tf1.ops.sparse.layout import sparse_reset_shape as sparse_reset_shape
+from headrace.tf1.ops.sparse.layout import sparse_transpose as sparse_transpose
+from headrace.tf1.ops.sparse.matmul import *
+from headrace.tf1.ops.sparse.placeholder import *
+from headrace.tf1.ops.sparse.reorder import *
+from headrace.tf1.ops.sparse.reshape import *
+from headrace.tf1.ops.sparse.serialize import deserialize_many_sparse as deserialize_many_sparse
+from headrace.tf1.ops.sparse.slice import sparse_slice as sparse_slice
+from headrace.tf1.ops.sparse.softmax import *
+from headrace.tf1.ops.sparse.to_dense import *
 from headrace.tf1.ops.variables.assign import *
 from headrace.tf1.ops.variables.initialization import *
 from headrace.tf1.ops.variables.initializers import *
@@ -277,18 +277,20 @@ from headrace.tf1.version import GRAPH_DEF_VERSION_MIN_PRODUCER as GRAPH_DEF_VER
 from headrace.tf1.version import VERSION as VERSION
 
 if TYPE_CHECKING:
-    from headrace.ops.records.decode_json_example import decode_json_example as decode_json_example
     from headrace.protos import AttrValue as AttrValue
-    from headrace.protos import Event as Event
     from headrace.protos import GraphDef as GraphDef
-    from headrace.protos import HistogramProto as HistogramProto
     from headrace.protos import NodeDef as NodeDef
-    from headrace.protos import RunMetadata as RunMetadata
-    from headrace.protos import SessionLog as SessionLog
-    from headrace.protos import Summary as Summary
     from headrace.tf1.adapters.tensor_protos import make_ndarray as make_ndarray
     from headrace.tf1.adapters.tensor_protos import make_tensor_proto as make_tensor_proto
     from headrace.tf1.graph_import import import_graph_def as import_graph_def
+    from headrace.tf1.ops.records.decode_json_example import (
+        decode_json_example as decode_json_example,
+    )
+    from headrace.tf1.protos import Event as Event
+    from headrace.tf1.protos import HistogramProto as HistogramProto
+    from headrace.tf1.protos import RunMetadata as RunMetadata
+    from headrace.tf1.protos import SessionLog as SessionLog
+    from headrace.tf1.protos import Summary as Summary
 
 get_static_value = _conversion.constant_value
 print = _printing.print_v2
@@ -336,17 +338,9 @@ _MODULES = frozenset(
 )
 # Names that need protocol buffers are loaded when they are first used.
 _LATE = {
-    "headrace.ops.records.decode_json_example": ("decode_json_example",),
-    "headrace.protos": (
-        "AttrValue",
-        "Event",
-        "GraphDef",
-        "HistogramProto",
-        "NodeDef",
-        "RunMetadata",
-        "SessionLog",
-        "Summary",
-    ),
+    "headrace.tf1.ops.records.decode_json_example": ("decode_json_example",),
+    "headrace.protos": ("AttrValue", "GraphDef", "NodeDef"),
+    "headrace.tf1.protos": ("Event", "HistogramProto", "RunMetadata", "SessionLog", "Summary"),
     "headrace.tf1.adapters.tensor_protos": (
         "make_ndarray",
         "make_tensor_proto",

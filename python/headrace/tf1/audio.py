@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from headrace.ops.records.wav import decode_wav, encode_wav
 from headrace.tf1.namespace import namespace
+from headrace.tf1.ops.records.wav import decode_wav, encode_wav
 
 __all__ = ["decode_wav", "encode_wav"]
 

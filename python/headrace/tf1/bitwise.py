@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from headrace.ops.math.bitwise import (
+from headrace.tf1.namespace import namespace
+from headrace.tf1.ops.math.bitwise import (
     bitwise_and,
     bitwise_or,
     bitwise_xor,
@@ -10,7 +11,6 @@ from headrace.ops.math.bitwise import (
     left_shift,
     right_shift,
 )
-from headrace.tf1.namespace import namespace
 
 __all__ = ["bitwise_and", "bitwise_or", "bitwise_xor", "invert", "left_shift", "right_shift"]
 

@@ -27,11 +27,11 @@ from headrace.ops.control.static_assertions import (
     is_numeric_tensor,
     is_strictly_increasing,
 )
-from headrace.ops.math.check_numerics import check_numerics
 from headrace.ops.math.compare import is_finite, is_inf, is_nan
 from headrace.tf1.adapters.control import assert_scalar, assert_type
 from headrace.tf1.adapters.math import verify_tensor_all_finite
 from headrace.tf1.namespace import namespace
+from headrace.tf1.ops.math.check_numerics import check_numerics
 
 assert_all_finite = verify_tensor_all_finite
 

@@ -25,17 +25,10 @@ from headrace.core import engine
 from headrace.core.errors import AlreadyExistsError, DataLossError
 from headrace.graph import Graph, get_default_graph
 from headrace.io.records import tf_record_iterator
-from headrace.protos import (
-    Event,
-    GraphDef,
-    NodeDef,
-    RunMetadata,
-    SessionLog,
-    Summary,
-    TaggedRunMetadata,
-)
+from headrace.protos import GraphDef, NodeDef
 from headrace.protos.library import DecodeError
 from headrace.tf1 import gfile
+from headrace.tf1.protos import Event, RunMetadata, SessionLog, Summary, TaggedRunMetadata
 
 __all__ = ["FileWriter", "FileWriterCache", "summary_iterator"]
 

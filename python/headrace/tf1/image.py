@@ -51,12 +51,6 @@ from headrace.ops.image.random import (
     random_saturation,
 )
 from headrace.ops.image.resize import resize_area
-from headrace.ops.image.similarity import ssim, ssim_multiscale
-from headrace.ops.image.suppression import (
-    non_max_suppression,
-    non_max_suppression_overlaps,
-    non_max_suppression_padded,
-)
 from headrace.ops.random.bounding_box import sample_distorted_bounding_box
 from headrace.tf1.adapters.image import (
     ResizeMethod,
@@ -72,6 +66,12 @@ from headrace.tf1.adapters.image import (
 )
 from headrace.tf1.adapters.image import resize_images as resize
 from headrace.tf1.namespace import namespace
+from headrace.tf1.ops.image.similarity import ssim, ssim_multiscale
+from headrace.tf1.ops.image.suppression import (
+    non_max_suppression,
+    non_max_suppression_overlaps,
+    non_max_suppression_padded,
+)
 
 __all__ = [
     "ResizeMethod",

@@ -21,12 +21,7 @@ from headrace.ops.records.features import (
     SparseFeature,
     VarLenFeature,
 )
-from headrace.ops.records.parse_sequence_example import (
-    parse_sequence_example,
-    parse_single_sequence_example,
-)
 from headrace.ops.records.tensor_proto import parse_tensor, serialize_tensor
-from headrace.ops.sparse.serialize import deserialize_many_sparse
 from headrace.ops.strings.base64 import decode_base64, encode_base64
 from headrace.tf1.adapters.image import decode_image
 from headrace.tf1.adapters.records import (
@@ -40,9 +35,14 @@ from headrace.tf1.input import match_filenames_once
 from headrace.tf1.namespace import namespace
 from headrace.tf1.ops.queues import PaddingFIFOQueue, PriorityQueue, QueueBase, RandomShuffleQueue
 from headrace.tf1.ops.readers.files import matching_files, read_file, write_file
+from headrace.tf1.ops.records.parse_sequence_example import (
+    parse_sequence_example,
+    parse_single_sequence_example,
+)
+from headrace.tf1.ops.sparse.serialize import deserialize_many_sparse
 
 if TYPE_CHECKING:
-    from headrace.ops.records.decode_json_example import decode_json_example
+    from headrace.tf1.ops.records.decode_json_example import decode_json_example
     from headrace.tf1.saver import write_graph
 
 __all__ = [
@@ -92,7 +92,7 @@ __all__ = [
 
 # Names that need protocol buffers are loaded when they are first used.
 _LATE = {
-    "decode_json_example": "headrace.ops.records.decode_json_example",
+    "decode_json_example": "headrace.tf1.ops.records.decode_json_example",
     "write_graph": "headrace.tf1.saver",
 }
 

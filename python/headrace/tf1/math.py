@@ -2,9 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-from headrace.ops.array.partition import (
-    invert_permutation,
-)
 from headrace.ops.control.static_assertions import (
     is_non_decreasing,
     is_strictly_increasing,
@@ -64,19 +61,6 @@ from headrace.ops.math.cumsum import (
     cumsum,
 )
 from headrace.ops.math.histogram import bincount
-from headrace.ops.math.segment import (
-    segment_max,
-    segment_mean,
-    segment_min,
-    segment_prod,
-    segment_sum,
-    unsorted_segment_max,
-    unsorted_segment_mean,
-    unsorted_segment_min,
-    unsorted_segment_prod,
-    unsorted_segment_sqrt_n,
-    unsorted_segment_sum,
-)
 from headrace.ops.math.spread import reduce_euclidean_norm, reduce_std, reduce_variance
 from headrace.ops.math.top_k import (
     in_top_k,
@@ -110,6 +94,22 @@ from headrace.tf1.adapters.math import (
 from headrace.tf1.adapters.matrices import accumulate_n, confusion_matrix, reduce_logsumexp
 from headrace.tf1.adapters.nn import log_softmax
 from headrace.tf1.namespace import namespace
+from headrace.tf1.ops.array.partition import (
+    invert_permutation,
+)
+from headrace.tf1.ops.math.segment import (
+    segment_max,
+    segment_mean,
+    segment_min,
+    segment_prod,
+    segment_sum,
+    unsorted_segment_max,
+    unsorted_segment_mean,
+    unsorted_segment_min,
+    unsorted_segment_prod,
+    unsorted_segment_sqrt_n,
+    unsorted_segment_sum,
+)
 
 divide_no_nan = div_no_nan
 

@@ -3,11 +3,11 @@
 from typing import TYPE_CHECKING
 
 from headrace.graph import get_seed, set_random_seed
-from headrace.ops.random.categorical import categorical
 from headrace.ops.random.numbers import random_normal, random_uniform, truncated_normal
 from headrace.ops.random.shuffle import random_shuffle
 from headrace.tf1.adapters.math import multinomial
 from headrace.tf1.namespace import namespace
+from headrace.tf1.ops.random.categorical import categorical
 
 normal = random_normal
 shuffle = random_shuffle

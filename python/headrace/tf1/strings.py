@@ -6,7 +6,6 @@ from headrace.ops.strings.case import string_lower as lower
 from headrace.ops.strings.case import string_strip as strip
 from headrace.ops.strings.case import string_upper as upper
 from headrace.ops.strings.convert import as_string
-from headrace.ops.strings.format import string_format as format
 from headrace.ops.strings.hash_bucket import string_to_hash_bucket_fast as to_hash_bucket_fast
 from headrace.ops.strings.hash_bucket import string_to_hash_bucket_strong as to_hash_bucket_strong
 from headrace.ops.strings.join import string_join as join
@@ -17,6 +16,7 @@ from headrace.tf1.adapters.strings import string_length as length
 from headrace.tf1.adapters.strings import string_to_hash_bucket as to_hash_bucket
 from headrace.tf1.adapters.strings import string_to_number as to_number
 from headrace.tf1.namespace import namespace
+from headrace.tf1.ops.strings.format import string_format as format
 
 __all__ = [
     "as_string",

@@ -9,8 +9,8 @@ from headrace.tf1.ops.summary.merge import merge, merge_all
 from headrace.tf1.ops.summary.scalar import scalar
 
 if TYPE_CHECKING:
-    from headrace.protos import Event, SessionLog, Summary, TaggedRunMetadata
     from headrace.tf1.events import FileWriter, FileWriterCache
+    from headrace.tf1.protos import Event, SessionLog, Summary, TaggedRunMetadata
 
 __all__ = [
     "Event",
@@ -29,7 +29,7 @@ __all__ = [
 # Names that need protocol buffers are loaded when they are first used.
 _LATE = {
     **dict.fromkeys(("FileWriter", "FileWriterCache"), "headrace.tf1.events"),
-    **dict.fromkeys(("Event", "SessionLog", "Summary", "TaggedRunMetadata"), "headrace.protos"),
+    **dict.fromkeys(("Event", "SessionLog", "Summary", "TaggedRunMetadata"), "headrace.tf1.protos"),
 }
 
 if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from headrace.io.tensor_bundle import BundleReader, replacement, write_bundle
-from headrace.io.tensor_bundle.replacement import data_path
+from headrace.tf1.tensor_bundle import BundleReader, replacement, write_bundle
+from headrace.tf1.tensor_bundle.replacement import data_path
 
 # Ends like kill -9 at the rename of this number.
 _KILLED = """
@@ -21,8 +21,9 @@ import sys
 import numpy as np
 
 from headrace.core import engine
-from headrace.io import storage, tensor_bundle
-from headrace.io.tensor_bundle import replacement, write_bundle
+from headrace.io import storage
+from headrace.tf1 import tensor_bundle
+from headrace.tf1.tensor_bundle import replacement, write_bundle
 
 prefix, last = sys.argv[1], int(sys.argv[2])
 calls = 0

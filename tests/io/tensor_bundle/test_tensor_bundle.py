@@ -15,10 +15,11 @@ from headrace.core.errors import (
     ResourceExhaustedError,
     UnimplementedError,
 )
-from headrace.io.tensor_bundle import BundleReader, sorted_table, write_bundle
-from headrace.io.tensor_bundle.encoding import masked_crc32c, read_varint, write_varint
-from headrace.io.tensor_bundle.sorted_table import read_table, write_table
-from headrace.protos import BundleEntryProto, BundleHeaderProto, TensorSliceProto, VersionDef
+from headrace.protos import VersionDef
+from headrace.tf1.protos import BundleEntryProto, BundleHeaderProto, TensorSliceProto
+from headrace.tf1.tensor_bundle import BundleReader, sorted_table, write_bundle
+from headrace.tf1.tensor_bundle.encoding import masked_crc32c, read_varint, write_varint
+from headrace.tf1.tensor_bundle.sorted_table import read_table, write_table
 
 # Written by TensorFlow's Saver from TENSORS.
 TENSORFLOW_INDEX = base64.b64decode("""

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import headrace.tf1 as tf
-from headrace.ops.control.switch import merge, switch
+from headrace.tf1.ops.control.switch import merge, switch
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import headrace.tf1 as tf
-from headrace.ops.sparse.to_dense import sparse_tensor_to_dense, sparse_to_dense
+from headrace.tf1.ops.sparse.to_dense import sparse_tensor_to_dense, sparse_to_dense
 
 IAE = tf.errors.InvalidArgumentError
 

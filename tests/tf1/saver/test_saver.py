@@ -7,7 +7,7 @@ import pytest
 
 import headrace.tf1 as tf
 from headrace.io.atomic_file import AtomicFile
-from headrace.protos import MetaGraphDef, VariableDef
+from headrace.tf1.protos import MetaGraphDef, VariableDef
 
 
 @pytest.fixture

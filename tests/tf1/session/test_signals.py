@@ -8,7 +8,7 @@ import traceback
 import pytest
 
 import headrace.tf1 as tf
-from headrace.queues import FIFOQueue
+from headrace.tf1.queues import FIFOQueue
 
 TIMEOUT = 10.0
 

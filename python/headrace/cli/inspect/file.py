@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any, Final, TypeAlias
 
 from headrace.cli.content.kind import Content, Kind, content_of
 from headrace.cli.inspect.index_files import report_of_index
-from headrace.cli.inspect.other_files import (
-    report_of_bundle,
-    report_of_events,
-    report_of_image,
-    report_of_session,
-    report_of_unknown,
-)
+from headrace.cli.inspect.other_files import report_of_image, report_of_unknown
 from headrace.cli.inspect.parquet import report_of_parquet
 from headrace.cli.inspect.records import report_of_records
 from headrace.cli.inspect.report import Looked, Shown
@@ -23,6 +18,19 @@ from headrace.core.repr_prefix import without_passwords
 __all__ = ["inspected"]
 
 _Reporter: TypeAlias = Callable[[Content, Looked], tuple[dict[str, Any], list[Shown]]]
+
+
+def _of_tensorflow1(name: str) -> _Reporter:
+    """Returns a reporter that imports `headrace.tf1` when it is called."""
+
+    def report(content: Content, looked: Looked) -> tuple[dict[str, Any], list[Shown]]:
+        reporter: _Reporter = getattr(import_module(_TENSORFLOW1), name)
+        return reporter(content, looked)
+
+    return report
+
+
+_TENSORFLOW1: Final = "headrace.cli.inspect.tensorflow1_files"
 _REPORTERS: Final[dict[str, _Reporter]] = {
     Kind.TFRECORD: report_of_records,
     Kind.CSV: report_of_table,
@@ -32,9 +40,9 @@ _REPORTERS: Final[dict[str, _Reporter]] = {
     Kind.TEXT: report_of_text,
     Kind.STATE: report_of_text,
     Kind.IMAGE: report_of_image,
-    Kind.BUNDLE: report_of_bundle,
-    Kind.SESSION: report_of_session,
-    Kind.EVENTS: report_of_events,
+    Kind.BUNDLE: _of_tensorflow1("report_of_bundle"),
+    Kind.SESSION: _of_tensorflow1("report_of_session"),
+    Kind.EVENTS: _of_tensorflow1("report_of_events"),
     Kind.INDEX: report_of_index,
 }
 

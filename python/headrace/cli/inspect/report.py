@@ -11,7 +11,7 @@ from headrace.core.repr_prefix import printable
 from headrace.pipeline import Skipped
 from headrace.pipeline.writing.values import Values
 
-__all__ = ["Looked", "Shown", "counts", "damage_of"]
+__all__ = ["Looked", "Shown", "counts", "damage_of", "damage_of_whole_file"]
 
 
 class Looked(NamedTuple):
@@ -80,3 +80,8 @@ def damage_of(skipped: list[Skipped]) -> list[dict[str, Any]]:
 def _without_path(one: Skipped) -> str:
     first, *_ = one.reason.splitlines()
     return first.removeprefix(f"{printable(one.file or '')}: ")
+
+
+def damage_of_whole_file(stage: str, reason: str) -> dict[str, Any]:
+    """Returns the entry for damage that concerns a whole file."""
+    return {"record": None, "offset_bytes": None, "stage": stage, "reason": reason}

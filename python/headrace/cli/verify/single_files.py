@@ -11,7 +11,6 @@ from headrace.cli.inspect.parquet import opened
 from headrace.cli.verify.result import Result
 from headrace.core.errors import OpError
 from headrace.core.repr_prefix import printable
-from headrace.io.tensor_bundle import BundleReader
 
 __all__ = ["verified_alone"]
 
@@ -56,12 +55,9 @@ def _read_parquet(path: str) -> int:
 
 
 def _read_bundle(path: str, result: Result) -> int:
-    reader = BundleReader(path.removesuffix(".index"))
-    number = 0
-    for name in reader.keys():  # noqa: SIM118 (a method of its own)
-        try:
-            reader.read(name)
-            number += 1
-        except OpError as error:
-            result.fail("checkpoint", error.message.splitlines()[0])
+    from headrace.cli.inspect.tensorflow1_files import read_bundle  # noqa: PLC0415  (few need it)
+
+    number, failures = read_bundle(path)
+    for failure in failures:
+        result.fail("checkpoint", failure)
     return number

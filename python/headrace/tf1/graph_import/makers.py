@@ -10,7 +10,6 @@ from headrace.core.shapes import TensorShape, unknown_shape
 from headrace.graph import Tensor, definition_of
 from headrace.ops.array.gather import masked
 from headrace.ops.control.control_flow import check
-from headrace.ops.control.py_func import kernel_of_token
 from headrace.ops.framework.conversion import constant_value_as_shape
 from headrace.ops.image.transform import project
 from headrace.tf1 import ops
@@ -18,6 +17,7 @@ from headrace.tf1.graph_import.foreign import FOREIGN
 from headrace.tf1.graph_import.node import Maker, Node, Outputs, by, by_list, declared, native
 from headrace.tf1.graph_import.numeric import NUMERIC
 from headrace.tf1.graph_import.sparse import SPARSE
+from headrace.tf1.ops.control.py_func import kernel_of_token
 from headrace.tf1.ops.queues.queue import restored_queue
 from headrace.tf1.ops.variables.initialization import uninitialized_names
 

@@ -10,15 +10,14 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from headrace import protos
 from headrace.graph import Graph, GraphKeys, TensorLike, get_default_graph
-from headrace.protos import CollectionDef, MetaGraphDef, VariableDef
 from headrace.protos.library import DecodeError, text_format
-from headrace.tf1 import gfile
+from headrace.tf1 import gfile, protos
 from headrace.tf1.graph_import.graph_def import import_graph_def
 from headrace.tf1.ops import Variable
 from headrace.tf1.ops.queues.queue import restored_queue
 from headrace.tf1.ops.variables.variable import restored_variable
+from headrace.tf1.protos import CollectionDef, MetaGraphDef, VariableDef
 from headrace.tf1.queue_runners import QueueRunner, QueueRunnerDef
 from headrace.tf1.saver import Saver
 

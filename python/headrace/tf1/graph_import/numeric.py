@@ -5,16 +5,16 @@ from typing import Final
 
 from headrace.graph import Tensor
 from headrace.ops.array.sort import bound
-from headrace.ops.image.similarity import structural_similarity
-from headrace.ops.image.suppression import chosen_boxes, chosen_by_table, padded_boxes
-from headrace.ops.math.at_k import average_precision_of, matches_at_k
 from headrace.ops.math.cross_entropy import softmax_losses, sparse_softmax_losses
 from headrace.ops.math.histogram import count_integers, counts_in_bins
 from headrace.ops.math.norm import singular_values
-from headrace.ops.math.weights import check_in_run
-from headrace.ops.sparse.edit_distance import distance_of_parts
 from headrace.tf1 import ops
 from headrace.tf1.graph_import.node import Maker, by, by_list
+from headrace.tf1.ops.image.similarity import structural_similarity
+from headrace.tf1.ops.image.suppression import chosen_boxes, chosen_by_table, padded_boxes
+from headrace.tf1.ops.math.at_k import average_precision_of, matches_at_k
+from headrace.tf1.ops.math.weights import check_in_run
+from headrace.tf1.ops.sparse.edit_distance import distance_of_parts
 
 __all__ = ["NUMERIC"]
 

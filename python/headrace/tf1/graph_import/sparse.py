@@ -6,11 +6,11 @@ from headrace.core import dtypes
 from headrace.core.dtypes import DType
 from headrace.core.shapes import TensorShape, unknown_shape
 from headrace.ops.sparse.broadcast import product_of_elements, quotient_of_elements
-from headrace.ops.sparse.elementwise import sum_with_parts
-from headrace.ops.sparse.matmul import product_of_parts
-from headrace.ops.sparse.softmax import softmax_of_parts
 from headrace.tf1 import ops
 from headrace.tf1.graph_import.node import Maker, Node, Outputs, by, native
+from headrace.tf1.ops.sparse.elementwise import sum_with_parts
+from headrace.tf1.ops.sparse.matmul import product_of_parts
+from headrace.tf1.ops.sparse.softmax import softmax_of_parts
 
 __all__ = ["SPARSE"]
 

@@ -11,13 +11,11 @@ from headrace.core import dtypes
 from headrace.core.dtypes import DType
 from headrace.core.shapes import TensorShape
 from headrace.graph import Operation, Tensor, TensorLike, name_scope
-from headrace.ops.array.keep_rows import keep_rows
 from headrace.ops.control.cond import cond
 from headrace.ops.control.control_flow import no_op, with_dependencies
 from headrace.ops.framework.conversion import constant_value, convert_to_tensor
 from headrace.ops.math.arithmetic import maximum
 from headrace.ops.math.cast import cast
-from headrace.ops.sparse.table import SparseTable
 from headrace.ops.sparse.tensor import SparseTensor
 from headrace.tf1.input.components import (
     Component,
@@ -29,7 +27,9 @@ from headrace.tf1.input.components import (
     convert,
     queue_shapes,
 )
+from headrace.tf1.ops.array.keep_rows import keep_rows
 from headrace.tf1.ops.queues import FIFOQueue, PaddingFIFOQueue, QueueBase, RandomShuffleQueue
+from headrace.tf1.ops.sparse.table import SparseTable
 from headrace.tf1.ops.summary.scalar import scalar
 from headrace.tf1.queue_runners import QueueRunner, add_queue_runner
 

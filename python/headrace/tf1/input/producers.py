@@ -23,10 +23,10 @@ from headrace.ops.array.range import range as range_op
 from headrace.ops.array.shape import shape, size
 from headrace.ops.control.control_flow import Assert
 from headrace.ops.framework.conversion import convert_to_tensor
-from headrace.ops.framework.paths import with_paths_as_strings
 from headrace.ops.math.cast import cast
 from headrace.ops.math.compare import greater
 from headrace.ops.random.shuffle import random_shuffle
+from headrace.tf1.ops.paths import with_paths_as_strings
 from headrace.tf1.ops.queues import FIFOQueue, QueueBase
 from headrace.tf1.ops.summary.scalar import scalar
 from headrace.tf1.ops.variables.variable import Variable

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from headrace.core import dtypes
 from headrace.graph import GraphKeys, Tensor, TensorLike, name_scope
-from headrace.ops.math.weights import checked_weights
 from headrace.tf1 import ops
 from headrace.tf1.adapters.arguments import only_one
 from headrace.tf1.losses.reduction import (
@@ -17,6 +16,7 @@ from headrace.tf1.losses.reduction import (
     compute_weighted_loss,
     num_present,
 )
+from headrace.tf1.ops.math.weights import checked_weights
 
 __all__ = [
     "absolute_difference",

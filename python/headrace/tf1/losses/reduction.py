@@ -17,8 +17,8 @@ from headrace.graph import (
     get_collection,
     name_scope,
 )
-from headrace.ops.math.weights import broadcast_weights, checked_weights
 from headrace.tf1 import ops
+from headrace.tf1.ops.math.weights import broadcast_weights, checked_weights
 
 __all__ = [
     "Reduction",

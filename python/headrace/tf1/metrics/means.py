@@ -8,9 +8,9 @@ from __future__ import annotations
 from headrace.core import dtypes
 from headrace.graph import Tensor, TensorLike, control_dependencies
 from headrace.ops.math.histogram import remove_squeezable_dimensions
-from headrace.ops.math.weights import aligned, aligned_weights, broadcast_weights
 from headrace.tf1 import ops
 from headrace.tf1.metrics.accumulated import Collections, Metric, metric_variable, published
+from headrace.tf1.ops.math.weights import aligned, aligned_weights, broadcast_weights
 
 __all__ = [
     "accuracy",

@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 
 from headrace.core import dtypes
 from headrace.graph import Tensor, TensorLike, control_dependencies
-from headrace.ops.math.weights import aligned, broadcast_weights
 from headrace.tf1 import ops
 from headrace.tf1.metrics.accumulated import Collections, Metric, metric_variable, published
+from headrace.tf1.ops.math.weights import aligned, broadcast_weights
 
 __all__ = [
     "auc",

@@ -10,10 +10,10 @@ from typing import Any
 
 from headrace.core import dtypes
 from headrace.graph import Tensor, TensorLike, name_scope
-from headrace.ops.math.at_k import NO_LABEL, average_precision_of, matches_at_k
-from headrace.ops.math.weights import broadcast_weights
 from headrace.tf1 import ops
 from headrace.tf1.metrics.accumulated import Collections, Metric, metric_variable, published
+from headrace.tf1.ops.math.at_k import NO_LABEL, average_precision_of, matches_at_k
+from headrace.tf1.ops.math.weights import broadcast_weights
 
 __all__ = [
     "average_precision_at_k",

@@ -13,21 +13,15 @@ from collections.abc import Collection, Iterable
 from dataclasses import asdict
 from typing import Any
 
-from headrace import protos
 from headrace.graph import Graph, Operation, Tensor, get_default_graph
 from headrace.graph.node_defs import make_node_def, output_attrs
 from headrace.graph.versions import GRAPH_DEF_VERSION
 from headrace.io.atomic_file import replacing
-from headrace.protos import (
-    CollectionDef,
-    GraphDef,
-    MetaGraphDef,
-    NodeDef,
-    VariableDef,
-    VersionDef,
-)
+from headrace.protos import GraphDef, NodeDef, VersionDef
 from headrace.protos.library import text_format
+from headrace.tf1 import protos
 from headrace.tf1.ops.variables.variable import Variable
+from headrace.tf1.protos import CollectionDef, MetaGraphDef, VariableDef
 from headrace.tf1.queue_runners import QueueRunner
 
 __all__ = ["export_meta_graph"]

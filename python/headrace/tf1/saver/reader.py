@@ -9,8 +9,8 @@ from typing import Any
 from headrace.core import errors
 from headrace.core.dtypes import DType, as_dtype, kernel_name
 from headrace.io.storage import is_directory
-from headrace.io.tensor_bundle import BundleReader
 from headrace.tf1.saver.state import checkpoint_exists, latest_checkpoint
+from headrace.tf1.tensor_bundle import BundleReader
 
 __all__ = [
     "CheckpointReader",

@@ -14,10 +14,10 @@ from headrace.core import errors
 from headrace.core.dtypes import DType, as_dtype, kernel_name
 from headrace.core.shapes import TensorShape, bracketed
 from headrace.graph import GraphKeys, Tensor, get_collection
-from headrace.io.tensor_bundle import BundleReader
 from headrace.tf1.ops.lookup.mutable import MutableHashTable
 from headrace.tf1.ops.variables.initialization import global_variables
 from headrace.tf1.ops.variables.variable import Variable
+from headrace.tf1.tensor_bundle import BundleReader
 
 __all__ = ["CheckedReader", "Saveable", "by_name", "fetches"]
 

@@ -18,9 +18,8 @@ import numpy as np
 from headrace.core.repr_prefix import without_passwords
 from headrace.graph import SupportsTensor, Tensor
 from headrace.io.storage import is_directory, is_remote
-from headrace.io.tensor_bundle import BundleReader, write_bundle
-from headrace.protos import MetaGraphDef, SaverDef
 from headrace.tf1.ops.variables.variable import Variable
+from headrace.tf1.protos import MetaGraphDef, SaverDef
 from headrace.tf1.saver.meta_graph import export_meta_graph
 from headrace.tf1.saver.saveables import CheckedReader, Saveable, by_name, fetches
 from headrace.tf1.saver.state import (
@@ -30,6 +29,7 @@ from headrace.tf1.saver.state import (
     update_checkpoint_state,
 )
 from headrace.tf1.session import Session
+from headrace.tf1.tensor_bundle import BundleReader, write_bundle
 
 __all__ = ["Saver"]
 

@@ -13,8 +13,8 @@ from contextlib import suppress
 from headrace.core import errors
 from headrace.io import storage
 from headrace.io.atomic_file import replacing
-from headrace.protos.checkpoint import CheckpointState
 from headrace.protos.library import text_format
+from headrace.tf1.protos import CheckpointState
 
 __all__ = [
     "checkpoint_exists",

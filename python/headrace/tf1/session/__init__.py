@@ -1,5 +1,6 @@
 """Sessions: they run graphs and own the state of a run: queues, variables, readers."""
 
+from headrace.core.wait_registry import register_report
 from headrace.graph.lowering.resources import Resource, Resources, make_fresh
 from headrace.tf1.session.devices import DeviceAttributes
 from headrace.tf1.session.flows import Flow, flow_of, needed_by
@@ -12,8 +13,8 @@ from headrace.tf1.session.options import (
 )
 from headrace.tf1.session.pausing import Loop, Pausing
 from headrace.tf1.session.runners import Life, Producer, Progress, register_producer
-from headrace.tf1.session.session import Session, open_sessions
-from headrace.tf1.session.waits import Watch
+from headrace.tf1.session.session import Session
+from headrace.tf1.session.wait_report import session_sections
 
 __all__ = [
     "ConfigProto",
@@ -31,10 +32,10 @@ __all__ = [
     "Resources",
     "RunOptions",
     "Session",
-    "Watch",
     "flow_of",
     "make_fresh",
     "needed_by",
-    "open_sessions",
     "register_producer",
 ]
+
+register_report(session_sections)

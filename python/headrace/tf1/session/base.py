@@ -18,8 +18,8 @@ from headrace.graph import Graph, Operation, Tensor, get_default_graph
 from headrace.graph.lowering.feeding import LossyFeeds, as_array
 from headrace.graph.lowering.lowering import Lowering
 from headrace.graph.lowering.resources import Resources
-from headrace.queues import QueueStatistics
 from headrace.tf1.ops.queues import QueueBase
+from headrace.tf1.queues import QueueStatistics
 from headrace.tf1.session.cache import RecentlyUsed
 from headrace.tf1.session.fetching import Fetches, FetchPlan
 from headrace.tf1.session.flows import flow_of

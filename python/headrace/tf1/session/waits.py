@@ -70,6 +70,11 @@ class Watch:
         if waits is not None:
             waits.look(names)
 
+    def explain(self, op: str) -> str | None:
+        """Returns what an operation waits for, if the session still exists."""
+        waits = self.find_waits()
+        return None if waits is None else waits.explain(op)
+
 
 class Waits:
     """Explains what the runs of a session wait for, and why nothing may come.

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from headrace.core.errors import AbortedError, UnavailableError
 from headrace.graph import GraphKeys
-from headrace.protos import RunMetadata
 from headrace.tf1.coordinator import Coordinator, exception_of
+from headrace.tf1.protos import RunMetadata
 from headrace.tf1.queue_runners import start_queue_runners
 from headrace.tf1.session import RunOptions, Session
 from headrace.tf1.training.hooks.run_hook import (

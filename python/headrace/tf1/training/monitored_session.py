@@ -13,7 +13,7 @@ from typing import Any, Final, NoReturn, Self, TypeVar
 
 from headrace.core.errors import OutOfRangeError
 from headrace.graph import Graph, get_default_graph
-from headrace.protos import RunMetadata
+from headrace.tf1.protos import RunMetadata
 from headrace.tf1.session import ConfigProto, RunOptions, Session
 from headrace.tf1.training.hooked_session import PREEMPTION_ERRORS, HookedSession
 from headrace.tf1.training.hooks.checkpoint import CheckpointSaverHook

@@ -8,10 +8,10 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from headrace.protos import SessionLog, Summary
 from headrace.tf1.coordinator import Coordinator, LooperThread
 from headrace.tf1.events import FileWriter
 from headrace.tf1.ops.variables.global_step import global_step
+from headrace.tf1.protos import SessionLog, Summary
 from headrace.tf1.saver import Saver
 from headrace.tf1.session import Session
 

@@ -14,7 +14,6 @@ from headrace.core.dtypes import int32, int64
 from headrace.core.errors import AbortedError
 from headrace.graph import Graph, GraphKeys, Operation, get_default_graph
 from headrace.ops.control.control_flow import group
-from headrace.protos import SessionLog, Summary
 from headrace.tf1.coordinator import Coordinator, LooperThread
 from headrace.tf1.events import FileWriter
 from headrace.tf1.ops.summary.merge import merge_all
@@ -25,6 +24,7 @@ from headrace.tf1.ops.variables.initialization import (
     local_variables_initializer,
     report_uninitialized_variables,
 )
+from headrace.tf1.protos import SessionLog, Summary
 from headrace.tf1.queue_runners import QueueRunner
 from headrace.tf1.saver import Saver, write_graph
 from headrace.tf1.session import ConfigProto, RunOptions, Session

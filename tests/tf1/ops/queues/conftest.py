@@ -13,7 +13,7 @@ import pytest
 from tests.calls import TIMEOUT, Call, wait_until
 
 import headrace.tf1 as tf
-from headrace.queues import QueueStatistics
+from headrace.tf1.queues import QueueStatistics
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import pytest
 from tests.calls import TIMEOUT, wait_until
 
 import headrace.tf1 as tf
-from headrace.queues import QueueStatistics
+from headrace.tf1.queues import QueueStatistics
 
 COMPRESS = {
     "": lambda data: data,

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import headrace.tf1 as tf
-from headrace.protos import NodeExecStats, StepStats
+from headrace.tf1.protos import NodeExecStats, StepStats
 from headrace.tf1.session.traces.timeline import Timeline
 
 FULL = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)

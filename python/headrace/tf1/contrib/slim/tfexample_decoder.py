@@ -11,13 +11,13 @@ from headrace.core import dtypes
 from headrace.core.dtypes import DTypeLike
 from headrace.ops.records.features import FixedLenFeature
 from headrace.ops.sparse.tensor import SparseTensor as _Sparse
-from headrace.ops.sparse.to_dense import sparse_tensor_to_dense
 from headrace.tf1 import ops
 from headrace.tf1.adapters.control import cond
 from headrace.tf1.adapters.image import decode_image
 from headrace.tf1.adapters.records import decode_raw, parse_single_example
 from headrace.tf1.namespace import namespace
 from headrace.tf1.ops.lookup import LookupInterface
+from headrace.tf1.ops.sparse.to_dense import sparse_tensor_to_dense
 
 __all__ = [
     "BackupHandler",

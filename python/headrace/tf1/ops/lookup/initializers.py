@@ -21,8 +21,8 @@ from headrace.graph import (
 from headrace.ops.framework.arguments import Input, apply_op
 from headrace.ops.framework.conversion import convert_to_tensor
 from headrace.ops.framework.inference import ShapeConflict
-from headrace.ops.framework.paths import with_paths_as_strings
 from headrace.tf1.ops.lookup.table import StaticHashTable
+from headrace.tf1.ops.paths import with_paths_as_strings
 
 __all__ = [
     "KeyValueTensorInitializer",

@@ -18,7 +18,7 @@ from headrace.graph import Operation, Role, Tensor, TensorLike, define, graph_of
 from headrace.ops.array.gather import gather
 from headrace.ops.framework.arguments import Input, apply_op
 from headrace.ops.framework.conversion import constant_value, convert_to_tensor
-from headrace.ops.framework.paths import FileNames, with_paths_as_strings
+from headrace.tf1.ops.paths import FileNames, with_paths_as_strings
 
 __all__ = ["QueueBase"]
 

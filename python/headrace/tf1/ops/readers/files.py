@@ -14,7 +14,7 @@ from headrace.io.glob import matching_paths
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.inference import ShapeConflict, check_rank
 from headrace.ops.framework.kernel import Array, fail
-from headrace.ops.framework.paths import FileNames, with_paths_as_strings
+from headrace.tf1.ops.paths import FileNames, with_paths_as_strings
 
 __all__ = ["matching_files", "read_file", "write_file"]
 

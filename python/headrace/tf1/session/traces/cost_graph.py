@@ -6,7 +6,8 @@ Source: `GraphOptions.build_cost_model` and `cost_graph.proto` of TensorFlow 1.1
 from collections.abc import Iterable, Mapping, Sequence
 
 from headrace.graph import Operation, Tensor
-from headrace.protos import CostGraphDef, TensorShapeProto
+from headrace.protos import TensorShapeProto
+from headrace.tf1.protos import CostGraphDef
 from headrace.tf1.session.devices import CPU
 
 __all__ = ["make_cost_graph"]

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from headrace.graph import Graph
-from headrace.protos import NodeExecStats, StepStats
+from headrace.tf1.protos import NodeExecStats, StepStats
 
 __all__ = ["Timeline"]
 

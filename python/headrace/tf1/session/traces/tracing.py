@@ -11,13 +11,8 @@ import numpy as np
 from headrace.core import engine
 from headrace.graph import Graph, Operation
 from headrace.graph.node_defs import make_graph_def
-from headrace.protos import (
-    NodeExecStats,
-    NodeOutput,
-    RunMetadata,
-    TensorDescription,
-    TensorShapeProto,
-)
+from headrace.protos import TensorShapeProto
+from headrace.tf1.protos import NodeExecStats, NodeOutput, RunMetadata, TensorDescription
 from headrace.tf1.session.devices import CPU
 from headrace.tf1.session.options import RunOptions
 from headrace.tf1.session.traces.cost_graph import make_cost_graph

@@ -8,9 +8,9 @@ import os
 from collections.abc import Sequence
 
 from headrace.graph import GraphKeys, get_collection
-from headrace.protos import SessionLog
 from headrace.tf1.coordinator import Coordinator
 from headrace.tf1.events import FileWriterCache
+from headrace.tf1.protos import SessionLog
 from headrace.tf1.saver import Saver, write_graph
 from headrace.tf1.session import Session
 from headrace.tf1.training.hooks.run_hook import (

@@ -6,9 +6,9 @@ Source: `tf.train.ProfilerHook` of TensorFlow 1.15.
 import os
 from os import PathLike, fspath
 
-from headrace.protos import RunMetadata
 from headrace.tf1 import gfile
 from headrace.tf1.events import FileWriterCache
+from headrace.tf1.protos import RunMetadata
 from headrace.tf1.session import RunOptions
 from headrace.tf1.session.traces.timeline import Timeline
 from headrace.tf1.training.hooks.run_hook import (

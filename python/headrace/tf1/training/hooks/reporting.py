@@ -11,9 +11,9 @@ from typing import Any
 
 from headrace.core.errors import OutOfRangeError
 from headrace.graph import Tensor
-from headrace.protos import SessionLog, Summary
 from headrace.tf1.events import FileWriter, FileWriterCache
 from headrace.tf1.ops.variables.global_step import get_global_step
+from headrace.tf1.protos import SessionLog, Summary
 from headrace.tf1.session import Session
 from headrace.tf1.training.hooks.run_hook import (
     SessionRunArgs,

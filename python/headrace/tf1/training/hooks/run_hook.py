@@ -6,8 +6,8 @@ Source: `tf.train.SessionRunHook` and its kin of TensorFlow 1.15.
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from headrace.protos import RunMetadata
 from headrace.tf1.coordinator import Coordinator
+from headrace.tf1.protos import RunMetadata
 from headrace.tf1.session import RunOptions, Session
 
 __all__ = ["SessionRunArgs", "SessionRunContext", "SessionRunHook", "SessionRunValues"]

@@ -11,11 +11,11 @@ from typing import Any
 from headrace.core import dtypes
 from headrace.core.shapes import TensorShape, as_shape, unknown_shape
 from headrace.graph import Tensor, TensorLike, name_scope
-from headrace.ops.control.repetition import Repetition, as_results, check_result, is_within
-from headrace.ops.control.structure import check_same_structure, flatten, is_nested, pack
 from headrace.ops.framework.conversion import constant, convert_to_tensor
 from headrace.ops.math.compare import less, logical_and
 from headrace.ops.sparse.tensor import SparseTensor
+from headrace.tf1.ops.control.repetition import Repetition, as_results, check_result, is_within
+from headrace.tf1.ops.control.structure import check_same_structure, flatten, is_nested, pack
 
 __all__ = ["while_loop"]
 

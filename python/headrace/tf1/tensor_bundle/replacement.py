@@ -15,7 +15,7 @@ from typing import Final
 from headrace.core.errors import NotFoundError, OpError, PermissionDeniedError
 from headrace.io.atomic_file import AtomicFile
 from headrace.io.storage import exists, link, remove
-from headrace.io.tensor_bundle.reader import BundleReader
+from headrace.tf1.tensor_bundle.reader import BundleReader
 
 __all__ = ["Replacement", "data_path"]
 

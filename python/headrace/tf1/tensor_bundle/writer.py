@@ -8,10 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from headrace.io.atomic_file import AtomicFile
-from headrace.io.tensor_bundle.elements import encode, find_dtype
-from headrace.io.tensor_bundle.replacement import Replacement
-from headrace.io.tensor_bundle.sorted_table import write_table
-from headrace.protos import BundleEntryProto, BundleHeaderProto, TensorShapeProto, VersionDef
+from headrace.protos import TensorShapeProto, VersionDef
+from headrace.tf1.protos import BundleEntryProto, BundleHeaderProto
+from headrace.tf1.tensor_bundle.elements import encode, find_dtype
+from headrace.tf1.tensor_bundle.replacement import Replacement
+from headrace.tf1.tensor_bundle.sorted_table import write_table
 
 __all__ = ["write_bundle"]
 

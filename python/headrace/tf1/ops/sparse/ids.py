@@ -16,9 +16,9 @@ from headrace.ops.array.reshape import expand_dims
 from headrace.ops.array.shape import shape
 from headrace.ops.framework.conversion import convert_to_tensor
 from headrace.ops.math.cast import cast
-from headrace.ops.sparse.reorder import sparse_reorder
 from headrace.ops.sparse.tensor import SparseTensor, SparseTensorValue, as_sparse_tensor
-from headrace.ops.sparse.to_dense import sparse_tensor_to_dense
+from headrace.tf1.ops.sparse.reorder import sparse_reorder
+from headrace.tf1.ops.sparse.to_dense import sparse_tensor_to_dense
 
 __all__ = ["sparse_merge", "sparse_to_indicator"]
 

@@ -10,8 +10,8 @@ from typing import Final
 from headrace.core.dtypes import DTypesLike, int64
 from headrace.core.errors import InvalidArgumentError
 from headrace.core.shapes import ShapesLike, TensorShape
-from headrace.queues.queue import Queue, as_integer
-from headrace.queues.signature import Signature, as_shapes, as_types
+from headrace.tf1.queues.queue import Queue, as_integer
+from headrace.tf1.queues.signature import Signature, as_shapes, as_types
 
 __all__ = ["FIFOQueue", "PaddingFIFOQueue", "PriorityQueue", "RandomShuffleQueue"]
 

@@ -16,7 +16,7 @@ from headrace.core.allocation_guard import check_bytes
 from headrace.core.errors import DataLossError, UnimplementedError
 from headrace.io.os_errors import os_errors
 from headrace.io.storage import open_file, size_of
-from headrace.io.tensor_bundle.encoding import masked_crc32c, read_varint, write_varint
+from headrace.tf1.tensor_bundle.encoding import masked_crc32c, read_varint, write_varint
 
 __all__ = ["read_table", "write_table"]
 

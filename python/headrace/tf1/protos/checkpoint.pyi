@@ -8,46 +8,14 @@ from google.protobuf.internal.containers import (
 )
 from google.protobuf.message import Message
 
+from headrace.protos.graph import TensorShapeProto, VersionDef
+
 __all__ = [
     "BundleEntryProto",
     "BundleHeaderProto",
     "CheckpointState",
-    "TensorShapeProto",
     "TensorSliceProto",
-    "VersionDef",
 ]
-
-@final
-class VersionDef(Message):
-    DESCRIPTOR: Descriptor
-    producer: int
-    min_consumer: int
-    @property
-    def bad_consumers(self) -> RepeatedScalarFieldContainer[int]: ...
-    def __init__(
-        self,
-        *,
-        producer: int = ...,
-        min_consumer: int = ...,
-        bad_consumers: Iterable[int] | None = ...,
-    ) -> None: ...
-
-@final
-class TensorShapeProto(Message):
-    @final
-    class Dim(Message):
-        DESCRIPTOR: Descriptor
-        size: int
-        name: str
-        def __init__(self, *, size: int = ..., name: str = ...) -> None: ...
-
-    DESCRIPTOR: Descriptor
-    unknown_rank: bool
-    @property
-    def dim(self) -> RepeatedCompositeFieldContainer[TensorShapeProto.Dim]: ...
-    def __init__(
-        self, *, dim: Iterable[TensorShapeProto.Dim] | None = ..., unknown_rank: bool = ...
-    ) -> None: ...
 
 @final
 class TensorSliceProto(Message):

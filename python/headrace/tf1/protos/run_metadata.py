@@ -6,6 +6,7 @@ Source: `config.proto`, `cost_graph.proto`, `step_stats.proto`, `tensor_descript
 
 from typing import Final
 
+from headrace.protos import graph as _graph  # noqa: F401  (the messages that fields have)
 from headrace.protos.schema import Field, build_messages
 
 __all__ = [
@@ -83,7 +84,7 @@ _MESSAGES: Final = build_messages(
             Field("partition_graphs", 3, "GraphDef", is_repeated=True),
         ],
     },
-    imports=["headrace/checkpoint.proto", "headrace/meta_graph.proto"],
+    imports=["headrace/graph.proto"],
 )
 
 # Their types are in the stub beside this file.

@@ -5,9 +5,9 @@ which elements come out. Threads that fill and drain one need nothing else; see 
 calls.
 """
 
-from headrace.queues.kinds import FIFOQueue, PaddingFIFOQueue, PriorityQueue, RandomShuffleQueue
-from headrace.queues.queue import Queue
-from headrace.queues.statistics import QueueStatistics
+from headrace.tf1.queues.kinds import FIFOQueue, PaddingFIFOQueue, PriorityQueue, RandomShuffleQueue
+from headrace.tf1.queues.queue import Queue
+from headrace.tf1.queues.statistics import QueueStatistics
 
 __all__ = [
     "FIFOQueue",

@@ -11,10 +11,10 @@ from typing import Any
 from headrace.core.dtypes import DType, as_dtype
 from headrace.core.shapes import TensorShape, unknown_shape
 from headrace.graph import Tensor, name_scope
-from headrace.ops.control.repetition import Repetition, as_results, check_result, leave
-from headrace.ops.control.structure import check_same_structure, flatten, pack
 from headrace.ops.framework.conversion import convert_to_tensor
 from headrace.ops.sparse.tensor import SparseTensor
+from headrace.tf1.ops.control.repetition import Repetition, as_results, check_result, leave
+from headrace.tf1.ops.control.structure import check_same_structure, flatten, pack
 
 __all__ = ["foldl", "foldr", "map_fn", "scan"]
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from headrace.ops.array.tensor_array import TensorArray
 from headrace.ops.sparse.tensor import SparseTensor
+from headrace.tf1.ops.array.tensor_array import TensorArray
 
 __all__ = ["check_same_structure", "flatten", "is_nested", "map_leaves", "pack"]
 

@@ -11,10 +11,10 @@ from headrace.core.allocation_guard import check_bytes
 from headrace.core.errors import DataLossError, NotFoundError, UnimplementedError
 from headrace.io.os_errors import os_errors
 from headrace.io.storage import open_file, size_of
-from headrace.io.tensor_bundle.elements import decode
-from headrace.io.tensor_bundle.sorted_table import read_table
-from headrace.protos import BundleEntryProto, BundleHeaderProto
 from headrace.protos.library import DecodeError
+from headrace.tf1.protos import BundleEntryProto, BundleHeaderProto
+from headrace.tf1.tensor_bundle.elements import decode
+from headrace.tf1.tensor_bundle.sorted_table import read_table
 
 __all__ = ["BundleReader"]
 

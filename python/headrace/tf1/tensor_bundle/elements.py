@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from headrace.core import dtypes
-from headrace.io.tensor_bundle.encoding import masked_crc32c, read_varint, write_varint
+from headrace.tf1.tensor_bundle.encoding import masked_crc32c, read_varint, write_varint
 
 __all__ = ["decode", "encode", "find_dtype"]
 

@@ -7,8 +7,8 @@ from types import TracebackType
 from typing import Any, NoReturn, SupportsIndex
 
 from headrace.core import engine, errors
-from headrace.queues.signature import ElementLike, Signature
-from headrace.queues.statistics import QueueStatistics
+from headrace.tf1.queues.signature import ElementLike, Signature
+from headrace.tf1.queues.statistics import QueueStatistics
 
 __all__ = ["Queue"]
 

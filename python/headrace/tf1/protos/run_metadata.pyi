@@ -8,8 +8,7 @@ from google.protobuf.internal.containers import (
 )
 from google.protobuf.message import Message
 
-from headrace.protos.checkpoint import TensorShapeProto
-from headrace.protos.meta_graph import GraphDef
+from headrace.protos.graph import GraphDef, TensorShapeProto
 
 __all__ = [
     "CostGraphDef",

@@ -9,19 +9,46 @@ from google.protobuf.internal.containers import (
 )
 from google.protobuf.message import Message
 
-from headrace.protos.checkpoint import TensorShapeProto, VersionDef
-
 __all__ = [
     "AttrValue",
-    "CollectionDef",
     "GraphDef",
-    "MetaGraphDef",
     "NodeDef",
-    "QueueRunnerDef",
-    "SaverDef",
     "TensorProto",
-    "VariableDef",
+    "TensorShapeProto",
+    "VersionDef",
 ]
+
+@final
+class VersionDef(Message):
+    DESCRIPTOR: Descriptor
+    producer: int
+    min_consumer: int
+    @property
+    def bad_consumers(self) -> RepeatedScalarFieldContainer[int]: ...
+    def __init__(
+        self,
+        *,
+        producer: int = ...,
+        min_consumer: int = ...,
+        bad_consumers: Iterable[int] | None = ...,
+    ) -> None: ...
+
+@final
+class TensorShapeProto(Message):
+    @final
+    class Dim(Message):
+        DESCRIPTOR: Descriptor
+        size: int
+        name: str
+        def __init__(self, *, size: int = ..., name: str = ...) -> None: ...
+
+    DESCRIPTOR: Descriptor
+    unknown_rank: bool
+    @property
+    def dim(self) -> RepeatedCompositeFieldContainer[TensorShapeProto.Dim]: ...
+    def __init__(
+        self, *, dim: Iterable[TensorShapeProto.Dim] | None = ..., unknown_rank: bool = ...
+    ) -> None: ...
 
 @final
 class TensorProto(Message):
@@ -156,139 +183,4 @@ class GraphDef(Message):
     def versions(self) -> VersionDef: ...
     def __init__(
         self, *, node: Iterable[NodeDef] | None = ..., versions: VersionDef | None = ...
-    ) -> None: ...
-
-@final
-class VariableDef(Message):
-    DESCRIPTOR: Descriptor
-    variable_name: str
-    initializer_name: str
-    snapshot_name: str
-    initial_value_name: str
-    trainable: bool
-    def __init__(
-        self,
-        *,
-        variable_name: str = ...,
-        initializer_name: str = ...,
-        snapshot_name: str = ...,
-        initial_value_name: str = ...,
-        trainable: bool = ...,
-    ) -> None: ...
-
-@final
-class CollectionDef(Message):
-    @final
-    class NodeList(Message):
-        DESCRIPTOR: Descriptor
-        @property
-        def value(self) -> RepeatedScalarFieldContainer[str]: ...
-        def __init__(self, *, value: Iterable[str] | None = ...) -> None: ...
-
-    @final
-    class BytesList(Message):
-        DESCRIPTOR: Descriptor
-        @property
-        def value(self) -> RepeatedScalarFieldContainer[bytes]: ...
-        def __init__(self, *, value: Iterable[bytes] | None = ...) -> None: ...
-
-    @final
-    class Int64List(Message):
-        DESCRIPTOR: Descriptor
-        @property
-        def value(self) -> RepeatedScalarFieldContainer[int]: ...
-        def __init__(self, *, value: Iterable[int] | None = ...) -> None: ...
-
-    @final
-    class FloatList(Message):
-        DESCRIPTOR: Descriptor
-        @property
-        def value(self) -> RepeatedScalarFieldContainer[float]: ...
-        def __init__(self, *, value: Iterable[float] | None = ...) -> None: ...
-
-    DESCRIPTOR: Descriptor
-    @property
-    def node_list(self) -> CollectionDef.NodeList: ...
-    @property
-    def bytes_list(self) -> CollectionDef.BytesList: ...
-    @property
-    def int64_list(self) -> CollectionDef.Int64List: ...
-    @property
-    def float_list(self) -> CollectionDef.FloatList: ...
-    def __init__(
-        self,
-        *,
-        node_list: CollectionDef.NodeList | None = ...,
-        bytes_list: CollectionDef.BytesList | None = ...,
-        int64_list: CollectionDef.Int64List | None = ...,
-        float_list: CollectionDef.FloatList | None = ...,
-    ) -> None: ...
-
-@final
-class SaverDef(Message):
-    DESCRIPTOR: Descriptor
-    LEGACY: int
-    V1: int
-    V2: int
-    filename_tensor_name: str
-    save_tensor_name: str
-    restore_op_name: str
-    max_to_keep: int
-    sharded: bool
-    keep_checkpoint_every_n_hours: float
-    version: int
-    def __init__(
-        self,
-        *,
-        max_to_keep: int = ...,
-        sharded: bool = ...,
-        keep_checkpoint_every_n_hours: float = ...,
-        version: int = ...,
-    ) -> None: ...
-
-@final
-class QueueRunnerDef(Message):
-    DESCRIPTOR: Descriptor
-    queue_name: str
-    close_op_name: str
-    cancel_op_name: str
-    @property
-    def enqueue_op_name(self) -> RepeatedScalarFieldContainer[str]: ...
-    @property
-    def queue_closed_exception_types(self) -> RepeatedScalarFieldContainer[int]: ...
-    def __init__(
-        self,
-        *,
-        queue_name: str = ...,
-        enqueue_op_name: Iterable[str] | None = ...,
-        close_op_name: str = ...,
-        cancel_op_name: str = ...,
-        queue_closed_exception_types: Iterable[int] | None = ...,
-    ) -> None: ...
-
-@final
-class MetaGraphDef(Message):
-    @final
-    class MetaInfoDef(Message):
-        DESCRIPTOR: Descriptor
-        meta_graph_version: str
-        @property
-        def tags(self) -> RepeatedScalarFieldContainer[str]: ...
-        def __init__(
-            self, *, meta_graph_version: str = ..., tags: Iterable[str] | None = ...
-        ) -> None: ...
-
-    DESCRIPTOR: Descriptor
-    @property
-    def meta_info_def(self) -> MetaGraphDef.MetaInfoDef: ...
-    @property
-    def graph_def(self) -> GraphDef: ...
-    @property
-    def collection_def(self) -> MessageMap[str, CollectionDef]: ...
-    def __init__(
-        self,
-        *,
-        meta_info_def: MetaGraphDef.MetaInfoDef | None = ...,
-        graph_def: GraphDef | None = ...,
-        collection_def: Mapping[str, CollectionDef] | None = ...,
     ) -> None: ...

@@ -1,40 +1,25 @@
 """The messages of a checkpoint: the index of a tensor bundle, and the file named `checkpoint`.
 
-Source: `tensor_bundle.proto`, `tensor_shape.proto`, `tensor_slice.proto`, `versions.proto` and
-`checkpoint_state.proto` of TensorFlow 1.15. Enums are plain integers here, which is the same on the
-wire.
+Source: `tensor_bundle.proto`, `tensor_slice.proto` and `checkpoint_state.proto` of TensorFlow 1.15.
+Enums are plain integers here, which is the same on the wire.
 """
 
 from typing import Final
 
+from headrace.protos import graph as _graph  # noqa: F401  (the messages that fields have)
 from headrace.protos.schema import Field, build_messages
 
 __all__ = [
     "BundleEntryProto",
     "BundleHeaderProto",
     "CheckpointState",
-    "TensorShapeProto",
     "TensorSliceProto",
-    "VersionDef",
 ]
 
 _MESSAGES: Final = build_messages(
     __name__,
     "headrace/checkpoint.proto",
     {
-        "VersionDef": [
-            Field("producer", 1, "int32"),
-            Field("min_consumer", 2, "int32"),
-            Field("bad_consumers", 3, "int32", is_repeated=True),
-        ],
-        "TensorShapeProto": [
-            Field("dim", 2, "TensorShapeProto.Dim", is_repeated=True),
-            Field("unknown_rank", 3, "bool"),
-        ],
-        "TensorShapeProto.Dim": [
-            Field("size", 1, "int64"),
-            Field("name", 2, "string"),
-        ],
         "TensorSliceProto": [
             Field("extent", 1, "TensorSliceProto.Extent", is_repeated=True),
         ],
@@ -63,11 +48,10 @@ _MESSAGES: Final = build_messages(
             Field("last_preserved_timestamp", 4, "double"),
         ],
     },
+    imports=["headrace/graph.proto"],
 )
 
 # Their types are in the stub beside this file.
-VersionDef = _MESSAGES["VersionDef"]
-TensorShapeProto = _MESSAGES["TensorShapeProto"]
 TensorSliceProto = _MESSAGES["TensorSliceProto"]
 BundleHeaderProto = _MESSAGES["BundleHeaderProto"]
 BundleEntryProto = _MESSAGES["BundleEntryProto"]

@@ -6,7 +6,7 @@
 Source: `tensorflow/core/util/tensor_bundle/tensor_bundle.h` of TensorFlow 1.15.
 """
 
-from headrace.io.tensor_bundle.reader import BundleReader
-from headrace.io.tensor_bundle.writer import write_bundle
+from headrace.tf1.tensor_bundle.reader import BundleReader
+from headrace.tf1.tensor_bundle.writer import write_bundle
 
 __all__ = ["BundleReader", "write_bundle"]

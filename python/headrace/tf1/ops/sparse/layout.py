@@ -26,8 +26,8 @@ from headrace.ops.framework.conversion import constant_value, convert_to_tensor
 from headrace.ops.math.arithmetic import maximum
 from headrace.ops.math.cast import cast
 from headrace.ops.math.reduce import reduce_max
-from headrace.ops.sparse.reorder import sparse_reorder
 from headrace.ops.sparse.tensor import SparseTensor, SparseTensorValue, as_sparse_tensor
+from headrace.tf1.ops.sparse.reorder import sparse_reorder
 
 __all__ = ["sparse_expand_dims", "sparse_reset_shape", "sparse_transpose"]
 

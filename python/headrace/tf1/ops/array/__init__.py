@@ -1,0 +1,1 @@
+"""Arrays, with operations that only graphs have: diagonals, partitions, tensor arrays."""

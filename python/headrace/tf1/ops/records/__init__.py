@@ -1,0 +1,1 @@
+"""Records, with formats that only graphs read: sequence examples, JSON, WAV."""

@@ -1,0 +1,1 @@
+"""Strings, with operations that only graphs have."""
