@@ -23,6 +23,20 @@ settings.register_profile(
 settings.load_profile("repeated")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Adds the option of the nightly tier."""
+    parser.addoption("--nightly", action="store_true", help="also run tests marked `nightly`")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out the tests of the nightly tier, unless they are requested."""
+    if config.getoption("--nightly"):
+        return
+    nightly = [item for item in items if item.get_closest_marker("nightly")]
+    items[:] = [item for item in items if not item.get_closest_marker("nightly")]
+    config.hook.pytest_deselected(items=nightly)
+
+
 def pytest_configure() -> None:
     """Lets tests and the programs that they start be interrupted, and report hangs.
 
