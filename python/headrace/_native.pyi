@@ -469,7 +469,7 @@ class Stage:
         names: Sequence[str],
         is_of_batches: bool,
         pad_to: int | None,
-        padding: tuple[Sequence[_Typed], Sequence[bool], int, Sequence[int]] | None,
+        padding: tuple[Sequence[_Typed], Sequence[Sequence[int] | None], Sequence[int]] | None,
         are_joined: Sequence[bool],
     ) -> Stage: ...
     @staticmethod

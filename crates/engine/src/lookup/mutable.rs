@@ -102,7 +102,7 @@ impl MutableTable {
         let keys = self.keys_of(keys)?;
         let entries = self.entries.lock();
         let found = keys.iter().map(|key| entries.get(key).unwrap_or(default));
-        Tensor::stack_padded(self.value, &self.row, found)?.reshaped(shape)
+        Tensor::stack_padded(self.value, &self.row, found, None)?.reshaped(shape)
     }
 
     /// The keys, in ascending order, and their values.
@@ -131,7 +131,7 @@ impl MutableTable {
             }
             _ => Tensor::from_values(shape.clone(), elements.collect(integers)?)?,
         };
-        let values = Tensor::stack_padded(self.value, &self.row, sorted.iter().map(|(_, value)| *value))?;
+        let values = Tensor::stack_padded(self.value, &self.row, sorted.iter().map(|(_, value)| *value), None)?;
         Ok([keys, values])
     }
 

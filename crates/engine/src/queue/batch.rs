@@ -42,7 +42,7 @@ impl Queue {
         components
             .map(|(index, (dtype, shape))| {
                 let column = rows.iter().map(|row| &row[index]);
-                Tensor::stack_padded(*dtype, &largest(shape, column.clone()), column)
+                Tensor::stack_padded(*dtype, &largest(shape, column.clone()), column, None)
             })
             .collect()
     }

@@ -121,8 +121,7 @@ impl Tensor {
         let start: usize = begin.iter().zip(&steps).map(|(begin, step)| begin * *step as usize).sum();
         let runs = runs(&self.shape, &shape).map(|(from, to, length)| (from, start + to, length));
         if self.dtype == DType::String {
-            let value = value.map_or(Ok(Bytes::new()), |value| value.string_scalar("padding").cloned());
-            let mut strings = elements.copies(value?)?;
+            let mut strings = elements.copies(filling_string(value)?)?;
             runs.for_each(|(from, to, length)| {
                 strings[to..to + length].clone_from_slice(&self.string_values()[from..from + length]);
             });
@@ -154,18 +153,20 @@ impl Tensor {
     }
 
     /// Stacks tensors of one type on a new first dimension. They have the rank of `row` and are at
-    /// most as large in each dimension; the rest is filled with 0, false or the empty string.
+    /// most as large in each dimension. The other elements are `value`, a scalar of the same type;
+    /// without it they are 0, false or the empty string.
     pub fn stack_padded<'a>(
         dtype: DType,
         row: &Shape,
         rows: impl ExactSizeIterator<Item = &'a Tensor>,
+        value: Option<&Tensor>,
     ) -> Result<Self> {
         let shape = row.batched(rows.len());
         let size = dtype.size();
         let elements = allocate::elements(dtype, &shape);
         let (mut strings, mut bytes) = match dtype {
-            DType::String => (elements.copies(Bytes::new())?, Vec::new()),
-            _ => (Vec::new(), elements.zeros::<u8>()?),
+            DType::String => (elements.copies(filling_string(value)?)?, Vec::new()),
+            _ => (Vec::new(), elements.filled(value.map_or(Ok(&[][..]), Self::stored)?)?),
         };
         for (index, tensor) in rows.enumerate() {
             let start = index * row.num_elements();
@@ -186,6 +187,10 @@ impl Tensor {
             Self::from_bytes(dtype, shape, bytes.into())
         }
     }
+}
+
+fn filling_string(value: Option<&Tensor>) -> Result<Bytes> {
+    value.map_or(Ok(Bytes::new()), |value| value.string_scalar("padding").cloned())
 }
 
 /// Maps the elements of a tensor of shape `small` into one of shape `large`: (from, to, length) of
@@ -217,9 +222,11 @@ mod tests {
         let small = Tensor::from_values(Shape::new(&[2, 1]), vec![1_i32, 2]).unwrap();
         let large = Tensor::from_values(Shape::new(&[1, 3]), vec![3_i32, 4, 5]).unwrap();
         let row = Shape::new(&[2, 3]);
-        let batch = Tensor::stack_padded(DType::Int32, &row, [&small, &large].into_iter()).unwrap();
-        assert_eq!(batch.shape()[..], [2, 2, 3]);
-        assert_eq!(batch.values::<i32>().unwrap(), [1, 0, 0, 2, 0, 0, 3, 4, 5, 0, 0, 0]);
+        let stacked = |value| Tensor::stack_padded(DType::Int32, &row, [&small, &large].into_iter(), value).unwrap();
+        assert_eq!(stacked(None).shape()[..], [2, 2, 3]);
+        assert_eq!(stacked(None).values::<i32>().unwrap(), [1, 0, 0, 2, 0, 0, 3, 4, 5, 0, 0, 0]);
+        let batch = stacked(Some(&Tensor::scalar(-1_i32)));
+        assert_eq!(batch.values::<i32>().unwrap(), [1, -1, -1, 2, -1, -1, 3, 4, 5, -1, -1, -1]);
     }
 
     #[test]
@@ -257,10 +264,11 @@ mod tests {
     }
 
     #[test]
-    fn padded_strings_are_empty() {
+    fn strings_are_padded_with_a_string() {
         let words = Tensor::strings(Shape::new(&[1]), vec!["a".into()]).unwrap();
-        let batch = Tensor::stack_padded(DType::String, &Shape::new(&[2]), [&words].into_iter()).unwrap();
-        assert_eq!(batch.string_values(), ["a", ""]);
+        let stacked = |value| Tensor::stack_padded(DType::String, &Shape::new(&[2]), [&words].into_iter(), value);
+        assert_eq!(stacked(None).unwrap().string_values(), ["a", ""]);
+        assert_eq!(stacked(Some(&Tensor::string("-"))).unwrap().string_values(), ["a", "-"]);
     }
 
     #[test]

@@ -23,44 +23,46 @@ pub struct Collate {
     pub is_of_batches: bool,
     /// Pads batches to this many rows, and adds a column that marks the rows that are examples.
     pub pad_to: Option<usize>,
-    /// The padding of lists to the longest one; without it they are refused.
+    /// The padding of rows to the largest one; without it rows of different shapes are refused.
     pub padding: Option<Padding>,
     /// True for each column whose rows are joined end to end, followed by a column with the offset
     /// of each row; empty if none is.
     pub are_joined: Vec<bool>,
 }
 
-/// The rules for padding lists of different lengths.
+/// The rules for padding rows of different shapes.
 pub struct Padding {
     /// The padding value of each column, a scalar.
     pub values: Vec<Tensor>,
-    /// For each column, true if it has lists: rows whose first dimension may differ. They are
-    /// padded however a block stores them, and whether or not they differ within a batch.
-    pub are_lists: Vec<bool>,
-    /// The padded length is a multiple of this.
-    pub multiple_of: usize,
-    /// If not empty, the padded length is one of these, ascending, unless the longest list exceeds
-    /// the last.
+    /// For each column whose rows may differ in shape, the number that the padded size of each
+    /// dimension is a multiple of; 0 for a dimension of one size. Dimensions after these have any
+    /// size. The rows are padded however a block stores them, and whether or not they differ within
+    /// a batch. `None` for a column whose rows have one shape.
+    pub multiples: Vec<Option<Vec<usize>>>,
+    /// If not empty, the padded size of the first dimension is one of these, ascending, unless the
+    /// largest exceeds the last.
     pub boundaries: Vec<usize>,
 }
 
 impl Padding {
-    fn has_lists(&self, index: usize) -> bool {
-        self.are_lists.get(index).is_some_and(|are_lists| *are_lists)
+    fn is_of(&self, index: usize) -> bool {
+        self.multiples.get(index).is_some_and(Option::is_some)
     }
 
-    /// The padded length of rows whose longest is `longest`.
-    fn width(&self, longest: usize) -> usize {
-        let boundary = self.boundaries.iter().find(|boundary| **boundary >= longest);
-        boundary.copied().unwrap_or(longest).next_multiple_of(self.multiple_of.max(1))
-    }
-
-    /// The padded length at a depth of lists of lists. Boundaries are those of the lists in the rows.
-    fn width_at(&self, depth: usize, longest: usize) -> usize {
-        match depth {
-            0 => self.width(longest),
-            _ => longest.next_multiple_of(self.multiple_of.max(1)),
+    /// The padded size of a dimension of column `index`, where the largest row has `largest`.
+    fn width(&self, index: usize, dimension: usize, largest: usize) -> usize {
+        let multiples = self.multiples.get(index).and_then(Option::as_ref);
+        let multiple = multiples.and_then(|multiples| multiples.get(dimension)).map_or(1, |multiple| *multiple);
+        if multiple == 0 {
+            return largest;
         }
+        let boundary = self.boundaries.iter().find(|boundary| dimension == 0 && **boundary >= largest);
+        boundary.copied().unwrap_or(largest).next_multiple_of(multiple)
+    }
+
+    /// The padded size of each dimension, where the largest row has these sizes.
+    fn widths(&self, index: usize, largest: impl IntoIterator<Item = usize>) -> Shape {
+        largest.into_iter().enumerate().map(|(dimension, largest)| self.width(index, dimension, largest)).collect()
     }
 
     /// The padding value of a column of this type.
@@ -114,7 +116,7 @@ impl Stage for Collate {
 
 impl Collate {
     fn column(&self, rows: &Rows, gatherer: &Gatherer<'_>, index: usize) -> Result<Column> {
-        let column = match self.padding.as_ref().filter(|padding| padding.has_lists(index)) {
+        let column = match self.padding.as_ref().filter(|padding| padding.is_of(index)) {
             Some(padding) => self.padded(rows, gatherer, index, padding),
             None => self.stacked(gatherer.column(index)?),
         };
@@ -147,21 +149,19 @@ impl Collate {
         }
     }
 
-    /// Rows as a batch in which all lists have the same length.
+    /// Rows as a batch in which all have the same shape.
     fn padded(&self, rows: &Rows, gatherer: &Gatherer<'_>, index: usize, padding: &Padding) -> Result<Column> {
         if let Some(lists) = lists(rows, index) {
             return pad_lists(&lists, padding, index).map(Column::Dense);
         }
         let column = gatherer.column(index)?;
         match &column {
-            Column::Dense(rows) if rows.shape().get(1).is_none_or(|length| *length == padding.width(*length)) => {
+            Column::Dense(rows) if padding.widths(index, rows.shape().row().iter().copied()) == rows.shape().row() => {
                 Ok(column)
             }
             Column::Text(_) => Ok(column),
             Column::Lists(lists) => {
-                let longest = longest(&column, 0..lists.len())?;
-                let widths: Vec<_> =
-                    (0..).zip(longest).map(|(depth, longest)| padding.width_at(depth, longest)).collect();
+                let widths = padding.widths(index, longest(&column, 0..lists.len())?);
                 let Some(filler) = padding.values.get(index) else {
                     return Err(Error::internal("no value to pad with"));
                 };
@@ -177,34 +177,16 @@ impl Collate {
         }
     }
 
-    /// Tensors that differ in their first dimension as rows of one shape.
+    /// Tensors of one rank as rows of one shape.
     fn pad_tensors(&self, rows: &[Tensor], padding: &Padding, index: usize) -> Result<Tensor> {
         let Some(first) = rows.first() else { return Err(Error::internal("no rows to pad")) };
-        let inner = first.shape().get(1..);
-        let is_alike = |row: &Tensor| row.dtype() == first.dtype() && row.shape().get(1..) == inner;
+        let is_alike = |row: &Tensor| row.dtype() == first.dtype() && row.shape().len() == first.shape().len();
         if let Some(other) = rows.iter().find(|row| !is_alike(row)) {
-            return Err(unlike(first, other, "shapes that differ in the first dimension alone", self));
+            return Err(unlike(first, other, "one type, and as many dimensions in each", self));
         }
-        let width = padding.width(rows.iter().map(|row| row.shape()[0]).max().unwrap_or(0));
-        let shape: Vec<_> = [rows.len(), width].into_iter().chain(inner.unwrap_or_default().iter().copied()).collect();
-        let shape = Shape::new(&shape);
-        let room = allocate::elements(first.dtype(), &shape);
-        let row_elements = shape.row().num_elements();
-        let filler = padding.value(index, first.dtype())?;
-        if first.dtype() == DType::String {
-            let filler = string(filler)?;
-            let strings = rows.iter().flat_map(|row| {
-                let missing = row_elements - row.num_elements();
-                row.string_values().iter().chain(std::iter::repeat_n(filler, missing))
-            });
-            return Tensor::strings(shape.clone(), room.collect(strings.cloned())?);
-        }
-        let mut bytes: Vec<u8> = room.room()?;
-        for row in rows {
-            bytes.extend_from_slice(row.bytes());
-            (row.num_elements()..row_elements).for_each(|_| bytes.extend_from_slice(filler.bytes()));
-        }
-        Tensor::from_bytes(first.dtype(), shape.clone(), bytes.into())
+        let largest = |dimension| rows.iter().map(|row| row.shape()[dimension]).max().unwrap_or(0);
+        let widths = padding.widths(index, (0..first.shape().len()).map(largest));
+        Tensor::stack_padded(first.dtype(), &widths, rows.iter(), Some(padding.value(index, first.dtype())?))
     }
 }
 
@@ -252,7 +234,7 @@ fn pad_lists(lists: &[List<'_>], padding: &Padding, index: usize) -> Result<Tens
         padding.value(index, values.dtype())?;
     }
     let longest = lists.iter().map(|(_, range)| range.len()).max().unwrap_or(0);
-    let width = padding.width(longest);
+    let width = padding.width(index, 0, longest);
     let shape = Shape::new(&[lists.len(), width]);
     let room = allocate::elements(filler.dtype(), &shape);
     if filler.dtype() == DType::String {
@@ -345,8 +327,11 @@ mod tests {
     }
 
     fn padding(multiple_of: usize, boundaries: &[usize]) -> Padding {
-        let (values, are_lists) = (vec![Tensor::scalar(-1)], vec![true]);
-        Padding { values, are_lists, multiple_of, boundaries: boundaries.to_vec() }
+        Padding {
+            values: vec![Tensor::scalar(-1)],
+            multiples: vec![Some(vec![multiple_of])],
+            boundaries: boundaries.to_vec(),
+        }
     }
 
     fn collate(is_of_batches: bool, padding: Option<Padding>) -> Collate {
@@ -399,7 +384,30 @@ mod tests {
         assert_eq!(padded.columns[0].row(0).unwrap().values::<i32>().unwrap(), [1, 2, 3, -1]);
         let ranks = rows(Column::Each([vector(&[1]), Tensor::scalar(2)].into()));
         let error = collate(false, Some(padding(1, &[]))).apply(ranks).unwrap_err();
-        assert!(error.message().ends_with("that differ in the first dimension alone. Resize or pad them"), "{error}");
+        assert!(error.message().ends_with("one type, and as many dimensions in each. Resize or pad them"), "{error}");
+    }
+
+    #[test]
+    fn rows_are_padded_in_each_dimension_that_may_differ() {
+        let row = |shape: &[usize], value: i32| {
+            let shape = Shape::new(shape);
+            let values = vec![value; shape.num_elements()];
+            Tensor::from_values(shape, values).unwrap()
+        };
+        let batch = |multiples: &[usize], boundaries: &[usize]| {
+            let rows = self::rows(Column::Each([row(&[1, 2, 2], 1), row(&[3, 1, 2], 2)].into()));
+            let padding = Padding { multiples: vec![Some(multiples.to_vec())], ..padding(1, boundaries) };
+            let batch = collate(false, Some(padding)).apply(rows).unwrap();
+            batch.gather().unwrap().columns[0].row(0).unwrap()
+        };
+        let plain = batch(&[], &[]);
+        assert_eq!(plain.shape()[..], [2, 3, 2, 2]);
+        let expected =
+            [1, 1, 1, 1, -1, -1, -1, -1, -1, -1, -1, -1, 2, 2, -1, -1, 2, 2, -1, -1, 2, 2, -1, -1];
+        assert_eq!(plain.values::<i32>().unwrap(), expected);
+        assert_eq!(batch(&[4, 8, 0], &[]).shape()[..], [2, 4, 8, 2]);
+        assert_eq!(batch(&[1, 1, 0], &[5]).shape()[..], [2, 5, 2, 2]);
+        assert_eq!(batch(&[0, 1, 0], &[5]).shape()[..], [2, 3, 2, 2]);
     }
 
     #[test]

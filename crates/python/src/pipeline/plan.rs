@@ -51,8 +51,8 @@ use std::sync::Arc;
 /// A scalar or an array, and the number of its type.
 type Typed<'py> = (Bound<'py, PyAny>, u8);
 
-/// The padding of lists: see `Stage.collate`.
-type Padded<'py> = (Vec<Typed<'py>>, Vec<bool>, usize, Vec<usize>);
+/// The padding of rows: see `Stage.collate`.
+type Padded<'py> = (Vec<Typed<'py>>, Vec<Option<Vec<usize>>>, Vec<usize>);
 
 /// A stage: work on rows that the engine's workers do.
 #[pyclass(frozen, module = "headrace._native")]
@@ -90,9 +90,9 @@ impl Stage {
         Self(Arc::new(Select(columns)))
     }
 
-    /// Batches rows, or batches. `padding` has a scalar for each column, whether each column has
-    /// lists, the number that padded lengths are a multiple of, and `boundaries`: if there are any,
-    /// padded lengths are one of them. Columns for which `are_joined` is true become two, the values
+    /// Batches rows, or batches. `padding` has a scalar for each column; for each column that is
+    /// padded the numbers that the sizes of its dimensions are multiples of, 0 for a dimension of one
+    /// size; and `boundaries`: if there are any, padded lengths are one of them. Columns for which `are_joined` is true become two, the values
     /// of all rows and their offsets.
     #[staticmethod]
     fn collate(
@@ -103,9 +103,9 @@ impl Stage {
         padding: Option<Padded<'_>>,
         are_joined: Vec<bool>,
     ) -> PyResult<Self> {
-        let padding = padding.map(|(values, are_lists, multiple_of, boundaries)| -> PyResult<Padding> {
+        let padding = padding.map(|(values, multiples, boundaries)| -> PyResult<Padding> {
             let values = values.into_iter().map(|(value, code)| to_tensor(&value, dtype(py, code)?));
-            Ok(Padding { values: values.collect::<PyResult<_>>()?, are_lists, multiple_of, boundaries })
+            Ok(Padding { values: values.collect::<PyResult<_>>()?, multiples, boundaries })
         });
         Ok(Self(Arc::new(Collate { names, is_of_batches, pad_to, padding: padding.transpose()?, are_joined })))
     }

@@ -8,7 +8,7 @@ import numpy as np
 
 from headrace.pipeline.describe import stages
 from headrace.pipeline.describe.native_function import NativeFunction
-from headrace.pipeline.describe.padding import check_values
+from headrace.pipeline.describe.padding import check_padding, padded_names
 from headrace.pipeline.describe.source import Source
 from headrace.pipeline.describe.stages import Stage
 from headrace.pipeline.describe.types import Feature, Ragged, Spec, Specs, element_type
@@ -172,8 +172,8 @@ def _names_after(  # noqa: PLR0911 (one for each stage)
             return tuple(new_names.get(name, name) for name in names)
         case stages.BucketByLength():
             _check_known(stage, [stage.component], names)
-        case stages.PaddedBatch(values=tuple() as values):
-            _check_known(stage, list(dict(values)), names)
+        case stages.PaddedBatch():
+            _check_known(stage, [name for _, name in padded_names(stage)], names)
     is_filled = isinstance(stage, BATCHES) and stage.remainder == "pad"
     return (*names, "mask") if is_filled else names
 
@@ -254,7 +254,7 @@ def after(  # noqa: PLR0911, PLR0912 (one for each stage)
             _check_no_lists(stage, specs)
             return _batched(specs, stage.size, stage.remainder)
         case stages.PaddedBatch():
-            check_values(stage, specs)
+            check_padding(stage, specs)
             return _batched(_padded(specs), stage.size, stage.remainder)
         case stages.BucketByLength():
             return _bucketed(stage, specs)
@@ -382,7 +382,7 @@ def _bucketed(stage: stages.BucketByLength, specs: Specs) -> Specs:
             f"bucket_by_length: the component {stage.component!r} is a scalar, expected a list or "
             "an array, whose first axis is its length."
         )
-    check_values(stage, specs)
+    check_padding(stage, specs)
     # Only "drop" and "pad", without max_elements, give batches of one size.
     is_fixed = stage.size is not None and stage.max_elements is None
     padded = _padded(specs)
@@ -420,7 +420,7 @@ def _packed(stage: stages.Pack, specs: Specs) -> Specs:
                 )
         if name in added:
             raise ValueError(f"pack: there is a component {name!r} already. Rename it.")
-    check_values(stage, {name: specs[name] for name in stage.names})
+    check_padding(stage, {name: specs[name] for name in stage.names})
     row = (stage.length,)
     packed = {name: Spec(specs[name].dtype, row) for name in stage.names}
     numbers = Spec(element_type("pack", np.int32), row)

@@ -80,6 +80,11 @@ class Spec(NamedTuple):
         return self.is_ragged or self.shape is None or self.shape[:1] == (None,)
 
     @property
+    def is_open(self) -> bool:
+        """True if the size of any axis may differ between examples."""
+        return self.is_ragged or self.shape is None or None in self.shape
+
+    @property
     def is_nested(self) -> bool:
         """True if it is a list of lists of any length."""
         return self.is_ragged and self.shape is not None and len(self.shape) > 1

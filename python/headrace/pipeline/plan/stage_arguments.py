@@ -6,7 +6,7 @@ import numpy as np
 
 from headrace.core import engine
 from headrace.pipeline.describe import stages
-from headrace.pipeline.describe.padding import fillers
+from headrace.pipeline.describe.padding import fillers, multiples_of
 from headrace.pipeline.describe.specs import Specs
 from headrace.pipeline.describe.types import Feature, Ragged, carried, element_type, engine_code
 
@@ -69,14 +69,13 @@ def _default(name: str, feature: Feature) -> tuple[Any, int]:
 
 def padding_of(
     batch: stages.PaddedBatch | stages.BucketByLength, before: Specs
-) -> tuple[list[tuple[Any, int]], list[bool], int, tuple[int, ...]]:
-    """Returns the padding of batches: values, flags of padded lists, a multiple, and boundaries."""
+) -> tuple[list[tuple[Any, int]], list[list[int] | None], tuple[int, ...]]:
+    """Returns the padding of batches: values, multiples of sizes, and boundaries of lengths."""
     values = fillers(batch, before)
-    are_lists = [spec.is_list for spec in before.values()]
-    if isinstance(batch, stages.PaddedBatch):
-        return values, are_lists, batch.multiple_of, ()
-    if not batch.pad_to_boundary:
-        return values, are_lists, 1, ()
+    multiples = {name: multiples_of(batch, name, spec) for name, spec in before.items()}
+    if isinstance(batch, stages.PaddedBatch) or not batch.pad_to_boundary:
+        return values, list(multiples.values()), ()
     # The component is padded to its boundary even if it has one length.
-    are_lists[list(before).index(batch.component)] = True
-    return values, are_lists, 1, batch.boundaries
+    rest = multiples[batch.component] or [0] * len(before[batch.component].shape or ())
+    multiples[batch.component] = [1, *rest[1:]]
+    return values, list(multiples.values()), batch.boundaries

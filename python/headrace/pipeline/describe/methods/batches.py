@@ -1,6 +1,6 @@
 """Methods of a pipeline that group examples, and ungroup them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, Self
 
 from headrace.pipeline.describe import stages
@@ -13,7 +13,7 @@ from headrace.pipeline.describe.arguments import (
 )
 from headrace.pipeline.describe.methods.chain import Chain
 from headrace.pipeline.describe.methods.packing import pack_stage
-from headrace.pipeline.describe.padding import as_values
+from headrace.pipeline.describe.padding import as_multiples, as_values
 from headrace.pipeline.describe.specs import batch_depth
 from headrace.pipeline.describe.stages import Remainder
 
@@ -63,33 +63,36 @@ class BatchMethods(Chain):
         self,
         size: int,
         values: Any = None,
-        multiple_of: int = 1,
+        multiple_of: int | Mapping[str, int | Sequence[int]] = 1,
         remainder: Remainder = "keep",
     ) -> Self:
-        """Stacks examples as `batch` does; lists are padded to the longest one of the batch.
+        """Stacks examples as `batch` does, padded to the largest one of the batch.
 
-        A list is a component whose first axis has no known length: see `spec`. Each array that a
-        Python function returns is one, even if all have the same shape; in a native function
-        `hr.ops.ensure_shape` sets known lengths.
+        Each axis whose size is unknown is padded: see `spec`. In an array that a Python function
+        returns these are all axes, even if all arrays have the same shape. In a native function
+        `hr.ops.ensure_shape` sets known sizes. Examples must have equally many axes.
 
         Args:
             size: The number of examples in a batch, at least 1.
             values: The padding values: None for zeros and empty strings, one number for all numbers
                 or one string for all strings, or a dict with a value for some names. Each has to
                 fit its component: an int64 cannot be padded with 0.5.
-            multiple_of: Lengths are padded to a multiple of this, at least 1.
+            multiple_of: The first axis is padded to a multiple of this, at least 1; in lists of
+                lists, each axis. A dict has multiples by component: a number for the first axis, or
+                one number for each axis from the first.
             remainder: As for `batch`.
 
         Raises:
-            TypeError: If a value is neither a number nor a string.
-            ValueError: If `size`, `multiple_of` or `remainder` is out of range, or a value has no
-                component, or does not fit it.
+            TypeError: If a value is neither a number nor a string, or a multiple is not an int.
+            ValueError: If `size`, `multiple_of` or `remainder` is out of range; if a value or a
+                multiple has no component; if a value does not fit its component; or if a multiple
+                is for an axis of known size.
         """
         checked_int("padded_batch", "size", size, 1)
-        checked_int("padded_batch", "multiple_of", multiple_of, 1)
         check_remainder("padded_batch", remainder)
         chosen = as_values("padded_batch", values)
-        return self._then(stages.PaddedBatch(size, chosen, multiple_of, remainder))
+        multiples = as_multiples("padded_batch", multiple_of)
+        return self._then(stages.PaddedBatch(size, chosen, multiples, remainder))
 
     def bucket_by_length(
         self,

@@ -290,11 +290,18 @@ class Batch(Stage):
 
 @dataclass(frozen=True)
 class PaddedBatch(Stage):
-    """Batches whose lists are padded to the longest one."""
+    """Batches whose examples are padded to the largest one.
+
+    Attributes:
+        size: The number of examples in a batch.
+        values: The padding values.
+        multiple_of: The multiple of the first axis, or, by component, of each axis.
+        remainder: The treatment of an incomplete last batch.
+    """
 
     size: int
     values: tuple[tuple[str, Any], ...] | int | float | complex | bytes | str
-    multiple_of: int
+    multiple_of: int | tuple[tuple[str, tuple[int, ...]], ...]
     remainder: Remainder
 
 
