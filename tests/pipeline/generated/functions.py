@@ -122,6 +122,35 @@ def joined_sum(batch: Mapping[str, Any]) -> dict[str, Any]:
     return {"n": batch["n"] + np.asarray(sums, np.int64), **mask}
 
 
+def with_grid(example: Mapping[str, Any]) -> dict[str, Any]:
+    n = int(example["n"])
+    return {"n": n, "grid": np.full((n % 3, n % 4), n)}
+
+
+def grid_sum(batch: Mapping[str, Any]) -> dict[str, Any]:
+    """The number of each example and a checksum of its grid, padded in two axes."""
+    rows, columns = batch["grid"].shape[1:]
+    weights = np.arange(1, rows + 1)[:, None] * 10 + np.arange(columns)
+    mask = {"mask": batch["mask"]} if "mask" in batch else {}
+    return {"n": batch["n"] + (batch["grid"] * weights).sum((1, 2)), **mask}
+
+
+def grid_sum_in_model(group: list[Example], multiples: tuple[int, int], fill: int) -> list[Example]:
+    rows, columns = (
+        -(-max(example["n"] % size for example in group) // multiple) * multiple
+        for size, multiple in zip((3, 4), multiples, strict=True)
+    )
+
+    def total(n: int) -> int:
+        return n + sum(
+            (n if row < n % 3 and column < n % 4 else fill) * ((row + 1) * 10 + column)
+            for row in range(rows)
+            for column in range(columns)
+        )
+
+    return [{"n": total(example["n"])} for example in group]
+
+
 def failing(example: Mapping[str, Any]) -> Mapping[str, Any]:
     if _first(example) % 13 == 5:
         raise LookupError(f"{_first(example)}")

@@ -465,6 +465,31 @@ def padded_batch(random: Random, shape: Shape) -> Step | None:
     )
 
 
+def _padded_grids(random: Random, shape: Shape) -> Step | None:
+    """Batches of arrays that are padded in two axes, as a checksum of each."""
+    size, remainder = random.choice([1, 2, 7]), random.choice(["keep", "drop", "pad"])
+    multiples, fill = random.choice([(1, 1), (2, 1), (1, 4), (3, 2)]), random.choice([0, -1])
+    if shape.depth:
+        return None
+
+    def summed(items: Items) -> Items:
+        for group in m.groups_of(items, size):
+            if len(group) == size or remainder != "drop":
+                made = f.grid_sum_in_model(group, multiples, fill)
+                yield m.stacked(made, size if remainder == "pad" else None)
+
+    options = {"values": {"grid": fill}, "multiple_of": {"grid": multiples}}
+    return Step(
+        "padded_batch of grids",
+        f"map(with_grid).padded_batch({size}, {options}, {remainder!r}).map(grid_sum)",
+        lambda p, _: (
+            p.map(f.with_grid).padded_batch(size, remainder=remainder, **options).map(f.grid_sum)
+        ),
+        items_of(lambda i, _: summed(i)),
+        lambda before: _batched(replace(before, names=frozenset({"n"})), remainder),
+    )
+
+
 def bucket(random: Random, shape: Shape) -> Step | None:
     if shape.depth or "list" not in shape.names or shape.names & {"mask", "chat"}:
         return None
@@ -595,7 +620,7 @@ def joined(one: Step, other: Step) -> Step:
 _DRAWS: list[Draw] = [
     *[take, skip, shard, any_filter, _flat_map, cache, _select, _rename, _prefetch] * 2,
     *[window, any_map, _drawing_map, _batch, _unbatch, with_list, _epochs, _skip_errors] * 3,
-    *[full_shuffle, padded_batch, bucket, pack, _joined_batch] * 4,
+    *[full_shuffle, padded_batch, bucket, pack, _joined_batch, _padded_grids] * 4,
     *[counting] * 4,
     *[_tokens, media.picture, media.sound] * 2,
 ]

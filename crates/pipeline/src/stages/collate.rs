@@ -402,8 +402,7 @@ mod tests {
         };
         let plain = batch(&[], &[]);
         assert_eq!(plain.shape()[..], [2, 3, 2, 2]);
-        let expected =
-            [1, 1, 1, 1, -1, -1, -1, -1, -1, -1, -1, -1, 2, 2, -1, -1, 2, 2, -1, -1, 2, 2, -1, -1];
+        let expected = [1, 1, 1, 1, -1, -1, -1, -1, -1, -1, -1, -1, 2, 2, -1, -1, 2, 2, -1, -1, 2, 2, -1, -1];
         assert_eq!(plain.values::<i32>().unwrap(), expected);
         assert_eq!(batch(&[4, 8, 0], &[]).shape()[..], [2, 4, 8, 2]);
         assert_eq!(batch(&[1, 1, 0], &[5]).shape()[..], [2, 5, 2, 2]);

@@ -44,7 +44,7 @@ _KEYWORDS: Final[Mapping[str, Mapping[str, str]]] = {
         "padding_value": "Write `values=`",
         "pad_value": "Write `values=`",
         "padded_shapes": (
-            "Lists are padded to the longest of the batch; `multiple_of=` rounds lengths up"
+            "Axes of unknown size are padded to the largest of the batch; `multiple_of=` rounds up"
         ),
         "pad_to_multiple_of": "Write `multiple_of=`",
     },
