@@ -48,7 +48,7 @@ class TableFormat:
         columns: Returns the columns of a file with the given names, or all.
         counts: Returns the number of rows of each file.
         rows: Returns the plan for components, constants and conditions, and the number of pieces.
-        is_beside_data: Returns whether a file lies beside tables, but is none.
+        tables: Returns the tables among files, with the parts of their paths below the given ones.
     """
 
     name: str
@@ -56,7 +56,7 @@ class TableFormat:
     columns: Callable[[bytes, Sequence[str] | None], list[tuple[str, _Found]]]
     counts: Callable[[Sequence[bytes]], list[int]]
     rows: Callable[..., tuple[engine.Plan, int]]
-    is_beside_data: Callable[[bytes], bool] = lambda _: False
+    tables: Callable[[Sequence[tuple[bytes, str]]], list[tuple[bytes, str]]] = list
 
 
 @dataclass(frozen=True)
@@ -200,8 +200,7 @@ class TableFiles(InferredSource):
 
     def _partitioned(self) -> tuple[list[bytes], Partitions]:
         """Returns the paths of its files, in order, and the columns in their directories."""
-        found = find_partitioned(self.name, self.paths)
-        found = [file for file in found if not self.format.is_beside_data(file[0])] or found
+        found = self.format.tables(find_partitioned(self.name, self.paths))
         return [path for path, _ in found], partitions_of(self.name, found)
 
     def files(self) -> list[bytes]:

@@ -1,6 +1,7 @@
 """Arrow IPC files and streams, and damaged ones; pyarrow is the oracle."""
 
 import gzip
+import json
 import random
 
 import numpy as np
@@ -192,14 +193,74 @@ def test_a_file_that_changes_is_an_error(tmp_path):
             list(batches)
 
 
+def save_to_disk(directory, *tables):
+    """Writes a directory as `Dataset.save_to_disk` of `datasets` does."""
+    directory.mkdir(parents=True)
+    names = [f"data-{n:05}-of-{len(tables):05}.arrow" for n in range(len(tables))]
+    for name, numbers in zip(names, tables, strict=True):
+        write_stream(directory / name, numbers)
+    files = [{"filename": name} for name in names]
+    (directory / "dataset_info.json").write_text('{"features": {}}')
+    (directory / "state.json").write_text(json.dumps({"_data_files": files, "_split": None}))
+
+
+def write_stream(path, numbers):
+    with pa.ipc.new_stream(path, pa.schema({"n": pa.int64()})) as writer:
+        writer.write_table(pa.table({"n": numbers}))
+
+
+def numbers_in(paths):
+    return [int(row["n"]) for row in hr.arrow(paths)]
+
+
 def test_the_directory_that_datasets_saves_is_read(tmp_path):
-    for number in range(2):
-        with pa.ipc.new_stream(
-            tmp_path / f"data-{number:05}-of-00002.arrow", pa.schema({"n": pa.int64()})
-        ) as writer:
-            writer.write_table(pa.table({"n": [2 * number, 2 * number + 1]}))
-    (tmp_path / "dataset_info.json").write_text('{"features": {}}')
-    (tmp_path / "state.json").write_text('{"_split": null}')
-    for paths in (tmp_path, tmp_path / "*"):
-        assert [int(row["n"]) for row in hr.arrow(paths)] == [0, 1, 2, 3]
-    assert len(hr.arrow(tmp_path)) == 4
+    save_to_disk(tmp_path / "set", [0, 1], [2, 3])
+    for paths in (tmp_path / "set", tmp_path / "set" / "*"):
+        assert numbers_in(paths) == [0, 1, 2, 3]
+    assert len(hr.arrow(tmp_path / "set")) == 4
+
+
+def test_results_that_datasets_caches_beside_tables_are_skipped(tmp_path):
+    save_to_disk(tmp_path / "set", [0, 1], [2, 3])
+    cached = tmp_path / "set" / "cache-74381841ab112c13_00000_of_00002.arrow"
+    write_stream(cached, [100, 101])
+    # An earlier state of the directory had more files.
+    write_stream(tmp_path / "set" / "data-00002-of-00003.arrow", [7])
+    assert numbers_in(tmp_path / "set") == [0, 1, 2, 3]
+    assert numbers_in(tmp_path / "set" / "*.arrow") == [0, 1, 2, 3, 7]
+    assert numbers_in([tmp_path / "set" / "data-00000-of-00002.arrow", cached]) == [0, 1, 100, 101]
+    assert numbers_in(tmp_path / "set" / "cache-*") == [100, 101]
+
+
+def test_a_table_that_is_missing_from_a_saved_directory_is_an_error(tmp_path):
+    save_to_disk(tmp_path / "set", [0, 1], [2, 3])
+    (tmp_path / "set" / "data-00001-of-00002.arrow").unlink()
+    with pytest.raises(errors.NotFoundError, match=r"set/data-00001-of-00002.arrow: there is no"):
+        list(hr.arrow(tmp_path / "set"))
+
+
+def test_the_directory_of_a_dataset_dict_names_its_splits(tmp_path):
+    for number, split in enumerate(("train", "test")):
+        save_to_disk(tmp_path / split, [number])
+    (tmp_path / "dataset_dict.json").write_text('{"splits": ["train", "test"]}')
+    for paths in (tmp_path, f"{tmp_path}/**"):
+        with pytest.raises(errors.InvalidArgumentError, match=r"splits train, test, .*/train'"):
+            list(hr.arrow(paths))
+    assert numbers_in(tmp_path / "test") == [1]
+
+
+def test_directories_saved_by_datasets_itself_are_read(tmp_path, monkeypatch):
+    datasets = pytest.importorskip("datasets")
+    # No thread that outlives the test.
+    monkeypatch.setattr("tqdm.std.tqdm.monitor_interval", 0)
+    whole = datasets.Dataset.from_dict({"n": list(range(10))})
+    whole.save_to_disk(tmp_path / "set", num_shards=3)
+    datasets.load_from_disk(tmp_path / "set").map(lambda row: {"n": row["n"] + 100})
+    datasets.load_from_disk(tmp_path / "set").filter(lambda row: row["n"] > 3)
+    assert numbers_in(tmp_path / "set") == list(range(10))
+    whole.shuffle(seed=1).save_to_disk(tmp_path / "shuffled")
+    assert numbers_in(tmp_path / "shuffled") == whole.shuffle(seed=1)["n"][:]
+    datasets.DatasetDict(train=whole, test=whole.select([7])).save_to_disk(tmp_path / "dict")
+    with pytest.raises(errors.InvalidArgumentError, match="splits train, test"):
+        list(hr.arrow(tmp_path / "dict"))
+    assert numbers_in(tmp_path / "dict" / "test") == [7]
