@@ -20,9 +20,8 @@ REQUIREMENTS = {
     "numpy": ["numpy>=1.26", "protobuf>=5.26", *PHOTO_TOOLS],
     # torchaudio works with the PyTorch of its own version alone.
     "sound": ["torch==2.11.*", "torchaudio==2.11.*", "librosa>=0.10", "soundfile>=0.12"],
-    # Not peers: where real photographs come from, and what draws.
+    # No peer: where real photographs come from.
     "photographs": ["--no-deps", "scikit-image>=0.24,<1"],
-    "plot": ["matplotlib>=3.8,<4"],
 }
 
 

@@ -11,9 +11,8 @@ import click
 
 from benchmarks import process
 from benchmarks.comparison import describe_machine
-from benchmarks.memory import cases, lasting, pipelines, waiting
-from benchmarks.pipelines import data, dataset
-from benchmarks.pipelines.report import HOME
+from benchmarks.memory import pipelines, queues
+from benchmarks.report import HOME
 
 TIMEOUT = 600.0
 
@@ -56,11 +55,11 @@ def table_of_queues(mib: int) -> Iterator[str]:
     yield ""
     yield "| records | one at a time | many at a time | with what the allocator keeps |"
     yield "|---|--:|--:|--:|"
-    for kind in waiting.KINDS:
+    for kind in queues.KINDS:
         cells = [kind]
-        for way, variables in (("one", waiting.HELD), ("many", waiting.HELD), ("many", {})):
-            arguments = (kind, way, "--mib", str(mib))
-            figures = _figures("waiting", *arguments, variables=variables)
+        for way, variables in (("one", queues.HELD), ("many", queues.HELD), ("many", {})):
+            arguments = ("fill", kind, way, "--mib", str(mib))
+            figures = _figures(*arguments, variables=variables)
             ratio = figures["grown_bytes"] / (figures["count"] * figures["record_bytes"])
             cells.append(f"{ratio:.2f}")
         yield f"| {' | '.join(cells)} |"
@@ -72,28 +71,19 @@ def table_of_runs(count: int) -> Iterator[str]:
     yield ""
     yield "| | after 100,000 | at the end | the most |"
     yield "|---|--:|--:|--:|"
-    for task in lasting.TASKS:
-        try:
-            data.ensure(task)
-        except data.MissingSourceError as error:
-            print(f"{task} are left out: {error}", file=sys.stderr)
-            continue
-        parts = dataset.parts_of(task)
-        files = dataset.select(task, parts, len(parts)).files
-        figures = _figures("lasting", task, *files, "--count", str(count))
+    for name in queues.PROGRAMS:
+        figures = _figures("last", name, "--count", str(count))
         cells = [f"{figures[f'{when}_bytes'] / 2**20:.1f}" for when in ("soon", "end", "most")]
-        yield f"| {task} | {' | '.join(cells)} |"
+        yield f"| {name} | {' | '.join(cells)} |"
 
 
 def table_of_pipelines(seconds: float) -> Iterator[str]:
     """Yields the lines of a table: by how much the process grows, for some `memory_bytes`."""
-    for stem in ("examples", "images", "photos", "numbers", "lines"):
-        data.ensure(stem)
     yield "By how many MiB a pipeline makes its process grow, for some `memory_bytes`:"
     yield ""
     yield "| pipeline | window | a batch | 16 MiB | 64 MiB | default |"
     yield "|---|--:|--:|--:|--:|--:|"
-    for case, (_, windows) in cases.CASES.items():
+    for case, (_, windows) in pipelines.CASES.items():
         for window in windows:
             grown = [pipelines.measure(case, window, mib << 20, seconds) for mib in MEMORY_MIB]
             batch = max(growth.batch_bytes for growth in grown) / 2**20
@@ -112,11 +102,9 @@ def _cell(growth: pipelines.Growth, mib: int) -> str:
     return f"**{mebibytes}**" if is_over else mebibytes
 
 
-def _figures(
-    program: str, *arguments: str, variables: Mapping[str, str] | None = None
-) -> dict[str, Any]:
+def _figures(*arguments: str, variables: Mapping[str, str] | None = None) -> dict[str, Any]:
     """Returns the figures that a program prints."""
-    command = [sys.executable, "-m", f"benchmarks.memory.{program}", *arguments]
+    command = [sys.executable, "-m", "benchmarks.memory.queues", *arguments]
     run = process.run(command, TIMEOUT, variables)
     if run.failure:
         raise click.ClickException(run.failure)

@@ -57,8 +57,8 @@ def growth(
     return most[0] - before, line
 
 
-def anonymous_bytes(pid: int) -> int:
-    """Returns the size of heaps and stacks of a process, as far as they are in use."""
+def anonymous_bytes(pid: int | str = "self") -> int:
+    """Returns the size of heaps and stacks of a process, this one or another, as far as in use."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     return next(int(line.split()[1]) * 1_024 for line in lines if line.startswith("RssAnon:"))
 

@@ -58,7 +58,7 @@ JOBS = {"W1": digits, "W3": photos}
 
 def make_digits(directory: Path) -> None:
     """Writes random digits; their content does not change the time."""
-    from headrace.protos import Example  # noqa: PLC0415  (only to make the data)
+    from headrace.protos import Example
 
     rng = np.random.default_rng(1)
     for number in range(4):
@@ -109,7 +109,7 @@ class Wait:
         self.seconds = seconds
 
     def __call__(self, batch):
-        import time  # noqa: PLC0415  (runs in another process)
+        import time
 
         time.sleep(self.seconds)
         return batch

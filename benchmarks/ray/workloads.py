@@ -1,20 +1,118 @@
 """W1 and W3 as tensors of PyTorch: the pipeline alone, through Ray, and by Ray Data."""
 
 import statistics
+import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
+import ray
 import torch
 
 import headrace as hr
+import headrace.ray as hray
 from benchmarks.ray import jobs
-from benchmarks.ray.ray_data import RAY_DATA
-from benchmarks.ray.timing import Timed, through_ray, timed
 
-__all__ = ["workloads"]
+__all__ = ["through_ray", "timed", "workloads"]
+
+
+class Timed(NamedTuple):
+    """The time of an iteration.
+
+    Attributes:
+        first_s: The seconds to the first batch.
+        rest_s: The seconds for all others.
+        count: How many examples those others had.
+    """
+
+    first_s: float
+    rest_s: float
+    count: int
+
+    @property
+    def rate(self) -> float:
+        """Examples a second, after the first batch."""
+        return self.count / self.rest_s
+
+
+def timed(batches: Iterator[dict[str, Any]], name: str) -> Timed:
+    """Iterates to the end, and counts the examples of one component."""
+    begin = time.monotonic()
+    next(batches)
+    first = time.monotonic()
+    count = sum(len(batch[name]) for batch in batches)
+    return Timed(first - begin, time.monotonic() - first, count)
+
+
+def through_ray(
+    pipe: hr.Pipeline,
+    num_readers: int,
+    cpus: float,
+    converted: Callable[[Iterable[dict[str, Any]]], Iterator[dict[str, Any]]] = iter,
+) -> Timed:
+    """Reads through readers, which stand already; `converted` makes something of the batches."""
+    with hray.serve(pipe, num_readers=num_readers, cpus_per_reader=cpus) as feed:
+        begun = feed.batches(credit_bytes=0)
+        next(begun)  # The readers run.
+        begun.close()
+        return timed(converted(feed.batches()), next(iter(pipe.spec)))
+
+
+def images_and_labels(images: list[bytes], labels: Any) -> dict[str, np.ndarray]:
+    """Returns what the pipeline of W1 makes of digits."""
+    pixels = np.frombuffer(b"".join(images), np.uint8).reshape(-1, 784)
+    return {"image": pixels * np.float32(1 / 255) - np.float32(0.5), "label": np.array(labels)}
+
+
+def files_of_digits(directory: Path) -> list[str]:
+    return [str(path) for path in sorted(directory.glob("digits-*.tfrecord"))]
+
+
+def batches_of_digits(dataset: Any) -> Iterator[dict[str, Any]]:
+    return iter(dataset.iter_torch_batches(batch_size=128, local_shuffle_buffer_size=10_000))
+
+
+def digits_by_reader(directory: Path) -> Iterator[dict[str, Any]]:
+    """W1 with Ray Data's reader of TFRecords, which parses with TensorFlow."""
+
+    def convert(block):
+        return images_and_labels(list(block["image"]), block["label"])
+
+    dataset = ray.data.read_tfrecords(files_of_digits(directory), override_num_blocks=4)
+    return batches_of_digits(dataset.map_batches(convert, batch_size=1024))
+
+
+def digits_by_hand(directory: Path) -> Iterator[dict[str, Any]]:
+    """W1 with Ray Data's reader of bytes: records are cut out and parsed by this program."""
+
+    def parse(block):
+        from headrace.protos import Example
+
+        for data in block["bytes"]:
+            images, labels = [], []
+            for record in jobs.records_of(data):
+                features = Example.FromString(record).features.feature
+                images.append(features["image"].bytes_list.value[0])
+                labels.append(features["label"].int64_list.value[0])
+            yield images_and_labels(images, labels)
+
+    dataset = ray.data.read_binary_files(files_of_digits(directory), override_num_blocks=4)
+    return batches_of_digits(dataset.map_batches(parse, batch_size=1))
+
+
+def photos_by_reader(directory: Path) -> Iterator[dict[str, Any]]:
+    """W3 with Ray Data's reader of images."""
+    dataset = ray.data.read_images(str(directory / "photos"), size=(224, 224), mode="RGB")
+    return iter(dataset.iter_torch_batches(batch_size=64, local_shuffle_buffer_size=200))
+
+
+RAY_DATA = {
+    "W1": {"Ray Data, read_tfrecords": digits_by_reader, "Ray Data, by hand": digits_by_hand},
+    "W3": {"Ray Data": photos_by_reader},
+}
 
 
 def tensors(batches: Iterable[dict[str, Any]]) -> Iterator[dict[str, torch.Tensor]]:

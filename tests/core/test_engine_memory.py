@@ -15,13 +15,13 @@ import pytest
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
-from benchmarks.memory import waiting  # noqa: E402
+from benchmarks.memory import queues  # noqa: E402
 
 MIB = 2**20
 
 
-def figures_of(program, *arguments):
-    return json.loads(output_of("-m", f"benchmarks.memory.{program}", *map(str, arguments)))
+def figures_of(*arguments):
+    return json.loads(output_of("-m", "benchmarks.memory.queues", *map(str, arguments)))
 
 
 def output_of(*arguments):
@@ -29,7 +29,7 @@ def output_of(*arguments):
     done = subprocess.run(
         [sys.executable, *arguments],
         cwd=ROOT,
-        env={**os.environ, **waiting.HELD},
+        env={**os.environ, **queues.HELD},
         capture_output=True,
         text=True,
         timeout=50,
@@ -38,16 +38,16 @@ def output_of(*arguments):
     return done.stdout
 
 
-@pytest.mark.parametrize("kind", waiting.KINDS)
+@pytest.mark.parametrize("kind", queues.KINDS)
 def test_records_take_little_more_than_their_bytes(kind):
-    figures = figures_of("waiting", kind, "many", "--mib=8")
+    figures = figures_of("fill", kind, "many", "--mib=8")
     assert figures["grown_bytes"] < 2 * figures["count"] * figures["record_bytes"]
 
 
 PARTS = """
 import sys
 import headrace.tf1 as tf
-from benchmarks.memory.anonymous import anonymous_bytes
+from benchmarks.memory.watching import anonymous_bytes
 
 large = tf.train.Feature(bytes_list=tf.train.BytesList(value=[b"x" * 100_000]))
 small = tf.train.Feature(bytes_list=tf.train.BytesList(value=[b"y" * 10]))
@@ -92,7 +92,7 @@ import sys
 import numpy as np
 import headrace.tf1 as tf
 from headrace.tf1.ops.sparse.table import SparseTable
-from benchmarks.memory.anonymous import anonymous_bytes
+from benchmarks.memory.watching import anonymous_bytes
 
 LENGTH, COUNT = 10_000, 60
 source = tf.FIFOQueue(LENGTH, [tf.string], [[]])
@@ -161,6 +161,6 @@ def test_a_short_string_does_not_keep_its_batch_alive(grown_by_way, way):
 def test_the_memory_of_a_long_run_does_not_grow(tmp_path):
     path = tmp_path / "lines.txt"
     path.write_text("".join(f"{number:030d}\n" for number in range(10_000)))
-    figures = figures_of("lasting", "lines", path, "--count=1000000", "--soon=50000")
+    figures = figures_of("last", "lines", path, "--count=1000000", "--soon=50000")
     assert figures["count"] >= 1_000_000
     assert figures["most_bytes"] < figures["soon_bytes"] + 4 * MIB

@@ -1,43 +1,365 @@
 """The programs of the benchmarks run, and check their data. Their figures are not checked."""
 
 import json
-import subprocess
 import sys
+from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
+import numpy as np
 import pytest
+from PIL import Image
+from tqdm import tqdm
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks import (  # noqa: E402
+    __main__ as command,
+)
+from benchmarks import (  # noqa: E402
+    comparison,
+    dataset,
+    libraries,
+    measure,
+    pictures,
+    process,
+    report,
+    running,
+    starts,
+)
+from benchmarks.workload import LIMIT, Part, Program  # noqa: E402
+from benchmarks.workloads import (  # noqa: E402
+    arrays_in_memory,
+    cifar,
+    csv_lines,
+    digits,
+    first_batch,
+    functions,
+    photos,
+    text_lines,
+)
+
+SCALES = {
+    "W1": 0.005,
+    "W2": 0.005,
+    "W2-plain": 0.005,
+    "W3": 0.02,
+    "W4": 0.001,
+    "W5": 0.001,
+    "W7": 0.005,
+    "W8": 0.002,
+    "W9": 0.002,
+    "W10": 0.01,
+    "W11": 0.01,
+    "W12": 0.02,
+    "W14": 0.01,
+    "W16": 0.02,
+}
+PROGRAMS = [
+    pytest.param(workload, program, id=f"{workload.name}-{program.key}")
+    for workload in command.WORKLOADS
+    if workload.make is not None
+    for program in workload.programs
+    if program.function is not None
+]
+PARTS = [Part([f"{n}.txt"], 10, [n, 100]) for n in range(3)]
+W5, W14 = text_lines.W5, arrays_in_memory.W14
+
+
+@pytest.fixture(autouse=True)
+def small_data(tmp_path, monkeypatch):
+    """Leaves photographs and threads out; returns where data are made."""
+    pixels = np.random.default_rng(0).integers(0, 256, (150, 200, 3), dtype=np.uint8)
+    monkeypatch.setattr(pictures, "photographs", lambda: [Image.fromarray(pixels)])
+    monkeypatch.setattr(dataset, "HOME", tmp_path)
+    monkeypatch.setattr(digits, "HOME", tmp_path)
+    monkeypatch.setattr(tqdm, "monitor_interval", 0)
+
+
+@pytest.mark.parametrize(("workload", "program"), PROGRAMS)
+def test_each_program_gives_all_examples_once_an_epoch(workload, program):
+    home, parts = dataset.ensure(workload, SCALES[workload.name])
+    chosen = dataset.select(home, parts, 2 * len(parts))
+    source = chosen.files if workload.num_epochs is None else home
+    try:
+        for name in program.imports:
+            import_module(name)
+        batches = program.function(source, 2, **program.options)
+        sums = np.sum([workload.sums_of(batch) for batch in batches], axis=0).tolist()
+    except ModuleNotFoundError as error:
+        pytest.skip(f"{error.name} is not installed")
+    assert workload.difference([chosen.count, *chosen.sums], sums) == ""
+
+
+def test_a_program_prints_its_figures():
+    home, parts = dataset.ensure(W5, 0.001)
+    arguments = ["text_lines", "lines", "headrace", "2", str(home / parts[0].files[0])]
+    run = process.run([sys.executable, "-m", "benchmarks.measure", *arguments], 50.0)
+    assert run.failure == ""
+    figures = json.loads(run.output)
+    expected = [2 * parts[0].count, *(2 * number for number in parts[0].sums)]
+    assert [figures["count"], *figures["sums"]] == expected
+    assert figures["first_batch_at"] > run.started_at
+
+
+def test_data_are_made_once_for_each_version_of_their_code(capsys):
+    home, parts = dataset.ensure(W14, 0.001)
+    assert "making the data of W14" in capsys.readouterr().err
+    assert dataset.ensure(W14, 0.001) == (home, parts)
+    assert capsys.readouterr().err == ""
+    assert parts[0].count == 100
+
+
+def test_without_photographs_a_workload_is_skipped(monkeypatch, capsys):
+    def missing():
+        raise pictures.MissingPhotographsError("the photographs could not be installed")
+
+    monkeypatch.setattr(pictures, "photographs", missing)
+    assert list(command.measured([photos.W3], 1, 0.1, 1.0, [])) == []
+    assert "W3 is skipped: the photographs could not be installed" in capsys.readouterr().err
+
+
+def test_a_table_has_the_programs_and_says_which_are_not_installed(monkeypatch):
+    monkeypatch.setattr(running, "_python_of", lambda name: None)
+    rows = running.measured(W14, 1, 0.1, 0.001, ["headrace", "alone"])
+    table = report.table_of(W14, rows)
+    assert "\n| headrace | " in table
+    assert "NumPy by hand is skipped: could not be installed." in table
+
+
+def test_a_program_that_loses_a_row_has_failed():
+    home, [part] = dataset.ensure(W14, 0.001)
+    expected = [part.count + 1, *part.sums]
+    [ours] = W14.chosen(["headrace"])
+    results = running.repeated(replace(W14, num_epochs=1), [ours], 1, home, expected)
+    assert "rows were lost, doubled or changed" in results["headrace"].failure
+
+
+def test_fewer_parts_are_the_first_ones_once():
+    chosen = dataset.select(Path("lines"), PARTS, 2)
+    assert chosen.files == ["lines/0.txt", "lines/1.txt"]
+    assert (chosen.num_epochs, chosen.count, chosen.sums) == (1, 20, [1, 200])
+
+
+def test_more_parts_than_there_are_become_epochs():
+    chosen = dataset.select(Path("lines"), PARTS, 9)
+    assert len(chosen.files) == 3
+    assert (chosen.num_epochs, chosen.count, chosen.sums) == (3, 90, [9, 900])
+
+
+@pytest.mark.parametrize(
+    ("sums_of", "batch", "expected"),
+    [
+        (
+            digits.sums_of,
+            (np.full((2, 784), 0.5, np.float32), np.array([3, 4])),
+            [2, 7, 2 * 4 * 255],
+        ),
+        (csv_lines.sums_of, (np.eye(2, 10, dtype=np.float32) / 4, [5, 6]), [2, 11, 250_000, 0]),
+        (text_lines.sums_of, np.array([b"ab", b"", b"c"], object), [3, 3]),
+        (text_lines.sums_of, [b"ab"], [1, 2]),
+        (
+            cifar.sums_of,
+            (np.ones((2, 32, 32, 3), np.uint8), np.array([200, 3])),
+            [2, 203, 40_009, 6],
+        ),
+    ],
+)
+def test_sums_are_over_the_contents_of_batches(sums_of, batch, expected):
+    assert sums_of(batch) == expected
+
+
+def test_images_that_are_not_standardised_are_an_error():
+    with pytest.raises(ValueError, match=r"images of mean 1\.0, deviation 0\.0"):
+        cifar.augmented_sums_of((np.ones((1, 24, 24, 3)), np.array([1])))
+
+
+def test_the_rate_omits_the_start_and_end_of_a_program():
+    times = [5.0, *np.arange(5.1, 6.0, 0.1), *[5.9] * 2]
+    marks = [(time, 10 * number) for number, time in enumerate(times)]
+    assert measure.steady_rate(marks) == pytest.approx(100)
+    assert measure.steady_rate(marks[:9]) is None
+
+
+def test_a_lost_example_is_noticed_and_rounding_is_not():
+    assert W5.difference([3, 10], [3, 10]) == ""
+    assert "[2, 10], expected [3, 10]" in W5.difference([3, 10], [2, 10])
+    assert "lost, doubled or changed" in W5.difference([3, 10], [3, 11])
+    assert photos.W3.difference([3, 10, 1_000], [3, 10, 1_015]) == ""
+    assert photos.W3.difference([3, 10, 1_000], [3, 10, 1_025]) != ""
+
+
+@pytest.mark.parametrize("texts", [["ab", "cde"], np.array(["ab", "cde"], object)])
+def test_strings_are_counted_in_lists_and_arrays(texts):
+    assert libraries.text_bytes(texts) == 5
+
+
+@pytest.mark.parametrize("kind", ["string", "large_string"])
+def test_strings_are_counted_in_a_part_of_an_arrow_array(kind):
+    pa = pytest.importorskip("pyarrow")
+    texts = pa.array(["x", "ab", "cde", "y"], getattr(pa, kind)())
+    assert libraries.text_bytes(texts[1:3]) == 5
+    assert libraries.text_bytes(pa.chunked_array([texts[1:3], texts[:1]])) == 6
+
+
+def test_a_process_is_measured_with_its_children():
+    child = "x = bytearray(120 << 20); import time; time.sleep(1)"
+    program = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"
+    run = process.run([sys.executable, "-c", program], timeout=30)
+    assert run.failure == ""
+    assert run.cpu_seconds > 0
+    assert run.peak_bytes > 120 << 20
+
+
+def test_a_failed_process_says_why():
+    run = process.run([sys.executable, "-c", "raise SystemExit('no data')"], timeout=30)
+    assert run.failure == "no data"
+    late = process.run([sys.executable, "-c", "import time; time.sleep(60)"], timeout=0.2)
+    assert "not done after 0 s" in late.failure
+
+
+def test_a_contender_that_loses_examples_has_failed():
+    def problem_of(figures):
+        return W5.difference([2, 6], [figures["count"], *figures["sums"]])
+
+    for count, failure in ((2, ""), (1, "lines were lost, doubled or changed")):
+        figures = f'{{"count": {count}, "sums": [6], "seconds": 2.0}}'
+        program = [sys.executable, "-c", f"print({figures!r})"]
+        result = comparison.Result(comparison.Contender("it", program, problem_of=problem_of))
+        comparison.measure(result, [], 30.0)
+        assert failure in result.failure
+        assert result.rates == ([] if failure else [1.0])
+
+
+def result_of(name, *rates):
+    result = comparison.Result(comparison.Contender(name, ["it"]))
+    result.rates += rates
+    result.cpu_us += [1.5, 2.5]
+    result.peak_mib.append(20.0)
+    return result
+
+
+def program_of(key):
+    return Program(key, f"the {key}", f"as {key} is")
+
+
+def test_a_table_compares_with_the_limit_and_with_ours():
+    slow = result_of("slow", 10.0, 30.0, 20.0)
+    slow.first_batch_seconds.append(0.25)
+    broken = comparison.Result(comparison.Contender("broken", ["it"]), failure="no such module")
+    rows = [
+        report.row_of(program_of("slow"), slow),
+        report.row_of(program_of("broken"), broken),
+        report.row_of(program_of("absent"), None),
+        report.row_of(program_of("limit"), result_of("limit", 400.0)),
+    ]
+    table = report.table_of(replace(digits.W1, ours="slow"), rows)
+    assert table.splitlines()[2:] == [
+        "| | examples/s | spread | of limit | slow ÷ this | CPU µs each | peak MiB "
+        "| first batch, s |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|",
+        "| the limit | 400 | 0% | 100% | 0.05 | 2 | 20 |  |",
+        "| the slow | 20 | 100% | 5.0% | 1 | 2 | 20 | 0.25 |",
+        "",
+        "the broken is skipped: no such module.",
+        "the absent is skipped: could not be installed.",
+    ]
+
+
+def test_results_are_written_for_a_reader_and_as_json(tmp_path, monkeypatch):
+    monkeypatch.setattr(report, "HOME", tmp_path / "results")
+    rows = [report.row_of(program_of("it"), result_of("it", 2.0))]
+    path = report.write("two cores", ["a table"], [(digits.W1, rows)])
+    text = (path.parent / "results.md").read_text()
+    assert all(part in text for part in ("two cores", "a table", "- the it: as it is."))
+    [workload] = json.loads(path.read_text())["workloads"]
+    assert (workload["name"], workload["rows"][0]["rate"]) == ("W1", 2.0)
+
+
+@pytest.mark.parametrize("workload", command.WORKLOADS[:7], ids=lambda workload: workload.name)
+def test_each_workload_has_the_limit_and_our_two_programs(workload):
+    keys = {program.key for program in workload.programs}
+    assert {LIMIT, "headrace", "headrace-best", "tensorflow", "tf.data"} <= keys
+    assert workload.chosen(["limit"])[0].native
+
+
+def test_a_program_that_is_measured_once_runs_as_often_as_its_trial_needs(monkeypatch):
+    program = [sys.executable, "-c", 'print(\'{"count": 1, "sums": [], "seconds": 9.0}\')']
+    contender = comparison.Contender("it", program)
+    monkeypatch.setattr(running, "contender_of", lambda *_: contender)
+    for rounds in (1, 2):
+        result = running.sized(W5, [program_of("it")], rounds, 0.1, 0.001)["it"]
+        assert len(result.rates) == rounds
+
+
+@pytest.mark.parametrize("program", first_batch.W15.programs, ids=lambda program: program.key)
+def test_the_first_batch_of_each_case_has_different_lines(program):
+    home, _ = dataset.ensure(first_batch.W15, 0.01)
+    cases = program.options.get("cases", first_batch.CASES)
+    for case in (first_batch.PREPARE, *(case for case in cases if case != first_batch.IMPORT)):
+        try:
+            batches = iter(program.function(home, case))
+            _, *sums = first_batch.sums_of(next(batches))
+        except ModuleNotFoundError as error:
+            pytest.skip(f"{error.name} is not installed")
+        assert sums == [first_batch.BATCH_SIZE] * 2, case
+
+
+def test_first_batches_have_a_table_for_each_case(monkeypatch):
+    monkeypatch.setattr(starts, "CASES", {"second": "The second start"})
+    [(workload, rows)] = starts.measured(1, 0.01, ["headrace"])
+    table = starts.table_of(workload, rows)
+    assert table.startswith("### W15. The second start\n")
+    assert "\n| headrace | " in table
+    assert "| 1.00 |" in table
+
+
+def test_the_limit_of_functions_makes_each_result_once():
+    numbers = range(1, 70, 2)
+    batches = functions.fresh_batches(lambda number: np.full((2, 3), number, np.uint8), numbers)
+    results = list(batches)
+    assert [batch.shape for batch in results] == [(32, 2, 3), (3, 2, 3)]
+    assert np.concatenate(results)[:, 0, 0].tolist() == list(numbers)
+    program = [sys.executable, "-m", "benchmarks.workloads.functions", "70", "holds"]
+    run = process.run(program, 50.0)
+    assert run.failure == ""
+    assert json.loads(run.output)["count"] == 70
+
+
+def test_functions_are_measured_with_their_limit(monkeypatch):
+    monkeypatch.setattr(running, "_python_of", lambda name: Path(sys.executable))
+    workload = running.with_count(functions.HOLDS, 70)
+    rows = running.measured(workload, 1, 0.1, 1.0, ["limit", "headrace-threads"])
+    assert sorted(row.key for row in rows if row.rate) == ["headrace-threads", "limit"]
 
 
 @pytest.mark.parametrize("producers", [1, 3])
 @pytest.mark.parametrize("batch", [1, 128])
-@pytest.mark.parametrize("program", ["graph.py headrace run", "graph.py headrace runner"])
-def test_a_flow_loses_nothing(program, batch, producers):
-    figures = figures_of(program, f"--batch={batch}", f"--producers={producers}")
+@pytest.mark.parametrize("way", ["run", "runner"])
+def test_a_flow_through_a_queue_loses_nothing(way, batch, producers):
+    arguments = [f"--batch={batch}", f"--producers={producers}"]
+    figures = figures_of_queue("graph", "headrace", way, *arguments)
     assert figures["count"] % batch == 0
 
 
 @pytest.mark.parametrize(
     "program",
     [
-        "graph.py headrace callable",
-        "graph.py headrace batches",
-        "python.py queue",
-        "python.py copy",
+        ("graph", "headrace", "callable"),
+        ("graph", "headrace", "batches"),
+        ("python", "headrace", "flow"),
+        ("python", "queue", "flow"),
+        ("python", "copy", "batches"),
     ],
 )
-def test_the_other_programs_run(program):
-    batches = ["--batches"] if program == "python.py copy" else []
-    assert figures_of(program, "--batch=8", *batches)["count"] > 0
+def test_the_other_programs_of_queues_run(program):
+    assert figures_of_queue(*program, "--batch=8")["count"] > 0
 
 
-def figures_of(program, *arguments):
+def figures_of_queue(*arguments):
     """Returns the figures that a program of the queue benchmarks prints."""
-    script, *words = program.split()
-    command = [sys.executable, BENCHMARKS / "queues" / script, *words, *arguments]
-    done = subprocess.run(
-        [*command, "--seconds=0.02"], capture_output=True, text=True, timeout=50, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    program = [sys.executable, "-m", "benchmarks.workloads.queues", *arguments, "--seconds=0.02"]
+    run = process.run(program, 50.0)
+    assert run.failure == ""
+    return json.loads(run.output)

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,55 +12,52 @@ from tqdm import tqdm
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
-from benchmarks import comparison, process  # noqa: E402
-from benchmarks.pipelines import checksums, data, dataset  # noqa: E402
-from benchmarks.scaling import __main__ as command  # noqa: E402
-from benchmarks.scaling import report, series  # noqa: E402
+from benchmarks import comparison, dataset, process, scaling  # noqa: E402
+from benchmarks.workloads import csv_lines, text_lines  # noqa: E402
+
+WORKLOADS = {"csv_lines": csv_lines.W4, "text_lines": text_lines.W5}
 
 
-@pytest.fixture
-def small_data(tmp_path, monkeypatch):
-    """Makes data sets of few examples; returns the environment in which programs find them."""
-    monkeypatch.setattr(dataset, "ROOT", tmp_path)
-    for stem in ("numbers", "lines"):
-        maker = data.import_module(f"benchmarks.pipelines.data.{stem}")
-        monkeypatch.setattr(maker, "NUM_PARTS", 2)
-        monkeypatch.setattr(maker, "PART_COUNT", 300)
-        data.ensure(stem)
-    monkeypatch.setenv("HEADRACE_BENCH_DATA", str(tmp_path))
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-
-
-def figures_of(module, *arguments):
-    run = process.run([sys.executable, "-m", f"benchmarks.{module}", *arguments], 50.0)
+def figures_of(*arguments):
+    program = [sys.executable, "-m", "benchmarks.scaling_programs", *arguments]
+    run = process.run(program, 50.0)
     assert run.failure == ""
     return json.loads(run.output)
 
 
+@pytest.fixture(autouse=True)
+def data_home(tmp_path, monkeypatch):
+    monkeypatch.setattr(dataset, "HOME", tmp_path)
+    monkeypatch.setattr(tqdm, "monitor_interval", 0)
+
+
 @pytest.mark.parametrize(
-    ("task", "arguments"),
+    ("name", "arguments"),
     [
-        ("lines", "--threads 16 --capacity 10 --batch 4"),
-        ("lines", "--readers 2 --capacity 5000"),
-        ("numbers", "--threads 3 --capacity 100000 --batch 128"),
+        ("text_lines", "--threads 16 --capacity 10 --batch 4"),
+        ("text_lines", "--readers 2 --capacity 5000"),
+        ("csv_lines", "--threads 3 --capacity 100000 --batch 128"),
     ],
 )
-def test_each_example_comes_once_in_all_variants(small_data, task, arguments):
-    expected = dataset.select(task, dataset.parts_of(task), 4)
-    figures = figures_of("pipelines.scaled", task, "--parts", "4", *arguments.split())
-    got = [figures["count"], *figures["sums"]]
-    assert checksums.difference(task, [expected.count, *expected.sums], got) == ""
+def test_each_example_comes_once_in_all_variants(name, arguments):
+    home, parts = dataset.ensure(WORKLOADS[name], 0.001)
+    chosen = dataset.select(home, parts, 2 * len(parts))
+    figures = figures_of("queues", name, *arguments.split(), "2", *chosen.files)
+    sums = [figures["count"], *figures["sums"]]
+    assert WORKLOADS[name].difference([chosen.count, *chosen.sums], sums) == ""
 
 
 def test_all_lines_of_a_slow_disk_are_read():
     arguments = ["--files", "3", "--blocks", "2", "--readers", "2", "--milliseconds", "0.1"]
-    figures = figures_of("scaling.slow_disk", *arguments)
+    figures = figures_of("disk", *arguments)
     lines = 3 * 2 * 4_096 // 16
     assert (figures["count"], figures["sums"]) == (lines, [15 * lines])
 
 
-def test_lines_are_read_while_the_consumer_holds_the_gil(small_data):
-    assert figures_of("scaling.busy_consumer", "holds-the-gil", "--seconds=0.05")["count"] > 0
+def test_lines_are_read_while_the_consumer_holds_the_gil(tmp_path):
+    path = tmp_path / "lines.txt"
+    path.write_text("a line\n" * 1_000)
+    assert figures_of("consumer", "holds-the-gil", str(path), "--seconds=0.05")["count"] > 0
 
 
 def test_a_table_compares_with_the_first_that_ran():
@@ -68,7 +66,7 @@ def test_a_table_compares_with_the_first_that_ran():
         result.rates.append(rate)
         result.cpu_us.append(rate / 50)
     results[0].failure = "no disk"
-    table = report.table_of(series.Series("Disks", "readers", "lines", results))
+    table = scaling.table_of(scaling.Series("Disks", "readers", "lines", results))
     assert table.splitlines()[2:] == [
         "| readers | lines/s | spread | ÷ first | CPU µs each | ÷ first |",
         "|---|--:|--:|--:|--:|--:|",
@@ -78,14 +76,13 @@ def test_a_table_compares_with_the_first_that_ran():
     ]
 
 
-def test_the_command_writes_the_tables_of_the_series_it_was_given(
-    small_data, tmp_path, monkeypatch
-):
-    monkeypatch.setattr(tqdm, "monitor_interval", 0)
-    monkeypatch.setattr(report, "HOME", tmp_path / "results")
-    monkeypatch.setattr(series, "THREADS", [1, 2])
-    monkeypatch.setattr(series, "SCALED", [w for w in series.WORKLOADS if w.name == "W4"])
-    done = CliRunner().invoke(command.main, ["threads", "--rounds", "1", "--seconds", "0.001"])
+def test_the_command_writes_the_tables_of_the_series_that_are_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(scaling, "HOME", tmp_path / "results")
+    monkeypatch.setattr(scaling, "THREADS", [1, 2])
+    monkeypatch.setattr(scaling, "ROOM", 500)
+    small = replace(csv_lines.W4, count=1_000)
+    monkeypatch.setattr(scaling, "WORKLOADS", {"csv_lines": small})
+    done = CliRunner().invoke(scaling.main, ["threads", "--rounds", "1", "--seconds", "0.001"])
     assert done.exit_code == 0, done.output
     text = (tmp_path / "results" / "scaling.md").read_text()
     assert "W4: threads that share a reader" in text

@@ -1,1 +1,0 @@
-"""Arrays in memory in shuffled batches, measured beside other libraries (W14)."""

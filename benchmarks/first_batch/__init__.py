@@ -1,1 +1,0 @@
-"""Time from the start of a process to the first batch, beside other libraries (W15)."""

@@ -1,1 +1,0 @@
-"""Python functions that are called for each example, measured beside other libraries (W13)."""

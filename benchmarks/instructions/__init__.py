@@ -1,1 +1,0 @@
-"""Instruction counts of small programs: a regression shows without timing anything."""

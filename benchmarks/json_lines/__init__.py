@@ -1,1 +1,0 @@
-"""JSON lines in shuffled batches, measured beside other libraries (W11)."""

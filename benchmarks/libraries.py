@@ -1,0 +1,173 @@
+"""How each library is set up, the same way for all workloads."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from benchmarks.by_hand import POOL
+
+NUM_THREADS = 2
+NUM_BATCHES = 8
+"""How many batches wait in SPDL's sink."""
+PREFETCH = 4
+"""How many batches a worker of PyTorch prepares."""
+READ_BYTES = 1 << 20
+
+
+def torch_loader(data: Any, batch_size: int | None, num_workers: int, **more: Any) -> Iterable[Any]:
+    """Returns a DataLoader of PyTorch, with worker processes or without."""
+    import torch
+    from torch.utils.data import DataLoader
+
+    torch.set_num_threads(1)
+    if num_workers:
+        # Data sets are classes of functions, which can't be pickled.
+        more |= {"prefetch_factor": PREFETCH, "multiprocessing_context": "fork"}
+    return DataLoader(data, batch_size, num_workers=num_workers, **more)
+
+
+def torch_batches(
+    files: Sequence[str], batches: Callable[..., Iterable[Any]], num_workers: int
+) -> Iterable[Any]:
+    """Returns a DataLoader of whole batches, made by each worker of its share of the files.
+
+    Args:
+        files: Those of all epochs.
+        batches: Makes batches of files, the number of examples that wait, and a seed.
+        num_workers: How many processes; 0 for this one alone.
+    """
+    import torch
+    from torch.utils.data import IterableDataset, get_worker_info
+
+    class Batches(IterableDataset[Any]):
+        def __iter__(self) -> Iterator[Any]:
+            worker = get_worker_info()
+            number, count = (worker.id, worker.num_workers) if worker else (0, 1)
+            for batch in batches(files[number::count], POOL // count, number):
+                is_rows = isinstance(batch, tuple)
+                yield [torch.from_numpy(part) for part in batch] if is_rows else batch
+
+    return torch_loader(Batches(), None, num_workers)
+
+
+class Mapped:
+    """A data set by number for PyTorch: a function of each of its elements."""
+
+    def __init__(self, function: Callable[[Any], Any], elements: Sequence[Any]) -> None:
+        self._function = function
+        self._elements = elements
+
+    def __len__(self) -> int:
+        return len(self._elements)
+
+    def __getitem__(self, number: int) -> Any:
+        return self._function(self._elements[number])
+
+
+def spdl_batches(
+    source: Iterable[Any],
+    work: Callable[[Any], Any] | None = None,
+    batch_size: int = 0,
+    collate: Callable[[Any], Any] | None = None,
+    **options: Any,
+) -> Iterator[Any]:
+    """Yields batches of a pipeline of SPDL.
+
+    Args:
+        source: Its source.
+        work: What two threads do with each element.
+        batch_size: How many elements are put together; 0 for none.
+        collate: Makes a batch of so many.
+        options: Of `pipe`.
+    """
+    from spdl.pipeline import PipelineBuilder
+
+    builder = PipelineBuilder().add_source(source)
+    if work is not None:
+        builder = builder.pipe(work, concurrency=NUM_THREADS, **options)
+    if collate is not None:
+        builder = builder.aggregate(batch_size).pipe(collate)
+    pipeline = builder.add_sink(NUM_BATCHES).build(num_threads=NUM_THREADS + 1)
+    with pipeline.auto_stop():
+        yield from pipeline.get_iterator()
+
+
+def grain_reading(prefetch: int, num_threads: int = NUM_THREADS) -> Any:
+    """Returns the options of Grain's reading."""
+    import grain
+
+    return grain.ReadOptions(num_threads=num_threads, prefetch_buffer_size=prefetch)
+
+
+def tfdata_files(files: Sequence[str], num_epochs: int, read: Callable[[Any], Any]) -> Any:
+    """Returns the records of files, which are read in another order in each epoch."""
+    import tensorflow as tf
+
+    names = tf.data.Dataset.from_tensor_slices(list(files))
+    shuffled = names.shuffle(len(files), reshuffle_each_iteration=True)
+    return shuffled.repeat(num_epochs).flat_map(read)
+
+
+def tfdata_batches(data: Any) -> Iterable[Any]:
+    """Returns the batches of a data set of `tf.data` as arrays, in any order."""
+    import tensorflow as tf
+
+    options = tf.data.Options()
+    options.deterministic = False
+    return data.prefetch(tf.data.AUTOTUNE).with_options(options).as_numpy_iterator()
+
+
+def datasets_stream(
+    kind: str, files: Sequence[str], cache: str, num_epochs: int, window: int, batch_size: int
+) -> Iterator[Any]:
+    """Yields batches of Hugging Face datasets, as Arrow tables: a stream with a buffer.
+
+    Args:
+        kind: "json" or "parquet".
+        files: What is read.
+        cache: A directory for the library.
+        num_epochs: How often.
+        window: The examples in the buffer.
+        batch_size: The rows of a table.
+    """
+    import datasets
+
+    datasets.disable_progress_bars()
+    # It would wait for five seconds after each epoch until its threads are gone.
+    datasets.config.SLEEP_TIME_ON_THREADS_SHUTDOWN = 0
+    data = datasets.load_dataset(
+        kind, data_files={"train": list(files)}, split="train", streaming=True, cache_dir=cache
+    ).with_format("arrow")
+    for epoch in range(num_epochs):
+        yield from data.shuffle(seed=epoch, buffer_size=window).iter(batch_size)
+
+
+def polars_slices(
+    files: Iterable[str], read: Callable[[str], Any], window: int, batch_size: int
+) -> Iterator[Any]:
+    """Yields slices of polars' frames: those of some files are shuffled, with what waits beside."""
+    import polars as pl
+
+    waiting = None
+    for number, name in enumerate(files):
+        frame = read(name)
+        waiting = frame if waiting is None else pl.concat([waiting, frame])
+        if len(waiting) >= 2 * window:
+            rows = waiting.sample(fraction=1.0, shuffle=True, seed=number)
+            ready = (len(rows) - window) // batch_size * batch_size
+            yield from rows[:ready].iter_slices(batch_size)
+            waiting = rows[ready:]
+    if waiting is not None:
+        yield from waiting.sample(fraction=1.0, shuffle=True, seed=0).iter_slices(batch_size)
+
+
+def text_bytes(texts: Any) -> int:
+    """Returns the bytes of all strings: ASCII `str`, or what pyarrow or polars keeps them in."""
+    if hasattr(texts, "combine_chunks"):
+        texts = texts.combine_chunks()
+    if hasattr(texts, "buffers"):
+        width = 8 if str(texts.type).startswith("large") else 4
+        ends = memoryview(texts.buffers()[1]).cast("B").cast("q" if width == 8 else "i")
+        return int(ends[texts.offset + len(texts)] - ends[texts.offset])
+    if hasattr(texts, "str"):
+        return int(texts.str.len_bytes().sum())
+    return sum(map(len, texts.tolist() if hasattr(texts, "tolist") else texts))

@@ -1,1 +1,0 @@
-"""Loops in the graph, measured beside TensorFlow's."""

@@ -1,1 +1,0 @@
-"""Packs lists of known lengths into rows, beside Grain's packer."""

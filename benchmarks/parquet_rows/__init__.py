@@ -1,1 +1,0 @@
-"""Rows of Parquet files in shuffled batches, measured beside other libraries (W10)."""

@@ -1,1 +1,0 @@
-"""The workloads as pipelines: `import headrace as hr`."""

@@ -1,1 +1,0 @@
-"""The speed of shuffles, and of the indexes that they use."""

@@ -1,0 +1,1 @@
+"""The workloads of the benchmarks, a file for each."""
