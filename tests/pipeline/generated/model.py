@@ -84,12 +84,16 @@ def groups_of(items: Items, size: int) -> Iterator[list[Example]]:
 
 
 def batch(
-    items: Items, size: int, remainder: str, width: Callable[[int], int] | None = None
+    items: Items,
+    size: int,
+    remainder: str,
+    width: Callable[[int], int] | None = None,
+    fill: int = 0,
 ) -> Items:
     """Batches of a size; lists are padded to the width for the longest if one is given."""
     for group in groups_of(items, size):
         if len(group) == size or remainder != "drop":
-            yield stacked(group, size if remainder == "pad" else None, width)
+            yield stacked(group, size if remainder == "pad" else None, width, fill=fill)
 
 
 def stacked(

@@ -444,7 +444,7 @@ def _joined_batch(random: Random, shape: Shape) -> Step | None:
 
 def padded_batch(random: Random, shape: Shape) -> Step | None:
     size, multiple_of = random.choice([1, 3, 7]), random.choice([1, 4])
-    remainder = random.choice(["keep", "drop", "pad"])
+    remainder, value = random.choice(["keep", "drop", "pad"]), random.choice([0, 0, -1])
     if shape.depth:
         return None
     if shape.names & {"row", "deep"}:
@@ -458,9 +458,9 @@ def padded_batch(random: Random, shape: Shape) -> Step | None:
 
     return Step(
         "padded_batch",
-        f"padded_batch({size}, multiple_of={multiple_of}, remainder={remainder!r})",
-        lambda p, _: p.padded_batch(size, multiple_of=multiple_of, remainder=remainder),
-        items_of(lambda i, _: m.batch(i, size, remainder, width)),
+        f"padded_batch({size}, {value}, multiple_of={multiple_of}, remainder={remainder!r})",
+        lambda p, _: p.padded_batch(size, value, multiple_of, remainder),
+        items_of(lambda i, _: m.batch(i, size, remainder, width, value)),
         lambda before: _batched(before, remainder, is_padded=True),
     )
 

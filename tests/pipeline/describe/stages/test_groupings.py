@@ -1,20 +1,14 @@
 """Groupings with stages before and after them. Batches are items, like examples.
 
-Each pipeline is compared with a model of lists, run in several ways, and resumed at each item.
+Random pipelines (`tests/pipeline/generated`) compare combinations of them with a model.
 """
 
 import json
-import re
-from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, settings
-from hypothesis import given as drawn
-from hypothesis import strategies as st
 from tests.pipeline.conftest import same
-from tests.pipeline.describe.stages import model
-from tests.pipeline.describe.stages.model import Modelled, Unlike
+from tests.pipeline.generated.model import order
 
 import headrace as hr
 from headrace.core import errors
@@ -48,20 +42,6 @@ def native_sum(item):
     return {**item, first: item[first] + 1}
 
 
-@hr.native
-def native_predicate(item):
-    return hr.ops.reduce_sum(item[next(iter(item))]) % 3 != 1
-
-
-def python_sum(item):
-    first = next(iter(item))
-    return {**item, first: item[first] + 1}
-
-
-def python_predicate(item):
-    return int(np.sum(item[next(iter(item))])) % 3 != 1
-
-
 @pytest.fixture(scope="module")
 def lines(tmp_path_factory):
     """Directories of JSON lines, one for each kind of lengths."""
@@ -80,170 +60,13 @@ def source(lines, holding, kind):
     ragged = hr.json_lines(lines / kind, {"n": int, "l": hr.Ragged(int)})
     numbers = hr.arrays({"n": np.arange(NUM_EXAMPLES)})
     dense = numbers.map(lambda e: {"n": e["n"], "l": list_of(e["n"], length)})
-    pipeline = {
+    return {
         "ragged": lambda: ragged,
         "python": lambda: dense,
         "native": lambda: ragged.map(native_copy),
         "both": lambda: hr.concat([ragged.take(20), dense.skip(20)]),
         "mixed": lambda: hr.concat([dense.take(20), ragged.skip(20).map(native_copy)]),
     }[holding]()
-    items = [{"n": n, "l": list_of(n, length)} for n in np.arange(NUM_EXAMPLES)]
-    return Modelled(pipeline, lambda epoch: items, 0, frozenset({"l"}), holding == "python")
-
-
-def arrays_of(item):
-    return {name for name, part in item.items() if np.ndim(part)}
-
-
-def mapped(made, function):
-    def change(items):
-        return [python_sum(item) for item in items]
-
-    lists = made.lists
-    if function is python_sum:
-        lists = frozenset().union(*map(arrays_of, made.items(0)))
-    return made.then(made.pipeline.map(function), change, lists=lists)
-
-
-def filtered(made, predicate):
-    def change(items):
-        return [item for item in items if python_predicate(item)]
-
-    return made.then(made.pipeline.filter(predicate), change, has_length=False)
-
-
-def batched(made, size, remainder):
-    if made.depth == 0 and made.lists:
-        names = [name for name in made.pipeline.spec if name not in made.lists]
-        if not names:
-            return made
-        made = made.then(
-            made.pipeline.select(*names),
-            lambda items: [{name: item[name] for name in names} for item in items],
-            lists=frozenset(),
-        )
-    return _grouped(made, remainder, lambda left: model.batched(made, size, left))
-
-
-def _grouped(made, remainder, make):
-    if made.depth > 1:
-        return made
-    return make("keep" if "mask" in made.pipeline.spec else remainder)
-
-
-def padded(made, size, value, multiple_of, remainder):
-    return _grouped(
-        made, remainder, lambda left: model.padded(made, size, value, multiple_of, left)
-    )
-
-
-def has_lists(made, longest):
-    """Returns whether examples have lists, none of which is longer."""
-    items = made.items(0) + made.items(1)
-    return made.depth == 0 and all(
-        np.ndim(item.get("l", 0)) == 1 and len(item["l"]) <= longest for item in items
-    )
-
-
-def bucketed(made, boundaries, size, to_boundary, remainder):
-    if not has_lists(made, 10_000) or "mask" in made.pipeline.spec:
-        return made
-    return model.bucketed(made, boundaries, size, to_boundary, remainder)
-
-
-def packed(made, length, max_open):
-    return model.packed(made, length, max_open) if has_lists(made, length) else made
-
-
-def unbatched(made):
-    items = made.items(0) + made.items(1)
-    sizes = [{len(part) if np.ndim(part) else 0 for part in item.values()} for item in items]
-    return (
-        made if made.depth == 0 or any(len(some) > 1 for some in sizes) else model.unbatched(made)
-    )
-
-
-def side_by_side(made):
-    names = {name: f"{name}{name}" for name in made.pipeline.spec}
-    if any(name in names for name in names.values()):
-        return made
-    return model.side_by_side(made, made, names)
-
-
-def moved(made, name, count):
-    """Takes the items at the given positions."""
-    changes = {
-        "take": lambda items: items[:count],
-        "skip": lambda items: items[count:],
-        "shard": lambda items: items[count % 3 :: 3],
-    }
-    arguments = (count % 3, 3) if name == "shard" else (count,)
-    return made.then(getattr(made.pipeline, name)(*arguments), changes[name])
-
-
-REMAINDERS = st.sampled_from(["keep", "drop", "pad"])
-SEEDS = st.integers(0, 99)
-GROUPINGS = st.one_of(
-    st.builds(lambda n, r: lambda made: batched(made, n, r), st.integers(1, 9), REMAINDERS),
-    st.builds(
-        lambda n, v, m, r: lambda made: padded(made, n, v, m, r),
-        st.integers(1, 9),
-        st.sampled_from([0, -1]),
-        st.sampled_from([1, 8]),
-        REMAINDERS,
-    ),
-    st.builds(
-        lambda b, n, to, r: lambda made: bucketed(made, b, n, to, r),
-        st.sampled_from([(2,), (1, 3, 8), (6, 7)]),
-        st.integers(1, 7),
-        st.booleans(),
-        REMAINDERS,
-    ),
-    st.builds(lambda m: lambda made: packed(made, 12, m), st.integers(1, 5)),
-)
-OTHERS = st.one_of(
-    st.builds(
-        lambda name, n: lambda made: moved(made, name, n),
-        st.sampled_from(["take", "skip", "shard"]),
-        st.integers(1, 25),
-    ),
-    st.builds(
-        lambda w, seed: lambda made: model.shuffled(made, w, seed), st.integers(1, 12), SEEDS
-    ),
-    st.sampled_from(
-        [
-            lambda made: mapped(made, python_sum),
-            lambda made: mapped(made, native_sum),
-            lambda made: filtered(made, python_predicate),
-            lambda made: filtered(made, native_predicate),
-            model.cached,
-            unbatched,
-            side_by_side,
-        ]
-    ),
-    st.builds(
-        lambda seed, stop: lambda made: model.mixed([made, moved(made, "take", 7)], seed, stop),
-        SEEDS,
-        st.sampled_from(["first", "all"]),
-    ),
-    st.just(lambda made: model.chained([made, moved(made, "skip", 5)])),
-)
-STEPS = st.tuples(
-    st.lists(OTHERS, max_size=2),
-    GROUPINGS,
-    st.lists(OTHERS, min_size=1, max_size=3),
-    st.lists(GROUPINGS, max_size=1),
-    st.lists(OTHERS, max_size=1),
-).map(lambda parts: [*parts[0], parts[1], *parts[2], *parts[3], *parts[4]])
-
-
-def made_of(steps, lines, holding, kind):
-    made = source(lines, holding, kind)
-    for step in steps:
-        made = step(made)
-        made = made.then(made.pipeline, lambda items: items)
-        made = Modelled(made.pipeline, cache(made.items), made.depth, made.lists, made.has_length)
-    return made
 
 
 def copied(state):
@@ -257,62 +80,6 @@ def run(batches):
         items.append(item)
         states.append(batches.state())
     return items, states
-
-
-def check_unlike(pipeline):
-    """Checks a pipeline whose model found rows of different shapes in one batch.
-
-    All runs fail, but give the same items where a later `take` ends before that batch.
-    """
-    results, messages = [], []
-    for way in WAYS:
-        try:
-            results.append(list(pipeline(way)))
-        except Unlike:  # The model needs the batch to describe the next step.
-            return
-        except errors.InvalidArgumentError as error:
-            messages.append(str(error))
-    assert all(re.search(r"expected (the same|shapes)", message) for message in messages)
-    assert not (messages and results)
-    assert all(same(result, results[0]) for result in results)
-
-
-@pytest.mark.timeout(600)
-@settings(
-    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-@drawn(
-    steps=STEPS,
-    holding=st.sampled_from(["ragged", "python", "native", "both", "mixed"]),
-    kind=st.sampled_from(sorted(LENGTHS)),
-)
-def test_batches_are_those_of_a_model_of_lists(lines, steps, holding, kind):
-    def pipeline(way):
-        return made_of(steps, lines, holding, kind).pipeline.epochs(2).options(**way)
-
-    try:
-        made = made_of(steps, lines, holding, kind)
-        made.pipeline.spec  # noqa: B018
-        expected = model.repeated(made, 2)
-    except errors.OutOfRangeError:  # No example is left to infer components from.
-        return
-    except Unlike:
-        check_unlike(pipeline)
-        return
-    if made.has_length:
-        assert len(made.pipeline.epochs(2)) == len(expected)
-    for way in WAYS[1:]:
-        assert same(list(pipeline(way)), expected), way
-    given, states = run(iter(pipeline(WAYS[0])))
-    assert same(given, expected)
-    # A few positions, among them the first and the last.
-    for place in sorted({*range(0, len(states), 1 + len(states) // 6), len(states) - 1}):
-        state = states[place]
-        again, later = run(pipeline(WAYS[place % 3]).resume(copied(state)))
-        assert same(again, expected[place:]), place
-        middle = place + len(again) // 2
-        twice = pipeline(WAYS[(place + 1) % 3]).resume(copied(later[middle - place]))
-        assert same(list(twice), expected[middle:]), (place, middle)
 
 
 @pytest.fixture
@@ -336,12 +103,12 @@ def test_a_window_of_batches_gives_each_batch_once(batches, given):
     items = given(shuffled)
     assert len(shuffled) == len(items) == 5
     assert {item["n"].shape for item in items} == {(8,)}
-    order = [item["place"] * 8 for item in model.places(5).shuffle(4, 3)]
-    assert firsts(items) == order != sorted(order)
+    expected = [8 * place for place in order(5, 4, 3, 0)]
+    assert firsts(items) == expected != sorted(expected)
     doubled = shuffled.map(lambda batch: {"n": batch["n"] * 2})
-    assert firsts(given(doubled)) == [2 * first for first in order]
+    assert firsts(given(doubled)) == [2 * first for first in expected]
     assert firsts(given(shuffled.filter(lambda batch: batch["n"][0] != 16))) == [
-        first for first in order if first != 16
+        first for first in expected if first != 16
     ]
 
 
@@ -390,9 +157,7 @@ def test_batches_that_differ_cannot_form_one_batch():
 
 def test_strings_of_batches_stay_with_their_batch(given):
     words = hr.arrays({"s": [f"{n}" for n in range(20)]}).batch(4).shuffle(window=3, seed=5)
-    expected = [
-        [f"{4 * item['place'] + n}" for n in range(4)] for item in model.places(5).shuffle(3, 5)
-    ]
+    expected = [[f"{4 * place + n}" for n in range(4)] for place in order(5, 3, 5, 0)]
     assert [item["s"].tolist() for item in given(words)] == expected
     assert [item["s"].tolist() for item in given(words.map(lambda batch: batch))] == expected
     both = words.batch(1).unbatch().options(strings="arrow")
@@ -408,12 +173,12 @@ def test_failing_batches_are_skipped_one_by_one(batches, given):
 
     for function in (failing, native_failing):
         pipeline = batches.shuffle(window=4, seed=3).map(function).skip_errors(9)
-        order = firsts(batches.shuffle(window=4, seed=3))
-        assert firsts(given(pipeline)) == [first for first in order if first not in (8, 24)]
+        every = firsts(batches.shuffle(window=4, seed=3))
+        assert firsts(given(pipeline)) == [first for first in every if first not in (8, 24)]
         iterator = iter(pipeline)
         states = run(iterator)[1]
         assert [skipped.record_number for skipped in iterator.skipped] == [
-            first // 8 for first in order if first in (8, 24)
+            first // 8 for first in every if first in (8, 24)
         ]
         for place, state in enumerate(states):
             assert firsts(pipeline.resume(copied(state))) == firsts(given(pipeline))[place:]
@@ -466,7 +231,7 @@ def test_skip_after_a_grouping_is_applied_once(lines, grouping, place):
 
 @pytest.mark.parametrize("holding", ["ragged", "python", "native", "both", "mixed"])
 def test_padding_does_not_depend_on_how_lists_are_stored(lines, holding, given):
-    lists = {kind: source(lines, holding, kind).pipeline for kind in LENGTHS}
+    lists = {kind: source(lines, holding, kind) for kind in LENGTHS}
     widths = [item["l"].shape for item in given(lists["one length"].padded_batch(12, -1, 8))]
     assert widths == [(12, 8)] * 4
     (first, *_) = given(lists["one length"].padded_batch(12, -1, 8))
