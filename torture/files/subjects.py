@@ -14,7 +14,7 @@ from tests.io.storage.server import Server
 
 import headrace as hr
 import headrace.tf1 as tf
-from headrace.cli.content.files import files_of
+from headrace.cli.file_kinds import files_of
 from headrace.protos import Example
 from headrace.tf1 import checkpoint
 from torture.files.formats import FORMATS, Format, number_in

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from headrace import ops, pipeline
-from headrace.cli.content.kind import Content, Kind
+from headrace.cli.file_kinds import Content, Kind
 from headrace.core.errors import OpError
 from headrace.core.progress import Bar
 from headrace.pipeline import Pipeline, Skipped

@@ -10,8 +10,8 @@ from typing import Any, Final, NamedTuple
 
 from headrace.cli.bench.limit import Limit, measured_limit
 from headrace.cli.bench.mixing import Mixing, measured_mixing
-from headrace.cli.content.start import start_of
 from headrace.cli.failures import Failure
+from headrace.cli.file_kinds import start_of
 from headrace.core.progress import Bar
 from headrace.io import storage
 from headrace.pipeline import Batches, Pipeline

@@ -12,10 +12,10 @@ import shutil
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from headrace.cli.content.kind import image_kind
 from headrace.cli.convert.request import Request
 from headrace.cli.examples.schema import Schema
 from headrace.cli.failures import Failure
+from headrace.cli.file_kinds import image_kind
 from headrace.io.os_errors import os_errors
 from headrace.pipeline.writing.shard import Shard
 from headrace.pipeline.writing.values import Row, Values

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from headrace.cli.content.kind import Kind
+from headrace.cli.file_kinds import Kind
 
 __all__ = ["FORMAT_OF_KIND", "Format", "Request"]
 

@@ -6,10 +6,9 @@ import os
 from typing import Any, Final, NamedTuple
 
 from headrace import pipeline
-from headrace.cli.content.kind import Content, Kind, content_of
-from headrace.cli.content.text import is_number
 from headrace.cli.convert.request import FORMAT_OF_KIND, Format, Request
 from headrace.cli.failures import Failure
+from headrace.cli.file_kinds import Content, Kind, content_of, is_number
 from headrace.core.errors import OpError
 from headrace.io.os_errors import os_errors
 from headrace.pipeline import Feature, Pipeline, Ragged, Spec

@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from headrace.cli.content.kind import image_kind
-from headrace.cli.content.text import is_text
+from headrace.cli.file_kinds import image_kind, is_text
 from headrace.pipeline.writing.values import Values
 
 __all__ = ["FeatureSummary", "Schema"]

@@ -7,8 +7,8 @@ from typing import Final
 
 import numpy as np
 
-from headrace.cli.content.kind import Content, Kind, content_of
 from headrace.cli.failures import Failure
+from headrace.cli.file_kinds import Content, Kind, content_of
 from headrace.cli.file_pipelines import record_sizes
 from headrace.cli.index.write import Indexed
 from headrace.cli.interrupts import Interrupts

@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from headrace.cli.content.kind import Content, Kind, content_of
 from headrace.cli.failures import Failure
+from headrace.cli.file_kinds import Content, Kind, content_of
 from headrace.cli.file_pipelines import source_of
 from headrace.core import engine
 from headrace.pipeline.describe.lengths import records_of

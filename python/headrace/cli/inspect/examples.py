@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from headrace.cli.content.kind import image_kind
-from headrace.cli.content.text import is_text
+from headrace.cli.file_kinds import image_kind, is_text
 from headrace.cli.inspect.images import Picture, as_png, decoded, drawn
 from headrace.cli.inspect.report import Shown
 from headrace.cli.wording import shortened, size

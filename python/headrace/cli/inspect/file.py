@@ -6,7 +6,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, Final, TypeAlias
 
-from headrace.cli.content.kind import Content, Kind, content_of
+from headrace.cli.file_kinds import Content, Kind, content_of
 from headrace.cli.inspect.index_files import report_of_index
 from headrace.cli.inspect.other_files import report_of_image, report_of_unknown
 from headrace.cli.inspect.parquet import report_of_parquet

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from headrace import ops
-from headrace.cli.content.kind import image_kind
+from headrace.cli.file_kinds import image_kind
 from headrace.core.errors import OpError
 from headrace.pipeline.tracing import native
 

@@ -6,7 +6,7 @@ import os
 import tempfile
 from typing import Any
 
-from headrace.cli.content.kind import Content
+from headrace.cli.file_kinds import Content
 from headrace.cli.inspect.report import Looked, Shown
 from headrace.core import engine
 from headrace.core.errors import NotFoundError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.cli.content.kind import Content
+from headrace.cli.file_kinds import Content
 from headrace.cli.file_pipelines import source_of
 from headrace.cli.inspect.images import Picture, decoded
 from headrace.cli.inspect.report import Looked, Shown, damage_of_whole_file

@@ -11,8 +11,8 @@ from typing import Any
 
 import click
 
-from headrace.cli.content.files import files_of
 from headrace.cli.failures import Failure, failure_of
+from headrace.cli.file_kinds import files_of
 from headrace.cli.inspect.examples import as_json, lines_of_example, write_pictures
 from headrace.cli.inspect.file import inspected
 from headrace.cli.inspect.folder import Folder

@@ -5,9 +5,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from headrace.cli.content.kind import Content
 from headrace.cli.examples.schema import Schema
 from headrace.cli.failures import Failure
+from headrace.cli.file_kinds import Content
 from headrace.cli.inspect.report import Looked, Shown
 from headrace.core.optional_dependencies import missing_parquet
 from headrace.pipeline.writing.values import Values

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from headrace.cli.content.kind import Content
 from headrace.cli.examples.schema import Schema
 from headrace.cli.examples.values import sequences_of_record, values_of_record
+from headrace.cli.file_kinds import Content
 from headrace.cli.file_pipelines import ALL, source_of
 from headrace.cli.inspect.report import Looked, Shown, counts, damage_of
 from headrace.pipeline.writing.values import Values

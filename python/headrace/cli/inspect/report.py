@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from headrace.cli.content.kind import Content
+from headrace.cli.file_kinds import Content
 from headrace.cli.file_pipelines import counted
 from headrace.core.repr_prefix import printable
 from headrace.pipeline import Skipped

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from headrace.cli.content.kind import Content, Kind
 from headrace.cli.examples.schema import Schema
+from headrace.cli.file_kinds import Content, Kind
 from headrace.cli.file_pipelines import ALL, source_of
 from headrace.cli.inspect.report import Looked, Shown, counts, damage_of
 from headrace.pipeline.writing.values import values_of_example

@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from headrace.cli.content.kind import Content
 from headrace.cli.failures import Failure
+from headrace.cli.file_kinds import Content
 from headrace.cli.file_pipelines import source_of
 from headrace.cli.inspect.report import Looked, Shown, counts, damage_of_whole_file
 from headrace.core.errors import OpError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from headrace.cli.content.text import is_number
+from headrace.cli.file_kinds import is_number
 from headrace.cli.wording import count_of, percent, shortened, size, table
 from headrace.core.repr_prefix import printable
 

@@ -20,7 +20,7 @@ def state(file: str, as_json: bool) -> None:
 
     Exits with 1 if there is no state in it, or a damaged one.
     """
-    from headrace.cli.content.kind import Kind, content_of  # noqa: PLC0415 (see commands.py)
+    from headrace.cli.file_kinds import Kind, content_of  # noqa: PLC0415 (see commands.py)
     from headrace.cli.inspect.output import Output  # noqa: PLC0415
     from headrace.cli.inspect.report import Looked  # noqa: PLC0415
     from headrace.cli.state.find import found_states  # noqa: PLC0415

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Final, NamedTuple
 
-from headrace.cli.content.kind import Content, Kind, content_of
 from headrace.cli.failures import Failure
+from headrace.cli.file_kinds import Content, Kind, content_of
 from headrace.pipeline import Pipeline, files, json_lines, parquet, text_lines
 from headrace.pipeline.plan.paths import find_files
 

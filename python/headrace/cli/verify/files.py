@@ -2,20 +2,171 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
 from itertools import groupby
-from typing import NamedTuple
+from typing import Any, Final, NamedTuple
 
-from headrace.cli.content.files import files_of
-from headrace.cli.content.kind import Content, Kind, content_of
+from headrace import ops, pipeline
 from headrace.cli.failures import Failure
+from headrace.cli.file_kinds import Content, Kind, content_of, files_of
+from headrace.cli.file_pipelines import ALL, counted
 from headrace.cli.inspect.images import DECODED
-from headrace.cli.verify.combined_files import TOGETHER, verified_together
-from headrace.cli.verify.result import Result
-from headrace.cli.verify.single_files import verified_alone
+from headrace.cli.inspect.parquet import opened
+from headrace.cli.inspect.report import damage_of
 from headrace.core.errors import OpError
+from headrace.core.progress import Bar
+from headrace.core.repr_prefix import printable, without_passwords
+from headrace.pipeline import Pipeline, Skipped
+from headrace.pipeline.tracing import native
 
-__all__ = ["Verified", "verified"]
+__all__ = ["TOGETHER", "Result", "Verified", "verified", "verified_alone", "verified_together"]
+
+
+@dataclass
+class Result:
+    """The result for one file.
+
+    Attributes:
+        content: The file.
+        num_records: The number of whole records.
+        damage: The damage, in the form for the document of `--json`.
+    """
+
+    content: Content
+    num_records: int = 0
+    damage: list[dict[str, Any]] = field(default_factory=list)
+
+    def add(self, skipped: Iterable[Skipped]) -> None:
+        """Adds unreadable records."""
+        self.damage += damage_of(list(skipped))
+
+    def fail(self, stage: str, reason: str) -> None:
+        """Records that no part of the file can be read."""
+        self.damage.append({"record": None, "offset_bytes": None, "stage": stage, "reason": reason})
+
+    def as_json(self) -> dict[str, Any]:
+        """Returns this in the form for the document of `--json`."""
+        return {
+            "file": without_passwords(self.content.path),
+            "kind": self.content.kind,
+            "compression": self.content.compression,
+            "size_bytes": self.content.size_bytes,
+            "records": self.num_records,
+            "damage": self.damage,
+        }
+
+
+def verified_alone(content: Content) -> Result:
+    """Reads all of a file."""
+    result = Result(content)
+    if content.mismatch is not None:
+        result.fail("verify", content.mismatch)
+        return result
+    try:
+        match content.kind:
+            case Kind.PARQUET:
+                result.num_records = _read_parquet(content.path)
+            case Kind.BUNDLE:
+                result.num_records = _read_bundle(content.path, result)
+            case Kind.UNKNOWN:
+                what = (
+                    f"it looks like {content.detail}" if content.detail else "its kind is unknown"
+                )
+                result.fail("verify", f"{what}, so nothing of it can be checked. Leave it out.")
+            case Kind.IMAGE:
+                result.fail("verify", f"it is {content.detail}, which headrace does not decode.")
+            case _:
+                count = counted(content)
+                result.num_records = count.num_records
+                result.add(count.damage)
+    except (OpError, Failure) as error:
+        first, *_ = error.message.splitlines()
+        result.fail(content.kind, first.removeprefix(f"{printable(content.path)}: "))
+    return result
+
+
+def _read_parquet(path: str) -> int:
+    """Reads all pages; those that have a checksum are checked against it."""
+    with opened(path) as file:
+        arrow = import_module("pyarrow")
+        try:
+            return sum(batch.num_rows for batch in file.iter_batches())
+        except (arrow.ArrowException, OSError) as error:
+            raise Failure(f"{path}: {error} Copy the file again.") from error
+
+
+def _read_bundle(path: str, result: Result) -> int:
+    from headrace.cli.inspect.tensorflow1_files import read_bundle  # noqa: PLC0415  (few need it)
+
+    number, failures = read_bundle(path)
+    for failure in failures:
+        result.fail("checkpoint", failure)
+    return number
+
+
+# The kinds whose files are read together.
+TOGETHER: Final = (Kind.TFRECORD, Kind.EVENTS, Kind.SESSION, Kind.IMAGE)
+_BATCH: Final = 1 << 12
+_DECODING: Final = "DecodeImage"
+
+
+def verified_together(contents: Sequence[Content], num_threads: int | None) -> list[Result]:
+    """Reads all records of some files in parallel; all are TFRecords, or all are images.
+
+    Raises:
+        OpError: If the system cannot read one of them.
+    """
+    results = {content.path: Result(content) for content in contents}
+    names: Counter[str] = Counter()
+    source = _source(contents).skip_errors(ALL).batch(_BATCH).options(num_threads=num_threads)
+    with iter(source) as batches, Bar("verify", _total(contents), "B") as bar:
+        for batch in batches:
+            names.update(batch["file"].tolist())
+            bar.move_to(batches.statistics().stages[0].bytes)
+    for name, number in names.items():
+        results[name].num_records = number
+    for one in batches.skipped:
+        results[one.file or ""].add([one._replace(reason=_plain(one.reason))])
+    return list(results.values())
+
+
+def _plain(reason: str) -> str:
+    """Returns the reason why an image cannot be decoded, without the place in headrace's code."""
+    first, *_ = reason.splitlines()
+    before, found, why = first.partition(f"{_DECODING} at ")
+    return why.partition(": ")[2].partition(" [while reading ")[0] if found else before
+
+
+def _total(contents: Sequence[Content]) -> int | None:
+    """Returns the number of bytes to read; None if unknown."""
+    if any(content.compression for content in contents):
+        return None
+    return sum(content.size_bytes for content in contents)
+
+
+@native
+def _decoded(example: dict[str, Any]) -> dict[str, Any]:
+    # The last value of an image exists once all of it was decoded.
+    return {"file": example["file"], "size": ops.size(ops.decode_image(example["data"]))}
+
+
+@native
+def _first_decoded(example: dict[str, Any]) -> dict[str, Any]:
+    image = ops.decode_image(example["data"], expand_animations=False)
+    return {"file": example["file"], "size": ops.size(image)}
+
+
+def _source(contents: Sequence[Content]) -> Pipeline:
+    paths = [os.fspath(content.path) for content in contents]
+    if contents[0].kind == Kind.IMAGE:
+        # A TIFF of several images is whole for what reads it if the first is.
+        decode = _first_decoded if contents[0].detail == "TIFF" else _decoded
+        return pipeline.files(paths).with_origin().map(decode).select("file")
+    return pipeline.tfrecords(paths).with_origin().select("file")
 
 
 class Verified(NamedTuple):

@@ -1,17 +1,193 @@
-"""The kind of a file."""
+"""The files that arguments represent, and the kind of each by its first bytes."""
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import tarfile
-from typing import Final, NamedTuple
+from collections.abc import Iterable
+from typing import Any, Final, NamedTuple
 
-from headrace.cli.content.start import Start, start_of
-from headrace.cli.content.text import delimiter_of, is_json_lines, is_text
+from headrace import ops, pipeline
+from headrace.cli.failures import Failure
 from headrace.core import engine
+from headrace.io import storage
+from headrace.io.os_errors import os_errors
+from headrace.pipeline.plan.listing import files_below, is_directory
+from headrace.pipeline.plan.paths import find_files
+from headrace.pipeline.tracing import native
 
-__all__ = ["Content", "Kind", "content_of", "image_kind"]
+__all__ = [
+    "Content",
+    "Kind",
+    "Start",
+    "content_of",
+    "delimiter_of",
+    "files_of",
+    "image_kind",
+    "is_json_lines",
+    "is_number",
+    "is_text",
+    "start_of",
+]
+
+
+def files_of(command: str, argument: str) -> list[str]:
+    """Returns the files that an argument represents.
+
+    A directory with directories in it, such as an image folder, means all files below it, sorted,
+    without hidden ones. For everything else see `find_files`.
+
+    Raises:
+        NotFoundError: If there are no such files.
+        OpError: If a directory cannot be listed.
+    """
+    if not storage.is_remote(argument) and is_directory(argument):
+        found = list(files_below(argument))
+        if found:
+            return found
+    return [os.fsdecode(path) for path in find_files(command, [argument])]
+
+
+# Number of bytes needed to tell the kind of a file.
+_START_BYTES: Final = 64 * 1024
+_END_BYTES: Final = 8
+_MORE_THAN_ANY: Final = 1 << 62
+
+
+class Start(NamedTuple):
+    """The first bytes of a file.
+
+    Attributes:
+        data: The first bytes, decompressed.
+        is_whole: Whether these are all its bytes.
+        end: The last few bytes of the file, undecoded; empty if they cannot be read.
+        compression: "gzip", "zlib", "zstd", "bzip2", "xz", "lz4" or None.
+        size_bytes: The size of the file.
+    """
+
+    data: bytes
+    is_whole: bool
+    end: bytes
+    compression: str | None
+    size_bytes: int
+
+
+def start_of(path: str) -> Start:
+    """Reads the beginning of a file.
+
+    Raises:
+        Failure: If it is not a regular file.
+        OpError: If it cannot be read.
+    """
+    is_remote = storage.is_remote(path)
+    if not is_remote and os.path.exists(path) and not os.path.isfile(path):
+        raise Failure(f"{path}: no file that can be read twice. Give a regular file.")
+    with os_errors(path), storage.open_file(path) as file:
+        head = file.read(_START_BYTES)
+        size_bytes = storage.size_of(file)
+        end = b""
+        if file.seekable():  # A server may give whole files only.
+            file.seek(max(0, size_bytes - _END_BYTES))
+            end = file.read(_END_BYTES)
+    compression = engine.codec_of(head) or None
+    if compression is None:
+        return Start(head, size_bytes <= _START_BYTES, end, None, size_bytes)
+    data = _decompressed(path)
+    return Start(data, len(data) < _START_BYTES, end, compression, size_bytes)
+
+
+@native
+def _byte(example: dict[str, Any]) -> dict[str, Any]:
+    return {"byte": ops.decode_raw(example["record"], "uint8")}
+
+
+def _decompressed(path: str) -> bytes:
+    """Returns the first decompressed bytes, as far as they are not damaged."""
+    records = pipeline.fixed_length_records(path, record_bytes=1)
+    start = records.map(_byte).skip_errors(_MORE_THAN_ANY).batch(_START_BYTES).take(1)
+    with iter(start) as batches:
+        return b"".join(batch["byte"].tobytes() for batch in batches)
+
+
+_DELIMITERS: Final = ",\t;|"
+_MOST_LINES: Final = 20
+# Control characters that texts do not have; tabs, line ends and the like are not among them.
+_CONTROLS: Final = bytes(set(range(32)) - set(b"\t\n\r\f\x0b\x1b\x08"))
+
+
+def is_text(data: bytes) -> bool:
+    """Returns whether bytes look like a text, in whatever encoding."""
+    return bool(data) and len(data.translate(None, _CONTROLS)) == len(data)
+
+
+def is_number(text: str) -> bool:
+    """Returns whether a text is a number, which is an unusual name for a column."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def is_json_lines(data: bytes, is_whole: bool) -> bool:
+    """Returns whether lines are objects of JSON: the first one, and most of the others.
+
+    A line that is cut off is ignored.
+    """
+    lines = _lines(data, is_whole)
+    if not lines and not is_whole:
+        # One line is longer than the bytes examined.
+        return data.lstrip().startswith(b'{"')
+    return bool(lines) and _is_object(lines[0]) and _most(map(_is_object, lines))
+
+
+def delimiter_of(data: bytes, is_whole: bool) -> str | None:
+    """Returns the delimiter if the bytes are CSV with a header; None otherwise.
+
+    It is CSV if most of the first records have as many fields as the first one, at least two, and
+    the fields of the first one differ and are not empty. A table with a single column counts as
+    text.
+    """
+    text = b"\n".join(_lines(data, is_whole)).decode("utf-8", "replace")
+    found = {delimiter: _num_fields(text, delimiter) for delimiter in _DELIMITERS}
+    best = max(_DELIMITERS, key=lambda delimiter: found[delimiter])
+    return best if found[best] > 1 else None
+
+
+def _lines(data: bytes, is_whole: bool) -> list[bytes]:
+    """Returns the first whole lines that are not blank."""
+    lines = data.splitlines()
+    if not is_whole and lines:
+        lines.pop()
+    return [line for line in lines if line.strip()][:_MOST_LINES]
+
+
+def _is_object(line: bytes) -> bool:
+    try:
+        return isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _num_fields(text: str, delimiter: str) -> int:
+    """Returns the number of fields in most records; 0 if it differs, or for a single record."""
+    try:
+        records = list(csv.reader(text.splitlines(keepends=True), delimiter=delimiter))
+    except csv.Error:
+        return 0
+    header, *others = records or [[]]
+    names = {name.strip() for name in header}
+    is_header = "" not in names and len(names) == len(header)
+    is_table = bool(others) and _most(len(record) == len(header) for record in others)
+    return len(header) if is_header and is_table else 0
+
+
+def _most(values: Iterable[bool]) -> bool:
+    """Returns whether at least three of four are true: a few lines may be damaged."""
+    found = list(values)
+    return sum(found) >= len(found) * 3 / 4
 
 
 class Kind:

@@ -1,1 +1,0 @@
-"""The kinds of files, told by their contents."""
