@@ -10,7 +10,6 @@ from tools.docs.links import anchors_of, broken_links, replace_targets
 from tools.docs.op_types import types_of
 from tools.docs.resources import foreign_resources
 from tools.docs.search import QUERIES, not_found
-from tools.docs.site_links import lost_links
 
 import headrace as hr
 
@@ -218,24 +217,6 @@ def test_search_finds_words_that_people_type():
     if not path.exists():
         pytest.skip("the site is not built; make docs builds it, and checks this too")
     assert list(not_found(QUERIES, json.loads(path.read_text("utf-8")))) == []
-
-
-def test_links_of_the_site_that_lead_nowhere_are_found(tmp_path):
-    (tmp_path / "sub").mkdir()
-    (tmp_path / "a.svg").write_text("<svg/>")
-    (tmp_path / "index.html").write_text(
-        '<a href="sub/">x</a><a href="sub/index.html#there">x</a><img src="a.svg">'
-        '<a href="#no">x</a><a href="https://example.org/missing">x</a><a href="?q=1">x</a>'
-    )
-    (tmp_path / "sub" / "index.html").write_text(
-        '<h1 id="there">x</h1><a href="../missing.html">x</a><a href="../index.html#no">x</a>'
-        '<a href="/a.svg">x</a>'
-    )
-    assert list(lost_links(tmp_path)) == [
-        "index.html: #no has no such anchor",
-        "sub/index.html: ../index.html#no has no such anchor",
-        "sub/index.html: ../missing.html is missing",
-    ]
 
 
 def test_the_reference_tells_the_types_of_elementwise_operations():

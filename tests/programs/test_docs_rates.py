@@ -1,4 +1,4 @@
-"""The pictures and the table of docs/performance.md, from the tables of benchmarks/RESULTS.md."""
+"""The charts and the table of docs/performance.md, from the tables of benchmarks/RESULTS.md."""
 
 import pytest
 from tools.docs import measured, rates
@@ -31,9 +31,26 @@ def others_of(work):
     return [(other.name, other.text, other.is_by_hand) for other in work.others]
 
 
-def test_files_hold_the_measured_figures():
-    for path, text in rates.files().items():
-        assert path.read_text("utf-8") == text, f"{path}: run python -m tools.docs.rates"
+RESULTS = measured.RESULTS.read_text("utf-8")
+
+
+def test_the_page_holds_the_measured_figures():
+    page = rates.page_of(measured.works(RESULTS))
+    assert rates.PAGE.read_text("utf-8") == page, "run python -m tools.docs.rates"
+
+
+def test_charts_name_each_work_and_show_each_ratio():
+    works = measured.works(RESULTS)
+    for chart in (
+        rates.all_rates(works, measured.first_batches(RESULTS)),
+        rates.rates_in_short(works),
+    ):
+        axes = chart.axes[0]
+        names = [label.get_text() for label in axes.get_yticklabels()]
+        for work in works:
+            if work.name != "W6":
+                assert any(name.startswith(f"{work.name} ") for name in names), work.name
+        assert len(axes.containers[0].patches) == len(names)
 
 
 def test_rows_of_many_works_have_their_others_in_order():

@@ -1,28 +1,31 @@
-"""Draws the pictures of rates, and writes the table of docs/performance.md.
+"""Draws the charts of rates, and writes the table of docs/performance.md.
 
 .venv/bin/python -m tools.docs.rates
 
 All figures are those of benchmarks/RESULTS.md.
 """
 
-import math
 import sys
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 
 from tools.docs import measured
-from tools.docs.drawing import BOX, INK, LOOP, QUEUE, beside, heading, label, picture
 from tools.docs.measured import Other, Work
 
 DOCS = Path(__file__).parents[2] / "docs"
+PAGE = DOCS / "performance.md"
 BEGIN, END = "<!-- of benchmarks/RESULTS.md -->\n", "<!-- end -->\n"
 
-WIDTH = 440
-LEFT = 176
-"""The place where bars begin, behind the names."""
-LETTER = 8.8
-"""The width of a letter, in a wide font."""
+LIBRARY, LOOP, OURS, INK = "#9db8d6", "#e8b489", "#8cc484", "#1f2933"
+PANEL = "#f4f6f8"
+"""A light background, so that charts are legible on a dark page, too."""
 MOST_OTHERS = 5
 KNOWN = ("DataLoader", "tf.data", "Grain", "SPDL", "datasets", "polars", "WebDataset")
 """The libraries that are shown if there is no room for all, the first ones first."""
@@ -47,56 +50,73 @@ LABELS = {
 """What a work reads, in a word or two."""
 
 
-def all_rates(works: list[Work], first_batches: list[tuple[str, float]]) -> str:
-    """Returns the picture of each work beside each library."""
-    groups = [(work, shown(work.others)) for work in works]
-    scale = Scale([(other, other.text) for _, others in groups for other in others], LEFT)
-    parts = [
-        heading(24, "A pipeline's rate, divided by that of"),
-        *(mark(12, 36, BOX), beside(32, 48, "a library")),
-        *(mark(112, 36, QUEUE), beside(132, 48, "a loop by hand")),
+def all_rates(works: list[Work], first_batches: list[tuple[str, float]]) -> Figure:
+    """Returns the chart of each work beside each library, and of the seconds to a first batch."""
+    bars = [
+        Bar(f"{work.name} {LABELS.get(work.name, work.title)}: {other.name}", other, other.text)
+        for work in works
+        for other in shown(work.others)
     ]
-    top = 62
-    for work, others in groups:
-        first, *further = textwrap.wrap(f"{work.name} {work.title.replace('`', '')}", 45)
-        parts.append(heading(top + 15, first))
-        for line in further:
-            top += 17
-            parts.append(beside(20, top + 15, line))
-        top += 22
-        for other in others:
-            parts += [ending(LEFT - 6, top + 12, other.name), *scale.bar(other, top, other.text)]
-            top += 17
-        top += 5
-    parts.append(scale.line(70, top))
-    parts.append(heading(top + 24, "W7 Seconds until the first batch"))
-    top += 36
-    most = max(seconds for _, seconds in first_batches)
-    for name, seconds in first_batches:
-        length = round((WIDTH - LEFT - 50) * seconds / most)
-        parts += [
-            ending(LEFT - 6, top + 12, name),
-            mark(LEFT, top, LOOP if name == "headrace" else BOX, length),
-            beside(LEFT + 6 + length, top + 12, f"{seconds:g}"),
-        ]
-        top += 17
-    return picture(WIDTH, top + 8, "Pipelines beside other libraries", parts)
+    height = len(bars) + len(first_batches)
+    figure = Figure(figsize=(7, 0.19 * height + 1.5), layout="constrained")
+    rates, seconds = figure.subplots(2, height_ratios=[len(bars), len(first_batches)])
+    draw_ratios(rates, "A pipeline's rate ÷ that of a library or a loop by hand", bars)
+    drawn = seconds.barh(
+        [name for name, _ in first_batches],
+        [value for _, value in first_batches],
+        color=[OURS if name == "headrace" else LIBRARY for name, _ in first_batches],
+    )
+    seconds.bar_label(drawn, fmt="%g", padding=3)
+    finish(seconds, "W7 Seconds until the first batch")
+    return figure
 
 
-def rates_in_short(works: list[Work]) -> str:
-    """Returns the picture of each work beside the best other program."""
+def rates_in_short(works: list[Work]) -> Figure:
+    """Returns the chart of each work beside the best other program."""
     first = {work.name: work for work in reversed(works) if work.name != "W6"}
-    best = {name: min(work.others, key=lambda other: other.ratio) for name, work in first.items()}
-    scale = Scale([(other, f"{other.text} {other.name}") for other in best.values()], 164)
-    parts = [heading(24, "A pipeline's rate ÷ that of the best other")]
-    top = 52
+    bars = []
     for name in sorted(first, key=lambda name: int(name[1:])):
-        other = best[name]
-        parts.append(beside(12, top + 12, f"{name} {LABELS.get(name, first[name].title)}"))
-        parts += scale.bar(other, top, f"{other.text} {other.name}")
-        top += 20
-    parts.append(scale.line(48, top))
-    return picture(WIDTH, top + 6, "Pipelines beside the best other programs", parts)
+        best = min(first[name].others, key=lambda other: other.ratio)
+        label = f"{name} {LABELS.get(name, first[name].title)}"
+        bars.append(Bar(label, best, f"{best.text} {best.name}"))
+    figure = Figure(figsize=(5, 0.24 * len(bars) + 0.6), layout="constrained")
+    draw_ratios(figure.subplots(), "A pipeline's rate ÷ that of the best other", bars)
+    return figure
+
+
+class Bar(NamedTuple):
+    """A bar for a program that is compared with a pipeline."""
+
+    label: str
+    other: Other
+    text: str
+
+
+def draw_ratios(axes: Axes, title: str, bars: Sequence[Bar]) -> None:
+    """Draws bars from 1 to the ratio of each, on a logarithmic axis."""
+    axes.barh(
+        range(len(bars)),
+        [bar.other.ratio - 1 for bar in bars],
+        left=1,
+        color=[LOOP if bar.other.is_by_hand else LIBRARY for bar in bars],
+    )
+    axes.set_yticks(range(len(bars)), [bar.label for bar in bars])
+    axes.set_xscale("log", base=2)
+    for position, bar in enumerate(bars):
+        axes.text(1.06 * max(bar.other.ratio, 1), position, bar.text, va="center")
+    axes.axvline(1, color=INK, linestyle="dashed", linewidth=0.8)
+    patches = [Patch(color=LIBRARY, label="a library"), Patch(color=LOOP, label="a loop by hand")]
+    axes.legend(handles=patches, loc="upper left", bbox_to_anchor=(0, 0), ncols=2, frameon=False)
+    finish(axes, title)
+
+
+def finish(axes: Axes, title: str) -> None:
+    """Leaves out of a chart what says nothing."""
+    axes.set_title(title, loc="right", fontweight="bold")
+    axes.invert_yaxis()
+    axes.margins(x=0.25, y=0.02)
+    axes.spines[["top", "right", "bottom"]].set_visible(False)
+    axes.tick_params(bottom=False, labelbottom=False, which="both")
 
 
 def shown(others: Sequence[Other]) -> list[Other]:
@@ -110,41 +130,6 @@ def shown(others: Sequence[Other]) -> list[Other]:
     best = min(others, key=lambda other: other.ratio)
     chosen = sorted(others, key=position)[:MOST_OTHERS]
     return sorted(chosen, key=lambda other: other.ratio)
-
-
-class Scale:
-    """A logarithmic axis of ratios, with a line at 1."""
-
-    def __init__(self, bars: Sequence[tuple[Other, str]], left: int) -> None:
-        below = max(0.0, *(-math.log2(other.ratio) for other, _ in bars))
-        self._unit = min(
-            (WIDTH - left - 14 - LETTER * len(text)) / (below + max(math.log2(other.ratio), 0.1))
-            for other, text in bars
-        )
-        self._one = round(left + self._unit * below)
-
-    def bar(self, other: Other, top: int, text: str) -> list[str]:
-        """Returns a bar from the line to a ratio, with a text beside it."""
-        end = round(self._one + self._unit * math.log2(other.ratio))
-        begin, end = min(self._one, end), max(self._one, end)
-        fill = QUEUE if other.is_by_hand else BOX
-        return [mark(begin, top, fill, max(end - begin, 1)), beside(end + 6, top + 12, text)]
-
-    def line(self, top: int, bottom: int) -> str:
-        """Returns the line at 1."""
-        x = self._one
-        path = f"<path d='M{x} {top}V{bottom}' stroke='{INK}' stroke-dasharray='3 3'/>"
-        return label(x, top - 4, "1") + path
-
-
-def mark(x: int, y: int, fill: str, width: int = 14) -> str:
-    """Returns a bar."""
-    return f"<rect x='{x}' y='{y}' width='{width}' height='14' fill='{fill}' stroke='{INK}'/>"
-
-
-def ending(x: int, y: int, text: str) -> str:
-    """Returns a line of text that ends at x."""
-    return label(x, y, text).replace("'middle'", "'end'")
 
 
 def table(works: list[Work]) -> str:
@@ -163,25 +148,28 @@ def table(works: list[Work]) -> str:
     return "\n".join([*lines, ""])
 
 
+def page_of(works: list[Work]) -> str:
+    """Returns docs/performance.md with the table as it should be."""
+    before, _, rest = PAGE.read_text("utf-8").partition(BEGIN)
+    after = rest.partition(END)[2]
+    return f"{before}{BEGIN}\n{table(works)}\n{END}{after}"
+
+
 def main() -> int:
-    """Writes the pictures and the table."""
-    for path, text in files().items():
-        path.write_text(text, "utf-8")
-    return 0
-
-
-def files() -> dict[Path, str]:
-    """Returns the files that hold measurements, with their texts as they should be."""
+    """Writes the charts and the table."""
     text = measured.RESULTS.read_text("utf-8")
     works = measured.works(text)
-    page = DOCS / "performance.md"
-    before, _, rest = page.read_text("utf-8").partition(BEGIN)
-    after = rest.partition(END)[2]
-    return {
-        DOCS / "pipeline_rates.svg": all_rates(works, measured.first_batches(text)),
-        DOCS / "rates_in_short.svg": rates_in_short(works),
-        page: f"{before}{BEGIN}\n{table(works)}\n{END}{after}",
-    }
+    PAGE.write_text(page_of(works), "utf-8")
+    # Text stays text, and the same figures give the same file.
+    style = {"svg.fonttype": "none", "svg.hashsalt": "rates", "font.size": 8}
+    with mpl.rc_context(style):
+        charts = {
+            "pipeline_rates": all_rates(works, measured.first_batches(text)),
+            "rates_in_short": rates_in_short(works),
+        }
+        for name, chart in charts.items():
+            chart.savefig(DOCS / f"{name}.svg", facecolor=PANEL, metadata={"Date": None})
+    return 0
 
 
 if __name__ == "__main__":
