@@ -15,7 +15,6 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
-
 from tools.docs import measured
 from tools.docs.measured import Other, Work
 
