@@ -67,6 +67,11 @@ pub fn writer<'a>(array: &'a ArrayRef, kind: &DataType) -> Writer<'a> {
 
 fn of_values<'a>(array: &'a ArrayRef, kind: &DataType) -> Writer<'a> {
     match array.data_type() {
+        // An array of the type null has no buffer that says so.
+        DataType::Null => Box::new(|_, text| {
+            text.push_str("null");
+            Ok(())
+        }),
         DataType::FixedSizeBinary(_) => int96(array, kind),
         DataType::Boolean => {
             let flags = array.as_boolean();
