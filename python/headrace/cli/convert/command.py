@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from headrace.cli.option_types import budget, pairs, size
 from headrace.cli.wording import count_of, echo_json, shortened
+from headrace.io import storage
 
 if TYPE_CHECKING:
     from headrace.cli.convert.run import Converted
@@ -127,7 +127,7 @@ def convert(
 
     Exits with 1 if the conversion fails, with 130 after Ctrl-C.
     """
-    output = options["output"]
+    output = options["output"] = storage.local_path(options["output"])
     if to is None:
         to = "image-folder" if output.endswith("/") else _format_of_name(output)
     if to == "image-folder":
@@ -135,8 +135,10 @@ def convert(
     if compression is None and output.endswith(".gz"):
         compression = "gzip"
     compression = None if compression == "none" else compression
-    if "://" in output:
-        raise click.UsageError(f"{output}: expected a local path. Write there, and copy the files.")
+    if to == "image-folder" and storage.is_remote(output):
+        raise click.UsageError(
+            f"{output}: expected a local path for an image folder. Write there, and copy it."
+        )
     _check_usage(to, compression, options)
     from headrace.cli.convert.request import Request  # noqa: PLC0415 (see commands.py)
     from headrace.cli.convert.run import convert as run  # noqa: PLC0415
@@ -164,8 +166,8 @@ def _print(done: Converted) -> None:
     if done.num_before:
         parts = count_of(done.num_before, "part")
         click.echo(f"continued after {parts} of an earlier run", err=True)
-    first, last = Path(done.files[0]), Path(done.files[-1])
-    names = str(first) if first == last else f"{first} to {last.name}"
+    first, last = done.files[0], done.files[-1]
+    names = first if first == last else f"{first} to {os.path.basename(last)}"
     files = count_of(len(done.files), "file")
     click.echo(f"{count_of(done.num_examples, 'example')} in {files}: {names}")
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 
+from headrace.io import storage
+
 __all__ = ["Names"]
 
 _NUMBER = r"\d{5,}"
@@ -39,7 +41,9 @@ class Names:
         return self._matching(pattern if self._is_divided else re.escape(self._base))
 
     def leftovers(self) -> list[str]:
-        """Returns temporary files of writers that were killed."""
+        """Returns temporary files of writers that were killed; a storage has only whole files."""
+        if storage.is_remote(self._output):
+            return []
         pattern = (
             rf"\.{re.escape(self._stem)}(-{_NUMBER}(-of-{_NUMBER})?)?{re.escape(self._extension)}"
             r"\.tmp[0-9a-f]{16}"
@@ -48,10 +52,12 @@ class Names:
 
     def _matching(self, pattern: str) -> list[str]:
         expected = re.compile(pattern)
-        names = sorted(
-            name for name in os.listdir(self.directory or ".") if expected.fullmatch(name)
-        )
-        return [os.path.join(self.directory, name) for name in names]
+        if storage.is_remote(self._output):
+            names = [os.path.basename(entry.path) for entry in storage.entries(self.directory)]
+        else:
+            names = os.listdir(self.directory or ".")
+        matching = sorted(name for name in names if expected.fullmatch(name))
+        return [os.path.join(self.directory, name) for name in matching]
 
 
 def _divided(base: str) -> tuple[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import os
 from collections.abc import Callable
 from typing import Any
@@ -12,6 +13,7 @@ from headrace.cli.convert.request import Format, Request
 from headrace.cli.convert.source import Source
 from headrace.cli.examples.values import values_of_record
 from headrace.cli.failures import Failure
+from headrace.pipeline import Json
 from headrace.pipeline.writing.values import Row, Values, values_of_example
 
 __all__ = ["row_maker"]
@@ -66,7 +68,13 @@ def _maker(source: Source) -> Callable[[dict[str, Any], int], Row]:
         return _row_of_image(source)
     if source.format == Format.IMAGES:
         return _row_of_file
-    return lambda example, _number: values_of_example(example)
+    nested = [name for name, spec in source.plain.spec.items() if spec.dtype is Json]
+
+    def row(example: dict[str, Any], _number: int) -> Row:
+        texts = {name: json.dumps(example[name], ensure_ascii=False) for name in nested}
+        return values_of_example({**example, **texts})
+
+    return row
 
 
 def _row_of_record(example: dict[str, Any], number: int) -> Row:

@@ -17,6 +17,8 @@ from headrace.cli.convert.survey import Survey, checked_names, surveyed
 from headrace.cli.failures import Failure
 from headrace.cli.interrupts import Interrupts
 from headrace.core.progress import Bar
+from headrace.io import storage
+from headrace.io.atomic_file import AtomicFile
 from headrace.io.os_errors import os_errors
 from headrace.pipeline import Batches, Skipped
 from headrace.pipeline.writing.journal import Journal
@@ -80,7 +82,10 @@ def convert(request: Request, overwrite: bool, interrupts: Interrupts) -> Conver
         )
     checked_names(source, request)
     directory = os.path.dirname(request.output)
-    if directory:
+    if storage.is_remote(request.output):
+        # Fails if files cannot be written there at all.
+        AtomicFile(request.output).discard()
+    elif directory:
         with os_errors(directory):
             Path(directory).mkdir(parents=True, exist_ok=True)
     with Journal(request.output, "headrace convert") as journal:
@@ -155,7 +160,7 @@ class _Conversion:
                     "the file has changed since. Give --overwrite to start again."
                 )
         for path in self._names.leftovers():
-            os.unlink(path)
+            storage.remove(path)
         return Survey.from_json(header["survey"])
 
     def _begun(self, overwrite: bool) -> Survey:
@@ -173,7 +178,7 @@ class _Conversion:
             )
         self._journal.begin({"request": self._request.as_json(), "survey": survey.as_json()})
         for path in [*existing, *self._names.leftovers()]:
-            os.unlink(path)
+            storage.remove(path)
         if self._request.to == Format.IMAGE_FOLDER:
             Folder.clear(self._request.output)
         return survey

@@ -11,7 +11,7 @@ from headrace.cli.failures import Failure
 from headrace.cli.file_kinds import Content, Kind, content_of, is_number
 from headrace.core.errors import OpError
 from headrace.io.os_errors import os_errors
-from headrace.pipeline import Feature, Pipeline, Ragged, Spec
+from headrace.pipeline import Feature, Json, Pipeline, Ragged, Spec
 from headrace.pipeline.formats.image_folder import IMAGES
 from headrace.pipeline.plan.paths import find_files
 
@@ -192,8 +192,10 @@ def _columns(plain: Pipeline, request: Request) -> dict[str, Any]:
 
 
 def _column(spec: Spec) -> Any:
+    if spec.dtype is Json:
+        return Json
     if spec.is_ragged:
-        return Ragged(spec.dtype)
+        return Ragged(spec.dtype, ndim=len(spec.shape or (None,)))
     return Feature(spec.dtype, tuple(size or 0 for size in spec.shape or ()))
 
 
