@@ -85,6 +85,7 @@ struct Inner {
     is_transient: bool,
     wait: Option<Wait>,
     lost: Option<Lost>,
+    remedy: Option<Arc<str>>,
 }
 
 impl Error {
@@ -101,6 +102,7 @@ impl Error {
             is_transient: false,
             wait: None,
             lost: None,
+            remedy: None,
         }))
     }
 
@@ -238,6 +240,7 @@ impl Error {
         let message = &mut error.0.message;
         message.truncate(message.trim_end_matches('.').len());
         message.push_str(&format!(". {remedy}"));
+        error.0.remedy = Some(remedy.into());
         error
     }
 
@@ -281,6 +284,11 @@ impl Error {
     /// The number of records lost, if it was set.
     pub fn lost(&self) -> Option<Lost> {
         self.0.lost
+    }
+
+    /// The remedy added last to the text, which the exception of the host language lacks.
+    pub fn remedy(&self) -> Option<&str> {
+        self.0.remedy.as_deref()
     }
 
     /// The name of the operation that failed.

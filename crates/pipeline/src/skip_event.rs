@@ -52,6 +52,42 @@ pub struct Skipped {
     pub num_scanned: u64,
     /// The number of rows returned before this one.
     pub passed: PassedRows,
+    /// The number of rows and skipped rows before this one, where its stage saw it; `None` if they
+    /// were not counted.
+    pub place: Option<u64>,
+}
+
+/// The number of rows, and of rows skipped by a `skip_errors` stage, before the next row of a node.
+/// It counts alike in all inputs of a zip, so that a skipped row takes its partners with it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Places {
+    /// The place of the next row.
+    pub next: u64,
+}
+
+impl Places {
+    /// Counts rows.
+    pub fn add(&mut self, num_rows: usize) {
+        self.next += num_rows as u64;
+    }
+
+    /// Counts a row that `skipper` skips, unless it was counted before: after a resume, some
+    /// failures come again.
+    pub fn add_event(&mut self, event: &SkipEvent, skipper: Option<usize>) {
+        if let Some(place) = event.place(skipper) {
+            self.next = self.next.max(place + 1);
+        }
+    }
+}
+
+impl SkipEvent {
+    /// The place of a row that `skipper` skips, if it is counted.
+    pub fn place(&self, skipper: Option<usize>) -> Option<u64> {
+        match self {
+            Self::Skipped(skipped) if Some(skipped.skipper) == skipper => skipped.place,
+            _ => None,
+        }
+    }
 }
 
 impl Skipped {
@@ -59,8 +95,18 @@ impl Skipped {
     pub fn row(skipper: usize, stage: usize, row_provenance: Option<RowProvenance>, error: Error) -> Self {
         let offset_bytes = row_provenance.as_ref().and_then(RowProvenance::offset_bytes);
         let lost = error.lost().unwrap_or(Lost::Records(1));
-        let passed = PassedRows::default();
-        Self { skipper, stage, row_provenance, offset_bytes, error, ends_file: false, lost, num_scanned: 0, passed }
+        Self {
+            skipper,
+            stage,
+            row_provenance,
+            offset_bytes,
+            error,
+            ends_file: false,
+            lost,
+            num_scanned: 0,
+            passed: PassedRows::default(),
+            place: None,
+        }
     }
 
     /// An unreadable part of a file; with `rest`, the rest of it.
@@ -79,17 +125,17 @@ impl Skipped {
             None => error.lost().unwrap_or(Lost::Records(1)),
         };
         let row_provenance = Some(RowProvenance { file: Arc::clone(file), record: at.record, sub: 0 });
-        let (offset_bytes, passed) = (Some(at.offset_bytes), PassedRows::default());
         Self {
             skipper,
             stage,
             row_provenance,
-            offset_bytes,
+            offset_bytes: Some(at.offset_bytes),
             error,
             ends_file: rest.is_some(),
             lost,
             num_scanned: 0,
-            passed,
+            passed: PassedRows::default(),
+            place: None,
         }
     }
 

@@ -72,13 +72,24 @@ pub fn to_python(py: Python<'_>, error: &Error) -> PyErr {
 fn exception(py: Python<'_>, error: &Error) -> PyErr {
     let cause = error.cause().and_then(|cause| cause.downcast_ref::<PyErr>()).map(|cause| cause.clone_ref(py));
     match cause {
-        Some(cause) if error.is_interrupting() || !cause.is_instance_of::<PyException>(py) => cause,
+        Some(cause) if error.is_interrupting() || !cause.is_instance_of::<PyException>(py) => {
+            if let Some(remedy) = error.remedy().filter(|_| cause.is_instance_of::<PyException>(py)) {
+                // Notes are a help alone: the exception matters more than a failure to add one.
+                let _ = add_note(py, &cause, remedy);
+            }
+            cause
+        }
         cause => {
             let op = error.op().map(|op| op.to_string());
             let cause = cause.map(|cause| cause.into_value(py));
             EngineError::new_err((error.code() as u8, error.message().to_owned(), op, cause))
         }
     }
+}
+
+/// Adds a note to an exception.
+pub fn add_note(py: Python<'_>, error: &PyErr, note: &str) -> PyResult<()> {
+    py.import("headrace.core.errors")?.call_method1("add_note", (error.value(py), note)).map(drop)
 }
 
 /// Converts the error of an engine's result to a Python exception.

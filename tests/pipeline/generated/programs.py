@@ -262,7 +262,7 @@ def _combined_from(random: Random, parts: Sequence[Program], kind: str) -> Progr
         parts = [_flat(part) for part in parts]
     # The types of batches may differ: then examples are put together.
     for candidates in (parts, [_flat(part) for part in parts]):
-        made = [part.then(failing(random, part.shape)) if fails else part for part in candidates]
+        made = [_failing(random, part, kind == "zip") if fails else part for part in candidates]
         program = Program(combine(random, made), (skip_errors(),) if fails else ())
         try:
             program.pipeline(ANYWHERE)
@@ -270,6 +270,13 @@ def _combined_from(random: Random, parts: Sequence[Program], kind: str) -> Progr
             continue
         return program
     raise AssertionError(f"{kind} of {parts} is refused")
+
+
+def _failing(random: Random, part: Program, in_zip: bool) -> Program:
+    """A part whose last functions fail at some items, perhaps before a cache."""
+    for _ in range(random.choice([1, 1, 2])):
+        part = part.then(failing(random, part.shape, in_zip))
+    return tried(part, cache(random, part.shape)) if random.random() < 0.3 else part
 
 
 def _part(random: Random, nesting: int) -> Program:
@@ -384,7 +391,7 @@ def _zip(random: Random, parts: Sequence[Program]) -> Beginning:
         return hr.zip(renamed, strict=False)
 
     def renamed(name: str, items: Items) -> Items:
-        return ({name: item["n"]} for item in items)
+        return ({name: item["n"]} if "n" in item else item for item in items)
 
     def model(at: At) -> Items:
         at = at._replace(pieces=None)

@@ -11,7 +11,7 @@ from typing import Literal
 from tests.pipeline.generated import functions as f
 from tests.pipeline.generated import media
 from tests.pipeline.generated import model as m
-from tests.pipeline.generated.model import ANYTHING, Items, Run
+from tests.pipeline.generated.model import ANYTHING, Example, Items, Run
 from tests.pipeline.generated.program import (
     ALONE,
     At,
@@ -34,6 +34,8 @@ ANYWHERE = Path("nowhere")  # Nothing is opened before a pipeline is iterated.
 BUDGET = "budget"
 # The tag of a shard that gives all ranks equally many items.
 EVEN = "even shard of ranks"
+# The mark of an item that fails in a part of a zip, and takes its partners with it.
+FAILED = "failed"
 # The components that are lists of any length.
 LISTS = frozenset({"list", "deep"})
 Draw = Callable[[Random, Shape], "Step | None"]
@@ -144,9 +146,8 @@ def window(random: Random, shape: Shape) -> Step | None:
 
 
 def full_shuffle(random: Random, shape: Shape) -> Step | None:
-    if shape.tags & {LARGE_VALUES, COMPRESSED}:
-        # Memory would have to hold all large values, and compressed files lack random access.
-        return None
+    if COMPRESSED in shape.tags:
+        return None  # Compressed files lack random access.
     seed = random.randrange(2**20)
     return Step(
         "shuffle",
@@ -567,14 +568,22 @@ def _skip_errors(random: Random, shape: Shape) -> Step:
     return joined(first, joined(between(random, shape), last))
 
 
-def failing(random: Random, shape: Shape) -> Step:
-    """A function that fails at some items; in the model these are dropped at once."""
+def failing(random: Random, shape: Shape, in_zip: bool = False) -> Step:
+    """A function that fails at some items; in the model these are dropped at once, or by `zip`."""
     is_native = not shape.depth and random.random() < 0.5
     function = f.native_failing if is_native else f.failing
     fails = f.native_fails_in_model if is_native else f.fails_in_model
-    model = items_of(lambda i, _: (item for item in i if not fails(item)))
+
+    def kept(item: Example) -> bool:
+        return FAILED in item or not fails(item)
+
+    def model(items: Items, _: object) -> Items:
+        if in_zip:
+            return (item if kept(item) else {FAILED: True} for item in items)
+        return filter(kept, items)
+
     text = f"map({'native_failing' if is_native else 'failing'})"
-    return Step("skip_errors", text, lambda p, _: p.map(function), model, order="any")
+    return Step("skip_errors", text, lambda p, _: p.map(function), items_of(model), order="any")
 
 
 def skip_errors() -> Step:
@@ -584,7 +593,7 @@ def skip_errors() -> Step:
         "skip_errors",
         text,
         lambda p, _: p.skip_errors(MANY),
-        items_of(lambda i, _: i),
+        items_of(lambda i, _: (item for item in i if FAILED not in item)),
         order="one",
     )
 

@@ -574,3 +574,97 @@ class TestResume:
             hostile["checksum"] = states_of._checksum(hostile)
             with pytest.raises(ValueError, match=r"resume: |it is not a state of a pipeline"):
                 pipeline.resume(hostile)
+
+
+class TestZip:
+    """A failure in one part of a zip takes its partners with it, or is an error."""
+
+    @staticmethod
+    def part(name, fails, count=60):
+        def function(example):
+            if fails(example["n"]):
+                raise LookupError(f"{name} {example['n']}")
+            return {name: example["n"]}
+
+        return hr.arrays({"n": np.arange(count)}).map(function)
+
+    def pairs(self, end=lambda part: part):
+        return hr.zip(
+            [
+                end(self.part("a", lambda n: n % 7 == 3)),
+                end(self.part("b", lambda n: n % 11 in (3, 5))).map(lambda row: row),
+            ]
+        ).skip_errors(100)
+
+    @staticmethod
+    def numbers(rows):
+        numbers = [(int(row["a"]), int(row["b"])) for row in rows]
+        assert all(a == b for a, b in numbers)
+        return [a for a, _ in numbers]
+
+    @pytest.mark.parametrize(
+        "end",
+        [
+            lambda part: part,
+            lambda part: part.cache(),
+            lambda part: hr.zip([part]),
+        ],
+    )
+    def test_a_function_that_fails_in_one_part_skips_the_pair(self, end):
+        expected = [n for n in range(60) if n % 7 != 3 and n % 11 not in (3, 5)]
+        for way in ({"num_threads": 1}, {"num_threads": 4, "memory_bytes": 10_000}):
+            with iter(self.pairs(end).options(**way)) as batches:
+                assert self.numbers(batches) == expected
+                skipped = {int(one.reason.split()[-1].strip("'")) for one in batches.skipped}
+            assert skipped == set(range(60)) - set(expected)
+            states = []
+            with iter(self.pairs(end).options(**way)) as batches:
+                for _ in batches:
+                    states.append(batches.state())
+            for index, state in enumerate(states, 1):
+                rest = self.pairs(end).options(**way).resume(state)
+                assert self.numbers(rest) == expected[index:]
+
+    def test_skipped_rows_count_for_the_length_of_a_part(self):
+        failing = self.part("a", lambda n: n == 59)
+        whole = hr.zip([failing, self.part("b", lambda n: False)]).skip_errors(1)
+        assert self.numbers(whole) == list(range(59))
+        longer = hr.zip([failing, self.part("b", lambda n: False, 59)]).skip_errors(1)
+        with pytest.raises(errors.InvalidArgumentError, match="pipeline 1 ends after 59 examples"):
+            list(longer)
+
+    @pytest.mark.parametrize(
+        "end",
+        [
+            lambda part: part.take(50),
+            lambda part: part.filter(lambda row: row["a"] % 2 == 0),
+            lambda part: part.batch(2).unbatch(),
+            lambda part: hr.concat([part, part]),
+            lambda part: part.shuffle(window=3, seed=1),
+        ],
+    )
+    def test_a_failure_whose_partners_are_unknown_is_an_error_with_a_remedy(self, end):
+        pairs = hr.zip(
+            [end(self.part("a", lambda n: n == 7)), self.part("b", lambda n: False, 200)],
+            strict=False,
+        )
+        with pytest.raises(LookupError, match="a 7") as caught:
+            list(pairs.skip_errors(10))
+        assert "skip_errors does not skip it: after zip" in caught.value.__notes__[-1]
+        inside = hr.zip(
+            [
+                end(self.part("a", lambda n: n == 7)).skip_errors(10),
+                self.part("b", lambda n: False, 200),
+            ],
+            strict=False,
+        )
+        assert 7 not in [int(row["a"]) for row in inside]
+
+    def test_a_damaged_record_of_a_part_is_an_error_with_a_remedy(self, tmp_path):
+        path = tmp_path / "a"
+        starts = numbered(path, range(40))
+        damage(path, starts[20] + 12)
+        records = hr.tfrecords(path).map(as_number)
+        pairs = hr.zip([records, self.part("b", lambda n: False, 40)])
+        with pytest.raises(errors.DataLossError, match=r"record 20.*does not skip it"):
+            list(pairs.skip_errors(10))

@@ -11,7 +11,7 @@ use crate::function_states::FunctionState;
 use crate::node::{Context, Ended, Node, Poll, Position};
 use crate::nodes::bisect_failures::{Bisectable, bisect_failures, polls};
 use crate::nodes::size_estimate::SizeEstimate;
-use crate::skip_event::{SkipEvents, Skipped, is_of_example};
+use crate::skip_event::{Places, SkipEvent, SkipEvents, Skipped, is_of_example};
 use headrace_engine::error::{Error, Result};
 use headrace_engine::run::catch_panic;
 use smallvec::SmallVec;
@@ -93,6 +93,8 @@ pub struct Map {
     /// The time since which the input has had nothing while no task was left.
     starving_since: Option<Instant>,
     ring: Ring<Outcome>,
+    /// The place of the first waiting row, if failures are skipped.
+    places: Places,
     size_estimate: SizeEstimate,
     /// The state of the function of a Python worker.
     state: FunctionState,
@@ -126,11 +128,18 @@ impl Map {
             position,
             starving_since: None,
             ring,
+            places: Places::default(),
             size_estimate,
             state: FunctionState::default(),
             ready: VecDeque::new(),
             ended: None,
         }
+    }
+
+    /// Sets the place of the first row of the input.
+    pub fn numbered_from(mut self, place: u64) -> Self {
+        self.places = Places { next: place };
+        self
     }
 
     /// Sets the state of the Python worker's function before the first task.
@@ -175,6 +184,7 @@ impl Map {
             Ok(Poll::Ready(rows)) => self.waiting = rows,
             Ok(Poll::SkipEvent(skip_event)) => {
                 // It keeps its position among the results.
+                self.places.add_event(&skip_event, self.position.skipper);
                 self.ring.start(Checkpoint::default()).set(Ok(Outcome::of_skip_event(skip_event)));
                 return self.ring.len() < self.ahead && self.fill(context);
             }
@@ -207,7 +217,8 @@ impl Map {
             (Worker::Python { num_functions, .. }, Some(_)) => *num_functions,
             _ => usize::from(!self.worker.keeps_count() || self.position.skipper.is_some()),
         };
-        (0..num_levels).fold(input, |input, _| Checkpoint::new([], [input]))
+        let place = self.position.skipper.map(|_| self.places.next);
+        (0..num_levels).fold(input, |input, _| Checkpoint::new(place, [input]))
     }
 
     /// The number of waiting rows for the next task, and the estimated size of its result.
@@ -233,6 +244,8 @@ impl Map {
 
     fn start(&mut self, rows: Rows, mut charge: Charge, context: &mut Context) -> Result<()> {
         let (slot, size_estimate) = (self.ring.start(self.checkpoint(rows.checkpoint(0))), self.size_estimate.clone());
+        // Work that is not row-wise makes one row of them.
+        self.places.add(if self.is_row_wise() { rows.len() } else { 1 });
         let stages = match &self.worker {
             Worker::Pool(stages) => Arc::clone(stages),
             Worker::Python { python_worker, .. } => {
@@ -391,6 +404,15 @@ impl Bisectable for Work<'_> {
     }
 }
 
+/// Sets the places of rows skipped by a task whose first row has this place.
+fn set_places(skip_events: &mut SkipEvents, first: u64) {
+    for (number, (num_rows, event)) in skip_events.iter_mut().enumerate() {
+        if let SkipEvent::Skipped(skipped) = event {
+            skipped.place = Some(first + (*num_rows + number) as u64);
+        }
+    }
+}
+
 impl Node for Map {
     fn pull(&mut self, context: &mut Context) -> Result<Poll> {
         loop {
@@ -405,7 +427,12 @@ impl Node for Map {
                 result = self.ring.pop();
             }
             let Some((checkpoint, result)) = result else { break };
-            let Outcome { rows, skip_events, error, state } = result?;
+            let Outcome { rows, mut skip_events, error, state } = result?;
+            if self.position.skipper.is_some()
+                && let Some([place]) = checkpoint.numbers()?
+            {
+                set_places(&mut skip_events, place);
+            }
             if let Some(error) = error {
                 self.input = Input::Failed(error);
                 self.waiting = Rows::new();

@@ -1,4 +1,5 @@
-//! Zips the rows of several inputs side by side.
+//! Zips the rows of several inputs side by side. A row that is skipped in one input takes its partners
+//! in the others with it.
 
 use crate::blocks::block::{Block, Provenance};
 use crate::blocks::rows::Rows;
@@ -6,10 +7,16 @@ use crate::checkpoint::Checkpoint;
 use crate::execution::meters::{Stopwatch, enter_stage};
 use crate::execution::task::{Outcome, Ring};
 use crate::node::{Context, Node, Poll, Position};
-use crate::skip_event::SkipEvent;
+use crate::nodes::take::behind;
+use crate::skip_event::{Places, SkipEvent};
 use headrace_engine::error::{Error, Result};
 use headrace_engine::run::catch_panic;
 use std::sync::Arc;
+
+/// The remedy for an example that `skip_errors` cannot skip together with its partners.
+const REMEDY: &str = "skip_errors does not skip it: after zip, it covers the functions of a pipeline that follow all \
+                      stages that read, drop, repeat or reorder its examples, since others could lose their partners. \
+                      Call the function after those stages or after zip, or add skip_errors to the pipeline itself.";
 
 /// A node whose row `n` has the columns of row `n` of each input.
 pub struct Zip {
@@ -19,7 +26,6 @@ pub struct Zip {
     ahead: usize,
     position: Position,
     ring: Ring<Outcome>,
-    num_rows: u64,
     end: Option<Ending>,
 }
 
@@ -32,6 +38,8 @@ enum Ending {
 struct Input {
     node: Box<dyn Node>,
     rows: Rows,
+    /// The place of the first of these rows.
+    places: Places,
     state: State,
     /// Reports of rows skipped before its next row.
     skip_events: Vec<SkipEvent>,
@@ -45,33 +53,41 @@ enum State {
 }
 
 impl Zip {
-    /// Up to `ahead` tasks are begun before their results are requested.
-    pub fn new(inputs: Vec<Box<dyn Node>>, is_strict: bool, ahead: usize, position: Position) -> Self {
-        let input = |node| Input { node, rows: Rows::new(), state: State::Open, skip_events: Vec::new() };
-        let inputs = inputs.into_iter().map(input).collect();
+    /// Starts the inputs and continues from a checkpoint. Up to `ahead` tasks are begun before their
+    /// results are requested.
+    pub fn from_checkpoint(
+        from: &Checkpoint,
+        num_inputs: usize,
+        start: impl Fn((usize, &Checkpoint)) -> Result<Box<dyn Node>>,
+        is_strict: bool,
+        ahead: usize,
+        position: Position,
+    ) -> Result<Box<dyn Node>> {
+        let [first] = from.numbers()?.unwrap_or_default();
+        // If rows may have been skipped since, the inputs have returned more of them than this node.
+        let skip = if position.skipper.is_some() { 0 } else { from.skip() };
+        let places = Places { next: first.saturating_add(skip) };
+        let input = |index| {
+            let node = start((index, &from.input(index)?.behind(skip)))?;
+            Ok(Input { node, rows: Rows::new(), places, state: State::Open, skip_events: Vec::new() })
+        };
+        let inputs = (0..num_inputs).map(input).collect::<Result<_>>()?;
         let ahead = if position.in_step { 1 } else { ahead };
-        Self { inputs, is_strict, ahead, position, ring: Ring::new(), num_rows: 0, end: None }
-    }
-
-    /// Sets the number of rows before the first rows of the inputs.
-    pub fn numbered_from(mut self, num_rows: u64) -> Self {
-        self.num_rows = num_rows;
-        self
+        let zip = Self { inputs, is_strict, ahead, position, ring: Ring::new(), end: None };
+        Ok(behind(Box::new(zip), from.skip() - skip))
     }
 
     fn start_tasks(&mut self, context: &mut Context) {
         while self.end.is_none() && self.ring.len() < self.ahead.max(1) {
-            self.inputs.iter_mut().for_each(|input| input.fill(context));
+            self.inputs.iter_mut().for_each(|input| input.fill(self.position.skipper, context));
             if self.inputs.iter().any(|input| matches!(input.state, State::Waits)) {
                 return;
             }
-            let num_rows = self.inputs.iter().map(|input| input.rows.len()).min().unwrap_or(0);
-            // Skip events before an unwanted row are not reported, since it is not always polled
-            // for.
-            let is_told = |input: &&mut Input| num_rows > 0 || input.rows.is_empty();
-            for skip_event in self.inputs.iter_mut().filter(is_told).flat_map(|input| input.skip_events.drain(..)) {
-                self.ring.start(Checkpoint::default()).set(Ok(Outcome::of_skip_event(skip_event)));
+            if self.drop_partners() {
+                continue;
             }
+            let num_rows = self.inputs.iter().map(|input| input.rows.len()).min().unwrap_or(0);
+            self.report_skipped(num_rows > 0);
             if num_rows == 0 {
                 self.end = Some(self.ending());
                 return;
@@ -81,8 +97,9 @@ impl Zip {
             let Some(mut charge) = context.charge(num_bytes, self.ring.is_empty()) else { return };
             let parts: Vec<_> = self.inputs.iter_mut().map(|input| input.rows.take_front(num_rows)).collect();
             let checkpoints: Vec<_> = parts.iter().map(|part| part.checkpoint(0)).collect();
-            let slot = self.ring.start(Checkpoint::new([self.num_rows], checkpoints));
-            self.num_rows += num_rows as u64;
+            let place = self.inputs.first().map(|input| input.places.next);
+            let slot = self.ring.start(Checkpoint::new(place, checkpoints));
+            self.inputs.iter_mut().for_each(|input| input.places.add(num_rows));
             let (meters, stage) = (Arc::clone(context.meters), self.position.stage);
             let work = move || {
                 let watch = Stopwatch::start_with_processor(meters.stage(stage));
@@ -99,29 +116,64 @@ impl Zip {
         }
     }
 
+    /// Drops the rows whose partner in another input was skipped; returns whether there were any.
+    fn drop_partners(&mut self) -> bool {
+        let next = self.inputs.iter().map(|input| input.places.next).max().unwrap_or(0);
+        let mut has_dropped = false;
+        for input in &mut self.inputs {
+            let num_partners = usize::try_from(next - input.places.next).unwrap_or(usize::MAX);
+            let dropped = input.rows.take_front(num_partners);
+            input.places.add(dropped.len());
+            has_dropped |= !dropped.is_empty();
+        }
+        has_dropped
+    }
+
+    /// Passes on the reports of rows skipped before the next rows. At the end, those of unwanted rows
+    /// are not reported, since these are not always polled for.
+    fn report_skipped(&mut self, has_rows: bool) {
+        let ended = self.inputs.iter().filter(|input| input.rows.is_empty()).map(|input| input.places.next);
+        let end = ended.min().unwrap_or(u64::MAX);
+        for input in &mut self.inputs {
+            let is_whole = has_rows || input.rows.is_empty();
+            for event in input.skip_events.drain(..) {
+                if is_whole && event.place(self.position.skipper).is_none_or(|place| place < end) {
+                    self.ring.start(Checkpoint::default()).set(Ok(Outcome::of_skip_event(event)));
+                }
+            }
+        }
+    }
+
+    /// An error of an input, with a remedy if `skip_errors` follows.
+    fn uncovered(&self, error: Error) -> Error {
+        let is_known = error.remedy().is_some_and(|remedy| remedy == REMEDY);
+        if self.position.skipper.is_none() || is_known { error } else { error.with_remedy(REMEDY) }
+    }
+
     /// The reason for the end: at least one input has ended, and all were polled.
     fn ending(&mut self) -> Ending {
         for input in &mut self.inputs {
             if let State::Failed(_) = input.state
                 && let State::Failed(error) = std::mem::replace(&mut input.state, State::Ended)
             {
-                return Ending::Failed(error);
+                return Ending::Failed(self.uncovered(error));
             }
         }
-        let ended = self.inputs.iter().position(|input| input.rows.is_empty());
-        let longer = self.inputs.iter().position(|input| !input.rows.is_empty());
-        match (ended, longer) {
-            (Some(ended), Some(longer)) if self.is_strict => {
-                Ending::Failed(zip_of_unequal(ended, self.num_rows, longer))
-            }
+        let lengths = || self.inputs.iter().map(|input| input.places.next + u64::from(!input.rows.is_empty()));
+        let shortest = lengths().enumerate().min_by_key(|(_, length)| *length);
+        match shortest {
+            Some((ended, length)) if self.is_strict => match lengths().position(|other| other > length) {
+                Some(longer) => Ending::Failed(zip_of_unequal(ended, length, longer)),
+                None => Ending::Over,
+            },
             _ => Ending::Over,
         }
     }
 }
 
 impl Input {
-    /// Polls for rows if there are none.
-    fn fill(&mut self, context: &mut Context) {
+    /// Polls for rows if there are none. Rows that `skipper` skips count.
+    fn fill(&mut self, skipper: Option<usize>, context: &mut Context) {
         while self.rows.is_empty() && matches!(self.state, State::Open | State::Waits) {
             self.state = match self.node.pull(context) {
                 Ok(Poll::Ready(rows)) => {
@@ -129,6 +181,7 @@ impl Input {
                     State::Open
                 }
                 Ok(Poll::SkipEvent(skip_event)) => {
+                    self.places.add_event(&skip_event, skipper);
                     self.skip_events.push(skip_event);
                     State::Open
                 }

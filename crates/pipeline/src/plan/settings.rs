@@ -23,6 +23,9 @@ pub struct Settings {
     pub(super) stage: usize,
     /// The number of the later `skip_errors` stage that handles failures, if there is one.
     pub(super) skipper: Option<usize>,
+    /// True for a part of a zip as long as each row, or skipped row, has its place among those of
+    /// the other parts.
+    pub(super) is_aligned: bool,
     /// True if nodes poll for rows, and begin tasks, only when their results are requested.
     pub(super) in_step: bool,
     /// True if nothing is measured.
@@ -50,6 +53,7 @@ impl Settings {
             path: Path::default(),
             stage: usize::MAX,
             skipper: None,
+            is_aligned: false,
             in_step: false,
             is_uncounted: false,
             is_repeated: false,
@@ -74,7 +78,7 @@ impl Settings {
 
     /// The settings that cached rows depend on.
     pub(super) fn cached(self) -> Use {
-        Use { skipper: self.skipper, in_any_order: self.in_any_order }
+        Use { skipper: self.skipper, is_aligned: self.is_aligned, in_any_order: self.in_any_order }
     }
 
     pub(super) fn in_step(self) -> bool {
@@ -99,7 +103,18 @@ impl Settings {
             Step::Map(..) | Step::MapPython { .. } | Step::Digest(_) | Step::SkipErrors(_) => self.batches,
             _ => None,
         };
-        Self { batches, ..self }
+        Self { batches, ..self }.through(step)
+    }
+
+    /// Settings for a step and its input.
+    pub(super) fn through(self, step: &Step) -> Self {
+        if step.keeps_places() { self } else { self.unaligned() }
+    }
+
+    /// Settings for rows that have no place among those of the other parts of a zip. None of them is
+    /// skipped on its own: those after it would get other partners.
+    pub(super) fn unaligned(self) -> Self {
+        Self { skipper: self.skipper.filter(|_| !self.is_aligned), is_aligned: false, ..self }
     }
 
     /// Settings for stage number `stage`.
@@ -109,7 +124,7 @@ impl Settings {
 
     /// Settings for the stages before stage number `stage`, which skips failures.
     pub(super) fn covered_by(self, stage: usize) -> Self {
-        Self { skipper: Some(stage), ..self }
+        Self { skipper: Some(stage), is_aligned: false, ..self }
     }
 
     /// Settings for passes over one of several shards.
@@ -131,6 +146,11 @@ impl Settings {
     /// Settings for part `index` of combined pipelines.
     pub(super) fn part(self, index: usize) -> Self {
         self.part_called(index, index as u64)
+    }
+
+    /// Settings for part `index` of a zip. Its rows have the same place in all parts.
+    pub(super) fn part_of_zip(self, index: usize) -> Self {
+        Self { is_aligned: true, in_any_order: false, ..self.part(index) }
     }
 
     /// Settings for part `index` of combined pipelines, which another number tells from others.

@@ -81,12 +81,11 @@ pub(super) fn shuffled(
 fn leaves(plan: &Arc<Plan>, settings: Settings) -> Vec<Leaf> {
     match &**plan {
         Plan::Concat(inputs) => {
+            let settings = settings.unaligned();
             inputs.iter().enumerate().flat_map(|(index, input)| leaves(input, settings.part(index))).collect()
         }
         Plan::Zip(inputs, is_strict) => {
-            // Its rows have the same place in all inputs.
-            let settings = settings.in_any_order(false);
-            let parts = inputs.iter().enumerate().map(|(index, input)| leaves(input, settings.part(index)));
+            let parts = inputs.iter().enumerate().map(|(index, input)| leaves(input, settings.part_of_zip(index)));
             let rows = LeafRows::Zip(parts.collect(), *is_strict);
             vec![Leaf { rows, settings, behind: Vec::new(), splits: Vec::new() }]
         }
@@ -99,12 +98,15 @@ fn leaves(plan: &Arc<Plan>, settings: Settings) -> Vec<Leaf> {
         }
         // The cached rows are the source for later steps.
         Plan::Then(input, step) if !matches!(step, Step::Cache(_) | Step::CacheOnDisk(_)) => {
+            let settings = settings.through(step);
             let mut leaves = leaves(input, settings);
             leaves.iter_mut().for_each(|leaf| leaf.push(step, settings));
             leaves
         }
         _ => {
             let rows = LeafRows::Source(Arc::clone(plan));
+            // Cached rows know their places.
+            let settings = if matches!(**plan, Plan::Then(..)) { settings } else { settings.unaligned() };
             vec![Leaf { rows, settings, behind: Vec::new(), splits: Vec::new() }]
         }
     }
@@ -253,14 +255,10 @@ impl Leaf {
         let (distance_of_rows, position) = (distance + num_behind, settings.position(pass, distance + num_behind));
         let source: Box<dyn Node> = match (&self.rows, reached) {
             (LeafRows::Zip(leaves, is_strict), Reached::Zip(parts)) => {
-                let [num_rows] = checkpoint.numbers()?.unwrap_or_default();
-                let start = |(index, (leaves, part)): (usize, (&Vec<Leaf>, &Vec<Reached>))| {
-                    let first = checkpoint.input(index)?.behind(checkpoint.skip());
-                    begin(leaves, part, numbers, pass, distance_of_rows + 1, &first)
+                let start = |(index, first): (usize, &Checkpoint)| {
+                    begin(&leaves[index], &parts[index], numbers, pass, distance_of_rows + 1, first)
                 };
-                let inputs = leaves.iter().zip(parts).enumerate().map(start).collect::<Result<_>>()?;
-                let zip = Zip::new(inputs, *is_strict, settings.ahead(), position);
-                Box::new(zip.numbered_from(num_rows.saturating_add(checkpoint.skip())))
+                Zip::from_checkpoint(checkpoint, leaves.len(), start, *is_strict, settings.ahead(), position)?
             }
             (_, Reached::Rows(rows)) => {
                 let order = match rows.len() == numbers.order.len() {
@@ -274,14 +272,14 @@ impl Leaf {
             }
             _ => return Err(Error::internal("rows side by side have one source")),
         };
-        let start = |node, (index, behind): (usize, &Behind)| -> Box<dyn Node> {
+        let start = |node, (index, behind): (usize, &Behind)| -> Result<Box<dyn Node>> {
             let last = num_behind - 1 - index;
             match behind {
                 Behind::Step(step, settings) => step.map(node, pass, *settings, distance + last, &checkpoints[last]),
-                Behind::Counted(stage) => Box::new(Counted::new(node, *stage)),
+                Behind::Counted(stage) => Ok(Box::new(Counted::new(node, *stage))),
             }
         };
-        Ok(self.behind.iter().enumerate().fold(source, start))
+        self.behind.iter().enumerate().try_fold(source, start)
     }
 }
 

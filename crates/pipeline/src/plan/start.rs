@@ -28,6 +28,10 @@ impl Plan {
         distance: usize,
         from: &Checkpoint,
     ) -> Result<Box<dyn Node>> {
+        let settings = match &**self {
+            Self::Zip(..) | Self::Metered { .. } | Self::Then(..) => settings,
+            _ => settings.unaligned(),
+        };
         let node: Box<dyn Node> = match &**self {
             Self::Files(format, files) => {
                 let (format, files) = (Arc::clone(format), Arc::clone(files));
@@ -76,12 +80,11 @@ impl Plan {
                 return Ok(behind(node, if resumed.is_some() { 0 } else { from.skip() }));
             }
             Self::Zip(inputs, is_strict) => {
-                let [num_rows] = from.numbers()?.unwrap_or_default();
-                let first = |index| Ok(from.input(index)?.behind(from.skip()));
-                // Its rows have the same place in all inputs.
-                let inputs = parts(inputs, pass, settings.in_any_order(false), distance, first)?;
-                let zip = Zip::new(inputs, *is_strict, settings.ahead(), settings.position(pass, distance));
-                return Ok(Box::new(zip.numbered_from(num_rows.saturating_add(from.skip()))));
+                let start = |(index, first): (usize, &Checkpoint)| {
+                    inputs[index].start(pass, settings.part_of_zip(index), distance + 1, first)
+                };
+                let position = settings.position(pass, distance);
+                return Zip::from_checkpoint(from, inputs.len(), start, *is_strict, settings.ahead(), position);
             }
             Self::Metered { plan, stage, counts_rows } => {
                 let node = plan.start(pass, settings.of_stage(*stage), distance, from)?;
@@ -121,17 +124,4 @@ fn mixed(
     let keeps_states = from.states().is_some_and(|states| states.has_any());
     let interleave = Interleave::new(nodes, Box::new(mixture)).in_step(settings.in_step).behind_last(keeps_states);
     Ok(Box::new(interleave.from_checkpoint(from)?))
-}
-
-/// The nodes of combined pipelines, each from a checkpoint on.
-fn parts(
-    inputs: &[Arc<Plan>],
-    pass: u64,
-    settings: Settings,
-    distance: usize,
-    first: impl Fn(usize) -> Result<Checkpoint>,
-) -> Result<Vec<Box<dyn Node>>> {
-    let start =
-        |(index, input): (usize, &Arc<Plan>)| input.start(pass, settings.part(index), distance + 1, &first(index)?);
-    inputs.iter().enumerate().map(start).collect()
 }

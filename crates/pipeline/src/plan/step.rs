@@ -50,7 +50,7 @@ impl Step {
         Ok(match self {
             Self::Map(..) | Self::MapPython { .. } => {
                 let node = restart(&self.before(from, settings)?)?;
-                return Ok(self.map(node, pass, settings, distance, from));
+                return self.map(node, pass, settings, distance, from);
             }
             Self::Take(count) => {
                 let [given] = from.numbers()?.unwrap_or_default();
@@ -149,8 +149,17 @@ impl Step {
 
     fn keeps_count(&self, settings: Settings) -> bool {
         match self {
-            Self::Map(stages, _) => settings.skipper.is_none() && stages.iter().all(|stage| stage.keeps_count()),
-            Self::MapPython { keeps_count, .. } => settings.skipper.is_none() && *keeps_count,
+            Self::Map(..) | Self::MapPython { .. } => settings.skipper.is_none() && self.keeps_places(),
+            _ => false,
+        }
+    }
+
+    /// True if each row, or skipped row, of the input becomes one.
+    pub(super) fn keeps_places(&self) -> bool {
+        match self {
+            Self::Map(stages, _) => stages.iter().all(|stage| stage.keeps_count()),
+            Self::MapPython { keeps_count, .. } => *keeps_count,
+            Self::Cache(_) | Self::CacheOnDisk(_) | Self::Digest(_) | Self::SkipErrors(_) => true,
             _ => false,
         }
     }
@@ -164,7 +173,7 @@ impl Step {
         settings: Settings,
         distance: usize,
         from: &Checkpoint,
-    ) -> Box<dyn Node> {
+    ) -> Result<Box<dyn Node>> {
         let (worker, size_estimate) = match self {
             Self::Map(stages, size_estimate) => (Worker::Pool(Arc::clone(stages)), size_estimate),
             Self::MapPython { python_worker, keeps_count, num_callers, num_functions, size_estimate } => {
@@ -173,17 +182,21 @@ impl Step {
                 (Worker::Python { python_worker, keeps_count, num_callers, num_functions }, size_estimate)
             }
             // The others leave each row unchanged.
-            _ => return node,
+            _ => return Ok(node),
         };
         let map = Map::new(node, worker, settings.ahead(), settings.position(pass, distance));
         let map = map.in_any_order(settings.in_any_order).with_size_estimate(size_estimate.clone());
+        let map = match settings.skipper {
+            Some(_) => map.numbered_from(from.numbers()?.map_or(0, |[place]| place)),
+            None => map,
+        };
         let map = match self {
             Self::MapPython { python_worker, keeps_count: false, .. } => {
                 map.with_state(function_state(*python_worker, from))
             }
             _ => map,
         };
-        behind(Box::new(map), if self.keeps_count(settings) { 0 } else { from.skip() })
+        Ok(behind(Box::new(map), if self.keeps_count(settings) { 0 } else { from.skip() }))
     }
 }
 

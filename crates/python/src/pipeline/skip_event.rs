@@ -1,6 +1,6 @@
 //! Reports of an iteration over a pipeline about the examples it has skipped.
 
-use crate::error::{IntoPython, to_python};
+use crate::error::{IntoPython, add_note, to_python};
 use headrace_engine::error::Lost;
 use headrace_pipeline::skip_event::{PassedRows, Skipped};
 use pyo3::prelude::*;
@@ -90,7 +90,7 @@ impl Failure {
         match cause {
             Some(cause) => {
                 let cause = cause.clone_ref(py);
-                py.import("headrace.core.errors")?.call_method1("add_note", (cause.value(py), remedy))?;
+                add_note(py, &cause, remedy)?;
                 Err(cause)
             }
             None => Err(to_python(py, &self.0.error.with_remedy(remedy))),

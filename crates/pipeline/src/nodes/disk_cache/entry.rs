@@ -29,7 +29,7 @@ use std::sync::Arc;
 
 const MAGIC: [u8; 8] = *b"\x89HRCACHE";
 /// The version of the format; one more for each change of it.
-pub const VERSION: u64 = 1;
+pub const VERSION: u64 = 2;
 const HEADER_BYTES: usize = 16;
 const TRAILER_BYTES: usize = 40;
 /// The least bytes of the table for a group: three numbers and two checkpoints.

@@ -305,6 +305,8 @@ pub fn encode_event(output: &mut Vec<u8>, event: &SkipEvent) -> Result<()> {
             output.push(skipped.ends_file.into());
             output.push(skipped.offset_bytes.is_some().into());
             put(output, skipped.offset_bytes.unwrap_or(0));
+            output.push(skipped.place.is_some().into());
+            put(output, skipped.place.unwrap_or(0));
             output.push(skipped.row_provenance.is_some().into());
             if let Some(row) = &skipped.row_provenance {
                 encode_file(output, &row.file)?;
@@ -331,12 +333,16 @@ pub fn decode_event(input: &mut Input) -> Option<SkipEvent> {
     let code = code(input.number()?)?;
     let error = Error::new(code, input.text()?);
     let (ends_file, has_offset, offset) = (input.flag()?, input.flag()?, input.number()?);
+    let (has_place, place) = (input.flag()?, input.number()?);
     let row_provenance = match input.flag()? {
         true => Some(RowProvenance { file: decode_file(input)?, record: input.number()?, sub: input.number()? }),
         false => None,
     };
     let offset_bytes = has_offset.then_some(offset);
-    Some(Skipped { skipper, stage, row_provenance, offset_bytes, error, ends_file, lost, num_scanned, passed }.into())
+    let place = has_place.then_some(place);
+    let skipped =
+        Skipped { skipper, stage, row_provenance, offset_bytes, error, ends_file, lost, num_scanned, passed, place };
+    Some(skipped.into())
 }
 
 /// The code of an error that has this number.
@@ -417,7 +423,7 @@ mod tests {
         let row = RowProvenance { file: Arc::new(file()), record: 4, sub: 0 };
         let events = [
             SkipEvent::Passed { skipper: 2, rows: PassedRows { pass: 1, count: 8 } },
-            Skipped { offset_bytes: Some(7), ..Skipped::row(3, 1, Some(row), error) }.into(),
+            Skipped { offset_bytes: Some(7), place: Some(5), ..Skipped::row(3, 1, Some(row), error) }.into(),
         ];
         for event in &events {
             let mut bytes = Vec::new();

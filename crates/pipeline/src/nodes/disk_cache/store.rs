@@ -22,6 +22,8 @@ use std::time::{Duration, SystemTime};
 
 /// The end of the name of a file of a cache.
 pub const SUFFIX: &str = ".hrcache";
+/// The end of the name of a note about the rows of a cache.
+const NOTE: &str = ".hrspecs";
 /// The end of the name of a file that is being written.
 const PART: &str = ".part";
 /// The longest wait for a change of a file to be visible in its time.
@@ -51,6 +53,8 @@ type Found = std::result::Result<Arc<[Identity]>, String>;
 pub struct Use {
     /// The number of the stage that skips failures, if there is one.
     pub skipper: Option<usize>,
+    /// True if it skips a row only if its partners in a zip can be skipped with it.
+    pub is_aligned: bool,
     /// True if the rows come in any order.
     pub in_any_order: bool,
 }
@@ -103,8 +107,17 @@ impl DiskStore {
         Ok(identities.into())
     }
 
+    /// The path of a note about the rows, if they can be told from others.
+    pub fn note_path(&self) -> Option<PathBuf> {
+        self.path(&format!("{}-", self.key), NOTE).ok()
+    }
+
     /// The path of the file with the rows, if they can be told from others.
-    fn path(&self, used: Use) -> std::result::Result<PathBuf, String> {
+    fn rows_path(&self, used: Use) -> std::result::Result<PathBuf, String> {
+        self.path(&self.prefix(used), SUFFIX)
+    }
+
+    fn path(&self, prefix: &str, suffix: &str) -> std::result::Result<PathBuf, String> {
         let identities = self.identities()?;
         let mut hasher = SipHasher13::new();
         hasher.write_u64(self.files.len() as u64);
@@ -124,20 +137,20 @@ impl DiskStore {
             }
         }
         let hash = hasher.finish128().as_u128();
-        Ok(self.directory.join(format!("{}{hash:032x}{SUFFIX}", self.prefix(used))))
+        Ok(self.directory.join(format!("{prefix}{hash:032x}{suffix}")))
     }
 
     /// The beginning of the names of files with the rows of this description.
     fn prefix(&self, used: Use) -> String {
         let skipper = used.skipper.map_or_else(String::new, |skipper| skipper.to_string());
-        let order = if used.in_any_order { "any" } else { "" };
-        format!("{}-{VERSION}-{skipper}-{order}-", self.key)
+        let (order, zip) = (if used.in_any_order { "any" } else { "" }, if used.is_aligned { "zip" } else { "" });
+        format!("{}-{VERSION}-{skipper}{zip}-{order}-", self.key)
     }
 
     /// The rows, if a pass has left them. A damaged file is removed. One that cannot be opened for
     /// another reason is left, and not used.
     pub fn open(&self, used: Use, formats: &Arc<Formats>) -> Option<Arc<Entry>> {
-        let path = (!self.is_off).then(|| self.path(used).ok()).flatten()?;
+        let path = (!self.is_off).then(|| self.rows_path(used).ok()).flatten()?;
         match Entry::open(&path, Arc::clone(formats)) {
             Ok(entry) => {
                 // The least recently used files are removed first.
@@ -169,7 +182,7 @@ impl DiskStore {
         if self.is_off {
             return None;
         }
-        let path = self.path(used).map_err(|reason| self.say_not_kept(&reason)).ok()?;
+        let path = self.rows_path(used).map_err(|reason| self.say_not_kept(&reason)).ok()?;
         match Writer::create(Arc::clone(self), path, self.prefix(used), is_alone) {
             Ok(writer) => writer,
             Err(error) => {
@@ -187,14 +200,14 @@ impl DiskStore {
             let entry = entry?;
             let name = entry.file_name();
             let Some(name) = name.to_str() else { continue };
-            if name.contains(&format!("{SUFFIX}{PART}")) {
+            if [SUFFIX, NOTE].iter().any(|suffix| name.contains(&format!("{suffix}{PART}"))) {
                 // A killed process has left it, unless it is locked.
                 if locked(&entry.path())?.is_some() {
                     fs::remove_file(entry.path()).unwrap_or_default();
                 }
                 continue;
             }
-            if !name.ends_with(SUFFIX) {
+            if !name.ends_with(SUFFIX) && !name.ends_with(NOTE) {
                 continue;
             }
             let Ok(metadata) = entry.metadata() else { continue };
