@@ -9,6 +9,7 @@ use headrace_pipeline::nodes::disk_cache::store::DiskStore;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::borrow::Cow;
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -46,6 +47,12 @@ impl DiskCache {
     /// The messages for the user since the last call.
     fn messages(&self) -> Vec<String> {
         self.0.take_messages()
+    }
+
+    /// The path of a small file about these examples, which may not exist; None if they cannot be
+    /// told from others. It counts as a cache of the directory.
+    fn note_path(&self, py: Python<'_>) -> Option<OsString> {
+        py.detach(|| self.0.note_path()).map(PathBuf::into_os_string)
     }
 }
 

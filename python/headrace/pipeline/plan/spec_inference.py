@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import reduce
+from itertools import chain as joined
 from itertools import islice
 from math import ceil, prod
 from typing import Any, Final, NamedTuple
@@ -25,13 +26,18 @@ from headrace.pipeline.describe.specs import (
 )
 from headrace.pipeline.describe.stages import Stage
 from headrace.pipeline.describe.types import Spec
+from headrace.pipeline.plan.caching.kept_specs import KeptSpecs
 from headrace.pipeline.plan.column_conversion import check_components
 from headrace.pipeline.plan.functions.function_state import initial, unchanged
 from headrace.pipeline.plan.functions.python_functions import noted
 from headrace.pipeline.plan.functions.python_values import learned, spec_of
+from headrace.pipeline.plan.index_files import index_files
 from headrace.pipeline.plan.opened_iterators import name_of
 from headrace.pipeline.plan.planned_functions import first_called_with
+from headrace.pipeline.plan.planner import plan
 from headrace.pipeline.run.batches import Batches
+from headrace.pipeline.run.limits import cache_of
+from headrace.pipeline.run.state_entries.revisions import pinned, revisions_of
 from headrace.pipeline.run.threads.watchdog import named_if_stuck
 
 __all__ = ["How", "chain_specs"]
@@ -138,8 +144,27 @@ def _next(
             with named_if_stuck(text, seconds):
                 return _learned_from_passes(stage, behind)
         case stages.Map() | stages.FlatMap():
-            return _learned_from_results(chain[:-1], stage, known, behind, how)
+            kept = _kept_specs(chain, known, behind, how)
+            specs = None if kept is None else kept.read()
+            if specs is None:
+                specs = _learned_from_results(chain[:-1], stage, known, behind, how)
+                if kept is not None and specs is not None:
+                    kept.write(specs)
+            return specs
     raise AssertionError(f"the components of {stage!r} are known")
+
+
+def _kept_specs(
+    chain: Sequence[Stage], known: Known, behind: Sequence[Stage], how: How
+) -> KeptSpecs | None:
+    """Returns the components kept beside the next cache on disk; None if none follows."""
+    caches = (stage for stage in behind if isinstance(stage, stages.Cache) and stage.directory)
+    if (cache := next(caches, None)) is None:
+        return None
+    before = pinned(chain[:-1], revisions_of(chain))
+    indexes = index_files(how.options)
+    planned = plan(before, known, cache_of(how.options), is_learning=True, indexes=indexes)
+    return KeptSpecs(chain, planned.contents, joined.from_iterable(planned.files), cache)
 
 
 def _learned_from_results(

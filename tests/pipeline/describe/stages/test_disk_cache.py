@@ -52,8 +52,9 @@ def directory(tmp_path):
 
 
 def kept(directory):
-    """Returns the names of files in a directory, which need not exist."""
-    return sorted(path.name for path in directory.iterdir()) if directory.exists() else []
+    """Returns the names of caches in a directory, which need not exist."""
+    paths = directory.iterdir() if directory.exists() else []
+    return sorted(path.name for path in paths if path.suffix != ".hrspecs")
 
 
 def numbered(path, bias=0):
@@ -323,6 +324,69 @@ def test_files_are_not_written_or_read_through_symbolic_links(lines, directory, 
     assert kept(directory) == [f"{name}.part"]
 
 
+def test_functions_before_a_full_cache_are_not_called(lines, directory):
+    calls = []
+
+    def number(example, bias):
+        calls.append(example)
+        return {"n": np.int64(int(example["text"]) + bias), "list": np.zeros((2, 0), np.float32)}
+
+    def halves(example):
+        calls.append(example)
+        return [{**example, "half": "a"}, {**example, "half": "b"}]
+
+    def pipe(bias=0):
+        examples = hr.text_lines(lines).map(functools.partial(number, bias=bias))
+        # Values of the program do not count with a key.
+        pair = examples.flat_map(halves).cache(directory, key=f"v{bias}")
+        return hr.concat([pair, pair]).filter(lambda row: row["n"] % 2 == 0)
+
+    first = [(int(row["n"]), row["half"], row["list"].shape) for row in pipe()]
+    assert len(calls) > 0
+    calls.clear()
+    again = pipe()
+    assert again.spec == pipe().spec
+    assert [(int(row["n"]), row["half"], row["list"].shape) for row in again] == first
+    with iter(pipe()) as rows:
+        next(rows)
+        state = rows.state()
+    assert [row["half"] for row in pipe().resume(state)] == [half for _, half, _ in first][1:]
+    assert calls == []
+    # Other code, or other files, have components of their own.
+    assert [int(row["n"]) for row in pipe(2)][:2] == [2, 2]
+    assert len(calls) > 0
+    lines.write_text("40\n")
+    calls.clear()
+    assert [int(row["n"]) for row in pipe()] == [40] * 4
+    assert len(calls) > 0
+
+
+def test_damaged_notes_of_components_are_not_used(lines, directory):
+    calls = []
+
+    def number(example):
+        calls.append(example)
+        return {"n": np.int64(example["text"])}
+
+    def pipe():
+        return hr.text_lines(lines).map(number).cache(directory, key="v1").batch(10)
+
+    list(pipe())
+    (note,) = directory.glob("*.hrspecs")
+    text = note.read_text()
+    for damaged in (text.replace("int64", "int32"), text[:-3], "", "\ud800"):
+        note.write_bytes(damaged.encode("utf-8", "surrogatepass"))
+        calls.clear()
+        assert all(batch["n"].dtype == np.int64 for batch in pipe())
+        assert len(calls) == 1
+        assert note.read_text() == text
+    note.unlink()
+    note.symlink_to(directory / "elsewhere")
+    list(pipe())
+    assert not note.is_symlink()
+    assert not (directory / "elsewhere").exists()
+
+
 def test_a_pass_that_is_left_keeps_nothing(lines, directory):
     with iter(numbered(lines).cache(directory).batch(10)) as batches:
         next(batches)
@@ -404,7 +468,7 @@ def test_a_disk_without_room_is_a_warning_and_leaves_nothing(tmp_path, lines):
     disk = tmp_path / "disk"
     disk.mkdir()
     program = PROGRAM.replace("np.array([line])", "np.full(99, line)")
-    program += "print(os.listdir(sys.argv[2]))\n"
+    program += "print([name for name in os.listdir(sys.argv[2]) if '.hrcache' in name])\n"
     alone = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", FULL_DISK, "sh"]
     found = subprocess.run(
         [*alone, disk, lines, sys.executable, program],

@@ -54,7 +54,8 @@ class ResourceMethods(Chain):
         was not kept, and why, is a warning of the logger `headrace.pipeline`; the examples are the
         same with and without it. If `skip_errors` has skipped a failure of a Python function before
         the cache, nothing is kept on disk. Only what is being read or written counts as
-        `memory_bytes`.
+        `memory_bytes`. Small files beside it, `*.hrspecs`, have the components of functions'
+        results, so that a full cache calls no function before it.
 
         Args:
             directory: A directory of this machine, which is made if there is none. None for memory.
