@@ -12,7 +12,7 @@ import numpy as np
 from tests.pipeline.conftest import same
 from tests.pipeline.generated.model import Run
 from tests.pipeline.generated.program import At, Program, Ranks
-from tests.pipeline.generated.source import MANY, ONCE
+from tests.pipeline.generated.source import LARGE_VALUES, MANY, ONCE
 from tests.pipeline.generated.steps import BUDGET, EVEN
 
 import headrace as hr
@@ -25,6 +25,9 @@ WAYS: Sequence[dict[str, Any]] = (
     {"num_threads": 3, "memory_bytes": 400_000},
     {"num_threads": 8, "memory_bytes": 4_000_000},
 )
+# The memory of a window of large values, or a cache of others, and of all of a few sources.
+_WINDOW_BYTES = 8_000_000
+_SHUFFLE_BYTES = 200_000_000
 # Refused before the first batch: by `resume`, or by the first `next` after it.
 REFUSED = (ValueError, errors.InvalidArgumentError)
 # The errors of functions, of files, and of budgets.
@@ -34,6 +37,16 @@ _PLACES = 5
 _ENDS = 2
 # The number of items from one digest to the next.
 _DIGESTED = 7
+
+
+def ways_of(program: Program) -> Sequence[dict[str, Any]]:
+    """The options for a program; those of large values have the least memory that they need."""
+    kinds = program.kinds
+    if LARGE_VALUES not in kinds:
+        return WAYS
+    has_window = any(kind.startswith(("window", "cache")) for kind in kinds)
+    least = _SHUFFLE_BYTES if "shuffle" in kinds else _WINDOW_BYTES if has_window else 1
+    return [{**way, "memory_bytes": least * 2**number} for number, way in enumerate(WAYS)]
 
 
 def check(program: Program, directory: Path, number: int) -> None:
@@ -53,7 +66,7 @@ def check(program: Program, directory: Path, number: int) -> None:
     made = program.pipeline(directory, ranks)
     may_fail = BUDGET in program.kinds
     digests: dict[int, str] = {}
-    whole, states, skipped = run(made, WAYS[number % 3], None, may_fail, (0, digests))
+    whole, states, skipped = run(made, ways_of(program)[number % 3], None, may_fail, (0, digests))
     if skipped.failure is not None:
         # Items before the error are the same as without a budget.
         expected = expected[: len(whole)]
@@ -62,8 +75,8 @@ def check(program: Program, directory: Path, number: int) -> None:
     # Its cache is filled when it runs again.
     once = ONCE in program.kinds
     for pipeline, way in (
-        (program.pipeline(directory, ranks) if once else made, WAYS[(number + 1) % 3]),
-        (program.pipeline(directory, ranks), WAYS[(number + 2) % 3]),
+        (program.pipeline(directory, ranks) if once else made, ways_of(program)[(number + 1) % 3]),
+        (program.pipeline(directory, ranks), ways_of(program)[(number + 2) % 3]),
     ):
         found: dict[int, str] = {}
         again, _, omitted = run(pipeline, way, None, may_fail, (0, found))
@@ -71,7 +84,7 @@ def check(program: Program, directory: Path, number: int) -> None:
         assert found == digests, f"digests with {way}"
         assert omitted == skipped, f"with {way}: {omitted}, expected {skipped}"
     if not may_fail:
-        check_in_step(program, directory, ranks, WAYS[number % 3])
+        check_in_step(program, directory, ranks, ways_of(program)[number % 3])
     check_resumes(program, directory, ranks, (whole, states, skipped, digests), random)
     check_ends(program, directory, ranks, (whole, skipped), random)
     if program.kinds & {"shard of ranks", EVEN} and not may_fail:
@@ -175,7 +188,7 @@ def check_resumes(
         *random.sample(range(len(whole) + 1), min(num_places, len(whole) + 1)),
     }
     for index in sorted(indices):
-        way = random.choice(WAYS)
+        way = random.choice(ways_of(program))
         pipeline = program.pipeline(directory, ranks)
         found: dict[int, str] = {}
         again, later, omitted = run(pipeline, way, states[index], may_fail, (index, found))
@@ -190,7 +203,7 @@ def check_resumes(
         wanted_digests = {number: text for number, text in digests.items() if number > index}
         assert found == wanted_digests, f"digests {where}"
         middle = random.randint(0, len(again))
-        way = random.choice(WAYS)
+        way = random.choice(ways_of(program))
         twice, _, _ = run(program.pipeline(directory, ranks), way, later[middle], may_fail)
         where += f", and {middle} items later, with {way}"
         rest = whole[index + middle :]
@@ -202,7 +215,7 @@ def check_ends(program: Program, directory: Path, ranks: Ranks, given: Any, rand
     whole, skipped = given
     may_fail = BUDGET in program.kinds
     for index in random.sample(range(len(whole) + 1), min(_ENDS, len(whole) + 1)):
-        way = random.choice(WAYS)
+        way = random.choice(ways_of(program))
         try:
             with program.pipeline(directory, ranks).options(**way).resume(None) as batches:
                 taken = list(islice(batches, index))
@@ -212,7 +225,7 @@ def check_ends(program: Program, directory: Path, ranks: Ranks, given: Any, rand
             # The budget may be used up before the position, or before the first item.
             continue
         state = copied(batches.state())
-        way = random.choice(WAYS)
+        way = random.choice(ways_of(program))
         rest, _, omitted = run(program.pipeline(directory, ranks), way, state, may_fail)
         where = f"closed after {index} items, with {way}"
         assert same(taken, whole[:index]), f"{where}: {_difference(taken, whole[:index])}"
@@ -236,7 +249,7 @@ def check_ranks(program: Program, directory: Path, old: int, random: Random) -> 
     ranks = [
         run(
             program.pipeline(directory, Ranks(rank, old)),
-            random.choice(WAYS),
+            random.choice(ways_of(program)),
             digests=(0, digests[rank]),
         )
         for rank in range(old)
@@ -257,7 +270,7 @@ def check_ranks(program: Program, directory: Path, old: int, random: Random) -> 
                 rests = [
                     run(
                         program.pipeline(directory, Ranks(other, new)),
-                        random.choice(WAYS),
+                        random.choice(ways_of(program)),
                         states[step],
                     )[0]
                     for other in range(new)

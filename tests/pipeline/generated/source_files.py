@@ -36,7 +36,7 @@ DAMAGED = "damaged"
 ROWS = "rows"
 # The directory of Parquet files with large values, and the bytes of the values.
 LARGE = "large"
-_LARGE_BYTES = (100, 20_000, 60_000, 150_000)
+_LARGE_BYTES = (100, 20_000, 150_000, 400_000)
 # The directories of compressed copies of files.
 COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {
     "gzip": gzip.compress,
@@ -142,7 +142,7 @@ def _write_large(path: Path, numbers: range) -> None:
 
 
 def large_of(n: int) -> bytes:
-    """A value that is larger than the others of its row; some are as large as a budget."""
+    """A value that is larger than the others of its row; row groups have some megabytes."""
     return b"%d" % n * (_LARGE_BYTES[n % len(_LARGE_BYTES)] // len(str(n)))
 
 
