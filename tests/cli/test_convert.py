@@ -20,6 +20,8 @@ from tests.cli.files import (
     write_records,
 )
 
+import headrace as hr
+
 
 @pytest.fixture(autouse=True)
 def here(tmp_path, monkeypatch):
@@ -77,6 +79,16 @@ class TestToTFRecords:
         converted("a.csv", "b.tfrecord", "--header")
         assert read_examples("b.tfrecord") == [{"1": [2], "0.5": [1.5]}]
         assert "it may be data" in call("inspect", "a.csv").stdout
+
+    def test_nested_json_becomes_its_text(self):
+        rows = [
+            {"n": 1, "a": {"x": [1, None]}, "b": [[1, 2], [3]]},
+            {"n": 2, "a": {"x": []}, "b": []},
+        ]
+        Path("a.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+        converted("a.jsonl", "a.tfrecord")
+        parsed = hr.tfrecords("a.tfrecord").parse({"n": int, "a": str, "b": str})
+        assert [{**row, **{name: json.loads(row[name]) for name in "ab"}} for row in parsed] == rows
 
     def test_lists_of_json_lines_stay_lists(self):
         Path("a.jsonl").write_text(
@@ -445,7 +457,7 @@ class TestRefusals:
             (["a", "b.csv", "--shard-bytes", "many"], "'many' is not a size"),
             (["a", "b.csv", "--rename", "x"], "'x' is not a pair"),
             (["a", "b.csv", "--skip-errors", "1.5"], "neither a number nor a share"),
-            (["a", "s3://bucket/b.csv"], "expected a local path"),
+            (["a", "s3://bucket/b/"], "expected a local path for an image folder"),
             (["a"], "Missing argument"),
         ],
     )

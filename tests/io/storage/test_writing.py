@@ -4,6 +4,7 @@ import os
 
 import numpy as np
 import pytest
+from tests.cli.files import call
 
 import headrace as hr
 import headrace.tf1 as tf
@@ -63,6 +64,24 @@ def test_a_pipeline_is_written_in_shards(bucket, ending, tmp_path, monkeypatch):
     ]
     with pytest.raises(errors.AlreadyExistsError, match=f"{bucket}/out/0.{ending} exists already"):
         pipe.write(f"{bucket}/out/{{shard}}.{ending}", num_shards=3)
+
+
+def test_files_are_converted_to_urls(bucket, tmp_path):
+    table, output = tmp_path / "a.csv", f"{bucket}/out/b.tfrecord"
+    table.write_text("n\n" + "".join(f"{n}\n" for n in range(10)))
+    for options in (["--shards", "3"], ["--shards", "2", "--overwrite"]):
+        done = call("convert", table, output, *options)
+        assert (done.exit_code, done.stderr) == (0, "")
+        assert f"10 examples in {options[1]} files: {bucket}/out/b-00000" in done.stdout
+        names = [name for name in tf.gfile.ListDirectory(f"{bucket}/out") if name[0] != "."]
+        assert len(names) == int(options[1])
+        examples = hr.tfrecords(f"{bucket}/out/b-*").parse({"n": int})
+        assert [int(example["n"]) for example in examples] == list(range(10))
+    done = call("convert", table, output, "--shards", "2")
+    assert done.exit_code == 1
+    assert f"{bucket}/out/b-00000-of-00002.tfrecord: it exists already" in done.stderr
+    assert call("convert", table, f"{bucket}/c.tfrecord.gz").exit_code == 0
+    assert tf.gfile.Exists(f"{bucket}/c.tfrecord.gz")
 
 
 def test_an_interrupted_write_continues_after_the_last_shard(bucket):

@@ -192,10 +192,10 @@ def _columns(plain: Pipeline, request: Request) -> dict[str, Any]:
 
 
 def _column(spec: Spec) -> Any:
-    if spec.dtype is Json:
+    if spec.dtype is Json or spec.is_nested:
         return Json
     if spec.is_ragged:
-        return Ragged(spec.dtype, ndim=len(spec.shape or (None,)))
+        return Ragged(spec.dtype)
     return Feature(spec.dtype, tuple(size or 0 for size in spec.shape or ()))
 
 
