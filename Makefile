@@ -3,7 +3,7 @@ PY := .venv/bin/python
 # For cmake, if the system has none; and where rustup puts cargo, for a shell started before that.
 export PATH := $(PATH):$(CURDIR)/.venv/bin:$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
-.PHONY: help dev quick demo test test-peers test-frameworks test-ray test-gpu test-sanitizers torture check bench docs wheel clean
+.PHONY: help dev quick demo test test-all test-peers test-frameworks test-ray test-gpu test-sanitizers torture check bench docs wheel clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -19,8 +19,11 @@ quick: ## build the engine without optimising it, and run the tests near what ch
 demo: dev ## write real digits to TFRecords, train on them through a pipeline, evaluate
 	@.venv/bin/headrace demo
 
-test: dev ## run the tests of the engine and of the package; model-check the queue and the executor, and simulate whole pipelines
+test: dev ## run the tests of each change: of the engine, of the package, and models of its locks; 10 minutes
 	@tools/test.sh
+
+test-all: dev ## run all tests, for hours, with new random choices, or some: PARTS="peers pipelines" SEED=7 repeats a run
+	@tools/test_all.sh $(PARTS)
 
 test-peers: dev ## run one table of programs under TensorFlow and under headrace, and compare
 	$(PY) -m peers

@@ -1,25 +1,41 @@
 #!/usr/bin/env bash
-# Runs all tests. Those in Rust are built and run beside those in Python, which wait much of their time; `nice` keeps the
-# compiler from making these late.
+# Runs the tests of each change, or with --nightly those that take long, too, and models at full depth. SKIP="models tf1" leaves out
+# the models of locks and the wing of TensorFlow 1. Tests in Rust are built and run beside those in Python, which wait much of
+# their time; `nice` keeps the compiler from making these late.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 python=.venv/bin/python
+is_nightly=false
+[ "${1:-}" != --nightly ] || is_nightly=true
+is_skipped() { [[ " ${SKIP:-} " == *" $1 "* ]]; }
 cargo_test() { nice -n 19 cargo test --quiet --release --workspace "$@"; }
+
+models() {
+    if $is_nightly; then
+        # Exploring all orders of threads takes too long without optimisation, and with checks.
+        cargo_test --features headrace-pipeline/loom --test 'loom_*'
+    else
+        # Most faults need few preemptions: two in tests that take a build of seconds.
+        LOOM_MAX_PREEMPTIONS=2 cargo_test --config tools/rust_tests.toml --features headrace-pipeline/loom --test 'loom_*'
+    fi
+    cargo_test --config tools/rust_tests.toml --features headrace-pipeline/shuttle --test simulation
+}
 
 rust_tests() {
     cargo_test --config tools/rust_tests.toml
-    cargo_test --config tools/rust_tests.toml --features headrace-pipeline/shuttle --test simulation
-    # Exploring all orders of threads takes too long without optimisation, and with checks.
-    cargo_test --features headrace-pipeline/loom \
-        --test loom_queue --test loom_staging --test loom_barrier --test loom_fair_lock --test loom_stop --test loom_pipeline
+    is_skipped models || models
 }
+
+pytest_options=(--numprocesses=auto --maxprocesses=4 --dist=worksteal --durations=15)
+! $is_nightly || pytest_options+=(--nightly)
+! is_skipped tf1 || pytest_options+=(--ignore=tests/tf1)
 
 log=$(mktemp)
 (set -e; rust_tests) >"$log" 2>&1 &
 rust=$!
 status=0
-$python -m pytest --numprocesses=auto --maxprocesses=4 --dist=worksteal --durations=15 || status=$?
+$python -m pytest "${pytest_options[@]}" || status=$?
 wait $rust || status=$?
 cat "$log"
 rm "$log"

@@ -19,10 +19,13 @@ NAMES = sorted(module.name for module in iter_modules(parts.__path__))
 
 @click.command()
 @click.argument("names", nargs=-1, metavar="[PART]...")
-@click.option("--scale", default=1.0, help="How much of the whole: 0.01 does a hundredth of it.")
+@click.option("--scale", type=float, help="The share of the work: 0.01 does a hundredth of it.")
+@click.option("--nightly", is_flag=True, help="Do the share of each part that runs every night.")
 @click.option("--seed", default=0, help="Other faults, in the same numbers.")
 @click.option("--list", "is_listed", is_flag=True, help="Say which parts there are, and no more.")
-def main(names: tuple[str, ...], scale: float, seed: int, is_listed: bool) -> None:
+def main(
+    names: tuple[str, ...], scale: float | None, nightly: bool, seed: int, is_listed: bool
+) -> None:
     """Runs the named parts, or all of them; exits with 1 if anything went wrong."""
     unknown = sorted(set(names) - set(NAMES))
     if unknown:
@@ -34,7 +37,13 @@ def main(names: tuple[str, ...], scale: float, seed: int, is_listed: bool) -> No
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         # A shell without job control makes background processes ignore Ctrl-C.
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    failed = [name for name in names or NAMES if not run(name, Options(scale, seed))]
+    if scale is not None and nightly:
+        sys.exit("torture: --nightly has a scale for each part. Remove --scale.")
+    scales = {
+        name: nightly_scale_of(name) if nightly else 1.0 if scale is None else scale
+        for name in names or NAMES
+    }
+    failed = [name for name in scales if not run(name, Options(scales[name], seed))]
     if failed:
         sys.exit(f"torture: something went wrong in {', '.join(failed)}")
 
@@ -43,6 +52,12 @@ def part_of(name: str) -> Part:
     """Returns the function that runs a part."""
     part: Part = import_module(f"torture.parts.{name}").run
     return part
+
+
+def nightly_scale_of(name: str) -> float:
+    """Returns the share of a part that runs every night."""
+    scale: float = import_module(f"torture.parts.{name}").NIGHTLY
+    return scale
 
 
 def run(name: str, options: Options) -> bool:

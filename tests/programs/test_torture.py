@@ -1,21 +1,25 @@
-"""A small part of the torture, each part in its own process; `make torture` runs all of it."""
+"""A small part of the torture, each part in its own process.
 
+`make test-all` runs more of it each night, and `make torture` all of it.
+"""
+
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from torture import traced
-from torture.__main__ import NAMES
+from torture.__main__ import NAMES, nightly_scale_of
 from torture.programs import small_disk
 
 SCALE = 0.002
-# Seconds rather than half a minute.
-SOAK_SCALE = 0.0003
-
-
+# Tests draw these files and programs, too; and the soak takes seconds rather than half a minute.
+DRAWN = ("images", "mixtures", "pipelines", "sounds", "table_files")
+SMALLER = {"soak": 0.0003, **dict.fromkeys(DRAWN, 1e-4)}
 # `make test` runs the simulation of schedules beside these tests, and others call operations where
-# memory is short.
-PARTS = [name for name in NAMES if name not in ("schedules", "short_memory")]
+# memory is short or draw with hypothesis.
+PARTS = [name for name in NAMES if name not in ("drawn", "schedules", "short_memory")]
 
 
 @pytest.mark.timeout(300)
@@ -25,11 +29,17 @@ def test_nothing_goes_wrong_in_a_small_part(name):
         pytest.skip("strace is not there, or may not trace")
     if name == "full_disk" and not small_disk.is_there():
         pytest.skip("no file system may be mounted in a namespace of one's own")
-    scale = SOAK_SCALE if name == "soak" else SCALE
-    command = [sys.executable, "-m", "torture", name, "--scale", str(scale)]
+    scale = str(SMALLER.get(name, SCALE))
+    command = [sys.executable, "-m", "torture", name, "--scale", scale]
     done = subprocess.run(command, capture_output=True, text=True, timeout=280, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "0 failures" in done.stdout
+
+
+def test_each_part_has_a_share_for_every_night():
+    assert [name for name in NAMES if not 0 < nightly_scale_of(name) <= 1] == []
+    jobs = (Path(__file__).parents[2] / ".github" / "workflows" / "nightly.yml").read_text("utf-8")
+    assert [name for name in NAMES if not re.search(rf"- .*\b{name}\b", jobs)] == []
 
 
 def test_a_part_that_does_not_exist_is_refused_by_name():

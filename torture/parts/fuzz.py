@@ -12,6 +12,8 @@ from pathlib import Path
 
 from torture.part import Options, Result
 
+# The share of it that runs each night.
+NIGHTLY = 0.05
 ROOT = Path(__file__).parents[2]
 FUZZ = ROOT / "fuzz"
 SECONDS = 20 * 60

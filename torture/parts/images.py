@@ -4,6 +4,8 @@ from tests.ops.image.written_images import FORMATS, failures
 
 from torture.part import Options, Result
 
+# The share of it that runs each night.
+NIGHTLY = 1.0
 FILES = 10_000
 
 

@@ -20,6 +20,8 @@ from torture.ended_pipelines import Held
 from torture.footprint import Footprint, become, collect, footprint, slope
 from torture.part import Options, Result
 
+# The share of it that runs each night.
+NIGHTLY = 0.05
 NUM_ENDED = 10_000
 """Pipelines, and as many graphs."""
 

@@ -7,6 +7,8 @@ from tests.pipeline.generated.mixtures import check_changes
 from torture.part import Options, Result
 from torture.watchdog import deadline
 
+# The share of it that runs each night.
+NIGHTLY = 0.3
 CHANGES = 10_000
 
 

@@ -13,6 +13,8 @@ from tests.pipeline.generated.source_files import write_files
 from torture.part import Options, Result
 from torture.watchdog import deadline
 
+# The share of it that runs each night.
+NIGHTLY = 0.3
 PROGRAMS = 10_000
 
 

@@ -23,6 +23,8 @@ from torture.reading import difference
 from torture.taking import DATA_ERRORS, words_of
 from torture.watchdog import deadline
 
+# The share of it that runs each night.
+NIGHTLY = 0.2
 # Calls that fail, and their errors. An interrupted call is made again.
 _ERRORS = {
     "getdents64": ("EIO", "ESTALE"),

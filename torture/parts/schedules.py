@@ -8,6 +8,8 @@ from pathlib import Path
 
 from torture.part import Options, Result
 
+# The share of it that runs each night.
+NIGHTLY = 0.2
 ROOT = Path(__file__).parents[2]
 SCHEDULES = 100_000
 COMMAND = (

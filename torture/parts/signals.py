@@ -12,6 +12,8 @@ from random import Random
 from torture.files.formats import FORMATS
 from torture.part import Options, Result
 
+# The share of it that runs each night.
+NIGHTLY = 0.1
 SIGNALS = 600
 FORKS = 600
 _FEWEST = 3

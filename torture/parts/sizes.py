@@ -8,6 +8,8 @@ from random import Random
 from torture.files.claims import CLAIMS
 from torture.part import Options, Result
 
+# The share of it that runs each night.
+NIGHTLY = 1.0
 # Far less than any claimed size, and more than the program needs.
 _MEMORY_BYTES = 6 << 30
 _FEWEST = 6

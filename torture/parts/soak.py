@@ -24,6 +24,8 @@ from torture.ledger import Ledger
 from torture.part import Options, Result
 from torture.server_faults import PASSING
 
+# The share of it that runs each night.
+NIGHTLY = 0.1
 HOURS = 4.0
 """At a scale of 1. Afterwards, each job goes on undisturbed to the end of its cycle."""
 

@@ -18,6 +18,8 @@ from torture.server_faults import LASTING, PASSING, stalls_at
 from torture.taking import DATA_ERRORS, Taken, take, words_of
 from torture.watchdog import deadline
 
+# The share of it that runs each night.
+NIGHTLY = 0.1
 PASSING_FAULTS = 800
 LASTING_FAULTS = 300
 STALLS = 60

@@ -8,6 +8,8 @@ from tests.pipeline.generated.table_files import WRITERS, check_table_file
 from torture.part import Options, Result
 from torture.watchdog import deadline
 
+# The share of it that runs each night.
+NIGHTLY = 1.0
 FILES = 10_000
 
 

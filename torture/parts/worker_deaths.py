@@ -21,6 +21,8 @@ from headrace.pipeline.workers.fork_server import fork_server
 from torture.footprint import footprint
 from torture.part import Options, Result
 
+# The share of it that runs each night.
+NIGHTLY = 0.05
 NUM_EXAMPLES = 400
 _WHOLE = 1000
 _WHOLE_PARENTS = 50

@@ -15,6 +15,8 @@ from torture.files.written import files_in, is_named, left_in, wrong_files
 from torture.part import Options, Result
 from torture.programs.writers import WRITERS
 
+# The share of it that runs each night.
+NIGHTLY = 0.2
 # Calls that fail, and their errors.
 _ERRORS = {
     "write": ("ENOSPC", "EIO", "EDQUOT"),

@@ -1,11 +1,9 @@
 """Calls operations with little memory.
 
-Run as `python -m tests.pipeline.tracing.short_memory [--all] [NAME...]`.
+Run as `python -m tests.pipeline.tracing.short_memory [NAME...]`.
 
-Each call runs in child processes that may allocate a limited number of MiB more. Each operation
-gets three limits, which differ from those of the next operation; with `--all`, or if it is named,
-it gets all limits. Prints the calls that end a child by anything but a result or an error about
-memory.
+Each call runs in child processes that may allocate a limited number of MiB more, one for each
+limit. Prints the calls that end a child by anything but a result or an error about memory.
 """
 
 import inspect
@@ -15,7 +13,7 @@ import resource
 import sys
 import traceback
 import wave
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -171,14 +169,6 @@ def programs() -> dict[str, Callable[[dict[str, Any]], Any]]:
     return {**CALLS, **_LARGER}
 
 
-def chosen(arguments: list[str], known: Iterable[str]) -> Iterator[tuple[str, list[int]]]:
-    """Yields the operations to call, each with the amounts of memory to call it with, in bytes."""
-    names = [argument for argument in arguments if argument != "--all"]
-    for number, name in enumerate(names or sorted(known)):
-        few = [*MORE_BYTES[number % 4 : -1 : 4], MORE_BYTES[-1]]
-        yield name, MORE_BYTES if arguments else few
-
-
 def _used_bytes() -> int:
     with open("/proc/self/statm") as file:
         return int(file.read().split()[0]) * resource.getpagesize()
@@ -239,13 +229,13 @@ def _load_modules() -> None:
         next(batches)
 
 
-def failures(arguments: list[str]) -> Iterator[str]:
+def failures(names: list[str]) -> Iterator[str]:
     """Yields the operations that end a process, or never succeed: name and exit statuses."""
     given, known = _given(), programs()
     _load_modules()
-    for name, amounts in chosen(arguments, known):
+    for name in names or sorted(known):
         call = _called(known[name], given, name in AT_RANDOM)
-        statuses = [in_child(call, more) for more in amounts]
+        statuses = [in_child(call, more) for more in MORE_BYTES]
         if any(status not in (0, 1) for status in statuses) or 0 not in statuses:
             yield f"{name}: {statuses}"
 

@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Runs all tests, with other random choices each time: tools/test_all.sh [PART]... runs some parts of them, which may be parts of the
+# torture, too. SEED=7 repeats a run. A part that fails does not stop the others.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+python=.venv/bin/python
+seed=${SEED:-$(date +%s)}
+failed=()
+
+part() { # name, command...
+    local name=$1
+    shift
+    printf '==== %s, SEED=%s (%s)\n' "$name" "$seed" "$(date +%T)"
+    "$@" || failed+=("$name")
+}
+
+run_part() {
+    case $1 in
+        tests) part tests tools/test.sh --nightly ;;
+        torture) part torture $python -m torture --nightly --seed "$seed" ;;
+        peers) part peers $python -m peers --seed "$seed" --times 5 ;;
+        frameworks) part frameworks tools/test_frameworks.sh ;;
+        ray) part ray tools/test_ray.sh ;;
+        sanitizers) part sanitizers tools/sanitizers.sh ;;
+        *) part "torture $1" $python -m torture --nightly --seed "$seed" "$1" ;;
+    esac
+}
+
+for name in ${*:-tests torture peers frameworks ray sanitizers}; do
+    run_part "$name"
+done
+if [ ${#failed[@]} -gt 0 ]; then
+    printf 'failed with SEED=%s: %s\n' "$seed" "$(IFS=,; echo "${failed[*]}")" >&2
+    exit 1
+fi
+echo "all passed with SEED=$seed"
