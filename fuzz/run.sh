@@ -8,7 +8,7 @@ mkdir -p "fuzz/work/$target" "fuzz/artifacts/$target"
 # More memory than 2 GiB, or one piece of more than 600 MiB, is a finding, and so are 10 seconds.
 set -- "-artifact_prefix=fuzz/artifacts/$target/" -max_len=4096 -timeout=10 -rss_limit_mb=2560 -print_final_stats=1 "$@" \
     "fuzz/work/$target" "fuzz/corpus/$target"
-if [ ! -e "fuzz/fuzz_targets/$target.rs" ]; then
+if ! grep -qx "name = \"$target\"" fuzz/Cargo.toml; then
     exec "${PYTHON:-.venv/bin/python}" -m fuzz.python "$target" "$@"
 fi
 # For cmake, if the system has none.

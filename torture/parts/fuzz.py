@@ -51,7 +51,7 @@ def targets() -> dict[str, str | None]:
 
 def is_rust(name: str) -> bool:
     """Returns whether a target is one of the engine's."""
-    return (FUZZ / "fuzz_targets" / f"{name}.rs").exists()
+    return f'\nname = "{name}"\n' in (FUZZ / "Cargo.toml").read_text("utf-8")
 
 
 def replay(result: Result) -> None:

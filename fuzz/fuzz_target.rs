@@ -1,0 +1,5 @@
+//! The program of every target: its name is that of the program.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| headrace_fuzzed::run(env!("CARGO_BIN_NAME"), data));
