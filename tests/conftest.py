@@ -13,12 +13,16 @@ GRACE_SECONDS = 2.0
 """How long a thread that was asked to end may still take after its test."""
 
 
-# Examples have no time limit, since machines may be busy. Tests draw the same few examples each
-# time; `--hypothesis-profile=anew` draws more and different ones, as `python -m torture drawn`
-# does.
-settings.register_profile("anew", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# The one place that sets how many examples hypothesis draws. They have no time limit, since
+# machines may be busy. Tests draw the same few examples each time; `--hypothesis-profile=anew`
+# draws more and different ones, as `python -m torture drawn` does.
 settings.register_profile(
-    "repeated", settings.get_profile("anew"), derandomize=True, max_examples=40
+    "anew",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+settings.register_profile(
+    "repeated", settings.get_profile("anew"), derandomize=True, max_examples=20
 )
 settings.load_profile("repeated")
 

@@ -214,6 +214,6 @@ class PriorityModel(QueueModel):
 
 for model in (FIFOModel, ShuffleModel, PaddingModel, PriorityModel):
     case = model.TestCase
-    case.settings = settings(max_examples=60, stateful_step_count=40)
+    case.settings = settings(stateful_step_count=40)
     globals()[f"Test{model.__name__}"] = case
 del case

@@ -46,7 +46,7 @@ _ALLOWED = (
 )
 # As in TensorFlow, for all errors of the system.
 _SAYING_MISSING = ("load_checkpoint", "ListDirectory")
-_FEWEST = 20
+_FEWEST = 8
 _MANY = 20_000
 # Very frequent calls fail at this many from the beginning, at one in the middle, and at the last;
 # strace counts up to `_MOST`.

@@ -4,7 +4,7 @@ import struct
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -129,7 +129,6 @@ string_arrays = hnp.arrays(
 names = st.text(st.characters(codec="utf-8"), min_size=1).filter(lambda name: name[0] != "\0")
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(tensors=st.dictionaries(names, number_arrays | string_arrays, max_size=40))
 def test_every_tensor_is_read_back(prefix, tensors):
     write_bundle(prefix, tensors)
@@ -144,7 +143,6 @@ def test_every_tensor_is_read_back(prefix, tensors):
             assert array.tobytes() == expected.tobytes()
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     keys=st.sets(st.binary(max_size=6), min_size=1),
     block_size_bytes=st.integers(1, 300),

@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import headrace.tf1 as tf
@@ -38,7 +38,6 @@ def test_zeros_are_put_around_each_image(run, hidden, image):
     assert np.array_equal(run(tf.image.pad_to_bounding_box(hidden(image), 1, 2, 6, 9)), expected)
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     size=st.tuples(st.integers(1, 9), st.integers(1, 9)),
     target=st.tuples(st.integers(1, 9), st.integers(1, 9)),

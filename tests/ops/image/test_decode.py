@@ -5,7 +5,7 @@ import struct
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image, ImageSequence
 
@@ -396,7 +396,6 @@ class TestHostileFiles:
         with pytest.raises(tf.errors.InvalidArgumentError, match="more than 100 scans"):
             run(tf.image.decode_jpeg(file))
 
-    @settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(data=st.data())
     def test_damage_ends_as_pixels_or_as_an_error(self, decoders, files, data):
         session, contents, images = decoders

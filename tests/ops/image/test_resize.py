@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
@@ -36,7 +36,6 @@ def interpolated(image, size, grid):
     return image
 
 
-@settings(max_examples=60, deadline=None)
 @given(sides, sides, sides, sides, st.integers(1, 5), st.sampled_from(GRIDS))
 def test_bilinear_is_between_the_nearest_pixels(
     height, width, new_height, new_width, channels, grid

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 from tests.pipeline.conftest import NUM_EXAMPLES, WAYS, same
@@ -285,9 +285,6 @@ def operations():
     )
 
 
-@settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
 @given(steps=st.lists(operations(), min_size=1, max_size=5), size=st.integers(1, 90))
 def test_segments_give_the_same_results(records, steps, size):
     """Operations over blocks and in loops, in any order, against a call for each example."""

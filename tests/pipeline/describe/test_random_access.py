@@ -5,7 +5,6 @@ import re
 import tarfile
 
 import pytest
-from hypothesis import HealthCheck, settings
 from hypothesis import given as each
 from hypothesis import strategies as st
 from tests.archives import add_members
@@ -50,9 +49,6 @@ def test_draws_stay_with_their_example(tables, given, name):
     assert sorted(rows(given(mapped.shuffle(seed=3)))) == sorted(rows(mapped))
 
 
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
 @each(
     files=st.lists(
         st.lists(st.sampled_from(['"', "a", ",", "\n", "\r\n", '""', '"a\n\n"', "\n\n", " "])),
@@ -153,9 +149,6 @@ NAMES = ("a.x", "a.y", "b.x", "b.y", "b.other", "x/c.x", "x/c.y", ".hidden.x", "
 LONG = ("d/" * 300 + "e.x", "d/" * 300 + "e.y")
 
 
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
 @each(
     names=st.lists(st.sampled_from([*NAMES, *LONG]), max_size=20),
     sizes=st.lists(st.sampled_from([0, 1, 511, 512, 513, 300_000]), min_size=1),

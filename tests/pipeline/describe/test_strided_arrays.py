@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.pipeline.conftest import same
 
@@ -31,7 +31,6 @@ def views(draw):
     return array
 
 
-@settings(max_examples=40)
 @given(views(), st.integers(1, 4))
 def test_rows_are_those_that_numpy_shows(array, size):
     copied = np.array(array, order="C")

@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace import pipeline as hp
@@ -283,9 +283,6 @@ def test_wrong_arguments_are_refused_at_once(arguments, error, message):
 FIELD = st.text(st.sampled_from('ab,"\né '), max_size=5)
 
 
-@settings(
-    max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
 @given(
     table=st.lists(st.tuples(FIELD, FIELD), max_size=20),
     line_end=st.sampled_from(["\n", "\r\n"]),

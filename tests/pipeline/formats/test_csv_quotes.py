@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.pipeline.conftest import WAYS
 
@@ -175,9 +175,6 @@ def test_blank_lines_within_an_invalid_record_count(tmp_path):
 FIELD = st.text(st.sampled_from('ab,"\n '), max_size=6)
 
 
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
 @given(
     rows=st.lists(st.tuples(st.integers(0, 99), FIELD), min_size=1, max_size=12),
     strays=st.lists(st.integers(0, 200), max_size=3),

@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace import pipeline as hp
@@ -184,9 +184,6 @@ ROW = st.fixed_dictionaries(
 )
 
 
-@settings(
-    max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
 @given(rows=st.lists(ROW, min_size=1, max_size=8))
 def test_lines_of_pythons_json_module_are_read(tmp_path, rows):
     path = tmp_path / "rows.jsonl"

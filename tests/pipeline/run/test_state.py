@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.archives import add_members
 from tests.pipeline.conftest import same
@@ -414,11 +414,6 @@ class TestRefusals:
         with pytest.raises(ValueError, match="'k9', …, expected a state"):
             pipeline.resume({f"k{number}": number for number in range(20)})
 
-    @settings(
-        max_examples=300,
-        deadline=None,
-        suppress_health_check=[HealthCheck.function_scoped_fixture],
-    )
     @given(data=st.data())
     def test_a_hostile_state_raises_an_error_or_gives_examples(self, pipeline, state, data):
         """The checksum is right, and any values replace the old ones."""

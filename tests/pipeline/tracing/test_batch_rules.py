@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from headrace import ops
@@ -420,7 +420,6 @@ def test_every_rule_has_a_case():
 
 
 @pytest.mark.parametrize("op_type", sorted(CASES))
-@settings(max_examples=100, deadline=None)
 @given(data=st.data(), is_shape_known=st.booleans())
 def test_all_rows_at_once_give_the_same_as_one_by_one(op_type, data, is_shape_known):
     case = data.draw(CASES[op_type])

@@ -6,7 +6,7 @@ import threading
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.calls import Call, wait_until
 from tests.tf1.checkpoint.conftest import Lines, open_session, running
@@ -274,7 +274,6 @@ def test_a_truncated_file_is_refused(lines, saved, tmp_path):
     check_unchanged(lines, short, tf.errors.DataLossError, "damaged")
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(position=st.integers(0), byte=st.integers(1, 255))
 def test_an_edited_file_is_refused(lines, saved, tmp_path, position, byte):
     data = bytearray(saved.read_bytes())
@@ -343,7 +342,6 @@ def test_any_other_file_is_refused(lines, path):
     check_unchanged(lines, path, tf.errors.DataLossError, "checkpoint")
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_records_are_not_trusted(lines, saved, tmp_path, data):
     """Whatever they hold, they are refused, or the session takes them and continues."""

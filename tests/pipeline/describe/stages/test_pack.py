@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.pipeline.conftest import LARGE_WAYS, same
 
@@ -136,7 +136,6 @@ def test_the_components_are_known_before_iteration():
     }
 
 
-@settings(max_examples=50, deadline=None)
 @given(
     lengths=st.lists(st.integers(0, 20), max_size=120),
     max_open=st.integers(1, 6),
@@ -151,7 +150,6 @@ def test_examples_go_where_first_fit_puts_them(lengths, max_open, way):
     assert tokens == [100 * n + i for n, length in enumerate(lengths) for i in range(1, length + 1)]
 
 
-@settings(max_examples=30, deadline=None)
 @given(lengths=st.lists(st.integers(0, 50), max_size=60))
 def test_long_lists_are_split_if_asked(lengths):
     rows = list(texts([1, *lengths]).pack(8, ["tokens", "weights"], split=True))

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from hypothesis import example as case
 from hypothesis import given as drawn
-from hypothesis import settings
 from hypothesis import strategies as st
 from tests.archives import add_members
 from tests.pipeline.conftest import LARGE_WAYS, same
@@ -218,7 +217,6 @@ def test_a_csv_file_with_stray_quotes_loses_the_same_lines_as_in_order(tmp_path)
     assert reports[0] == reports[1] == reports[2] == reports[3]
 
 
-@settings(max_examples=60, deadline=None)
 @drawn(
     st.lists(st.sampled_from(["a", ",", '"', "\n", "\r\n", '"\n"', "b,c\n", "\n\n"]), max_size=40),
     st.integers(1, 12),

@@ -4,7 +4,7 @@ import collections
 import itertools
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import headrace.tf1 as tf
@@ -120,7 +120,6 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=60)
 @given(steps=STEPS)
 @pytest.mark.parametrize("kind_name", ["FIFOQueue", "PaddingFIFOQueue", "PriorityQueue"])
 def test_one_thread_sees_a_list(kind_name, steps):
