@@ -25,7 +25,7 @@ SECONDS: Final = 10.0
 OF_PARTS: Final = {
     "pipeline": "tests/pipeline/describe/test_stages.py",
     "remote": "tests/io/storage/test_reading.py",
-    "queue": "tests/queues/test_kinds.py",
+    "queue": "tests/tf1/queues/test_kinds.py",
     "reader": "tests/tf1/ops/readers/test_contract.py",
     "python": "tests/pipeline/describe/test_stages.py",
 }

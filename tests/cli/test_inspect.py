@@ -8,7 +8,6 @@ import struct
 import tarfile
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
@@ -17,9 +16,7 @@ from tests.archives import add_members
 from tests.cli.files import call, damage, example, image, write_numbers, write_records
 from tests.privileges import unprivileged
 
-import headrace.tf1 as tf
 from headrace.protos import SequenceExample
-from headrace.tf1.events import FileWriter
 
 
 @pytest.fixture(autouse=True)
@@ -238,26 +235,6 @@ class TestOtherKinds:
         Path("a").write_bytes("eins\nzwölf\n".encode("latin-1"))
         [report] = inspected("a")
         assert (report["kind"], report["count"]) == ("text", 2)
-
-    def test_a_checkpoint_lists_its_variables(self):
-        with tf.Graph().as_default(), tf.Session() as session:
-            tf.get_variable("weights", initializer=np.zeros((2, 3), np.float32))
-            session.run(tf.global_variables_initializer())
-            tf.train.Saver().save(session, "model.ckpt")
-        [report] = inspected("model.ckpt.index")
-        assert report["kind"] == "checkpoint"
-        assert report["tensors"] == [{"name": "weights", "type": "float32", "shape": [2, 3]}]
-        damage(Path("model.ckpt.index"), 4)
-        [report] = inspected("model.ckpt.index", code=1)
-        assert report["damage"]
-
-    def test_an_event_file_lists_its_events(self):
-        with FileWriter("logs") as writer:
-            summary = tf.Summary()
-            summary.value.add(tag="loss", simple_value=1.0)
-            writer.add_summary(summary, 5)
-        [report] = inspected("logs")
-        assert (report["kind"], report["steps"], report["tags"]) == ("events", [5, 5], ["loss"])
 
     @pytest.mark.parametrize(
         ("data", "expected"),

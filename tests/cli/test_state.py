@@ -11,8 +11,6 @@ import pytest
 from tests.cli.files import call, write_numbers
 
 import headrace as hr
-import headrace.tf1 as tf
-from headrace.tf1 import checkpoint
 
 
 @pytest.fixture(autouse=True)
@@ -201,17 +199,6 @@ def test_a_state_is_read_from_stdin():
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert "The program has taken 3 batches." in done.stdout
-
-
-def test_a_checkpoint_of_a_session_names_its_resources():
-    with tf.Graph().as_default(), tf.Session() as session:
-        queue = tf.FIFOQueue(5, [tf.int32], [()], name="numbers")
-        session.run(queue.enqueue([1]))
-        checkpoint.save(session, "session.ckpt")
-    done = call("state", "session.ckpt")
-    assert done.exit_code == 0
-    assert "numbers  FIFOQueueV2" in done.stdout
-    assert json.loads(call("state", "session.ckpt", "--json").stdout)["session"]["resources"]
 
 
 @pytest.mark.parametrize(

@@ -5,23 +5,13 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-import headrace.tf1 as tf
-from headrace import ops
 from headrace.core.exports import public_names
-from headrace.tf1 import ops as tf1_ops
 
 
 def test_private_names_and_modules_are_not_public():
     names = {"b": 1, "a": print, "_c": 2, "math": math, "TYPE_CHECKING": TYPE_CHECKING}
     assert public_names(names) == ["a", "b"]
     assert public_names(names, {"math"}) == ["a", "b", "math"]
-
-
-def test_collected_names_are_the_objects_of_their_modules():
-    assert ops.concat is tf1_ops.concat
-    assert tf.constant is not tf1_ops.constant
-    assert "FIFOQueue" in tf.__all__
-    assert "FIFOQueue" not in ops.__all__
 
 
 def test_a_star_import_gives_all_names_and_no_private_one():

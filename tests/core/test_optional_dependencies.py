@@ -1,17 +1,7 @@
 """The library runs without its extras; functions that need one say what to install."""
 
-import subprocess
-import sys
+from tests.core.hidden_packages import run, run_without_protobuf
 
-import pytest
-
-# Makes the packages of an extra look uninstalled.
-HIDDEN = "import sys; sys.modules.update(click=None, tqdm=None)\n"
-NO_PROTOBUF = "import sys; sys.modules.update({'google.protobuf': None})\n"
-INSTALL_TF1 = (
-    "headrace.protos: got no google.protobuf, which makes messages such as Example. "
-    "Install it: pip install protobuf"
-)
 # Reads records of `Example` messages, whose bytes a program without protobuf cannot make.
 PIPELINE = """
 import pathlib, sys, tempfile
@@ -33,16 +23,6 @@ with tempfile.TemporaryDirectory() as directory:
     found = [(batch["n"].tolist(), batch["text"].tolist()) for batch in examples.batch(3)]
 print(sorted(sum((n for n, _ in found), [])), sorted(sum((text for _, text in found), [])))
 """
-
-
-def run(program: str) -> subprocess.CompletedProcess:
-    return subprocess.run(
-        [sys.executable, "-c", HIDDEN + program],
-        timeout=60,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
 
 
 def test_the_library_needs_no_package_of_commands():
@@ -87,76 +67,10 @@ def test_readers_on_ray_without_it_name_the_package():
     )
 
 
-def test_only_readers_on_ray_load_ray():
-    result = run(
-        "import headrace, headrace.read_service, headrace.tf1\nprint('ray' in sys.modules)"
-    )
-    assert result.stdout == "False\n"
-
-
-def run_without_protobuf(program: str) -> subprocess.CompletedProcess:
-    return subprocess.run(
-        [sys.executable, "-c", NO_PROTOBUF + program],
-        timeout=60,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
 def test_a_pipeline_needs_no_protocol_buffers():
     result = run_without_protobuf(PIPELINE)
     assert result.stderr == ""
     assert result.stdout == f"{[0, 2, 4, 6, 8, 10]} {[b'a', b'b', b'c', b'd', b'e', b'f']}\n"
-
-
-def test_a_program_of_tensorflow_1_reads_without_protocol_buffers():
-    result = run_without_protobuf(
-        "import headrace.tf1 as tf\n"
-        "numbers = tf.train.range_input_producer(3, num_epochs=1, shuffle=False).dequeue()\n"
-        "with tf.Session() as session:\n"
-        "    session.run(tf.local_variables_initializer())\n"
-        "    coord = tf.train.Coordinator()\n"
-        "    threads = tf.train.start_queue_runners(session, coord)\n"
-        "    print(*(session.run(numbers) for _ in range(3)))\n"
-        "    coord.request_stop()\n"
-        "    coord.join(threads)\n"
-    )
-    assert (result.stderr, result.stdout) == ("", "0 1 2\n")
-
-
-@pytest.mark.parametrize(
-    "expression",
-    [
-        "hr.protos",
-        "tf.train.Example",
-        "tf.train.Saver",
-        "tf.train.import_meta_graph",
-        "tf.train.MonitoredTrainingSession",
-        "tf.summary.FileWriter",
-        "tf.constant(1).op.node_def",
-        "tf.get_default_graph().as_graph_def()",
-        "tf.make_tensor_proto(1)",
-        "tf.decode_json_example",
-    ],
-)
-def test_messages_without_protocol_buffers_name_the_package(expression):
-    result = run_without_protobuf(f"import headrace as hr, headrace.tf1 as tf\n{expression}")
-    assert result.stderr.endswith(f"ModuleNotFoundError: {INSTALL_TF1}\n")
-
-
-def test_a_program_of_tensorflow_1_needs_absl_only_for_flags():
-    result = run(
-        "sys.modules.update(absl=None)\n"
-        "import headrace.tf1 as tf\n"
-        "print(tf.Session().run(tf.constant(3)))\n"
-        "tf.app.flags.DEFINE_string('a', None, '')"
-    )
-    assert result.stdout == "3\n"
-    assert result.stderr.endswith(
-        "ModuleNotFoundError: tf.flags: got no absl, which reads command lines. "
-        "Install it: pip install absl-py\n"
-    )
 
 
 def test_commands_without_protocol_buffers_name_the_package():
@@ -164,3 +78,14 @@ def test_commands_without_protocol_buffers_name_the_package():
     assert result.stderr == (
         "headrace: got no google.protobuf, which commands need. Install it: pip install protobuf\n"
     )
+
+
+def test_only_readers_on_ray_load_ray():
+    result = run("import headrace, headrace.read_service\nprint('ray' in sys.modules)")
+    assert result.stdout == "False\n"
+
+
+def test_messages_without_protocol_buffers_name_the_package():
+    result = run_without_protobuf("import headrace as hr\nhr.protos")
+    text = "got no google.protobuf, which makes messages such as Example. Install it: pip install"
+    assert result.stderr.endswith(f"ModuleNotFoundError: headrace.protos: {text} protobuf\n")

@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-import headrace.tf1  # noqa: F401  (the texts are those of its programs)
 from headrace.core.dtypes import float32, int32
+from headrace.core.repr_prefix import displayed_name
 from headrace.core.shapes import TensorShape
 from headrace.graph import (
     Graph,
@@ -74,7 +74,7 @@ class TestOperation:
         assert op.node_def.op == "Make"
         assert op.node_def.input == ["pair", "pair:1", "^first"]
         assert str(op).startswith('name: "last"\nop: "Make"\ninput: "pair"\n')
-        assert repr(op) == "<tf.Operation 'last' type=Make>"
+        assert repr(op) == f"<{displayed_name('headrace', 'Operation')} 'last' type=Make>"
         assert [node.name for node in graph.as_graph_def().node] == ["pair", "first", "last"]
 
     def test_knows_the_line_of_the_users_program(self):
@@ -120,9 +120,10 @@ class TestTensor:
     def test_texts(self):
         graph = Graph()
         known, unknown = make(graph).outputs[0], make(graph, "y", shape=None).outputs[0]
-        assert repr(known) == "<tf.Tensor 'x:0' shape=(2, ?) dtype=int32>"
+        tensor = displayed_name("headrace", "Tensor")
+        assert repr(known) == f"<{tensor} 'x:0' shape=(2, ?) dtype=int32>"
         assert str(known) == 'Tensor("x:0", shape=(2, ?), dtype=int32)'
-        assert repr(unknown) == "<tf.Tensor 'y:0' shape=<unknown> dtype=int32>"
+        assert repr(unknown) == f"<{tensor} 'y:0' shape=<unknown> dtype=int32>"
         assert str(unknown) == 'Tensor("y:0", dtype=int32)'
 
     def test_is_equal_only_to_itself(self):

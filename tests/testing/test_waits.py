@@ -1,145 +1,18 @@
 """`dump_waits` describes the wait of each thread."""
 
-import contextlib
-import io
 import os
 import re
-import signal
-import subprocess
-import sys
 import threading
-from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.calls import TIMEOUT, Call, wait_until
+from tests.calls import TIMEOUT, Call
 from tests.io.storage.server import Server, stalls
 
 import headrace as hr
-import headrace.tf1 as tf
-from headrace.core import errors
 from headrace.testing import dump_waits, dump_waits_on_signal
-from headrace.tf1.queues import FIFOQueue, RandomShuffleQueue
 
-TOP = Path(__file__).parents[2]
 SECONDS = r"\d+\.\d s"
-
-
-@pytest.fixture
-def said():
-    """Waits until the dump has a text, since brief waits are omitted; returns the dump."""
-
-    def wait(pattern: str) -> str:
-        found: list[str] = []
-
-        def is_said() -> bool:
-            text = dump_waits(write=False)
-            found[:] = [text] if re.search(pattern, text, re.MULTILINE) else []
-            return bool(found)
-
-        try:
-            wait_until(is_said)
-        except AssertionError:
-            pytest.fail(f"{pattern} is not in {dump_waits(write=False)}", pytrace=False)
-        return found[0]
-
-    return wait
-
-
-def fifo(capacity=4, num_elements=0, name="examples"):
-    queue = FIFOQueue(capacity, "int64", shapes=(), name=name)
-    queue.enqueue_many([list(range(num_elements))])
-    return queue
-
-
-class TestQueues:
-    """Without a graph."""
-
-    @pytest.mark.parametrize(
-        ("num_elements", "call", "words"),
-        [
-            (0, lambda q: q.dequeue(), "elements: it has 0 of 1; the queue has 0 of at most 4"),
-            (3, lambda q: q.dequeue_many(32), "elements: it has 3 of 32; the queue has 0 of at"),
-            (1, lambda q: q.dequeue_up_to(9), "elements: it has 1 of 9; the queue has 0 of at"),
-            (4, lambda q: q.enqueue(1), "room: it has added 0 of 1 elements; the queue has 4 of"),
-            (2, lambda q: q.enqueue_many([[1] * 9]), "room: it has added 2 of 9 elements"),
-        ],
-        ids=["dequeue", "dequeue_many", "dequeue_up_to", "enqueue", "enqueue_many"],
-    )
-    def test_a_call_shows_its_progress(self, said, num_elements, call, words):
-        queue = fifo(num_elements=num_elements)
-        waiting = Call(lambda: call(queue))
-        text = said(f"^   waits for queue 'examples': {words}")
-        assert re.search(f"it is open, nobody waits to (en|de)queue, for {SECONDS}", text)
-        queue.close(cancel_pending_enqueues=True)
-        with contextlib.suppress(errors.OpError):
-            waiting.result()
-        assert not re.search("^   waits for queue", dump_waits(write=False), re.MULTILINE)
-
-    def test_a_close_waits_for_enqueues(self, said):
-        queue = fifo(num_elements=4)
-        enqueue = Call(lambda: queue.enqueue(5))
-        wait_until(lambda: queue.stats.num_waiting_enqueues == 1)
-        close = Call(queue.close)
-        said("queue 'examples': the enqueues before it; .* 1 others are served before it")
-        queue.dequeue()
-        enqueue.result()
-        close.result()
-
-    def test_the_elements_that_a_shuffle_keeps_are_counted(self, said):
-        queue = RandomShuffleQueue(9, 4, "int64", shapes=(), name="shuffled")
-        queue.enqueue_many([[1, 2, 3]])
-        waiting = Call(queue.dequeue)
-        said("queue 'shuffled': elements: it has 0 of 1; the queue has 3 of at most 9 and keeps 4")
-        queue.close()
-        assert waiting.result() in (1, 2, 3)
-
-
-class TestSessions:
-    def test_a_run_shows_its_operation_and_the_reason(self, said):
-        batch = tf.train.batch([tf.constant(1)], 4)
-        with tf.Session() as sess:
-            waiting = Call(lambda: sess.run(batch))
-            text = said(r"waits for queue 'batch/fifo_queue' \(operation 'batch'\), but")
-            assert "its runner was never started in this session" in text
-            assert "elements: it has 0 of 4" in text
-            assert re.search(
-                r"queue 'batch/fifo_queue': 0 of 32 elements, open, 0 enqueues and 1 dequeues "
-                "wait; of its runner, it has no threads",
-                text,
-            )
-        with pytest.raises(errors.CancelledError):
-            waiting.result()
-
-    def test_a_reader_without_a_file_name_is_shown(self, said):
-        names = tf.FIFOQueue(3, [tf.string], [()], name="names")
-        key, _ = tf.TextLineReader(name="lines").read(names)
-        with tf.Session() as sess:
-            calls = [Call(lambda: sess.run(key)) for _ in range(2)]
-            said("^   waits for .*TextLineReader 'lines', which another call reads from")
-            said("^   waits for .*a file name: queue '.*names': elements: it has 0 of 1")
-        for call in calls:
-            with pytest.raises(errors.CancelledError):
-                call.result()
-
-    def test_runners_and_a_coordinator_are_shown(self, said):
-        tf.train.batch([tf.constant(1)], 4, capacity=8)
-        coord = tf.train.Coordinator()
-        with tf.Session() as sess:
-            threads = tf.train.start_queue_runners(sess, coord)
-            join = Call(lambda: coord.join(threads))
-            text = said(r"threads to end, for a coordinator \(no stop was requested\): 'Queue")
-            assert "-close_on_stop'" in text
-            said("-- thread 'QueueRunnerThread-batch/fifo_queue-.*\n   waits for room in queue")
-            coord.request_stop()
-            join.result()
-
-    def test_a_wait_for_a_stop_is_shown(self, said):
-        coord = tf.train.Coordinator()
-        waiting = Call(coord.wait_for_stop)
-        said(f"waits for a coordinator's stop, which nobody has requested, for {SECONDS}")
-        coord.request_stop()
-        assert waiting.result()
 
 
 class TestPipelines:
@@ -219,17 +92,6 @@ class TestStorages:
         finally:
             goes_on.set()
 
-    def test_a_listing_in_progress_is_shown(self, said, server):
-        goes_on = threading.Event()
-        server.files["a"] = b"line\n"
-        server.faults = [stalls(goes_on)]
-        reading = Call(lambda: tf.gfile.GFile(f"{server.url}/a").read())
-        try:
-            said(f"waits for storage: opening {server.url}/a")
-        finally:
-            goes_on.set()
-        assert reading.result() == "line\n"
-
 
 class TestTheText:
     def test_the_dump_is_returned_and_written_to_stderr(self, capsys):
@@ -252,45 +114,7 @@ class TestTheText:
 
 
 class TestSignals:
-    def test_a_signal_dumps_while_the_main_thread_waits(self, monkeypatch):
-        before = signal.getsignal(signal.SIGUSR1)
-        dump_waits_on_signal()
-        monkeypatch.setattr(sys, "stderr", io.StringIO())
-        queue = fifo()
-
-        def send():
-            wait_until(lambda: queue.stats.num_waiting_dequeues == 1)
-            while not re.search("^   waits for queue 'ex.* 0 of 1;", sys.stderr.getvalue(), re.M):
-                os.kill(os.getpid(), signal.SIGUSR1)
-                threading.Event().wait(0.05)
-            queue.enqueue(1)
-
-        try:
-            sending = Call(send)
-            assert queue.dequeue(timeout=TIMEOUT) == 1
-            sending.result()
-        finally:
-            signal.signal(signal.SIGUSR1, before)
-
     def test_a_signal_handler_needs_the_main_thread(self):
         call = Call(dump_waits_on_signal)
         with pytest.raises(ValueError, match="called in another thread, expected the main thread"):
             call.result()
-
-    def test_a_test_that_runs_into_its_timeout_names_the_awaited_event(self, tmp_path):
-        (tmp_path / "pytest.ini").write_text("[pytest]\n")
-        (tmp_path / "test_hangs.py").write_text(
-            "from headrace.tf1.queues import FIFOQueue\n"
-            "def test_hangs():\n"
-            "    FIFOQueue(1, 'int64', shapes=(), name='forgotten').dequeue()\n"
-        )
-        for method in ("signal", "thread"):
-            options = ("-p", "tests.stalls", "-p", "no:cacheprovider", "--timeout", "1")
-            command = [sys.executable, "-m", "pytest", *options, "--timeout-method", method]
-            command += ["-c", str(tmp_path / "pytest.ini"), str(tmp_path / "test_hangs.py")]
-            done = subprocess.run(
-                command, cwd=TOP, capture_output=True, text=True, timeout=TIMEOUT, check=False
-            )
-            assert done.returncode == 1
-            said = done.stdout + done.stderr
-            assert "waits for queue 'forgotten': elements: it has 0 of 1" in said

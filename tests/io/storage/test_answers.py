@@ -15,8 +15,8 @@ from tests.io.storage.server import (
 )
 
 import headrace as hr
-import headrace.tf1 as tf
 from headrace.core import errors
+from headrace.io import storage
 
 LINES = [b"%d " % number * 30 for number in range(25_000)]
 DATA = b"\n".join(LINES)
@@ -26,7 +26,7 @@ GIGABYTES = 64 << 30
 _READ = """
 import resource, sys
 import headrace as hr
-import headrace.tf1 as tf
+from headrace import errors
 
 def most():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
@@ -35,7 +35,7 @@ url = sys.argv[1]
 before = most()
 try:
     list(hr.text_lines(url).options(memory_bytes=16 << 20))
-except tf.errors.OpError as error:
+except errors.OpError as error:
     print(type(error).__name__, len(str(error)))
 print(most() - before)
 """
@@ -138,31 +138,6 @@ def test_parts_in_chunks_are_read(server: Server):
     assert [example["text"] for example in hr.text_lines(f"{server.url}/a")] == LINES
 
 
-@pytest.mark.parametrize("data", [DATA, b"", b"one"])
-def test_a_chunked_file_without_a_length_is_read(server: Server, data):
-    server.has_ranges, server.has_lengths = False, False
-    server.files["a"] = data
-    url = f"{server.url}/a"
-    with tf.gfile.GFile(url, "rb") as file:
-        assert file.read() == data
-        with pytest.raises(errors.FailedPreconditionError, match=r"has no Content-Length\. Copy"):
-            file.size()
-    with tf.gfile.GFile(url, "rb") as file:
-        assert file.read(3) == data[:3]
-    lines = data.split(b"\n") if data else []
-    assert [example["text"] for example in hr.text_lines(url)] == lines
-    assert [example["data"] for example in hr.files(url)] == [data]
-    with tf.Session() as sess:
-        assert sess.run(tf.read_file(url)) == data
-    assert tf.gfile.Exists(url)
-    with pytest.raises(errors.FailedPreconditionError, match="does not say how long the file is"):
-        tf.gfile.Stat(url)
-    with pytest.raises(
-        errors.OpError, match=r"from its beginning alone. Copy it to a regular file"
-    ):
-        list(hr.text_lines(url).shuffle(seed=1))
-
-
 def test_a_file_of_unknown_length_continues_after_a_broken_connection(server: Server):
     server.has_ranges, server.has_lengths = False, False
     server.files["a"] = DATA
@@ -207,3 +182,24 @@ def test_a_cache_works_without_a_length(server: Server, tmp_path):
     server.files["a"] = DATA
     pipeline = hr.text_lines(f"{server.url}/a").options(cache_directory=str(tmp_path / "kept"))
     assert len(list(pipeline)) == len(LINES)
+
+
+@pytest.mark.parametrize("data", [DATA, b"", b"one"])
+def test_a_chunked_file_without_a_length_is_read(server: Server, data):
+    server.has_ranges, server.has_lengths = False, False
+    server.files["a"] = data
+    url = f"{server.url}/a"
+    with storage.open_file(url) as file:
+        assert file.read() == data
+        with pytest.raises(errors.FailedPreconditionError, match=r"has no Content-Length\. Copy"):
+            storage.size_of(file)
+    with storage.open_file(url) as file:
+        assert file.read(3) == data[:3]
+    lines = data.split(b"\n") if data else []
+    assert [example["text"] for example in hr.text_lines(url)] == lines
+    assert [example["data"] for example in hr.files(url)] == [data]
+    assert storage.exists(url)
+    with pytest.raises(
+        errors.OpError, match=r"from its beginning alone. Copy it to a regular file"
+    ):
+        list(hr.text_lines(url).shuffle(seed=1))

@@ -17,8 +17,8 @@ from tests.io.storage.server import (
 from tests.io.storage.taking import taking
 
 import headrace as hr
-import headrace.tf1 as tf
 from headrace.core import errors
+from headrace.io import storage
 
 FAULTS = {
     "reset": reset,
@@ -34,7 +34,7 @@ DATA = b"\n".join(LINES)
 
 
 def read(url) -> bytes:
-    with tf.gfile.GFile(url, "rb") as file:
+    with storage.open_file(url) as file:
         return file.read()
 
 
@@ -148,19 +148,6 @@ def test_a_body_that_stalls_is_named_and_closing_does_not_wait_for_it(server: Se
     finally:
         goes_on.set()
         first.join(30)
-
-
-def test_a_stopped_run_does_not_wait_for_a_body(server: Server):
-    goes_on = threading.Event()
-    server.files["bucket/a"] = DATA
-    server.faults = [stalls(goes_on)]
-    contents = tf.read_file("s3://bucket/a")
-    with tf.Session() as sess:
-        try:
-            with pytest.raises(errors.DeadlineExceededError):
-                sess.run(contents, options=tf.RunOptions(timeout_in_ms=200))
-        finally:
-            goes_on.set()
 
 
 def test_damaged_data_and_storage_faults_are_different_errors(

@@ -15,9 +15,9 @@ from tests.archives import add_members
 from tests.io.storage.server import Server, stalls
 
 import headrace as hr
-import headrace.tf1 as tf
 from headrace.core import errors
 from headrace.io import storage
+from headrace.io.records import TFRecordWriter, tf_record_iterator
 
 ROOTS = ("s3://bucket", "gs://bucket", "az://bucket")
 
@@ -25,7 +25,7 @@ ROOTS = ("s3://bucket", "gs://bucket", "az://bucket")
 def records(tmp_path, count: int, start: int = 0) -> bytes:
     """Returns a file of records: their numbers, and more bytes."""
     path = tmp_path / "records"
-    with tf.python_io.TFRecordWriter(str(path)) as writer:
+    with TFRecordWriter(str(path)) as writer:
         for number in range(start, start + count):
             writer.write(b"%d " % number + bytes(number % 50))
     return path.read_bytes()
@@ -77,7 +77,7 @@ def test_files_may_be_empty_or_as_long_as_a_part(server: Server):
     for length in (0, 1, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, 5 << 20):
         data = np.random.default_rng(length).bytes(length)
         server.files["bucket/a"] = data
-        assert tf.gfile.GFile("s3://bucket/a", "rb").read() == data, length
+        assert storage.open_file("s3://bucket/a").read() == data, length
         (example,) = hr.files("s3://bucket/a")
         assert example["data"] == data
 
@@ -265,36 +265,6 @@ def test_patterns_and_directories_are_listed(server: Server, root):
             found(path)
 
 
-def test_file_urls_are_paths(tmp_path):
-    path = tmp_path / "a file%.txt"
-    path.write_bytes(b"one\ntwo\n")
-    url = path.as_uri()
-    assert url.startswith("file:///")
-    assert "%20" in url
-    assert [example["text"] for example in hr.text_lines(url)] == [b"one", b"two"]
-    with tf.gfile.GFile(url) as file:
-        assert file.read() == "one\ntwo\n"
-    assert tf.gfile.Stat(url).length == 8
-    with tf.gfile.GFile(url, "a") as file:
-        file.write("three")
-    assert path.read_bytes() == b"one\ntwo\nthree"
-    keys, values = [], []
-    reader = tf.TextLineReader()
-    key, value = reader.read(tf.train.string_input_producer([url], num_epochs=1))
-    with tf.Session() as sess:
-        sess.run(tf.local_variables_initializer())
-        with tf.train.Coordinator().stop_on_exception():
-            threads = tf.train.start_queue_runners(sess)
-            for _ in range(3):
-                found = sess.run([key, value])
-                keys.append(found[0])
-                values.append(found[1])
-        for thread in threads:
-            thread.join()
-    assert values == [b"one", b"two", b"three"]
-    assert keys[0] == f"{url}:1".encode()
-
-
 def test_iteration_resumes_in_the_middle_of_a_file(server: Server, tmp_path):
     server.files["bucket/a"] = records(tmp_path, 30_000)
     pipeline = hr.tfrecords("s3://bucket/a").shuffle(seed=4, window=100).batch(100)
@@ -320,17 +290,17 @@ def test_iteration_resumes_in_the_middle_of_a_file(server: Server, tmp_path):
     ],
 )
 def test_a_url_that_cannot_be_served_says_why(server: Server, url, error, why):
-    for read in (lambda: tf.gfile.GFile(url).read(), lambda: list(hr.tfrecords([url, "/none"]))):
+    for read in (lambda: storage.open_file(url).read(), lambda: list(hr.tfrecords([url, "/none"]))):
         with pytest.raises(error) as raised:
             read()
         assert url in str(raised.value)
     with pytest.raises(error, match=why):
-        tf.gfile.GFile(url).read()
+        storage.open_file(url).read()
 
 
 def test_a_host_that_is_not_ascii_is_an_error_with_the_remedy():
     url = "https://bücher.example/file"
-    for read in (lambda: tf.gfile.GFile(url).read(), lambda: list(hr.tfrecords(url))):
+    for read in (lambda: storage.open_file(url).read(), lambda: list(hr.tfrecords(url))):
         with pytest.raises(errors.InvalidArgumentError, match=r"its host is not ASCII.*xn--"):
             read()
 
@@ -422,12 +392,12 @@ def test_directories_over_http_are_refused(server: Server):
 
 @pytest.mark.parametrize("root", ["gs://bucket", "az://bucket"])
 def test_files_are_written_to_other_storages(server: Server, root):
-    with tf.python_io.TFRecordWriter(f"{root}/a") as writer:
+    with TFRecordWriter(f"{root}/a") as writer:
         writer.write(b"one")
-    assert list(tf.python_io.tf_record_iterator(f"{root}/a")) == [b"one"]
+    assert list(tf_record_iterator(f"{root}/a")) == [b"one"]
     if root == "gs://bucket":  # The server does not speak Azure's way to remove files.
-        tf.gfile.Remove(f"{root}/a")
-        assert not tf.gfile.Exists(f"{root}/a")
+        storage.remove(f"{root}/a")
+        assert not storage.exists(f"{root}/a")
 
 
 def test_ctrl_c_ends_a_wait_for_a_storage(server: Server):
@@ -435,7 +405,7 @@ def test_ctrl_c_ends_a_wait_for_a_storage(server: Server):
     goes_on = threading.Event()
     server.files["bucket/a"] = bytes(100_000)
     server.faults = [stalls(goes_on)]
-    program = "import headrace.tf1 as tf; tf.gfile.GFile('s3://bucket/a', 'rb').read()"
+    program = "from headrace.io.storage import open_file; open_file('s3://bucket/a').read()"
     with subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE) as process:
         try:
             while not server.data_requests():
@@ -451,8 +421,9 @@ def test_ctrl_c_ends_a_wait_for_a_storage(server: Server):
 def test_a_forked_child_reads_with_connections_of_its_own(server: Server):
     server.files["bucket/a"] = b"data"
     program = """
-import os, headrace.tf1 as tf
-read = lambda: tf.gfile.GFile("s3://bucket/a", "rb").read()
+import os
+from headrace.io.storage import open_file
+read = lambda: open_file("s3://bucket/a").read()
 assert read() == b"data"
 child = os.fork()
 if child == 0:
@@ -463,15 +434,10 @@ assert read() == b"data"
     subprocess.run([sys.executable, "-c", program], check=True, timeout=50)
 
 
-def test_a_large_directory_is_listed_page_by_page_and_known_by_its_first(server: Server):
-    server.max_listed = 10
-    server.files = {f"bucket/many/{number:02}": b"x" for number in range(25)}
-    names = [f"{number:02}" for number in range(25)]
-    assert tf.gfile.ListDirectory("s3://bucket/many") == names
-    assert len(server.requests) == 1 + 3  # The first request is whether there is such a directory.
-    for call in (tf.gfile.IsDirectory, tf.gfile.Exists):
-        server.requests.clear()
-        assert call("s3://bucket/many")
-        assert sum("list-type" in request[1] for request in server.requests) == 1
-    assert not tf.gfile.IsDirectory("s3://bucket/man")
-    assert not tf.gfile.IsDirectory(f"{server.url}/bucket/many")
+def test_file_urls_are_paths(tmp_path):
+    path = tmp_path / "a file%.txt"
+    path.write_bytes(b"one\ntwo\n")
+    url = path.as_uri()
+    assert url.startswith("file:///")
+    assert "%20" in url
+    assert [example["text"] for example in hr.text_lines(url)] == [b"one", b"two"]

@@ -12,10 +12,9 @@ from tests.io.storage.server import Server, stalls
 from tests.io.storage.taking import taking
 
 import headrace as hr
-import headrace.tf1 as tf
 from headrace.core import errors
+from headrace.io import storage
 from headrace.io.records import TFRecordWriter
-from headrace.tf1 import gfile
 
 BASIC = "Basic " + base64.b64encode(b"me:pass:word@1").decode()
 SIGNED = "X-Amz-Signature=secret5678&X-Amz-Security-Token=secret1234"
@@ -39,19 +38,6 @@ def texts(url: str) -> list[bytes]:
 def sent(server: Server) -> str:
     """Returns all paths and headers that a server received."""
     return json.dumps(server.headers)
-
-
-def test_a_user_and_a_password_are_sent(server: Server):
-    server.files["a"] = b"1\n2\n"
-    server.passwords["a"] = BASIC
-    assert texts(with_user(server, "a")) == [b"1", b"2"]
-    assert len(list(hr.text_lines(with_user(server, "a")).shuffle(seed=1))) == 2
-    with gfile.GFile(with_user(server, "a"), "rb") as file:
-        assert file.read() == b"1\n2\n"
-    assert gfile.Exists(with_user(server, "a"))
-    assert all("me:" not in path and "@" not in path for path, _ in server.headers)
-    with pytest.raises(errors.UnauthenticatedError):
-        texts(f"{server.url}/a")
 
 
 def test_a_redirect_on_the_same_host_keeps_the_password(server: Server):
@@ -105,35 +91,6 @@ def test_a_redirect_to_another_scheme_is_refused(server: Server):
     server.redirects["a"] = "file:///etc/passwd"
     with pytest.raises(errors.FailedPreconditionError, match="to a URL that is not HTTP"):
         texts(f"{server.url}/a")
-
-
-def test_no_message_shows_a_password(server: Server):
-    server.files["broken"] = b"1,2\n3\n"
-    pipeline = hr.csv(with_user(server, "broken"), columns={"a": int, "b": int}, header=False)
-    shown = [pipeline.describe(), repr(pipeline), str(pipeline)]
-    batches = iter(pipeline.skip_errors(0.9).batch(1))
-    list(batches)
-    assert batches.skipped
-    shown += [str(batches.skipped), json.dumps(batches.state())]
-    for raising in (
-        lambda: list(pipeline),
-        lambda: texts(with_user(server, "missing")),
-        lambda: list(hr.text_lines(with_user(server, "missing")).shuffle(seed=1)),
-        lambda: gfile.GFile(with_user(server, "missing"), "rb").read(),
-        lambda: gfile.Stat(with_user(server, "missing")),
-        lambda: gfile.Remove(with_user(server, "missing")),
-        lambda: gfile.ListDirectory(with_user(server, "missing")),
-        lambda: TFRecordWriter(with_user(server, "missing")),
-        lambda: tf.train.Saver([tf.Variable(1)]).restore(tf.Session(), with_user(server, "m")),
-    ):
-        with pytest.raises(Exception, match=r"http://\*\*\*@127\.0\.0\.1:\d+/") as raised:
-            raising()
-        chain: BaseException | None = raised.value
-        while chain is not None:
-            shown += [str(chain), repr(chain), *getattr(chain, "__notes__", [])]
-            chain = chain.__cause__ or chain.__context__
-    for text in shown:
-        assert "pass" not in text.replace("passed", ""), text
 
 
 def test_no_message_shows_a_signature(server: Server):
@@ -218,3 +175,42 @@ def test_no_log_shows_a_password(server: Server, caplog):
         goes_on.set()
         batches.close()
         first.join(30)
+
+
+def test_a_user_and_a_password_are_sent(server: Server):
+    server.files["a"] = b"1\n2\n"
+    server.passwords["a"] = BASIC
+    assert texts(with_user(server, "a")) == [b"1", b"2"]
+    assert len(list(hr.text_lines(with_user(server, "a")).shuffle(seed=1))) == 2
+    with storage.open_file(with_user(server, "a")) as file:
+        assert file.read() == b"1\n2\n"
+    assert storage.exists(with_user(server, "a"))
+    assert all("me:" not in path and "@" not in path for path, _ in server.headers)
+    with pytest.raises(errors.UnauthenticatedError):
+        texts(f"{server.url}/a")
+
+
+def test_no_message_shows_a_password(server: Server):
+    server.files["broken"] = b"1,2\n3\n"
+    pipeline = hr.csv(with_user(server, "broken"), columns={"a": int, "b": int}, header=False)
+    shown = [pipeline.describe(), repr(pipeline), str(pipeline)]
+    batches = iter(pipeline.skip_errors(0.9).batch(1))
+    list(batches)
+    assert batches.skipped
+    shown += [str(batches.skipped), json.dumps(batches.state())]
+    for raising in (
+        lambda: list(pipeline),
+        lambda: texts(with_user(server, "missing")),
+        lambda: list(hr.text_lines(with_user(server, "missing")).shuffle(seed=1)),
+        lambda: storage.open_file(with_user(server, "missing")).read(),
+        lambda: storage.remove(with_user(server, "missing")),
+        lambda: TFRecordWriter(with_user(server, "missing")),
+    ):
+        with pytest.raises(Exception, match=r"http://\*\*\*@127\.0\.0\.1:\d+/") as raised:
+            raising()
+        chain: BaseException | None = raised.value
+        while chain is not None:
+            shown += [str(chain), repr(chain), *getattr(chain, "__notes__", [])]
+            chain = chain.__cause__ or chain.__context__
+    for text in shown:
+        assert "pass" not in text.replace("passed", ""), text

@@ -7,7 +7,8 @@ import pytest
 from tests.pipeline.conftest import example
 
 import headrace as hr
-from headrace import tf1
+from headrace import ops
+from headrace.core import dtypes
 from headrace.io.records import TFRecordWriter
 
 
@@ -21,13 +22,13 @@ def records(tmp_path):
 
 def test_classes_of_tensorflow_1_are_accepted(records):
     features = {
-        "number": tf1.FixedLenFeature([], tf1.int64),
-        "floats": tf1.FixedLenFeature((3,), tf1.float32),
-        "text": tf1.FixedLenFeature([], tf1.string),
-        "list": tf1.VarLenFeature(tf1.int64),
-        "other": tf1.FixedLenFeature([2], tf1.string, default_value=["a", b"b"]),
-        "word": tf1.FixedLenFeature([], tf1.string, "none"),
-        "more": tf1.FixedLenFeature([], tf1.float32, default_value=0.5),
+        "number": ops.FixedLenFeature([], dtypes.int64),
+        "floats": ops.FixedLenFeature((3,), dtypes.float32),
+        "text": ops.FixedLenFeature([], dtypes.string),
+        "list": ops.VarLenFeature(dtypes.int64),
+        "other": ops.FixedLenFeature([2], dtypes.string, default_value=["a", b"b"]),
+        "word": ops.FixedLenFeature([], dtypes.string, "none"),
+        "more": ops.FixedLenFeature([], dtypes.float32, default_value=0.5),
     }
     pipeline = records.parse(features)
     plain = records.parse(
@@ -52,22 +53,22 @@ def test_classes_of_tensorflow_1_are_accepted(records):
         "word": b"none",
         "more": 0.5,
     }
-    sequence = tf1.FixedLenSequenceFeature([], tf1.int64, allow_missing=True)
+    sequence = ops.FixedLenSequenceFeature([], dtypes.int64, allow_missing=True)
     assert next(iter(records.parse({"list": sequence}).skip(7)))["list"].tolist() == [0, 1, 2]
 
 
 @pytest.mark.parametrize(
     ("feature", "error", "message"),
     [
-        (tf1.SparseFeature("i", "v", tf1.int64, 9), TypeError, "'x' is a SparseFeature.*Ragged"),
-        (tf1.FixedLenFeature([None], tf1.int64), ValueError, r"'x' has the shape .*known dim"),
+        (ops.SparseFeature("i", "v", dtypes.int64, 9), TypeError, "'x' is a SparseFeature.*Ragged"),
+        (ops.FixedLenFeature([None], dtypes.int64), ValueError, r"'x' has the shape .*known dim"),
         (
-            tf1.FixedLenSequenceFeature([2], tf1.int64, allow_missing=True),
+            ops.FixedLenSequenceFeature([2], dtypes.int64, allow_missing=True),
             ValueError,
             r"'x' is FixedLenSequenceFeature.*expected rows of shape \(\)",
         ),
-        (tf1.FixedLenSequenceFeature([], tf1.int64), ValueError, "'x' is .* allow_missing=True"),
-        (tf1.VarLenFeature(tf1.int32), TypeError, "'x' is int32, but an Example holds"),
+        (ops.FixedLenSequenceFeature([], dtypes.int64), ValueError, "'x' is .* allow_missing=True"),
+        (ops.VarLenFeature(dtypes.int32), TypeError, "'x' is int32, but an Example holds"),
     ],
 )
 def test_unsupported_features_are_refused(records, feature, error, message):

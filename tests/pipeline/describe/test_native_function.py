@@ -12,10 +12,8 @@ from PIL import Image
 from tests.pipeline.conftest import NUM_EXAMPLES, WAYS, same
 
 import headrace as hr
-import headrace.tf1 as tf
 from headrace import pipeline as hp
 from headrace.core import errors
-from headrace.tf1 import ops
 
 THIS_FILE = re.escape(__file__)
 
@@ -181,39 +179,6 @@ def test_using_a_value_while_tracing_is_refused_with_the_line(word):
     line = USES[word].__code__.co_firstlineno
     with pytest.raises(TypeError, match=rf"^{THIS_FILE}:{line}: the value is not known.*{word}"):
         pipeline.map(hr.native(USES[word]))
-
-
-def stateful(example):
-    variable = ops.Variable(1)
-    return {"y": example["x"] + variable}
-
-
-def queued(example):
-    return {"y": ops.FIFOQueue(3, [np.int64]).dequeue()}
-
-
-REFUSED = {
-    "RandomUniform draws random numbers, for which map needs a seed": lambda example: {
-        "y": hr.ops.random_uniform([])
-    },
-    "VariableV2 has a state": stateful,
-    "FIFOQueueV2 has a state": queued,
-    "PyFunc has a state": lambda example: {"y": ops.py_func(abs, [example["x"]], np.int64)},
-    "MatMul has no kernel in the engine for float64, float64": lambda example: {
-        "y": ops.matmul(hr.ops.reshape(example["f"], [1, 1]), [[1.0]])
-    },
-    "Add has no kernel in the engine for complex64": lambda example: {"y": example["c"] + 1j},
-    "depends on a condition": lambda example: {
-        "y": ops.cond(example["x"] > 1, lambda: example["x"], lambda: -example["x"])
-    },
-}
-
-
-@pytest.mark.parametrize("text", REFUSED)
-def test_operations_that_cannot_run_for_each_row_are_refused_with_the_line(text):
-    components = {"x": np.arange(3), "f": np.zeros(3), "c": np.zeros(3, np.complex64)}
-    with pytest.raises(ValueError, match=rf"^map\(.*\): {THIS_FILE}:\d+: the operation .*{text}"):
-        hr.arrays(components).map(hr.native(REFUSED[text]))
 
 
 def test_invalid_results_are_refused():
@@ -384,8 +349,16 @@ def test_an_image_of_decode_image_can_be_resized():
     assert (gif["image"].shape, gif["near"].shape) == ((1, 2, 3, 3), (1, 8, 9, 3))
 
 
-def test_tensorflow_1_still_wants_a_shape():
-    with tf.Graph().as_default():
-        image = tf.image.decode_image(tf.placeholder(tf.string, ()))
-        with pytest.raises(ValueError, match="'images' contains no shape"):
-            tf.image.resize_images(image, (2, 3))
+REFUSED = {
+    "RandomUniform draws random numbers, for which map needs a seed": lambda example: {
+        "y": hr.ops.random_uniform([])
+    },
+    "Add has no kernel in the engine for complex64": lambda example: {"y": example["c"] + 1j},
+}
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_operations_that_cannot_run_for_each_row_are_refused_with_the_line(text):
+    components = {"x": np.arange(3), "c": np.zeros(3, np.complex64)}
+    with pytest.raises(ValueError, match=rf"^map\(.*\): {THIS_FILE}:\d+: the operation .*{text}"):
+        hr.arrays(components).map(hr.native(REFUSED[text]))

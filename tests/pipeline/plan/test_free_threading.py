@@ -20,7 +20,9 @@ free_threaded = pytest.mark.skipif(
 
 @free_threaded
 def test_the_engine_leaves_the_gil_off():
-    program = "import sys, headrace, headrace.tf1; assert not sys._is_gil_enabled()"
+    program = (
+        "import sys, headrace; headrace.ops, headrace.Pipeline; assert not sys._is_gil_enabled()"
+    )
     environment = {name: value for name, value in os.environ.items() if name != "PYTHON_GIL"}
     subprocess.run(
         [sys.executable, "-W", "error", "-c", program], check=True, timeout=60, env=environment

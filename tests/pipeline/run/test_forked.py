@@ -6,11 +6,6 @@ import sys
 
 import pytest
 
-pytestmark = [
-    pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork"),
-    pytest.mark.timeout(200),
-]
-
 BEGIN = """
 import multiprocessing, os, sys
 import numpy as np
@@ -84,35 +79,6 @@ def test_a_forked_child_does_not_hang(name):
     done = run(BEGIN + PROGRAMS[name])
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines() == [str([2000] * 4), "990 990"]
-
-
-TF1 = """
-import os, sys
-import headrace.tf1 as tf
-
-queue = tf.train.string_input_producer(["a", "b"])
-name = queue.dequeue()
-session = tf.Session()
-coordinator = tf.train.Coordinator()
-threads = tf.train.start_queue_runners(session, coordinator)
-session.run(name)
-child = os.fork()
-if child == 0:
-    del session
-    other = tf.Session()
-    print(other.run(tf.constant(3)), flush=True)
-    sys.exit()
-assert os.waitpid(child, 0)[1] == 0
-print(session.run(name) in (b"a", b"b"))
-coordinator.request_stop()
-coordinator.join(threads)
-"""
-
-
-def test_a_session_of_the_parent_is_dropped():
-    done = run(TF1)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.split() == ["3", "True"]
 
 
 WRITER = """

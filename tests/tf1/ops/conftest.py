@@ -1,3 +1,21 @@
-from tests.ops.conftest import hidden, run
+from collections.abc import Callable, Iterator
+from typing import Any
 
-__all__ = ["hidden", "run"]
+import pytest
+
+import headrace.tf1 as tf
+
+
+@pytest.fixture
+def run() -> Iterator[Callable[..., Any]]:
+    """Runs fetches of the default graph in a session that ends with the test."""
+    with tf.Session() as session:
+        yield session.run
+
+
+@pytest.fixture
+def hidden() -> Callable[[Any], Any]:
+    """Makes a tensor of a value of which the graph knows neither the value nor the shape."""
+    return lambda value, dtype=None: tf.placeholder_with_default(
+        tf.constant(value, dtype=dtype), None
+    )

@@ -52,7 +52,7 @@ class Lowering:
     Args:
         rewrites: Whether programs may be rewritten, which changes nothing but time and memory.
             Every rewrite asks here, or in the engine, where `ProgramBuilder` holds the same flag.
-            `tests/graph/lowering/test_rewrites.py` compares programs with and without rewrites.
+            `tests/tf1/lowering/test_rewrites.py` compares programs with and without rewrites.
     """
 
     def __init__(self, resources: Resources, rewrites: bool) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from headrace import ops
 from headrace import pipeline as hp
-from headrace import tf1 as tf
+from headrace.graph import get_default_graph
 
 
 @pytest.fixture
@@ -131,31 +131,6 @@ def label_of(example):
     return {"label": example["labels"]}
 
 
-@pytest.mark.parametrize("workers", [{}, {"num_threads": 2}, {"num_processes": 1}])
-@pytest.mark.parametrize("kind", ["map", "filter", "flat_map"])
-def test_an_operation_in_a_python_function_is_an_error(kind, workers):
-    pipe = getattr(hp.arrays({"n": np.arange(9)}), kind)(with_an_operation, **workers)
-    with pytest.raises(TypeError, match="Mark the function with @native") as caught:
-        list(pipe)
-    assert f"in {kind}(with_an_operation), at arrays: row 0" in caught.value.__notes__
-    assert not tf.get_default_graph().get_operations()
-
-
-def with_an_operation(example):
-    return {"n": ops.cast(example["n"], np.float32)}
-
-
-@pytest.mark.parametrize("workers", [{}, {"num_processes": 1}])
-def test_a_python_function_may_build_a_graph_of_its_own(workers):
-    pipe = hp.arrays({"n": np.arange(3)}).map(with_a_graph, **workers)
-    assert [example["n"] for example in pipe] == [0, 2, 4]
-
-
-def with_a_graph(example):
-    with tf.Graph().as_default(), tf.Session() as session:
-        return {"n": session.run(ops.add(example["n"], example["n"]))}
-
-
 def test_stopiteration_in_a_function_is_an_error(rows):
     def stop(example):
         if example["n"] == 10:
@@ -200,3 +175,17 @@ def test_a_value_of_another_type_is_refused_after_all_examples_before_it(rows):
 def test_flat_map_gives_any_number_of_examples(rows):
     pipeline = rows.take(5).flat_map(lambda e: ({"m": e["n"]} for _ in range(int(e["n"]))))
     assert [int(e["m"]) for e in pipeline] == [1, 2, 2, 3, 3, 3, 4, 4, 4, 4]
+
+
+@pytest.mark.parametrize("workers", [{}, {"num_threads": 2}, {"num_processes": 1}])
+@pytest.mark.parametrize("kind", ["map", "filter", "flat_map"])
+def test_an_operation_in_a_python_function_is_an_error(kind, workers):
+    pipe = getattr(hp.arrays({"n": np.arange(9)}), kind)(with_an_operation, **workers)
+    with pytest.raises(TypeError, match="Mark the function with @native") as caught:
+        list(pipe)
+    assert f"in {kind}(with_an_operation), at arrays: row 0" in caught.value.__notes__
+    assert not get_default_graph().get_operations()
+
+
+def with_an_operation(example):
+    return {"n": ops.cast(example["n"], np.float32)}

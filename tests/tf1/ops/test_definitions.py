@@ -10,7 +10,7 @@ import headrace.tf1 as tf
 from headrace.graph import Computed, Role, define, definition_of
 from headrace.graph.op_def import _definitions
 
-TOP = Path(__file__).parents[2]
+TOP = Path(__file__).parents[3]
 OPS = (TOP / "python/headrace/ops", TOP / "python/headrace/tf1/ops")
 TESTS = (TOP / "tests/ops", TOP / "tests/tf1/ops")
 KERNELS = TOP / "crates" / "engine" / "src" / "kernels"

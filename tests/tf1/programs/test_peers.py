@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from peers.__main__ import are_same, outcomes
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 # The table keeps its cases in a module, so each test loads it in a process of its own.
 LOAD = """

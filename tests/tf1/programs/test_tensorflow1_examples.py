@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from PIL import Image, ImageStat
 
-EXAMPLES = Path(__file__).parents[2] / "examples" / "tensorflow1"
+EXAMPLES = Path(__file__).parents[3] / "examples" / "tensorflow1"
 DIGITS = EXAMPLES / "digits"
 
 

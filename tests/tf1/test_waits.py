@@ -19,10 +19,10 @@ from tests.io.storage.server import Server, stalls
 
 import headrace.tf1 as tf
 
-TESTS = Path(__file__).parent
+TESTS = Path(__file__).parents[1]
 PAGE = TESTS.parent / "docs/waits.md"
 
-EAGER = "queues/test_eager_contract.py"
+EAGER = "tf1/queues/test_eager_contract.py"
 BLOCKING = "tf1/session/test_blocking.py"
 RUNNERS = "tf1/session/test_runners.py"
 SESSION_WAITS = "tf1/session/test_waits.py"
@@ -32,6 +32,7 @@ COORDINATOR = "tf1/test_coordinator.py"
 STUCK = "pipeline/run/threads/test_watchdog.py"
 ITERATING = "pipeline/run/test_batches.py"
 DUMP = "testing/test_waits.py"
+DUMP_OF_TF1 = "tf1/test_dump_waits.py"
 FAULTS = "io/storage/test_faults.py"
 
 # For each row of the page, by its first cell: the tests of how the call ends and what it reports.
@@ -41,20 +42,20 @@ ROWS = {
         (EAGER, "test_an_enqueue_waits_for_room"),
         (EAGER, "test_a_late_enqueue_names_the_awaited_room"),
         (EAGER, "test_a_cancelling_close_wakes_enqueues_and_keeps_their_added_elements"),
-        ("queues/test_eager_interrupt.py", "test_ctrl_c_ends_a_blocked_call_and_loses_nothing"),
-        (DUMP, "test_a_call_shows_its_progress"),
+        ("tf1/queues/test_eager_interrupt.py", "test_ctrl_c_ends_a_blocked_call_and_loses_nothing"),
+        (DUMP_OF_TF1, "test_a_call_shows_its_progress"),
     ],
     "`queue.dequeue`, `dequeue_many`, `dequeue_up_to`, a loop over the queue": [
         (EAGER, "test_a_dequeue_waits_for_an_element"),
         (EAGER, "test_a_late_dequeue_names_the_awaited_elements"),
         (EAGER, "test_a_close_wakes_waiting_dequeues"),
-        ("queues/test_eager_interrupt.py", "test_ctrl_c_ends_a_blocked_call_and_loses_nothing"),
-        (DUMP, "test_a_call_shows_its_progress"),
+        ("tf1/queues/test_eager_interrupt.py", "test_ctrl_c_ends_a_blocked_call_and_loses_nothing"),
+        (DUMP_OF_TF1, "test_a_call_shows_its_progress"),
     ],
     "`queue.close()`": [
         (EAGER, "test_a_plain_close_waits_for_enqueues"),
-        ("queues/test_eager_interrupt.py", "test_ctrl_c_ends_a_blocked_call_and_loses_nothing"),
-        (DUMP, "test_a_close_waits_for_enqueues"),
+        ("tf1/queues/test_eager_interrupt.py", "test_ctrl_c_ends_a_blocked_call_and_loses_nothing"),
+        (DUMP_OF_TF1, "test_a_close_waits_for_enqueues"),
     ],
     "`session.run` of an operation on a queue": [
         (BLOCKING, "test_a_run_takes_the_available_elements_and_waits_for_the_rest"),
@@ -67,7 +68,7 @@ ROWS = {
         (SESSION_WAITS, "test_runners_that_were_never_started"),
         (SESSION_WAITS, "test_a_late_run_names_the_awaited_event_and_the_reason"),
         (SESSION_WAITS, "test_ctrl_c_names_the_awaited_event_of_the_run"),
-        (DUMP, "test_a_run_shows_its_operation_and_the_reason"),
+        (DUMP_OF_TF1, "test_a_run_shows_its_operation_and_the_reason"),
     ],
     "`session.run` of an operation on a staging area": [
         (STAGING, "test_a_get_waits_for_an_element"),
@@ -88,16 +89,16 @@ ROWS = {
         ("tf1/ops/readers/test_pipes.py", "test_the_session_is_closed"),
         ("tf1/ops/readers/test_pipes.py", "test_the_run_is_late"),
         ("tf1/ops/readers/test_pipes.py", "test_ctrl_c"),
-        (DUMP, "test_a_reader_without_a_file_name_is_shown"),
+        (DUMP_OF_TF1, "test_a_reader_without_a_file_name_is_shown"),
     ],
     "`session.run` of a Python function": [
         ("tf1/session/test_signals.py", "test_a_function_may_wait_in_the_thread_of_its_run"),
-        ("test_waits.py", "test_closing_a_session_ends_a_run_when_its_function_returns"),
+        ("tf1/test_waits.py", "test_closing_a_session_ends_a_run_when_its_function_returns"),
     ],
     "`session.run` that reads a remote file": [
-        (FAULTS, "test_a_stopped_run_does_not_wait_for_a_body"),
+        ("tf1/storage/test_faults.py", "test_a_stopped_run_does_not_wait_for_a_body"),
         (FAULTS, "test_a_request_that_always_fails_is_an_error_after_some_tries"),
-        ("test_waits.py", "test_closing_a_session_ends_a_wait_for_a_storage"),
+        ("tf1/test_waits.py", "test_closing_a_session_ends_a_wait_for_a_storage"),
     ],
     "Threads of queue runners": [
         ("tf1/ops/readers/test_pipes.py", "test_a_runner_is_stopped_by_closing_the_session"),
@@ -110,19 +111,19 @@ ROWS = {
             RUNNERS,
             "test_closing_a_session_ends_the_threads_that_wait_for_the_stop",
         ),
-        (DUMP, "test_runners_and_a_coordinator_are_shown"),
+        (DUMP_OF_TF1, "test_runners_and_a_coordinator_are_shown"),
     ],
     "`coord.join()`": [
         (COORDINATOR, "test_join_waits_for_given_and_registered_threads"),
         (COORDINATOR, "test_join_names_the_threads_that_outlive_the_grace_period"),
         (COORDINATOR, "test_ctrl_c_ends_join_at_once"),
         ("tf1/queue_runners/test_endings.py", "test_a_join_without_a_stop_names_the_missing_stop"),
-        (DUMP, "test_runners_and_a_coordinator_are_shown"),
+        (DUMP_OF_TF1, "test_runners_and_a_coordinator_are_shown"),
     ],
     "`coord.wait_for_stop()`": [
         (COORDINATOR, "test_a_stop_wakes_every_thread_that_waits_for_it"),
         (COORDINATOR, "test_waiting_for_a_stop_that_does_not_come_ends_with_false"),
-        (DUMP, "test_a_wait_for_a_stop_is_shown"),
+        (DUMP_OF_TF1, "test_a_wait_for_a_stop_is_shown"),
     ],
     "`SessionManager.prepare_session(wait_for_checkpoint=True)`, `recover_session`": [
         ("tf1/training/test_session_manager.py", "test_it_waits_for_a_checkpoint"),
@@ -137,7 +138,7 @@ ROWS = {
         ("tf1/training/test_hooks.py", "test_it_waits_until_the_step_is_reached"),
     ],
     "`Server.join()`": [
-        ("test_waits.py", "test_ctrl_c_ends_a_wait_that_is_told_of"),
+        ("tf1/test_waits.py", "test_ctrl_c_ends_a_wait_that_is_told_of"),
     ],
     "A `LooperThread` between two calls": [
         (COORDINATOR, "test_a_stop_ends_a_looper_thread_that_waits_for_its_next_tick"),
@@ -172,7 +173,7 @@ ROWS = {
         (DUMP, "test_a_function_that_hangs_is_shown_with_its_example"),
     ],
     "`pipe.spec`, `iter(pipe)`": [
-        ("test_waits.py", "test_ctrl_c_ends_a_wait_that_is_told_of"),
+        ("tf1/test_waits.py", "test_ctrl_c_ends_a_wait_that_is_told_of"),
     ],
     "`to_torch`, `to_jax`, `to_arrow`": [
         ("pipeline/outputs/test_outputs.py", "test_leaving_a_loop_ends_the_threads"),
@@ -182,12 +183,15 @@ ROWS = {
         ("tf1/ops/readers/test_pipes.py", "test_ctrl_c"),
     ],
     "A writer whose file is a pipe": [
-        ("test_waits.py", "test_ctrl_c_ends_a_write_into_a_pipe_that_is_full"),
+        ("tf1/test_waits.py", "test_ctrl_c_ends_a_write_into_a_pipe_that_is_full"),
     ],
     "The end of the program": [
-        ("core/test_exit.py", "test_the_program_ends_as_it_should"),
+        ("tf1/test_exit.py", "test_the_program_ends_as_it_should"),
         (ITERATING, "test_a_program_may_end_while_it_iterates"),
-        ("queues/test_eager_interrupt.py", "test_a_program_ends_while_daemon_threads_are_blocked"),
+        (
+            "tf1/queues/test_eager_interrupt.py",
+            "test_a_program_ends_while_daemon_threads_are_blocked",
+        ),
     ],
     "Commands that only read: `inspect`, `verify`, `index`, `bench`": [
         ("cli/test_terminals.py", "test_ctrl_c_ends_a_command_at_once"),

@@ -1,0 +1,28 @@
+import re
+from collections.abc import Callable
+
+import pytest
+from tests.calls import wait_until
+
+from headrace.testing import dump_waits
+
+
+@pytest.fixture
+def said() -> Callable[[str], str]:
+    """Waits until the dump has a text, since brief waits are omitted; returns the dump."""
+
+    def wait(pattern: str) -> str:
+        found: list[str] = []
+
+        def is_said() -> bool:
+            text = dump_waits(write=False)
+            found[:] = [text] if re.search(pattern, text, re.MULTILINE) else []
+            return bool(found)
+
+        try:
+            wait_until(is_said)
+        except AssertionError:
+            pytest.fail(f"{pattern} is not in {dump_waits(write=False)}", pytrace=False)
+        return found[0]
+
+    return wait

@@ -1,0 +1,3 @@
+from tests.testing.conftest import said
+
+__all__ = ["said"]

@@ -1,0 +1,57 @@
+"""The library runs without its extras; functions that need one say what to install."""
+
+import pytest
+from tests.core.hidden_packages import run, run_without_protobuf
+
+INSTALL_TF1 = (
+    "headrace.protos: got no google.protobuf, which makes messages such as Example. "
+    "Install it: pip install protobuf"
+)
+
+
+def test_a_program_of_tensorflow_1_reads_without_protocol_buffers():
+    result = run_without_protobuf(
+        "import headrace.tf1 as tf\n"
+        "numbers = tf.train.range_input_producer(3, num_epochs=1, shuffle=False).dequeue()\n"
+        "with tf.Session() as session:\n"
+        "    session.run(tf.local_variables_initializer())\n"
+        "    coord = tf.train.Coordinator()\n"
+        "    threads = tf.train.start_queue_runners(session, coord)\n"
+        "    print(*(session.run(numbers) for _ in range(3)))\n"
+        "    coord.request_stop()\n"
+        "    coord.join(threads)\n"
+    )
+    assert (result.stderr, result.stdout) == ("", "0 1 2\n")
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "tf.train.Example",
+        "tf.train.Saver",
+        "tf.train.import_meta_graph",
+        "tf.train.MonitoredTrainingSession",
+        "tf.summary.FileWriter",
+        "tf.constant(1).op.node_def",
+        "tf.get_default_graph().as_graph_def()",
+        "tf.make_tensor_proto(1)",
+        "tf.decode_json_example",
+    ],
+)
+def test_messages_without_protocol_buffers_name_the_package(expression):
+    result = run_without_protobuf(f"import headrace.tf1 as tf\n{expression}")
+    assert result.stderr.endswith(f"ModuleNotFoundError: {INSTALL_TF1}\n")
+
+
+def test_a_program_of_tensorflow_1_needs_absl_only_for_flags():
+    result = run(
+        "sys.modules.update(absl=None)\n"
+        "import headrace.tf1 as tf\n"
+        "print(tf.Session().run(tf.constant(3)))\n"
+        "tf.app.flags.DEFINE_string('a', None, '')"
+    )
+    assert result.stdout == "3\n"
+    assert result.stderr.endswith(
+        "ModuleNotFoundError: tf.flags: got no absl, which reads command lines. "
+        "Install it: pip install absl-py\n"
+    )
