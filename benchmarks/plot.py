@@ -25,6 +25,7 @@ def draw(machine: str, measured: Sequence[tuple[Workload, Sequence[Row]]], path:
         else:
             panels.append((f"{workload.name}: first batch, s", rows, "first_batch_seconds"))
             panels.append((f"{workload.name}: peak memory, MiB", rows, "peak_mib"))
+    panels = [panel for panel in panels if any(getattr(row, panel[2]) for row in panel[1])]
     height = (len(panels) + 1) // 2
     if not height:
         return

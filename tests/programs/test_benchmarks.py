@@ -23,6 +23,7 @@ from benchmarks import (  # noqa: E402
     libraries,
     measure,
     pictures,
+    plot,
     process,
     report,
     running,
@@ -275,6 +276,16 @@ def test_results_are_written_for_a_reader_and_as_json(tmp_path, monkeypatch):
     assert all(part in text for part in ("two cores", "a table", "- the it: as it is."))
     [workload] = json.loads(path.read_text())["workloads"]
     assert (workload["name"], workload["rows"][0]["rate"]) == ("W1", 2.0)
+
+
+def test_a_plot_leaves_out_what_was_not_measured(tmp_path):
+    rows = [report.row_of(program_of("it"), result_of("it", 2.0))]
+    missing = [report.row_of(program_of("absent"), None)]
+    path = tmp_path / "plot.svg"
+    plot.draw("two cores", [(digits.W1, rows), (W5, missing)], path)
+    assert path.exists()
+    plot.draw("two cores", [(W5, missing)], tmp_path / "none.svg")
+    assert not (tmp_path / "none.svg").exists()
 
 
 @pytest.mark.parametrize("workload", command.WORKLOADS[:7], ids=lambda workload: workload.name)
