@@ -1,4 +1,4 @@
-"""Holds the layer table of the engine's README: its modules import only what stands above them."""
+"""Holds the layer tables of crates: their modules import only what stands above them."""
 
 import graphlib
 import re
@@ -10,7 +10,8 @@ import pytest
 
 TOP = Path(__file__).parents[1]
 CRATES = TOP / "crates"
-PAGE = CRATES / "engine" / "src" / "README.md"
+# Crates whose README has a layer table.
+LAYERED = ("engine", "pipeline")
 # Parts of a source that are not code, and the tests at its end.
 NO_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|r(#*)".*?"\1|"(?:\\.|[^"\\])*"', re.DOTALL)
 VISIBILITY = re.compile(r"\bpub\([^)]*\)")
@@ -122,9 +123,9 @@ def circles(sources: Mapping[str, str]) -> list[str]:
 
 
 def table_of(page: str) -> list[list[str]]:
-    """Returns the rows of the engine's layer table, each with its modules."""
+    """Returns the rows of a crate's layer table, each with its modules."""
     section = page.partition("\n## Layers\n")[2].partition("\n#")[0]
-    rows = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
+    rows = [line.split("|")[1] for line in section.splitlines() if line.startswith(("| `", "| [`"))]
     return [re.findall(r"`(\w+)`", row) for row in rows]
 
 
@@ -159,19 +160,21 @@ def modules_of(crate: str) -> dict[str, str]:
     return found
 
 
-@pytest.fixture(scope="module")
-def engine() -> dict[str, str]:
-    return modules_of("engine")
+def layers_of(crate: str) -> list[list[str]]:
+    """Returns the layer table of a crate's README."""
+    return table_of((CRATES / crate / "src" / "README.md").read_text("utf-8"))
 
 
-def test_the_engine_follows_its_layer_table(engine):
-    assert len(engine) > 1
-    assert problems(engine, table_of(PAGE.read_text("utf-8"))) == []
+@pytest.mark.parametrize("crate", LAYERED)
+def test_a_crate_follows_its_layer_table(crate):
+    assert len(modules_of(crate)) > 1
+    assert problems(modules_of(crate), layers_of(crate)) == []
 
 
-def test_the_layer_table_names_each_top_module_once(engine):
-    named = [module for row in table_of(PAGE.read_text("utf-8")) for module in row]
-    assert sorted(named) == sorted({name.split("::")[0] for name in engine} - {""})
+@pytest.mark.parametrize("crate", LAYERED)
+def test_the_layer_table_names_each_top_module_once(crate):
+    named = [module for row in layers_of(crate) for module in row]
+    assert sorted(named) == sorted({name.split("::")[0] for name in modules_of(crate)} - {""})
 
 
 @pytest.mark.parametrize("crate", ["engine", "fuzzed", "jpeg", "pipeline", "python", "remote"])
@@ -246,7 +249,7 @@ def test_imports_that_point_up_pass():
 def test_the_table_of_a_page_is_read():
     page = (
         "## Rooms\n\n| room |\n|---|\n| `core` | errors |\n\n## Layers\n\nText.\n\n"
-        "| modules | hold |\n|---|---|\n| `error`, `order` | `Error` |\n| `tensor` | x |\n\n"
+        "| modules | hold |\n|---|---|\n| `error`, `order` | `Error` |\n| [`tensor`](tensor/README.md) | x |\n\n"
         "## Next\n| `other` | x |\n"
     )
     assert table_of(page) == [["error", "order"], ["tensor"]]

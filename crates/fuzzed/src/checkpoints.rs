@@ -4,12 +4,13 @@ use crate::file::File;
 use crate::pipelines::run;
 use headrace_engine::files::compression::Compression;
 use headrace_pipeline::checkpoint::{Checkpoint, State};
-use headrace_pipeline::formats::{Codec, Lines};
+use headrace_pipeline::formats::Lines;
 use headrace_pipeline::index::IndexFiles;
 use headrace_pipeline::nodes::cache::Store;
 use headrace_pipeline::nodes::shard::Even;
-use headrace_pipeline::nodes::size_estimate::SizeEstimate;
 use headrace_pipeline::plan::{Blocks, Mix, PieceOptions, Plan, Shuffle, Step};
+use headrace_pipeline::records::Codec;
+use headrace_pipeline::tasks::size_estimate::SizeEstimate;
 use std::sync::Arc;
 
 /// The number of plans.

@@ -10,7 +10,7 @@ use headrace_engine::tensor::shape::{PartialShape, Shape};
 use headrace_pipeline::blocks::block::{Block, Provenance};
 use headrace_pipeline::blocks::column::{Column, Span, Text};
 use headrace_pipeline::blocks::rows::Rows;
-use headrace_pipeline::nodes::map::Stage;
+use headrace_pipeline::stages::Stage;
 use headrace_pipeline::stages::parse::Parse;
 
 const TYPES: [DType; 3] = [DType::Int64, DType::Float32, DType::String];

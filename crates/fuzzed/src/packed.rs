@@ -5,7 +5,7 @@ use bzip2::read::BzEncoder;
 use headrace_engine::files::compression::{Compression, Deflate};
 use headrace_engine::files::content::content;
 use headrace_engine::files::encoder::DeflateOptions;
-use headrace_pipeline::formats::{Codec, uncompressed};
+use headrace_pipeline::records::{Codec, uncompressed};
 use liblzma::read::XzEncoder;
 use lz4_flex::frame::FrameEncoder;
 use std::io::{self, Read, Write};

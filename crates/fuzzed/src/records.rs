@@ -5,7 +5,8 @@ use crate::packed::Packed;
 use crate::pipelines::{read, shuffled};
 use headrace_engine::checksum::crc32c;
 use headrace_engine::reader::{FixedLengthFormat, Format as ReaderFormat, OpenFile, TextLineFormat, TfRecordFormat};
-use headrace_pipeline::formats::{Codec, FixedLength, Format, Lines, TfRecords};
+use headrace_pipeline::formats::{FixedLength, Lines, TfRecords};
+use headrace_pipeline::records::{Codec, Format};
 use std::sync::Arc;
 
 const HEADER_BYTES: usize = 12;

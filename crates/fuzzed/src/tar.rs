@@ -5,8 +5,7 @@ use crate::packed::Packed;
 use crate::records::in_order_and_shuffled;
 use bytes::Bytes;
 use headrace_engine::tensor::dtype::DType;
-use headrace_pipeline::formats::{DocumentIndex, Tar, TokenFile, Tokens, infer_tar, megatron_head};
-use headrace_pipeline::index::WindowSize;
+use headrace_pipeline::formats::{DocumentIndex, Tar, TokenFile, Tokens, WindowSize, infer_tar, megatron_head};
 use std::sync::Arc;
 
 const BLOCK_BYTES: usize = 512;

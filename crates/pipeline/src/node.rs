@@ -3,10 +3,10 @@
 
 use crate::blocks::block::Pass;
 use crate::blocks::rows::Rows;
-use crate::execution::budget::{Budget, Charge};
-use crate::execution::meters::Meters;
-use crate::execution::task::{PythonTask, Tasks, Work};
+use crate::budget::{Budget, Charge};
 use crate::skip_event::SkipEvent;
+use crate::tasks::meters::Meters;
+use crate::tasks::task::{PythonTask, Tasks, Work};
 use headrace_engine::error::Result;
 use std::cell::Cell;
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 use crate::blocks::file_provenance::FileProvenance;
 use crate::blocks::row_id::RowId;
 use crate::blocks::rows::Rows;
-use crate::execution::budget::{Budget, Charge};
+use crate::budget::{Budget, Charge};
 use headrace_engine::philox::mix;
 use headrace_engine::sync::Mutex;
 use std::collections::VecDeque;

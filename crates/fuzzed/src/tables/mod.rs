@@ -12,11 +12,13 @@ use headrace_engine::kernels::attrs::Attr;
 use headrace_engine::tensor::Tensor;
 use headrace_engine::tensor::dtype::DType;
 use headrace_engine::tensor::shape::Shape;
-use headrace_pipeline::formats::{Columns, Csv, Inferred, InferredKey, Lines, infer_csv, infer_json};
-use headrace_pipeline::stages::component::times::TimeUnit;
-use headrace_pipeline::stages::component::{Component, Form};
+use headrace_pipeline::formats::component::times::TimeUnit;
+use headrace_pipeline::formats::component::{Component, Form};
+use headrace_pipeline::formats::{Columns, Csv, Lines};
+use headrace_pipeline::stages::csv::inference::{Inferred, infer_csv};
 use headrace_pipeline::stages::csv::{CsvFields, Words};
 use headrace_pipeline::stages::json::JsonFields;
+use headrace_pipeline::stages::json::inference::{InferredKey, infer_json};
 use std::sync::Arc;
 
 const DELIMITERS: [u8; 4] = *b",;\t|";

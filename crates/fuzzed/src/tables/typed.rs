@@ -5,10 +5,11 @@ use crate::pipelines::read;
 use headrace_engine::error::Result;
 use headrace_engine::tensor::dtype::DType;
 use headrace_pipeline::blocks::block::FileProvenance;
+use headrace_pipeline::formats::component::{Component, Form};
 use headrace_pipeline::formats::{
-    ColumnKind, Condition, Format, Ipc, Op, Parquet, Value, Wanted, arrow_columns, parquet_columns,
+    ColumnKind, Condition, Ipc, Op, Parquet, Value, Wanted, arrow_columns, parquet_columns,
 };
-use headrace_pipeline::stages::component::{Component, Form};
+use headrace_pipeline::records::Format;
 use std::sync::Arc;
 
 /// The largest number of bytes of a page that one byte of a file may expand to.

@@ -3,8 +3,8 @@
 use crate::blocks::block::{Block, FileProvenance, Provenance, RowProvenance};
 use crate::blocks::column::Column;
 use crate::blocks::gather::gather;
+use crate::blocks::indexed::Indexed;
 use crate::blocks::strided::Strided;
-use crate::nodes::sources::indexed::Indexed;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::files::name::FileName;
 use headrace_engine::numbering::Numbering;

@@ -2,7 +2,7 @@
 
 use crate::blocks::block::Block;
 use crate::blocks::column::Column;
-use crate::execution::budget::Charge;
+use crate::budget::Charge;
 use headrace_engine::error::Result;
 use std::sync::Arc;
 

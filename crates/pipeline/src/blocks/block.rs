@@ -4,7 +4,7 @@ use crate::blocks::column::Column;
 pub use crate::blocks::file_provenance::FileProvenance;
 pub use crate::blocks::provenance::{Provenance, RowProvenance};
 pub use crate::blocks::row_id::{Pass, RowId};
-use crate::execution::budget::Charge;
+use crate::budget::Charge;
 use headrace_engine::error::{Error, Result};
 use std::sync::Arc;
 

@@ -7,6 +7,7 @@ pub mod block;
 pub mod column;
 pub mod file_provenance;
 pub mod gather;
+pub mod indexed;
 pub mod part_counts;
 pub mod provenance;
 pub mod row_id;

@@ -2,7 +2,7 @@
 
 use crate::blocks::block::{Block, FileProvenance, Provenance, RowProvenance};
 use crate::blocks::column::Column;
-use crate::nodes::sources::indexed::Indexed;
+use crate::blocks::indexed::Indexed;
 use headrace_engine::error::Result;
 use headrace_engine::files::name::FileName;
 use headrace_engine::numbering::Numbering;

@@ -8,13 +8,13 @@
 
 use crate::blocks::block::Block;
 use crate::blocks::rows::Rows;
+use crate::budget::Budget;
 use crate::checkpoint::Checkpoint;
-use crate::execution::budget::Budget;
-use crate::execution::meters::Meters;
 use crate::execution::snapshot::{Activity, Snapshot, Worker};
-use crate::execution::task::{PythonTask, Tasks};
 use crate::node::{Context, Node, Poll};
 use crate::skip_event::SkipEvent;
+use crate::tasks::meters::Meters;
+use crate::tasks::task::{PythonTask, Tasks};
 use headrace_engine::error::{Error, Result};
 use headrace_engine::sync::{Condvar, Mutex, MutexGuard};
 use smallvec::SmallVec;

@@ -1,7 +1,4 @@
-//! The execution of a chain of nodes: tasks, workers, the memory budget, and measurements.
+//! Polls the nodes, and shows what a running pipeline does.
 
-pub mod budget;
 pub mod executor;
-pub mod meters;
 pub mod snapshot;
-pub mod task;

@@ -1,6 +1,6 @@
 //! The state of a running pipeline at one moment, for finding out why no rows come.
 
-use crate::execution::meters::{NO_STAGE, stage_of_this_thread};
+use crate::tasks::meters::{NO_STAGE, stage_of_this_thread};
 use headrace_engine::waits::this_thread;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -2,11 +2,8 @@
 
 use crate::blocks::block::{Block, FileProvenance, Provenance};
 use crate::blocks::column::{Column, Span, Text};
-use crate::execution::budget::Charge;
-use crate::formats::codec::Codec;
-use crate::formats::source::Source;
-use crate::formats::{FilePart, RecordPosition, Scan};
-use crate::index::{ScanFault, ScanResult};
+use crate::budget::Charge;
+use crate::records::{Codec, FilePart, RecordPosition, Scan, ScanFault, ScanResult, Source};
 use headrace_engine::error::{Error, Result};
 use headrace_engine::files::compression::Compression;
 use headrace_engine::tensor::allocate::{self, Unread};

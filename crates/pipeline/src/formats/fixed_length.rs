@@ -3,9 +3,10 @@
 use crate::blocks::block::FileProvenance;
 use crate::blocks::column::Span;
 use crate::formats::chunks::{CHUNK_BYTES, Chunks, Found, Split};
-use crate::formats::codec::{Codec, MARK_BYTES, is_named_compressed};
-use crate::formats::{FilePart, Format, RecordPosition, Scan};
-use crate::index::{HeaderScan, Offsets, RandomAccess, ScanFault, ScanResult};
+use crate::records::{
+    Codec, FilePart, Format, HeaderScan, MARK_BYTES, Offsets, RandomAccess, RecordPosition, Scan, ScanFault,
+    ScanResult, is_named_compressed,
+};
 use headrace_engine::error::{Error, Lost, Result};
 use headrace_engine::files::compression::Compression;
 use std::sync::Arc;

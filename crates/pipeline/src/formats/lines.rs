@@ -4,10 +4,10 @@
 use crate::blocks::block::FileProvenance;
 use crate::blocks::column::Span;
 use crate::formats::chunks::{CHUNK_BYTES, Chunks, Found, Numbers, Split, scan};
-use crate::formats::codec::Codec;
 use crate::formats::text_start::{begin_of_text, not_a_text};
-use crate::formats::{FilePart, Format, RecordPosition, Scan};
-use crate::index::{HeaderScan, Offsets, RandomAccess, ScanFault, ScanResult};
+use crate::records::{
+    Codec, FilePart, Format, HeaderScan, Offsets, RandomAccess, RecordPosition, Scan, ScanFault, ScanResult,
+};
 use headrace_engine::error::Result;
 use memchr::{memchr, memchr_iter};
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Finds the offsets of records after their file was read, for reports of skipped records.
 
 use crate::blocks::file_provenance::{FileProvenance, KnownOffset, Locate};
-use crate::formats::{Format, RecordPosition, Scan};
+use crate::records::{Format, RecordPosition, Scan};
 use headrace_engine::sync::Mutex;
 use std::collections::VecDeque;
 use std::fmt;
@@ -188,8 +188,8 @@ impl fmt::Debug for RecordLocator {
 mod tests {
     use super::*;
     use crate::blocks::block::Block;
-    use crate::execution::budget::Charge;
-    use crate::formats::FilePart;
+    use crate::budget::Charge;
+    use crate::records::FilePart;
     use headrace_engine::error::{Error, Result};
     use headrace_engine::files::name::FileName;
     use headrace_engine::numbering::Numbering;

@@ -3,9 +3,9 @@
 use crate::blocks::block::FileProvenance;
 use crate::blocks::column::Span;
 use crate::formats::chunks::{CHUNK_BYTES, Chunks, Extent, Fault, Found, Split};
-use crate::formats::codec::Codec;
-use crate::formats::{FilePart, Format, RecordPosition, Scan};
-use crate::index::{HeaderScan, Offsets, RandomAccess, ScanFault, ScanResult};
+use crate::records::{
+    Codec, FilePart, Format, HeaderScan, Offsets, RandomAccess, RecordPosition, Scan, ScanFault, ScanResult,
+};
 use headrace_engine::checksum::masked_crc32c;
 use headrace_engine::error::{Error, Lost, Result};
 use headrace_engine::files::compression::Compression;

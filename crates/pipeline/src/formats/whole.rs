@@ -2,10 +2,8 @@
 
 use crate::blocks::block::{Block, FileProvenance, Provenance};
 use crate::blocks::column::{Column, Span, Text};
-use crate::execution::budget::Charge;
-use crate::formats::codec::Codec;
-use crate::formats::{Format, RecordPosition, Scan};
-use crate::index::{HeaderScan, Offsets, RandomAccess, ScanResult};
+use crate::budget::Charge;
+use crate::records::{Codec, Format, HeaderScan, Offsets, RandomAccess, RecordPosition, Scan, ScanResult};
 use headrace_engine::error::{Error, Result};
 use headrace_engine::files::compression::Compression;
 use headrace_engine::reader::read_to_end;

@@ -7,11 +7,11 @@
 
 use crate::blocks::block::{Block, FileProvenance};
 use crate::blocks::file_provenance::Layout;
-use crate::execution::budget::Charge;
-use crate::formats::{Codec, FilePart, Format, MARK_BYTES, RecordPosition, Scan, Source};
+use crate::budget::Charge;
 use crate::index::index_files::Mode;
 use crate::index::shared_handle::SharedHandle;
 use crate::index::{FileIndex, IndexFiles};
+use crate::records::{Codec, FilePart, Format, MARK_BYTES, RecordPosition, Scan, Source};
 use headrace_engine::error::{Error, Result};
 use headrace_engine::files::compression::Compression;
 use headrace_engine::files::positioned::Positioned;

@@ -2,10 +2,9 @@
 
 use super::index_files::{FoundIndex, IndexFiles, Mode, is_unchanged};
 use super::sidecar::{Identity, RecordSpan};
-use super::{HeaderScan, RandomAccess, ScanFault, ScanResult};
 use crate::blocks::block::FileProvenance;
 use crate::blocks::file_provenance::{KnownOffset, Layout, Locate};
-use crate::formats::{Codec, MARK_BYTES, RecordPosition};
+use crate::records::{Codec, HeaderScan, MARK_BYTES, RandomAccess, RecordPosition, ScanFault, ScanResult};
 use headrace_engine::error::{Error, Result};
 use headrace_engine::files::compression::Compression;
 use headrace_engine::files::name::FileName;

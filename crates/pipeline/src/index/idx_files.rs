@@ -3,8 +3,8 @@
 //!
 //! Source: `tfrecord2idx` and `wds2idx` of NVIDIA DALI.
 
-use super::ScanResult;
 use super::sidecar::{self, Identity, Sidecar, Stamp};
+use crate::records::ScanResult;
 use headrace_engine::files::name::FileName;
 use headrace_engine::tensor::allocate;
 use std::path::PathBuf;

@@ -2,7 +2,7 @@
 
 use super::idx_files;
 use super::sidecar::{self, Header, Identity, SUFFIX, Sidecar, Stamp};
-use crate::index::ScanResult;
+use crate::records::ScanResult;
 use headrace_engine::error::Result;
 use headrace_engine::files::atomic_file::AtomicFile;
 use headrace_engine::files::mapping;

@@ -2,9 +2,9 @@
 
 use super::index_files::{is_unchanged, open, rest_of_tick, write_named};
 use super::sidecar::{Identity, header_of};
-use super::{HeaderScan, RandomAccess};
 use crate::blocks::block::FileProvenance;
 use crate::index::file_index::check_uncompressed;
+use crate::records::{HeaderScan, RandomAccess};
 use headrace_engine::error::{Error, Result};
 use headrace_engine::files::name::FileName;
 use headrace_engine::tensor::allocate;

@@ -3,88 +3,17 @@
 mod borders;
 mod file_index;
 mod file_pieces;
-mod header_scan;
 mod idx_files;
 pub mod index_files;
 mod kept;
 mod make;
-mod offsets;
 mod record_lookup;
-mod scan_result;
 mod shared_handle;
 pub mod sidecar;
-mod windows;
 
 pub use file_index::FileIndex;
 pub use file_pieces::{FilePiece, FilePieces, KeptBorders};
-pub use header_scan::HeaderScan;
 pub use index_files::IndexFiles;
 pub use kept::Kept;
 pub use make::make_index;
-pub use offsets::{EqualRecords, Offsets};
 pub use record_lookup::RecordLookup;
-pub use scan_result::{Numbers, ScanFault, ScanResult};
-pub use windows::{DocumentEnds, WindowSize, Windows};
-
-use crate::blocks::block::{FileProvenance, Provenance};
-use crate::blocks::column::{Column, Span, Text};
-use crate::blocks::file_provenance::Layout;
-use crate::formats::{Codec, RecordPosition};
-use headrace_engine::error::Result;
-use std::sync::Arc;
-
-/// Finds the records of a format, and reads single ones.
-pub trait RandomAccess: Send + Sync {
-    /// The compression of the files. Random access needs uncompressed files.
-    fn codec(&self) -> Codec;
-
-    /// Finds the offset and the number of each record of a file.
-    fn scan(&self, file: &Arc<FileProvenance>, input: &mut HeaderScan) -> Result<ScanResult>;
-
-    /// True if an earlier scan looked for the same columns as this one would.
-    fn fits(&self, _layout: &Layout) -> bool {
-        true
-    }
-
-    /// The format, with all that the places of records depend on, as an index file says it. `None`
-    /// if places follow from the size of a file.
-    fn kind(&self) -> Option<String> {
-        None
-    }
-
-    /// For a table: the columns of a file's records, from its beginning.
-    fn layout(&self, _file: &Arc<FileProvenance>) -> Result<Option<Arc<Layout>>> {
-        Ok(None)
-    }
-
-    /// True if the last record of a file without damage ends with the file.
-    fn ends_with_file(&self) -> bool {
-        true
-    }
-
-    /// The places at which the first record may begin, if all bytes from there on are of records
-    /// that are numbered from 0.
-    fn first_offsets(&self) -> Option<&'static [u64]> {
-        None
-    }
-
-    /// True if the byte before a record tells whether one begins there.
-    fn has_lead(&self) -> bool {
-        false
-    }
-
-    /// False if these bytes, found through an index file, cannot be the frame of one record. `lead`
-    /// is what precedes it, if that tells; `is_last` says that it ends with the file.
-    fn is_record(&self, _lead: &[u8], _frame: &[u8], _is_last: bool) -> bool {
-        true
-    }
-
-    /// The position of the record in its frame, the bytes from its beginning to the next record.
-    /// `at` is the position of the frame, for errors.
-    fn unframe(&self, file: &Arc<FileProvenance>, frame: &[u8], at: RecordPosition) -> Result<Span>;
-
-    /// The columns of records whose frames begin at these offsets of their files.
-    fn columns(&self, records: Text, _offsets: &[u64], _provenance: &Provenance) -> Result<Vec<Column>> {
-        Ok(vec![Column::Text(records)])
-    }
-}

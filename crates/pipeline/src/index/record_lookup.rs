@@ -1,12 +1,12 @@
 //! The records of files by their numbers.
 
+use super::FileIndex;
 use super::sidecar::RecordSpan;
-use super::{FileIndex, RandomAccess};
 use crate::blocks::block::{Block, FileProvenance};
 use crate::blocks::column::{Span, Text};
+use crate::blocks::indexed::Indexed;
 use crate::blocks::provenance::{ProvenanceBuilder, RowProvenance};
-use crate::formats::RecordPosition;
-use crate::nodes::sources::indexed::Indexed;
+use crate::records::{RandomAccess, RecordPosition};
 use headrace_engine::error::{Error, Result};
 use headrace_engine::files::positioned::Positioned;
 use headrace_engine::order;

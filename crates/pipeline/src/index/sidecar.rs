@@ -5,7 +5,7 @@
 //! has the kind of the records and the identity of the file. It is checked at once; a part of the
 //! tables is checked when it is first used.
 
-use crate::index::{Numbers, ScanResult};
+use crate::records::{Numbers, ScanResult};
 use bytes::Bytes;
 use crc32c::{crc32c, crc32c_append};
 use headrace_engine::files::storage::{Status, Version};

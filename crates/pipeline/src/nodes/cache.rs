@@ -1,11 +1,11 @@
 //! Caches rows in memory, so that the stages before are computed once.
 
 use crate::blocks::block::{Block, Pass};
+use crate::blocks::indexed::Indexed;
 use crate::blocks::rows::Rows;
+use crate::budget::{Budget, Charge};
 use crate::checkpoint::Checkpoint;
-use crate::execution::budget::{Budget, Charge};
 use crate::node::{Context, Node, Poll};
-use crate::nodes::sources::indexed::Indexed;
 use crate::skip_event::SkipEvent;
 use headrace_engine::error::{Code, Error, Result};
 use headrace_engine::sync::Mutex;

@@ -1,17 +1,17 @@
 //! Maps rows in parallel, with results in the order of the rows.
 
 use crate::blocks::block::{Block, RowProvenance};
-use crate::blocks::row_id::RecordKeys;
 use crate::blocks::rows::Rows;
+use crate::budget::Charge;
 use crate::checkpoint::Checkpoint;
-use crate::execution::budget::Charge;
-use crate::execution::meters::{Meter, Meters, Stopwatch, enter_stage};
-use crate::execution::task::{Outcome, PythonTask, Ring};
 use crate::function_states::FunctionState;
 use crate::node::{Context, Ended, Node, Poll, Position};
 use crate::nodes::bisect_failures::{Bisectable, bisect_failures, polls};
-use crate::nodes::size_estimate::SizeEstimate;
 use crate::skip_event::{Places, SkipEvent, SkipEvents, Skipped, is_of_example};
+use crate::stages::Stage;
+use crate::tasks::meters::{Meter, Meters, Stopwatch, enter_stage};
+use crate::tasks::size_estimate::SizeEstimate;
+use crate::tasks::task::{Outcome, PythonTask, Ring};
 use headrace_engine::error::{Error, Result};
 use headrace_engine::run::catch_panic;
 use smallvec::SmallVec;
@@ -19,37 +19,6 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
-
-/// Work on rows, done by a worker. It is a pure function of them.
-pub trait Stage: Send + Sync {
-    /// The result rows for some rows.
-    fn apply(&self, rows: Rows) -> Result<Rows>;
-
-    /// The number of the stage in the description that it is measured as, if any.
-    fn number(&self) -> Option<usize> {
-        None
-    }
-
-    /// True if its result for some rows consists of its results for each of them.
-    fn is_row_wise(&self) -> bool {
-        true
-    }
-
-    /// True if it makes one row of each, or, if not row-wise, one row of all.
-    fn keeps_count(&self) -> bool {
-        false
-    }
-
-    /// True if it reads files.
-    fn waits_for_storage(&self) -> bool {
-        false
-    }
-
-    /// The records that it keeps, if it does nothing but drop the rows of others.
-    fn kept_records(&self) -> Option<&RecordKeys> {
-        None
-    }
-}
 
 /// The worker that does the work.
 #[derive(Clone)]

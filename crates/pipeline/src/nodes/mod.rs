@@ -13,7 +13,6 @@ pub mod map;
 pub mod mixture;
 pub mod pieces;
 pub mod shard;
-pub mod size_estimate;
 pub mod skip_errors;
 pub mod sources;
 pub mod take;

@@ -1,8 +1,8 @@
 //! Pieces of a source in a new order, several of them read at once: one row of each in turn.
 
 use crate::blocks::rows::Rows;
+use crate::budget::Charge;
 use crate::checkpoint::{Checkpoint, damaged};
-use crate::execution::budget::Charge;
 use crate::index::KeptBorders;
 use crate::node::{Context, Node, Poll};
 use crate::nodes::buffers::row_by_row::{Input, all_catch_up};

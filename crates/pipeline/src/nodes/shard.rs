@@ -1,8 +1,8 @@
 //! Selects the rows of one of several ranks.
 
 use crate::blocks::rows::Rows;
+use crate::budget::Budget;
 use crate::checkpoint::{Checkpoint, damaged};
-use crate::execution::budget::Budget;
 use crate::node::{Context, Ended, Node, Poll};
 use crate::nodes::take::few;
 use headrace_engine::error::{Error, Result};

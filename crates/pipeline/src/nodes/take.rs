@@ -1,8 +1,8 @@
 //! Selects rows by position: `take`, `skip` and shares of batches.
 
 use crate::blocks::rows::Rows;
+use crate::budget::Budget;
 use crate::checkpoint::Checkpoint;
-use crate::execution::budget::Budget;
 use crate::node::{Context, Ended, Node, Poll};
 use headrace_engine::error::Result;
 use std::sync::Arc;

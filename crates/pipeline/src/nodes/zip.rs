@@ -4,11 +4,11 @@
 use crate::blocks::block::{Block, Provenance};
 use crate::blocks::rows::Rows;
 use crate::checkpoint::Checkpoint;
-use crate::execution::meters::{Stopwatch, enter_stage};
-use crate::execution::task::{Outcome, Ring};
 use crate::node::{Context, Node, Poll, Position};
 use crate::nodes::take::behind;
 use crate::skip_event::{Places, SkipEvent};
+use crate::tasks::meters::{Stopwatch, enter_stage};
+use crate::tasks::task::{Outcome, Ring};
 use headrace_engine::error::{Error, Result};
 use headrace_engine::run::catch_panic;
 use std::sync::Arc;

@@ -12,8 +12,8 @@ pub use pieces::{Blocks, PieceOptions};
 pub use settings::Settings;
 
 use crate::blocks::block::FileProvenance;
+use crate::blocks::indexed::Indexed;
 use crate::checkpoint::Checkpoint;
-use crate::formats::Format;
 use crate::function_states::FunctionStates;
 use crate::index::{FilePiece, IndexFiles, Kept};
 use crate::nodes::cache::Store;
@@ -22,13 +22,13 @@ use crate::nodes::epochs::StatefulFunctions;
 use crate::nodes::groups::batch::Turn;
 use crate::nodes::groups::bucket::Buckets;
 use crate::nodes::groups::pack::Packing;
-use crate::nodes::map::Stage;
 use crate::nodes::mixture::Weights;
 use crate::nodes::shard::Even;
-use crate::nodes::size_estimate::SizeEstimate;
-use crate::nodes::sources::indexed::Indexed;
 use crate::order_digest::OrderDigest;
+use crate::records::Format;
+use crate::stages::Stage;
 use crate::stages::fetch::SharedLookup;
+use crate::tasks::size_estimate::SizeEstimate;
 use headrace_engine::sync::Mutex;
 use std::sync::Arc;
 

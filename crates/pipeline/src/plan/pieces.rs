@@ -2,7 +2,6 @@
 
 use crate::blocks::block::FileProvenance;
 use crate::checkpoint::Checkpoint;
-use crate::formats::Format;
 use crate::function_states::FunctionStates;
 use crate::index::{FilePiece, FilePieces, IndexFiles, KeptBorders};
 use crate::nodes::epochs::StatefulFunctions;
@@ -11,6 +10,7 @@ use crate::nodes::sources::files::{are_remote, largest_bytes, num_remote_files};
 use crate::permutation::Permutation;
 use crate::plan::settings::Settings;
 use crate::plan::{Plan, Step};
+use crate::records::Format;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::philox::mix;
 use headrace_engine::sync::Mutex;

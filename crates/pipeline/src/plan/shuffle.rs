@@ -1,13 +1,14 @@
 //! Plans a full shuffle: the rows are shuffled at their sources, and the later steps follow.
 
 use crate::blocks::block::{FileProvenance, Pass, RowId, RowProvenance};
+use crate::blocks::indexed::Indexed;
 use crate::blocks::row_id::RecordKeys;
 use crate::checkpoint::Checkpoint;
 use crate::node::Node;
 use crate::nodes::cache::Store;
 use crate::nodes::counted::Counted;
 use crate::nodes::interleave::{Interleave, Permuted};
-use crate::nodes::sources::indexed::{Indexed, IndexedRows, Order};
+use crate::nodes::sources::indexed::{IndexedRows, Order};
 use crate::nodes::sources::part_rows::{Reached, Selection};
 use crate::nodes::sources::shuffled::{RowAccess, Scans, Shuffled};
 use crate::nodes::take::behind;

@@ -3,7 +3,7 @@
 use crate::blocks::block::{Block, Provenance};
 use crate::blocks::column::{Column, longest};
 use crate::blocks::rows::{Gatherer, Rows};
-use crate::nodes::map::Stage;
+use crate::stages::Stage;
 use crate::stages::join::joined_with_offsets;
 use crate::stages::pad_lists::pad_lists_of_lists;
 use bytes::Bytes;

@@ -3,9 +3,9 @@
 
 use crate::blocks::block::{Block, FileProvenance, Pass, Provenance};
 use crate::blocks::column::Column;
+use crate::blocks::indexed::Indexed;
 use crate::blocks::rows::Rows;
-use crate::nodes::map::Stage;
-use crate::nodes::sources::indexed::Indexed;
+use crate::stages::Stage;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::sync::Mutex;
 use headrace_engine::tensor::Tensor;

@@ -2,7 +2,7 @@
 
 use crate::blocks::row_id::RecordKeys;
 use crate::blocks::rows::Rows;
-use crate::nodes::map::Stage;
+use crate::stages::Stage;
 use headrace_engine::error::Result;
 use std::sync::Arc;
 

@@ -1,7 +1,6 @@
 //! The stages: work of the pool's workers on rows.
 
 pub mod collate;
-pub mod component;
 pub mod csv;
 pub mod fetch;
 mod join;
@@ -14,6 +13,9 @@ pub mod parse;
 pub mod select;
 pub mod sightings;
 pub mod split;
+mod stage;
 pub mod text;
 pub mod tokens;
 pub mod with_origin;
+
+pub use stage::Stage;

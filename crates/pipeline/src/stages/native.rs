@@ -4,7 +4,7 @@ use crate::blocks::block::{Block, Provenance};
 use crate::blocks::column::Column;
 use crate::blocks::rows::Rows;
 use crate::native::function::Function;
-use crate::nodes::map::Stage;
+use crate::stages::Stage;
 use crate::stages::collate::Unbatch;
 use headrace_engine::error::Result;
 

@@ -4,7 +4,7 @@ use crate::blocks::block::{Block, Provenance, RowProvenance};
 use crate::blocks::column::{Column, Ragged};
 use crate::blocks::gather::gather;
 use crate::blocks::rows::Rows;
-use crate::nodes::map::Stage;
+use crate::stages::Stage;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::tensor::Tensor;
 use headrace_engine::tensor::allocate;

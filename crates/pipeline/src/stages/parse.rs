@@ -3,9 +3,8 @@
 use crate::blocks::block::{Block, Provenance};
 use crate::blocks::column::{Column, Ragged, Text, look_ahead};
 use crate::blocks::rows::Rows;
-use crate::nodes::map::Stage;
 use crate::stages::sightings::{MOST_NAMES, Sightings};
-use crate::stages::text;
+use crate::stages::{Stage, text};
 use bytes::Bytes;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::kernels::attrs::Attrs;

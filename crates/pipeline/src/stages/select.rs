@@ -2,7 +2,7 @@
 
 use crate::blocks::block::{Block, Provenance};
 use crate::blocks::rows::Rows;
-use crate::nodes::map::Stage;
+use crate::stages::Stage;
 use headrace_engine::error::Result;
 
 /// The columns of these numbers.

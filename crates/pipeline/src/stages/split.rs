@@ -2,7 +2,7 @@
 
 use crate::blocks::row_id::RecordKeys;
 use crate::blocks::rows::Rows;
-use crate::nodes::map::Stage;
+use crate::stages::Stage;
 use headrace_engine::error::{Error, Result};
 
 /// Keeps the rows whose records have these keys.

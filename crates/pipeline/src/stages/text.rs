@@ -2,7 +2,7 @@
 
 use crate::blocks::column::Column;
 use crate::blocks::rows::Rows;
-use crate::nodes::map::Stage;
+use crate::stages::Stage;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::text::excerpt::excerpt;
 

@@ -3,9 +3,8 @@
 use crate::blocks::block::{Block, Provenance};
 use crate::blocks::column::Column;
 use crate::blocks::rows::Rows;
-use crate::formats::Tokens;
-use crate::index::DocumentEnds;
-use crate::nodes::map::Stage;
+use crate::formats::{DocumentEnds, Tokens};
+use crate::stages::Stage;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::tensor::Tensor;
 use headrace_engine::tensor::allocate;

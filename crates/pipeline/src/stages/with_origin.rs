@@ -3,7 +3,7 @@
 use crate::blocks::block::{Block, FileProvenance, Provenance};
 use crate::blocks::column::{Column, Span, Text};
 use crate::blocks::rows::Rows;
-use crate::nodes::map::Stage;
+use crate::stages::Stage;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::tensor::Tensor;
 use headrace_engine::tensor::shape::Shape;

@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::blocks::rows::Rows;
-use crate::execution::meters::Meters;
-use crate::execution::task::{Outcome, Tasks};
 use crate::node::{Context, Node, Poll};
 use crate::plan::Shuffle;
+use crate::tasks::meters::Meters;
+use crate::tasks::task::{Outcome, Tasks};
 use std::cell::Cell;
 
 /// Nodes without any memory, and the tasks they have started.

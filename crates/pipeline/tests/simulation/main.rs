@@ -11,12 +11,12 @@
 mod made_up;
 
 use headrace_pipeline::blocks::rows::Rows;
+use headrace_pipeline::budget::Budget;
 use headrace_pipeline::checkpoint::Checkpoint;
-use headrace_pipeline::execution::budget::Budget;
 use headrace_pipeline::execution::executor::{Executor, Output};
-use headrace_pipeline::execution::task::Outcome;
 use headrace_pipeline::plan::Settings;
 use headrace_pipeline::skip_event::SkipEvent;
+use headrace_pipeline::tasks::task::Outcome;
 use made_up::{Directory, Draws, MadeUp, strings};
 use shuttle::scheduler::{PctScheduler, RandomScheduler, RoundRobinScheduler, Scheduler};
 use shuttle::{Config, FailurePersistence, MaxSteps, Runner, thread};

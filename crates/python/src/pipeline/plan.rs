@@ -19,17 +19,17 @@ use headrace_pipeline::blocks::block::FileProvenance;
 use headrace_pipeline::blocks::row_id::RecordKeys;
 use headrace_pipeline::blocks::row_numbers::RowNumbers;
 use headrace_pipeline::blocks::strided::Strided;
-use headrace_pipeline::formats::{Codec, FixedLength, Format, Lines, TfRecords, Whole};
+use headrace_pipeline::formats::{FixedLength, Lines, TfRecords, Whole};
 use headrace_pipeline::native::function::{Function, Segment};
 use headrace_pipeline::nodes::cache::Store;
 use headrace_pipeline::nodes::groups::batch::Turn;
 use headrace_pipeline::nodes::groups::bucket::Buckets;
 use headrace_pipeline::nodes::groups::pack::Packing;
-use headrace_pipeline::nodes::map;
 use headrace_pipeline::nodes::mixture::Weights;
 use headrace_pipeline::nodes::shard::Even;
-use headrace_pipeline::nodes::size_estimate::SizeEstimate;
 use headrace_pipeline::plan::{self, Blocks, Mix, PieceOptions, Shuffle, Step};
+use headrace_pipeline::records::{Codec, Format};
+use headrace_pipeline::stages;
 use headrace_pipeline::stages::collate::{Collate, Padding, Unbatch};
 use headrace_pipeline::stages::fetch::{Fetch, SharedLookup};
 use headrace_pipeline::stages::metered::Metered;
@@ -41,6 +41,7 @@ use headrace_pipeline::stages::sightings;
 use headrace_pipeline::stages::split::Split;
 use headrace_pipeline::stages::text::CheckText;
 use headrace_pipeline::stages::with_origin::{OriginFiles, WithOrigin};
+use headrace_pipeline::tasks::size_estimate::SizeEstimate;
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -56,7 +57,7 @@ type Padded<'py> = (Vec<Typed<'py>>, Vec<Option<Vec<usize>>>, Vec<usize>);
 
 /// A stage: work on rows that the engine's workers do.
 #[pyclass(frozen, module = "headrace._native")]
-pub struct Stage(pub(crate) Arc<dyn map::Stage>);
+pub struct Stage(pub(crate) Arc<dyn stages::Stage>);
 
 #[pymethods]
 impl Stage {

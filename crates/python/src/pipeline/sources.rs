@@ -11,11 +11,14 @@ use headrace_engine::files::name::FileName;
 use headrace_engine::numbering::Numbering;
 use headrace_engine::tensor::shape::Shape;
 use headrace_pipeline::blocks::file_provenance::FileProvenance;
-use headrace_pipeline::formats::{self, Codec, Columns, Csv, Format, Inferred, InferredKey, Labelled, Lines, Tar};
-use headrace_pipeline::plan;
-use headrace_pipeline::stages::component::{Component, Form};
-use headrace_pipeline::stages::csv::{CsvFields, Words};
-use headrace_pipeline::stages::json::JsonFields;
+use headrace_pipeline::formats::component::{Component, Form};
+use headrace_pipeline::formats::{Columns, Csv, Labelled, Lines, Tar};
+use headrace_pipeline::records::{Codec, Format};
+use headrace_pipeline::stages::csv::inference::Inferred;
+use headrace_pipeline::stages::csv::{self, CsvFields, Words};
+use headrace_pipeline::stages::json::inference::InferredKey;
+use headrace_pipeline::stages::json::{self, JsonFields};
+use headrace_pipeline::{formats, plan, records};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::sync::Arc;
@@ -85,7 +88,7 @@ pub fn infer_csv(
     missing: Vec<Vec<u8>>,
 ) -> PyResult<Option<Vec<Found>>> {
     let (file, codec, missing) = (file_provenance(path, LINES, 0), codec(compression)?, Words::new(missing));
-    let columns = waiting(py, || formats::infer_csv(&file, codec, delimiter, &missing))?;
+    let columns = waiting(py, || csv::inference::infer_csv(&file, codec, delimiter, &missing))?;
     Ok(columns.map(found))
 }
 
@@ -125,7 +128,7 @@ pub fn infer_json(
     typed: Vec<String>,
 ) -> PyResult<Option<Vec<FoundKey>>> {
     let (file, codec) = (file_provenance(path, LINES, 0), codec(compression)?);
-    let keys = waiting(py, || formats::infer_json(&file, codec, &typed))?;
+    let keys = waiting(py, || json::inference::infer_json(&file, codec, &typed))?;
     let found = |key: InferredKey| (key.name, key.dtype as u8, key.is_json, key.num_lists);
     Ok(keys.map(|keys| keys.into_iter().map(found).collect()))
 }
@@ -154,7 +157,7 @@ pub fn infer_tar(py: Python<'_>, path: &Bound<'_, PyBytes>, compression: &str) -
 #[pyfunction]
 pub fn is_compressed(py: Python<'_>, path: &Bound<'_, PyBytes>, compression: &str) -> PyResult<bool> {
     let (file, codec) = (file_provenance(path, Numbering::RECORDS, 0), codec(compression)?);
-    waiting(py, || formats::is_compressed(&file, codec))
+    waiting(py, || records::is_compressed(&file, codec))
 }
 
 /// Whole files below directories that are their classes, in a directory whose name has `root_bytes`
@@ -169,7 +172,7 @@ pub fn labelled_files(paths: Vec<Bound<'_, PyBytes>>, root_bytes: usize, classes
 /// or "" for none.
 #[pyfunction]
 pub fn codec_of(start: &[u8]) -> &'static str {
-    Codec::of(&start[..start.len().min(formats::MARK_BYTES)]).name()
+    Codec::of(&start[..start.len().min(records::MARK_BYTES)]).name()
 }
 
 /// The type of a file with these first bytes, in words, and what to do about it; `None` if unknown,

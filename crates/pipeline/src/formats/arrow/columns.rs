@@ -5,7 +5,7 @@ use crate::blocks::gather::gather;
 use crate::formats::arrow::json_text::writer;
 pub use crate::formats::arrow::leaves::{Fault, Made};
 use crate::formats::arrow::leaves::{tensor, text, unexpected};
-use crate::stages::component::{Component, Form, NULL, mask};
+use crate::formats::component::{Component, Form, NULL, mask};
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BooleanArray, OffsetSizeTrait};
 use arrow_buffer::{ArrowNativeType, NullBuffer};

@@ -4,9 +4,9 @@
 use crate::blocks::column::{Span, Text};
 use crate::formats::arrow::int96::int96_nanoseconds;
 use crate::formats::arrow::types::unit_of;
-use crate::stages::component::elements::Element;
-use crate::stages::component::times::{NOT_A_TIME, TimeUnit};
-use crate::stages::component::{Component, Form};
+use crate::formats::component::elements::Element;
+use crate::formats::component::times::{NOT_A_TIME, TimeUnit};
+use crate::formats::component::{Component, Form};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowPrimitiveType, Date32Type, Date64Type, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type,

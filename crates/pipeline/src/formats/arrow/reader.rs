@@ -9,7 +9,7 @@ use crate::formats::arrow::fields::{Found, NotFound, find, names, pick};
 use crate::formats::arrow::normal::normal;
 use crate::formats::arrow::selection::{Condition, Value};
 use crate::formats::arrow::types::{check, inferred, read_as, words};
-use crate::stages::component::{Component, mask};
+use crate::formats::component::{Component, mask};
 use arrow_array::{BooleanArray, RecordBatch};
 use arrow_schema::{DataType, Fields};
 use arrow_select::filter::filter_record_batch;

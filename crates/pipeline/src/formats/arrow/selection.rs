@@ -1,7 +1,7 @@
 //! Conditions on columns: rows that meet all of them are read.
 
 use crate::blocks::column::Column;
-use crate::stages::component::Component;
+use crate::formats::component::Component;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::tensor::Tensor;
 use headrace_engine::tensor::dtype::DType;
@@ -205,7 +205,7 @@ fn of_both(integer: i128, float: f64) -> Option<Ordering> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stages::component::{Form, mask};
+    use crate::formats::component::{Form, mask};
     use headrace_engine::tensor::shape::Shape;
 
     fn met(values: Vec<f64>, op: &str, value: Value) -> Vec<bool> {

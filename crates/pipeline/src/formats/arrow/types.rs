@@ -1,8 +1,8 @@
 //! Arrow's types: the components that can be made of them, and their names.
 
 use crate::formats::arrow::json_text::unwritable;
-use crate::stages::component::times::TimeUnit as Unit;
-use crate::stages::component::{Component, Form};
+use crate::formats::component::times::TimeUnit as Unit;
+use crate::formats::component::{Component, Form};
 use arrow_schema::{DataType, Field, FieldRef, Fields, IntervalUnit, TimeUnit};
 use headrace_engine::tensor::dtype::DType;
 use headrace_engine::tensor::shape::Shape;

@@ -8,20 +8,17 @@
 //! Source: RFC 4180. Blank lines and a byte order mark are skipped, and a line may end with a line
 //! feed alone.
 
-pub mod inference;
 pub mod records;
 
 use crate::blocks::block::Block;
 use crate::blocks::column::Span;
 use crate::blocks::file_provenance::{FileProvenance, Layout};
-use crate::execution::budget::Budget;
+use crate::budget::Budget;
 use crate::formats::chunks::{CHUNK_BYTES, Chunks, Fault, Found, Numbers, Split, scan};
-use crate::formats::codec::Codec;
 use crate::formats::csv::records::{Misfit, Records, Step};
 use crate::formats::lines::is_of_lines;
 use crate::formats::text_start::not_a_text;
-use crate::formats::{FilePart, Format, RecordPosition, Scan};
-use crate::index::{HeaderScan, RandomAccess, ScanResult};
+use crate::records::{Codec, FilePart, Format, HeaderScan, RandomAccess, RecordPosition, Scan, ScanResult};
 use headrace_engine::error::{Error, Lost, Result};
 use headrace_engine::kernels::records::decode_csv::split::Dialect;
 use headrace_engine::order;

@@ -7,9 +7,9 @@
 //! that is valid.
 
 use crate::blocks::column::Span;
-use crate::formats::RecordPosition;
 use crate::formats::chunks::Extent;
 use crate::formats::lines::line;
+use crate::records::RecordPosition;
 use headrace_engine::kernels::records::decode_csv::split::Dialect;
 use memchr::{memchr, memchr_iter};
 

@@ -13,7 +13,7 @@ use crate::formats::ipc::messages::{Batch, MessageSpan, Table};
 use crate::formats::ipc::scan::{BLOCK_BYTES, BatchScan};
 use crate::formats::parquet::file::{OpenFile, check_unchanged};
 use crate::formats::parquet::footers::each;
-use crate::formats::{Format, RecordPosition, Scan};
+use crate::records::{Format, RecordPosition, Scan};
 use headrace_engine::error::{Error, Lost, Result};
 use headrace_engine::tensor::allocate;
 use std::io;

@@ -2,10 +2,10 @@
 
 use crate::blocks::block::{Block, FileProvenance};
 use crate::blocks::rows::Rows as Selected;
-use crate::execution::budget::Charge;
+use crate::budget::Charge;
 use crate::formats::arrow::reader::{Cut, Readers};
 use crate::formats::ipc::messages::Batch;
-use crate::formats::{RecordPosition, Scan};
+use crate::records::{RecordPosition, Scan};
 use arrow_array::RecordBatch;
 use headrace_engine::error::{Error, Lost, Result};
 use std::sync::Arc;

@@ -1,12 +1,12 @@
 //! An open Parquet file, and its footer.
 
 use crate::blocks::file_provenance::FileProvenance;
-use crate::formats::Codec;
 use crate::formats::arrow::wide_integers;
 use crate::formats::parquet::counts::{COPY_AGAIN, check_counts};
 use crate::formats::parquet::list_layouts::in_three_levels;
 use crate::formats::parquet::schema::{ROW_GROUPS, check_schema};
 use crate::formats::parquet::thrift::Thrift;
+use crate::records::Codec;
 use bytes::Bytes;
 use headrace_engine::error::{Code, Error, Result};
 use headrace_engine::files::content::{START_BYTES, content};

@@ -25,7 +25,7 @@ use crate::formats::parquet::file::{OpenFile, check_unchanged};
 use crate::formats::parquet::footers::{FileTable, Projection, RowGroup, tables};
 use crate::formats::parquet::pages::Pages;
 use crate::formats::parquet::row_group::RowGroupScan;
-use crate::formats::{Format, RecordPosition, Scan};
+use crate::records::{Format, RecordPosition, Scan};
 use headrace_engine::error::{Error, Result};
 use headrace_engine::sync::Mutex;
 use std::collections::VecDeque;

@@ -1,7 +1,7 @@
 //! Reads a row group from its beginning to its end.
 
 use crate::blocks::block::{Block, FileProvenance};
-use crate::execution::budget::Charge;
+use crate::budget::Charge;
 use crate::formats::arrow::reader::Cut;
 use crate::formats::parquet::BLOCK_BYTES;
 use crate::formats::parquet::encryption::is_encrypted;
@@ -9,7 +9,7 @@ use crate::formats::parquet::file::{OpenFile, Parsed, check_unchanged, failed, g
 use crate::formats::parquet::footers::{Projection, RowGroup};
 use crate::formats::parquet::levels::LevelCheck;
 use crate::formats::parquet::pages::Pages;
-use crate::formats::{RecordPosition, Scan};
+use crate::records::{RecordPosition, Scan};
 use arrow_array::RecordBatch;
 use headrace_engine::error::{Error, Lost, Result};
 use parquet::arrow::ProjectionMask;

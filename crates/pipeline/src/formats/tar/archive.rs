@@ -2,9 +2,8 @@
 
 use crate::blocks::block::FileProvenance;
 use crate::blocks::column::Span;
-use crate::formats::codec::Codec;
-use crate::formats::source::Source;
 use crate::formats::tar::input::Input;
+use crate::records::{Codec, Source};
 use headrace_engine::error::{Error, Lost, Result};
 use headrace_engine::files::content::content;
 use headrace_engine::tensor::allocate::{self, Unread};

@@ -4,13 +4,11 @@
 use crate::blocks::column::{Column, Span, Text};
 use crate::blocks::file_provenance::FileProvenance;
 use crate::blocks::provenance::Provenance;
-use crate::formats::RecordPosition;
-use crate::formats::codec::Codec;
 use crate::formats::tar::Tar;
 use crate::formats::tar::archive::Archive;
 use crate::formats::tar::input::HeaderScanInput;
 use crate::formats::tar::samples::Samples;
-use crate::index::{HeaderScan, Offsets, RandomAccess, ScanFault, ScanResult};
+use crate::records::{Codec, HeaderScan, Offsets, RandomAccess, RecordPosition, ScanFault, ScanResult};
 use bytes::Bytes;
 use headrace_engine::error::{Error, Result};
 use std::sync::Arc;

@@ -1,8 +1,7 @@
 //! The inputs that tar archives are read from.
 
 use crate::blocks::file_provenance::FileProvenance;
-use crate::formats::source::Source;
-use crate::index::HeaderScan;
+use crate::records::{HeaderScan, Source};
 use headrace_engine::error::Error;
 use std::io::{self, Read};
 

@@ -10,11 +10,9 @@ mod samples;
 
 use crate::blocks::block::FileProvenance;
 use crate::formats::chunks::CHUNK_BYTES;
-use crate::formats::codec::Codec;
 use crate::formats::tar::archive::Archive;
 use crate::formats::tar::samples::Samples;
-use crate::formats::{FilePart, Format, RecordPosition, Scan};
-use crate::index::RandomAccess;
+use crate::records::{Codec, FilePart, Format, RandomAccess, RecordPosition, Scan};
 use bytes::Bytes;
 use headrace_engine::error::Result;
 use std::sync::Arc;

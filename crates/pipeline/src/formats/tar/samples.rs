@@ -2,11 +2,11 @@
 
 use crate::blocks::block::{Block, Provenance};
 use crate::blocks::column::{Column, Span, Text};
-use crate::execution::budget::Charge;
+use crate::budget::Charge;
 use crate::formats::chunks::CHUNK_BYTES;
 use crate::formats::tar::archive::{Archive, Member};
 use crate::formats::tar::input::Input;
-use crate::formats::{RecordPosition, Scan};
+use crate::records::{RecordPosition, Scan};
 use bytes::Bytes;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::tensor::allocate;

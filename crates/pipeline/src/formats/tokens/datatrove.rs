@@ -3,8 +3,8 @@
 //! Source: `src/datatrove/pipeline/tokens/tokenizer.py` of datatrove.
 
 use super::numbers::Numbers;
+use super::windows::DocumentEnds;
 use crate::blocks::block::FileProvenance;
-use crate::index::DocumentEnds;
 use headrace_engine::error::{Error, Result};
 use std::sync::Arc;
 

@@ -3,8 +3,8 @@
 //! Source: `megatron/core/datasets/indexed_dataset.py` of Megatron-LM, version 1 of the index.
 
 use super::numbers::Numbers;
+use super::windows::DocumentEnds;
 use crate::blocks::block::FileProvenance;
-use crate::index::DocumentEnds;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::files::positioned::Positioned;
 use headrace_engine::tensor::dtype::DType;

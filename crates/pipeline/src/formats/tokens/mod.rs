@@ -3,16 +3,17 @@
 mod datatrove;
 mod megatron;
 mod numbers;
+mod windows;
 
 pub use megatron::{MegatronHead, megatron_head};
+pub use windows::{DocumentEnds, WindowSize, Windows};
 
 use crate::blocks::block::FileProvenance;
 use crate::blocks::column::Span;
 use crate::formats::chunks::{CHUNK_BYTES, Chunks, Found, Split};
-use crate::formats::codec::Codec;
-use crate::formats::source::Source;
-use crate::formats::{FilePart, Format, RecordPosition, Scan};
-use crate::index::{DocumentEnds, EqualRecords, HeaderScan, Offsets, RandomAccess, ScanResult, WindowSize, Windows};
+use crate::records::{
+    Codec, EqualRecords, FilePart, Format, HeaderScan, Offsets, RandomAccess, RecordPosition, Scan, ScanResult, Source,
+};
 use headrace_engine::error::{Error, Result};
 use headrace_engine::files::compression::Compression;
 use headrace_engine::tensor::dtype::DType;

@@ -2,8 +2,8 @@
 
 use crate::blocks::block::Block;
 use crate::blocks::rows::Rows;
+use crate::budget::{Budget, Charge};
 use crate::checkpoint::Checkpoint;
-use crate::execution::budget::{Budget, Charge};
 use headrace_engine::error::Result;
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;

@@ -8,8 +8,8 @@
 
 use crate::blocks::block::Block;
 use crate::blocks::rows::Rows;
+use crate::budget::Charge;
 use crate::checkpoint::Checkpoint;
-use crate::execution::budget::Charge;
 use crate::nodes::disk_cache::encoding::{Chunk, decoded};
 use crate::nodes::disk_cache::formats::Formats;
 use crate::nodes::disk_cache::links::without_link;
@@ -378,7 +378,7 @@ mod tests {
     use super::*;
     use crate::blocks::block::Provenance;
     use crate::blocks::column::{Column, Text};
-    use crate::execution::budget::Budget;
+    use crate::budget::Budget;
     use crate::nodes::disk_cache::encoding::chunks;
     use crate::skip_event::PassedRows;
 

@@ -2,7 +2,8 @@
 
 use crate::blocks::file_provenance::{FileProvenance, KnownOffset, Locate};
 use crate::blocks::row_id::Path;
-use crate::formats::{Format, RecordLocator, RecordPosition};
+use crate::formats::RecordLocator;
+use crate::records::{Format, RecordPosition};
 use bytes::Bytes;
 use headrace_engine::sync::Mutex;
 use std::collections::HashMap;

@@ -3,14 +3,14 @@
 use crate::blocks::block::Block;
 use crate::blocks::rows::Rows;
 use crate::checkpoint::Checkpoint;
-use crate::execution::meters::{Stopwatch, enter_stage};
-use crate::execution::task::Ring;
 use crate::node::{Context, Node, Poll, Position};
 use crate::nodes::buffers::replay::Restart;
 use crate::nodes::cache::Rest;
 use crate::nodes::disk_cache::entry::Entry;
 use crate::nodes::disk_cache::store::DiskStore;
 use crate::skip_event::is_damage;
+use crate::tasks::meters::{Stopwatch, enter_stage};
+use crate::tasks::task::Ring;
 use headrace_engine::error::{Code, Error, Result};
 use headrace_engine::run::catch_panic;
 use std::collections::VecDeque;

@@ -1,10 +1,10 @@
 //! The rows of a file of a cache, by number.
 
 use crate::blocks::block::Block;
+use crate::blocks::indexed::Indexed;
 use crate::blocks::rows::Rows;
 use crate::nodes::disk_cache::entry::Entry;
 use crate::nodes::disk_cache::store::DiskStore;
-use crate::nodes::sources::indexed::Indexed;
 use headrace_engine::error::{Code, Error, Result};
 use std::sync::Arc;
 

@@ -1,14 +1,14 @@
 //! Returns the rows of its input, which tasks write to a file of a cache.
 
 use crate::blocks::rows::Rows;
+use crate::budget::Charge;
 use crate::checkpoint::Checkpoint;
-use crate::execution::budget::Charge;
-use crate::execution::meters::{Stopwatch, enter_stage};
-use crate::execution::task::Ring;
 use crate::node::{Context, Node, Poll, Position};
 use crate::nodes::disk_cache::encoding::{Chunk, chunks};
 use crate::nodes::disk_cache::store::Writer;
 use crate::skip_event::SkipEvent;
+use crate::tasks::meters::{Stopwatch, enter_stage};
+use crate::tasks::task::Ring;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::run::catch_panic;
 use std::sync::Arc;

@@ -4,13 +4,13 @@
 use crate::blocks::block::{Block, FileProvenance};
 use crate::blocks::part_counts::Remembered;
 use crate::blocks::rows::{Cursor, Rows};
+use crate::budget::Budget;
 use crate::checkpoint::{Checkpoint, damaged};
-use crate::execution::budget::Budget;
-use crate::execution::meters::Meter;
 use crate::node::{Context, Node, Poll, Position};
 use crate::nodes::buffers::buffered_checkpoint::{BatchCheckpoints, BufferedCheckpoint};
 use crate::nodes::buffers::pending_rows::{PendingRow, PendingRows};
 use crate::nodes::buffers::replay::{Given, Replay, Restart};
+use crate::tasks::meters::Meter;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::order;
 use std::collections::VecDeque;

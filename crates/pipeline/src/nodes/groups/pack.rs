@@ -2,10 +2,10 @@
 
 use crate::blocks::block::Block;
 use crate::checkpoint::damaged;
-use crate::execution::meters::Meter;
 use crate::nodes::groups::balanced::Balanced;
 use crate::nodes::groups::group_by::{Group, Grouping, Waits};
 use crate::stages::pack::{misfit, unequal, vector_length};
+use crate::tasks::meters::Meter;
 use headrace_engine::error::Result;
 use std::cmp::Ordering;
 use std::collections::VecDeque;

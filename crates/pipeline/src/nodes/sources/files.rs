@@ -2,15 +2,16 @@
 
 use crate::blocks::block::{Block, FileProvenance};
 use crate::blocks::rows::Rows;
+use crate::budget::Charge;
 use crate::checkpoint::{Checkpoint, damaged};
-use crate::execution::budget::Charge;
-use crate::execution::meters::{Stopwatch, enter_stage};
-use crate::execution::task::{Ring, Slot};
-use crate::formats::{Format, RecordLocator, RecordPosition, Scan};
+use crate::formats::RecordLocator;
 use crate::index::FilePiece;
 use crate::node::{Context, Node, Poll, Position};
-use crate::nodes::size_estimate::SizeEstimate;
-use crate::skip_event::{Rest, SkipEvent, Skipped, is_damage};
+use crate::records::{Format, RecordPosition, Rest, Scan};
+use crate::skip_event::{SkipEvent, Skipped, is_damage};
+use crate::tasks::meters::{Stopwatch, enter_stage};
+use crate::tasks::size_estimate::SizeEstimate;
+use crate::tasks::task::{Ring, Slot};
 use headrace_engine::error::{Error, Result};
 use headrace_engine::files::ranged::ComingBytes;
 use headrace_engine::run::catch_panic;

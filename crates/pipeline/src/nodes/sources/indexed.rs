@@ -1,46 +1,20 @@
 //! Reads rows by number, in a given order.
 
-use crate::blocks::block::{Block, RowProvenance};
+use crate::blocks::block::Block;
+use crate::blocks::indexed::Indexed;
 use crate::blocks::rows::Rows;
 use crate::checkpoint::Checkpoint;
-use crate::execution::meters::{Stopwatch, enter_stage};
-use crate::execution::task::{Outcome, Ring};
 use crate::node::{Context, Node, Poll, Position};
 use crate::nodes::bisect_failures::{Bisectable, bisect_failures, polls};
 use crate::permutation::Permutation;
 use crate::skip_event::{SkipEvents, Skipped, is_damage};
+use crate::tasks::meters::{Stopwatch, enter_stage};
+use crate::tasks::task::{Outcome, Ring};
 use headrace_engine::error::{Error, Result};
 use headrace_engine::run::catch_panic;
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
-
-/// Rows with random access.
-pub trait Indexed: Send + Sync {
-    /// The number of rows.
-    fn len(&self) -> u64;
-
-    /// True if there are none.
-    fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// The rows of these numbers, in this order.
-    fn read(&self, numbers: &[u64]) -> Result<Block>;
-
-    /// The origin of row `number`, if it comes from a file.
-    fn row_provenance(&self, _number: u64) -> Option<RowProvenance> {
-        None
-    }
-
-    /// The approximate number of bytes of a row.
-    fn row_bytes(&self) -> usize;
-
-    /// The number of bytes of a block that count as read.
-    fn counted_bytes(&self, block: &Block) -> usize {
-        block.num_bytes()
-    }
-}
 
 /// The order in which rows are wanted.
 #[derive(Clone)]

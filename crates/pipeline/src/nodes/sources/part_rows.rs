@@ -1,7 +1,7 @@
 //! Random access to a part of the rows of a source: the first ones, or the rows of a selection.
 
 use crate::blocks::block::{Block, RowProvenance};
-use crate::nodes::sources::indexed::Indexed;
+use crate::blocks::indexed::Indexed;
 use crate::nodes::zip::zip_of_unequal;
 use headrace_engine::error::Result;
 use headrace_engine::tensor::allocate;

@@ -3,10 +3,10 @@
 use crate::blocks::block::{FileProvenance, Provenance};
 use crate::blocks::rows::Rows;
 use crate::checkpoint::Checkpoint;
-use crate::execution::task::{Outcome, PythonTask, Ring};
 use crate::function_states::FunctionState;
 use crate::node::{Context, Node, Poll, Position};
-use crate::nodes::size_estimate::SizeEstimate;
+use crate::tasks::size_estimate::SizeEstimate;
+use crate::tasks::task::{Outcome, PythonTask, Ring};
 use headrace_engine::error::{Error, Result};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

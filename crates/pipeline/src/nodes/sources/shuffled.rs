@@ -1,18 +1,19 @@
 //! A full shuffle: first indexes the rows, then reads them in the order of a permutation.
 
 use crate::blocks::block::{Block, FileProvenance, RowProvenance};
+use crate::blocks::indexed::Indexed;
+use crate::budget::Charge;
 use crate::checkpoint::Checkpoint;
-use crate::execution::budget::Charge;
-use crate::execution::meters::{Stopwatch, enter_stage};
-use crate::execution::task::Ring;
-use crate::index::{FileIndex, IndexFiles, Kept, RandomAccess, RecordLookup, ScanFault};
+use crate::index::{FileIndex, IndexFiles, Kept, RecordLookup};
 use crate::node::{Context, Node, Poll, Position};
 use crate::nodes::cache::{CachedRows, Store};
 use crate::nodes::disk_cache::StoredRows;
 use crate::nodes::disk_cache::formats::Formats;
 use crate::nodes::disk_cache::store::{DiskStore, Use};
-use crate::nodes::sources::indexed::Indexed;
+use crate::records::{RandomAccess, ScanFault};
 use crate::skip_event::{SkipEvent, Skipped, is_damage};
+use crate::tasks::meters::{Stopwatch, enter_stage};
+use crate::tasks::task::Ring;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::files::positioned::Begun;
 use headrace_engine::run::catch_panic;

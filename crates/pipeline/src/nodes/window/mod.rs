@@ -3,8 +3,8 @@
 mod draws;
 
 use crate::blocks::rows::Rows;
+use crate::budget::Budget;
 use crate::checkpoint::{Checkpoint, damaged};
-use crate::execution::budget::Budget;
 use crate::node::{Context, Node, Poll};
 use crate::nodes::buffers::pending_rows::{PendingRow, PendingRows};
 use crate::nodes::buffers::replay::{Given, Replay, Restart};

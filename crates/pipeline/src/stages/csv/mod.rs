@@ -1,5 +1,6 @@
 //! Parses CSV records into columns.
 
+pub mod inference;
 mod values;
 mod words;
 
@@ -10,8 +11,8 @@ use crate::blocks::column::{Column, look_ahead};
 use crate::blocks::file_provenance::Layout;
 use crate::blocks::provenance::Provenance;
 use crate::blocks::rows::Rows;
-use crate::nodes::map::Stage;
-use crate::stages::component::Component;
+use crate::formats::component::Component;
+use crate::stages::Stage;
 use crate::stages::csv::values::{Values, values_of};
 use headrace_engine::error::{Error, Lost, Result};
 use headrace_engine::kernels::records::decode_csv::split::Dialect;
@@ -141,7 +142,7 @@ mod tests {
     use super::*;
     use crate::blocks::column::{Span, Text};
     use crate::blocks::file_provenance::FileProvenance;
-    use crate::stages::component::Form;
+    use crate::formats::component::Form;
     use headrace_engine::files::name::FileName;
     use headrace_engine::numbering::Numbering;
     use headrace_engine::tensor::Tensor;

@@ -1,9 +1,9 @@
 //! The values of one column of CSV records, parsed field by field.
 
 use crate::blocks::column::{Column, Span, Text};
-use crate::formats::is_flag;
-use crate::stages::component::{Component, Form, mask};
+use crate::formats::component::{Component, Form, mask};
 use crate::stages::csv::Words;
+use crate::stages::csv::inference::is_flag;
 use half::f16;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::kernels::records::decode_csv::split::Fields;

@@ -1,14 +1,15 @@
 //! Parses JSON objects, one in each record, into columns.
 
-pub(crate) mod constants;
+mod constants;
+pub mod inference;
 mod objects;
 mod values;
 
 use crate::blocks::block::{Block, Provenance};
 use crate::blocks::column::Column;
 use crate::blocks::rows::Rows;
-use crate::nodes::map::Stage;
-use crate::stages::component::Component;
+use crate::formats::component::Component;
+use crate::stages::Stage;
 use crate::stages::json::objects::{Key, Keys, Object, State};
 use crate::stages::json::values::{Values, values_of};
 use crate::stages::sightings::{MOST_NAMES, Sightings};
@@ -165,7 +166,7 @@ impl Stage for JsonFields {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stages::component::Form;
+    use crate::formats::component::Form;
     use headrace_engine::tensor::dtype::DType;
 
     fn component(name: &str, dtype: DType, is_list: bool) -> Component {

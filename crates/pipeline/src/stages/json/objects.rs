@@ -1,6 +1,6 @@
 //! Walks through a JSON object, takes the wanted values, and skips the rest.
 
-use crate::stages::component::{Component, Form};
+use crate::formats::component::{Component, Form};
 use crate::stages::json::constants::{constant, long_integer, restored};
 use crate::stages::json::values::Values;
 use headrace_engine::tensor::dtype::DType;

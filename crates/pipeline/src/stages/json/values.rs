@@ -1,8 +1,8 @@
 //! The values of one component of JSON objects: single values, lists, or arrays of one shape.
 
 use crate::blocks::column::{Column, Lists, Ragged};
-use crate::stages::component::elements::{Element, Flag};
-use crate::stages::component::{Component, Form, mask};
+use crate::formats::component::elements::{Element, Flag};
+use crate::formats::component::{Component, Form, mask};
 use bytes::Bytes;
 use half::f16;
 use headrace_engine::error::Result;

@@ -1,11 +1,11 @@
 //! Tasks: work that workers and Python's threads do in parallel, and the slots for their results.
 
 use crate::blocks::rows::Rows;
+use crate::budget::Charge;
 use crate::checkpoint::Checkpoint;
-use crate::execution::budget::Charge;
 use crate::function_states::FunctionState;
-use crate::nodes::size_estimate::SizeEstimate;
 use crate::skip_event::{SkipEvent, SkipEvents};
+use crate::tasks::size_estimate::SizeEstimate;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::sync::Mutex;
 use std::collections::{BTreeMap, VecDeque};

@@ -1,9 +1,8 @@
 //! The interface of a file format: cutting files into blocks of records.
 
 use crate::blocks::block::{Block, FileProvenance};
-use crate::execution::budget::Charge;
-use crate::formats::{FilePart, RecordPosition};
-use crate::index::RandomAccess;
+use crate::budget::Charge;
+use crate::records::{FilePart, RandomAccess, RecordPosition};
 use headrace_engine::error::{Error, Result};
 use std::sync::Arc;
 

@@ -1,8 +1,7 @@
 //! Parts of a file: the records that begin in a range of its bytes.
 
 use crate::blocks::file_provenance::Layout;
-use crate::formats::record_position::RecordPosition;
-use crate::formats::source::Source;
+use crate::records::{RecordPosition, Source};
 use std::sync::Arc;
 
 /// A part of an uncompressed file, to be read.

@@ -3,7 +3,7 @@
 //! Source: RFC 1950 (zlib), RFC 1952 (gzip), RFC 8878 (Zstandard), the .xz File Format 1.2.1, the
 //! LZ4 Frame Format Description 1.6.4, and bzip2's manual.
 
-use crate::formats::lz4;
+use crate::records::lz4;
 use flate2::{Decompress, FlushDecompress, Status};
 use headrace_engine::error::{Error, Result};
 use headrace_engine::files::compression::Compression;

@@ -4,7 +4,7 @@ pub mod elements;
 pub mod times;
 
 use crate::blocks::column::{Column, Lists, Ragged, Text};
-use crate::stages::component::times::TimeUnit;
+use crate::formats::component::times::TimeUnit;
 use bytes::Bytes;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::tensor::Tensor;

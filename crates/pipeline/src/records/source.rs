@@ -1,8 +1,8 @@
 //! The uncompressed bytes of a file.
 
 use crate::blocks::block::FileProvenance;
-use crate::formats::codec::{Codec, MARK_BYTES};
-use crate::formats::lz4::{self, Lz4};
+use crate::records::lz4::Lz4;
+use crate::records::{Codec, MARK_BYTES, lz4};
 use bzip2::read::MultiBzDecoder;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::files::compression::{Compression, Inflate};

@@ -1,9 +1,7 @@
 //! The result of scanning a file.
 
 use crate::blocks::file_provenance::Layout;
-use crate::formats::RecordPosition;
-use crate::index::Offsets;
-use crate::skip_event::Rest;
+use crate::records::{Offsets, RecordPosition, Rest};
 use headrace_engine::error::{Error, Result};
 use std::cmp::Ordering;
 use std::sync::Arc;

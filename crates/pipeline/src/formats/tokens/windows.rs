@@ -1,6 +1,6 @@
 //! The places of windows of tokens in a file, and the documents that the tokens belong to.
 
-use super::offsets::{EqualRecords, Offsets};
+use crate::records::{EqualRecords, Offsets};
 use headrace_engine::error::Result;
 
 /// The number of the token after each document of a file.

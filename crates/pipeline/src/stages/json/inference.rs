@@ -2,10 +2,9 @@
 
 use crate::blocks::column::{Column, Text};
 use crate::blocks::file_provenance::FileProvenance;
-use crate::execution::budget::Budget;
-use crate::formats::codec::Codec;
-use crate::formats::lines::Lines;
-use crate::formats::{Format, RecordPosition};
+use crate::budget::Budget;
+use crate::formats::Lines;
+use crate::records::{Codec, Format, RecordPosition};
 use crate::stages::json::constants::{constant, long_integer, replaced};
 use headrace_engine::error::{Error, Result};
 use headrace_engine::tensor::dtype::DType;

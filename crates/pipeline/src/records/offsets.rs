@@ -102,7 +102,7 @@ impl Offsets {
     }
 
     /// Added offset number `index`.
-    pub(super) fn get(&self, index: u64) -> u64 {
+    pub fn get(&self, index: u64) -> u64 {
         match self {
             Self::Even { first, length, .. } => first + index * length,
             Self::Spread(records) => records.offset(index),

@@ -3,8 +3,8 @@
 use crate::blocks::block::Block;
 use crate::blocks::column::{Column, Text};
 use crate::blocks::file_provenance::FileProvenance;
-use crate::formats::codec::Codec;
-use crate::formats::csv::{first_records, header_names};
+use crate::formats::{first_records, header_names};
+use crate::records::Codec;
 use crate::stages::csv::Words;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::kernels::records::decode_csv::split::Dialect;
