@@ -1,6 +1,6 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NoReturn, final
+from typing import Any, Literal, NoReturn, final
 
 import numpy as np
 import numpy.typing as npt
@@ -471,7 +471,7 @@ class Stage:
         is_of_batches: bool,
         pad_to: int | None,
         padding: tuple[Sequence[_Typed], Sequence[Sequence[int] | None], Sequence[int]] | None,
-        are_joined: Sequence[bool],
+        layouts: Sequence[Literal["stacked", "joined", "arrays", "lists"]],
     ) -> Stage: ...
     @staticmethod
     def map_native(function: _NativeParts, columns: Sequence[tuple[int, bool]]) -> Stage: ...
@@ -581,7 +581,7 @@ class Column:
     @staticmethod
     def lists(inner: Column, ends: _Array) -> Column: ...
     @staticmethod
-    def batches(arrays: list[_Array], code: int) -> Column: ...
+    def batches(batches: list[_Array | list[_Array]], code: int) -> Column: ...
     def to_python(self) -> Any: ...
     def to_arrow(self) -> tuple[_Array, _Array] | None: ...
 

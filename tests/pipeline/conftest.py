@@ -100,11 +100,14 @@ def same(one: Any, other: Any) -> bool:
 
 
 def _same_components(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    return list(one) == list(other) and all(
-        np.asarray(one[name]).dtype == np.asarray(other[name]).dtype
-        and np.array_equal(one[name], other[name])
-        for name in one
-    )
+    return list(one) == list(other) and all(_same_value(one[name], other[name]) for name in one)
+
+
+def _same_value(one: Any, other: Any) -> bool:
+    if isinstance(one, list) and any(isinstance(item, np.ndarray) for item in one):
+        is_list = isinstance(other, list) and len(one) == len(other)
+        return is_list and all(map(_same_value, one, other))
+    return np.asarray(one).dtype == np.asarray(other).dtype and np.array_equal(one, other)
 
 
 WAYS = (

@@ -39,6 +39,16 @@ def test_batches_in_order_are_made_once(reader, whole):
     assert 0 < given[-1].working <= 1
 
 
+def test_lists_of_batches_are_given_and_counted():
+    rows = hr.arrays({"n": np.arange(6)}).map(lambda e: {"x": np.arange(e["n"]), "name": "ab"})
+    pipe = rows.batch(3, lists=("x", "name"))
+    reader = Reader(pipe, parked_bytes=1 << 20)
+    given = [reader.give(asked(number)) for number in range(2)]
+    assert same([one.batch for one in given], list(pipe))
+    assert [one.num_bytes for one in given] == [8 * 3 + 6, 8 * 12 + 6]
+    reader.close()
+
+
 def test_two_trainers_ask_one_reader_in_any_order(reader, whole):
     order = [*range(0, 100, 2), *range(1, 100, 2)]
     given = {number: reader.give(asked(number)).batch for number in order}

@@ -23,6 +23,11 @@ def as_asked(batch: dict[str, Any], has_arrow_strings: bool, is_copied: bool) ->
 def _component(value: Any, has_arrow_strings: bool, is_copied: bool) -> Any:
     if isinstance(value, np.ndarray):
         return value.copy() if is_copied and not value.flags.writeable else value
+    if isinstance(value, list):
+        return [
+            _component(item, has_arrow_strings, is_copied) if isinstance(item, np.ndarray) else item
+            for item in value
+        ]
     if has_arrow_strings:
         return value
     strings = np.empty(len(value), object)

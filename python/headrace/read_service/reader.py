@@ -196,6 +196,10 @@ def num_bytes_of(batch: dict[str, Any]) -> int:
 
 
 def _num_bytes(component: Any) -> int:
+    if isinstance(component, (list, tuple)):
+        return sum(map(_num_bytes, component))
+    if isinstance(component, (str, bytes)):
+        return len(component)
     if isinstance(component, np.ndarray) and component.dtype == object:
         return sum(map(len, component.ravel()))
     return int(component.nbytes)

@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from headrace.pipeline import Batches, Pipeline, Skipped
+from headrace.pipeline.describe.objects.nested import NestedList
 
 __all__ = ["assert_resumes", "assert_same_order"]
 
@@ -131,11 +132,19 @@ def _first_difference(digests: Sequence[str], found: Iterable[str]) -> int | Non
 def _digest(batch: dict[str, Any]) -> str:
     digest = hashlib.sha256()
     for name, value in batch.items():
-        array = _array(value)
-        content = array.tobytes() if array.dtype != object else repr(array.tolist()).encode()
-        digest.update(f"{name!r} {array.dtype} {array.shape} {len(content)} ".encode())
-        digest.update(content)
+        for array in _arrays(value):
+            content = array.tobytes() if array.dtype != object else repr(array.tolist()).encode()
+            digest.update(f"{name!r} {array.dtype} {array.shape} {len(content)} ".encode())
+            digest.update(content)
     return digest.hexdigest()
+
+
+def _arrays(value: Any, is_inner: bool = False) -> list[Any]:
+    """Returns a component as arrays: one, or for a list its length and those of its items."""
+    if isinstance(value, NestedList) or (is_inner and isinstance(value, list)):
+        inner = [array for item in value for array in _arrays(item, True)]
+        return [np.asarray(len(value)), *inner]
+    return [_array(value)]
 
 
 def _array(value: Any) -> Any:
@@ -153,8 +162,10 @@ def _difference(found: Any, wanted: Any) -> str:
     if list(found) != list(wanted):
         return f"has the components {list(found)}, expected {list(wanted)}"
     for name, value in found.items():
-        for text in _differences(_array(value), _array(wanted[name])):
-            return f"differs in {name!r}: {text}"
+        pairs = zip_longest(_arrays(value), _arrays(wanted[name]), fillvalue=np.asarray("missing"))
+        for one, other in pairs:
+            for text in _differences(one, other):
+                return f"differs in {name!r}: {text}"
     return "differed, but does not differ any more: the batches are others in each run"
 
 

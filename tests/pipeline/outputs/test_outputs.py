@@ -40,6 +40,14 @@ def pipe():
     )
 
 
+def with_lists():
+    """Batches with lists of arrays, of numbers and of strings."""
+    rows = hr.arrays({"n": np.arange(10)}).map(
+        lambda e: {**e, "boxes": np.full((e["n"] % 3, 4), e["n"], np.float32), "name": f"{e['n']}"}
+    )
+    return rows.shuffle(window=4, seed=1).batch(4, lists=("n", "boxes", "name"))
+
+
 def numbers(batches):
     return [np.asarray(batch["number"]).tolist() for batch in batches]
 
@@ -226,6 +234,26 @@ class TestTorch:
             (batch,) = pipe.batch(3).to_torch()
             assert batch["x"].dtype == torch.bfloat16
             assert torch.equal(batch["x"], numbers)
+
+    @pytest.mark.parametrize("device", [None, "cpu"])
+    def test_lists_of_a_batch_are_lists_of_tensors(self, device):
+        torch = pytest.importorskip("torch")
+        loader = with_lists().to_torch(device)
+        batches = iter(loader)
+        first = next(batches)
+        state = json.loads(json.dumps(loader.state_dict()))
+        rest = list(batches)
+        for tensors, batch in zip([first, *rest], with_lists(), strict=True):
+            assert type(tensors["boxes"]) is list
+            for boxes, expected in zip(tensors["boxes"], batch["boxes"], strict=True):
+                assert torch.equal(boxes, torch.from_numpy(expected))
+                boxes.add_(1)  # The program owns them.
+            assert [int(n) for n in tensors["n"]] == batch["n"]
+            assert tensors["name"] == batch["name"]
+        resumed = with_lists().to_torch(device)
+        resumed.load_state_dict(state)
+        for one, other in zip(resumed, rest, strict=True):
+            assert all(map(torch.equal, one["boxes"], [boxes - 1 for boxes in other["boxes"]]))
 
     def test_a_loader_can_be_copied_and_is_not_a_sequence(self, pipe):
         loader = pipe.unbatch().filter(lambda example: True).batch(16).to_torch()
@@ -416,6 +444,18 @@ class TestJax:
             assert np.array_equal(batch[name], columns[name].astype(dtype), equal_nan=name == "nan")
         (first, _) = hr.arrays(columns).to_jax()
         assert first["int"] == limits.min
+
+    def test_lists_of_a_batch_are_lists_of_arrays_without_a_sharding(self):
+        jax = pytest.importorskip("jax")
+        for arrays, batch in zip(with_lists().to_jax(), with_lists(), strict=True):
+            assert all(isinstance(boxes, jax.Array) for boxes in arrays["boxes"])
+            assert all(map(np.array_equal, arrays["boxes"], batch["boxes"]))
+            assert arrays["name"] == batch["name"]
+        sharding = jax.sharding.SingleDeviceSharding(jax.devices()[0])
+        with pytest.raises(
+            ValueError, match=r"'boxes' is a list of arrays, which .* cannot divide"
+        ):
+            next(with_lists().select("boxes").to_jax(sharding))
 
     def test_times_are_rejected_by_name(self):
         days = np.array(["2024-01-01"], "datetime64[D]")

@@ -295,7 +295,7 @@ mod tests {
         assert_eq!(
             error.message(),
             "one example has int32 of shape [2], another int32 of shape [1], expected the same in all examples of a \
-             batch. Resize or pad them, or use padded_batch"
+             batch. Resize or pad them, or use padded_batch or batch(lists=...)"
         );
     }
 }

@@ -28,7 +28,7 @@ pub(super) fn check_alike(mut rows: impl Iterator<Item = (DType, Shape)>) -> Res
         None => Ok(()),
         Some((other_dtype, other)) => Err(Error::invalid_argument(format!(
             "one example has {dtype} of shape {shape}, another {other_dtype} of shape {other}, expected the same in all \
-             examples of a batch. Resize or pad them, or use padded_batch"
+             examples of a batch. Resize or pad them, or use padded_batch or batch(lists=...)"
         ))),
     }
 }

@@ -25,9 +25,23 @@ pub struct Collate {
     pub pad_to: Option<usize>,
     /// The padding of rows to the largest one; without it rows of different shapes are refused.
     pub padding: Option<Padding>,
-    /// True for each column whose rows are joined end to end, followed by a column with the offset
-    /// of each row; empty if none is.
-    pub are_joined: Vec<bool>,
+    /// How a batch holds the rows of each column; empty if all are stacked.
+    pub layouts: Vec<Layout>,
+}
+
+/// How a batch holds the rows of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// As one tensor, with a leading axis.
+    Stacked,
+    /// As one tensor, joined end to end; a column with the offset of each row follows.
+    Joined,
+    /// As a tensor each, of any shape. Rows that are added to fill a batch have no elements if
+    /// `adds_empty`, else zeros; the shape is otherwise that of the first row.
+    Apart {
+        /// Whether the first dimension of added rows is 0.
+        adds_empty: bool,
+    },
 }
 
 /// The rules for padding rows of different shapes.
@@ -81,15 +95,22 @@ impl Stage for Collate {
         let gatherer = rows.gatherer()?;
         let mut columns = Vec::new();
         for index in 0..num_columns {
-            if self.are_joined.get(index).is_some_and(|is_joined| *is_joined) {
-                columns.extend(self.named(index, joined_with_offsets(&gatherer.column(index)?, self.pad_to))?);
-                continue;
+            match self.layouts.get(index) {
+                Some(Layout::Joined) => {
+                    columns.extend(self.named(index, joined_with_offsets(&gatherer.column(index)?, self.pad_to))?);
+                }
+                Some(Layout::Apart { adds_empty }) => {
+                    let column = gatherer.column(index)?;
+                    columns.push(self.named(index, apart(&column, self.pad_to, *adds_empty))?);
+                }
+                Some(Layout::Stacked) | None => {
+                    let column = self.column(&rows, &gatherer, index)?;
+                    columns.push(match self.pad_to {
+                        Some(size) => pad_rows(column, size)?,
+                        None => column,
+                    });
+                }
             }
-            let column = self.column(&rows, &gatherer, index)?;
-            columns.push(match self.pad_to {
-                Some(size) => pad_rows(column, size)?,
-                None => column,
-            });
         }
         if let Some(size) = self.pad_to {
             let is_example = |(block, row): (&Arc<Block>, usize)| {
@@ -207,6 +228,37 @@ fn unlike(one: &Tensor, other: &Tensor, expected: &str, collate: &Collate) -> Er
         other.dtype(),
         other.shape()
     ))
+}
+
+/// The rows as a tensor each, and added rows up to `pad_to`; see [`Layout::Apart`].
+fn apart(column: &Column, pad_to: Option<usize>, adds_empty: bool) -> Result<Column> {
+    let mut rows = tensors_of(column)?;
+    let Some(first) = rows.first() else { return Err(Error::internal("no rows to keep apart")) };
+    if let Some(other) = rows.iter().find(|row| row.dtype() != first.dtype()) {
+        return Err(Error::invalid_argument(format!(
+            "one example has {}, another {}, expected one type",
+            first.dtype(),
+            other.dtype()
+        )));
+    }
+    if let Some(size) = pad_to.filter(|size| *size > rows.len()) {
+        let shape = match first.shape().is_empty() || !adds_empty {
+            true => first.shape().clone(),
+            false => first.shape().with_size(0, 0),
+        };
+        let added = zeros(first.dtype(), &shape)?;
+        rows.extend(std::iter::repeat_n(added, size - rows.len()));
+    }
+    Ok(Column::Each(rows.into()))
+}
+
+/// A tensor of zeros, or of empty strings.
+fn zeros(dtype: DType, shape: &Shape) -> Result<Tensor> {
+    let room = allocate::elements(dtype, shape);
+    match dtype {
+        DType::String => Tensor::strings(shape.clone(), room.copies(Bytes::new())?),
+        _ => Tensor::from_bytes(dtype, shape.clone(), room.zeros::<u8>()?.into()),
+    }
 }
 
 /// The rows of a column as tensors.
@@ -335,7 +387,7 @@ mod tests {
     }
 
     fn collate(is_of_batches: bool, padding: Option<Padding>) -> Collate {
-        Collate { names: vec!["x".to_owned()], is_of_batches, pad_to: None, padding, are_joined: Vec::new() }
+        Collate { names: vec!["x".to_owned()], is_of_batches, pad_to: None, padding, layouts: Vec::new() }
     }
 
     /// Two lists of a length, in each way that blocks may store them.
@@ -407,6 +459,32 @@ mod tests {
         assert_eq!(batch(&[4, 8, 0], &[]).shape()[..], [2, 4, 8, 2]);
         assert_eq!(batch(&[1, 1, 0], &[5]).shape()[..], [2, 5, 2, 2]);
         assert_eq!(batch(&[0, 1, 0], &[5]).shape()[..], [2, 3, 2, 2]);
+    }
+
+    #[test]
+    fn rows_stay_apart_however_a_block_stores_them() {
+        let collate = |pad_to, adds_empty| Collate {
+            pad_to,
+            layouts: vec![Layout::Apart { adds_empty }],
+            ..collate(false, None)
+        };
+        let lists = |collate: &Collate, rows| {
+            let batch = collate.apply(rows).unwrap().gather().unwrap().columns[0].batch(0).unwrap();
+            let Column::Each(lists) = batch else { panic!("expected a tensor for each row") };
+            lists.iter().map(|list| list.values::<i32>().unwrap().to_vec()).collect::<Vec<_>>()
+        };
+        for rows in held(3) {
+            assert_eq!(lists(&collate(None, true), rows), [[0, 1, 2], [3, 4, 5]]);
+        }
+        for rows in held(1) {
+            assert_eq!(lists(&collate(Some(3), true), rows), [vec![0], vec![1], vec![]]);
+        }
+        for rows in held(2) {
+            assert_eq!(lists(&collate(Some(3), false), rows), [[0, 1], [2, 3], [0, 0]]);
+        }
+        let mixed = rows(Column::Each([vector(&[1]), Tensor::scalar(2.5_f32)].into()));
+        let error = collate(None, true).apply(mixed).unwrap_err();
+        assert_eq!(error.message(), "component 'x': one example has int32, another float, expected one type");
     }
 
     #[test]

@@ -121,7 +121,7 @@ fn rows_of_similar_lengths_are_batched() {
             is_of_batches: false,
             pad_to: None,
             padding: None,
-            are_joined: vec![],
+            layouts: vec![],
         };
         result(&map(plan, vec![Arc::new(collate)]), 0)
     };

@@ -166,13 +166,8 @@ fn batches(input: Arc<Plan>, size: usize) -> Arc<Plan> {
 
 fn batches_in_turn(input: Arc<Plan>, size: usize, turn: Turn) -> Arc<Plan> {
     let batch = Arc::new(Plan::Then(input, Step::Batch { size, drops_remainder: false, turn }));
-    let collate = Collate {
-        names: vec!["text".to_owned()],
-        is_of_batches: false,
-        pad_to: None,
-        padding: None,
-        are_joined: vec![],
-    };
+    let collate =
+        Collate { names: vec!["text".to_owned()], is_of_batches: false, pad_to: None, padding: None, layouts: vec![] };
     map(batch, vec![Arc::new(collate)])
 }
 

@@ -153,7 +153,7 @@ fn buckets_are_resumed() {
             is_of_batches: false,
             pad_to: None,
             padding: None,
-            are_joined: vec![],
+            layouts: vec![],
         };
         let bucketed = || {
             let lines = filtered(directory.lines(&[4000, 12, 3000]));

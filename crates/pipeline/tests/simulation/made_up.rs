@@ -210,13 +210,8 @@ fn map(input: &Arc<Plan>, stages: Vec<Arc<dyn Stage>>) -> Arc<Plan> {
 
 /// Rows in groups, each made into a batch and split again.
 fn unbatched(groups: &Arc<Plan>) -> Arc<Plan> {
-    let collate = Collate {
-        names: vec!["text".to_owned()],
-        is_of_batches: false,
-        pad_to: None,
-        padding: None,
-        are_joined: vec![],
-    };
+    let collate =
+        Collate { names: vec!["text".to_owned()], is_of_batches: false, pad_to: None, padding: None, layouts: vec![] };
     map(&map(groups, vec![Arc::new(collate)]), vec![Arc::new(Unbatch)])
 }
 

@@ -15,6 +15,7 @@ use numpy::PyArray1;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PySlice};
+use std::sync::Arc;
 
 /// Arrays of so many bytes are copied without the GIL.
 pub(crate) const LARGE_BYTES: usize = 256 << 10;
@@ -64,12 +65,15 @@ impl Column {
         Ok(Self(column::Column::Lists(Lists::new(inner, ends))))
     }
 
-    /// Batches of rows, one for each array.
+    /// Batches of rows, one for each array, or for each list of arrays, one a row.
     #[staticmethod]
-    fn batches(arrays: &Bound<'_, PyList>, code: u8) -> PyResult<Self> {
-        let dtype = dtype(arrays.py(), code)?;
-        let batch = |array: Bound<'_, PyAny>| copied(&array, dtype).map(column::Column::Dense);
-        let batches = collected(arrays.py(), arrays.iter().map(batch))?;
+    fn batches(batches: &Bound<'_, PyList>, code: u8) -> PyResult<Self> {
+        let dtype = dtype(batches.py(), code)?;
+        let batch = |batch: Bound<'_, PyAny>| match batch.cast::<PyList>() {
+            Ok(arrays) => Self::each(arrays, code).map(|column| column.0),
+            Err(_) => copied(&batch, dtype).map(column::Column::Dense),
+        };
+        let batches = collected(batches.py(), batches.iter().map(batch))?;
         Ok(Self(column::Column::Batches(batches.into())))
     }
 
@@ -159,6 +163,17 @@ fn objects<'py>(py: Python<'py>, text: &column::Text) -> PyResult<Bound<'py, PyA
 pub(crate) fn owned<'py>(py: Python<'py>, column: column::Column) -> PyResult<Bound<'py, PyAny>> {
     match column {
         column::Column::Dense(tensor) => array_of(py, tensor),
+        column::Column::Each(mut tensors) => {
+            let arrays = match Arc::get_mut(&mut tensors) {
+                // Moved, so that their memory has no other holder and isn't copied.
+                Some(tensors) => {
+                    let taken = tensors.iter_mut().map(|tensor| std::mem::replace(tensor, Tensor::scalar(0_u8)));
+                    collected(py, taken.map(|tensor| array_of(py, tensor)))
+                }
+                None => collected(py, tensors.iter().map(|tensor| array_of(py, tensor.clone()))),
+            };
+            Ok(PyList::new(py, arrays?)?.into_any())
+        }
         column => shared(py, &column),
     }
 }

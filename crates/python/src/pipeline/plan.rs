@@ -30,7 +30,7 @@ use headrace_pipeline::nodes::shard::Even;
 use headrace_pipeline::plan::{self, Blocks, Mix, PieceOptions, Shuffle, Step};
 use headrace_pipeline::records::{Codec, Format};
 use headrace_pipeline::stages;
-use headrace_pipeline::stages::collate::{Collate, Padding, Unbatch};
+use headrace_pipeline::stages::collate::{Collate, Layout, Padding, Unbatch};
 use headrace_pipeline::stages::fetch::{Fetch, SharedLookup};
 use headrace_pipeline::stages::metered::Metered;
 use headrace_pipeline::stages::native::{FilterNative, FlatMapNative, MapNative, Source};
@@ -93,8 +93,9 @@ impl Stage {
 
     /// Batches rows, or batches. `padding` has a scalar for each column; for each column that is
     /// padded the numbers that the sizes of its dimensions are multiples of, 0 for a dimension of one
-    /// size; and `boundaries`: if there are any, padded lengths are one of them. Columns for which `are_joined` is true become two, the values
-    /// of all rows and their offsets.
+    /// size; and `boundaries`: if there are any, padded lengths are one of them. `layouts` has for each column how a
+    /// batch holds its rows: "stacked"; "joined", in two columns, the values of all rows and their
+    /// offsets; "arrays", one each, or "lists", where added rows are empty.
     #[staticmethod]
     fn collate(
         py: Python<'_>,
@@ -102,13 +103,20 @@ impl Stage {
         is_of_batches: bool,
         pad_to: Option<usize>,
         padding: Option<Padded<'_>>,
-        are_joined: Vec<bool>,
+        layouts: Vec<String>,
     ) -> PyResult<Self> {
         let padding = padding.map(|(values, multiples, boundaries)| -> PyResult<Padding> {
             let values = values.into_iter().map(|(value, code)| to_tensor(&value, dtype(py, code)?));
             Ok(Padding { values: values.collect::<PyResult<_>>()?, multiples, boundaries })
         });
-        Ok(Self(Arc::new(Collate { names, is_of_batches, pad_to, padding: padding.transpose()?, are_joined })))
+        let layouts = layouts.iter().map(|layout| match layout.as_str() {
+            "joined" => Layout::Joined,
+            "arrays" => Layout::Apart { adds_empty: false },
+            "lists" => Layout::Apart { adds_empty: true },
+            _ => Layout::Stacked,
+        });
+        let layouts = layouts.collect();
+        Ok(Self(Arc::new(Collate { names, is_of_batches, pad_to, padding: padding.transpose()?, layouts })))
     }
 
     /// Applies a native function to each row. The new columns are results of the function, or

@@ -30,7 +30,10 @@ _KEYWORDS: Final[Mapping[str, Mapping[str, str]]] = {
         "batch_size": _SIZE,
         "drop_last": _DROP_LAST,
         "drop_remainder": _DROP_REMAINDER,
-        "collate_fn": "Write `padded_batch(32)` to pad lists, or `batch(32).map(f)`",
+        "collate_fn": (
+            "Write `padded_batch(32)` to pad lists, `batch(32, lists='boxes')` to keep arrays "
+            "apart, or `batch(32).map(f)`"
+        ),
         "num_workers": _WORKERS,
         "num_parallel_calls": "It isn't needed: batches are made on all cores",
         "shuffle": "Write `.shuffle(seed=7).batch(32)`",

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Final, NoReturn
 
 import numpy as np
@@ -11,7 +12,7 @@ from headrace.pipeline.describe.native_function import NativeFunction
 from headrace.pipeline.describe.padding import check_padding, padded_names
 from headrace.pipeline.describe.source import Source
 from headrace.pipeline.describe.stages import Stage
-from headrace.pipeline.describe.types import Feature, Ragged, Spec, Specs, element_type
+from headrace.pipeline.describe.types import Feature, Json, Ragged, Spec, Specs, element_type
 from headrace.pipeline.plan.functions.first_results import FirstResults
 
 __all__ = [
@@ -152,6 +153,7 @@ def _names_after(  # noqa: PLR0911 (one for each stage)
             return None
         case stages.Batch(ragged="offsets"):
             # Which components are lists is not known.
+            _check_known(stage, stage.lists, names)
             return None
         case stages.Select():
             _check_known(stage, stage.names, names)
@@ -172,6 +174,8 @@ def _names_after(  # noqa: PLR0911 (one for each stage)
             return tuple(new_names.get(name, name) for name in names)
         case stages.BucketByLength():
             _check_known(stage, [stage.component], names)
+        case stages.Batch():
+            _check_known(stage, stage.lists, names)
         case stages.PaddedBatch():
             _check_known(stage, [name for _, name in padded_names(stage)], names)
     is_filled = isinstance(stage, BATCHES) and stage.remainder == "pad"
@@ -234,6 +238,8 @@ def after(  # noqa: PLR0911, PLR0912 (one for each stage)
     Raises:
         ValueError: If the stage cannot follow.
     """
+    if isinstance(stage, BATCHES):
+        _check_not_listed(stage, specs)
     match stage:
         case stages.Map(function=NativeFunction() as function, seed=seed):
             return function.traced("map", specs, seed).specs
@@ -248,11 +254,8 @@ def after(  # noqa: PLR0911, PLR0912 (one for each stage)
             return {name: specs[name] for name in stage.names}
         case stages.Rename():
             return _renamed(stage, specs)
-        case stages.Batch(ragged="offsets"):
-            return _joined(stage, specs)
         case stages.Batch():
-            _check_no_lists(stage, specs)
-            return _batched(specs, stage.size, stage.remainder)
+            return _batch(stage, specs)
         case stages.PaddedBatch():
             check_padding(stage, specs)
             return _batched(_padded(specs), stage.size, stage.remainder)
@@ -290,8 +293,13 @@ def check_names(stage: Stage, names: Sequence[str], specs: Specs) -> None:
 
 
 def _no_component(stage: Stage, name: str, names: Iterable[str]) -> NoReturn:
-    there = ", ".join(map(repr, names))
-    raise ValueError(f"{stage.name}: there is no component {name!r}, expected one of {there}.")
+    known = list(names)
+    near = get_close_matches(name, known, 1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    raise ValueError(
+        f"{stage.name}: there is no component {name!r}, expected one of "
+        f"{', '.join(map(repr, known))}.{hint}"
+    )
 
 
 def _parsed(stage: stages.Parse, specs: Specs) -> Specs:
@@ -329,9 +337,28 @@ def _renamed(stage: stages.Rename, specs: Specs) -> Specs:
     return renamed
 
 
+def _batch(stage: stages.Batch, specs: Specs) -> Specs:
+    check_names(stage, stage.lists, specs)
+    for name in stage.lists:
+        remedy = "Use padded_batch" if specs[name].is_nested else ""
+        if specs[name].dtype is Json:
+            remedy = "A batch has a list of objects without that: leave it out"
+        if remedy:
+            raise ValueError(
+                f"batch: lists has {name!r}, which is {specs[name]}, expected one array for each "
+                f"example. {remedy}."
+            )
+    if stage.ragged is None:
+        _check_no_lists(stage, {n: spec for n, spec in specs.items() if n not in stage.lists})
+        batch = _batched(specs, stage.size, stage.remainder)
+    else:
+        batch = _joined(stage, specs)
+    return batch | {name: batch[name]._replace(is_listed=True) for name in stage.lists}
+
+
 def _joined(stage: stages.Batch, specs: Specs) -> Specs:
     """Returns the components of a batch whose lists are joined end to end."""
-    lists = [name for name, spec in specs.items() if spec.is_list]
+    lists = [n for n, spec in specs.items() if spec.is_list and n not in stage.lists]
     others = {name: spec for name, spec in specs.items() if name not in lists}
     stacked = _batched(others, stage.size, stage.remainder)
     num_offsets = None if stage.remainder == "keep" else stage.size + 1
@@ -340,7 +367,8 @@ def _joined(stage: stages.Batch, specs: Specs) -> Specs:
         shape = spec.shape
         # After a Python function no size is known, so the engine compares the examples.
         is_known = shape is not None and any(size is not None for size in shape[1:])
-        if spec.is_nested or (shape is not None and is_known and None in shape[1:]):
+        has_open_axes = shape is not None and is_known and None in shape[1:]
+        if name not in stage.lists and (spec.is_nested or has_open_axes):
             raise ValueError(
                 f"batch: the component {name!r} is {spec}, expected one unknown axis at most, the "
                 "first. Use padded_batch, or drop it with select."
@@ -359,12 +387,21 @@ def _joined(stage: stages.Batch, specs: Specs) -> Specs:
     return joined | stacked
 
 
+def _check_not_listed(stage: Stage, specs: Specs) -> None:
+    for name, spec in specs.items():
+        if spec.is_listed:
+            raise ValueError(
+                f"{stage.name}: the component {name!r} of a batch is a list of arrays, expected "
+                "arrays. Use unbatch before, or drop it with select."
+            )
+
+
 def _check_no_lists(stage: Stage, specs: Specs) -> None:
     for name, spec in specs.items():
         if spec.is_ragged:
             raise ValueError(
                 f"{stage.name}: the component {name!r} is a list of any length, expected rows of "
-                "one shape. Use padded_batch, or drop it with select."
+                f"one shape. Use padded_batch or batch(lists={name!r}), or drop it with select."
             )
 
 

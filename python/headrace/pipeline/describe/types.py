@@ -68,11 +68,14 @@ class Spec(NamedTuple):
         shape: Its dimensions, None for each unknown one; None if even the rank is unknown.
         is_ragged: Whether it is a list whose length differs between examples; with several axes, a
             list of lists of any length.
+        is_listed: Whether a batch has it as a Python list of one array for each example. The shape
+            then begins with their number.
     """
 
     dtype: ElementType
     shape: tuple[int | None, ...] | None
     is_ragged: bool = False
+    is_listed: bool = False
 
     @property
     def is_list(self) -> bool:
@@ -93,12 +96,12 @@ class Spec(NamedTuple):
         """Returns the spec of a component of this type that fits both specs."""
         is_ragged = self.is_ragged or other.is_ragged
         if self.shape is None or other.shape is None or len(self.shape) != len(other.shape):
-            return Spec(self.dtype, None)
+            return Spec(self.dtype, None, is_listed=self.is_listed)
         shape = tuple(
             one if one == another else None
             for one, another in zip(self.shape, other.shape, strict=True)
         )
-        return Spec(self.dtype, shape, is_ragged)
+        return Spec(self.dtype, shape, is_ragged, self.is_listed)
 
     def batched(self, size: int | None) -> "Spec":
         """Returns the spec with one more leading axis."""
@@ -109,8 +112,8 @@ class Spec(NamedTuple):
         return Spec(self.dtype, None if self.shape is None else self.shape[1:])
 
     def __repr__(self) -> str:
-        ragged = ", ragged" if self.is_ragged else ""
-        return f"Spec({type_name(self.dtype)}, {self.shape}{ragged})"
+        kind = ", ragged" if self.is_ragged else ", list" if self.is_listed else ""
+        return f"Spec({type_name(self.dtype)}, {self.shape}{kind})"
 
 
 # The components of an example, in order.

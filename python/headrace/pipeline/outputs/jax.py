@@ -6,6 +6,7 @@ from typing import Any, Final
 import numpy as np
 
 from headrace.core.optional_dependencies import missing_jax
+from headrace.pipeline.describe.objects.nested import NestedList
 from headrace.pipeline.outputs.ahead import Converted
 from headrace.pipeline.run.batches import Batches
 
@@ -41,6 +42,13 @@ class JaxBatches(Converted):
         return {name: self._array(name, value) for name, value in batch.items()}
 
     def _array(self, name: str, value: Any) -> Any:
+        if isinstance(value, NestedList) and value.spec.is_listed:
+            if self._sharding is not None and not isinstance(value.spec.dtype, type):
+                raise ValueError(
+                    f"to_jax: component {name!r} is a list of arrays, which {self._sharding} "
+                    "cannot divide. Use padded_batch, or drop it with select."
+                )
+            return [self._array(name, item) for item in value]
         is_number = isinstance(value, (np.ndarray, np.generic)) and value.dtype != object
         if not is_number:
             return value

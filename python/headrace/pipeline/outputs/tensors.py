@@ -1,6 +1,6 @@
 """The batches of one iteration as tensors of PyTorch."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any, Final, NamedTuple
 
@@ -50,8 +50,7 @@ class Tensors(Converted):
             stream = self._torch.cuda.current_stream(self._device)
             stream.wait_event(converted.copied)
             for value in converted.batch.values():
-                if isinstance(value, self._torch.Tensor):
-                    value.record_stream(stream)
+                self._each(value, lambda tensor: tensor.record_stream(stream))
         return converted.batch
 
     def _tensor(self, value: Any) -> Any:
@@ -72,6 +71,15 @@ class Tensors(Converted):
             self._lists(item) if isinstance(item, list) else self._tensor(item) for item in values
         ]
 
+    def _each(self, value: Any, function: Callable[[Any], Any]) -> Any:
+        """Returns a component with the function's result for each tensor, also in lists."""
+        if isinstance(value, self._torch.Tensor):
+            return function(value)
+        kinds = (self._torch.Tensor, list)
+        if isinstance(value, list) and all(isinstance(item, kinds) for item in value):
+            return [self._each(item, function) for item in value]
+        return value
+
     def _of_array(self, array: np.ndarray[Any, Any]) -> Any:
         if array.dtype.kind in "mM":
             array = array.view(np.int64)  # PyTorch has no times.
@@ -80,9 +88,7 @@ class Tensors(Converted):
         return self._torch.from_numpy(array)
 
     def _moved(self, tensors: Mapping[str, Any]) -> dict[str, Any]:
-        return {
-            name: value.to(self._device, non_blocking=True)
-            if isinstance(value, self._torch.Tensor)
-            else value
-            for name, value in tensors.items()
-        }
+        def moved(tensor: Any) -> Any:
+            return tensor.to(self._device, non_blocking=True)
+
+        return {name: self._each(value, moved) for name, value in tensors.items()}

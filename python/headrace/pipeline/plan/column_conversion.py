@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from headrace.core import engine
 from headrace.pipeline.describe.objects.json_values import json_text, json_value
-from headrace.pipeline.describe.objects.nested import nested_value
+from headrace.pipeline.describe.objects.nested import NestedList, nested_value
 from headrace.pipeline.describe.types import (
     ElementType,
     Json,
@@ -29,6 +29,7 @@ __all__ = [
     "check_components",
     "column_of",
     "decoded",
+    "lists_of",
     "shown",
     "typed",
     "values_of",
@@ -46,6 +47,8 @@ def as_rows(rows: Iterable[Any], spec: Spec) -> Iterable[Any]:
         return map(json_value, rows)
     if spec.is_nested:
         return (nested_value(row, spec, is_given=True) for row in rows)
+    if spec.is_listed:
+        return (NestedList(as_rows(arrays, spec.row()), spec) for arrays in rows)
     for array in [rows] if isinstance(rows, np.ndarray) else rows:
         if isinstance(array, np.ndarray):
             array.flags.writeable = False
@@ -58,7 +61,8 @@ def shown(column: Any, spec: Spec) -> Any:
         return json_value(column)
     if spec.is_nested:
         return [nested_value(row, spec, is_given=True) for row in column]
-    return decoded(column) if spec.dtype is str else delivered(column, spec)
+    value = decoded(column) if spec.dtype is str else delivered(column, spec)
+    return NestedList(value, spec) if spec.is_listed else value
 
 
 def decoded(value: Any) -> Any:
@@ -100,11 +104,21 @@ def column_of(name: str, values: Sequence[Any]) -> engine.Column:
     return engine.Column.each([np.asarray(array, order="C") for array in arrays], code)
 
 
+def lists_of(values: Sequence[Iterable[Any]], spec: Spec) -> engine.Column:
+    """Returns a column of batches, each a list of results of `as_value` of one type."""
+    code = engine_code(spec.dtype)
+    return engine.Column.batches([[_for_engine(item) for item in value] for value in values], code)
+
+
+def _for_engine(value: Any) -> npt.NDArray[Any]:
+    array = np.asarray(value, object) if isinstance(value, bytes) else value
+    return np.asarray(carried(array), order="C")
+
+
 def batches_of(values: Sequence[Any]) -> engine.Column:
     """Returns a column of batches, each a result of `as_value`; all have one type."""
-    arrays = [np.asarray(value, object) if isinstance(value, bytes) else value for value in values]
-    batches = [np.asarray(carried(array), order="C") for array in arrays]
-    return engine.Column.batches(batches, _code(arrays[0]))
+    first = np.asarray(values[0], object) if isinstance(values[0], bytes) else values[0]
+    return engine.Column.batches([_for_engine(value) for value in values], _code(first))
 
 
 def as_values(where: str, given: object, specs: Specs) -> list[Any]:
@@ -153,12 +167,24 @@ def typed(where: str, name: str, given: Any, spec: Spec, is_separate: bool = Fal
             return nested_value(given, spec)
         except (TypeError, ValueError) as error:
             raise type(error)(f"{where}: the component {name!r}: {error}") from error
+    if spec.is_listed:
+        return _arrays(where, name, given, spec.row())
     value = as_value(where, name, given, is_separate)
     is_of_strings = isinstance(spec.dtype, type)
     if not has_type(given, value) and (is_of_strings or value.dtype != object):
         return np.empty(value.shape, object if is_of_strings else spec.dtype)
     _check_type(name, spec, given, value)
     return value
+
+
+def _arrays(where: str, name: str, given: Any, row: Spec) -> list[Any]:
+    """Returns a copy of each array of a list."""
+    if not isinstance(given, (list, tuple)):
+        raise TypeError(
+            f"{where}: the component {name!r} is {type(given).__name__}, expected a list of arrays "
+            "as before, one for each example of the batch."
+        )
+    return [typed(where, name, item, row, is_separate=True) for item in given]
 
 
 def _json(where: str, name: str, given: Any, shape: Sequence[int | None]) -> Any:

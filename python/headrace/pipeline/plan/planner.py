@@ -27,7 +27,13 @@ from headrace.pipeline.plan.planned import Counted, Kept, Planned, Shared, measu
 from headrace.pipeline.plan.planned_functions import FunctionPlanning
 from headrace.pipeline.plan.python_iterables import IterableFunction, LookedAt
 from headrace.pipeline.plan.splits import check_depth, shuffled_before
-from headrace.pipeline.plan.stage_arguments import origin_stage, padding_of, parse_stage, rows_of
+from headrace.pipeline.plan.stage_arguments import (
+    layouts_of,
+    origin_stage,
+    padding_of,
+    parse_stage,
+    rows_of,
+)
 
 __all__ = ["Planned", "plan"]
 
@@ -355,9 +361,8 @@ class _Planning(FunctionPlanning):
         pad_to = batch.size if batch.remainder == "pad" else None
         is_of_batches = batch_depth(self._chain[:index]) > 0
         padding = padding_of(batch, before) if isinstance(batch, stages.PaddedBatch) else None
-        is_joined = isinstance(batch, stages.Batch) and batch.ragged is not None
-        are_joined = [spec.is_list for spec in before.values()] if is_joined else []
-        self._later(engine.Stage.collate(list(before), is_of_batches, pad_to, padding, are_joined))
+        layouts = layouts_of(batch, before)
+        self._later(engine.Stage.collate(list(before), is_of_batches, pad_to, padding, layouts))
         self._finish_rows()
 
     def _bucket(self, bucket: stages.BucketByLength, index: int, before: Specs) -> None:

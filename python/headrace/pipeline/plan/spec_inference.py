@@ -221,6 +221,12 @@ def _common(where: str, parts: Sequence[Specs]) -> Specs:
             raise ValueError(
                 f"{where}: the components are {types[0]} and {other}, expected the same."
             )
+    for name, spec in parts[0].items():
+        if any(part[name].is_listed != spec.is_listed for part in parts):
+            raise ValueError(
+                f"{where}: the component {name!r} of a batch is a list of arrays in some parts, "
+                "expected the same in all. Give each batch(...) the same lists."
+            )
     return {
         name: reduce(Spec.merged, (part[name] for part in parts[1:]), spec)
         for name, spec in parts[0].items()

@@ -1,6 +1,6 @@
 """Arguments of the engine's stages: arrays, defaults and padding with their types."""
 
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -8,9 +8,19 @@ from headrace.core import engine
 from headrace.pipeline.describe import stages
 from headrace.pipeline.describe.padding import fillers, multiples_of
 from headrace.pipeline.describe.specs import Specs
-from headrace.pipeline.describe.types import Feature, Ragged, carried, element_type, engine_code
+from headrace.pipeline.describe.types import (
+    Feature,
+    Ragged,
+    Spec,
+    carried,
+    element_type,
+    engine_code,
+)
 
-__all__ = ["origin_stage", "padding_of", "parse_stage", "rows_of"]
+# How a batch holds a component: see `engine.Stage.collate`.
+Layout: TypeAlias = Literal["stacked", "joined", "arrays", "lists"]
+
+__all__ = ["layouts_of", "origin_stage", "padding_of", "parse_stage", "rows_of"]
 
 
 def rows_of(arrays: stages.Arrays) -> engine.Plan:
@@ -65,6 +75,19 @@ def _default(name: str, feature: Feature) -> tuple[Any, int]:
             f"{feature.shape} or a scalar."
         ) from error
     return np.array(filled, order="C"), engine_code(dtype)
+
+
+def layouts_of(batch: stages.Batch | stages.PaddedBatch, before: Specs) -> list[Layout]:
+    """Returns how a batch holds each component."""
+    if not isinstance(batch, stages.Batch):
+        return []
+
+    def layout(name: str, spec: Spec) -> Layout:
+        if name in batch.lists:
+            return "lists" if spec.is_list else "arrays"
+        return "joined" if batch.ragged is not None and spec.is_list else "stacked"
+
+    return [layout(name, spec) for name, spec in before.items()]
 
 
 def padding_of(

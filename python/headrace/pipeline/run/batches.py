@@ -17,6 +17,7 @@ from headrace.core.errors import FailedPreconditionError
 from headrace.core.live_objects import LiveObjects
 from headrace.core.processors import num_cores
 from headrace.core.tracebacks import hide_own_frames
+from headrace.pipeline.describe.objects.nested import NestedList
 from headrace.pipeline.describe.specs import Known, batch_depth
 from headrace.pipeline.describe.stages import Iterable_, SkipErrors, Stage, parts_of
 from headrace.pipeline.describe.types import Spec
@@ -559,7 +560,8 @@ def _has_iterables(chain: Sequence[Stage]) -> bool:
 def _component(name: str, spec: Spec, column: Any) -> Any:
     """Returns a component in the form for the program."""
     if isinstance(column, tuple):
-        return arrow_array(name, spec, *column)
+        array = arrow_array(name, spec, *column)
+        return NestedList(array.to_pylist(), spec) if spec.is_listed else array
     return shown(column, spec)
 
 

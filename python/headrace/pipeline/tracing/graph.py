@@ -18,8 +18,9 @@ from headrace.pipeline.tracing.values import TracedTensor
 __all__ = ["COMPUTES_WITHOUT", "TracedGraph"]
 
 COMPUTES_WITHOUT: Final = (
-    "Native functions can return bfloat16, times, and lists of lists as they are, but not compute "
-    "with them. Convert them before in a Python function: value.astype(np.float32)."
+    "Native functions can return bfloat16, times, lists of lists, and lists of arrays of a batch "
+    "as they are, but not compute with them. Convert them before in a Python function: "
+    "value.astype(np.float32)."
 )
 
 
@@ -71,8 +72,7 @@ class TracedGraph(Graph):
         """
         if any(tensor.dtype == dtypes.resource for tensor in inputs):
             raise TypeError(
-                f"{self._name}: {op_type} got bfloat16, a time or lists of lists. "
-                f"{COMPUTES_WITHOUT}"
+                f"{self._name}: {op_type} got bfloat16, a time or a list. {COMPUTES_WITHOUT}"
             )
         if op_type in _PIPELINE_OPTIONS:
             attrs = {**(attrs or {}), _PIPELINE_OPTIONS[op_type]: True}

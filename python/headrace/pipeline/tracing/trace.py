@@ -106,7 +106,7 @@ def trace(
 
 
 def _argument(spec: Spec) -> Tensor:
-    if is_carried(spec.dtype) or spec.is_nested:
+    if is_carried(spec.dtype) or spec.is_nested or spec.is_listed:
         # No operation computes with this type; the function can only return it unchanged.
         return placeholder(dtypes.resource, spec.shape)
     dtype = dtypes.string if isinstance(spec.dtype, type) else dtypes.as_dtype(spec.dtype)
@@ -124,7 +124,8 @@ def _of_mixed_types(error: Exception) -> TypeError | None:
         return None
     text = text.partition(" Error: ")[0].rstrip(".")
     if is_of_carried:
-        return TypeError(f"{text.replace('resource', 'bfloat16 or a time')}. {COMPUTES_WITHOUT}")
+        text = text.replace("resource", "bfloat16, a time or a list")
+        return TypeError(f"{text}. {COMPUTES_WITHOUT}")
     return TypeError(
         f"{text}. Operations do not convert numbers by themselves: use headrace.ops.cast (hr.ops."
         "cast(value, 'float32')) on the tensor before."

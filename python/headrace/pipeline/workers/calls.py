@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from headrace.pipeline.describe.objects.json_values import json_value
-from headrace.pipeline.describe.objects.nested import nested_value
+from headrace.pipeline.describe.objects.nested import NestedList, nested_value
 from headrace.pipeline.describe.objects.passed import with_passed, without_passed
 from headrace.pipeline.describe.types import Json, Spec, Specs
 from headrace.pipeline.plan.column_conversion import as_values, decoded
@@ -227,6 +227,8 @@ def _as_given(value: Any, spec: Spec) -> Any:
         return json_value(value)
     if spec.is_nested:
         return nested_value(value, spec, is_given=True)
+    if spec.is_listed:
+        return NestedList([_as_given(array, spec.row()) for array in value], spec)
     if spec.dtype is str:
         return decoded(value)
     if isinstance(value, np.ndarray):

@@ -23,6 +23,7 @@ from headrace.pipeline.plan.column_conversion import (
     batches_of,
     check_components,
     column_of,
+    lists_of,
 )
 from headrace.pipeline.plan.functions.first_results import FirstResults, key_of
 from headrace.pipeline.plan.functions.python_functions import Running, name_of, noted
@@ -334,6 +335,8 @@ class ProcessFunctions:
         found = Layout.found(arena, location)
         if spec.is_nested:
             return nested_column([nested_value(row, spec) for row in found], spec)
+        if spec.is_listed:
+            return lists_of(found, spec)
         if kind == "array" and not self._is_batched:
             return engine.Column.dense(carried(found), engine_code(found.dtype))
         values = list(found)

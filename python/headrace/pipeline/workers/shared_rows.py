@@ -29,10 +29,14 @@ class _Component:
         self.name: Final = name
         self.spec: Final = spec
         self.plain: Final = (
-            None if isinstance(spec.dtype, type) else _PLAIN_TYPES.get(np.dtype(spec.dtype))
+            None
+            if isinstance(spec.dtype, type) or spec.is_listed
+            else _PLAIN_TYPES.get(np.dtype(spec.dtype))
         )
-        # Strings, lists of lists, and components whose rows had different shapes before.
-        self.is_separate = is_separate or isinstance(spec.dtype, type) or spec.is_nested
+        # Strings, lists of lists, lists of arrays, and components whose rows had different shapes
+        # before.
+        is_list = spec.is_nested or spec.is_listed
+        self.is_separate = is_separate or is_list or isinstance(spec.dtype, type)
         self.offset = 0
         self.rows: npt.NDArray[Any] | None = None
         self.values: list[Any] = []
@@ -40,7 +44,10 @@ class _Component:
     def value(self, where: str, given: Any) -> Any:
         """Returns the value to store; an array may be the given one itself."""
         if type(given) is self.plain or (
-            type(given) is np.ndarray and given.dtype == self.spec.dtype and given.dtype.isnative
+            type(given) is np.ndarray
+            and given.dtype == self.spec.dtype
+            and given.dtype.isnative
+            and not self.spec.is_listed
         ):
             return given
         return typed(where, self.name, given, self.spec)

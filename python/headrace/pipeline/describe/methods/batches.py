@@ -30,6 +30,7 @@ class BatchMethods(Chain):
         size: int,
         remainder: Remainder = "keep",
         ragged: Literal["offsets"] | None = None,
+        lists: str | Iterable[str] = (),
     ) -> Self:
         """Stacks examples into batches: each component becomes an array with a new leading axis.
 
@@ -43,9 +44,16 @@ class BatchMethods(Chain):
                 examples, and `NAME.offsets`, int64, one more than examples: example `i` has the
                 values from `offsets[i]` up to `offsets[i + 1]`. With `remainder="pad"` the added
                 examples have no values. None rejects lists.
+            lists: Components that stay apart, as with a `collate_fn` of PyTorch: a batch has a list
+                of one array for each example, each of its own shape. `unbatch` makes them
+                components of examples again. With `remainder="pad"` an added array is empty if the
+                first axis has no fixed length; else it has zeros and the shape of the batch's first
+                array.
 
         Raises:
-            ValueError: If an argument is invalid; if a component is a list of any length and
+            TypeError: If one of `lists` is not a string.
+            ValueError: If an argument is invalid; if there is no component of a name in `lists`, or
+                it is `hr.Json` or a list of lists; if another component is a list of any length and
                 `ragged` is None; or with "offsets", if another axis than the first is unknown, or
                 a component has one of the new names. After a Python function no axis is known:
                 then a batch whose examples differ in another axis is an error.
@@ -57,7 +65,9 @@ class BatchMethods(Chain):
                 f"batch: ragged is {ragged!r}, expected 'offsets' for values and offsets of lists, "
                 "or None."
             )
-        return self._then(stages.Batch(size, remainder, ragged))
+        names = (lists,) if isinstance(lists, str) else tuple(lists)
+        names = checked_names("batch", names) if names else ()
+        return self._then(stages.Batch(size, remainder, ragged, names))
 
     def padded_batch(
         self,

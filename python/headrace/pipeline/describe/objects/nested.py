@@ -1,4 +1,4 @@
-"""Lists of lists of any length, as examples have them."""
+"""Lists of lists, which examples have, and lists of arrays, which batches have."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -12,7 +12,7 @@ __all__ = ["NestedList", "nested_column", "nested_value"]
 
 
 class NestedList(list[Any]):
-    """A list of arrays, or of lists of them: a value of a component with several axes.
+    """A list of arrays, or of lists of them: lists of lists of an example, or a list of a batch.
 
     Attributes:
         spec: The component.

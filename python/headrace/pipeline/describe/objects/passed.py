@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from headrace.pipeline.describe.objects.nested import NestedList
 from headrace.pipeline.describe.types import Json, Spec
 
 __all__ = ["Passed", "with_passed", "without_passed"]
@@ -23,13 +24,24 @@ class Passed(NamedTuple):
 def with_passed(made: Any, example: Mapping[str, Any], specs: Mapping[str, Spec]) -> Any:
     """Returns a function's result, with `Passed` in place of JSON values that it did not change.
 
+    A list for a component that was a list of arrays becomes a `NestedList`.
+
     Args:
         made: The function's result for an example.
         example: The example that the function got.
         specs: The components of the example.
     """
+    if not isinstance(made, Mapping):
+        return made
+    listed = {name: spec for name, spec in specs.items() if spec.is_listed}
+    made = {
+        name: NestedList(value, listed[name])
+        if name in listed and isinstance(value, (list, tuple))
+        else value
+        for name, value in made.items()
+    }
     objects = {name: example[name] for name, spec in specs.items() if spec.dtype is Json}
-    if not objects or not isinstance(made, Mapping):
+    if not objects:
         return made
     return {name: _passed(name, value, objects, specs) for name, value in made.items()}
 

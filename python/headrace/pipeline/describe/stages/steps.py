@@ -281,11 +281,13 @@ class Batch(Stage):
         size: The number of examples in a batch.
         remainder: The treatment of an incomplete last batch.
         ragged: "offsets" to join lists end to end; None to reject them.
+        lists: The components of which a batch has a list of arrays.
     """
 
     size: int
     remainder: Remainder
     ragged: Literal["offsets"] | None = named(None)
+    lists: tuple[str, ...] = named(())
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ component has elsewhere.
 """
 
 from collections.abc import Iterable, Mapping
+from functools import reduce
 from typing import Any, Final
 
 import numpy as np
@@ -90,6 +91,8 @@ def has_type(given: Any, made: Any) -> bool:
 
 def spec_of(where: str, name: str, value: Any) -> Spec:
     """Returns the spec of a component for which a function returned this value."""
+    if isinstance(value, NestedList) and value.spec.is_listed:
+        return _spec_of_list(where, name, value)
     if (known := _known(value)) is not None:
         return known
     made = as_value(where, name, value)
@@ -100,6 +103,22 @@ def spec_of(where: str, name: str, value: Any) -> Spec:
         is_text = isinstance(texts[0], str) if len(texts) else np.asarray(value).dtype.kind == "U"
         return Spec(str if is_text else bytes, (None,) * made.ndim)
     return Spec(made.dtype, (None,) * made.ndim)
+
+
+def _spec_of_list(where: str, name: str, arrays: NestedList) -> Spec:
+    """Returns the spec of a list of arrays of a batch: the type of the first that tells its own."""
+    specs = [spec_of(where, name, array) for array in arrays]
+    typed = [s for a, s in zip(arrays, specs, strict=True) if _tells_type(where, name, a)]
+    if not specs:
+        return arrays.spec
+    row = reduce(Spec.merged, specs, (typed or specs)[0])
+    return row.batched(None)._replace(is_listed=True)
+
+
+def _tells_type(where: str, name: str, value: Any) -> bool:
+    if isinstance(value, NestedList) and value.spec.is_listed:
+        return any(_tells_type(where, name, array) for array in value)
+    return _known(value) is not None or has_type(value, as_value(where, name, value))
 
 
 def _known(value: Any) -> Spec | None:
@@ -127,8 +146,7 @@ def learned(
             empty = set(found)
         for name in sorted(empty & example.keys()):
             value = example[name]
-            is_known = _known(value) is not None
-            if is_known or has_type(value, as_value(where, name, value)):
+            if _tells_type(where, name, value):
                 spec = spec_of(where, name, value)
                 is_new = spec.dtype is Json and not isinstance(value, Passed)
                 found[name] = spec.batched(None) if is_batched and is_new else spec

@@ -8,7 +8,13 @@ import numpy as np
 from headrace.core import engine
 from headrace.pipeline.describe.objects.nested import nested_column
 from headrace.pipeline.describe.types import Spec, Specs, carried, engine_code, is_carried
-from headrace.pipeline.plan.column_conversion import as_components, batches_of, column_of, typed
+from headrace.pipeline.plan.column_conversion import (
+    as_components,
+    batches_of,
+    column_of,
+    lists_of,
+    typed,
+)
 
 __all__ = ["Results"]
 
@@ -49,7 +55,7 @@ class Results:
         self._num_rows = 0
         self._rows: list[_Rows] = [
             _Objects(name, spec, is_batched)
-            if isinstance(spec.dtype, type) or spec.is_nested
+            if isinstance(spec.dtype, type) or spec.is_nested or spec.is_listed
             else _Numbers(name, spec, num_rows, is_batched)
             for name, spec in specs.items()
         ]
@@ -122,7 +128,7 @@ class _Numbers:
 
 
 class _Objects:
-    """Strings, arrays of them, and lists of lists."""
+    """Strings, arrays of them, lists of lists, and lists of arrays of batches."""
 
     def __init__(self, name: str, spec: Spec, is_batched: bool) -> None:
         self._name = name
@@ -140,4 +146,6 @@ class _Objects:
         values, self._values = self._values, []
         if self._spec.is_nested:
             return nested_column(values, self._spec)
+        if self._spec.is_listed:
+            return lists_of(values, self._spec)
         return batches_of(values) if self._is_batched else column_of(self._name, values)
