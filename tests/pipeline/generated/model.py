@@ -89,11 +89,16 @@ def batch(
     remainder: str,
     width: Callable[[int], int] | None = None,
     fill: int = 0,
+    listed: Sequence[str] = (),
 ) -> Items:
-    """Batches of a size; lists are padded to the width for the longest if one is given."""
+    """Batches of a size; lists are padded to the width for the longest if one is given.
+
+    Lists of the components `listed` stay apart: those that fill up a batch are empty.
+    """
     for group in groups_of(items, size):
         if len(group) == size or remainder != "drop":
-            yield stacked(group, size if remainder == "pad" else None, width, fill=fill)
+            pad_to = size if remainder == "pad" else None
+            yield stacked(group, pad_to, width, fill=fill, listed=listed)
 
 
 def stacked(
@@ -102,6 +107,7 @@ def stacked(
     width: Callable[[int], int] | None = None,
     padded: Sequence[str] = ("list",),
     fill: int = 0,
+    listed: Sequence[str] = (),
 ) -> Example:
     """One batch of examples."""
     made = {}
@@ -111,7 +117,8 @@ def stacked(
             length = width(max(map(len, column)))
             column = [row + [fill] * (length - len(row)) for row in column]
         if pad_to is not None:
-            column += [zero_like(column[0], fill)] * (pad_to - len(column))
+            filling = [] if name in listed else zero_like(column[0], fill)
+            column += [filling] * (pad_to - len(column))
         made[name] = column
     if pad_to is not None:
         made["mask"] = [number < len(group) for number in range(pad_to)]

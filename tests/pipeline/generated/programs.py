@@ -40,6 +40,7 @@ from tests.pipeline.generated.steps import (
     extended,
     failing,
     full_shuffle,
+    list_batch,
     pack,
     padded_batch,
     select,
@@ -229,8 +230,11 @@ def _for_ranks(random: Random, program: Program) -> Program:
             program = tried(program, step)
     if random.random() < 0.5 and ONCE not in program.shape.tags:
         program = tried(program, epochs(random.choice([2, 3])))
-    if program.shape.depth == 0 and not program.shape.names & LISTS and random.random() < 0.6:
-        program = tried(program, batch(random.choice([1, 2, 5])))
+    if program.shape.depth == 0 and random.random() < 0.6:
+        if not program.shape.names & LISTS:
+            program = tried(program, batch(random.choice([1, 2, 5])))
+        elif (step := list_batch(random, program.shape)) is not None:
+            program = tried(program, step)
     return program
 
 

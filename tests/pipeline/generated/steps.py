@@ -443,6 +443,22 @@ def _joined_batch(random: Random, shape: Shape) -> Step | None:
     )
 
 
+def list_batch(random: Random, shape: Shape) -> Step | None:
+    """Batches whose lists stay apart."""
+    size, remainder = random.choice([1, 2, 7, 20]), random.choice(["keep", "drop", "pad"])
+    if shape.depth or shape.names & LISTS != {"list"}:
+        return None
+    if remainder == "pad" and shape.names & {"draw", "mask", "chat"}:
+        remainder = "keep"
+    return Step(
+        "batch of lists",
+        f"batch({size}, {remainder!r}, lists='list')",
+        lambda p, _: p.batch(size, remainder, lists="list"),
+        items_of(lambda i, _: m.batch(i, size, remainder, listed=["list"])),
+        lambda before: replace(_batched(before, remainder), is_even=False),
+    )
+
+
 def padded_batch(random: Random, shape: Shape) -> Step | None:
     size, multiple_of = random.choice([1, 3, 7]), random.choice([1, 4])
     remainder, value = random.choice(["keep", "drop", "pad"]), random.choice([0, 0, -1])
@@ -629,7 +645,7 @@ def joined(one: Step, other: Step) -> Step:
 _DRAWS: list[Draw] = [
     *[take, skip, shard, any_filter, _flat_map, cache, _select, _rename, _prefetch] * 2,
     *[window, any_map, _drawing_map, _batch, _unbatch, with_list, _epochs, _skip_errors] * 3,
-    *[full_shuffle, padded_batch, bucket, pack, _joined_batch, _padded_grids] * 4,
+    *[full_shuffle, padded_batch, bucket, pack, _joined_batch, _padded_grids, list_batch] * 4,
     *[counting] * 4,
     *[_tokens, media.picture, media.sound] * 2,
 ]

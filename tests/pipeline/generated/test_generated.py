@@ -27,7 +27,7 @@ KINDS = {
     *("map", "native map", "seeded map", "seeded native map", "filter", "native filter"),
     *("flat_map", "native flat_map", "select", "rename", "prefetch", "skip_errors"),
     *("batch", "batch with offsets", "padded_batch", "padded_batch of grids"),
-    *("bucket_by_length", "pack", "unbatch"),
+    *("batch of lists", "bucket_by_length", "pack", "unbatch"),
     *("iterable once", "iterable in processes", "split", "budget", "map with a state", "tokenize"),
     *("augment", "mix pictures", "decode_audio", "spectrogram"),
 }
