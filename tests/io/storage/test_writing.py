@@ -1,4 +1,4 @@
-"""Writers, savers, event files and `tf.gfile` at URLs, against moto's S3."""
+"""Writers of records and of pipelines at URLs, against moto's S3."""
 
 import numpy as np
 import pytest
@@ -34,6 +34,23 @@ def test_nothing_is_uploaded_before_a_file_is_complete(bucket):
     assert list(tf_record_iterator(f"{bucket}/a")) == [b"1", b"2"]
 
 
+@pytest.mark.parametrize("ending", ["tfrecord", "tfrecord.gz", "jsonl", "parquet", "tar"])
+def test_a_pipeline_is_written_in_shards(bucket, ending, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pipe = hr.arrays({"n": np.arange(10)}).shuffle(seed=1)
+    if ending == "tar":
+        pipe = pipe.map(lambda example: {"__key__": str(example["n"]), "n": str(example["n"])})
+    paths = pipe.write(f"{bucket}/out/{{shard}}.{ending}", num_shards=3)
+    assert paths == [f"{bucket}/out/{number}.{ending}" for number in range(3)]
+    local = pipe.write(f"{{shard}}.{ending}", num_shards=3)
+    for path, name in zip(paths, local, strict=True):
+        with storage.open_file(path) as file, open(name, "rb") as expected:
+            assert file.read() == expected.read()
+    assert storage.matching(f"{bucket}/out/*") == paths
+    with pytest.raises(errors.AlreadyExistsError, match=f"{bucket}/out/0.{ending} exists already"):
+        pipe.write(f"{bucket}/out/{{shard}}.{ending}", num_shards=3)
+
+
 def test_files_are_converted_to_urls(bucket, tmp_path):
     table, output = tmp_path / "a.csv", f"{bucket}/out/b.tfrecord"
     table.write_text("n\n" + "".join(f"{n}\n" for n in range(10)))
@@ -41,15 +58,14 @@ def test_files_are_converted_to_urls(bucket, tmp_path):
         done = call("convert", table, output, *options)
         assert (done.exit_code, done.stderr) == (0, "")
         assert f"10 examples in {options[1]} files: {bucket}/out/b-00000" in done.stdout
-        names = [name for name in tf.gfile.ListDirectory(f"{bucket}/out") if name[0] != "."]
-        assert len(names) == int(options[1])
+        assert len(storage.matching(f"{bucket}/out/*")) == int(options[1])
         examples = hr.tfrecords(f"{bucket}/out/b-*").parse({"n": int})
         assert [int(example["n"]) for example in examples] == list(range(10))
     done = call("convert", table, output, "--shards", "2")
     assert done.exit_code == 1
     assert f"{bucket}/out/b-00000-of-00002.tfrecord: it exists already" in done.stderr
     assert call("convert", table, f"{bucket}/c.tfrecord.gz").exit_code == 0
-    assert tf.gfile.Exists(f"{bucket}/c.tfrecord.gz")
+    assert storage.exists(f"{bucket}/c.tfrecord.gz")
 
 
 def test_an_interrupted_write_continues_after_the_last_shard(bucket):

@@ -5,7 +5,6 @@ import os
 import numpy as np
 import pytest
 
-import headrace as hr
 import headrace.tf1 as tf
 from headrace.core import errors
 from headrace.io import storage
@@ -21,26 +20,6 @@ def test_a_file_longer_than_a_part_of_an_upload_is_written(bucket):
         assert file.read(10) == data[19 << 20 :][:10]
         file.seek(5)
         assert file.read(10) == data[5:15]
-
-
-@pytest.mark.parametrize("ending", ["tfrecord", "tfrecord.gz", "jsonl", "parquet", "tar"])
-def test_a_pipeline_is_written_in_shards(bucket, ending, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    pipe = hr.arrays({"n": np.arange(10)}).shuffle(seed=1)
-    if ending == "tar":
-        pipe = pipe.map(lambda example: {"__key__": str(example["n"]), "n": str(example["n"])})
-    paths = pipe.write(f"{bucket}/out/{{shard}}.{ending}", num_shards=3)
-    assert paths == [f"{bucket}/out/{number}.{ending}" for number in range(3)]
-    local = pipe.write(f"{{shard}}.{ending}", num_shards=3)
-    for path, name in zip(paths, local, strict=True):
-        with storage.open_file(path) as file, open(name, "rb") as expected:
-            assert file.read() == expected.read()
-    listed = tf.gfile.ListDirectory(f"{bucket}/out")
-    assert [name for name in listed if not name.startswith(".")] == [
-        os.path.basename(path) for path in paths
-    ]
-    with pytest.raises(errors.AlreadyExistsError, match=f"{bucket}/out/0.{ending} exists already"):
-        pipe.write(f"{bucket}/out/{{shard}}.{ending}", num_shards=3)
 
 
 def test_gfile_reads_writes_and_lists(bucket):
