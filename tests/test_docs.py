@@ -34,7 +34,7 @@ WRITTEN = ("benchmarks/results", "torture/results")
 OF_CODE = ("DESIGN.md", "CONTRIBUTING.md")
 
 # Programs with the names of TensorFlow 1 take more lines.
-WITH_LONG_PROGRAMS = ("checkpoints", "errors", "tensorflow1")
+WITH_LONG_PROGRAMS = ("tf1/checkpoints", "tf1/errors", "tf1/index")
 
 
 def is_of_code(page: Path) -> bool:
@@ -76,7 +76,7 @@ def missing_paths(names: list[str], paths: str) -> list[str]:
 
 @pytest.mark.parametrize(
     "page",
-    [page for page in PAGES if is_of_code(page) or page.parent.name == "docs"],
+    [page for page in PAGES if is_of_code(page) or page.parent.name in ("docs", "tf1")],
     ids=lambda page: str(page.relative_to(TOP)),
 )
 def test_paths_that_a_page_names_exist(page):
@@ -110,7 +110,12 @@ def test_missing_paths_are_found(tmp_path):
 
 @pytest.mark.parametrize(
     "page",
-    [page for page in PAGES if page.parent.name == "docs" and page.stem not in WITH_LONG_PROGRAMS],
+    [
+        page
+        for page in PAGES
+        if page.parent.name in ("docs", "tf1")
+        and f"{page.parent.name}/{page.stem}" not in WITH_LONG_PROGRAMS
+    ],
     ids=lambda page: page.name,
 )
 def test_the_first_program_of_a_page_is_short(page):

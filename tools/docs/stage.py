@@ -44,15 +44,14 @@ def sources() -> dict[Path, Path]:
 
 def built() -> dict[Path, str]:
     """Returns the generated pages, each after the page of docs/ with the same name."""
+    families = {
+        DOCS / f"tf1/ops/{family}.md": f"{ops_pages.page(family, rooms)}\n{family_entries(rooms)}"
+        for family, rooms in ops_pages.families().items()
+    }
     return {
-        DOCS / "supported.md": supported.page(),
-        DOCS / "operations.md": ops_pages.contents(),
-        **{
-            DOCS
-            / "ops"
-            / f"{family}.md": f"{ops_pages.page(family, rooms)}\n{family_entries(rooms)}"
-            for family, rooms in ops_pages.families().items()
-        },
+        DOCS / "tf1/supported.md": supported.page(),
+        DOCS / "tf1/operations.md": ops_pages.contents(),
+        **families,
     }
 
 

@@ -3,8 +3,8 @@
 .venv/bin/python -m tools.docs.supported           # prints the page
 .venv/bin/python -m tools.docs.supported --check   # makes the page, and prints nothing
 
-docs/supported.md is its beginning. Supported names come from the modules themselves, missing ones
-from the list that their errors use.
+docs/tf1/supported.md is its beginning. Supported names come from the modules themselves, missing
+ones from the list that their errors use.
 """
 
 import inspect
@@ -18,8 +18,8 @@ import headrace.tf1 as tf
 from headrace.tf1.missing import _missing_names, remedy_for
 
 TOP = Path(__file__).parents[2]
-PAGE = TOP / "docs" / "supported.md"
-# The last paragraph of docs/supported.md says how to build the page, and is omitted.
+PAGE = TOP / "docs/tf1/supported.md"
+# The last paragraph of docs/tf1/supported.md says how to build the page, and is omitted.
 BUILT = "`make docs` builds"
 
 

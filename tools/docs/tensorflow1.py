@@ -1,6 +1,6 @@
 """The reference of TensorFlow 1's classes and functions that are not operations.
 
-Operations have pages by family (`tools/docs/ops.py`). Constants are in `docs/supported.md`.
+Operations have pages by family (`tools/docs/ops.py`). Constants are in `docs/tf1/supported.md`.
 """
 
 import inspect
@@ -44,7 +44,7 @@ def tensorflow1_pages() -> dict[str, str]:
 
 _OPENING = (
     "`import headrace.tf1 as tf`. Names that several modules have are under the shortest of them; "
-    "the [list of names](../../supported.md) has all, and constants."
+    "the [list of names](../../tf1/supported.md) has all, and constants."
 )
 
 

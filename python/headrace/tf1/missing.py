@@ -14,7 +14,7 @@ __all__ = ["remedy_for"]
 _TRAINING = (
     "Training is not part of headrace: give its batches to PyTorch, JAX or NumPy. Keep the input "
     "as it is, fetch the batch, and take the step there: "
-    "examples/tensorflow1/digits/old_training.py does so, and docs/old_programs.md explains it."
+    "examples/tensorflow1/digits/old_training.py does so, and docs/tf1/old_programs.md explains it."
 )
 _LOOPS = "`tf.map_fn` is here: it calls a function for each row, natively where its operations are."
 _DATA = "`tf.data` is not here: use readers, `tf.train.batch` and `tf.train.shuffle_batch`."

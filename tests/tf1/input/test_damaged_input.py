@@ -200,7 +200,7 @@ def test_a_line_that_is_not_a_csv_record_is_named_with_file_line_and_offset(tmp_
 
 @pytest.mark.parametrize("asks", [True, False])
 def test_elements_waiting_in_a_queue_are_dropped_by_a_loop_that_asks_whether_to_stop(path, asks):
-    """As docs/errors.md says, and as TensorFlow does."""
+    """As docs/tf1/errors.md says, and as TensorFlow does."""
     records = [b"%d" % number for number in range(10)]
     write_records(path, records)
     path.write_bytes(path.read_bytes()[:-1])

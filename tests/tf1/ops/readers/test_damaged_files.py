@@ -287,7 +287,7 @@ def test_a_damaged_file_fails_in_the_same_way_for_every_call(make_file, reading)
 
 
 def test_threads_with_readers_of_their_own_continue_with_the_next_file(make_file):
-    """As docs/errors.md shows it: of a damaged file what is before the damage, of others all."""
+    """As docs/tf1/errors.md shows: of a damaged file what is before the damage, of others all."""
     paths, expected = [], []
     for number in range(24):
         data = flipped(PLAIN, 32) if number % 3 == 1 else PLAIN
