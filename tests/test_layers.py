@@ -2,6 +2,7 @@
 
 import ast
 import graphlib
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -261,6 +262,17 @@ print([name for name in sys.modules if name.startswith("headrace.tf1")])
         [sys.executable, "-c", program], timeout=60, check=True, capture_output=True, text=True
     ).stdout
     assert loaded.strip() == "[]"
+
+
+def test_only_tests_of_tensorflow_1_import_it():
+    top = Path(__file__).parent
+    importing = [
+        str(path.relative_to(top))
+        for path in sorted(top.rglob("*.py"))
+        if path.relative_to(top).parts[0] not in ("tf1", "typing")  # Types are checked together.
+        and re.search(r"^\s*(import|from) (headrace|tests)\.tf1\b", path.read_text("utf-8"), re.M)
+    ]
+    assert importing == []
 
 
 def test_no_modules_import_each_other_in_a_circle(package):
