@@ -51,6 +51,12 @@ def pytest_configure() -> None:
     stalls.pytest_configure()
 
 
+@pytest.fixture(scope="session")
+def is_nightly(pytestconfig: pytest.Config) -> bool:
+    """Returns whether this is the nightly tier, in which tests repeat what is random."""
+    return bool(pytestconfig.getoption("--nightly"))
+
+
 @pytest.fixture(autouse=True, scope="session")
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Keeps caches of tests, such as indexes of remote files, out of the user's directory."""

@@ -345,6 +345,7 @@ def test_functions_are_measured_with_their_limit(monkeypatch):
     assert sorted(row.key for row in rows if row.rate) == ["headrace-threads", "limit"]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("producers", [1, 3])
 @pytest.mark.parametrize("batch", [1, 128])
 @pytest.mark.parametrize("way", ["run", "runner"])

@@ -31,6 +31,7 @@ def data_home(tmp_path, monkeypatch):
     monkeypatch.setattr(tqdm, "monitor_interval", 0)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("name", "arguments"),
     [

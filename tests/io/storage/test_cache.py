@@ -151,12 +151,14 @@ while True:
 
 
 @pytest.mark.timeout(300)
-def test_processes_that_share_a_cache_may_be_killed_at_any_time(server: Server, tmp_path):
+def test_processes_that_share_a_cache_may_be_killed_at_any_time(
+    server: Server, tmp_path, is_nightly
+):
     for number in range(3):
         server.files[f"bucket/{number}"] = DATA[number : number + 3 * MIB // 2]
     draws = random.Random(7)
     command = [sys.executable, "-c", READER, "s3://bucket/*", str(tmp_path)]
-    for _ in range(25):
+    for _ in range(25 if is_nightly else 4):
         pair = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(2)]
         for process in pair:
             process.stdout.readline()

@@ -179,10 +179,12 @@ def test_another_process_continues(records):
 
 
 @pytest.mark.timeout(300)
-def test_a_training_that_is_killed_sees_each_example_of_each_epoch_once(records, tmp_path):
+def test_a_training_that_is_killed_sees_each_example_of_each_epoch_once(
+    records, tmp_path, is_nightly
+):
     script = Path(__file__).with_name("killed_training.py")
     finished = subprocess.run(
-        [sys.executable, script, records, tmp_path, "100"],
+        [sys.executable, script, records, tmp_path, "100" if is_nightly else "15"],
         capture_output=True,
         text=True,
         check=True,

@@ -27,7 +27,12 @@ def steps_and_accuracy(output):
 
 
 @pytest.mark.parametrize(
-    "program", ["fed_digits.py", "preloaded_constant_digits.py", "preloaded_variable_digits.py"]
+    "program",
+    [
+        "fed_digits.py",
+        pytest.param("preloaded_constant_digits.py", marks=pytest.mark.nightly),
+        pytest.param("preloaded_variable_digits.py", marks=pytest.mark.nightly),
+    ],
 )
 def test_a_network_learns_from_digits_in_memory(program):
     output = run(DIGITS / program, "--examples", 400, "--epochs", 6, "--batch-size", 50)
@@ -45,6 +50,7 @@ def records(tmp_path_factory):
     return directory
 
 
+@pytest.mark.nightly
 def test_a_network_learns_from_records(records):
     steps, accuracy = steps_and_accuracy(run(DIGITS / "records_digits.py", records, "--epochs", 4))
     assert steps == 40
@@ -86,6 +92,7 @@ def test_every_line_comes_in_a_batch_of_its_bucket():
     assert int(padding) < 30
 
 
+@pytest.mark.nightly
 def test_a_trainer_and_an_evaluator_of_pictures_run_side_by_side(tmp_path):
     evaluator = subprocess.Popen(
         [sys.executable, DIGITS / "cifar_eval.py", tmp_path, "--until-step", "60"],
