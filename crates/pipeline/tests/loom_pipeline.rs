@@ -128,10 +128,11 @@ fn close<const N: usize>(executor: &Executor, threads: [JoinHandle<()>; N]) {
     threads.into_iter().for_each(|thread| thread.join().unwrap());
 }
 
-/// Explores at most three preemptions; with four, some of the models take minutes.
+/// Explores at most three preemptions, or as many as `LOOM_MAX_PREEMPTIONS` says; with four, some of
+/// the models take minutes.
 fn model(work: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(3);
+    builder.preemption_bound = builder.preemption_bound.or(Some(3));
     builder.check(work);
 }
 
