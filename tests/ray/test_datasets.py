@@ -29,6 +29,17 @@ def test_a_pipeline_becomes_a_dataset():
     assert [row["number"] for row in rows] == parts
 
 
+def test_lists_of_batches_become_values_of_rows():
+    rows = hr.arrays({"n": np.arange(20)}).map(
+        lambda e: {**e, "x": np.full((e["n"] % 4, 2), e["n"]), "name": f"{e['n']}"}
+    )
+    dataset = rows.batch(6, lists=("x", "name")).to_ray_dataset(num_blocks=1)
+    assert [row["name"] for row in dataset.take_all()] == [str(n) for n in range(20)]
+    assert [row["x"].tolist() for row in dataset.take_all()] == [
+        [[n, n]] * (n % 4) for n in range(20)
+    ]
+
+
 def test_a_pipeline_of_examples_is_refused():
     with pytest.raises(ValueError, match="to_ray_dataset: the pipeline gives examples, expected"):
         hr.arrays({"n": [1]}).to_ray_dataset()

@@ -63,6 +63,17 @@ def test_strings_come_as_the_pipeline_has_them(kind):
         assert str(given[0]["text"].type) == "large_string"
 
 
+def test_lists_of_batches_come_as_lists():
+    rows = hr.arrays({"n": np.arange(20)}).map(
+        lambda e: {**e, "x": np.full((e["n"] % 4, 300), e["n"]), "name": f"{e['n']}"}
+    )
+    pipe = rows.batch(6, lists=("n", "x", "name"))
+    with hray.serve(pipe, num_readers=2) as feed:
+        assert same(list(feed), list(pipe))
+        with feed.batches(copy=True) as batches:
+            assert all(array.flags.writeable for batch in batches for array in batch["x"])
+
+
 @pytest.mark.parametrize(("readers", "world"), [(1, 1), (2, 3), (4, 2)])
 def test_a_state_serves_any_number_of_readers_and_trainers(feed, pipe, readers, world):
     whole = numbers_of(pipe)
