@@ -184,7 +184,7 @@ def test_the_page_of_decisions_lists_each_once():
 def test_the_reference_has_every_public_name():
     pages = api_pages()
     assert "`hr.tfrecords`" in pages["index.md"]
-    assert "::: headrace.pipeline.describe.sources.tfrecords" in pages["sources.md"]
+    assert "::: headrace.pipeline.sources.tfrecords.tfrecords" in pages["sources.md"]
     listed = set(re.findall(r"\bapi/([\w/]+\.md)$", (TOP / "mkdocs.yml").read_text(), re.MULTILINE))
     assert set(pages) == listed
 

@@ -39,6 +39,14 @@ TABLE = (
     row("graph"),
     row("ops"),
     row("graph.lowering"),
+    row("pipeline.values", "pipeline.paths"),
+    row("pipeline.functions"),
+    row("pipeline.workers", "pipeline.tracing"),
+    row("pipeline.stages"),
+    row("pipeline.sources"),
+    row("pipeline.plan"),
+    row("pipeline.run"),
+    row("pipeline.outputs", "pipeline.writing"),
     row("pipeline"),
     row("tf1.protos", "tf1.queues"),
     row("tf1.tensor_bundle"),
@@ -77,8 +85,8 @@ MAY_IMPORT_NATIVE = frozenset({"headrace.core.engine", "headrace.core.allocation
 # for start-up time, worker processes and writers when a pipeline asks for them, and so are names
 # of `headrace.pipeline`, of which a worker process needs few.
 MAY_IMPORT_LATE = (
-    *("headrace.pipeline.plan.planned_functions", "headrace.pipeline.plan.opened_iterators"),
-    *("headrace.pipeline.describe.pipeline", "headrace.pipeline.writing.tfrecord"),
+    *("headrace.pipeline.plan.function_planning", "headrace.pipeline.workers.iterator_pool"),
+    *("headrace.pipeline.pipeline", "headrace.pipeline.writing.tfrecord"),
     "headrace.pipeline.workers.main_module",
     *("headrace.__init__", "headrace.pipeline.__init__"),
     *("headrace.cli.", "headrace.tf1.__init__"),

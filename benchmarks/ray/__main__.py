@@ -21,7 +21,7 @@ import ray
 import headrace.ray as hray
 from benchmarks.ray import jobs
 from benchmarks.ray.workloads import through_ray, timed, workloads
-from headrace.pipeline.describe.sharding.reader_shards import ShareBatches
+from headrace.pipeline.run.reader_shards import ShareBatches
 
 STORE_BYTES = 500_000_000
 

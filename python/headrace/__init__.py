@@ -105,7 +105,7 @@ if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
             return getattr(import_module(f"headrace.{_HOMES.get(name, 'pipeline')}"), name)
         text = f"module 'headrace' has no attribute {name!r}"
         if not name.startswith("_"):
-            other_libraries = import_module("headrace.pipeline.describe.other_libraries")
+            other_libraries = import_module("headrace.pipeline.stages.other_libraries")
             text = f"{text}. {other_libraries.advice_on_function(name, __all__)}"
         raise AttributeError(text)
 

@@ -7,7 +7,7 @@ import pytest
 from tests.pipeline.conftest import same
 
 import headrace as hr
-from headrace.pipeline.describe.sharding.reader_shards import BEGINNING
+from headrace.pipeline.run.reader_shards import BEGINNING
 from headrace.read_service import Ask, Reader
 from headrace.read_service.reader import num_bytes_of
 

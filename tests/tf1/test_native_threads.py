@@ -8,7 +8,7 @@ import pytest
 from tests.calls import wait_until
 
 import headrace.tf1 as tf
-from headrace.pipeline.plan.functions.python_functions import has_gil
+from headrace.pipeline.functions.python_functions import has_gil
 
 HELD_SECONDS = 0.5
 

@@ -14,8 +14,8 @@ from headrace.cli.failures import Failure
 from headrace.core import engine
 from headrace.io import storage
 from headrace.io.os_errors import os_errors
-from headrace.pipeline.plan.listing import files_below, is_directory
-from headrace.pipeline.plan.paths import find_files
+from headrace.pipeline.paths.listing import files_below, is_directory
+from headrace.pipeline.paths.paths import find_files
 from headrace.pipeline.tracing import native
 
 __all__ = [

@@ -8,30 +8,32 @@ are first used: a worker process needs few of the modules.
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from headrace.pipeline.describe.combine import concat, mix, zip
-    from headrace.pipeline.describe.indexed import indexed
-    from headrace.pipeline.describe.pipeline import Pipeline
-    from headrace.pipeline.describe.sources import (
+    from headrace.pipeline.beginnings import (
         arrays,
+        arrow,
+        audio_folder,
+        concat,
+        csv,
         files,
         fixed_length_records,
+        image_folder,
+        indexed,
         iterable,
+        json_lines,
+        mix,
+        parquet,
         text_lines,
         tfrecords,
+        tokens,
+        webdataset,
+        zip,
     )
-    from headrace.pipeline.describe.types import Feature, Json, Nullable, Ragged, Spec
-    from headrace.pipeline.formats.arrow import arrow
-    from headrace.pipeline.formats.audio_folder import audio_folder
-    from headrace.pipeline.formats.csv import csv
-    from headrace.pipeline.formats.image_folder import image_folder
-    from headrace.pipeline.formats.json_lines import json_lines
-    from headrace.pipeline.formats.parquet import parquet
-    from headrace.pipeline.formats.tokens import tokens
-    from headrace.pipeline.formats.webdataset import webdataset
-    from headrace.pipeline.plan.functions.torch_draws import torch_draws
+    from headrace.pipeline.functions.torch_draws import torch_draws
+    from headrace.pipeline.pipeline import Pipeline
     from headrace.pipeline.run.batches import Batches
     from headrace.pipeline.run.skipped import Skipped
     from headrace.pipeline.run.statistics import StageStatistics, Statistics
+    from headrace.pipeline.values.types import Feature, Json, Nullable, Ragged, Spec
 
 __all__ = [
     "Batches",
@@ -67,34 +69,34 @@ __all__ = [
 # The module of each name.
 _HOMES = {
     "Batches": "run.batches",
-    "Feature": "describe.types",
-    "Json": "describe.types",
-    "Nullable": "describe.types",
-    "Pipeline": "describe.pipeline",
-    "Ragged": "describe.types",
+    "Feature": "values.types",
+    "Json": "values.types",
+    "Nullable": "values.types",
+    "Pipeline": "pipeline",
+    "Ragged": "values.types",
     "Skipped": "run.skipped",
-    "Spec": "describe.types",
+    "Spec": "values.types",
     "StageStatistics": "run.statistics",
     "Statistics": "run.statistics",
-    "arrays": "describe.sources",
-    "arrow": "formats.arrow",
-    "audio_folder": "formats.audio_folder",
-    "concat": "describe.combine",
-    "csv": "formats.csv",
-    "files": "describe.sources",
-    "fixed_length_records": "describe.sources",
-    "image_folder": "formats.image_folder",
-    "indexed": "describe.indexed",
-    "iterable": "describe.sources",
-    "json_lines": "formats.json_lines",
-    "mix": "describe.combine",
-    "parquet": "formats.parquet",
-    "text_lines": "describe.sources",
-    "tfrecords": "describe.sources",
-    "tokens": "formats.tokens",
-    "torch_draws": "plan.functions.torch_draws",
-    "webdataset": "formats.webdataset",
-    "zip": "describe.combine",
+    "arrays": "beginnings",
+    "arrow": "beginnings",
+    "audio_folder": "beginnings",
+    "concat": "beginnings",
+    "csv": "beginnings",
+    "files": "beginnings",
+    "fixed_length_records": "beginnings",
+    "image_folder": "beginnings",
+    "indexed": "beginnings",
+    "iterable": "beginnings",
+    "json_lines": "beginnings",
+    "mix": "beginnings",
+    "parquet": "beginnings",
+    "text_lines": "beginnings",
+    "tfrecords": "beginnings",
+    "tokens": "beginnings",
+    "torch_draws": "functions.torch_draws",
+    "webdataset": "beginnings",
+    "zip": "beginnings",
 }
 
 if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.

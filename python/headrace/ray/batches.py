@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 import ray
 
 from headrace.core.errors import UnavailableError
-from headrace.pipeline.describe.sharding.reader_shards import BEGINNING, Cursor
+from headrace.pipeline.run.reader_shards import BEGINNING, Cursor
 from headrace.pipeline.run.skipped import Skipped
 from headrace.pipeline.run.state import check_state
 from headrace.ray.actors import Known, Report

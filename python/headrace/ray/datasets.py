@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from headrace.pipeline.describe.pipeline import Pipeline
-from headrace.pipeline.describe.sources import iterable
+from headrace.pipeline.beginnings import iterable
+from headrace.pipeline.pipeline import Pipeline
 
 __all__ = ["from_dataset"]
 

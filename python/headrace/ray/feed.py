@@ -10,12 +10,12 @@ from ray import cloudpickle
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from headrace.core.errors import UnavailableError
-from headrace.pipeline.describe import stages
-from headrace.pipeline.describe.arguments import checked_int
-from headrace.pipeline.describe.native_function import NativeFunction
-from headrace.pipeline.describe.pipeline import Pipeline
-from headrace.pipeline.describe.sharding.reader_shards import check_shares, work_of_all
-from headrace.pipeline.describe.stages import Stage
+from headrace.pipeline.pipeline import Pipeline
+from headrace.pipeline.run.reader_shards import check_shares, work_of_all
+from headrace.pipeline.stages.arguments import checked_int
+from headrace.pipeline.stages.components import steps
+from headrace.pipeline.stages.function_step import FunctionStep
+from headrace.pipeline.stages.stage import Effect, Step
 from headrace.ray.actors import Head, Settings
 from headrace.ray.answers import answer_of
 from headrace.ray.batches import FeedBatches, Part
@@ -85,38 +85,29 @@ def serve(
     return Feed(head, has_arrow_strings)
 
 
-def _done_for_all(pipe: Pipeline) -> list[Stage]:
+def _done_for_all(pipe: Pipeline) -> list[Step]:
     """Returns the stages that each reader runs for all batches.
 
     Stages that work on single rows are deferred until a stage needs their results.
     """
-    done: list[Stage] = []
-    waiting: list[Stage] = []
-    for stage in work_of_all(pipe)[1:]:
-        if isinstance(stage, stages.Map) and isinstance(stage.function, NativeFunction):
-            waiting.append(stage)
-        elif not isinstance(stage, _MOVING):
-            done += [*waiting, stage]
+    done: list[Step] = []
+    waiting: list[Step] = []
+    for step in steps(work_of_all(pipe)):
+        is_moving = step.effect in _MOVING and not step.runs_python
+        if is_moving and isinstance(step, FunctionStep):
+            waiting.append(step)
+        elif not is_moving:
+            done += [*waiting, step]
             waiting = []
     return done
 
 
-_MOVING: Final = (
-    stages.Epochs,
-    stages.Parse,
-    stages.Prefetch,
-    stages.Rename,
-    stages.Select,
-    stages.Shard,
-    stages.Shuffle,
-    stages.Skip,
-    stages.Take,
-)
+# What moves rows, or can be deferred.
+_MOVING: Final = (Effect.EACH, Effect.COUNTS, Effect.REORDERS, Effect.REPEATS)
 
 
-def _takes_time(stage: Stage) -> bool:
-    functions = (stages.Map, stages.Filter, stages.FlatMap, stages.Batch, stages.PaddedBatch)
-    return isinstance(stage, functions)
+def _takes_time(step: Step) -> bool:
+    return isinstance(step, FunctionStep) or step.groups_evenly
 
 
 class Feed:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from headrace.pipeline.describe.pipeline import Pipeline
+from headrace.pipeline.pipeline import Pipeline
 
 __all__ = ["as_asked", "with_buffers"]
 

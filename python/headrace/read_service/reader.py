@@ -7,8 +7,8 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from headrace.pipeline.describe.pipeline import Pipeline
-from headrace.pipeline.describe.sharding.reader_shards import Cursor, ShareBatches
+from headrace.pipeline.pipeline import Pipeline
+from headrace.pipeline.run.reader_shards import Cursor, ShareBatches
 from headrace.pipeline.run.skipped import Skipped
 from headrace.read_service.window import TOGETHER_S
 

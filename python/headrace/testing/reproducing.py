@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from headrace.pipeline import Batches, Pipeline, Skipped
-from headrace.pipeline.describe.objects.nested import NestedList
+from headrace.pipeline.values.nested import NestedList
 
 __all__ = ["assert_resumes", "assert_same_order"]
 

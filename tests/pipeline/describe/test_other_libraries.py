@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import headrace as hr
-from headrace.pipeline.describe import other_libraries
+from headrace.pipeline.stages import other_libraries
 
 PIPE = hr.arrays({"x": np.arange(10)})
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.pipeline.conftest import same
 
 import headrace as hr
-from headrace.pipeline.describe.tables import array_columns
+from headrace.pipeline.sources.array_columns import array_columns
 
 TYPES = ["uint8", "bool", "float32", ">i4", "float64"]
 STEPS = st.sampled_from([-3, -1, 1, 2])

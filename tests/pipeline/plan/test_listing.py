@@ -11,7 +11,7 @@ from tests.privileges import unprivileged
 
 import headrace as hr
 from headrace.core import errors
-from headrace.pipeline.plan.listing import files_below, files_in, matching
+from headrace.pipeline.paths.listing import files_below, files_in, matching
 
 # Links among them: to a file, to a directory beside, back up, to themselves, and to nothing.
 LINKS = {

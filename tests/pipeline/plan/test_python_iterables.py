@@ -10,7 +10,7 @@ import pytest
 
 import headrace as hr
 from headrace.core import errors
-from headrace.pipeline.plan.python_iterables import Feed
+from headrace.pipeline.workers.python_iterables import Feed
 
 
 class Make:

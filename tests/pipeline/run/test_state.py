@@ -339,7 +339,7 @@ class TestRefusals:
         with pytest.raises(ValueError, match=r"this pipeline has unbatch\(\) after stage 2"):
             self.made(records).unbatch().resume(state)
         with pytest.raises(ValueError, match=r"was taken with has batch\(100, 'keep'\) after st"):
-            hr.Pipeline(self.made(records).stages[:-1]).resume(state)
+            hr.Pipeline(self.made(records)._stages[:-1]).resume(state)
 
     def test_another_function_in_a_part_is_refused(self, records, state, monkeypatch):
         monkeypatch.setattr(even, "__qualname__", "odd")

@@ -6,7 +6,7 @@ import pytest
 from headrace import pipeline as hp
 from headrace.core import errors
 from headrace.io.records import TFRecordWriter
-from headrace.pipeline.run import string_arrays
+from headrace.pipeline.values import string_arrays
 from headrace.protos import Example
 
 pa = pytest.importorskip("pyarrow")

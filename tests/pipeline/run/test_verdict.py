@@ -13,12 +13,13 @@ import numpy as np
 import pytest
 
 import headrace as hr
-from headrace.pipeline.describe.stages import Batch, Map
-from headrace.pipeline.plan.functions.python_functions import has_gil
+from headrace.pipeline.functions.python_functions import has_gil
 from headrace.pipeline.run import batches as batches_module
 from headrace.pipeline.run import verdict as verdict_module
 from headrace.pipeline.run.statistics import Readings, StageReadings
 from headrace.pipeline.run.verdict import verdict
+from headrace.pipeline.stages.batch import Batch
+from headrace.pipeline.stages.map import Map
 
 SECONDS = 0.002
 

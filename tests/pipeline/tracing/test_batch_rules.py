@@ -16,9 +16,9 @@ from headrace import ops
 from headrace.core import engine
 from headrace.graph.lowering.feeding import as_array
 from headrace.graph.op_def import _definitions
-from headrace.pipeline.describe.types import Spec
 from headrace.pipeline.tracing.compiled import compiled
 from headrace.pipeline.tracing.trace import trace
+from headrace.pipeline.values.types import Spec
 
 INTEGERS = ["uint8", "int8", "uint16", "int16", "int32", "int64"]
 FLOATS = ["float16", "float32", "float64"]

@@ -277,7 +277,7 @@ def test_workers_are_kept_between_epochs_and_end_with_the_pipeline():
 def test_workers_end_with_a_pipeline_whose_spec_was_read():
     pipeline = hr.iterable(sent.part, 2)
     assert list(pipeline.spec) == ["n", "text", "of"]
-    looked_at = pipeline.stages[0].openings._looked_at[0]
+    looked_at = pipeline._stages[0].openings._looked_at[0]
     processes = [worker.process for worker in looked_at._iterator._workers]
     assert len(processes) == 2
     assert all(map(is_there, processes))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from headrace.pipeline.describe.types import Spec
+from headrace.pipeline.values.types import Spec
 from headrace.pipeline.workers.remote import memory_file
 from headrace.pipeline.workers.shared_arrays import Arena, Layout
 from headrace.pipeline.workers.shared_rows import SharedRows

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 import headrace.tf1 as tf
-from headrace.pipeline.plan.functions.python_functions import has_gil
+from headrace.pipeline.functions.python_functions import has_gil
 
 TIMEOUT = 30
 NUM_RUNS = 5_000

@@ -15,10 +15,10 @@ from headrace.cli.file_kinds import start_of
 from headrace.core.progress import Bar
 from headrace.io import storage
 from headrace.pipeline import Batches, Pipeline
-from headrace.pipeline.describe import stages
-from headrace.pipeline.describe.specs import batch_depth
-from headrace.pipeline.describe.stages import Stage
 from headrace.pipeline.run.statistics import Statistics
+from headrace.pipeline.sources.concat import Concat
+from headrace.pipeline.stages.components import batch_depth, steps
+from headrace.pipeline.stages.stage import Effect, Stage
 
 __all__ = ["Measured", "measured"]
 
@@ -102,7 +102,7 @@ def measured(pipe: Pipeline, most_seconds: float, most_batches: int | None) -> M
     is_measured = bool(files) and not any(map(storage.is_remote, files))
     most = min(most_seconds, _LIMIT_SECONDS)
     limit = measured_limit(files, num_threads, most) if is_measured else None
-    is_batched = batch_depth(pipe.stages) > 0
+    is_batched = batch_depth(pipe._stages) > 0
     number, examples, first, last = 0, 0, 0, 0.0
     first_seconds, has_ended = 0.0, False
     begin = time.monotonic()
@@ -118,7 +118,7 @@ def measured(pipe: Pipeline, most_seconds: float, most_batches: int | None) -> M
                 first, first_seconds = size, last
             number, examples = number + 1, examples + size
             bar.advance(size)
-        num_bytes, why = _bytes_read(pipe.stages, batches, files, has_ended)
+        num_bytes, why = _bytes_read(pipe._stages, batches, files, has_ended)
     if not number:
         raise Failure("the pipeline gave nothing: there are no examples, or all were skipped.")
     seconds = max(last, 1e-9)
@@ -160,7 +160,7 @@ def _bytes_read(
 
 def _reads_all(chain: Sequence[Stage]) -> bool:
     """Returns whether the pipeline makes a single pass, which reads all files once."""
-    others = (stages.Epochs, stages.Take, stages.Shard, stages.Cache, stages.Mix, stages.Zip)
-    return not any(isinstance(stage, others) for stage in chain) and all(
-        map(_reads_all, stages.parts_of(chain[0]))
-    )
+    others = (Effect.REPEATS, Effect.COUNTS, Effect.KEEPS)
+    is_concat = not chain[0].parts or isinstance(chain[0], Concat)
+    is_one_pass = not any(step.effect in others for step in steps(chain))
+    return is_concat and is_one_pass and all(map(_reads_all, chain[0].parts))

@@ -8,15 +8,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from headrace.pipeline import Pipeline
-from headrace.pipeline.describe import stages
-from headrace.pipeline.describe.sharding.mixing import FIRST
-from headrace.pipeline.describe.specs import batch_depth
-from headrace.pipeline.describe.stages import Stage
+from headrace.pipeline.plan.mixing_estimate import FIRST
+from headrace.pipeline.stages.components import batch_depth, steps
+from headrace.pipeline.stages.stage import Effect, Stage
+from headrace.pipeline.stages.with_origin import OriginFiles
 
 __all__ = ["Mixing", "measured_mixing"]
-
-# Stages that give one example for each, so that the order does not depend on them.
-_ONE_TO_ONE = (stages.Map, stages.Parse, stages.Select, stages.Rename, stages.Prefetch)
 
 
 class Mixing(NamedTuple):
@@ -47,10 +44,10 @@ def measured_mixing(pipe: Pipeline, files: Sequence[str], most_seconds: float) -
         The numbers; None if the pipeline does not shuffle examples of several files, or no example
         comes in time.
     """
-    chain = _up_to_shuffle(pipe.stages)
+    chain = _up_to_shuffle(pipe._stages)
     if chain is None or len(files) < 2:
         return None
-    counted = Pipeline((*chain, stages.OriginFiles()), pipe._options)
+    counted = Pipeline((*chain, OriginFiles()), pipe._options)
     found: list[str] = []
     end = time.monotonic() + most_seconds
     with iter(counted) as examples:
@@ -64,10 +61,11 @@ def measured_mixing(pipe: Pipeline, files: Sequence[str], most_seconds: float) -
 
 def _up_to_shuffle(chain: Sequence[Stage]) -> tuple[Stage, ...] | None:
     """Returns the stages up to the last shuffle of examples; None if there is none."""
-    indices = [n for n, stage in enumerate(chain) if isinstance(stage, stages.Shuffle)]
+    indices = [n for n, step in enumerate(steps(chain), 1) if step.effect is Effect.REORDERS]
     if not indices or batch_depth(chain[: indices[-1]]) > 0:
         return None
     before = list(chain[: indices[-1]])
-    while len(before) > 1 and isinstance(before[-1], _ONE_TO_ONE):
+    # The order does not depend on what gives one example for each.
+    while len(before) > 1 and steps(before)[-1].effect is Effect.EACH:
         before.pop()
     return (*before, chain[indices[-1]])

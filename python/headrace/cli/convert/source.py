@@ -12,8 +12,8 @@ from headrace.cli.file_kinds import Content, Kind, content_of, is_number
 from headrace.core.errors import OpError
 from headrace.io.os_errors import os_errors
 from headrace.pipeline import Feature, Json, Pipeline, Ragged, Spec
-from headrace.pipeline.formats.image_folder import IMAGES
-from headrace.pipeline.plan.paths import find_files
+from headrace.pipeline.paths.paths import find_files
+from headrace.pipeline.sources.image_folder import IMAGES
 
 __all__ = ["Source", "source_of"]
 

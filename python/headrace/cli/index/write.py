@@ -10,9 +10,9 @@ from headrace.cli.failures import Failure
 from headrace.cli.file_kinds import Content, Kind, content_of
 from headrace.cli.file_pipelines import source_of
 from headrace.core import engine
-from headrace.pipeline.describe.lengths import records_of
-from headrace.pipeline.plan.listing import INDEX_SUFFIX
-from headrace.pipeline.plan.paths import find_files
+from headrace.pipeline.paths.listing import INDEX_SUFFIX
+from headrace.pipeline.paths.paths import find_files
+from headrace.pipeline.stages.components import source_of as first_stage
 
 __all__ = ["Indexed", "files_to_index", "write_index"]
 
@@ -66,7 +66,7 @@ def write_index(path: str, directory: str | None, kind: str | None) -> Indexed:
     if content.kind == Kind.EMPTY:
         return Indexed(path, None, 0, False)
     _check(content)
-    records = records_of(source_of(content).stages[0])
+    records = first_stage(source_of(content)._stages).records()
     assert records is not None
     with engine.op_errors():
         index_path, count, is_new = engine.make_index(records, 0, directory)

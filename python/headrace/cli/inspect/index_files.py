@@ -11,7 +11,7 @@ from headrace.cli.inspect.report import Looked, Shown
 from headrace.core import engine
 from headrace.core.errors import NotFoundError
 from headrace.io import storage
-from headrace.pipeline.plan.listing import INDEX_SUFFIX
+from headrace.pipeline.paths.listing import INDEX_SUFFIX
 
 __all__ = ["report_of_index"]
 

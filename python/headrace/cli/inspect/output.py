@@ -20,7 +20,7 @@ from headrace.cli.inspect.report import Looked, Shown
 from headrace.cli.inspect.text import damage_lines, lines_of
 from headrace.core.repr_prefix import printable
 from headrace.io.storage import is_remote
-from headrace.pipeline.plan.listing import is_directory
+from headrace.pipeline.paths.listing import is_directory
 
 __all__ = ["Output"]
 

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from headrace.cli.failures import Failure
 from headrace.cli.file_kinds import Content, Kind, content_of
 from headrace.pipeline import Pipeline, files, json_lines, parquet, text_lines
-from headrace.pipeline.plan.paths import find_files
+from headrace.pipeline.paths.paths import find_files
 
 __all__ = ["texts_of"]
 

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from headrace.core.optional_dependencies import missing_arrow
-from headrace.pipeline.describe.objects.json_values import json_text
-from headrace.pipeline.describe.types import Json, Spec, is_carried, is_time
 from headrace.pipeline.run.batches import Batches
+from headrace.pipeline.values.json_values import json_text
+from headrace.pipeline.values.types import Json, Spec, is_carried, is_time
 
 __all__ = ["check_arrow", "record_batches"]
 

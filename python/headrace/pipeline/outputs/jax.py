@@ -6,9 +6,9 @@ from typing import Any, Final
 import numpy as np
 
 from headrace.core.optional_dependencies import missing_jax
-from headrace.pipeline.describe.objects.nested import NestedList
 from headrace.pipeline.outputs.ahead import Converted
 from headrace.pipeline.run.batches import Batches
+from headrace.pipeline.values.nested import NestedList
 
 __all__ = ["JaxBatches", "check_jax"]
 

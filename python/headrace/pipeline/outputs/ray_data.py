@@ -5,7 +5,7 @@ from importlib import import_module
 from typing import Any
 
 from headrace.core.optional_dependencies import missing_ray
-from headrace.pipeline.describe.sharding.reader_shards import (
+from headrace.pipeline.run.reader_shards import (
     Description,
     ShareBatches,
     check_shares,

@@ -10,9 +10,6 @@ from typing import Any, Final, NoReturn
 from headrace.core.errors import FailedPreconditionError
 from headrace.core.optional_dependencies import missing_torch
 from headrace.core.tracebacks import with_short_tracebacks
-from headrace.pipeline.describe.arguments import checked_int
-from headrace.pipeline.describe.specs import batch_depth
-from headrace.pipeline.describe.stages import Shard
 from headrace.pipeline.outputs.callers import (
     check_use,
     combination,
@@ -21,8 +18,10 @@ from headrace.pipeline.outputs.callers import (
 )
 from headrace.pipeline.outputs.tensors import Tensors
 from headrace.pipeline.run.batches import Batches
-from headrace.pipeline.run.mixing.parts import all_stages
 from headrace.pipeline.run.state import keys_of
+from headrace.pipeline.stages.arguments import checked_int
+from headrace.pipeline.stages.components import all_stages, batch_depth
+from headrace.pipeline.stages.shard import Shard
 
 __all__ = ["TorchBatches", "TorchLoader", "torch_loader"]
 
@@ -84,7 +83,7 @@ class TorchLoader:
                 f"to_torch: num_workers is {worker.num_workers}, expected 0: the pipeline has "
                 "threads of its own, and each worker would give all batches. Leave it out."
             )
-        chain = self.pipeline.stages
+        chain = self.pipeline._stages
         shards = (stage for stage in all_stages(chain) if isinstance(stage, Shard))
         check_use(batch_depth(chain) > 0, any(shard.count > 1 for shard in shards))
         return TorchBatches(self)
@@ -272,7 +271,9 @@ class Sampler:
 
     def __init__(self, loader: TorchLoader) -> None:
         self._loader = loader
-        sizes = [size for stage in loader.pipeline.stages if (size := getattr(stage, "size", None))]
+        sizes = [
+            size for stage in loader.pipeline._stages if (size := getattr(stage, "size", None))
+        ]
         self.batch_size: Final[int] = sizes[-1] if sizes else 1
 
     def set_epoch(self, epoch: int) -> None:

@@ -1,20 +1,13 @@
 """The place in a pipeline that has the global order, for `Batches.digest`."""
 
 from collections.abc import Sequence
-from typing import Final
 
-from headrace.pipeline.describe import stages
-from headrace.pipeline.describe.stages import Stage
+from headrace.pipeline.stages.components import all_stages, steps
+from headrace.pipeline.stages.shard import Shard
+from headrace.pipeline.stages.skip import Skip
+from headrace.pipeline.stages.stage import Effect, Stage
 
 __all__ = ["ordered_stages"]
-
-_ONE_TO_ONE: Final = (
-    stages.Parse,
-    stages.Select,
-    stages.Rename,
-    stages.Map,
-    stages.Prefetch,
-)
 
 
 def ordered_stages(chain: Sequence[Stage]) -> int | str:
@@ -23,13 +16,13 @@ def ordered_stages(chain: Sequence[Stage]) -> int | str:
     The stages after these give one example for each, or batches of one size, or are a `shard`. So
     the number of their results tells the place in the order, on each rank.
     """
-    if any(map(_has_shard, stages.parts_of(chain[0]))):
+    if any(_is_shard(stage) for part in chain[0].parts for stage in all_stages(part)):
         return (
             "a shard stands in a part of a combination, so each rank has an order of its own. "
             "Write shard(...) after the combination"
         )
-    shards = [number for number, stage in enumerate(chain) if isinstance(stage, stages.Shard)]
-    if any(isinstance(stage, stages.Shard) and stage.by == "piece" for stage in chain):
+    shards = [number for number, step in enumerate(steps(chain), 1) if _is_shard(step)]
+    if any(step.piece_shard is not None for step in steps(chain)):
         return "shard(..., by='piece') gives each rank an order of its own"
     if len(shards) > 1:
         return "there are several shards, expected one"
@@ -37,21 +30,19 @@ def ordered_stages(chain: Sequence[Stage]) -> int | str:
     count = len(chain)
     has_groups = has_epochs = False
     while count > 1:
-        stage = chain[count - 1]
-        match stage:
-            case stages.Shard() | stages.Batch() | stages.PaddedBatch():
-                has_groups = True
-            case stages.Epochs() if 0 < shard < count - 1 and (has_groups or has_epochs):
-                return (
-                    "epochs stands between shard and batch, so ranks may be at different places. "
-                    "Write epochs(...) before shard(...), or batch(...) before epochs(...)"
-                )
-            case stages.Epochs() if not has_groups and not has_epochs:
-                has_epochs = True
-            case stages.Skip() if 0 < shard < count - 1:
-                pass
-            case _ if not isinstance(stage, _ONE_TO_ONE):
-                break
+        step = steps(chain)[count - 2]
+        is_behind_shard = 0 < shard < count - 1
+        if _is_shard(step) or step.groups_evenly:
+            has_groups = True
+        elif step.effect is Effect.REPEATS and is_behind_shard and (has_groups or has_epochs):
+            return (
+                "epochs stands between shard and batch, so ranks may be at different places. "
+                "Write epochs(...) before shard(...), or batch(...) before epochs(...)"
+            )
+        elif step.effect is Effect.REPEATS and not has_groups and not has_epochs:
+            has_epochs = True
+        elif step.effect is not Effect.EACH and not (is_behind_shard and isinstance(step, Skip)):
+            break
         count -= 1
     if count > shard > 0:
         return (
@@ -61,7 +52,5 @@ def ordered_stages(chain: Sequence[Stage]) -> int | str:
     return count
 
 
-def _has_shard(chain: Sequence[Stage]) -> bool:
-    return any(isinstance(stage, stages.Shard) for stage in chain) or any(
-        map(_has_shard, stages.parts_of(chain[0]))
-    )
+def _is_shard(stage: Stage) -> bool:
+    return isinstance(stage, Shard)

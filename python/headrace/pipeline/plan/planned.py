@@ -5,10 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
 from headrace.core import engine
-from headrace.pipeline.describe import stages
-from headrace.pipeline.describe.native_function import NativeFunction
-from headrace.pipeline.describe.stages import Stage
-from headrace.pipeline.plan.functions.python_functions import PythonWorker
+from headrace.pipeline.functions.python_functions import PythonWorker
+from headrace.pipeline.stages.stage import Stage
 
 __all__ = ["Counted", "Kept", "Planned", "Shared", "measured"]
 
@@ -82,25 +80,7 @@ class Shared(NamedTuple):
     disk_caches: list[engine.DiskCache]
     mix_checkpoint: list[Any] | None = None
 
-    def with_cache(self, source: engine.Plan) -> engine.Plan:
-        """Returns the plan of a source, with a cache of its remote files if one is wanted."""
-        return source if self.kept is None else source.cached(*self.kept)
-
 
 def measured(stage: Stage) -> Counted:
     """Returns the entry under which the work of a stage is counted."""
-    match stage:
-        case (
-            stages.Map(function=NativeFunction())
-            | stages.Filter(function=NativeFunction())
-            | stages.FlatMap(function=NativeFunction())
-        ):
-            return Counted(stage)
-        case stages.Iterable_():
-            return Counted(stage, num_parallel=1, is_python=True)
-        case stages.Indexed():
-            return Counted(stage, part="numbers")
-        case stages.Map() | stages.Filter() | stages.FlatMap():
-            parallel = stage.num_processes or stage.num_threads
-            return Counted(stage, num_parallel=parallel, is_python=True)
-    return Counted(stage)
+    return Counted(stage, stage.num_parallel, is_python=stage.runs_python, part=stage.measured_part)

@@ -2,49 +2,27 @@
 
 Stages that give one example for each (`parse`, `select`, `rename`) run after `take`, `skip`,
 `shard`, `shuffle` and `batch`, wherever they are written, because those only move row numbers. So
-the rows that wait in a window are small, and whole batches are decoded at once.
+the rows that wait in a window are small, and whole batches are decoded at once. What each stage
+adds to the plan is told in its own file: see `Step.plan_into` and `Source.source_plan`.
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
 from headrace.core import engine
-from headrace.pipeline.describe import stages
-from headrace.pipeline.describe.padding import fillers
-from headrace.pipeline.describe.random_access import is_read_late, is_shuffled_whole
-from headrace.pipeline.describe.sharding.piece_shards import shard_of_pieces
-from headrace.pipeline.describe.source import Source, check_paths
-from headrace.pipeline.describe.specs import Known, Specs, batch_depth, num_cached
-from headrace.pipeline.describe.stages import Stage
-from headrace.pipeline.describe.types import Ragged
-from headrace.pipeline.plan.caching.keys import cache_key, is_on_disk, with_companions
-from headrace.pipeline.plan.functions.late_reads import read_late
+from headrace.pipeline.plan.caching.keys import cache_key, with_companions
+from headrace.pipeline.plan.function_planning import FunctionPlanning
 from headrace.pipeline.plan.global_order import ordered_stages
-from headrace.pipeline.plan.mixture import mixture
-from headrace.pipeline.plan.paths import find_files
-from headrace.pipeline.plan.planned import Counted, Kept, Planned, Shared, measured
-from headrace.pipeline.plan.planned_functions import FunctionPlanning
-from headrace.pipeline.plan.python_iterables import IterableFunction, LookedAt
-from headrace.pipeline.plan.splits import check_depth, shuffled_before
-from headrace.pipeline.plan.stage_arguments import (
-    layouts_of,
-    origin_stage,
-    padding_of,
-    parse_stage,
-    rows_of,
-)
+from headrace.pipeline.plan.late_reads import read_late
+from headrace.pipeline.plan.planned import Kept, Planned, Shared, measured
+from headrace.pipeline.stages.components import Known, is_on_disk, num_cached, source_of, steps
+from headrace.pipeline.stages.random_access import is_read_late, is_shuffled_whole
+from headrace.pipeline.stages.split import shuffled_before
+from headrace.pipeline.stages.stage import Effect, Stage, Step
+from headrace.pipeline.values.types import Specs
 
 __all__ = ["Planned", "plan"]
-
-# Stages that count examples, and so depend on which ones were skipped before.
-_COUNTING: Final = (
-    stages.Take,
-    stages.Skip,
-    stages.Shard,
-    stages.Batch,
-    stages.PaddedBatch,
-)
 
 
 def plan(
@@ -90,7 +68,7 @@ def plan(
 
 
 class _Planning(FunctionPlanning):
-    """The plan of one pipeline, stage after stage."""
+    """The plan of one pipeline, stage after stage; see `Planning` and `SourcePlanning`."""
 
     def __init__(
         self,
@@ -119,288 +97,173 @@ class _Planning(FunctionPlanning):
         """
         if known.empty_at is not None:
             # Only reports of skipped examples follow that stage, in each epoch.
-            reporting = (stages.SkipErrors, stages.Epochs)
-            behind = [s for s in chain[known.empty_at + 1 :] if isinstance(s, reporting)]
-            chain = [*chain[: known.empty_at + 1], *behind]
+            behind = steps(chain)[known.empty_at :]
+            reporting = [s for s in behind if s.judges_errors or s.effect is Effect.REPEATS]
+            chain = [*chain[: known.empty_at + 1], *reporting]
         self._shared = shared
         self.num_ready = 2
         chain, known = read_late(*shuffled_before(chain, known), is_covered)
-        self._chain = chain
+        self.chain = chain
         # The numbers of the first files and of the first contents of these stages.
-        self._first_found = len(shared.files), len(shared.contents)
+        self._first_files = len(shared.files), len(shared.contents)
         self._known = known
         self._specs = known.specs
-        self._waiting: list[engine.Stage] = []
-        self._number = self._source_number = self._count(chain[0])
+        self._waiting = []
+        self.index = 0
+        self.number = self._source_number = self._count(chain[0])
         self._is_fused = False
-        # Stages that run in one call of a worker process, by their places in the chain and their
-        # numbers.
-        self._in_process: list[tuple[int, int]] = []
-        # The batches of this share, among those of all shares.
-        self._turn = (0, 1)
-        skippers = [n for n, stage in enumerate(chain) if isinstance(stage, stages.SkipErrors)]
+        self._in_process = []
+        self.turn = (0, 1)
+        skippers = [n for n, step in enumerate(steps(chain), 1) if step.judges_errors]
         # Failures of the stages before this one are skipped.
         self._covered = len(chain) if is_covered else max(skippers, default=0)
         self._num_cached = len(chain) if is_cached else num_cached(chain)
         self._depth = depth
-        self._is_shuffled = is_shuffled_whole(chain, is_shuffled)
+        self.is_shuffled = is_shuffled_whole(chain, is_shuffled)
         self._digest = digest
         self._is_whole = is_whole
         ordered = ordered_stages(chain)
         # The last stage that makes the global order.
         self._last_ordered = ordered - 1 if isinstance(ordered, int) else None
-        self._plan = self._source().metered(self._number, counts_rows=True)
-        self._plan = self._digested(self._plan, 0)
-        for index in range(1, len(chain)):
-            self._add(index)
+        source = source_of(chain)
+        self.plan = source.source_plan(self).metered(self.number, counts_rows=True)
+        self._digest_rows()
+        for self.index, step in enumerate(steps(chain), 1):
+            self._add(step)
 
     def whole(self) -> engine.Plan:
         """Returns the plan of all stages, which gives blocks of rows."""
-        return self._plan.map(self._waiting)
-
-    def _source(self) -> engine.Plan:
-        match self._chain[0]:
-            case stages.Files() as files:
-                paths = find_files(files.kind, files.paths)
-                self._shared.files.append(paths)
-                self._shared.counted[self._number] = Counted(files, len(paths), reads_files=True)
-                compression = files.compression or ""
-                if files.kind == "files":
-                    self._shared.counted.append(Counted(files, part="names"))
-                    number = len(self._shared.counted) - 1
-                    self._waiting.append(check_paths([(0, "path")]).metered(number))
-                return self._shared.with_cache(
-                    engine.Plan.files(files.kind, paths, compression, files.lengths)
-                )
-            case Source() as source:
-                planned = source.planned(self._specs[0], self._python_worker)
-                self._shared.files.append(planned.files)
-                self._shared.counted[self._number] = Counted(
-                    source,
-                    planned.num_parallel,
-                    planned.is_python,
-                    not planned.is_python,
-                    left_out=planned.left_out,
-                )
-                if planned.sightings is not None:
-                    self._shared.sightings.append(planned.sightings)
-                if planned.stages:
-                    # Reading waits for storage, and parsing does not, so parsing has a separate
-                    # number.
-                    self._shared.counted.append(Counted(source, part="fields"))
-                    number = len(self._shared.counted) - 1
-                    self._waiting.extend(stage.metered(number) for stage in planned.stages)
-                plan = self._shared.with_cache(planned.plan)
-                is_kept = self._is_shuffled and source.is_kept_for_shuffle
-                return plan.kept_for_shuffle() if is_kept else plan
-            case stages.Arrays() as arrays:
-                return rows_of(arrays)
-            case stages.Indexed(rows=rows):
-                rows.check_length()
-                return engine.Plan.row_numbers(rows.length)
-            case stages.Iterable_(factory=factory, openings=openings):
-                of = LookedAt if self._shared.is_learning else IterableFunction
-                return engine.Plan.python_source(
-                    self._python_worker(of(factory, openings, self._specs[0]))
-                )
-        return self._combined(self._chain[0])
-
-    def _combined(self, source: Stage) -> engine.Plan:
-        pairs = zip(stages.parts_of(source), self._known.parts, strict=True)
-        behind = self._covered > 0, self._num_cached > 0, self._depth_of(0) + 1, self._is_shuffled
-        parts = [_Planning(part, known, self._shared, *behind).whole() for part, known in pairs]
-        match source:
-            case stages.Concat():
-                return engine.Plan.concat(parts)
-            case stages.Mix() as mix:
-                resumed = self._shared.mix_checkpoint if self._is_whole else None
-                return mixture(mix, parts, self._specs[0], resumed)
-            case stages.Zip(strict=strict):
-                return engine.Plan.zip(parts, strict)
-        raise AssertionError(f"{source!r} is not a source")
+        return self.plan.map(self._waiting)
 
     def _count(self, stage: Stage) -> int:
         """Returns the number under which the work of a stage is counted."""
         self._shared.counted.append(measured(stage))
         return len(self._shared.counted) - 1
 
-    def _add(self, index: int) -> None:
-        self._number = self._count(self._chain[index])
-        self._is_fused = False
-        plan = self._plan
-        self._extend(index)
-        if self._plan is not plan:
+    def _add(self, step: Step) -> None:
+        self.number = self._count(step)
+        self._is_fused = self._is_grouped = False
+        plan = self.plan
+        step.plan_into(self)
+        if self.plan is not plan:
             # Work fused into a task of the engine is measured there.
-            self._plan = self._plan.metered(self._number, counts_rows=not self._is_fused)
-        if not isinstance(self._chain[index], (stages.BucketByLength, stages.Pack)):
-            self._plan = self._digested(self._plan, index)
+            self.plan = self.plan.metered(self.number, counts_rows=not self._is_fused)
+        if not self._is_grouped:
+            self._digest_rows()
 
-    def _digested(self, plan: engine.Plan, index: int) -> engine.Plan:
-        """Returns a plan that feeds the digest with rows, if the stage gives the global order."""
-        if self._digest is None or index != self._last_ordered:
-            return plan
-        return plan.digested(self._digest)
+    def _digest_rows(self) -> None:
+        """Feeds the digest with rows, if the stage gives the global order."""
+        if self._digest is not None and self.index == self._last_ordered:
+            self.plan = self.plan.digested(self._digest)
 
-    def _seen(self, parse: stages.Parse) -> engine.Sightings:
-        """Returns the object that records which lists occur, if there are lists."""
-        sightings = engine.Sightings("parse")
-        if any(isinstance(feature, Ragged) for _, feature in parse.features):
-            self._shared.sightings.append(sightings)
-        return sightings
+    # What a source asks for.
 
-    def _extend(self, index: int) -> None:
-        before, after = self._specs[index - 1], self._specs[index]
-        if index < self._covered and isinstance(self._chain[index], _COUNTING):
-            # The stage counts examples that were not skipped, so failures must be known before it.
-            self._finish_waiting()
-        match self._chain[index]:
-            case stages.Parse() as parse:
-                self._later(parse_stage(parse, before, self._seen(parse)))
-            case stages.Select(names=names):
-                self._later(engine.Stage.select([list(before).index(n) for n in names]))
-            case stages.WithOrigin() | stages.OriginFiles() as origin:
-                self._later(origin_stage(origin, len(before)))
-            case stages.Rename():
-                pass
-            case stages.BucketByLength() as bucket:
-                self._bucket(bucket, index, before)
-            case stages.Pack() as pack:
-                self._pack(pack, index, before)
-            case stages.Unbatch():
-                self._later(engine.Stage.unbatch())
-                self._finish_rows()
-            case stages.Batch() | stages.PaddedBatch() as batch:
-                self._batch(batch, index, before)
-            case stages.Prefetch(count=count):
-                self.num_ready = count
-            case stages.Map() | stages.Filter() | stages.FlatMap() | stages.Learn() as function:
-                self._function(function, index, before, after)
-            case stage:
-                self._plan = self._moved(stage, index)
+    @property
+    def specs(self) -> Specs:
+        """The components of an example of the source."""
+        return self._specs[0]
 
-    def _moved(self, stage: Stage, index: int) -> engine.Plan:  # noqa: PLR0911 (one for each stage)
-        """Returns the plan after a stage that does not change rows."""
-        match stage:
-            case stages.Take(count=count):
-                return self._plan.take(count)
-            case stages.Skip(count=count):
-                return self._plan.skip(count)
-            case stages.Shard(by="piece"):
-                # The window before it reads the files of this rank alone.
-                return self._plan
-            case stages.Shard(index=number, count=count, even=even):
-                return self._plan.shard(number, count, even)
-            case stages.Share(run=run, index=number, count=count):
-                self._turn = (number, count)
-                return self._plan.share(number, count, run)
-            case stages.Split(seed=seed, keys=keys):
-                depth = self._depth_of(index)
-                check_depth(self._chain, depth)
-                self._later(engine.Stage.split(seed, *keys, depth))
-                self._finish_rows()
-                return self._plan
-            case stages.Epochs(count=count):
-                return self._plan.epochs(count)
-            case stages.SkipErrors():
-                self._finish_waiting()
-                return self._plan.skip_errors(self._number)
-            case stages.Shuffle() as shuffle:
-                return self._shuffled(shuffle, index)
-            case stages.Cache(kept=kept) as cache:
-                # Whole blocks are cached, after the waiting stages, which may remove rows.
-                self._finish_waiting()
-                self._finish_rows()
-                if cache.directory is not None:
-                    return self._plan.cache_on_disk(self._disk_cache(cache, cache.directory, index))
-                return self._plan.cache(kept)
-        raise AssertionError(f"{stage!r} cannot be planned")
+    @property
+    def resumed_mixture(self) -> list[Any] | None:
+        """The position of a mixture that has changed since the state."""
+        return self._shared.mix_checkpoint if self._is_whole else None
 
-    def _disk_cache(self, cache: stages.Cache, directory: str, index: int) -> engine.DiskCache:
-        """Returns the files of a cache of the stages before stage number `index`."""
-        is_off = self._shared.is_learning
-        contents = self._shared.contents[self._first_found[1] :]
-        key = "" if is_off else cache_key(self._chain[:index], contents, self._number, cache.key)
-        paths = [path for found in self._shared.files[self._first_found[0] :] for path in found]
-        found = engine.DiskCache(directory, cache.bytes, key, with_companions(paths), is_off)
-        self._shared.disk_caches.append(found)
-        return found
+    def add_files(self, paths: Sequence[bytes]) -> None:
+        """Notes the files that the source reads, in order."""
+        self._shared.files.append(paths)
 
-    def _depth_of(self, index: int) -> int:
-        """Returns the number of nested combinations around a stage, up to the next cache.
+    def add_sightings(self, sightings: engine.Sightings) -> None:
+        """Notes a record of which components occur."""
+        self._shared.sightings.append(sightings)
+
+    def measure(self, **facts: Any) -> None:
+        """Changes what is noted of the source for its statistics; see `Counted`."""
+        counted = self._shared.counted
+        counted[self._source_number] = replace(counted[self._source_number], **facts)
+
+    def with_cache(self, plan: engine.Plan) -> engine.Plan:
+        """Returns the plan of a source, with a cache of its remote files if one is wanted."""
+        return plan if self._shared.kept is None else plan.cached(*self._shared.kept)
+
+    def part_plans(self) -> list[engine.Plan]:
+        """Returns the plans of the parts that the source combines."""
+        behind = self._covered > 0, self._num_cached > 0, self.depth() + 1, self.is_shuffled
+        return [
+            _Planning(part, known, self._shared, *behind).whole()
+            for part, known in zip(self.chain[0].parts, self._known.parts, strict=True)
+        ]
+
+    # What a step asks for.
+
+    @property
+    def before(self) -> Specs:
+        """The components before the step."""
+        return self._specs[self.index - 1]
+
+    @property
+    def indexes(self) -> engine.IndexFiles:
+        """The index files that are read and written."""
+        return self._shared.indexes
+
+    @property
+    def is_covered(self) -> bool:
+        """Whether a later stage skips examples at which the step fails."""
+        return self.index < self._covered
+
+    @property
+    def is_learning(self) -> bool:
+        """Whether components are learned, so that nothing is written."""
+        return self._shared.is_learning
+
+    def finish_before_counting(self) -> None:
+        """Runs the deferred work here if its failures are skipped: the step does not count them."""
+        if self.is_covered:
+            self.finish_waiting()
+
+    def group(self, rows: engine.Plan, counts_rows: bool = True) -> None:
+        """Sets a plan that puts rows together, and measures it."""
+        self.plan = rows.metered(self.number, counts_rows=counts_rows)
+
+    def group_in_order(self, rows: engine.Plan, counts_rows: bool = True) -> None:
+        """Sets a plan that puts rows together by their lengths, in an order of its own."""
+        self.group(rows, counts_rows)
+        self._digest_rows()
+        self._is_grouped = True
+
+    def depth(self) -> int:
+        """Returns the number of combinations around the stage, up to the next cache.
 
         The stages before a cache do not depend on the place of the cache.
         """
-        behind = self._chain[index + 1 :]
-        return 0 if any(isinstance(stage, stages.Cache) for stage in behind) else self._depth
+        behind = steps(self.chain)[self.index :]
+        return 0 if any(step.effect is Effect.KEEPS for step in behind) else self._depth
 
-    def _shuffled(self, shuffle: stages.Shuffle, index: int) -> engine.Plan:
-        if shuffle.window is not None:
-            seed = shuffle.seed if shuffle.files == "shuffled" else None
-            plan = self._plan
-            shard = shard_of_pieces(self._chain, index)
-            if (shuffle.num_open, seed, shard) != (1, None, (0, 1)):
-                size = shuffle.block_bytes
-                blocks = None if size is None else (size, shuffle.index, self._shared.indexes)
-                plan = plan.in_pieces(shuffle.num_open, seed, shard, blocks)
-            return plan.window(shuffle.window, shuffle.seed)
-        if self._shared.is_learning and is_on_disk(self._chain[:index]):
+    def sightings(self, where: str) -> engine.Sightings:
+        """Returns a record of which of the components occur that an example may lack."""
+        sightings = engine.Sightings(where)
+        self.add_sightings(sightings)
+        return sightings
+
+    def disk_cache(self, directory: str, most_bytes: int | None, key: str | None) -> engine.Plan:
+        """Returns the plan with a cache on disk of the stages before the step."""
+        is_off = self.is_learning
+        first_files, first_contents = self._first_files
+        contents = self._shared.contents[first_contents:]
+        name = "" if is_off else cache_key(self.chain[: self.index], contents, self.number, key)
+        paths = [path for paths in self._shared.files[first_files:] for path in paths]
+        cache = engine.DiskCache(directory, most_bytes, name, with_companions(paths), is_off)
+        self._shared.disk_caches.append(cache)
+        return self.plan.cache_on_disk(cache)
+
+    def shuffle_all(self, index: engine.Index, seed: int) -> engine.Plan:
+        """Returns the plan with a shuffle of all examples."""
+        if self.is_learning and is_on_disk(self.chain[: self.index]):
             # Nothing is written while components are learned, so the examples come as they are.
-            return self._plan
+            return self.plan
         # Its records are read one by one, by all threads.
-        counted = self._shared.counted
-        counted[self._source_number] = replace(counted[self._source_number], num_parallel=None)
-        if self._covered > index or not is_read_late(self._chain, index):
-            return self._plan.shuffle_all(shuffle.index, self._shared.indexes, shuffle.seed)
-        plan, fetch = self._plan.shuffle_numbers(shuffle.index, self._shared.indexes, shuffle.seed)
+        self.measure(num_parallel=None)
+        if self.is_covered or not is_read_late(self.chain, self.index):
+            return self.plan.shuffle_all(index, self.indexes, seed)
+        plan, fetch = self.plan.shuffle_numbers(index, self.indexes, seed)
         self._waiting.insert(0, fetch.metered(self._source_number))
         return plan
-
-    def _batch(self, batch: stages.Batch | stages.PaddedBatch, index: int, before: Specs) -> None:
-        rows = self._plan.batch(batch.size, batch.remainder == "drop", self._turn)
-        self._plan = rows.metered(self._number, counts_rows=True)
-        pad_to = batch.size if batch.remainder == "pad" else None
-        is_of_batches = batch_depth(self._chain[:index]) > 0
-        padding = padding_of(batch, before) if isinstance(batch, stages.PaddedBatch) else None
-        layouts = layouts_of(batch, before)
-        self._later(engine.Stage.collate(list(before), is_of_batches, pad_to, padding, layouts))
-        self._finish_rows()
-
-    def _bucket(self, bucket: stages.BucketByLength, index: int, before: Specs) -> None:
-        names = list(before)
-        number = names.index(bucket.component)
-        # The lengths are needed, so the rows must be computed.
-        self._finish_rows()
-        rows = self._plan.bucket(
-            number,
-            bucket.boundaries,
-            (bucket.size, bucket.max_elements),
-            bucket.pad_to_boundary,
-            bucket.remainder == "drop",
-        )
-        self._plan = self._digested(rows.metered(self._number, counts_rows=True), index)
-        pad_to = bucket.size if bucket.remainder == "pad" else None
-        padding = padding_of(bucket, before)
-        self._later(engine.Stage.collate(names, False, pad_to, padding, []))
-        self._finish_rows()
-
-    def _pack(self, pack: stages.Pack, index: int, before: Specs) -> None:
-        names, num_along = list(pack.names), len(pack.along)
-        there = list(before)
-        self._later(engine.Stage.select([there.index(name) for name in (*names, *pack.along)]))
-        if pack.split:
-            self._later(engine.Stage.cut_lists(names, num_along, pack.length))
-        # The lengths are needed, so the rows must be computed.
-        self._finish_rows()
-        rows = self._plan.pack(names, pack.length, pack.max_open, pack.balance or 1)
-        self._plan = self._digested(rows.metered(self._number, counts_rows=False), index)
-        self._later(
-            engine.Stage.pack_rows(
-                names,
-                pack.length,
-                pack.split,
-                num_along,
-                pack.cu_seqlens,
-                fillers(pack, {name: before[name] for name in names}),
-            )
-        )
-        self._finish_rows()

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from headrace.core import engine
-from headrace.pipeline.plan.functions.python_functions import PythonWorker
+from headrace.pipeline.functions.python_functions import PythonWorker
 
 __all__ = ["activity_lines"]
 

@@ -17,34 +17,36 @@ from headrace.core.errors import FailedPreconditionError
 from headrace.core.live_objects import LiveObjects
 from headrace.core.processors import num_cores
 from headrace.core.tracebacks import hide_own_frames
-from headrace.pipeline.describe.objects.nested import NestedList
-from headrace.pipeline.describe.specs import Known, batch_depth
-from headrace.pipeline.describe.stages import Iterable_, SkipErrors, Stage, parts_of
-from headrace.pipeline.describe.types import Spec
-from headrace.pipeline.plan.column_conversion import shown
-from headrace.pipeline.plan.functions.python_functions import PythonWorker
-from headrace.pipeline.plan.index_files import index_files
+from headrace.pipeline.functions.python_functions import PythonWorker
+from headrace.pipeline.paths.index_files import index_files
 from headrace.pipeline.plan.planner import plan
-from headrace.pipeline.run.absent_names import Absent
-from headrace.pipeline.run.global_order import GlobalOrder
-from headrace.pipeline.run.limits import cache_of, memory_bytes_of
-from headrace.pipeline.run.mixing.parts import CUT_ORDER, MixtureParts
-from headrace.pipeline.run.reports import Reports
-from headrace.pipeline.run.skipped import Report
-from headrace.pipeline.run.state import Resumed, check_files, damaged, identity_of, state_of
-from headrace.pipeline.run.state_entries.revisions import (
+from headrace.pipeline.plan.revisions import (
     check_contents,
     contents_of,
     pinned,
     revisions_of,
 )
+from headrace.pipeline.run.absent_names import Absent
+from headrace.pipeline.run.global_order import GlobalOrder
+from headrace.pipeline.run.limits import cache_of, memory_bytes_of
+from headrace.pipeline.run.mixture_parts import CUT_ORDER, MixtureParts
+from headrace.pipeline.run.reports import Reports
+from headrace.pipeline.run.skipped import Report
+from headrace.pipeline.run.state import Resumed, check_files, damaged, identity_of, state_of
 from headrace.pipeline.run.statistics import (
     StageReadings,
 )
-from headrace.pipeline.run.string_arrays import arrow_array
 from headrace.pipeline.run.threads.ending import close
 from headrace.pipeline.run.threads.gil_share import GilShares
 from headrace.pipeline.run.threads.python_threads import Threads, callers_of
+from headrace.pipeline.sources.iterable import Iterable_
+from headrace.pipeline.stages.components import Known, all_stages, batch_depth
+from headrace.pipeline.stages.skip_errors import SkipErrors
+from headrace.pipeline.stages.stage import Stage, Stages
+from headrace.pipeline.values.column_conversion import shown
+from headrace.pipeline.values.nested import NestedList
+from headrace.pipeline.values.string_arrays import arrow_array
+from headrace.pipeline.values.types import Spec
 
 __all__ = ["Batches", "open_batches"]
 
@@ -76,7 +78,7 @@ class Batches(Reports):
 
     def __init__(
         self,
-        chain: tuple[Stage, ...],
+        chain: Stages,
         options: Mapping[str, Any],
         known: Known | Callable[[], Known],
         epoch: int,
@@ -554,7 +556,7 @@ class Batches(Reports):
 
 def _has_iterables(chain: Sequence[Stage]) -> bool:
     """Returns whether a pipeline may have to wait for an iterator of the user's."""
-    return isinstance(chain[0], Iterable_) or any(map(_has_iterables, parts_of(chain[0])))
+    return any(isinstance(stage, Iterable_) for stage in all_stages(chain))
 
 
 def _component(name: str, spec: Spec, column: Any) -> Any:

@@ -1,23 +1,24 @@
 """Counts the examples or batches of a pipeline, by reading them where that is needed."""
 
 import logging
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from headrace.pipeline.describe import stages
-from headrace.pipeline.describe.lengths import has_known_length, length_after, length_of
-from headrace.pipeline.describe.specs import Known, batch_depth
-from headrace.pipeline.describe.stages import Stage
-from headrace.pipeline.plan.functions.function_state import keeps_state
-from headrace.pipeline.plan.index_files import index_files
+from headrace.pipeline.functions.function_state import keeps_state
+from headrace.pipeline.paths.index_files import index_files
+from headrace.pipeline.plan.lengths import length_after, length_of
 from headrace.pipeline.run.batches import Batches
+from headrace.pipeline.sources.iterable import Iterable_
+from headrace.pipeline.stages.components import Known, all_stages, batch_depth, steps
+from headrace.pipeline.stages.stage import Effect, Stage, Stages
 
 __all__ = ["count_of"]
 
 _log: Final = logging.getLogger("headrace.pipeline")
 
 
-def count_of(chain: tuple[Stage, ...], options: Mapping[str, Any], known: Known) -> int:
+def count_of(chain: Stages, options: Mapping[str, Any], known: Known) -> int:
     """Returns the number of examples, or batches, that the stages give.
 
     Args:
@@ -32,7 +33,7 @@ def count_of(chain: tuple[Stage, ...], options: Mapping[str, Any], known: Known)
         return length_of(chain, index_files(options))
     except TypeError:
         end = _num_read(chain)
-    if any(isinstance(stage, stages.Epochs) and stage.count is None for stage in chain[:end]):
+    if any(step.length_after(1) == math.inf for step in steps(chain[:end])):
         raise TypeError("count: the pipeline has no end, since epochs() has no count.")
     _log.info("count: reading all of %s", " > ".join(stage.name for stage in chain[:end]))
     specs = Known(known.specs[:end], known.parts, first=known.first)
@@ -41,31 +42,23 @@ def count_of(chain: tuple[Stage, ...], options: Mapping[str, Any], known: Known)
     with Batches(chain[:end], options, specs, 0) as batches:
         while (given := batches.next_columns()) is not None:
             length += 1 if is_batched else given[0]
-    for stage in chain[end:]:
-        length = length_after(stage, length)
-    if length == float("inf"):
+    for step in steps(chain)[end - 1 :]:
+        length = length_after(step, length)
+    if length == math.inf:
         raise TypeError("count: the pipeline has no end, since epochs() has no count.")
     return int(length)
 
 
 def _may_differ(stage: Stage) -> bool:
     """Returns whether a stage may give other examples in another epoch."""
-    match stage:
-        case stages.Shuffle() | stages.Mix():
-            return True
-        case stages.Map(seed=seed) | stages.FlatMap(seed=seed) if seed is not None:
-            return True
-        case stages.Map() | stages.Filter() | stages.FlatMap():
-            return keeps_state(stage.function)
-        case stages.Concat(parts=parts) | stages.Zip(parts=parts):
-            return any(_may_differ(stage) for part in parts for stage in part)
-    return isinstance(stage, stages.Iterable_)
+    return stage.draws or isinstance(stage, Iterable_) or keeps_state(stage.called_function)
 
 
 def _num_read(chain: Sequence[Stage]) -> int:
     """Returns the number of stages that must run; the counts of later ones follow from theirs."""
-    end = 1 + max((n for n, s in enumerate(chain) if n and not has_known_length(s)), default=0)
-    is_drawn = any(map(_may_differ, chain[:end]))
-    epochs = [n for n, stage in enumerate(chain) if isinstance(stage, stages.Epochs)]
+    numbered = list(enumerate(steps(chain), 1))
+    end = 1 + max((n for n, step in numbered if step.length_after(1) is None), default=0)
+    is_drawn = any(map(_may_differ, all_stages(chain[:end])))
+    epochs = [n for n, step in numbered if step.effect is Effect.REPEATS]
     # Epochs with random draws may have different numbers of examples.
     return epochs[-1] + 1 if is_drawn and epochs and epochs[-1] >= end else end

@@ -7,10 +7,11 @@ from typing import Any, Final
 
 from headrace.core import engine
 from headrace.core.errors import FailedPreconditionError
-from headrace.pipeline.describe.stages import Share, Stage
 from headrace.pipeline.plan.global_order import ordered_stages
-from headrace.pipeline.run.mixing.parts import CUT_PASS
+from headrace.pipeline.run.mixture_parts import CUT_PASS
 from headrace.pipeline.run.state import Resumed, num_described, order_of
+from headrace.pipeline.stages.share import Share
+from headrace.pipeline.stages.stage import Stage
 
 __all__ = ["GlobalOrder"]
 

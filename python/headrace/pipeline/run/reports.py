@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from headrace.core import engine
-from headrace.pipeline.plan.functions.python_functions import PythonWorker
+from headrace.pipeline.functions.python_functions import PythonWorker
 from headrace.pipeline.plan.planned import Counted
 from headrace.pipeline.run.activity_report import activity_lines
 from headrace.pipeline.run.skipped import Report, Skipped

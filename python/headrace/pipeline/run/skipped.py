@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 from headrace.core import engine
 from headrace.core.errors import SkippedExamples
 from headrace.core.repr_prefix import without_passwords
-from headrace.pipeline.describe.stages import SkipErrors
+from headrace.pipeline.stages.skip_errors import SkipErrors
 
 __all__ = ["Report", "Skipped", "is_report"]
 

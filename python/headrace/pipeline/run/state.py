@@ -14,21 +14,23 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
 from headrace.core import engine
-from headrace.pipeline.describe import stages
-from headrace.pipeline.describe.source import Source
-from headrace.pipeline.describe.stages import Stage
-from headrace.pipeline.run.mixing.parts import (
+from headrace.pipeline.plan.revisions import are_contents, are_revisions
+from headrace.pipeline.run.file_digests import MOST_DIGESTS, digests_of, group_of
+from headrace.pipeline.run.mixture_parts import (
     CUT_ORDER,
     MixtureResumed,
-    all_stages,
     is_mixture_state,
     weights_of,
     with_parts,
 )
 from headrace.pipeline.run.skipped import is_report
-from headrace.pipeline.run.state_entries.file_digests import MOST_DIGESTS, digests_of, group_of
-from headrace.pipeline.run.state_entries.revisions import are_contents, are_revisions
-from headrace.pipeline.run.state_entries.stage_words import are_words, check_alike, words_of
+from headrace.pipeline.run.stage_descriptions import are_words, check_alike, words_of
+from headrace.pipeline.sources.mix import Mix
+from headrace.pipeline.stages.cache import Cache
+from headrace.pipeline.stages.components import all_stages, steps
+from headrace.pipeline.stages.epochs import Epochs
+from headrace.pipeline.stages.source import Source
+from headrace.pipeline.stages.stage import Stage, Stages
 
 __all__ = [
     "Resumed",
@@ -84,7 +86,7 @@ class Resumed:
         mixture: The place and the counts of a mixture; None if the source is not a mixture.
     """
 
-    chain: tuple[Stage, ...]
+    chain: Stages
     epoch: int
     checkpoints: list[Any]
     digest: list[int] | None
@@ -163,9 +165,7 @@ def state_of(
     return {**state, "checksum": _checksum(state)}
 
 
-def resumed(
-    chain: tuple[Stage, ...], state: Mapping[str, Any], allow: Collection[str] = ()
-) -> Resumed:
+def resumed(chain: Stages, state: Mapping[str, Any], allow: Collection[str] = ()) -> Resumed:
     """Returns the data with which a pipeline continues from a state.
 
     Args:
@@ -241,7 +241,7 @@ def _mixture(
     if found is not None:
         # No batch of a changed mixture has been taken yet, so its own place alone counts.
         is_changed = is_changed or state["digest"] == CUT_ORDER
-        is_changed = is_changed or found["names"] != list(cast(stages.Mix, chain[0]).called)
+        is_changed = is_changed or found["names"] != list(cast(Mix, chain[0]).called)
     if is_changed and (found is None or state["weights"][:-1] != mine[:-1]):
         raise ValueError(
             "resume: the weights of a mix may differ only if it is the source of the pipeline, not "
@@ -262,8 +262,8 @@ def _mixture(
             "taken with, since a part with a shard of its own was added to parts without, or the "
             "last one was removed. Write shard after mix, or give such a part the others' shard."
         )
-    kinds = {type(stage) for stage in chain[1:]}
-    if is_changed and {stages.Epochs, stages.Shard} <= kinds:
+    has_shard = any(step.divides for step in steps(chain))
+    if is_changed and has_shard and any(isinstance(step, Epochs) for step in steps(chain)):
         raise ValueError(
             "resume: the parts and weights of mix cannot be others than in the pipeline that the "
             "state was taken with, since epochs and shard follow mix. Loop over "
@@ -281,7 +281,7 @@ def _has_inner_shard(words: Sequence[Any]) -> bool:
 
 
 def _has_files(stage: Stage) -> bool:
-    return isinstance(stage, (stages.Files, Source))
+    return isinstance(stage, Source) and stage.reads_files
 
 
 def check_files(files: Sequence[Sequence[bytes]], expected: Sequence[list[Any] | None]) -> None:
@@ -428,10 +428,8 @@ def _drawn(chain: Sequence[Stage]) -> Iterator[Any]:
 def _numbers(chain: Sequence[Stage]) -> dict[str, list[Any]]:
     """Returns the values that may differ if `allow` says so, by the keys of `_ALLOWED`."""
     return {
-        "epochs": [stage.count for stage in all_stages(chain) if isinstance(stage, stages.Epochs)],
-        "weights": [
-            weights_of(stage) for stage in all_stages(chain) if isinstance(stage, stages.Mix)
-        ],
+        "epochs": [stage.count for stage in all_stages(chain) if isinstance(stage, Epochs)],
+        "weights": [weights_of(stage) for stage in all_stages(chain) if isinstance(stage, Mix)],
     }
 
 
@@ -439,10 +437,10 @@ def _list(values: object) -> str:
     return ", ".join(map(repr, values)) if isinstance(values, list) else repr(values)
 
 
-def _with_seeds(chain: tuple[Stage, ...], seeds: Iterator[int]) -> tuple[Stage, ...]:
+def _with_seeds(chain: Stages, seeds: Iterator[int]) -> Stages:
     """Returns stages with the seeds of a state, which must equal those that the program gave."""
     source = chain[0]
-    if parts := stages.parts_of(source):
+    if parts := source.parts:
         seeded = tuple(_with_seeds(part, seeds) for part in parts)
         source = replace(cast("Any", source), parts=seeded)
     return tuple(_with_seed(stage, seeds) for stage in (source, *chain[1:]))
@@ -461,13 +459,13 @@ def _with_seed(stage: Stage, seeds: Iterator[int]) -> Stage:
     return cast("Stage", replace(cast("Any", stage), seed=seed))
 
 
-def _with_empty_caches(chain: tuple[Stage, ...]) -> tuple[Stage, ...]:
+def _with_empty_caches(chain: Stages) -> Stages:
     """Returns stages with empty caches."""
     source = chain[0]
-    if parts := stages.parts_of(source):
+    if parts := source.parts:
         source = replace(cast("Any", source), parts=tuple(map(_with_empty_caches, parts)))
     emptied = (
-        replace(stage, kept=engine.Cache()) if isinstance(stage, stages.Cache) else stage
+        replace(stage, kept=engine.Cache()) if isinstance(stage, Cache) else stage
         for stage in chain[1:]
     )
     return (source, *emptied)

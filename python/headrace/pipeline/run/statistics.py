@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 
 from headrace.core import engine
-from headrace.pipeline.describe import stages
-from headrace.pipeline.plan.functions.python_functions import name_of
+from headrace.pipeline.functions.python_functions import name_of
 from headrace.pipeline.plan.planned import Counted
 
 __all__ = ["IndexStatistics", "Readings", "StageReadings", "StageStatistics", "Statistics"]
@@ -114,11 +113,8 @@ class StageReadings:
     def name_of(counted: Counted) -> str:
         """Returns the stage and its function, such as "map(augment)"."""
         name = counted.stage.name
-        match counted.stage:
-            case stages.Map(function=function) | stages.Filter(function=function):
-                return f"{name}({name_of(function)})"
-            case stages.FlatMap(function=function) | stages.Iterable_(factory=function):
-                return f"{name}({name_of(function)})"
+        if (function := counted.stage.called_function) is not None:
+            return f"{name}({name_of(function)})"
         return f"{name}, {counted.part}" if counted.part else name
 
     @property

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from headrace.core.processors import num_cores
-from headrace.pipeline.describe import stages
-from headrace.pipeline.describe.source import Source
-from headrace.pipeline.describe.specs import BATCHES
-from headrace.pipeline.plan.functions.function_state import keeps_state
+from headrace.pipeline.functions.function_state import keeps_state
 from headrace.pipeline.run.statistics import Readings, StageReadings
+from headrace.pipeline.sources.iterable import Iterable_
+from headrace.pipeline.stages.function_step import FunctionStep
+from headrace.pipeline.stages.source import Source
+from headrace.pipeline.stages.stage import Stage, Step
 
 __all__ = ["verdict"]
 
@@ -21,7 +22,6 @@ _MOST_HELD: Final = 0.5
 _LEAST_SECONDS: Final = 100e-6
 # The largest number of threads to advise for a function that waits.
 _MOST_WAITING: Final = 64
-_FUNCTIONS: Final = (stages.Map, stages.Filter, stages.FlatMap)
 
 
 @dataclass(frozen=True)
@@ -119,13 +119,18 @@ def _less_work(stage: StageReadings, num_threads: int, cores: int) -> str:
         )
     if stage.counted.reads_files:
         return f"{more}, or store the data uncompressed if they are compressed"
-    if isinstance(stage.counted.stage, (stages.Batch, stages.PaddedBatch)):
+    if _groups(stage):
         return f"{more}, or keep components small: convert them after the batch, on the device"
     return f"{more}, or drop components that are not needed, with select"
 
 
+def _groups(readings: StageReadings) -> bool:
+    stage = readings.counted.stage
+    return isinstance(stage, Step) and stage.added_axes > 0
+
+
 def _gets_batches(before: Sequence[StageReadings]) -> bool:
-    return any(isinstance(stage.counted.stage, BATCHES) for stage in before)
+    return any(_groups(stage) for stage in before)
 
 
 def _python(stage: StageReadings, readings: Readings, before: Sequence[StageReadings]) -> _Suspect:
@@ -142,7 +147,7 @@ def _python(stage: StageReadings, readings: Readings, before: Sequence[StageRead
     gets_batches = _gets_batches(before)
     remedy = _less_python(stage.counted.stage, gets_batches)
     held = stage.holds_gil
-    if held is not None and isinstance(stage.counted.stage, _FUNCTIONS) and not num_processes:
+    if held is not None and isinstance(stage.counted.stage, FunctionStep) and not num_processes:
         seconds = stage.busy / max(before[-1].examples if before else 0, 1)
         is_short = seconds < _LEAST_SECONDS and not gets_batches
         if is_short:
@@ -154,26 +159,26 @@ def _python(stage: StageReadings, readings: Readings, before: Sequence[StageRead
                 remedy = f"give it num_threads={more}, or {remedy}"
         else:
             finding += f", and holds the GIL for {held:.0%} of that"
-            if not is_short and not keeps_state(getattr(stage.counted.stage, "function", None)):
+            if not is_short and not keeps_state(stage.counted.stage.called_function):
                 remedy = f"give it num_processes={max(num_cores(), 2)}, or {remedy}"
     return _Suspect(load, finding, remedy)
 
 
 def _more_threads(stage: StageReadings, parallel: int) -> int | None:
     """Returns the number of threads to advise for a function; None if more do not help."""
-    stateful = keeps_state(getattr(stage.counted.stage, "function", None))
+    stateful = keeps_state(stage.counted.stage.called_function)
     # A waiting function needs no core.
     cores = num_cores() if _share(stage.computing, stage.busy) > _MOST_HELD else _MOST_WAITING
     more = min(max(4 * parallel, 4), max(cores, 2))
     return more if more > parallel and not stateful else None
 
 
-def _less_python(stage: stages.Stage, gets_batches: bool) -> str:
-    if isinstance(stage, Source):
+def _less_python(stage: Stage, gets_batches: bool) -> str:
+    if isinstance(stage, Source) and stage.reads_files:
         has_columns = getattr(stage, "columns", None) is not None
         fewer = "name fewer columns" if has_columns else "name the columns you need, columns=[...]"
         return f"{fewer}, or keep the data in a format that all threads read, such as TFRecords"
-    if isinstance(stage, stages.Iterable_):
+    if isinstance(stage, Iterable_):
         more = "more processes" if stage.num_processes else "a process of its own"
         return f"give it {more} (num_processes), or write the examples to files"
     whole = "" if gets_batches else "let it take whole batches, after batch(...), "

@@ -11,10 +11,10 @@ from typing import Any, Final
 from headrace.core import engine
 from headrace.graph import Tensor
 from headrace.graph.lowering.feeding import as_array
-from headrace.pipeline.describe.native_function import Traced
-from headrace.pipeline.plan.column_conversion import decoded
+from headrace.pipeline.functions.native_function import Traced
 from headrace.pipeline.tracing.segments import Segments, segments_of
 from headrace.pipeline.tracing.trace import Trace
+from headrace.pipeline.values.column_conversion import decoded
 
 __all__ = ["Compiled", "compiled"]
 

@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from headrace.graph import Tensor
-from headrace.pipeline.describe.native_function import NativeFunction, Use
-from headrace.pipeline.describe.types import Spec
-from headrace.pipeline.plan.column_conversion import check_components
-from headrace.pipeline.plan.functions.python_values import as_value, spec_of
+from headrace.pipeline.functions.native_function import NativeFunction, Use
 from headrace.pipeline.tracing.compiled import Compiled, compiled
 from headrace.pipeline.tracing.trace import trace
+from headrace.pipeline.values.column_conversion import check_components
+from headrace.pipeline.values.python_values import as_value, spec_of
+from headrace.pipeline.values.types import Spec
 
 __all__ = ["native"]
 

@@ -14,10 +14,10 @@ from headrace.core.errors import add_note
 from headrace.graph import Operation, Tensor, is_own_file
 from headrace.ops.array.placeholder import placeholder
 from headrace.ops.framework.conversion import constant
-from headrace.pipeline.describe.native_function import Use
-from headrace.pipeline.describe.types import Spec, is_carried
-from headrace.pipeline.plan.functions.python_values import as_value
+from headrace.pipeline.functions.native_function import Use
 from headrace.pipeline.tracing.graph import COMPUTES_WITHOUT, TracedGraph
+from headrace.pipeline.values.python_values import as_value
+from headrace.pipeline.values.types import Spec, is_carried
 
 __all__ = ["Trace", "trace"]
 

@@ -8,15 +8,15 @@ from typing import Any, Final, Literal
 import numpy as np
 import numpy.typing as npt
 
-from headrace.pipeline.describe.objects.json_values import json_value
-from headrace.pipeline.describe.objects.nested import NestedList, nested_value
-from headrace.pipeline.describe.objects.passed import with_passed, without_passed
-from headrace.pipeline.describe.types import Json, Spec, Specs
-from headrace.pipeline.plan.column_conversion import as_values, decoded
-from headrace.pipeline.plan.functions.first_results import FirstResults, digest_of, key_of
-from headrace.pipeline.plan.functions.global_generators import GlobalDraws
-from headrace.pipeline.plan.functions.indexed_rows import IndexedRows
-from headrace.pipeline.plan.functions.random_generators import Generators
+from headrace.pipeline.functions.first_results import FirstResults, digest_of, key_of
+from headrace.pipeline.functions.global_generators import GlobalDraws
+from headrace.pipeline.functions.indexed_rows import IndexedRows
+from headrace.pipeline.functions.random_generators import Generators
+from headrace.pipeline.values.column_conversion import as_values, decoded
+from headrace.pipeline.values.json_values import json_value
+from headrace.pipeline.values.nested import NestedList, nested_value
+from headrace.pipeline.values.passed import with_passed, without_passed
+from headrace.pipeline.values.types import Json, Spec, Specs
 from headrace.pipeline.workers.sending import PackedError
 from headrace.pipeline.workers.shared_rows import SharedRows
 

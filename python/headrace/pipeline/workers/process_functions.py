@@ -16,18 +16,19 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from headrace.core import engine
-from headrace.pipeline.describe.objects.nested import nested_column, nested_value
-from headrace.pipeline.describe.objects.passed import Passed
-from headrace.pipeline.describe.types import Spec, Specs, carried, engine_code
-from headrace.pipeline.plan.column_conversion import (
+from headrace.pipeline.functions.first_results import FirstResults, key_of
+from headrace.pipeline.functions.python_functions import Running, name_of, noted
+from headrace.pipeline.functions.worker_holder import WorkerHolder
+from headrace.pipeline.values.column_conversion import (
     batches_of,
     check_components,
     column_of,
     lists_of,
 )
-from headrace.pipeline.plan.functions.first_results import FirstResults, key_of
-from headrace.pipeline.plan.functions.python_functions import Running, name_of, noted
-from headrace.pipeline.plan.functions.python_values import spec_of
+from headrace.pipeline.values.nested import nested_column, nested_value
+from headrace.pipeline.values.passed import Passed
+from headrace.pipeline.values.python_values import spec_of
+from headrace.pipeline.values.types import Spec, Specs, carried, engine_code
 from headrace.pipeline.workers.calls import Failure, Step
 from headrace.pipeline.workers.main_module import Surroundings
 from headrace.pipeline.workers.remote import (
@@ -40,7 +41,6 @@ from headrace.pipeline.workers.remote import (
 from headrace.pipeline.workers.sending import packed_functions
 from headrace.pipeline.workers.shared_arrays import Arena, Layout, strings_at
 from headrace.pipeline.workers.worker import Block, Made, Plan
-from headrace.pipeline.workers.worker_holder import WorkerHolder
 
 __all__ = ["DoneByNext", "LearnInProcess", "ProcessFunctions", "ProcessStage"]
 

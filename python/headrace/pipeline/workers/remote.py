@@ -12,13 +12,13 @@ from typing import Any, Final, cast
 import numpy as np
 import numpy.typing as npt
 
+from headrace.pipeline.functions.worker_holder import WorkerHolder
 from headrace.pipeline.workers.board import Board
 from headrace.pipeline.workers.fork_server import fork_server
 from headrace.pipeline.workers.messages import channels
 from headrace.pipeline.workers.sending import PackedError
 from headrace.pipeline.workers.shared_arrays import Arena, Layout
 from headrace.pipeline.workers.worker import Block, Made, Plan
-from headrace.pipeline.workers.worker_holder import WorkerHolder
 
 __all__ = ["Processes", "RemoteWorker", "WorkerEnded", "memory_file", "start_workers"]
 

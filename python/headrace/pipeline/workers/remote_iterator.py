@@ -19,14 +19,14 @@ from typing import Any, Final, TypeVar, cast
 import numpy as np
 
 from headrace.core.errors import add_note
-from headrace.pipeline.describe.types import Spec
-from headrace.pipeline.plan.opened_iterators import Elsewhere, Values
+from headrace.pipeline.functions.opened_iterators import Elsewhere, Values
+from headrace.pipeline.functions.worker_holder import WorkerHolder
+from headrace.pipeline.values.types import Spec
 from headrace.pipeline.workers.main_module import Surroundings
 from headrace.pipeline.workers.remote import RemoteWorker, WorkerEnded, start_workers
 from headrace.pipeline.workers.sending import loads, packed_functions
 from headrace.pipeline.workers.served_iterator import Close, Given, GoOn, More, Open, Opened
 from headrace.pipeline.workers.shared_arrays import Arena, Layout
-from headrace.pipeline.workers.worker_holder import WorkerHolder
 
 __all__ = ["IteratorProcesses", "RemoteIterator"]
 

@@ -13,11 +13,11 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from headrace.pipeline.describe.types import Specs
-from headrace.pipeline.plan.column_conversion import as_values, check_components
-from headrace.pipeline.plan.functions.function_state import keeps_state, kept, restore
-from headrace.pipeline.plan.functions.python_values import as_value
-from headrace.pipeline.plan.opened_iterators import OpenedBefore
+from headrace.pipeline.functions.function_state import keeps_state, kept, restore
+from headrace.pipeline.functions.opened_iterators import OpenedBefore
+from headrace.pipeline.values.column_conversion import as_values, check_components
+from headrace.pipeline.values.python_values import as_value
+from headrace.pipeline.values.types import Specs
 from headrace.pipeline.workers.board import Board
 from headrace.pipeline.workers.main_module import MainModule, Surroundings
 from headrace.pipeline.workers.sending import PackedError, PackedFunctions

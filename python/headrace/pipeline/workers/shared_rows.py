@@ -6,8 +6,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from headrace.pipeline.describe.types import Spec, Specs
-from headrace.pipeline.plan.column_conversion import as_components, typed
+from headrace.pipeline.values.column_conversion import as_components, typed
+from headrace.pipeline.values.types import Spec, Specs
 from headrace.pipeline.workers.shared_arrays import Arena, Layout
 
 __all__ = ["SharedRows"]

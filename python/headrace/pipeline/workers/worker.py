@@ -17,9 +17,9 @@ from typing import Any, Final, Protocol, cast
 import numpy as np
 
 from headrace.core.function_threads import calling_functions
-from headrace.pipeline.describe.types import Specs
-from headrace.pipeline.plan.column_conversion import as_rows
-from headrace.pipeline.plan.functions.python_values import as_value
+from headrace.pipeline.values.column_conversion import as_rows
+from headrace.pipeline.values.python_values import as_value
+from headrace.pipeline.values.types import Specs
 from headrace.pipeline.workers.board import Board
 from headrace.pipeline.workers.calls import Failure, Result, Step, Steps
 from headrace.pipeline.workers.main_module import MainModule, Surroundings, import_main

@@ -9,7 +9,7 @@ import numpy as np
 
 from headrace.core.optional_dependencies import missing_parquet, missing_protobuf
 from headrace.core.repr_prefix import without_passwords
-from headrace.pipeline.describe.types import Spec
+from headrace.pipeline.values.types import Spec
 from headrace.pipeline.writing.column import Column
 from headrace.pipeline.writing.json_lines import JsonShard
 from headrace.pipeline.writing.parquet import ParquetShard

@@ -13,11 +13,12 @@ from headrace.core.repr_prefix import without_passwords
 from headrace.io import storage
 from headrace.io.atomic_file import AtomicFile
 from headrace.io.os_errors import os_errors
-from headrace.pipeline.describe.arguments import check_bool, checked_int
-from headrace.pipeline.describe.specs import batch_depth
-from headrace.pipeline.describe.stages import Epochs, Stage
-from headrace.pipeline.describe.types import Spec
 from headrace.pipeline.run.batches import Batches
+from headrace.pipeline.stages.arguments import check_bool, checked_int
+from headrace.pipeline.stages.components import batch_depth
+from headrace.pipeline.stages.epochs import Epochs
+from headrace.pipeline.stages.stage import Stages
+from headrace.pipeline.values.types import Spec
 from headrace.pipeline.writing.column import Column
 from headrace.pipeline.writing.formats import Format, format_of, is_records
 from headrace.pipeline.writing.journal import Journal
@@ -37,7 +38,7 @@ class Description(Protocol):
     """The methods of a pipeline that this module uses."""
 
     @property
-    def stages(self) -> tuple[Stage, ...]: ...
+    def _stages(self) -> Stages: ...
 
     @property
     def spec(self) -> dict[str, Spec]: ...
@@ -95,12 +96,12 @@ def _checked(
     if storage.is_remote(output):
         # Fails if files cannot be written there at all.
         AtomicFile(names.paths[0]).discard()
-    if batch_depth(pipe.stages) > 0:
+    if batch_depth(pipe._stages) > 0:
         raise ValueError(
             "write: the pipeline gives batches, expected examples. Remove batch(...), or write "
             "unbatch() after it."
         )
-    if any(isinstance(stage, Epochs) and stage.count is None for stage in pipe.stages):
+    if any(isinstance(stage, Epochs) and stage.count is None for stage in pipe._stages):
         raise ValueError("write: the pipeline has no end. Give epochs(...) a count.")
     if not pipe._options.get("deterministic", True):
         raise ValueError(

@@ -11,7 +11,7 @@ from tests.pipeline.generated.steps import BUDGET
 
 import headrace as hr
 from headrace.core import errors
-from headrace.pipeline.describe.sharding.reader_shards import (
+from headrace.pipeline.run.reader_shards import (
     BEGINNING,
     Cursor,
     ShareBatches,

@@ -6,7 +6,7 @@ from tests.pipeline.conftest import LARGE_WAYS
 
 import headrace as hr
 from headrace import pipeline as hp
-from headrace.pipeline.plan.functions.random_generators import Generators
+from headrace.pipeline.functions.random_generators import Generators
 
 
 def draw(example, rng):

@@ -23,7 +23,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from headrace.pipeline.describe.native_function import NativeFunction
+from headrace.pipeline.functions.native_function import NativeFunction
 from headrace.pipeline.plan.caching import code_reach
 from headrace.pipeline.plan.caching.modules import (
     NoSourceError,

@@ -14,10 +14,10 @@ from typing import Final
 import numpy as np
 
 from headrace.core import engine
-from headrace.pipeline.describe.specs import Specs
-from headrace.pipeline.describe.stages import Cache, Stage
-from headrace.pipeline.describe.types import Json, Spec, type_name
 from headrace.pipeline.plan.caching.keys import cache_key, with_companions
+from headrace.pipeline.stages.cache import Cache
+from headrace.pipeline.stages.stage import Stage
+from headrace.pipeline.values.types import Json, Spec, Specs, type_name
 
 __all__ = ["KeptSpecs"]
 
@@ -82,7 +82,7 @@ def _digest(text: str) -> str:
 
 
 def _encoded(spec: Spec) -> list[object]:
-    return [type_name(spec.dtype), spec.shape, spec.is_ragged]
+    return [type_name(spec.dtype), spec.shape, spec.is_ragged, spec.is_listed]
 
 
 def _decoded(text: str) -> Specs:
@@ -91,6 +91,7 @@ def _decoded(text: str) -> Specs:
             _STRINGS[kind] if kind in _STRINGS else np.dtype(kind),
             None if shape is None else tuple(shape),
             is_ragged,
+            is_listed,
         )
-        for name, (kind, shape, is_ragged) in json.loads(text)
+        for name, (kind, shape, is_ragged, is_listed) in json.loads(text)
     }

@@ -10,57 +10,19 @@ from dataclasses import fields
 from typing import Any, Final, cast
 
 from headrace.core import engine
-from headrace.pipeline.describe import stages
-from headrace.pipeline.describe.source import Source
-from headrace.pipeline.describe.stages import Stage
+from headrace.pipeline.functions.worker_holder import WorkerHolder
 from headrace.pipeline.plan.caching.code_fingerprint import Fingerprint
-from headrace.pipeline.plan.functions.function_state import keeps_state
-from headrace.pipeline.plan.opened_iterators import Openings
-from headrace.pipeline.workers.worker_holder import WorkerHolder
+from headrace.pipeline.stages.source import Source
+from headrace.pipeline.stages.stage import Stage
+from headrace.pipeline.workers.iterator_pool import IteratorPool
 
-__all__ = ["cache_key", "check_can_be_on_disk", "is_on_disk", "with_companions"]
+__all__ = ["cache_key", "with_companions"]
 
 # Fields that do not decide the examples.
 _LEFT_OUT: Final = ("num_threads", "num_processes", "is_seed_given", "taken_from", "kept", "part")
-_RUNTIME: Final = (engine.Cache, engine.Index, WorkerHolder, Openings, deque)
+_RUNTIME: Final = (engine.Cache, engine.Index, WorkerHolder, IteratorPool, deque)
 # The ends of the names of files that say where the documents of a token file begin.
 _COMPANIONS: Final = (".idx", ".index", ".metadata")
-
-
-def check_can_be_on_disk(chain: Sequence[Stage]) -> None:
-    """Raises ValueError if examples on disk could not be told from those of another program.
-
-    Args:
-        chain: The stages before the cache.
-    """
-    for stage in chain:
-        for part in stages.parts_of(stage):
-            check_can_be_on_disk(part)
-        if isinstance(stage, (stages.Iterable_, stages.Indexed)):
-            raise ValueError(
-                f"cache: the examples of {stage.name} come from an object of the program, so a "
-                "later program cannot tell whether they are still the same. Leave directory out, "
-                "or write the examples to files with write(...) and read those."
-            )
-        if getattr(stage, "is_seed_given", True) is False:
-            raise ValueError(
-                f"cache: {stage.name} has no seed, so each program would draw another one, and "
-                f"another cache. Give it one, such as {stage.name}(..., seed=0)."
-            )
-        if keeps_state(getattr(stage, "function", None)):
-            raise ValueError(
-                f"cache: the function of {stage.name} keeps a state, which a later program cannot "
-                "compare. Leave directory out, or put the function after the cache."
-            )
-
-
-def is_on_disk(chain: Sequence[Stage]) -> bool:
-    """Returns whether examples of a pipeline, or of a part of it, are kept on disk."""
-    return any(
-        (isinstance(stage, stages.Cache) and stage.directory is not None)
-        or any(map(is_on_disk, stages.parts_of(stage)))
-        for stage in chain
-    )
 
 
 def cache_key(

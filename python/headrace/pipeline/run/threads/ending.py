@@ -8,8 +8,8 @@ from typing import NamedTuple, Protocol
 
 from headrace.core import engine
 from headrace.core.wait_registry import RegisteredWait
-from headrace.pipeline.plan.functions.python_functions import PythonWorker
-from headrace.pipeline.plan.python_iterables import Feed
+from headrace.pipeline.functions.python_functions import PythonWorker
+from headrace.pipeline.workers.python_iterables import Feed
 
 __all__ = ["Ended", "Ending", "close"]
 

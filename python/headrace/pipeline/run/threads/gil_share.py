@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from headrace.core import engine
-from headrace.pipeline.plan.functions.python_functions import PythonWorker
+from headrace.pipeline.functions.python_functions import PythonWorker
 
 __all__ = ["GilShares", "look_at_gil"]
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from headrace.core import engine
 from headrace.core.function_threads import calling_functions
-from headrace.pipeline.plan.functions.python_functions import PythonWorker, has_gil
-from headrace.pipeline.plan.python_iterables import Feed, IterableFunction, serve_feed
+from headrace.pipeline.functions.python_functions import PythonWorker, has_gil
 from headrace.pipeline.run.threads.ending import Ended, Ending
 from headrace.pipeline.run.threads.gil_share import GilShares, look_at_gil
 from headrace.pipeline.run.threads.watchdog import watch
+from headrace.pipeline.workers.python_iterables import Feed, IterableFunction, serve_feed
 
 __all__ = ["Threads", "callers_of"]
 

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Final
 
 from headrace.core import engine
-from headrace.pipeline.plan.functions.python_functions import PythonWorker
+from headrace.pipeline.functions.python_functions import PythonWorker
 
 __all__ = ["named_if_stuck", "watch"]
 

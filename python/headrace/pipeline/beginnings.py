@@ -1,0 +1,90 @@
+"""The functions that a pipeline begins with: each makes a source, and a pipeline of it."""
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import ParamSpec
+
+from headrace.pipeline.pipeline import Pipeline
+from headrace.pipeline.sources.arrays import arrays as arrays_source
+from headrace.pipeline.sources.arrow import arrow as arrow_source
+from headrace.pipeline.sources.audio_folder import audio_folder as audio_folder_source
+from headrace.pipeline.sources.concat import concat as concat_source
+from headrace.pipeline.sources.csv import csv as csv_source
+from headrace.pipeline.sources.files import files as files_source
+from headrace.pipeline.sources.fixed_length_records import (
+    fixed_length_records as fixed_length_records_source,
+)
+from headrace.pipeline.sources.image_folder import image_folder as image_folder_source
+from headrace.pipeline.sources.indexed import indexed as indexed_source
+from headrace.pipeline.sources.iterable import iterable as iterable_source
+from headrace.pipeline.sources.json_lines import json_lines as json_lines_source
+from headrace.pipeline.sources.mix import mix as mix_source
+from headrace.pipeline.sources.parquet import parquet as parquet_source
+from headrace.pipeline.sources.text_lines import text_lines as text_lines_source
+from headrace.pipeline.sources.tfrecords import tfrecords as tfrecords_source
+from headrace.pipeline.sources.tokens import tokens as tokens_source
+from headrace.pipeline.sources.webdataset import webdataset as webdataset_source
+from headrace.pipeline.sources.zip import zip as zip_source
+from headrace.pipeline.stages.other_libraries import with_explained_calls
+from headrace.pipeline.stages.stage import Stage
+
+__all__ = [
+    "arrays",
+    "arrow",
+    "audio_folder",
+    "concat",
+    "csv",
+    "files",
+    "fixed_length_records",
+    "image_folder",
+    "indexed",
+    "iterable",
+    "json_lines",
+    "mix",
+    "parquet",
+    "text_lines",
+    "tfrecords",
+    "tokens",
+    "webdataset",
+    "zip",
+]
+
+_Arguments = ParamSpec("_Arguments")
+
+
+def _begins(
+    make: Callable[_Arguments, Stage | tuple[Stage, ...]],
+) -> Callable[_Arguments, Pipeline]:
+    """Returns the function that begins a pipeline with the stages that another function makes."""
+
+    @functools.wraps(make)
+    def begin(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> Pipeline:
+        made = explained(*args, **kwargs)
+        return Pipeline(made if isinstance(made, tuple) else (made,))
+
+    explained = with_explained_calls(make)
+    signature = inspect.signature(make)
+    begin.__signature__ = signature.replace(return_annotation=Pipeline)  # type: ignore[attr-defined]
+    begin.__annotations__ = {**make.__annotations__, "return": Pipeline}
+    return begin
+
+
+arrays = _begins(arrays_source)
+arrow = _begins(arrow_source)
+audio_folder = _begins(audio_folder_source)
+concat = _begins(concat_source)
+csv = _begins(csv_source)
+files = _begins(files_source)
+fixed_length_records = _begins(fixed_length_records_source)
+image_folder = _begins(image_folder_source)
+indexed = _begins(indexed_source)
+iterable = _begins(iterable_source)
+json_lines = _begins(json_lines_source)
+mix = _begins(mix_source)
+parquet = _begins(parquet_source)
+text_lines = _begins(text_lines_source)
+tfrecords = _begins(tfrecords_source)
+tokens = _begins(tokens_source)
+webdataset = _begins(webdataset_source)
+zip = _begins(zip_source)

@@ -1,0 +1,1 @@
+"""Functions and iterators of users: how they are called, and what they keep."""

@@ -1,0 +1,119 @@
+"""Calls of a function that reuse its results for the examples that components were learned from."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, NamedTuple, Protocol
+
+import numpy as np
+
+from headrace.core import engine
+from headrace.pipeline.functions.first_results import FirstResults, Key, digest_of, key_of
+from headrace.pipeline.functions.function_state import kept, restore
+
+__all__ = ["First", "NumberedCalls"]
+
+# After this many blocks without known results, no more are looked for. Other threads may begin with
+# later blocks before the first.
+_MOST_MISSED: Final = 1000
+
+
+class NumberedCalls(Protocol):
+    """Calls for the examples of a block, one after the other."""
+
+    @property
+    def number(self) -> int:
+        """The number of the current example in its block."""
+
+
+class First:
+    """The results of a function for the first examples, for one of its threads.
+
+    Args:
+        results: The results.
+        is_drawn: Whether the function draws random numbers, so that its results depend on the
+            place.
+        is_learning: Whether results are added and kept; otherwise each is returned once.
+    """
+
+    def __init__(self, results: FirstResults, is_drawn: bool, is_learning: bool) -> None:
+        self._results = results
+        self._is_drawn = is_drawn
+        self._is_learning = is_learning
+        self._num_missed = 0
+
+    def known(
+        self, function: Callable[..., Any], job: engine.Job, calls: NumberedCalls, gives_many: bool
+    ) -> Callable[..., Any]:
+        """Returns a function that returns known results, and calls the user's function for others.
+
+        Args:
+            function: The user's function.
+            job: A block of examples.
+            calls: The calls for them.
+            gives_many: Whether it returns an iterable, which can be read once.
+        """
+        if not self._is_learning and (not self._results or self._num_missed > _MOST_MISSED):
+            return function
+        keys = self._keys(job)
+        if not self._is_learning and not any(key in self._results for key in keys):
+            self._num_missed += 1
+            return function
+
+        def call(example: dict[str, Any], *draws: np.random.Generator) -> Any:
+            key = keys[calls.number]
+            if self._is_learning:
+                return self._learn(function, key, example, draws, gives_many)
+            if key in self._results:
+                found = self._results.pop(key, _digest(function, example))
+                if found is not None:
+                    return _taken(function, found[0])
+            return function(example, *draws)
+
+        return call
+
+    def _keys(self, job: engine.Job) -> list[Key]:
+        return [key_of(row_id, self._is_drawn) for row_id in job.row_ids().tolist()]
+
+    def _learn(
+        self,
+        function: Callable[..., Any],
+        key: Key,
+        example: dict[str, Any],
+        draws: tuple[np.random.Generator, ...],
+        gives_many: bool,
+    ) -> Any:
+        digest = _digest(function, example)
+        found = self._results.found(key, digest)
+        if found is not None:
+            return _taken(function, found[0])
+        made = function(example, *draws)
+        if gives_many:
+            if not isinstance(made, Iterable):
+                raise TypeError(
+                    f"flat_map: the function returned {type(made).__name__}, expected an iterable "
+                    "of dicts. Return [example] for one example, and [] for none."
+                )
+            made = list(made)
+        after = kept(function)
+        self._results.add(key, digest, made if after is None else _WithState(made, after))
+        return made
+
+
+class _WithState(NamedTuple):
+    """A result of a function, and the state of the function after the call."""
+
+    made: Any
+    state: str
+
+
+def _digest(function: object, example: Mapping[str, Any]) -> bytes | None:
+    """Returns a digest of the input of a call: the example, and the state of the function."""
+    digest, state = digest_of(example), kept(function)
+    return digest if digest is None or state is None else digest + state.encode()
+
+
+def _taken(function: object, result: Any) -> Any:
+    """Returns a result, and sets the function to the state after the call."""
+    if not isinstance(result, _WithState):
+        return result
+    restore(function, result.state)
+    return result.made

@@ -1,0 +1,266 @@
+"""Iterators of `iterable`, each of which yields its examples once.
+
+The components are learned from the first examples of an iterator; the next iteration begins with
+these examples.
+"""
+
+import inspect
+import threading
+import weakref
+from abc import abstractmethod
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import deepcopy
+from itertools import count
+from typing import Any, Final, TypeAlias
+
+from headrace.pipeline.functions.function_state import kept, restore
+from headrace.pipeline.values.types import Spec
+
+__all__ = [
+    "Again",
+    "Elsewhere",
+    "Examples",
+    "Factory",
+    "OpenedBefore",
+    "Values",
+    "check_again",
+    "check_factory",
+    "name_of",
+]
+
+Factory: TypeAlias = Callable[..., Iterable[Mapping[str, Any]]]
+
+_NOTHING: Final = object()
+
+
+def name_of(function: object) -> str:
+    """Returns the name of a function in messages."""
+    try:
+        name = getattr(function, "__qualname__", None)
+    except Exception:  # An object of the user's may raise anything.
+        name = None
+    return name if isinstance(name, str) else type(function).__name__
+
+
+class Again:
+    """A factory of iterators over an object that can be iterated repeatedly."""
+
+    def __init__(self, items: Any) -> None:
+        self._items: Final = items
+        self.__qualname__ = type(items).__name__
+
+    def __call__(self) -> Iterator[Any]:
+        """Returns a new iterator over the object."""
+        if hasattr(type(self._items), "__iter__"):
+            return iter(self._items)
+        return (self._items[number] for number in range(len(self._items)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Again) and self._items is other._items
+
+    def __hash__(self) -> int:
+        return id(self._items)
+
+
+def check_again(items: object) -> None:
+    """Raises TypeError unless an object can be iterated repeatedly, and yields examples."""
+    kind = type(items)
+    if hasattr(kind, "__next__"):
+        raise TypeError(
+            f"iterable: got an iterator ({kind.__name__}), which can be read once, expected "
+            "something that can be iterated again, or a function that makes an iterator. Write "
+            "lambda: make(), with a call that makes a new iterator, not the iterator itself."
+        )
+    is_list = hasattr(kind, "__getitem__") and hasattr(kind, "__len__")
+    if isinstance(items, (str, bytes, Mapping)) or not (hasattr(kind, "__iter__") or is_list):
+        raise TypeError(
+            f"iterable: got {kind.__name__}, expected a function that returns an iterable of "
+            "dicts, or such an iterable, as a list. Columns are given to headrace.arrays."
+        )
+
+
+def check_factory(factory: Factory, num_processes: int) -> None:
+    """Raises TypeError if a factory cannot be called in the way that `num_processes` needs."""
+    if isinstance(factory, Again):
+        if num_processes > 1:
+            raise TypeError(
+                f"iterable: num_processes is {num_processes} for {name_of(factory)}, expected a "
+                "function of worker and num_workers that returns an iterator of a worker's part. "
+                "Write one, or num_processes=1."
+            )
+        return
+    arguments = (0, num_processes) if num_processes > 1 else ()
+    try:
+        signature = inspect.signature(factory)
+    except (TypeError, ValueError):  # Functions of the interpreter have no signature.
+        return
+    try:
+        signature.bind(*arguments)
+    except TypeError as error:
+        if not num_processes:
+            return
+        expected = "worker and num_workers, as" if arguments else "no argument, as it is with"
+        raise TypeError(
+            f"iterable: {name_of(factory)}{signature} cannot be called with {expected} "
+            f"num_processes={num_processes} ({error}), expected a function that can. With 1 it is "
+            "called as factory(), with more as factory(worker, num_workers)."
+        ) from None
+
+
+class Values(list[Any]):
+    """The components of an example, in order, each a result of `as_values`."""
+
+
+class Elsewhere(Iterator[Any]):
+    """An iterator that runs in other processes.
+
+    It yields examples as the iterator does, or as `Values` once `expect` was called. It keeps a
+    state if the iterator does.
+    """
+
+    @abstractmethod
+    def expect(self, specs: Mapping[str, Spec], num_bytes: int) -> None:
+        """Sets the components of its examples, and the number of bytes that may be made ahead."""
+
+    @abstractmethod
+    def skip(self, number: int) -> None:
+        """Skips this many examples, or fewer if the iterator ends."""
+
+
+class OpenedBefore:
+    """The last iterator that a factory returned."""
+
+    def __init__(self) -> None:
+        self._last: Callable[[], object] = lambda: None
+
+    def checked(self, where: str, made: Any) -> Iterator[Any]:
+        """Returns the iterator of a factory's result.
+
+        Raises:
+            TypeError: If the result cannot be iterated.
+            ValueError: If the factory returned the same iterator again.
+        """
+        try:
+            iterator: Iterator[Any] = iter(made)
+        except TypeError as error:
+            raise TypeError(
+                f"{where}: the function returned {type(made).__name__}, expected an iterable of "
+                "dicts."
+            ) from error
+        if iterator is self._last():
+            raise ValueError(
+                f"{where}: the function returned the same iterator again, expected a new one for "
+                "each epoch and each iteration: what was read of it before would be missing. Make "
+                "the iterator in the function, or iterate once, over one epoch."
+            )
+        self._last = _reference(iterator)
+        return iterator
+
+
+class Examples:
+    """The examples that an iterator yields, from the first one on.
+
+    Attributes:
+        number: The number of the next example, from 0; None after `go_on` with a state.
+    """
+
+    def __init__(self, iterator: Iterator[Any]) -> None:
+        self._iterator: Final = iterator
+        self._lock: Final = threading.Lock()
+        # The examples that were read ahead, each with the state of the iterator before it.
+        self._seen: deque[tuple[Any, str | None]] = deque()
+        self._is_taken = False
+        self._is_over = False
+        self.number: int | None = 0
+
+    def look(self) -> Iterator[Any]:
+        """Yields the examples from the first on, and keeps them. Ends after `take`."""
+        for number in count():
+            with self._lock:
+                if self._is_taken:
+                    return
+                if number == len(self._seen):
+                    state = kept(self._iterator)
+                    example = self._ask()
+                    if example is _NOTHING:
+                        return
+                    self._seen.append((_copied(example), state))
+                example = self._seen[number][0]
+            yield example
+
+    def take(self) -> "Examples":
+        """Returns these examples for an iteration, and ends the iterators of `look`."""
+        with self._lock:
+            self._is_taken = True
+        return self
+
+    def go_on(self, state: str | None, num_left_out: int) -> None:
+        """Continues with a state of the iterator, after this many examples."""
+        if state is not None:
+            self._seen.clear()
+            restore(self._iterator, state)
+            # All of it may have been read ahead.
+            self.number, self._is_over = None, False
+        if isinstance(self._iterator, Elsewhere):
+            seen = min(num_left_out, len(self._seen))
+            self._iterator.skip(num_left_out - seen)
+            if self.number is not None:
+                self.number += num_left_out - seen
+            num_left_out = seen
+        for _ in range(num_left_out):
+            if next(self, _NOTHING) is _NOTHING:
+                return
+
+    def expect(self, specs: Mapping[str, Spec], num_bytes: int) -> None:
+        """See `Elsewhere`."""
+        if isinstance(self._iterator, Elsewhere):
+            self._iterator.expect(specs, num_bytes)
+
+    def state(self) -> str | None:
+        """Returns the state of the iterator before the next example; None if it keeps none."""
+        return self._seen[0][1] if self._seen else kept(self._iterator)
+
+    def watch(self, processes: Any) -> None:
+        """Registers the processes that iterate, so that they end with the iteration."""
+        if processes is not None:
+            processes.begin(self._iterator)
+
+    def __iter__(self) -> "Examples":
+        return self
+
+    def __next__(self) -> Any:
+        example = self._seen.popleft()[0] if self._seen else self._ask()
+        if example is _NOTHING:
+            raise StopIteration
+        if self.number is not None:
+            self.number += 1
+        return example
+
+    def _ask(self) -> Any:
+        """Returns the iterator's next example; does not ask again after its end or failure."""
+        if self._is_over:
+            return _NOTHING
+        self._is_over = True
+        example = next(self._iterator, _NOTHING)
+        self._is_over = example is _NOTHING
+        return example
+
+    def words(self) -> str:
+        """Returns the number of the next example, as text."""
+        return "an example" if self.number is None else f"item {self.number}, counted from 0"
+
+
+def _copied(example: Any) -> Any:
+    """Returns a copy, which the iterator cannot change when it makes the next example."""
+    try:
+        return deepcopy(example)
+    except Exception:  # An object of the user's cannot be copied.
+        return example
+
+
+def _reference(iterator: object) -> Callable[[], object]:
+    try:
+        return weakref.ref(iterator)
+    except TypeError:
+        return lambda: iterator

@@ -1,0 +1,436 @@
+"""Python functions of pipelines.
+
+Each function has a thread of its own, which gets one block after the other: the engine calls Python
+once for a block, and the function sees its examples in order. With `num_threads` it has several
+threads, each with a block of its own; their results are put in order.
+"""
+
+import sys
+import time
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from threading import get_ident
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from headrace.core import engine
+from headrace.core.errors import add_note
+from headrace.pipeline.functions.first_calls import First
+from headrace.pipeline.functions.function_state import (
+    initial,
+    kept,
+    restore,
+    using,
+)
+from headrace.pipeline.functions.global_generators import GlobalDraws
+from headrace.pipeline.functions.indexed_rows import IndexedRows
+from headrace.pipeline.functions.opened_iterators import name_of
+from headrace.pipeline.functions.random_generators import Draws
+from headrace.pipeline.functions.results import Results
+from headrace.pipeline.values.column_conversion import check_components, column_of, values_of
+from headrace.pipeline.values.passed import with_passed
+from headrace.pipeline.values.python_values import spec_of
+from headrace.pipeline.values.types import Specs
+
+__all__ = [
+    "FilterFunction",
+    "First",
+    "FlatMapFunction",
+    "LearnFunction",
+    "MapFunction",
+    "PythonWorker",
+    "Result",
+    "Running",
+    "finish",
+    "has_gil",
+    "name_of",
+    "noted",
+]
+
+_T = TypeVar("_T")
+
+
+class Running(Protocol):
+    """Calls of a function, one after the other.
+
+    Attributes:
+        number: The number of the current call in its block.
+        where: The stage and its function, in words.
+        since: The time at which the block was begun, by `time.monotonic`.
+    """
+
+    since: float
+
+    @property
+    def number(self) -> int:
+        """See above."""
+
+    @property
+    def where(self) -> str:
+        """See above."""
+
+    @property
+    def doing(self) -> str:
+        """What is under way, in words: the call for an example, or the start of a worker."""
+
+
+class PythonWorker(Protocol):
+    """The work of a thread: it calls a function for each of its blocks.
+
+    Attributes:
+        num_callers: The number of threads that work on its blocks, each on one of them.
+        running: The work of each thread that works on a block, by the number of the thread.
+        is_over: Set at the end of the iteration: blocks that are not begun are dropped.
+    """
+
+    num_callers: int
+    running: "dict[int, Running]"
+    is_over: bool
+
+    @property
+    def initial(self) -> str | None:
+        """The state that the function has when an iteration begins; None if it keeps none."""
+
+    @property
+    def function(self) -> object:
+        """The user's function; None if there is none."""
+
+    def process(self, job: engine.Job) -> None:
+        """Processes one block and sets its result, including errors that the function raised."""
+
+
+def has_gil() -> bool:
+    """Returns whether threads of Python run one at a time."""
+    return bool(getattr(sys, "_is_gil_enabled", lambda: True)())
+
+
+class _Calls:
+    """Calls of a function for the examples of a block, one by one, up to the first error.
+
+    Attributes:
+        number: The number of the current call.
+        where: The stage and its function, in words.
+        since: The time at which the block was begun, by `time.monotonic`.
+        error: The error that the function raised, or an error about its result; None if there is
+            none.
+        state: The function's state before the first call, as text; None if it keeps none.
+        failed: The numbers of skipped examples, each with its exception, and with the number of the
+            stage if it is another one.
+    """
+
+    def __init__(self, job: engine.Job, specs: Specs, python_worker: "_Function") -> None:
+        self._job = job
+        self._specs = specs
+        self._python_worker = python_worker
+        self.where = python_worker.where
+        self.since = time.monotonic()
+        self.number = 0
+        self.error: BaseException | None = None
+        self.state: str | None = None
+        self.failed: list[tuple[int, BaseException, int | None]] = []
+
+    @property
+    def doing(self) -> str:
+        """See `Running`."""
+        number = self.number
+        return f"the call for {self._job.origin(number) or f'example {number} of a block'}"
+
+    def of(self, call: Callable[[dict[str, Any]], _T]) -> Iterator[tuple[int, _T]]:
+        """Yields the number of each example and the result of a call with it."""
+        columns = [
+            values_of(self._job.column(index), spec)
+            for index, spec in enumerate(self._specs.values())
+        ]
+        number = -1
+        try:
+            restore(self._python_worker.function, self._job.state)
+            self.state = kept(self._python_worker.function)
+            call = self._python_worker.global_draws.watching(call)
+            if isinstance(self._python_worker.function, IndexedRows):
+                self._python_worker.function.expect(
+                    np.asarray(self._job.column(0).to_python()).tolist()
+                )
+            for number, values in enumerate(zip(*columns, strict=True)):
+                if self._python_worker.is_over:
+                    return
+                self.number = number
+                try:
+                    result = call(dict(zip(self._specs, values, strict=True)))
+                except Exception as error:
+                    if not self._job.skips_errors:
+                        raise
+                    with_note = noted(error, self.where, self._job.origin(number), self._specs)
+                    self.failed.append((number, with_note, None))
+                    continue
+                yield number, result
+            if (left := kept(self._python_worker.function)) is not None:
+                self._job.leave(left)
+        except BaseException as error:
+            origin = self._job.origin(number) if number >= 0 else None
+            self.error = noted(error, self.where, origin, self._specs)
+
+
+def noted(
+    error: BaseException, where: str, origin: str | None = None, components: Iterable[str] = ()
+) -> BaseException:
+    """Returns an error with a note that names the stage and the record.
+
+    A KeyError names no more than a key, so a second note names the components.
+    """
+    # Unlike isinstance, this reads no attribute of the exception, which might raise another one.
+    if issubclass(type(error), StopIteration):
+        # A StopIteration would end the loop of the program silently.
+        stopped = RuntimeError("a Python function of a pipeline raised StopIteration")
+        stopped.__cause__ = error
+        error = stopped
+    add_note(error, f"in {where}" + ("" if origin is None else f", at {origin}"))
+    if issubclass(type(error), KeyError) and components:
+        add_note(error, f"the example has {', '.join(map(repr, components))}")
+    return error
+
+
+class _Function(ABC):
+    """A function that is called for each example of a block.
+
+    Attributes:
+        num_callers: See `PythonWorker`.
+        running: See `PythonWorker`.
+        is_over: See `PythonWorker`.
+        initial: See `PythonWorker`.
+        function: The user's function.
+        where: The stage and the function, in words.
+    """
+
+    # True if the function returns an iterable of examples.
+    gives_many = False
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        first: First,
+        given: Specs,
+        stage: str,
+        num_callers: int = 1,
+    ) -> None:
+        self.num_callers = num_callers
+        self.initial = initial(function)
+        self.running: dict[int, Running] = {}
+        self.is_over = False
+        self.function = function
+        self.where = f"{stage}({name_of(function)})"
+        self.global_draws = GlobalDraws(self.where)
+        self._given = given
+        self._first = first
+
+    def known(self, job: engine.Job, calls: _Calls) -> Callable[..., Any]:
+        """Returns the function; see `First.known`."""
+        return self._first.known(self.function, job, calls, self.gives_many)
+
+    def process(self, job: engine.Job) -> None:
+        """Calls the function for each row."""
+        calls = _Calls(job, self._given, self)
+        self.running[get_ident()] = calls
+        try:
+            with using(self.function):
+                self._call_all(job, calls)
+        finally:
+            del self.running[get_ident()]
+
+    @abstractmethod
+    def _call_all(self, job: engine.Job, calls: _Calls) -> None:
+        """Calls the function for each row, and gives the result."""
+
+
+class MapFunction(_Function):
+    """`map` over examples, or over batches."""
+
+    def __init__(
+        self,
+        function: Callable[..., Mapping[str, Any]],
+        first: First,
+        seed: int | None,
+        given: Specs,
+        made: Specs,
+        is_batched: bool,
+        num_callers: int = 1,
+        stage: str = "map",
+    ) -> None:
+        super().__init__(function, first, given, stage, num_callers)
+        self._draws = None if seed is None else Draws(seed)
+        self._made = made
+        self._is_batched = is_batched
+
+    def _call_all(self, job: engine.Job, calls: _Calls) -> None:
+        function = self.known(job, calls)
+        results = Results(self.where, self._made, job.num_rows, self._is_batched)
+
+        def call(example: dict[str, Any], *draws: np.random.Generator) -> None:
+            results.add(function(example, *draws))
+
+        for _ in calls.of(_drawing(call, self._draws, job)):
+            pass
+        _give(job, self.where, results, None, calls)
+
+
+def _drawing(
+    call: Callable[..., _T], draws: Draws | None, job: engine.Job
+) -> Callable[[dict[str, Any]], _T]:
+    """Returns a call that passes on the generator of each example, if the function has a seed."""
+    if draws is None:
+        return call
+    generators = draws.of(job.row_ids())
+    return lambda example: call(example, next(generators))
+
+
+class FilterFunction(_Function):
+    """`filter` over examples, or over batches."""
+
+    def __init__(
+        self,
+        function: Callable[[dict[str, Any]], object],
+        first: First,
+        given: Specs,
+        num_callers: int = 1,
+    ) -> None:
+        super().__init__(function, first, given, "filter", num_callers)
+
+    def _call_all(self, job: engine.Job, calls: _Calls) -> None:
+        function = self.known(job, calls)
+        kept = [number for number, is_kept in calls.of(lambda row: bool(function(row))) if is_kept]
+        job.keep(kept, calls.error, calls.state, calls.failed)
+
+
+class FlatMapFunction(_Function):
+    """`flat_map` over examples."""
+
+    gives_many = True
+
+    def __init__(
+        self,
+        function: Callable[..., Iterable[Mapping[str, Any]]],
+        first: First,
+        seed: int | None,
+        given: Specs,
+        made: Specs,
+        num_callers: int = 1,
+    ) -> None:
+        super().__init__(function, first, given, "flat_map", num_callers)
+        self._draws = None if seed is None else Draws(seed)
+        self._made = made
+
+    def _call_all(self, job: engine.Job, calls: _Calls) -> None:
+        function = self.known(job, calls)
+
+        results = Results(self.where, self._made, job.num_rows)
+
+        def call(example: dict[str, Any], *draws: np.random.Generator) -> int:
+            before = len(results)
+            try:
+                for row in function(example, *draws):
+                    results.add(row)
+            except BaseException:
+                results.keep(before)
+                raise
+            return len(results) - before
+
+        made = dict(calls.of(_drawing(call, self._draws, job)))
+        counts = [made.get(number, 0) for number in range(job.num_rows)]
+        _give(job, self.where, results, counts, calls)
+
+
+class LearnFunction(_Function):
+    """`map` or `flat_map` while the components of a function are learned: examples are unchanged.
+
+    Examples for which the function returns nothing are dropped.
+    """
+
+    def __init__(
+        self,
+        stage: str,
+        function: Callable[..., Any],
+        first: First,
+        seed: int | None,
+        given: Specs,
+        made: "deque[Mapping[str, Any]]",
+    ) -> None:
+        """Adds the results of the function to `made`."""
+        super().__init__(function, first, given, stage)
+        self.gives_many = stage == "flat_map"
+        self._draws = None if seed is None else Draws(seed)
+        self._made = made
+
+    def _call_all(self, job: engine.Job, calls: _Calls) -> None:
+        function = self.known(job, calls)
+
+        def call(example: dict[str, Any], *draws: np.random.Generator) -> bool:
+            given = dict(example)
+            made = function(example, *draws)
+            found = list(made) if self.gives_many else [made]
+            return self._learn([with_passed(row, given, self._given) for row in found])
+
+        drawing = _drawing(call, self._draws, job)
+        kept = [number for number, is_kept in calls.of(drawing) if is_kept]
+        job.keep(kept, calls.error, calls.state, calls.failed)
+
+    def _learn(self, found: Sequence[Any]) -> bool:
+        for row in found:
+            for name, value in check_components(self.where, row).items():
+                spec_of(self.where, name, value)
+        self._made.extend(found)
+        return bool(found)
+
+
+@dataclass(eq=False)
+class Result:
+    """The result of a block of rows that an iterator yields; see `_Calls` and `Running`."""
+
+    where: str
+    since: float = field(default_factory=time.monotonic)
+    number: int = 0
+    error: BaseException | None = None
+    state: str | None = None
+    failed: tuple[tuple[int, BaseException, int | None], ...] = ()
+    doing: str = "the call for its next example"
+
+
+def _give(
+    job: engine.Job,
+    where: str,
+    results: Results,
+    counts: Sequence[int] | None,
+    calls: _Calls,
+) -> None:
+    """Sets the results of calls; `counts` has the number of output rows for each input row."""
+    num_rows = len(results)
+    if num_rows == 0:
+        job.keep([], calls.error, calls.state, calls.failed)
+        return
+    try:
+        columns = results.columns()
+    except BaseException as raised:
+        job.keep([], noted(raised, where))
+        return
+    job.finish(columns, num_rows, counts, calls.error, calls.state, calls.failed)
+
+
+def finish(
+    job: engine.Job,
+    where: str,
+    specs: Specs,
+    rows: Sequence[list[Any]],
+    result: Result,
+) -> None:
+    """Sets rows of values as the result of a source."""
+    if not rows:
+        job.keep([], result.error, result.state, result.failed)
+        return
+    try:
+        values = zip(*rows, strict=True)
+        columns = [column_of(name, column) for name, column in zip(specs, values, strict=True)]
+    except BaseException as raised:
+        job.keep([], noted(raised, where))
+        return
+    job.finish(columns, len(rows), None, result.error, result.state, result.failed)

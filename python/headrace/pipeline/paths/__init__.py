@@ -1,0 +1,1 @@
+"""The names of files: patterns, directories, listings and index files."""

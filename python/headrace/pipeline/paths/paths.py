@@ -1,0 +1,229 @@
+"""The files that a source reads."""
+
+import glob
+import os
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, TypeAlias
+
+from headrace.core.errors import NotFoundError
+from headrace.core.repr_prefix import printable
+from headrace.io import storage
+from headrace.io.braces import expanded
+from headrace.pipeline.paths.listing import (
+    files_in,
+    files_in_partitions,
+    is_directory,
+    is_index,
+    is_left_by_tools,
+    is_partition,
+    is_pattern,
+    matching,
+)
+
+__all__ = ["Paths", "as_paths", "check_compression", "find_files", "find_partitioned"]
+
+# A path, a pattern, a directory, or several of them.
+Paths: TypeAlias = "str | os.PathLike[str] | Iterable[str | os.PathLike[str]]"
+
+
+_COMPRESSIONS: Final = (None, "auto", "gzip", "zlib", "zstd", "bzip2", "xz", "lz4")
+
+
+def check_compression(where: str, compression: object) -> None:
+    """Raises ValueError if there is no such compression."""
+    if compression not in _COMPRESSIONS:
+        raise ValueError(
+            f"{where}: compression is {compression!r}, expected one of None, 'auto', 'gzip', "
+            "'zlib', 'zstd', 'bzip2', 'xz' or 'lz4'."
+        )
+
+
+def as_paths(where: str, paths: Paths) -> tuple[str, ...]:
+    """Returns the given paths as a tuple of texts.
+
+    Raises:
+        TypeError: If an item is not a path.
+        ValueError: If it is empty.
+    """
+    given: list[Any]
+    if isinstance(paths, (str, bytes, os.PathLike)) or not isinstance(paths, Iterable):
+        given = [paths]
+    else:
+        given = list(paths)
+    for path in given:
+        if not isinstance(path, (str, os.PathLike)) or isinstance(os.fspath(path), bytes):
+            raise TypeError(f"{where}: {path!r} is not a path, expected a str or a pathlib.Path.")
+    texts = tuple(os.fspath(path) for path in given)
+    if not texts:
+        raise ValueError(f"{where}: no paths given, expected at least one path or pattern.")
+    return texts
+
+
+def find_files(where: str, paths: Iterable[str]) -> list[bytes]:
+    """Returns the files that paths represent.
+
+    A path that exists is taken literally. A directory means its files, except hidden ones and those
+    that tools leave beside data, such as `_SUCCESS` or an index. Anything else is a pattern:
+    `{a,b}` and `{000..010}` expand to several paths, `*`, `?` and `[…]` match parts of a name, `**`
+    directories. The files of a directory or a pattern are sorted, and each is listed once, under
+    its own name rather than a link's.
+
+    The same applies to URLs of storages, where a file and a directory may have the same name: then
+    it means the file. In an HTTP URL, only braces are expanded.
+
+    Raises:
+        NotFoundError: If a path does not exist, or nothing matches a pattern.
+        OpError: If a directory that may hold some of the files cannot be listed.
+        ValueError: If braces expand to more than a million paths.
+    """
+    return [os.fsencode(path) for _, path in _found(where, paths, has_partitions=False)]
+
+
+def find_partitioned(where: str, paths: Iterable[str]) -> list[tuple[bytes, str]]:
+    """Returns the files that paths represent, each with the part of its path below the given one.
+
+    As `find_files`, but the files of a directory are also those of directories within it whose
+    names have a `=`, at any depth. The part below a pattern begins with the first directory that
+    the pattern leaves open.
+    """
+    found = _found(where, paths, has_partitions=True)
+    return [(os.fsencode(path), _below(base, path)) for base, path in found]
+
+
+def _found(where: str, paths: Iterable[str], *, has_partitions: bool) -> list[tuple[str, str]]:
+    """Returns files, each with the path that leads to it, up to the first pattern."""
+    given = _without_braces(where, list(map(storage.local_path, paths)))
+    remote = [path for _, path in given if storage.is_remote(path)]
+    known = dict(_remote_files(where, remote, has_partitions)) if remote else {}
+    return [
+        (base, file)
+        for base, path in given
+        for file in known.get(path) or _files_of(where, path, has_partitions)
+    ]
+
+
+def _base(path: str) -> str:
+    """Returns the directory before the first pattern of a path, or a path without one."""
+    if storage.is_remote(path):
+        is_open = storage.has_pattern(path)
+    else:
+        is_open = is_pattern(path) and not os.path.lexists(path)
+    first = re.search(r"[*?[]", path) if is_open else None
+    return path[: first.start()].rpartition("/")[0] if first else path
+
+
+def _below(base: str, path: str) -> str:
+    if storage.is_remote(path) and not storage.can_be_listed(path):
+        path = re.split("[?#]", path, maxsplit=1)[0]
+    num_above = len(base.rstrip("/").split("/")) if base else 0
+    return "/".join(path.split("/")[num_above:])
+
+
+def _without_braces(where: str, paths: list[str]) -> list[tuple[str, str]]:
+    """Returns paths with their braces expanded, each after the part before any pattern.
+
+    A path that exists is taken literally.
+    """
+    braced = [path for path in paths if "{" in path]
+    # HTTP servers are not asked whether the path exists: URLs have no braces.
+    remote = [path for path in braced if storage.is_remote(path) and storage.can_be_listed(path)]
+    found = zip(remote, storage.statuses(remote), strict=True) if remote else ()
+    there = {path for path, status in found if status is not None}
+    there |= {path for path in braced if not storage.is_remote(path) and os.path.lexists(path)}
+    try:
+        each = [expanded(path) if "{" in path and path not in there else [path] for path in paths]
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from None
+    return [
+        (_base(one) if of_path == [path] else _base(path[: path.index("{")] + "*"), one)
+        for path, of_path in zip(paths, each, strict=True)
+        for one in of_path
+    ]
+
+
+def _remote_files(
+    where: str, urls: list[str], has_partitions: bool
+) -> Iterator[tuple[str, list[str]]]:
+    # All named files are looked up at the same time: also what looks like a pattern over HTTP, to
+    # explain why it is no file.
+    named = [
+        url
+        for url in urls
+        if (is_pattern(url.partition("?")[0]) and not storage.can_be_listed(url))
+        or (storage.can_be_listed(url) and not storage.has_pattern(url))
+    ]
+    known = dict(zip(named, storage.statuses(named), strict=True))
+    for url in urls:
+        remedy = "Check the bucket and the name."
+        if storage.has_pattern(url):
+            found = _remote_matching(url) or _remote_files_in(url, has_partitions)
+            what = "no file matches this pattern"
+        elif known.get(url, True) is not None:
+            found, what = [url], ""
+        elif storage.can_be_listed(url):
+            found = _remote_files_in(url, has_partitions)
+            what = "there is no such file, and no directory with files"
+        else:
+            found, what = [], "the server answered 404 Not Found"
+            remedy = "Patterns are not expanded over HTTP, which has no listings. Name each file."
+        if not found:
+            raise NotFoundError(None, None, f"{where}: {printable(url)}: {what}. {remedy}")
+        yield url, found
+
+
+def _remote_files_in(url: str, has_partitions: bool) -> list[str]:
+    inside = storage.entries(url)
+    found = [
+        entry.path for entry in inside if not entry.is_directory and _is_data(_name(entry.path))
+    ]
+    for entry in inside if has_partitions else ():
+        if entry.is_directory and is_partition(_name(entry.path.rstrip("/"))):
+            found += _remote_files_in(entry.path, has_partitions)
+    return found
+
+
+def _remote_matching(url: str) -> list[str]:
+    last = _name(url)
+    found = storage.matching(url)
+    if is_index(last):
+        return found
+    is_named = last.startswith("_")
+    return [
+        path
+        for path in found
+        if not is_index(_name(path)) and (is_named or not is_left_by_tools(_name(path)))
+    ]
+
+
+def _is_data(name: str) -> bool:
+    return not name.startswith(".") and not is_left_by_tools(name)
+
+
+def _name(url: str) -> str:
+    return url.rpartition("/")[2]
+
+
+def _files_of(where: str, path: str, has_partitions: bool) -> list[str]:
+    match is_directory(path):
+        case True:
+            found = files_in_partitions(path) if has_partitions else files_in(path)
+            what = "there are no files in this directory"
+            if not found and any(map(os.path.isdir, glob.iglob(f"{glob.escape(path)}/*"))):
+                what += ", but directories. To read the files in them, add '/**' to the path"
+        case False:
+            return [path]
+        case None if is_pattern(path):
+            found, what = matching(path), "no file matches this pattern"
+        case None:
+            found, what = [], "there is no such file"
+            if "{" in path:
+                what += ", and its braces are not a pattern: expected {a,b} or {000..010}"
+    if not found:
+        raise NotFoundError(
+            None,
+            None,
+            f"{where}: {printable(path)}: {what}. Check the name; relative ones start at "
+            f"{printable(os.getcwd())}.",
+        )
+    return found

@@ -1,0 +1,199 @@
+"""An unfinished plan, and the functions in it that Python threads or processes call."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+from headrace.core import engine
+from headrace.pipeline.functions.first_calls import First
+from headrace.pipeline.functions.first_results import FirstResults
+from headrace.pipeline.functions.function_state import keeps_state
+from headrace.pipeline.functions.opened_iterators import name_of
+from headrace.pipeline.functions.python_functions import PythonWorker
+from headrace.pipeline.plan.planned import Counted, Shared
+from headrace.pipeline.stages.components import Known, batch_depth
+from headrace.pipeline.stages.function_step import FunctionStep
+from headrace.pipeline.stages.learn import Learn
+from headrace.pipeline.stages.stage import Stage
+from headrace.pipeline.values.types import Specs
+
+__all__ = ["FunctionPlanning", "first_called_with"]
+
+
+class FunctionPlanning:
+    """An unfinished plan: `plan`, followed by the work `_waiting` for each row.
+
+    Attributes:
+        plan: The plan of the stages before, without what is deferred.
+        chain: All stages.
+        index: The number of the stage that is being added.
+        number: The number under which its work is counted.
+        turn: The batches of this share, among those of all shares.
+        num_ready: The largest number of results that wait for the consumer.
+        is_shuffled: Whether a shuffle of all examples needs random access to the source.
+    """
+
+    chain: Sequence[Stage]
+    index: int
+    number: int
+    plan: engine.Plan
+    turn: tuple[int, int]
+    num_ready: int
+    is_shuffled: bool
+    _known: Known
+    _specs: Sequence[Specs]
+    _shared: Shared
+    _waiting: list[engine.Stage]
+    _is_fused: bool
+    # Stages that run in one call of a worker process, by their places in the chain and their
+    # numbers.
+    _in_process: list[tuple[int, int]]
+    _covered: int
+    _num_cached: int
+
+    def call(self, step: FunctionStep | Learn) -> None:
+        """Calls the function of a step for each row."""
+        of, is_learned = _function_step(step), isinstance(step, Learn)
+        index = self.index
+        is_batched = batch_depth(self.chain[:index]) > 0
+        before, after = self._specs[index - 1], self._specs[index]
+        if of.native is not None and not is_learned:
+            traced = of.traced(before)
+            self._shared.contents.extend(traced.contents)
+            self.later(traced.stage(is_batched))
+            if not of.is_one_to_one:
+                self.finish_rows()
+            return
+        if of.num_processes:
+            self._in_process.append((index, self.number))
+            if self._goes_on(index):
+                return
+            worker = self._process_functions(is_batched)
+        elif isinstance(step, Learn):
+            worker = step.worker(self._first(of, index), before)
+        else:
+            worker = step.worker(self._first(of, index), before, after, is_batched)
+        self.finish_waiting()
+        called = [self.chain[n] for n, _ in self._in_process] or [step]
+        num_functions = len(called)
+        self._in_process = []
+        # A function that keeps a state must see the same examples as before.
+        keeps_count = all(
+            isinstance(one, FunctionStep) and one.is_one_to_one for one in called
+        ) and not keeps_state(of.function)
+        self.plan = self.plan.map_python(
+            self.python_worker(worker), keeps_count, worker.num_callers, num_functions
+        )
+
+    def _goes_on(self, index: int) -> bool:
+        """Returns whether the next stage runs in the same call of a worker process."""
+        # If failures are skipped, a state may lie between two of the stages.
+        is_between = self._shared.is_resumed and index < self._covered
+        return not is_between and _are_called_together(*self.chain[index : index + 2])
+
+    def _process_functions(self, is_batched: bool) -> PythonWorker:
+        """Returns the Python worker of worker processes for the collected neighbouring stages."""
+        _open_fork_server()
+        # Loaded only if processes are used.
+        from headrace.pipeline.workers import process_functions  # noqa: PLC0415
+
+        functions, holders = [], []
+        for index, number in self._in_process:
+            of = _function_step(self.chain[index])
+            is_learned = of is not self.chain[index]
+            specs = (self._specs[index - 1], None if is_learned else self._specs[index])
+            first = None if is_learned else self._first_results(of, index)
+            functions.append(
+                process_functions.ProcessStage(
+                    of.use, of.name, of.function, of.seed, *specs, number, first
+                )
+            )
+            holders.append(of.holder)
+            if index != self._in_process[-1][0]:
+                # A state counts functions, in processes too.
+                self._shared.python_workers.append(process_functions.DoneByNext(of.function))
+        if isinstance(learn := self.chain[index], Learn):
+            # The workers of the stages before run this one, too.
+            is_start = learn.is_start and len(functions) == 1
+            num_started = of.num_processes if is_start else 1
+            first = self._known.first_of(of)
+            return process_functions.LearnInProcess(
+                functions, of.num_processes, num_started, holders, learn.results, first
+            )
+        num_callers = 1 if self._shared.is_learning else None
+        return process_functions.ProcessFunctions(
+            functions, of.num_processes, is_batched, holders, num_callers
+        )
+
+    def _first(self, of: FunctionStep, index: int) -> First:
+        """Returns a function's results for the first examples; an iteration uses them up."""
+        return First(self._first_results(of, index), of.draws, self._shared.is_learning)
+
+    def _first_results(self, of: FunctionStep, index: int) -> FirstResults:
+        first = self._known.first_of(of)
+        return first if self._shared.is_learning else first.take(index < self._num_cached)
+
+    def later(self, work: engine.Stage, part: str = "") -> None:
+        """Defers work on single rows, measured on its own if it is a part of a source."""
+        number = self.number
+        if part:
+            counted = self._shared.counted
+            if counted[-1].part != part:
+                counted.append(Counted(self.chain[0], part=part))
+            number = len(counted) - 1
+        self._waiting.append(work.metered(number))
+        self._is_fused = True
+
+    def finish_rows(self) -> None:
+        """Runs the deferred work here."""
+        self.plan = self.plan.map(self._waiting)
+        self._waiting = []
+
+    def finish_waiting(self) -> None:
+        """Runs the deferred work here if there is any; otherwise rows need not become blocks."""
+        if self._waiting:
+            self.finish_rows()
+
+    def python_worker(self, worker: PythonWorker) -> int:
+        """Adds the work of a Python function, and returns its number."""
+        if worker.initial is not None:
+            for other in self._shared.python_workers:
+                if other.function is worker.function:
+                    raise ValueError(
+                        f"{name_of(worker.function)}: it stands at two places of the pipeline and "
+                        "keeps a state, expected an object for each place: each has a state of its "
+                        "own. Make another one, or a copy."
+                    )
+        self._shared.python_workers.append(worker)
+        number = len(self._shared.python_workers) - 1
+        counted = self._shared.counted
+        counted[self.number] = replace(counted[self.number], python_worker=number)
+        return number
+
+
+def _function_step(stage: Any) -> FunctionStep:
+    """Returns the stage whose components are learned, or else the stage itself."""
+    return cast("FunctionStep", stage.stage if isinstance(stage, Learn) else stage)
+
+
+def _are_called_together(stage: Stage, after: Stage | None = None) -> bool:
+    """Returns whether a stage and the next one run in the same call of a worker process."""
+    if not isinstance(stage, FunctionStep) or not stage.is_one_to_one:
+        return False
+    of = _function_step(after)
+    return isinstance(of, FunctionStep) and of.num_processes == stage.num_processes > 0
+
+
+def first_called_with(chain: Sequence[Stage]) -> int:
+    """Returns the place of the first stage that runs in the same call as the last one."""
+    first = len(chain) - 1
+    while first > 0 and _are_called_together(chain[first - 1], chain[first]):
+        first -= 1
+    return first
+
+
+def _open_fork_server() -> None:
+    """Starts the process that forks workers: it loads their modules while this one plans."""
+    from headrace.pipeline.workers.fork_server import fork_server  # noqa: PLC0415
+
+    fork_server().open()

@@ -1,1 +1,0 @@
-"""Functions of users: their calls, random draws, states and results."""

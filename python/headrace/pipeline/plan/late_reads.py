@@ -1,0 +1,32 @@
+"""Late reads of an indexed source: rows are read after the stages that only move their numbers."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from headrace.pipeline.stages.components import Known, steps
+from headrace.pipeline.stages.stage import Effect, Stage
+
+__all__ = ["read_late"]
+
+
+def read_late(
+    chain: Sequence[Stage], known: Known, is_covered: bool
+) -> tuple[Sequence[Stage], Known]:
+    """Returns equivalent stages that read only the rows that remain.
+
+    Args:
+        chain: The stages.
+        known: The components after each of them.
+        is_covered: True if failing examples are skipped by a stage after all of these.
+    """
+    if len(chain) < 2 or not steps(chain)[0].reads_rows:
+        return chain, known
+    is_covered = is_covered or any(step.judges_errors for step in steps(chain))
+    end = 2
+    for step in steps(chain)[1:]:
+        # What counts examples depends on which ones were skipped.
+        if step.needs_values or (is_covered and step.effect is Effect.COUNTS):
+            break
+        end += 1
+    specs = [*[known.specs[0]] * (end - 1), known.specs[1], *known.specs[end:]]
+    return [chain[0], *chain[2:end], chain[1], *chain[end:]], replace(known, specs=specs)

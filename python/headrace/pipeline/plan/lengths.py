@@ -1,0 +1,192 @@
+"""The number of examples or batches that a pipeline gives, if it is known before a run."""
+
+import math
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, cast
+
+from headrace.core import engine
+from headrace.core.errors import OpError
+from headrace.io import storage
+from headrace.pipeline.paths.paths import find_files
+from headrace.pipeline.plan.revisions import pinned, revisions_of
+from headrace.pipeline.sources.concat import Concat
+from headrace.pipeline.sources.mix import Mix
+from headrace.pipeline.sources.zip import Zip
+from headrace.pipeline.stages.components import num_cached, source_of, steps
+from headrace.pipeline.stages.source import Source
+from headrace.pipeline.stages.split import Split, num_kept
+from headrace.pipeline.stages.stage import Effect, Stage, Step
+
+__all__ = ["counts_of", "length_after", "length_of"]
+
+
+def length_of(chain: Sequence[Stage], files: engine.IndexFiles) -> int:
+    """Returns how many examples, or batches, the stages give.
+
+    Reads only the names and sizes of files, their first bytes if they may be compressed, the
+    footers of Parquet files, and indexes of records. The hub is asked for the commits of data sets,
+    as an iteration does when it begins.
+
+    Args:
+        chain: The stages.
+        files: The index files that may be read.
+
+    Raises:
+        TypeError: If the number is unknown before they run.
+        NotFoundError: If there are no such files.
+    """
+    chain = pinned(chain, revisions_of(chain))
+    length = _Lengths(files).of(chain, _index_of(chain), 0)
+    if length == math.inf:
+        raise TypeError("len: the pipeline has no end, since epochs() has no count.")
+    return int(length)
+
+
+def counts_of(source: Source, files: engine.IndexFiles) -> Sequence[int] | None:
+    """Returns the number of records in each file of a source, found as `length_of` finds it.
+
+    Args:
+        source: The source.
+        files: The index files that may be read.
+
+    Returns:
+        The numbers; None if sizes and indexes do not tell.
+    """
+    return _Lengths(files).counts(source, None, 0)
+
+
+def length_after(step: Step, length: float) -> float:
+    """Returns how many examples come out of a step.
+
+    Args:
+        step: The step.
+        length: The number of its input examples; `math.inf` for an endless pipeline.
+
+    Raises:
+        TypeError: If the number is unknown before it runs.
+    """
+    after = step.length_after(length)
+    if after is None:
+        raise TypeError(
+            f"len: how many examples {step.name} leaves is not known before it runs. count() "
+            "reads them all and counts."
+        )
+    return after
+
+
+class _Lengths:
+    """The numbers of examples of pipelines whose records may have index files."""
+
+    def __init__(self, files: engine.IndexFiles) -> None:
+        self._files = files
+
+    def of(self, chain: Sequence[Stage], index: engine.Index | None, part: int) -> float:
+        """Returns the number of examples, as `length_of` does.
+
+        Args:
+            chain: The stages.
+            index: The record offsets that a shuffle of all examples has found, if there are some.
+            part: The number of this source within them.
+        """
+        source = source_of(chain)
+        counts = self.counts(source, index, part)
+        length = self._combined(source, index, part) if counts is None else sum(counts)
+        num_epochs: float = 1
+        splits: list[Split] = []
+        for step in steps(chain):
+            if isinstance(step, Split) and source.numbers_lines:
+                counts = None
+            if isinstance(step, Split) and counts is not None:
+                splits.append(step)
+                kept = num_kept(splits, counts)
+                length = kept * num_epochs if kept and num_epochs else 0
+                continue
+            if step.effect not in _OF_RECORDS:
+                counts = None
+            if step.effect is Effect.REPEATS:
+                num_epochs = length_after(step, num_epochs)
+            length = length_after(step, length)
+        return length
+
+    def _combined(self, source: Source, index: engine.Index | None, part: int) -> float:
+        match source:
+            case Concat(parts=parts):
+                return sum(self._each(parts, index, part))
+            case Mix(stop="all", exhausted=list() as parts):
+                return sum(self.of(part, _index_of(part), 0) for part in parts)
+            case Zip(parts=parts):
+                return min(self._each(parts, index, part))
+        text = (
+            f"len: how many examples {source.name} has is not known before it is read. count() "
+            "reads them all and counts"
+        )
+        if source.may_have_index:
+            text += "; `headrace index PATHS` writes indexes of uncompressed files, which tell"
+        if source.name == "fixed_length_records" and _is_of_unknown_compression(source):
+            text += "; compression=None says that files are not compressed, so that sizes tell"
+        raise TypeError(f"{text}.")
+
+    def _each(
+        self, parts: Sequence[Sequence[Stage]], index: engine.Index | None, first: int
+    ) -> Iterator[float]:
+        """Yields the number of examples of each part; `first` is the number of the first source."""
+        for part in parts:
+            own = _index_of(part)
+            yield self.of(part, own or index, first if own is None else 0)
+            first += _num_scanned(part)
+
+    def counts(self, source: Source, index: engine.Index | None, part: int) -> Sequence[int] | None:
+        """Returns the number of records in each file of a source; None if it is unknown."""
+        counts = source.counts()
+        if counts is not None or not source.reads_files:
+            return counts
+        scanned = None if index is None else _scanned(source, index, part)
+        return self._indexed(source) if scanned is None else scanned
+
+    def _indexed(self, source: Source) -> Sequence[int] | None:
+        """Returns the number of records in each file by its index; None if a file has no index."""
+        try:
+            records = source.records() if source.may_have_index else None
+            if records is None:
+                return None
+            with engine.op_errors():
+                counts = engine.index_counts(self._files, records)
+        except OpError:
+            # The next iteration raises this error.
+            return None
+        known = [count for count in counts if count is not None]
+        return known if len(known) == len(counts) else None
+
+
+# Steps that keep each example as one record of the source.
+_OF_RECORDS: Final = (Effect.EACH, Effect.KEEPS, Effect.REORDERS, Effect.REPEATS)
+
+
+def _index_of(chain: Sequence[Stage]) -> engine.Index | None:
+    full = (step for step in steps(chain) if step.full_shuffle)
+    return next((cast("Any", shuffle).index for shuffle in full), None)
+
+
+def _num_scanned(chain: Sequence[Stage]) -> int:
+    """Returns the number of sources that a shuffle of all examples looks for records in."""
+    parts = () if num_cached(chain) else chain[0].parts
+    return sum(map(_num_scanned, parts)) or 1
+
+
+def _is_of_unknown_compression(source: Any) -> bool:
+    """Returns whether files of a source may be compressed, and are not opened to find out."""
+    return source.compression == "auto" and any(map(storage.is_remote, source.paths))
+
+
+def _scanned(source: Any, index: engine.Index, part: int) -> Sequence[int] | None:
+    """Returns the numbers of records by a full shuffle's scan; None if files have changed."""
+    paths = getattr(source, "paths", None)
+    known = {(name, size): count for of, name, size, count in index.counts() if of == part}
+    if paths is None or not known:
+        return None
+    files = find_files(source.name, paths)
+    sizes = storage.sizes(map(os.fsdecode, files))
+    counts = [known.get(found) for found in zip(files, sizes, strict=True)]
+    whole = [count for count in counts if count is not None]
+    return whole if len(whole) == len(files) else None

@@ -1,0 +1,133 @@
+"""Versions of files that states name: commits of the hub's data sets, and digests of contents.
+
+An iteration reads one commit of a data set. It resumes only with the same content of the files
+that native functions are made from.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, cast
+
+from headrace.io import storage
+from headrace.pipeline.stages.stage import Stage
+
+__all__ = [
+    "are_contents",
+    "are_revisions",
+    "check_contents",
+    "contents_of",
+    "pinned",
+    "revisions_of",
+]
+
+# A data set with its revision, which is a commit already if it has 40 digits.
+_DATA_SET: Final = re.compile(
+    r"(?i:hf)://datasets/[^/]+/[^/@]+(?:@(?:refs/(?:convert|pr)/[^/]+|[^/]+))?(?=/|$)"
+)
+_COMMIT: Final = re.compile(r"@[0-9a-f]{40}$")
+
+
+def revisions_of(chain: Sequence[Stage]) -> dict[str, str]:
+    """Returns the commit of each data set of the hub, by the name that sources use for it.
+
+    Raises:
+        OpError: If the hub cannot be asked.
+    """
+    named = {found[0] for path in _paths(chain) if (found := _DATA_SET.match(path)) is not None}
+    open_ones = sorted(name for name in named if _COMMIT.search(name) is None)
+    return {name: commit for name in open_ones if (commit := storage.revision(name)) is not None}
+
+
+def pinned(chain: Sequence[Stage], revisions: Mapping[str, str]) -> Sequence[Stage]:
+    """Returns stages whose sources name commits.
+
+    Args:
+        chain: The stages.
+        revisions: The commit of each data set, by the name that sources use for it.
+    """
+    if not revisions:
+        return chain
+    source = cast("Any", chain[0])
+    if parts := source.parts:
+        source = replace(source, parts=tuple(tuple(pinned(part, revisions)) for part in parts))
+    elif any(_paths([source])):
+        source = replace(source, paths=tuple(_pinned(path, revisions) for path in source.paths))
+    return [source, *chain[1:]]
+
+
+def are_revisions(value: object) -> bool:
+    """Returns whether a value has the form of a result of `revisions_of`."""
+    return isinstance(value, Mapping) and all(
+        isinstance(text, str) for pair in value.items() for text in pair
+    )
+
+
+def _pinned(path: str, revisions: Mapping[str, str]) -> str:
+    found = _DATA_SET.match(path)
+    if found is None or found[0] not in revisions:
+        return path
+    name, _, _ = found[0].partition("@")
+    return f"{name}@{revisions[found[0]]}{path[found.end() :]}"
+
+
+def _paths(chain: Sequence[Stage]) -> Iterator[str]:
+    for part in chain[0].parts:
+        yield from _paths(part)
+    paths = getattr(chain[0], "paths", ())
+    yield from (path for path in paths if isinstance(path, str))
+
+
+def contents_of(found: Iterable[tuple[str, str]]) -> list[list[str]]:
+    """Returns what states have of the files that native functions are made from.
+
+    Args:
+        found: Their names without directories, and digests of what they hold.
+    """
+    return sorted(map(list, dict.fromkeys(found)))
+
+
+def check_contents(
+    mine: Sequence[Sequence[str]], known: Sequence[Sequence[str]], is_changed: bool
+) -> None:
+    """Raises ValueError unless files hold what they held when a state was taken.
+
+    Args:
+        mine: What `contents_of` returns for the pipeline.
+        known: The same, from the state.
+        is_changed: Whether the pipeline is a mixture that may have other parts.
+    """
+    digests, others = _by_name(mine), _by_name(known)
+    for name in sorted(digests.keys() & others.keys()):
+        found, expected = digests[name], others[name]
+        is_part = found <= expected or expected <= found
+        if not is_part or (found != expected and not is_changed):
+            raise ValueError(
+                f"resume: {name}, which a native function is made from, holds something else than "
+                "when the state was taken, expected the same content. Resume with the file as it "
+                "was then, or start from the beginning."
+            )
+    if digests.keys() != others.keys() and not is_changed:
+        raise ValueError(
+            f"resume: native functions are made from {_list(digests)}, but from {_list(others)} in "
+            "the pipeline that the state was taken with. Resume with the same functions."
+        )
+
+
+def are_contents(value: object) -> bool:
+    """Returns whether a value is one that `contents_of` returns."""
+    return isinstance(value, list) and all(
+        isinstance(one, list) and len(one) == 2 and all(isinstance(text, str) for text in one)
+        for one in value
+    )
+
+
+def _by_name(contents: Sequence[Sequence[str]]) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for name, digest in contents:
+        found.setdefault(name, set()).add(digest)
+    return found
+
+
+def _list(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names)) or "no file"

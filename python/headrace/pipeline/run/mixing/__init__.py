@@ -1,1 +1,0 @@
-"""Mixtures whose parts and weights may change."""

@@ -1,0 +1,235 @@
+"""The parts of a mixture in an iteration and in its states."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from headrace.core import engine
+from headrace.core.errors import FailedPreconditionError
+from headrace.pipeline.sources.mix import Mix
+from headrace.pipeline.stages.components import all_stages, steps
+from headrace.pipeline.stages.epochs import Epochs
+from headrace.pipeline.stages.source import Source
+from headrace.pipeline.stages.stage import Effect, Stage
+
+__all__ = [
+    "CUT_ORDER",
+    "CUT_PASS",
+    "MixtureParts",
+    "MixtureResumed",
+    "is_mixture_state",
+    "weights_of",
+    "with_parts",
+]
+
+# A number of a pass that no order reaches.
+CUT_PASS: Final = 1 << 62
+# The entry of a state for the order of a changed mixture, before its first example.
+CUT_ORDER: Final = [0, CUT_PASS, 0, 0, 0]
+_BEGINNING: Final = [[0]]
+# The most outputs to wait for until the examples of other ranks in the last step were seen.
+_MOST_AHEAD: Final = 8
+# The entries of a state that have values for each part, in the order of `_sizes`.
+_OF_PARTS: Final = ("files", "seeds", "epochs", "weights")
+
+
+@dataclass(frozen=True)
+class MixtureResumed:
+    """The position and the counts that a mixture continues with.
+
+    Attributes:
+        counts: The number of examples of each part delivered before, by its name.
+        checkpoints: Its position, directly at an example; None if it is not known.
+        is_changed: Whether its parts or weights differ from those in the state.
+    """
+
+    counts: dict[str, int]
+    checkpoints: list[Any] | None
+    is_changed: bool = False
+
+
+class MixtureParts:
+    """Counts the examples of each part that an iteration has delivered."""
+
+    def __init__(self, chain: Sequence[Stage], resumed: MixtureResumed | None) -> None:
+        """Sets the stages, and the position and the counts to continue with."""
+        source = chain[0]
+        self._mix = source if isinstance(source, Mix) else None
+        self._resumed = resumed
+        self._divider = _divider(chain)
+        self._has_shard = any(step.divides for step in steps(chain))
+
+    @property
+    def is_changed(self) -> bool:
+        """True if the mixture has other parts or weights than in the state."""
+        return self._resumed is not None and self._resumed.is_changed
+
+    def counts(self, execution: engine.Execution, num_left: int) -> dict[str, int]:
+        """Returns the numbers by the names of the parts; none if the source is not a mixture.
+
+        Raises:
+            FailedPreconditionError: If a stage takes batches apart.
+        """
+        if self._mix is None:
+            return {}
+        if self._divider is not None:
+            raise FailedPreconditionError(
+                None,
+                None,
+                f"counts: {self._divider} takes batches apart, so the parts of its examples are "
+                "not known, expected batches as they leave mix. Count a component with the part.",
+            )
+        before = self._resumed.counts if self._resumed is not None else {}
+        mine = dict(zip(self._mix.called, execution.part_counts(num_left), strict=True))
+        names = dict.fromkeys((*mine, *before))
+        return {name: mine.get(name, 0) + before.get(name, 0) for name in names}
+
+    def state(
+        self, execution: engine.Execution, plan: engine.Plan, num_left: int, has_taken: bool
+    ) -> dict[str, Any] | None:
+        """Returns the entry of a state for the mixture; None if the source is not a mixture."""
+        if self._mix is None:
+            return None
+        if has_taken:
+            checkpoints = self._checkpoints(execution, plan, num_left)
+        else:
+            # The engine knows the place of what it has read ahead alone.
+            checkpoints = _BEGINNING if self._resumed is None else self._resumed.checkpoints
+        return {
+            "names": list(self._mix.called),
+            "sizes": [_sizes(part) for part in self._mix.parts],
+            "counts": {} if self._divider else self.counts(execution, num_left),
+            "place": checkpoints,
+        }
+
+    def _checkpoints(
+        self, execution: engine.Execution, plan: engine.Plan, num_left: int
+    ) -> list[Any] | None:
+        checkpoints = execution.mix_checkpoint(plan, num_left)
+        for _ in range(_MOST_AHEAD if self._has_shard else 0):
+            if checkpoints is not None:
+                break
+            is_going_on = execution.look_ahead()
+            checkpoints = execution.mix_checkpoint(plan, num_left)
+            if not is_going_on:
+                break
+        return checkpoints
+
+
+def _divider(chain: Sequence[Stage]) -> str | None:
+    """Returns the name of a stage that takes batches apart, if there is one."""
+    has_groups = False
+    for step in steps(chain):
+        has_groups = has_groups or step.effect is Effect.GROUPS
+        if has_groups and step.takes_apart:
+            return step.name
+    return None
+
+
+def weights_of(stage: Mix) -> list[Any]:
+    """Returns the weights of a mixture in the form for a state."""
+    if not stage.schedule:
+        return list(stage.weights)
+    return [
+        [position, list(weights)] for position, weights in ((0, stage.weights), *stage.schedule)
+    ]
+
+
+def is_mixture_state(value: object) -> bool:
+    """Returns whether a value has the form of a result of `MixtureParts.state`."""
+    return (
+        isinstance(value, dict)
+        and set(value) == {"names", "sizes", "counts", "place"}
+        and isinstance(value["names"], list)
+        and all(isinstance(name, str) for name in value["names"])
+        and isinstance(value["sizes"], list)
+        and len(value["sizes"]) == len(value["names"])
+        and all(
+            isinstance(sizes, list)
+            and len(sizes) == len(_OF_PARTS)
+            and all(type(size) is int and size >= 0 for size in sizes)
+            for sizes in value["sizes"]
+        )
+        and isinstance(value["counts"], dict)
+        and all(type(count) is int for count in value["counts"].values())
+        and isinstance(value["place"], list | None)
+    )
+
+
+def with_parts(
+    chain: Sequence[Stage],
+    state: Mapping[str, Any],
+    allow: Collection[str],
+    mine: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Returns a state adapted to the current parts of a mixture.
+
+    Parts that the state lacks are taken from `mine`, and parts that were removed are dropped.
+
+    Args:
+        chain: The stages of the pipeline.
+        state: The state.
+        allow: The permitted differences.
+        mine: The same entries of a state of this pipeline; `files` has None for each source.
+
+    Raises:
+        ValueError: If the parts differ and `allow` does not have "parts".
+    """
+    source, mixture = chain[0], state.get("mixture")
+    if not isinstance(source, Mix) or mixture is None:
+        return dict(state)
+    old, new = mixture["names"], list(source.called)
+    if old == new or not source.part_names:
+        return dict(state)
+    if "parts" not in allow:
+        raise ValueError(
+            f"resume: the parts of mix are {_list(new)}, but {_list(old)} in the pipeline that the "
+            "state was taken with. If that is wanted, resume with allow={'parts'}."
+        )
+    if any(text is not None for text in state["functions"]):
+        raise ValueError(
+            "resume: some functions keep a state, so the parts of mix cannot be others than in the "
+            "pipeline that the state was taken with. Resume with the same parts."
+        )
+    words = state["stages"]
+    if not isinstance(words[0], list) or len(words[0]) != len(old) + 1:
+        return dict(state)
+    of_old = dict(zip(old, words[0][1:], strict=True))
+    of_new = dict(zip(new, mine["stages"][0][1:], strict=True))
+    first = [words[0][0], *(of_old.get(name, of_new[name]) for name in new)]
+    adapted = {**state, "stages": [first, *words[1:]], "functions": list(mine["functions"])}
+    for number, key in enumerate(_OF_PARTS):
+        old_values, rest = _divided(state[key], [sizes[number] for sizes in mixture["sizes"]])
+        new_values, _ = _divided(mine[key], [_sizes(part)[number] for part in source.parts])
+        known = dict(zip(old, old_values, strict=True))
+        chosen = [known.get(name, new_values[n]) for n, name in enumerate(new)]
+        adapted[key] = [value for values in chosen for value in values] + rest
+    if adapted["weights"]:
+        # Weights belong to the parts.
+        adapted["weights"][-1] = mine["weights"][-1]
+    return adapted
+
+
+def _sizes(part: Sequence[Stage]) -> list[int]:
+    """Returns the number of values of each entry of a state that belong to a part."""
+    whole = list(all_stages(part))
+    return [
+        sum(isinstance(stage, Source) and stage.reads_files for stage in whole),
+        sum(getattr(stage, "seed", None) is not None for stage in whole),
+        sum(isinstance(stage, Epochs) for stage in whole),
+        sum(isinstance(stage, Mix) for stage in whole),
+    ]
+
+
+def _divided(values: Sequence[Any], sizes: Sequence[int]) -> tuple[list[list[Any]], list[Any]]:
+    """Returns the values of each part, and the rest."""
+    rest = list(values)
+    parts = []
+    for size in sizes:
+        parts.append(rest[:size])
+        rest = rest[size:]
+    return parts, rest
+
+
+def _list(values: Sequence[str]) -> str:
+    return ", ".join(map(repr, values))

@@ -1,0 +1,277 @@
+"""The components after each stage; those after Python functions are learned from examples.
+
+Learning consumes nothing: files are read again, and the next iteration continues with the same
+iterator, from its first example.
+"""
+
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from itertools import chain as joined
+from itertools import islice
+from math import ceil, prod
+from typing import Any, Final, NamedTuple
+
+from headrace.pipeline.functions.function_state import initial, unchanged
+from headrace.pipeline.functions.opened_iterators import name_of
+from headrace.pipeline.functions.python_functions import noted
+from headrace.pipeline.paths.index_files import index_files
+from headrace.pipeline.plan.caching.kept_specs import KeptSpecs
+from headrace.pipeline.plan.function_planning import first_called_with
+from headrace.pipeline.plan.planner import plan
+from headrace.pipeline.plan.revisions import pinned, revisions_of
+from headrace.pipeline.run.batches import Batches
+from headrace.pipeline.run.limits import cache_of
+from headrace.pipeline.run.threads.watchdog import named_if_stuck
+from headrace.pipeline.sources.combination import Combination
+from headrace.pipeline.sources.file_source import InferredSource
+from headrace.pipeline.sources.iterable import Iterable_
+from headrace.pipeline.stages.cache import Cache
+from headrace.pipeline.stages.components import (
+    Known,
+    all_stages,
+    batch_depth,
+    static_specs,
+    steps,
+)
+from headrace.pipeline.stages.function_step import FunctionStep
+from headrace.pipeline.stages.learn import Learn
+from headrace.pipeline.stages.skip_errors import SkipErrors
+from headrace.pipeline.stages.stage import Effect, Stage, Step
+from headrace.pipeline.stages.take import Take
+from headrace.pipeline.values.column_conversion import check_components
+from headrace.pipeline.values.python_values import learned, spec_of
+from headrace.pipeline.values.types import Specs
+
+__all__ = ["How", "chain_specs"]
+
+# The largest number of examples to learn from.
+_MOST_TRIED: Final = 1000
+# The largest number of epochs of a part to learn from.
+_MOST_EPOCHS: Final = 10
+# The largest number of iterators without examples to look at.
+_MOST_EMPTY: Final = 100
+# Options that also apply to learning.
+_OPTIONS: Final = (
+    *("memory_bytes", "cache_directory", "cache_bytes", "stuck_after_s"),
+    *("index", "index_directory"),
+)
+
+
+class How(NamedTuple):
+    """The iteration that components are learned for.
+
+    Attributes:
+        options: The limits of the pipeline's resources.
+        is_start: Whether the iteration follows: then its worker processes start.
+        epoch: The number of its epoch.
+        is_part: Whether the stages are a part of a combination.
+    """
+
+    options: Mapping[str, Any]
+    is_start: bool = False
+    epoch: int = 0
+    is_part: bool = False
+
+
+def chain_specs(
+    chain: Sequence[Stage],
+    how: How,
+    before: Known | None = None,
+    behind: Sequence[Step] = (),
+) -> Known:
+    """Returns the components after each stage.
+
+    They are learned from the first example of the epoch, or from the first one that does not fail
+    if `skip_errors` follows. If `epochs` follows a function, and the first epochs yield nothing
+    before it, they are learned from later ones.
+
+    Args:
+        chain: The stages.
+        how: The iteration that they are learned for.
+        before: The known components after all stages but the last.
+        behind: The stages after these.
+
+    Raises:
+        OpError: If the first example cannot be read where that is needed.
+    """
+    if before is None:
+        parts = chain[0].parts
+        found: list[Specs] = []
+        rest, of_part = (*steps(chain), *behind), how._replace(is_part=True)
+        known = [chain_specs(part, of_part, None, rest) for part in parts]
+        empty_at, first = None, []
+    else:
+        found, known, empty_at = list(before.specs), before.parts, before.empty_at
+        first = list(before.first)
+    for index, stage in enumerate(chain[len(found) :], len(found)):
+        specs = static_specs(chain[: index + 1]) if empty_at is None else {}
+        if specs is None:
+            specs = _next(
+                chain[: index + 1],
+                stage,
+                Known(found, known, first=first),
+                (*steps(chain)[index:], *behind),
+                how,
+            )
+        if specs is None:
+            specs, empty_at = {}, index
+        found.append(specs)
+    return Known(found, known, empty_at, first)
+
+
+def _next(
+    chain: Sequence[Stage],
+    stage: Stage,
+    known: Known,
+    behind: Sequence[Step],
+    how: How,
+) -> Specs | None:
+    """Returns the components after the last stage; None if there is no example to learn from."""
+    if isinstance(stage, Step) and not stage.has_unknown_output:
+        return stage.specs_after(known.specs[-1])
+    if isinstance(stage, Combination):
+        parts = [part.specs[-1] for part in known.parts if part.empty_at is None]
+        return stage.combined_of(parts)
+    seconds = how.options.get("stuck_after_s")
+    match stage:
+        case InferredSource():
+            with named_if_stuck(f"{stage.name}: the look at its components", seconds):
+                return stage.inferred()
+        case Iterable_():
+            name = f"iterable({name_of(stage.factory)})"
+            start = "the start of its worker processes and " if stage.num_processes else ""
+            text = f"{name}: {start}its first example, which says the components,"
+            with named_if_stuck(text, seconds):
+                return _learned_from_passes(stage, behind)
+        case FunctionStep():
+            kept = _kept_specs(chain, known, behind, how)
+            specs = None if kept is None else kept.read()
+            if specs is None:
+                specs = _learned_from_results(chain[:-1], stage, known, behind, how)
+                if kept is not None and specs is not None:
+                    kept.write(specs)
+            return specs
+    raise AssertionError(f"the components of {stage!r} are known")
+
+
+def _kept_specs(
+    chain: Sequence[Stage], known: Known, behind: Sequence[Step], how: How
+) -> KeptSpecs | None:
+    """Returns the components kept beside the next cache on disk; None if none follows."""
+    caches = (step for step in behind if isinstance(step, Cache) and step.keeps_on_disk)
+    if (cache := next(caches, None)) is None:
+        return None
+    before = pinned(chain[:-1], revisions_of(chain))
+    indexes = index_files(how.options)
+    planned = plan(before, known, cache_of(how.options), is_learning=True, indexes=indexes)
+    return KeptSpecs(chain, planned.contents, joined.from_iterable(planned.files), cache)
+
+
+def _learned_from_results(
+    chain: Sequence[Stage],
+    stage: FunctionStep,
+    known: Known,
+    behind: Sequence[Step],
+    how: How,
+) -> Specs | None:
+    """Returns the components of a function's results."""
+    is_batched = batch_depth(chain) > 0
+    # The draws of a part are others than those of its stages alone, so an epoch that yields nothing
+    # here may yield something there.
+    for epoch in range(how.epoch, how.epoch + (_MOST_EPOCHS if how.is_part else 1)):
+        made = _few(chain, stage, known, behind, how._replace(epoch=epoch))
+        specs = learned(stage.name, islice(made, _MOST_TRIED), is_batched)
+        if specs is not None:
+            return specs
+    return None
+
+
+def _learned_from_passes(source: Iterable_, behind: Sequence[Step]) -> Specs | None:
+    """Returns the components of the first iterator that yields something."""
+    lengths = (step.length_after(1) for step in behind if step.effect is Effect.REPEATS)
+    num_epochs = prod(max(length or 1, 1) for length in lengths)
+    for number in range(int(min(num_epochs, _MOST_EMPTY))):
+        specs = learned("iterable", islice(_looked_at(source, number), _MOST_TRIED))
+        if specs is not None:
+            return specs
+    return None
+
+
+def _looked_at(source: Iterable_, number_of_pass: int) -> Iterator[Mapping[str, Any]]:
+    """Yields the examples of an iterator, which are kept for the next iteration."""
+    where, number = f"iterable({name_of(source.factory)})", 0
+    try:
+        looked_at = source.openings.look(source.factory, number=number_of_pass)
+        for number, example in enumerate(looked_at):
+            for name, value in check_components("iterable", example).items():
+                spec_of("iterable", name, value)
+            yield example
+            number += 1  # noqa: PLW2901 (an error now is of the next one)
+    except Exception as error:
+        found = noted(error, where, f"item {number}, counted from 0")
+        if found is error:
+            raise
+        raise found from error
+
+
+def _few(
+    chain: Sequence[Stage],
+    stage: FunctionStep,
+    known: Known,
+    behind: Sequence[Step],
+    how: How,
+) -> Iterator[Mapping[str, Any]]:
+    """Yields a function's results for the first example, and for more if types are still open."""
+    num_first = 0
+    for made in _made(chain, stage, known, behind, 1, how):
+        num_first += 1
+        yield made
+    if num_first:
+        more = _made(chain, stage, known, behind, _MOST_TRIED, how)
+        yield from islice(more, num_first, None)
+
+
+def _made(
+    chain: Sequence[Stage],
+    stage: FunctionStep,
+    known: Known,
+    behind: Sequence[Step],
+    most: int,
+    how: How,
+) -> Iterator[Mapping[str, Any]]:
+    """Yields the results of a function for this many examples.
+
+    Skips examples at which it fails, if a later `skip_errors` would.
+    """
+    made: deque[Mapping[str, Any]] = deque()
+    whole = [*chain, Learn(stage, made, how.is_start)]
+    budgets = [later.budget for later in behind if isinstance(later, SkipErrors)]
+    if budgets:
+        whole.append(SkipErrors(max(_MOST_TRIED, *map(ceil, budgets))))
+    # After no epoch at all, the components are still those of an example.
+    whole.extend(
+        later for later in behind if later.effect is Effect.REPEATS and later.length_after(1) != 0
+    )
+    whole.append(Take(most))
+    # Learning leaves examples as they come to the first stage of the same call.
+    before = known.specs[first_called_with(whole[: len(chain) + 1]) - 1]
+    specs = [*known.specs, *[before] * (len(whole) - len(known.specs))]
+    options = how.options
+    chosen = {name: options[name] for name in _OPTIONS if name in options} | {"num_threads": 1}
+    with ExitStack() as stack:
+        for function in _functions(whole):
+            initial(function)
+            stack.enter_context(unchanged(function))
+        of_stages = Known(specs, known.parts, first=known.first)
+        batches = Batches(tuple(whole), chosen, of_stages, how.epoch, is_learning=True)
+        for _ in stack.enter_context(batches):
+            while made:
+                yield made.popleft()
+
+
+def _functions(chain: Sequence[Stage]) -> Iterator[object]:
+    steps_of_all = (
+        stage for stage in all_stages(chain) if isinstance(stage, (FunctionStep, Learn))
+    )
+    yield from (step.called_function for step in steps_of_all)

@@ -1,0 +1,210 @@
+"""Short descriptions of stages, by which a state names its pipeline."""
+
+import hashlib
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import fields
+from typing import Any, Final, TypeAlias, cast
+
+from headrace.pipeline.functions.function_state import keeps_state
+from headrace.pipeline.functions.python_functions import name_of
+from headrace.pipeline.stages.prefetch import Prefetch
+from headrace.pipeline.stages.shard import Shard
+from headrace.pipeline.stages.stage import Effect, Stage, Step, text
+
+__all__ = ["Words", "are_words", "check_alike", "words_of"]
+
+# Parts of a description that do not affect the examples, or are checked elsewhere.
+_LEFT_OUT: Final[tuple[str, ...]] = (
+    "paths",
+    "root",
+    "seed",
+    "parts",
+    "weights",
+    "part_names",
+    "schedule",
+    "budget",
+    "raises_at_end",
+    "num_threads",
+    "num_processes",
+    "directory",
+    "bytes",
+    "key",
+)
+# Longer descriptions of a stage are replaced by a digest.
+_MOST_LETTERS: Final = 40
+# A shuffle over a window, in old states, whose files are read one by one, in their order.
+_IN_ORDER: Final = re.compile(r"shuffle\((\d+)\)")
+
+# A stage as text; for a source that combines pipelines, its text and those of their stages.
+Words: TypeAlias = "str | list[Any]"
+
+
+def are_words(value: object) -> bool:
+    """Returns whether a value has the form of a result of `words_of`."""
+    return isinstance(value, list) and all(
+        isinstance(one, str)
+        or (
+            isinstance(one, list)
+            and one
+            and isinstance(one[0], str)
+            and all(map(are_words, one[1:]))
+        )
+        for one in value
+    )
+
+
+def check_alike(mine: Sequence[Words], other: Sequence[Words], where: str = "") -> None:
+    """Raises ValueError unless two pipelines have the same stages.
+
+    Args:
+        mine: The descriptions of this pipeline's stages.
+        other: Those of the state.
+        where: The place of a part within the whole pipeline, for messages.
+    """
+    for number, (one, another) in enumerate(zip(mine, other, strict=False)):
+        label = f"{where}stage {number}"
+        if isinstance(one, list) and isinstance(another, list) and one[0] == another[0]:
+            for part, (inner, outer) in enumerate(zip(one[1:], another[1:], strict=False)):
+                check_alike(inner, outer, f"in part {part} of {label}, ")
+        if one != another:
+            raise ValueError(
+                f"resume: {label} is {_shown(one)}, but {_shown(another)} in the pipeline that the "
+                f"state was taken with. {_remedy(one, another)}"
+            )
+    if len(mine) != len(other):
+        more, fewer = max(mine, other, key=len), min(len(mine), len(other))
+        whose = "this pipeline" if more is mine else "the pipeline that the state was taken with"
+        raise ValueError(
+            f"resume: {where}{whose} has {_shown(more[fewer])} after stage {fewer - 1}, and the "
+            "other has not. Resume with the same pipeline."
+        )
+
+
+def _remedy(one: Words, another: Words) -> str:
+    shards = [_shown(words) for words in (one, another)]
+    if all(text.startswith("shard(") and "piece" in text for text in shards):
+        return (
+            "With by='piece' each rank has files of its own, and how far the others have come in "
+            "theirs is not known. Resume with the same rank and number of ranks, or begin an epoch "
+            "with others, as epoch(e)."
+        )
+    if all(text.startswith("shard(") for text in shards):
+        return (
+            "Resume with the same shard. A state serves other shards where shard stands in no part "
+            "of a mix, concat or zip, and only map of functions without a state, parse, select, "
+            "rename, batches and one epochs follow it."
+        )
+    if any(_shown(words).endswith(" processes") for words in (one, another)):
+        return (
+            "Two or more processes of iterable yield a part each, so a state serves their number "
+            "alone. Resume with the same num_processes."
+        )
+    if _shown(one).startswith("shuffle") and (old := _IN_ORDER.fullmatch(_shown(another))):
+        return (
+            "Its window read the files in their order, as all windows did before headrace permuted "
+            f"files. Resume with shuffle(window={old[1]}, num_open=1, files='in order'), and the "
+            "same seed."
+        )
+    return "Resume with the same pipeline."
+
+
+def _shown(words: Words) -> str:
+    return words if isinstance(words, str) else str(words[0])
+
+
+def words_of(chain: Sequence[Stage], is_part: bool = False) -> list[Words]:
+    """Returns short descriptions of the stages.
+
+    Args:
+        chain: The stages of a pipeline.
+        is_part: Whether it is a part of others. Its shards keep their number: the number of
+            examples that another rank has drawn from a part is unknown, since it depends on the
+            draws and lengths.
+    """
+    shards = (
+        index
+        for index, stage in enumerate(chain)
+        if isinstance(stage, Shard) and stage.by == "example"
+    )
+    elastic = next(
+        (index for index in shards if not is_part and _is_elastic(chain[index + 1 :])), len(chain)
+    )
+    fixed = elastic + _num_fixed(chain[elastic:])
+    return [
+        _stage_words(stage, index >= elastic, index < fixed)
+        for index, stage in enumerate(chain)
+        if not isinstance(stage, Prefetch)
+    ]
+
+
+def _stage_words(stage: Stage, is_elastic: bool, is_size_fixed: bool) -> Words:
+    """Returns a short description of a stage.
+
+    Args:
+        stage: The stage.
+        is_elastic: Whether it is a `shard` whose number may change, or follows one.
+        is_size_fixed: Whether batches must keep their size.
+    """
+    left_out = _LEFT_OUT
+    match stage:
+        case Shard(even=even) if is_elastic:
+            return "shard" if even is None else f"shard(even={even!r})"
+        case Step(groups_evenly=True) if not is_size_fixed:
+            left_out = (*_LEFT_OUT, "size")
+        case Step(effect=Effect.REPEATS):
+            left_out = (*_LEFT_OUT, "count")
+    words = stage.described_by or _with_fields(stage, left_out)
+    if len(words) > _MOST_LETTERS:
+        words = f"{stage.name}#{hashlib.sha256(words.encode()).hexdigest()[:8]}"
+    if isinstance(stage, Step) and stage.effect is Effect.EACH:
+        words += " with a state" if keeps_state(stage.called_function) else ""
+    words += stage.described_in_state
+    parts = stage.parts
+    return [words, *(words_of(part, is_part=True) for part in parts)] if parts else words
+
+
+def _with_fields(stage: Stage, left_out: Collection[str]) -> str:
+    shown = [
+        _text(value)
+        for item in fields(cast("Any", stage))
+        if item.compare
+        and item.repr
+        and item.name not in left_out
+        and (value := getattr(stage, item.name)) != item.default
+    ]
+    return f"{stage.name}({', '.join(shown)})"
+
+
+def _text(value: object) -> str:
+    """Returns a value of a stage as text, which is the same in another process."""
+    if callable(value) and not isinstance(value, type):
+        return name_of(value)
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_text, value))})"
+    return text(value)
+
+
+def _is_elastic(after: Sequence[Stage]) -> bool:
+    """Returns whether the stages after `shard` allow a resume with another number of shards.
+
+    No stage may follow that makes more or fewer examples, keeps some of them waiting, or has a
+    state of its own, which only one rank knows.
+    """
+    behind = cast("Sequence[Step]", after)
+    return (
+        all(step.effect in (Effect.EACH, Effect.REPEATS) or step.groups_evenly for step in behind)
+        and not any(keeps_state(step.called_function) for step in behind)
+        and sum(step.effect is Effect.REPEATS for step in behind) <= 1
+    )
+
+
+def _num_fixed(elastic: Sequence[Stage]) -> int:
+    """Returns the number of stages, from an elastic `shard` on, whose batch size is fixed.
+
+    A batch after `epochs` may begin in one epoch and end in another. Then the batches before
+    `epochs` must have had the same size.
+    """
+    behind = cast("Sequence[Step]", elastic)
+    epochs = next((n for n, step in enumerate(behind) if step.effect is Effect.REPEATS), 0)
+    return epochs if any(step.groups_evenly for step in behind[epochs:]) else 0

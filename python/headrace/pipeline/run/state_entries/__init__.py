@@ -1,1 +1,0 @@
-"""Entries of a state, each with its own check."""

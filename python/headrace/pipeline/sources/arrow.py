@@ -1,0 +1,129 @@
+"""Arrow IPC files and streams, also of Feather and of `datasets`."""
+
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final
+
+from headrace.core import engine
+from headrace.core.errors import InvalidArgumentError, NotFoundError
+from headrace.core.repr_prefix import printable
+from headrace.io import storage
+from headrace.pipeline.paths.paths import Paths, as_paths
+from headrace.pipeline.sources.conditions import Where
+from headrace.pipeline.sources.table_files import (
+    Columns,
+    TableFiles,
+    TableFormat,
+    as_table_columns,
+)
+
+__all__ = ["Arrow", "arrow"]
+
+# What `datasets` writes beside the tables of a directory: their description, and the results of
+# `map` and `filter`.
+_BESIDE_TABLES: Final = re.compile(
+    r"dataset_info\.json|state\.json|cache-[0-9a-f]{16}(_\d{5}_of_\d{5})?\.arrow"
+)
+
+
+def _tables(found: Sequence[tuple[bytes, str]]) -> list[tuple[bytes, str]]:
+    """Returns the tables among files, each of which has the part of its path below the given one.
+
+    Of a directory that `Dataset.save_to_disk` has written, these are the files that its
+    `state.json` lists. Elsewhere, what `datasets` keeps beside tables is left out, unless it is
+    named or there is nothing else.
+
+    Raises:
+        InvalidArgumentError: If a directory is that of a `DatasetDict`.
+        NotFoundError: If a listed file is not there.
+    """
+    split = {path: os.path.split(os.fsdecode(path)) for path, _ in found}
+    listed = {}
+    for path, (directory, name) in split.items():
+        if name == "dataset_dict.json" and (splits := _field(path, "splits")):
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"arrow: {printable(directory)}: it is a DatasetDict with the splits "
+                f"{', '.join(splits)}, expected one of them. Pass its directory, such as "
+                f"{os.path.join(directory, splits[0])!r}.",
+            )
+        if name == "state.json" and (files := _field(path, "_data_files")):
+            listed[directory] = {file["filename"] for file in files}
+    missing = {os.path.join(directory, name) for directory in listed for name in listed[directory]}
+    missing -= {os.path.join(*names) for names in split.values()}
+    if missing:
+        raise NotFoundError(
+            None,
+            None,
+            f"arrow: {printable(min(missing))}: there is no such file, but state.json lists it. "
+            "Copy the directory again.",
+        )
+
+    def is_table(path: bytes, below: str) -> bool:
+        directory, name = split[path]
+        if directory in listed and below:
+            return name in listed[directory]
+        return not below or _BESIDE_TABLES.fullmatch(name) is None
+
+    return [file for file in found if is_table(*file)] or list(found)
+
+
+def _field(path: bytes, key: str) -> Any:
+    """Returns a field of a JSON document; None if it has no such field."""
+    with storage.open_file(os.fsdecode(path)) as file:
+        try:
+            return json.load(file)[key]
+        except (ValueError, LookupError, TypeError):
+            return None
+
+
+@dataclass(frozen=True)
+class Arrow(TableFiles):
+    """Rows of Arrow files."""
+
+    format: ClassVar = TableFormat(
+        "arrow",
+        "record batch",
+        engine.arrow_columns,
+        engine.arrow_counts,
+        engine.arrow_rows,
+        _tables,
+    )
+
+
+def arrow(
+    paths: Paths,
+    columns: Columns | None = None,
+    where: Where | None = None,
+    defaults: Mapping[str, Any] | None = None,
+    dtypes: Mapping[str, Any] | None = None,
+) -> Arrow:
+    """Reads Arrow IPC files and streams. An example has a component for each column.
+
+    Feather files of version 2 are such files, and `datasets` keeps streams on disk: the path may be
+    the directory that `Dataset.save_to_disk` has written, or that of one split which
+    `DatasetDict.save_to_disk` has written. Results of `map` and `filter` that `datasets` caches
+    there are skipped. Buffers may be compressed with LZ4 or zstd. Types, nulls and directories are
+    those of `parquet`.
+
+    The places of all record batches are read before the first batch, from the footer of a file, and
+    from message to message of a stream. All threads read record batches, several at the same
+    time, each as a whole.
+
+    Args:
+        paths: As for `tfrecords`.
+        columns: As for `parquet`.
+        where: As for `parquet`, without statistics: all record batches are read.
+        defaults: As for `parquet`.
+        dtypes: As for `parquet`.
+
+    Raises:
+        TypeError: If a path is invalid, a column is not a name, or a type cannot be a component's.
+        ValueError: If there are no paths or no columns, or a default is not a value of its column.
+    """
+    chosen = as_table_columns("arrow", columns, defaults, where, dtypes)
+    return Arrow(as_paths("arrow", paths), *chosen)

@@ -1,0 +1,175 @@
+"""Files in a directory for each class, such as images or sounds."""
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from headrace.core import engine
+from headrace.core.errors import InvalidArgumentError, NotFoundError
+from headrace.io import storage
+from headrace.io.os_errors import os_errors
+from headrace.pipeline.paths.listing import files_below
+from headrace.pipeline.sources.file_source import FileSource, SourcePlan, check_paths
+from headrace.pipeline.values.types import Spec
+
+__all__ = ["ClassFolder", "chosen_extensions", "folder_path"]
+
+
+@dataclass(frozen=True)
+class ClassFolder(FileSource, is_base=True):
+    """Files of one kind, with the numbers of their directories as labels.
+
+    Attributes:
+        noun: The word for such a file.
+        decoded: The endings of names of the formats that operations decode.
+        others: The endings of other formats, which must not be skipped without notice.
+        example: An argument for extensions, for messages.
+        root: The directory with a subdirectory for each class.
+        extensions: The endings of names that are wanted, in lower case.
+    """
+
+    is_reachable: ClassVar = True
+    is_scanned: ClassVar = True
+    is_kept_for_shuffle: ClassVar = False
+    numbers_lines: ClassVar = False
+    has_pieces: ClassVar = True
+    noun: ClassVar[str]
+    decoded: ClassVar[tuple[str, ...]]
+    others: ClassVar[tuple[str, ...]]
+    example: ClassVar[str]
+
+    root: str
+    extensions: tuple[str, ...]
+
+    @property
+    def spec(self) -> dict[str, Spec]:
+        """The components of an example."""
+        return {
+            "data": Spec(bytes, ()),
+            "label": Spec(np.dtype(np.int64), ()),
+            "path": Spec(str, ()),
+        }
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The names of the classes, sorted: label 0 is that of the first one.
+
+        Raises:
+            NotFoundError: If there are none.
+        """
+        if storage.is_remote(self.root):
+            inside = storage.entries(self.root)
+            found = [entry.path.rpartition("/")[2] for entry in inside if entry.is_directory]
+        else:
+            with os_errors(self.root, ". Give the directory that has a directory for each class."):
+                found = [entry.name for entry in os.scandir(self.root) if entry.is_dir()]
+        names = tuple(sorted(name for name in found if not name.startswith(".")))
+        if not names:
+            raise NotFoundError(
+                None,
+                None,
+                f"{self.name}: {self.root}: it has no directories, expected one for each class.",
+            )
+        return names
+
+    def planned(
+        self, specs: dict[str, Spec], add_python_worker: Callable[[Any], int]
+    ) -> SourcePlan:
+        """Returns the plan, which reads one file after the other."""
+        root = os.path.join(self.root, "")
+        paths = list(map(os.fsencode, self._files()))
+        encoded = list(map(os.fsencode, self.classes))
+        plan = engine.labelled_files(paths, len(os.fsencode(root)), encoded)
+        return SourcePlan(plan, paths, [check_paths([(2, "path")])], len(paths))
+
+    def counts(self) -> list[int]:
+        """Returns the number of examples in each file, which is 1."""
+        return [1] * len(self._files())
+
+    def _files(self) -> list[str]:
+        root, classes = os.path.join(self.root, ""), self.classes
+        files = _files_of_classes(root, classes)
+        kept = (self._files_of(os.path.join(root, name), files[name]) for name in classes)
+        return [path for of_class in kept for path in of_class]
+
+    def _files_of(self, directory: str, files: list[str]) -> list[str]:
+        kept = [path for path in files if path.lower().endswith(self.extensions)]
+        others = [path for path in files if path.lower().endswith(self.others)]
+        if self.extensions == self.decoded and others:
+            num_more = len(others) - 1
+            which = f"and {num_more} more in the class are" if num_more else "is"
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"{self.name}: {others[0]}: this {self.noun} {which} in a format that "
+                f"headrace.ops does not decode, expected {_listed(self.decoded)}. Name those that "
+                f"you want: {self.name}(root, extensions={self.example}), and decode them in a "
+                "Python function.",
+            )
+        if not kept:
+            raise NotFoundError(
+                None,
+                None,
+                f"{self.name}: {directory}: there are no {self.noun}s in this directory, expected "
+                f"files whose names end with {_listed(self.extensions)}. Remove it, or put "
+                f"{self.noun}s into it.{_why_none(directory, self.noun)}",
+            )
+        return kept
+
+
+def folder_path(where: str, root: str | os.PathLike[str]) -> str:
+    """Returns the path of a directory as a source keeps it.
+
+    Raises:
+        TypeError: If `root` is not a path.
+    """
+    if not isinstance(root, (str, os.PathLike)) or isinstance(os.fspath(root), bytes):
+        raise TypeError(f"{where}: {root!r} is not a path, expected a str or a pathlib.Path.")
+    path = storage.local_path(os.fspath(root))
+    return path.rstrip("/") if storage.is_remote(path) else path
+
+
+def chosen_extensions(where: str, given: Iterable[str], example: str) -> tuple[str, ...]:
+    """Returns the endings of names that a caller gives, in lower case, each with its dot.
+
+    Raises:
+        TypeError: If they are not strings.
+        ValueError: If there are none.
+    """
+    chosen = (given,) if isinstance(given, str) else tuple(given)
+    if not all(isinstance(one, str) and one.strip(".") for one in chosen):
+        raise TypeError(f"{where}: extensions are {chosen}, expected strings such as {example!r}.")
+    if not chosen:
+        raise ValueError(f"{where}: no extensions given, expected at least one, or None.")
+    return tuple(f".{one.lower().lstrip('.')}" for one in chosen)
+
+
+def _listed(extensions: tuple[str, ...]) -> str:
+    return ", ".join(extensions)
+
+
+def _files_of_classes(root: str, classes: Iterable[str]) -> dict[str, list[str]]:
+    """Returns the files of each class, sorted, without hidden ones; each file is in one class."""
+    files: dict[str, list[str]] = {name: [] for name in classes}
+    for path in _remote_files(root) if storage.is_remote(root) else files_below(root):
+        name, *below = path[len(root) :].split("/")
+        if below and name in files and not below[-1].startswith("."):
+            files[name].append(path)
+    return files
+
+
+def _why_none(directory: str, noun: str) -> str:
+    if storage.is_remote(directory) or not os.path.islink(directory):
+        return ""
+    target = os.path.realpath(directory)
+    return f" It is a link to {target}: {noun}s that have another name here count there."
+
+
+def _remote_files(root: str) -> Iterator[str]:
+    for entry in storage.files_below(root.rstrip("/")):
+        *directories, _ = entry.path[len(root) :].split("/")
+        if not any(name.startswith(".") for name in directories):
+            yield entry.path

@@ -1,0 +1,287 @@
+"""The columns that a program asks for, and the defaults for missing values."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from headrace.core import engine
+from headrace.pipeline.values.json_values import json_text
+from headrace.pipeline.values.types import (
+    ElementType,
+    Feature,
+    Json,
+    Nullable,
+    Ragged,
+    Spec,
+    carried,
+    element_type,
+    engine_code,
+    exactly,
+)
+
+__all__ = [
+    "NULL",
+    "Component",
+    "Pairs",
+    "as_columns",
+    "as_defaults",
+    "as_dtypes",
+    "components_of",
+    "form_of",
+    "native",
+    "specs_of",
+    "with_dtypes",
+]
+
+# A dict as plain data: names and their values.
+Pairs: TypeAlias = tuple[tuple[str, Any], ...]
+# The default of `Json` that is None.
+NULL: Final = object()
+
+
+@dataclass(frozen=True)
+class Component:
+    """A component that is read from a table or parsed from text.
+
+    Attributes:
+        name: Its name, also in the file.
+        spec: Its type and shape.
+        default: The value where it is missing; None if it is required.
+        is_inferred: Whether its type was inferred from the beginning of the files.
+        has_mask: Whether a component with the mask of its values follows it.
+    """
+
+    name: str
+    spec: Spec
+    default: Any = None
+    is_inferred: bool = False
+    has_mask: bool = False
+
+
+def as_columns(where: str, columns: object) -> Pairs | None:
+    """Returns the columns that a program asks for, as plain data.
+
+    Raises:
+        TypeError: If it is not a dict of types.
+        ValueError: If it is empty.
+    """
+    if columns is None:
+        return None
+    pairs = _typed(where, "columns", columns)
+    if not pairs:
+        raise ValueError(f"{where}: columns is empty, expected at least one.")
+    return pairs
+
+
+def as_dtypes(where: str, dtypes: object, columns: object) -> Pairs:
+    """Returns the types of some columns as plain data.
+
+    Raises:
+        TypeError: If it is not a dict of types.
+        ValueError: If `columns` already has the types.
+    """
+    if dtypes is None:
+        return ()
+    if isinstance(columns, Mapping):
+        raise ValueError(
+            f"{where}: columns has the types of all columns, and dtypes those of some, expected "
+            "one of them. Put the types into columns."
+        )
+    return _typed(where, "dtypes", dtypes)
+
+
+def _typed(where: str, argument: str, columns: object) -> Pairs:
+    if not isinstance(columns, Mapping) or not all(isinstance(name, str) for name in columns):
+        raise TypeError(
+            f"{where}: {argument} is {columns!r}, expected a dict of types, such as "
+            '{"a": int, "b": float}.'
+        )
+    pairs = tuple(columns.items())
+    specs_of(where, pairs)
+    return pairs
+
+
+def with_dtypes(where: str, specs: Mapping[str, Spec], dtypes: Pairs) -> dict[str, Spec]:
+    """Returns inferred components, with the types that a program gives for some of them.
+
+    Raises:
+        ValueError: If there is no such column, or a mask has the name of another component.
+    """
+    words = dict(dtypes)
+    for name in words:
+        if name not in specs:
+            there = ", ".join(map(repr, specs))
+            raise ValueError(
+                f"{where}: there is no column {name!r} in {there}, which dtypes names."
+            )
+    typed: dict[str, Spec] = {}
+    for name, spec in specs.items():
+        own = specs_of(where, ((name, words[name]),)) if name in words else {name: spec}
+        for mask in own.keys() & (specs.keys() - {name}):
+            raise ValueError(_of_mask(where, name, mask))
+        typed |= own
+    return typed
+
+
+def as_defaults(where: str, defaults: object, columns: Pairs | None) -> Pairs:
+    """Returns defaults as plain data, checked against the columns if those are known.
+
+    Raises:
+        TypeError: If it is not a dict.
+        ValueError: If there is no such column, or a default is not one of its values.
+    """
+    if defaults is None:
+        return ()
+    if not isinstance(defaults, Mapping):
+        raise TypeError(f"{where}: defaults is {defaults!r}, expected a dict of values.")
+    pairs = tuple(defaults.items())
+    if columns is not None:
+        specs = specs_of(where, columns)
+        list(map(native, components_of(where, specs, columns, pairs)))
+    return pairs
+
+
+def components_of(
+    where: str, specs: Mapping[str, Spec], columns: Pairs, defaults: Pairs
+) -> list[Component]:
+    """Returns the components with their defaults. Those without a type in `columns` are inferred.
+
+    Raises:
+        ValueError: If a default has no component.
+    """
+    found = dict(defaults)
+    typed = dict(columns)
+    masked = {name for name, word in columns if isinstance(word, Nullable)}
+    masks = set(map(_mask_of, masked))
+    for name in found:
+        if name not in specs or name in masks:
+            there = ", ".join(repr(name) for name in specs if name not in masks)
+            raise ValueError(
+                f"{where}: there is no column {name!r} in {there}, which defaults names."
+            )
+    for name, word in columns:
+        feature = word.dtype if isinstance(word, Nullable) else word
+        if isinstance(feature, Feature) and feature.default is not None:
+            found.setdefault(name, feature.default)
+    return [
+        Component(name, spec, found.get(name), name not in typed, name in masked)
+        for name, spec in specs.items()
+        if name not in masks
+    ]
+
+
+def specs_of(where: str, columns: Pairs) -> dict[str, Spec]:
+    """Returns the components that a program asks for, each followed by its mask if it has one.
+
+    Raises:
+        TypeError: If a type cannot be a component's.
+        ValueError: If a mask has the name of another component.
+    """
+    specs: dict[str, Spec] = {}
+    for name, word in columns:
+        specs[name] = _spec(where, name, word)
+        if isinstance(word, Nullable):
+            mask = _mask_of(name)
+            if mask in dict(columns):
+                raise ValueError(_of_mask(where, name, mask))
+            specs[mask] = Spec(np.dtype(np.bool_), ())
+    return specs
+
+
+def _of_mask(where: str, name: str, mask: str) -> str:
+    return (
+        f"{where}: the column {name!r} is hr.Nullable, and its mask has the name of the column "
+        f"{mask!r}. Leave one out."
+    )
+
+
+def native(component: Component) -> engine.Given:
+    """Returns a component as the engine takes it.
+
+    Raises:
+        ValueError: If its default is not one of its values.
+    """
+    name, spec, default = component.name, component.spec, component.default
+    shape = [size for size in spec.shape or () if size is not None]
+    made = None if default is None else _default(name, spec, default)
+    code, num_lists = engine_code(spec.dtype), len(spec.shape or ()) - len(shape)
+    form = form_of(spec.dtype)
+    return name, code, form, num_lists, shape, made, component.is_inferred, component.has_mask
+
+
+def form_of(dtype: ElementType) -> str:
+    """Returns the engine's name for the form of a component's values."""
+    if isinstance(dtype, type):
+        return {bytes: "", str: "str", Json: "json"}[dtype]
+    return dtype.name if dtype.kind in "mM" else ""
+
+
+def _mask_of(name: str) -> str:
+    return f"{name}_mask"
+
+
+def _spec(where: str, name: str, word: Any) -> Spec:
+    what = f"{where}: the column {name!r}"
+    if isinstance(word, Nullable):
+        return _spec(where, name, word.dtype)
+    if word is Json:
+        return Spec(Json, ())
+    if isinstance(word, Ragged):
+        return Spec(_type(what, word.dtype), (None,) * word.ndim, is_ragged=True)
+    if isinstance(word, Feature):
+        return Spec(_type(what, word.dtype), tuple(word.shape))
+    return Spec(_type(what, word), ())
+
+
+def _type(what: str, word: Any) -> ElementType:
+    dtype = element_type(what, word)
+    if not isinstance(dtype, type) and dtype.kind == "c":
+        raise TypeError(f"{what} is {dtype}, expected numbers that are not complex.")
+    return dtype
+
+
+def _default(name: str, spec: Spec, value: Any) -> Any:
+    wrong = ValueError(f"the default of {name!r} is {value!r}, expected a value of {spec!r}.")
+    if spec.dtype is Json:
+        return np.array(b"null" if value is NULL else json_text("defaults", name, value), object)
+    if spec.is_nested and _is_list(value) and len(value):
+        raise ValueError(
+            f"the default of {name!r} is {value!r}, expected []: lists of lists have no other one."
+        )
+    shape = (len(value),) if spec.is_ragged and _is_list(value) else spec.shape
+    if spec.is_ragged and not _is_list(value):
+        raise wrong
+    if isinstance(spec.dtype, type):
+        return _strings(spec, value, shape, wrong)
+    if spec.dtype.kind in "mM":
+        times = exactly(value, spec.dtype) if np.size(value) else np.empty(0, spec.dtype)
+        if times is None or (spec.is_ragged and times.ndim != 1):
+            raise wrong
+        return _filled(carried(times), shape, wrong)
+    made = exactly(value, spec.dtype)
+    if made is None or (spec.is_ragged and made.ndim != 1):
+        raise wrong
+    return _filled(made, shape, wrong)
+
+
+def _strings(spec: Spec, value: Any, shape: Any, wrong: ValueError) -> Any:
+    items: Iterable[Any] = value if _is_list(value) else [value]
+    encoded = [item.encode() if isinstance(item, str) else item for item in items]
+    if not all(isinstance(item, bytes) for item in encoded):
+        raise wrong
+    made = np.empty(len(encoded), object)
+    made[:] = encoded
+    return _filled(made if _is_list(value) else made.reshape(()), shape, wrong)
+
+
+def _filled(made: Any, shape: Any, wrong: ValueError) -> Any:
+    try:
+        return np.array(np.broadcast_to(made, shape), order="C")
+    except ValueError as error:
+        raise wrong from error
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, (list, tuple, np.ndarray))

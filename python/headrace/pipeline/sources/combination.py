@@ -1,0 +1,105 @@
+"""The common base of sources that combine pipelines."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import ClassVar
+
+from headrace.pipeline.stages.chain import Chain
+from headrace.pipeline.stages.components import batch_depth, known_names, static_specs
+from headrace.pipeline.stages.source import Source
+from headrace.pipeline.stages.stage import Stages
+from headrace.pipeline.values.types import Spec, Specs
+
+__all__ = ["Combination", "check_alike", "parts_of"]
+
+
+@dataclass(frozen=True)
+class Combination(Source, is_base=True):
+    """Several pipelines as one."""
+
+    reads_files: ClassVar = False
+    is_scanned: ClassVar = False
+    is_kept_for_shuffle: ClassVar = False
+    numbers_lines: ClassVar = False
+
+    parts: tuple[Stages, ...] = field()
+
+    @property
+    def spec(self) -> Specs | None:
+        """The components of an example, if those of all parts are known."""
+        specs = [static_specs(part) for part in self.parts]
+        known = [one for one in specs if one is not None]
+        return self.combined(known) if len(known) == len(self.parts) else None
+
+    def combined(self, specs: Sequence[Specs]) -> Specs:
+        """Returns the components of an example, by those of the parts that are known."""
+        return specs[0]
+
+    def combined_of(self, known: Sequence[Specs]) -> Specs | None:
+        """Returns the components of an example, by those of the parts that have examples.
+
+        Raises:
+            ValueError: If parts have different components.
+        """
+        return _common(self.name, known) if known else None
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """The names of the components, by those of a part that is known."""
+        known = (names for part in self.parts if (names := known_names(part)) is not None)
+        return next(known, None)
+
+    def counts(self) -> None:
+        """Returns None: the parts have the files."""
+
+
+def parts_of(where: str, pipelines: Iterable[Chain]) -> tuple[Stages, ...]:
+    """Returns the stages of each pipeline.
+
+    Raises:
+        TypeError: If one is not a pipeline.
+        ValueError: If there are none.
+    """
+    if isinstance(pipelines, Chain) or not isinstance(pipelines, Iterable):
+        raise TypeError(
+            f"{where}: got {pipelines!r}, expected several pipelines, such as {where}([a, b])."
+        )
+    parts = list(pipelines)
+    for part in parts:
+        if not isinstance(part, Chain):
+            raise TypeError(f"{where}: got {part!r}, expected pipelines.")
+    if not parts:
+        raise ValueError(f"{where}: no pipelines given, expected at least one.")
+    return tuple(part._stages for part in parts)
+
+
+def check_alike(where: str, parts: Sequence[Stages]) -> None:
+    """Raises ValueError if pipelines are known to have different components."""
+    known = [specs for part in parts if (specs := static_specs(part)) is not None]
+    for other in known[1:]:
+        if other != known[0]:
+            raise ValueError(
+                f"{where}: the components are {known[0]} and {other}, expected the same."
+            )
+    if len({batch_depth(part) for part in parts}) > 1:
+        raise ValueError(f"{where}: some give batches, others examples, expected the same.")
+
+
+def _common(where: str, parts: Sequence[Specs]) -> Specs:
+    types = [{name: spec.dtype for name, spec in part.items()} for part in parts]
+    for other in types[1:]:
+        if list(other.items()) != list(types[0].items()):
+            raise ValueError(
+                f"{where}: the components are {types[0]} and {other}, expected the same."
+            )
+    for name, spec in parts[0].items():
+        if any(part[name].is_listed != spec.is_listed for part in parts):
+            raise ValueError(
+                f"{where}: the component {name!r} of a batch is a list of arrays in some parts, "
+                "expected the same in all. Give each batch(...) the same lists."
+            )
+    return {
+        name: reduce(Spec.merged, (part[name] for part in parts[1:]), spec)
+        for name, spec in parts[0].items()
+    }

@@ -1,0 +1,53 @@
+"""Pipelines one after the other."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from headrace.core import engine
+from headrace.pipeline.sources.combination import Combination, check_alike, parts_of
+from headrace.pipeline.stages.chain import Chain
+from headrace.pipeline.stages.random_access import is_reordered, obstacle, pieces_before
+from headrace.pipeline.stages.source import SourcePlanning
+
+__all__ = ["Concat", "concat"]
+
+
+@dataclass(frozen=True)
+class Concat(Combination):
+    """Pipelines one after the other, each as its stages."""
+
+    @property
+    def name(self) -> str:
+        """Its name in messages: that of the function that makes it."""
+        return "concat"
+
+    @property
+    def obstacle(self) -> str | None:
+        """Why there is no random access to its examples; None if there is."""
+        obstacles = (obstacle(part, is_part=True) for part in self.parts)
+        return next((text for text in obstacles if text is not None), None)
+
+    @property
+    def is_reordered(self) -> bool:
+        """Whether a shuffle after it permutes examples of files."""
+        return all(map(is_reordered, self.parts))
+
+    def window_pieces(self, block_bytes: int | None) -> list[str]:
+        """Returns what a window after it may read in another order, as text."""
+        return [name for part in self.parts for name in pieces_before(part, block_bytes)]
+
+    def source_plan(self, planning: SourcePlanning) -> engine.Plan:
+        """Returns the plan of the parts, one after the other."""
+        return engine.Plan.concat(planning.part_plans())
+
+
+def concat(pipelines: Iterable[Chain]) -> Concat:
+    """Gives the examples of pipelines one after the other.
+
+    Raises:
+        TypeError: If one is not a pipeline.
+        ValueError: If there are none, or they are known to have different components.
+    """
+    parts = parts_of("concat", pipelines)
+    check_alike("concat", parts)
+    return Concat(parts)

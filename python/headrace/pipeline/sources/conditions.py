@@ -1,0 +1,153 @@
+"""Conditions on the columns of tables: rows that meet all of them are read."""
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from headrace.core import engine
+from headrace.pipeline.sources.column_options import Component, native
+from headrace.pipeline.values.types import Json, Spec, exactly
+
+__all__ = ["Condition", "Where", "as_where", "given_condition", "is_met"]
+
+# A column, a comparison and a value, or several values for "in" and "not in".
+Condition: TypeAlias = tuple[str, str, Any]
+# Conditions in the form in which programs give them.
+Where: TypeAlias = Sequence[Condition]
+
+_SEVERAL: Final = ("in", "not in")
+_OPS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "in": lambda value, values: value in values,
+    "not in": lambda value, values: value not in values,
+}
+
+
+def as_where(where: str, given: object) -> tuple[Condition, ...]:
+    """Returns conditions as plain data.
+
+    Raises:
+        TypeError: If they are not tuples of a name, a comparison and a value.
+        ValueError: If there is no such comparison, or no value.
+    """
+    if given is None:
+        return ()
+    form = f'{where}: where is {given!r}, expected conditions such as [("year", ">=", 2020)].'
+    if isinstance(given, (str, Mapping)) or not isinstance(given, Sequence):
+        raise TypeError(form)
+    return tuple(_condition(where, form, item) for item in given)
+
+
+def _condition(where: str, form: str, item: object) -> Condition:
+    if not isinstance(item, (tuple, list)) or len(item) != 3 or not isinstance(item[0], str):
+        raise TypeError(form)
+    name, op, value = item
+    if op not in _OPS:
+        raise ValueError(
+            f"{where}: the condition on {name!r} has {op!r}, expected one of {', '.join(_OPS)}."
+        )
+    if op not in _SEVERAL:
+        return name, op, _plain(where, name, value)
+    if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
+        raise TypeError(f"{where}: {name!r} {op} {value!r}: expected a list of values.")
+    return name, op, tuple(_plain(where, name, one) for one in value)
+
+
+def _plain(where: str, name: str, value: Any) -> Any:
+    if value is None or type(value).__name__ == "NAType":  # The null of pandas.
+        raise ValueError(
+            f"{where}: the condition on {name!r} compares with {value!r}. A null meets no "
+            "condition; read the column as hr.Nullable, and use filter."
+        )
+    if _is_nothing(value):
+        raise ValueError(
+            f"{where}: the condition on {name!r} compares with {value!r}, which equals nothing. "
+            "Use filter, with np.isnan or np.isnat."
+        )
+    is_time = isinstance(value, (np.datetime64, np.timedelta64))
+    return value.item() if isinstance(value, np.generic) and not is_time else value
+
+
+def _is_nothing(value: Any) -> bool:
+    """Returns whether a value is a NaN or a NaT, which alone are unequal to themselves."""
+    return not isinstance(value, np.ndarray) and bool(value != value)  # noqa: PLR0124
+
+
+def is_met(value: int | str | None, condition: Condition) -> bool:
+    """Returns whether a value from the name of a directory meets a condition.
+
+    Raises:
+        TypeError: If it is compared with a value of another type.
+    """
+    name, op, wanted = condition
+    if value is None:
+        return False
+    for one in wanted if op in _SEVERAL else (wanted,):
+        if isinstance(value, str) != isinstance(one, str):
+            raise TypeError(
+                f"where: the column {name!r} is {value!r} in the name of a directory, and is "
+                f"compared with {one!r}, expected values of one type."
+            )
+    return _OPS[op](value, wanted)
+
+
+def given_condition(
+    where: str, spec: Spec | None, condition: Condition
+) -> tuple[engine.Given, str, list[Any]]:
+    """Returns a condition on a column in the engine's form; `spec` is None for decimals.
+
+    Raises:
+        TypeError: If the column is not one of single values, or is compared with another type.
+        ValueError: If the type of the column cannot represent the value exactly.
+    """
+    name, op, value = condition
+    values = value if op in _SEVERAL else (value,)
+    if spec is None:
+        column = Component(name, Spec(str, ()), has_mask=True)
+        return native(column), op, [_decimal_text(where, name, one) for one in values]
+    if spec.shape != () or spec.dtype is Json:
+        raise TypeError(
+            f"{where}: the condition on {name!r}, which is {spec}, expected a column of single "
+            "values. Use filter."
+        )
+    column = Component(name, spec, None, is_inferred=True, has_mask=True)
+    return native(column), op, [_value(where, name, spec, one) for one in values]
+
+
+def _decimal_text(where: str, name: str, value: Any) -> str:
+    is_number = isinstance(value, (int, float, Decimal)) and not isinstance(value, bool)
+    number = Decimal(repr(value) if isinstance(value, float) else value) if is_number else None
+    if number is None or not number.is_finite():
+        raise TypeError(
+            f"{where}: the condition on {name!r}, which has decimals, compares with {value!r}, "
+            "expected a number or a decimal.Decimal."
+        )
+    return format(number, "f")
+
+
+def _value(where: str, name: str, spec: Spec, value: Any) -> Any:
+    wrong = f"{where}: the condition on {name!r}, which is {spec}, compares with {value!r}"
+    if isinstance(spec.dtype, type):
+        if not isinstance(value, (str, bytes)):
+            raise TypeError(f"{wrong}, expected a string.")
+        return value.encode() if isinstance(value, str) else value
+    if spec.dtype.kind in "mM":
+        made = exactly(value, spec.dtype) if not isinstance(value, (int, float)) else None
+        if made is None:
+            raise ValueError(f"{wrong}, expected a time that {spec.dtype.name} holds exactly.")
+        return int(made.astype(np.int64))
+    if not isinstance(value, (bool, int, float)) or isinstance(value, bool) != (
+        spec.dtype.kind == "b"
+    ):
+        raise TypeError(f"{wrong}, expected a value of its type.")
+    if isinstance(value, int) and not -(2**63) <= value < 2**64:
+        return float(value)
+    return value

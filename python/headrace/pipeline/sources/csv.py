@@ -1,0 +1,203 @@
+"""CSV files: records of fields."""
+
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final
+
+from headrace.core import engine
+from headrace.pipeline.paths.paths import Paths, as_paths, check_compression, find_files
+from headrace.pipeline.sources.column_options import (
+    Pairs,
+    as_columns,
+    as_defaults,
+    as_dtypes,
+    components_of,
+    form_of,
+    native,
+    specs_of,
+    with_dtypes,
+)
+from headrace.pipeline.sources.file_source import InferredSource, SourcePlan, first_found
+from headrace.pipeline.values.types import Spec, element_of
+
+__all__ = ["Csv", "csv"]
+
+_log: Final = logging.getLogger("headrace.pipeline")
+
+
+@dataclass(frozen=True)
+class Csv(InferredSource):
+    """Records of CSV files.
+
+    Attributes:
+        paths: Paths and patterns, as given.
+        columns: The types of the wanted columns; None to infer all.
+        header: Whether the first record of each file has the names of the columns.
+        delimiter: The separator of fields.
+        defaults: The values for empty fields of some columns.
+        compression: The compression of the files.
+        na_values: Texts of fields that count as empty.
+        dtypes: The types of some columns, if the others are inferred.
+    """
+
+    is_reachable: ClassVar = True
+    is_scanned: ClassVar = True
+    is_kept_for_shuffle: ClassVar = False
+    numbers_lines: ClassVar = True
+    has_pieces: ClassVar = True
+
+    paths: tuple[str, ...]
+    columns: Pairs | None = None
+    header: bool = True
+    delimiter: str = ","
+    defaults: Pairs = ()
+    compression: str | None = "auto"
+    na_values: tuple[str, ...] = ()
+    dtypes: Pairs = ()
+
+    @property
+    def name(self) -> str:
+        """Its name in messages: that of the function that makes it."""
+        return "csv"
+
+    @property
+    def spec(self) -> dict[str, Spec] | None:
+        """The components of an example, one for each column."""
+        return None if self.columns is None else specs_of("csv", self.columns)
+
+    def inferred(self) -> dict[str, Spec]:
+        """Returns the columns, inferred from the first block of the first file with records."""
+        given = self.compression or "", ord(self.delimiter), self._missing()
+        found = first_found(
+            "csv", self.paths, "records", lambda path: engine.infer_csv(path, *given)
+        )
+        typed = dict(self.dtypes)
+        for name, _, _, decided in found:
+            if decided is not None and name not in typed:
+                _log.warning(
+                    "csv: %s. Correct the line, or give the type, with dtypes={%r: ...}.",
+                    decided,
+                    name,
+                )
+        specs = {name: Spec(element_of(code, is_text), ()) for name, code, is_text, _ in found}
+        return with_dtypes("csv", specs, self.dtypes)
+
+    def described(self) -> str:
+        """Returns a text that says how the components are inferred."""
+        return "the columns are inferred from the first block of the first file with records"
+
+    def _missing(self) -> list[bytes]:
+        return [text.encode() for text in self.na_values]
+
+    def records(self) -> engine.Plan:
+        """Returns a plan of the records of its files."""
+        names: list[str] | None = [] if self.header else None
+        given = self.compression or "", ord(self.delimiter), names, len(self.columns or ())
+        return engine.csv_records(find_files("csv", self.paths), *given)
+
+    def planned(
+        self, specs: dict[str, Spec], add_python_worker: Callable[[Any], int]
+    ) -> SourcePlan:
+        """Returns the plan, which reads records whose fields are parsed later."""
+        typed = self.dtypes if self.columns is None else self.columns
+        components = components_of("csv", specs, typed, self.defaults)
+        fields = engine.csv_fields(
+            ord(self.delimiter), list(map(native, components)), self._missing()
+        )
+        names = [component.name for component in components] if self.header else None
+        paths = find_files("csv", self.paths)
+        records = engine.csv_records(
+            paths, self.compression or "", ord(self.delimiter), names, len(components)
+        )
+        return SourcePlan(records, paths, [fields], len(paths))
+
+
+def csv(
+    paths: Paths,
+    columns: Mapping[str, Any] | None = None,
+    header: bool = True,
+    delimiter: str = ",",
+    defaults: Mapping[str, Any] | None = None,
+    compression: str | None = "auto",
+    na_values: str | Iterable[str] = (),
+    dtypes: Mapping[str, Any] | None = None,
+) -> Csv:
+    """Reads CSV files. An example has a component for each column.
+
+    Fields may be between quotes; then quotes in them are doubled, and delimiters and ends of lines
+    are text. Lines end with a line feed, or with a carriage return before it. Blank lines are
+    skipped.
+
+    An empty field is "" for strings. For other types it is an error, unless there is a default or
+    the column is `Nullable`. An error names the file and the line.
+
+    A quote that is never closed costs its line, not the rest of the file: records continue at the
+    next line with as many fields as columns. A field of several lines must close within 16 MiB.
+
+    Args:
+        paths: As for `tfrecords`.
+        columns: The types of the wanted columns: `int` (int64), `float` (float32), `bool` (true,
+            false, 1, 0), `bytes`, `str`, a NumPy type, or `Nullable(int)` for values that may be
+            missing, with a mask. With a header they are found by name, in each file; without one
+            they are all columns, in order. Numbers with a fraction are rounded to the type of
+            floats. Whole numbers must be exact: 1700000001 for `float` is an error, and so is 1e39.
+            Read them as `np.float64`. None to infer the types from the first block of the first
+            file with records, as types that give the values back: int64, float32, else float64,
+            bool for `true` and `false`, else `str`, which is also used for numbers such as 01234. A
+            warning names the line that made a column of numbers `str`. A later value that its type
+            does not give back is an error.
+        header: Whether the first record of each file has the names of the columns.
+        delimiter: One ASCII character.
+        defaults: The values for empty fields of some of the columns.
+        compression: As for `tfrecords`.
+        na_values: One or several texts of fields that count as empty, such as "NA".
+        dtypes: The types of some columns, such as {"price": str}; the others are inferred.
+
+    Raises:
+        TypeError: If a path is invalid, or a type cannot be a column's.
+        ValueError: If an argument is out of range, or files without a header have no `columns`.
+
+    Source: RFC 4180.
+    """
+    chosen = as_columns("csv", columns)
+    typed = as_dtypes("csv", dtypes, columns)
+    given = typed if chosen is None else chosen
+    for name, spec in specs_of("csv", given).items():
+        if form_of(spec.dtype) not in ("", "str"):
+            raise TypeError(
+                f"csv: the column {name!r} is {dict(given)[name]!r}, expected numbers, "
+                "bool, bytes or str. Read it as str and convert it in map."
+            )
+        if spec.shape != ():
+            raise ValueError(f"csv: the column {name!r} is {spec!r}, expected one value a field.")
+    if chosen is None and not header:
+        raise ValueError(
+            "csv: header is False and no columns are given, expected their types in order, such as "
+            'columns={"a": int, "b": float}.'
+        )
+    if not isinstance(delimiter, str) or len(delimiter) != 1 or not _is_delimiter(delimiter):
+        raise ValueError(f"csv: delimiter is {delimiter!r}, expected one ASCII character.")
+    check_compression("csv", compression)
+    values = as_defaults("csv", defaults, chosen)
+    missing = _texts(na_values)
+    source = Csv(
+        as_paths("csv", paths), chosen, bool(header), delimiter, values, compression, missing, typed
+    )
+    return source
+
+
+def _texts(na_values: object) -> tuple[str, ...]:
+    texts = (na_values,) if isinstance(na_values, str) else na_values
+    if isinstance(texts, (bytes, Mapping)) or not isinstance(texts, Iterable):
+        texts = (texts,)
+    found = tuple(texts)
+    if not all(isinstance(text, str) for text in found):
+        raise TypeError(
+            f'csv: na_values is {na_values!r}, expected texts of fields, such as ["NA", "null"].'
+        )
+    return found
+
+
+def _is_delimiter(char: str) -> bool:
+    return char.isascii() and char not in '"\r\n'

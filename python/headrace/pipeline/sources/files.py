@@ -1,0 +1,52 @@
+"""Whole files."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from headrace.pipeline.functions.python_functions import PythonWorker
+from headrace.pipeline.paths.paths import Paths, find_files
+from headrace.pipeline.sources.file_source import SourcePlan, check_paths
+from headrace.pipeline.sources.record_files import RecordFiles, record_files
+from headrace.pipeline.values.types import Spec, Specs
+
+__all__ = ["WholeFiles", "files"]
+
+
+@dataclass(frozen=True)
+class WholeFiles(RecordFiles):
+    """Whole files, with their names."""
+
+    kind: ClassVar = "files"
+
+    @property
+    def spec(self) -> dict[str, Spec]:
+        """The components of an example."""
+        return {"path": Spec(str, ()), "data": Spec(bytes, ())}
+
+    @property
+    def may_have_index(self) -> bool:
+        """False: a file is one record."""
+        return False
+
+    def counts(self) -> Sequence[int]:
+        """Returns the number of examples in each file, which is 1."""
+        return [1] * len(find_files(self.kind, self.paths))
+
+    def planned(self, specs: Specs, add_python_worker: Callable[[PythonWorker], int]) -> SourcePlan:
+        """Returns the plan, which reads one file after the other."""
+        planned = super().planned(specs, add_python_worker)
+        return planned._replace(stages=[check_paths([(0, "path")])], part="names")
+
+
+def files(paths: Paths) -> WholeFiles:
+    """Reads whole files. An example is `{"path": str, "data": bytes}`.
+
+    Args:
+        paths: As for `tfrecords`.
+
+    Raises:
+        TypeError: If a path is invalid.
+        ValueError: If there are no paths.
+    """
+    return record_files(WholeFiles, paths, None)

@@ -1,0 +1,75 @@
+"""Records of one length."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from headrace.core import engine
+from headrace.io import storage
+from headrace.pipeline.paths.paths import Paths, find_files
+from headrace.pipeline.sources.record_files import RecordFiles, record_files
+from headrace.pipeline.stages.arguments import checked_int
+
+__all__ = ["FixedLengthRecords", "fixed_length_records"]
+
+
+@dataclass(frozen=True)
+class FixedLengthRecords(RecordFiles):
+    """Records of one length."""
+
+    kind: ClassVar = "fixed_length_records"
+
+    @property
+    def may_have_index(self) -> bool:
+        """False: the places of records follow from their length."""
+        return False
+
+    def counts(self) -> Sequence[int] | None:
+        """Returns the number of records in each file, from its size; None if it is compressed."""
+        if self.compression not in (None, "auto"):
+            return None
+        header, record, footer = self.lengths
+        paths = find_files(self.kind, self.paths)
+        names = list(map(os.fsdecode, paths))
+        if self.compression is not None and not all(map(_is_plain, paths, names)):
+            return None
+        return [max(size - header - footer, 0) // record for size in storage.sizes(names)]
+
+
+def fixed_length_records(
+    paths: Paths,
+    record_bytes: int,
+    header_bytes: int = 0,
+    footer_bytes: int = 0,
+    compression: str | None = "auto",
+) -> FixedLengthRecords:
+    """Reads files of records of one length. An example is `{"record": bytes}`.
+
+    Args:
+        paths: As for `tfrecords`.
+        record_bytes: The length of a record, at least 1.
+        header_bytes: Bytes to skip at the beginning of each file.
+        footer_bytes: Bytes to skip at the end of each file.
+        compression: As for `tfrecords`.
+
+    Raises:
+        TypeError: If a path is invalid.
+        ValueError: If there are no paths, the compression is unknown, or a length is too small.
+    """
+    for name, length, least in (
+        ("record_bytes", record_bytes, 1),
+        ("header_bytes", header_bytes, 0),
+        ("footer_bytes", footer_bytes, 0),
+    ):
+        checked_int("fixed_length_records", name, length, least)
+    lengths = (header_bytes, record_bytes, footer_bytes)
+    return record_files(FixedLengthRecords, paths, compression, lengths)
+
+
+def _is_plain(path: bytes, name: str) -> bool:
+    """Returns whether a file is known to be uncompressed; False for a remote file."""
+    if storage.is_remote(name):
+        return False
+    with engine.op_errors():
+        return not engine.is_compressed(path, "auto")

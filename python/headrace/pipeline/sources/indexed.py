@@ -1,0 +1,133 @@
+"""A source of rows that are read by number, from any object with `__getitem__`."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from headrace.core import engine
+from headrace.pipeline.functions.indexed_rows import IndexedRows
+from headrace.pipeline.stages.arguments import checked_names, checked_num_callers
+from headrace.pipeline.stages.map import Map
+from headrace.pipeline.stages.source import Source, SourcePlanning
+from headrace.pipeline.stages.stage import named
+from headrace.pipeline.values.types import Spec
+
+__all__ = ["Indexed", "ReadRows", "indexed"]
+
+
+@dataclass(frozen=True)
+class Indexed(Source):
+    """The numbers of the rows of a source that is read by number.
+
+    Attributes:
+        length: The number of rows.
+        rows: The reader of rows.
+        names: The names of the components; None if rows name them.
+    """
+
+    length: int
+    rows: IndexedRows = field(repr=False)
+    names: tuple[str, ...] | None = named(None)
+
+    reads_files: ClassVar = False
+    is_scanned: ClassVar = False
+    is_kept_for_shuffle: ClassVar = False
+    numbers_lines: ClassVar = False
+
+    @property
+    def name(self) -> str:
+        """Its name in messages: that of the function that makes it."""
+        return "indexed"
+
+    @property
+    def spec(self) -> dict[str, Spec]:
+        """The components of an example."""
+        return {"index": Spec(np.dtype(np.int64), ())}
+
+    @property
+    def measured_part(self) -> str:
+        """The part of the source that is measured here."""
+        return "numbers"
+
+    @property
+    def reads_objects(self) -> bool:
+        """True: they come from an object of the program."""
+        return True
+
+    @property
+    def obstacle(self) -> None:
+        """None: there is random access to rows."""
+        return None
+
+    @property
+    def is_reordered(self) -> bool:
+        """False: there are no files."""
+        return False
+
+    def window_pieces(self, block_bytes: int | None) -> list[str]:
+        """Returns nothing: rows reach a window in their order."""
+        return []
+
+    def counts(self) -> list[int]:
+        """Returns the number of rows."""
+        return [self.length]
+
+    def source_plan(self, planning: SourcePlanning) -> engine.Plan:
+        """Returns the plan of the numbers of rows."""
+        self.rows.check_length()
+        return engine.Plan.row_numbers(self.length)
+
+
+@dataclass(frozen=True)
+class ReadRows(Map):
+    """The rows of an indexed source in place of their numbers."""
+
+    @property
+    def reads_rows(self) -> bool:
+        """True: it reads the rows whose numbers the source gives."""
+        return True
+
+    @property
+    def name(self) -> str:
+        """Its name in messages: that of the function that makes the source."""
+        return "indexed"
+
+
+def indexed(
+    source: Any,
+    num_threads: int = 1,
+    num_processes: int = 0,
+    names: Sequence[str] | None = None,
+) -> tuple[Indexed, ReadRows]:
+    """Reads the rows of an object with `__len__` and `__getitem__`, such as a torch `Dataset`.
+
+    Random access is free: a shuffle of all examples, `take`, `skip`, `shard` and `split` work on
+    the numbers of rows, and only the rows that remain are read. States are exact, and serve any
+    number of shards, threads and processes.
+
+    A row that is a dict has its keys as components. A tuple has the components "0", "1", …; an
+    array or a number is "x", and `bytes` are "record", which `parse` takes. Values are as in `map`;
+    tensors of PyTorch and pictures of Pillow are arrays.
+
+    Args:
+        source: The object: a data set of PyTorch or of Hugging Face, a reader of ArrayRecord or
+            Bagz, an array of h5py or zarr, a list. Where it has `__getitems__`, that reads whole
+            blocks. Or a dict of such objects of one length, one for each component.
+        num_threads: The number of threads that read at the same time, as for `map`.
+        num_processes: The number of processes that read, in place of threads; 0 for none. The
+            object must be one that can be sent to another process.
+        names: The names of the components, where rows are not dicts.
+
+    Raises:
+        TypeError: If the rows of the object cannot be read by number, or it has no length.
+        ValueError: If its length is negative, a name comes twice, or a number is out of range.
+    """
+    if isinstance(names, (str, bytes)):
+        raise TypeError(f"indexed: names is {names!r}, expected a list of strings.")
+    chosen = None if names is None else checked_names("indexed", names)
+    rows = IndexedRows(source, chosen)
+    callers = checked_num_callers("indexed", rows, num_threads, num_processes)
+    numbers = Indexed(rows.length, rows, chosen)
+    return numbers, ReadRows(rows, None, *callers)

@@ -1,0 +1,128 @@
+"""Examples of an iterator that a Python function returns."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from headrace.core import engine
+from headrace.pipeline.functions.opened_iterators import Again, check_again, check_factory
+from headrace.pipeline.stages.arguments import check_processes, checked_int
+from headrace.pipeline.stages.chain import Chain
+from headrace.pipeline.stages.source import Source, SourcePlanning
+from headrace.pipeline.stages.stage import named
+from headrace.pipeline.workers.iterator_pool import IteratorPool
+from headrace.pipeline.workers.python_iterables import IterableFunction, LookedAt
+
+__all__ = ["Iterable_", "iterable"]
+
+
+@dataclass(frozen=True)
+class Iterable_(Source):
+    """Examples of an iterator that a Python function returns.
+
+    Attributes:
+        factory: Returns an iterator; with two or more processes, each gets one for its part.
+        num_processes: The number of processes that iterate; 0 if this one does.
+        openings: The iterators that were made.
+    """
+
+    factory: Callable[..., Iterable[Mapping[str, Any]]]
+    num_processes: int = named(0)
+    openings: IteratorPool = field(default_factory=IteratorPool, compare=False, repr=False)
+
+    reads_files: ClassVar = False
+    is_scanned: ClassVar = False
+    is_kept_for_shuffle: ClassVar = False
+    numbers_lines: ClassVar = False
+
+    @property
+    def name(self) -> str:
+        """Its name in messages: that of the function that makes it."""
+        return "iterable"
+
+    @property
+    def spec(self) -> None:
+        """None: the components are learned from the first example."""
+        return None
+
+    @property
+    def runs_python(self) -> bool:
+        """True: the iterator is one of Python."""
+        return True
+
+    @property
+    def called_function(self) -> Callable[..., Any]:
+        """The function that returns iterators."""
+        return self.factory
+
+    @property
+    def num_parallel(self) -> int:
+        """1: examples are taken in turn."""
+        return 1
+
+    @property
+    def reads_objects(self) -> bool:
+        """True: they come from an object of the program."""
+        return True
+
+    @property
+    def described_in_state(self) -> str:
+        """The number of its processes: each yields a part, so another gives another order."""
+        return f" in {self.num_processes} processes" if self.num_processes > 1 else ""
+
+    @property
+    def obstacle(self) -> str:
+        """Why there is no random access to its examples."""
+        return "iterable gives its examples in order only"
+
+    @property
+    def is_reordered(self) -> bool:
+        """False: there are no files."""
+        return False
+
+    def window_pieces(self, block_bytes: int | None) -> list[str]:
+        """Returns nothing: examples reach a window in their order."""
+        return []
+
+    def counts(self) -> None:
+        """Returns None: only the iterator knows."""
+
+    def source_plan(self, planning: SourcePlanning) -> engine.Plan:
+        """Returns the plan of the examples."""
+        of = LookedAt if planning.is_learning else IterableFunction
+        worker = of(self.factory, self.openings, planning.specs)
+        return engine.Plan.python_source(planning.python_worker(worker))
+
+
+def iterable(
+    factory: Callable[..., Iterable[Mapping[str, Any]]] | Iterable[Mapping[str, Any]],
+    num_processes: int = 0,
+) -> Iterable_:
+    """Yields the examples of the iterator `factory()`: dicts of NumPy values.
+
+    An example is passed on as soon as the iterator yields it.
+
+    Args:
+        factory: Called once at the beginning of each epoch, for a new iterator. `spec` may call it
+            before; then the next iteration begins with that iterator. Or an object that can be
+            iterated repeatedly, such as a list of dicts or a `datasets.Dataset`.
+        num_processes: With 1, the iterator runs in another process. With more, each process calls
+            `factory(worker, num_workers)`, where `worker` counts from 0, for an iterator of its
+            part of the examples. They are taken in turn, one of each, so their order is always the
+            same; the turn passes over one that has ended. 0 for no process. Other processes must be
+            able to import `factory`, or cloudpickle must be installed (the extra `processes`).
+
+    Raises:
+        TypeError: If it is an iterator, which can be read only once, or does not give examples, or
+            cannot be called as `num_processes` asks for.
+        ValueError: If `num_processes` is out of range, or the system has no such processes.
+    """
+    processes = checked_int("iterable", "num_processes", num_processes, 0)
+    if processes:
+        check_processes("iterable", processes)
+    if not callable(factory):
+        if not isinstance(factory, Chain):
+            check_again(factory)
+        factory = Again(factory)
+    check_factory(factory, processes)
+    return Iterable_(factory, processes, IteratorPool(processes))

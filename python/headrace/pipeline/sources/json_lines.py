@@ -1,0 +1,161 @@
+"""JSON lines: text files with a JSON object in each line."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from headrace.core import engine
+from headrace.pipeline.paths.paths import Paths, as_paths, check_compression, find_files
+from headrace.pipeline.sources.column_options import (
+    NULL,
+    Component,
+    Pairs,
+    as_columns,
+    as_defaults,
+    as_dtypes,
+    components_of,
+    native,
+    specs_of,
+    with_dtypes,
+)
+from headrace.pipeline.sources.file_source import InferredSource, SourcePlan, first_found
+from headrace.pipeline.values.types import Json, Spec, element_of
+
+__all__ = ["JsonLines", "json_lines"]
+
+
+@dataclass(frozen=True)
+class JsonLines(InferredSource):
+    """Objects of JSON lines.
+
+    Attributes:
+        paths: Paths and patterns, as given.
+        columns: The types of the wanted keys; None to infer all.
+        defaults: The values for some keys where they are missing or null.
+        compression: The compression of the files.
+        dtypes: The types of some keys, if the others are inferred.
+    """
+
+    is_reachable: ClassVar = True
+    is_scanned: ClassVar = True
+    is_kept_for_shuffle: ClassVar = False
+    numbers_lines: ClassVar = True
+    has_pieces: ClassVar = True
+
+    paths: tuple[str, ...]
+    columns: Pairs | None = None
+    defaults: Pairs = ()
+    compression: str | None = "auto"
+    dtypes: Pairs = ()
+
+    @property
+    def name(self) -> str:
+        """Its name in messages: that of the function that makes it."""
+        return "json_lines"
+
+    @property
+    def spec(self) -> dict[str, Spec] | None:
+        """The components of an example, one for each key."""
+        return None if self.columns is None else specs_of("json_lines", self.columns)
+
+    def inferred(self) -> dict[str, Spec]:
+        """Returns the keys in the first block of the first file with lines."""
+        given = self.compression or "", [name for name, _ in self.dtypes]
+        found = first_found(
+            "json_lines", self.paths, "lines", lambda path: engine.infer_json(path, *given)
+        )
+        specs = {
+            name: Spec(
+                Json if is_json else element_of(code, True), (None,) * num_lists, num_lists > 0
+            )
+            for name, code, is_json, num_lists in found
+        }
+        # A key may be missing or null in the first block.
+        specs |= {name: Spec(Json, ()) for name, _ in self.dtypes if name not in specs}
+        return with_dtypes("json_lines", specs, self.dtypes)
+
+    def described(self) -> str:
+        """Returns a text that says how the components are inferred."""
+        return "the columns are inferred from the first block of the first file with lines"
+
+    def records(self) -> engine.Plan:
+        """Returns a plan of the records of its files."""
+        return engine.json_records(find_files("json_lines", self.paths), self.compression or "")
+
+    def planned(
+        self, specs: dict[str, Spec], add_python_worker: Callable[[Any], int]
+    ) -> SourcePlan:
+        """Returns the plan, which reads lines that are parsed later."""
+        typed = self.dtypes if self.columns is None else self.columns
+        components = components_of("json_lines", specs, typed, self.defaults)
+        components = list(map(_filled, components))
+        sightings = engine.Sightings("json_lines")
+        fields = engine.json_fields(list(map(native, components)), sightings)
+        paths = find_files("json_lines", self.paths)
+        records = engine.json_records(paths, self.compression or "")
+        # Inferred keys occur; their names are not the user's.
+        given = None if self.columns is None else sightings
+        return SourcePlan(records, paths, [fields], len(paths), sightings=given)
+
+
+def json_lines(
+    paths: Paths,
+    columns: Mapping[str, Any] | None = None,
+    defaults: Mapping[str, Any] | None = None,
+    compression: str | None = "auto",
+    dtypes: Mapping[str, Any] | None = None,
+) -> JsonLines:
+    """Reads text files with a JSON object in each line. An example has a component for each key.
+
+    A key that is missing or null is an error, unless there is a default or it is `Nullable`; a null
+    is None for `Json`. A warning names the keys that no line has. Other keys are skipped, and so
+    are blank lines. An error names the file and the line. `NaN`, `Infinity` and `-Infinity`, as
+    Python's `json` writes them, are floats.
+
+    Args:
+        paths: As for `tfrecords`.
+        columns: The types of the wanted keys: `int` (int64), `float` (float32), `bool`, `str`,
+            `bytes` or a NumPy type; `Ragged(int)` for a list of any length, `Ragged(int, ndim=2)`
+            for a list of lists, `Feature(int, (2, 3))` for lists of these lengths, `Json` for any
+            value, "datetime64[us]" for a time as text in ISO 8601 (of UTC if it has an offset),
+            `Nullable(int)` for values that may be missing, with a mask. "meta.id" is the key "id"
+            of the object "meta". Integers are accepted as floats. Numbers with a fraction are
+            rounded to the type of floats. Whole numbers must be exact: 1700000001 for `float` is an
+            error, and so is 1e39. Read them as `np.float64`. None to infer the keys and their types
+            from the first block of the first file with lines, as types that give the values back:
+            int64, uint64, float32, else float64; lists are ragged, up to three axes; objects, and
+            lists of them, are `Json`, of which a missing one is None. A later value that its type
+            does not give back is an error, and so is an integer of more than 64 bits.
+        defaults: The values for some of the keys where they are missing.
+        compression: As for `tfrecords`.
+        dtypes: The types of some keys, such as {"id": str}; the others are inferred.
+
+    Raises:
+        TypeError: If a path is invalid, or a type cannot be a component's.
+        ValueError: If an argument is out of range, or a key is both an object and a value.
+    """
+    chosen = as_columns("json_lines", columns)
+    for name, _ in chosen or ():
+        inner = next((other for other, _ in chosen or () if other.startswith(f"{name}.")), None)
+        if inner is not None:
+            raise ValueError(
+                f"json_lines: the columns {name!r} and {inner!r} are given, but {name!r} cannot be "
+                "an object and a value. Leave one out."
+            )
+    typed = as_dtypes("json_lines", dtypes, columns)
+    for name, spec in specs_of("json_lines", typed if chosen is None else chosen).items():
+        if getattr(spec.dtype, "kind", "") == "m":
+            raise TypeError(
+                f"json_lines: the column {name!r} is {spec}, which JSON does not write. Read it as "
+                "str or as a number, and convert it in map."
+            )
+    check_compression("json_lines", compression)
+    values = as_defaults("json_lines", defaults, chosen)
+    found = as_paths("json_lines", paths)
+    return JsonLines(found, chosen, values, compression, typed)
+
+
+def _filled(component: Component) -> Component:
+    """Returns a component, with None as the default of inferred JSON."""
+    is_json = component.is_inferred and component.spec.dtype is Json
+    return replace(component, default=NULL) if is_json and component.default is None else component

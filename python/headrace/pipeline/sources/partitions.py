@@ -1,0 +1,88 @@
+"""Columns in the names of directories, as Hive writes them: `year=2020/part-0.parquet`."""
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+from urllib.parse import unquote
+
+import numpy as np
+import numpy.typing as npt
+
+from headrace.core.errors import InvalidArgumentError
+from headrace.pipeline.values.types import Spec, carried, exactly
+
+__all__ = ["Partitions", "constant", "partitions_of", "spec_of_values"]
+
+# The values of a column, one for each file; None where it is null.
+Partitions = dict[str, list[int | str | None]]
+
+_NULL: Final = "__HIVE_DEFAULT_PARTITION__"
+_INT: Final = re.compile(r"-?[0-9]{1,18}")
+
+
+def partitions_of(where: str, files: Sequence[tuple[bytes, str]]) -> Partitions:
+    """Returns the columns in the directories of files, with a value for each file.
+
+    The values of a column are ints if all are integers, else `str`.
+
+    Args:
+        where: The name of the source.
+        files: Each file, and the part of its path below the given one.
+
+    Raises:
+        InvalidArgumentError: If two files have different columns.
+    """
+    found = [_pairs(below) for _, below in files]
+    names = list(found[0]) if found else []
+    for (path, _), pairs in zip(files, found, strict=True):
+        if pairs.keys() != set(names):
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"{where}: {os.fsdecode(path)}: its directories name the columns {sorted(pairs)}, "
+                f"expected {sorted(names)}, as those of {os.fsdecode(files[0][0])}. Read them "
+                "apart, and put the pipelines together with concat.",
+            )
+    return {name: _values([pairs[name] for pairs in found]) for name in names}
+
+
+def constant(
+    where: str, name: str, spec: Spec, values: Sequence[int | str | None]
+) -> list[npt.NDArray[Any] | None]:
+    """Returns the values of a column in the engine's form.
+
+    Raises:
+        ValueError: If one is not of the type of its component.
+    """
+    return [None if value is None else _exact(where, name, spec, value) for value in values]
+
+
+def _exact(where: str, name: str, spec: Spec, value: int | str) -> npt.NDArray[Any]:
+    is_fit = spec.shape == () and not spec.is_ragged
+    given = str(value) if isinstance(spec.dtype, type) else value
+    made = exactly(given, spec.dtype) if is_fit else None
+    if made is None:
+        raise ValueError(
+            f"{where}: the column {name!r} is {value!r} in the name of a directory, expected "
+            f"{spec}. Read it as another type."
+        )
+    return np.array(carried(made), order="C")
+
+
+def spec_of_values(values: Sequence[int | str | None]) -> Spec:
+    """Returns the component of a column."""
+    is_text = any(isinstance(value, str) for value in values)
+    return Spec(str if is_text else np.dtype(np.int64), ())
+
+
+def _pairs(path: str) -> Mapping[str, str]:
+    segments = path.replace("\\", "/").split("/")[:-1] if os.sep == "\\" else path.split("/")[:-1]
+    pairs = [segment.split("=", 1) for segment in segments if "=" in segment]
+    return {unquote(name): unquote(value) for name, value in pairs if name}
+
+
+def _values(texts: Sequence[str]) -> list[int | str | None]:
+    known = [text for text in texts if text != _NULL]
+    are_ints = all(_INT.fullmatch(text) for text in known)
+    return [None if text == _NULL else int(text) if are_ints else text for text in texts]

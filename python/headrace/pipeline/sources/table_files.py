@@ -1,0 +1,258 @@
+"""Files with typed columns: the common base of Parquet and Arrow."""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+
+from headrace.core import engine
+from headrace.core.errors import InvalidArgumentError
+from headrace.pipeline.paths.paths import find_partitioned
+from headrace.pipeline.sources.column_options import (
+    Pairs,
+    as_columns,
+    as_defaults,
+    as_dtypes,
+    components_of,
+    native,
+    specs_of,
+    with_dtypes,
+)
+from headrace.pipeline.sources.conditions import Condition, as_where, given_condition, is_met
+from headrace.pipeline.sources.file_source import InferredSource, SourcePlan
+from headrace.pipeline.sources.partitions import (
+    Partitions,
+    constant,
+    partitions_of,
+    spec_of_values,
+)
+from headrace.pipeline.values.types import ElementType, Json, Spec, element_of
+
+__all__ = ["Columns", "TableFiles", "TableFormat", "as_table_columns"]
+
+# The argument `columns` of a program: names, or types by name.
+Columns: TypeAlias = Sequence[str] | Mapping[str, Any]
+# A column as the engine describes it: see `_TableColumn` of the native module.
+_Found: TypeAlias = tuple[str, tuple[int, str, int, list[int]] | None, str]
+
+
+@dataclass(frozen=True)
+class TableFormat:
+    """A format of tables, with the engine's functions for its files.
+
+    Attributes:
+        name: The name of the source in messages: the function that makes it.
+        piece: The word for a unit that one thread reads from beginning to end.
+        columns: Returns the columns of a file with the given names, or all.
+        counts: Returns the number of rows of each file.
+        rows: Returns the plan for components, constants and conditions, and the number of pieces.
+        tables: Returns the tables among files, with the parts of their paths below the given ones.
+    """
+
+    name: str
+    piece: str
+    columns: Callable[[bytes, Sequence[str] | None], list[tuple[str, _Found]]]
+    counts: Callable[[Sequence[bytes]], list[int]]
+    rows: Callable[..., tuple[engine.Plan, int]]
+    tables: Callable[[Sequence[tuple[bytes, str]]], list[tuple[bytes, str]]] = list
+
+
+@dataclass(frozen=True)
+class TableFiles(InferredSource, is_base=True):
+    """Rows of files with typed columns.
+
+    Attributes:
+        format: Their format.
+        paths: Paths and patterns, as given.
+        columns: The names of the wanted columns; None for all, or if types are given.
+        types: The types of the wanted columns; None to take those of the first file.
+        defaults: The values for some columns where they are null, or missing in a file.
+        where: Conditions that rows meet.
+        dtypes: The types of some of the columns that are not given types.
+    """
+
+    is_reachable: ClassVar = True
+    is_scanned: ClassVar = True
+    is_kept_for_shuffle: ClassVar = True
+    numbers_lines: ClassVar = False
+    has_pieces: ClassVar = True
+    format: ClassVar[TableFormat]
+
+    paths: tuple[str, ...]
+    columns: tuple[str, ...] | None = None
+    types: Pairs | None = None
+    defaults: Pairs = ()
+    where: tuple[Condition, ...] = ()
+    dtypes: Pairs = ()
+
+    @property
+    def name(self) -> str:
+        """The name of the source in messages."""
+        return self.format.name
+
+    @property
+    def piece(self) -> str:
+        """The word for a unit that one thread reads from beginning to end."""
+        return self.format.piece
+
+    @property
+    def spec(self) -> dict[str, Spec] | None:
+        """The components, if their types are given."""
+        return None if self.types is None else specs_of(self.name, self.types)
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """The columns that are wanted; None for all of the first file."""
+        return self.columns if self.types is None else tuple(self.spec or ())
+
+    def inferred(self) -> dict[str, Spec]:
+        """Returns the columns of the first file, and those in the names of directories."""
+        files, partitions = self._partitioned()
+        wanted = None if self.columns is None else [n for n in self.columns if n not in partitions]
+        first = next(iter(self._kept(partitions, files)), 0)
+        own = self._own_specs(files[first], wanted)
+        named = {name: spec_of_values(values) for name, values in partitions.items()}
+        specs = {name: spec for name, spec in own.items() if name not in named} | named
+        if self.columns is not None:
+            specs = {name: specs[name] for name in self.columns}
+        return with_dtypes(self.name, specs, self.dtypes)
+
+    def counts(self) -> Sequence[int] | None:
+        """Returns the number of rows of each file, from the file; None with conditions."""
+        if self.where:
+            return None
+        with engine.op_errors():
+            return self.format.counts(self.files())
+
+    def num_pieces(self) -> list[int]:
+        """Returns the number of pieces of each file that may have rows for the conditions."""
+        found, partitions = self._partitioned()
+        kept = self._kept(partitions, found)
+        numbers = [0] * len(found)
+        if kept:
+            conditions = self._conditions(found[kept[0]], partitions)
+            with engine.op_errors():
+                for index in kept:
+                    _, numbers[index] = self.format.rows([found[index]], [], conditions, [])
+        return numbers
+
+    def described(self) -> str:
+        """Returns a text that says how the components are inferred."""
+        return "the components are the columns of the first file"
+
+    def planned(
+        self, specs: dict[str, Spec], add_python_worker: Callable[[Any], int]
+    ) -> SourcePlan:
+        """Returns the plan, which reads pieces of files whose places are in the files."""
+        found, partitions = self._partitioned()
+        kept = self._kept(partitions, found)
+        files = [found[index] for index in kept]
+        if not files:
+            return SourcePlan(engine.Plan.concat([]), found)
+        typed = self.dtypes if self.types is None else self.types
+        components = components_of(self.name, specs, typed, self.defaults)
+        names = [component.name for component in components]
+        constants = [
+            (
+                names.index(name),
+                constant(self.name, name, specs[name], [values[index] for index in kept]),
+            )
+            for name, values in partitions.items()
+            if name in names
+        ]
+        conditions = self._conditions(files[0], partitions)
+        with engine.op_errors():
+            given = list(map(native, components))
+            plan, num_pieces = self.format.rows(files, given, conditions, constants)
+        return SourcePlan(plan, files, num_parallel=num_pieces)
+
+    def _own_specs(self, path: bytes, names: Sequence[str] | None) -> dict[str, Spec]:
+        typed = specs_of(self.name, self.dtypes)
+        return {
+            name: typed[name] if name in typed else _spec(os.fsdecode(path), name, column)
+            for name, column in self._own_columns(path, names)
+        }
+
+    def _own_columns(self, path: bytes, names: Sequence[str] | None) -> list[tuple[str, _Found]]:
+        with engine.op_errors():
+            return self.format.columns(path, names)
+
+    def _kept(self, partitions: Partitions, files: Sequence[bytes]) -> list[int]:
+        """Returns the indexes of the files whose directories meet the conditions."""
+        named = [condition for condition in self.where if condition[0] in partitions]
+        return [
+            number
+            for number in range(len(files))
+            if all(is_met(partitions[one[0]][number], one) for one in named)
+        ]
+
+    def _conditions(self, path: bytes, partitions: Partitions) -> list[Any]:
+        """Returns the conditions on columns of files."""
+        conditions = [one for one in self.where if one[0] not in partitions]
+        if not conditions:
+            return []
+        names = list(dict.fromkeys(name for name, _, _ in conditions))
+        columns = dict(self._own_columns(path, names))
+        specs = {
+            name: None if _is_decimal(column) else _spec(os.fsdecode(path), name, column)
+            for name, column in columns.items()
+        }
+        return [given_condition(self.name, specs[one[0]], one) for one in conditions]
+
+    def _partitioned(self) -> tuple[list[bytes], Partitions]:
+        """Returns the paths of its files, in order, and the columns in their directories."""
+        found = self.format.tables(find_partitioned(self.name, self.paths))
+        return [path for path, _ in found], partitions_of(self.name, found)
+
+    def files(self) -> list[bytes]:
+        """Returns the paths of its files, in order."""
+        return self._partitioned()[0]
+
+
+def as_table_columns(
+    where: str, columns: object, defaults: object, conditions: object, dtypes: object
+) -> tuple[tuple[str, ...] | None, Pairs | None, Pairs, tuple[Condition, ...], Pairs]:
+    """Returns the arguments of a source of tables as plain data.
+
+    These are the names of the wanted columns, or their types, the defaults, the conditions, and the
+    types of some columns.
+
+    Raises:
+        TypeError: If they are neither names nor types.
+        ValueError: If there are none, or a default is not a value of its column.
+    """
+    typed = as_dtypes(where, dtypes, columns)
+    if isinstance(columns, Mapping):
+        types = as_columns(where, columns)
+        return None, types, as_defaults(where, defaults, types), as_where(where, conditions), typed
+    if isinstance(columns, (str, bytes)) or not (columns is None or isinstance(columns, Sequence)):
+        raise TypeError(f"{where}: columns is {columns!r}, expected a list of names, or a dict.")
+    if not all(isinstance(name, str) for name in columns or ()):
+        raise TypeError(f"{where}: columns is {columns!r}, expected a list of names.")
+    if columns is not None and not columns:
+        raise ValueError(f"{where}: columns is empty, expected at least one.")
+    names = None if columns is None else tuple(columns)
+    if names is not None and len(set(names)) < len(names):
+        raise ValueError(f"{where}: columns has a name twice, expected each once: {list(names)}.")
+    return names, None, as_defaults(where, defaults, None), as_where(where, conditions), typed
+
+
+def _spec(path: str, name: str, column: _Found) -> Spec:
+    words, found, remedy = column
+    if found is None:
+        raise InvalidArgumentError(None, None, f"{path}: the column {name!r} is {words}, {remedy}")
+    code, form, num_lists, shape = found
+    axes = (None,) * num_lists if num_lists else tuple(shape)
+    return Spec(_element(code, form), axes, num_lists > 0)
+
+
+def _is_decimal(column: _Found) -> bool:
+    return column[0].startswith("decimal")
+
+
+def _element(code: int, form: str) -> ElementType:
+    if form == "json":
+        return Json
+    return np.dtype(form) if form not in ("", "str") else element_of(code, form == "str")

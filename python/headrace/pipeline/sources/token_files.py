@@ -1,0 +1,370 @@
+"""The forms of files of tokens, and the facts that each file tells of its tokens."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias
+
+import numpy as np
+from numpy.lib import format as npy
+
+from headrace.core import engine
+from headrace.core.errors import DataLossError, InvalidArgumentError
+from headrace.io import storage
+from headrace.pipeline.values.types import element_of, engine_code
+
+__all__ = ["Documents", "TokenFile", "data_files", "dtype_of", "looked_at", "type_code"]
+
+Documents: TypeAlias = Literal["mask", "split"]
+_Dtype: TypeAlias = np.dtype[Any]
+
+# The endings of indexes beside files of tokens, each with the ending of the tokens.
+_BESIDE: Final = {".idx": ".bin", ".ds.index": ".ds", ".ds.metadata": ".ds", ".ds.loss": ".ds"}
+_COMPRESSED: Final = (".gz", ".zst", ".zstd", ".bz2", ".xz", ".lz4")
+_NPY_VERSIONS: Final = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+# The sizes of a token that datatrove writes.
+_OF_DATATROVE: Final[dict[int, _Dtype]] = {2: np.dtype(np.uint16), 4: np.dtype(np.uint32)}
+_END_BYTES: Final = 8
+# The number of tokens at the beginning of a file whose type is checked.
+_NUM_SEEN: Final = 4096
+_LEAST_SEEN: Final = 64
+_LEAST_VARIOUS: Final = 8
+_CONTENT_BYTES: Final = 1024
+# Halves of tokens of 2 and 4 bytes are beyond this now and then, unless they are tokens themselves.
+_MOST_OF_HALVES: Final = {2: 128, 4: 4096}
+_OF_TEXTS: Final = bytes((*b"\t\n\r", *range(0x20, 0x7F)))
+# The beginnings of what the engine says of contents that are never tokens.
+_NEVER_TOKENS: Final = (
+    *("compressed", "a pointer of", "an HTML page", "an XML document"),
+    *("a zip archive", "a 7z archive", "a rar archive"),
+)
+
+
+@dataclass(frozen=True)
+class TokenFile:
+    """A file of tokens.
+
+    Attributes:
+        path: Its path or URL.
+        form: ".bin", ".npy", "megatron" or "datatrove".
+        dtype: The type of its tokens.
+        first_byte: The offset of the first one.
+        num_tokens: The number of tokens.
+        index: The path of the index of its documents; None if it has none.
+    """
+
+    path: str
+    form: str
+    dtype: _Dtype
+    first_byte: int
+    num_tokens: int
+    index: str | None = None
+
+    @property
+    def says_its_type(self) -> bool:
+        """True if the file itself tells the type of its tokens."""
+        return self.form != ".bin"
+
+    def given(
+        self, documents: Documents | None
+    ) -> tuple[bytes, int, int, tuple[str, bytes] | None]:
+        """Returns the file in the engine's form.
+
+        Raises:
+            InvalidArgumentError: If documents are needed, and the file has no index of them.
+        """
+        path = os.fsencode(self.path)
+        if documents is None:
+            return path, self.first_byte, self.num_tokens, None
+        if self.index is None:
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"{self.path}: documents={documents!r} needs the ends of documents, and there is "
+                "no index of them beside the file: an .idx as Megatron writes, or .ds.index as "
+                "datatrove does. Write one, or omit documents.",
+            )
+        return path, self.first_byte, self.num_tokens, (self.form, os.fsencode(self.index))
+
+
+def data_files(paths: Sequence[bytes]) -> list[str]:
+    """Returns the files that have tokens, without the indexes beside them.
+
+    Raises:
+        InvalidArgumentError: If one is an index whose tokens are not among them, or is compressed.
+    """
+    names = list(map(os.fsdecode, paths))
+    there, found = set(names), []
+    for name in names:
+        beside = next((ending for ending in _BESIDE if name.endswith(ending)), None)
+        if beside is None:
+            if name.endswith(_COMPRESSED):
+                raise _invalid(
+                    name,
+                    "it is compressed, by its name. Decompress it: windows are read from any place",
+                )
+            found.append(name)
+        elif (tokens := name.removesuffix(beside) + _BESIDE[beside]) not in there:
+            raise _invalid(
+                name, f"it is an index, without tokens. Give the file of tokens: {tokens}"
+            )
+    return found
+
+
+def dtype_of(path: str, dtype: _Dtype | None) -> _Dtype:
+    """Returns the type of the tokens of a file.
+
+    Args:
+        path: The file.
+        dtype: The type that the program gave, if it did.
+
+    Raises:
+        InvalidArgumentError: If the file tells another type, or no type is known.
+    """
+    ((_, index),) = _with_indexes([path])
+    form = _form(path, index)
+    match form:
+        case "megatron":
+            assert index is not None
+            found = _of_megatron(index)[0]
+        case "datatrove":
+            found = _of_datatrove(path, storage.status(path).length, index, dtype)
+        case ".npy":
+            found = _of_npy(path)[0]
+        case _ if dtype is None:
+            raise _invalid(
+                path, "it does not say the type of its tokens. Give it, as dtype=np.uint16"
+            )
+        case _:
+            return dtype
+    if dtype is not None and dtype != found:
+        raise _invalid(path, f"its tokens are {found}, and dtype is {dtype}. Leave dtype out")
+    return found
+
+
+def looked_at(paths: Sequence[str], dtype: _Dtype) -> list[TokenFile]:
+    """Returns the form, type and number of tokens of each file.
+
+    Args:
+        paths: The files.
+        dtype: The type that the tokens of all of them must have.
+
+    Raises:
+        InvalidArgumentError: If the tokens of one have another type.
+        DataLossError: If the size of a file does not fit its tokens.
+    """
+    sizes = storage.sizes(paths)
+    pairs = _with_indexes(paths)
+    return [
+        _looked_at(path, size, index, dtype)
+        for (path, index), size in zip(pairs, sizes, strict=True)
+    ]
+
+
+def type_code(dtype: _Dtype) -> int:
+    """Returns the engine's number of a type of tokens."""
+    return engine_code(dtype)
+
+
+def _looked_at(path: str, size: int, index: str | None, dtype: _Dtype) -> TokenFile:
+    form, first_byte, num_bytes = _form(path, index), 0, size
+    found = dtype
+    match form:
+        case "megatron":
+            assert index is not None
+            found, expected = _of_megatron(index)
+            if found == dtype and expected != size:
+                text = (
+                    f"it has {size} bytes, expected {expected} by {index}: the index is of another "
+                    "file, or one of them is cut short. Copy both again"
+                )
+                raise _damaged(path, text)
+        case "datatrove":
+            found = _of_datatrove(path, size, index, dtype)
+        case ".npy":
+            found, first_byte, num_tokens = _of_npy(path)
+            num_bytes = num_tokens * found.itemsize
+            if found == dtype and size != first_byte + num_bytes:
+                text = (
+                    f"it has {size} bytes, expected {first_byte + num_bytes}: a header of "
+                    f"{first_byte} bytes and {num_tokens} tokens of {found}. Copy the file again"
+                )
+                raise _damaged(path, text)
+    if found != dtype:
+        raise _invalid(
+            path, f"its tokens are {found}, expected {dtype}. Read files of one type together"
+        )
+    # Of remote files only small ones are looked at, as pointers are: it takes a request.
+    if form == ".bin" and (size <= _CONTENT_BYTES or not storage.is_remote(path)):
+        _check_content(path, dtype)
+    if num_bytes % dtype.itemsize:
+        text = (
+            f"it has {num_bytes} bytes, which is not a whole number of tokens of {dtype} "
+            f"({dtype.itemsize} bytes each). Give the dtype that it was written with, or copy the "
+            "file again"
+        )
+        raise _damaged(path, text)
+    file = TokenFile(path, form, dtype, first_byte, num_bytes // dtype.itemsize, index)
+    if not file.says_its_type and dtype.itemsize > 1 and not storage.is_remote(path):
+        _check_size(file)
+    return file
+
+
+def _check_content(path: str, dtype: _Dtype | None = None) -> None:
+    """Refuses a file that begins as compressed data, an archive, or what a server has sent does.
+
+    With a type of several bytes, it also refuses a text.
+
+    Raises:
+        InvalidArgumentError: If it does.
+    """
+    with storage.open_file(path) as opened:
+        start = opened.read(_CONTENT_BYTES)
+    found = engine.content_of(start)
+    if found is not None and found[0].startswith(_NEVER_TOKENS):
+        what, remedy = found
+        if what.startswith("compressed"):
+            remedy = "Decompress it: windows are read from any place."
+        raise _invalid(path, f"it is {what}, expected tokens. {remedy.removesuffix('.')}")
+    is_wide = dtype is not None and dtype.itemsize > 1
+    if is_wide and len(start) >= _LEAST_SEEN and not start.translate(None, _OF_TEXTS):
+        raise _invalid(
+            path,
+            "it is a text, expected the numbers of its tokens. Write them with headrace tokenize, "
+            "or read the text with text_lines or json_lines, and tokenize it",
+        )
+
+
+def _check_size(file: TokenFile) -> None:
+    """Refuses a file whose tokens seem to have twice or half the size of `dtype`.
+
+    The high halves of wider tokens are small: every second token is near 0. Of narrower ones, two
+    are taken for one: both halves of a token are small numbers, and the high one is not 0.
+
+    Raises:
+        InvalidArgumentError: If the file looks like that.
+    """
+    with storage.open_file(file.path) as opened:
+        start = opened.read(_NUM_SEEN * file.dtype.itemsize)
+    seen = np.frombuffer(
+        start[: len(start) // file.dtype.itemsize * file.dtype.itemsize], file.dtype
+    )
+    if len(seen) < _LEAST_SEEN:
+        return
+    low, high = seen[0::2], seen[1::2]
+    # Tokens below two million of twice the size: their high halves are below 32.
+    if file.dtype.itemsize < 4 and high.min() >= 0 and high.max() < 32 and low.max() > 1000:
+        wider = np.dtype(f"{file.dtype.kind}{2 * file.dtype.itemsize}")
+        raise _invalid(
+            file.path,
+            f"read as {file.dtype}, every second token of its beginning is at most {high.max()}, "
+            f"and the others are up to {low.max()}: its tokens are {wider}, it seems. Give the "
+            "dtype that it was written with",
+        )
+    if (most := _MOST_OF_HALVES.get(file.dtype.itemsize)) is None:
+        return
+    narrower = np.dtype(f"u{file.dtype.itemsize // 2}")
+    low, high = seen.view(narrower)[0::2], seen.view(narrower)[1::2]
+    # Not in what repeats few tokens.
+    are_various = min(len(np.unique(low)), len(np.unique(high))) >= _LEAST_VARIOUS
+    if are_various and low.max() < most and high.max() < most and np.median(high) > 0:
+        raise _invalid(
+            file.path,
+            f"read as {file.dtype}, most tokens of its beginning are two numbers below {most} in "
+            f"one: its tokens are {narrower}, it seems. Give the dtype that it was written with",
+        )
+
+
+def _form(path: str, index: str | None) -> str:
+    if path.endswith(".npy"):
+        return ".npy"
+    if path.endswith(".ds"):
+        return "datatrove"
+    return ".bin" if index is None else "megatron"
+
+
+def _with_indexes(paths: Sequence[str]) -> list[tuple[str, str | None]]:
+    """Returns each file with the index of its documents, if there is one."""
+    wanted = {path: found for path in paths if (found := _index_of(path)) is not None}
+    remote = [index for index in wanted.values() if storage.is_remote(index)]
+    statuses = storage.statuses(remote) if remote else []
+    there = {index for index, status in zip(remote, statuses, strict=True) if status is not None}
+    there |= {index for index in wanted.values() if index not in remote and os.path.exists(index)}
+    return [(path, index if (index := wanted.get(path)) in there else None) for path in paths]
+
+
+def _index_of(path: str) -> str | None:
+    if path.endswith(".bin"):
+        return f"{path.removesuffix('.bin')}.idx"
+    return f"{path}.index" if path.endswith(".ds") else None
+
+
+def _of_megatron(index: str) -> tuple[_Dtype, int]:
+    """Returns the type of tokens and the number of their bytes."""
+    with engine.op_errors():
+        code, num_bytes = engine.megatron_index(os.fsencode(index))
+    return np.dtype(element_of(code, False)), num_bytes
+
+
+def _of_datatrove(path: str, size: int, index: str | None, dtype: _Dtype | None) -> _Dtype:
+    """Returns the type of tokens by the number of them in the index, or the given type."""
+    if index is None:
+        if dtype is None:
+            raise _invalid(
+                path,
+                "there is no .ds.index beside it, so the type of its tokens is not known. "
+                "Give it, as dtype=np.uint16",
+            )
+        return dtype
+    num_tokens = 0
+    with storage.open_file(index) as opened:
+        length = storage.size_of(opened)
+        if length >= _END_BYTES:
+            opened.seek(length - _END_BYTES)
+            num_tokens = int.from_bytes(opened.read(_END_BYTES), "little")
+    if num_tokens == size == 0:
+        return _OF_DATATROVE[2] if dtype is None else dtype
+    for num_bytes, found in _OF_DATATROVE.items():
+        if num_tokens * num_bytes == size:
+            return found
+    raise _damaged(
+        path,
+        f"it has {size} bytes, expected 2 or 4 for each of the {num_tokens} tokens that {index} "
+        "says. Copy both again",
+    )
+
+
+def _of_npy(path: str) -> tuple[_Dtype, int, int]:
+    """Returns the type of tokens, the offset of the first one, and their number."""
+    with storage.open_file(path) as opened:
+        try:
+            version = npy.read_magic(opened)
+            read = _NPY_VERSIONS.get(version)
+            if read is None:
+                raise _invalid(
+                    path, f"it has version {version} of .npy, expected 1.0 or 2.0. Save it again"
+                )
+            shape, _, dtype = read(opened)
+        except (ValueError, EOFError) as error:
+            _check_content(path)
+            raise _damaged(
+                path, f"it is not a NumPy array: {error}. Copy the file again"
+            ) from error
+        first_byte = opened.tell()
+    if len(shape) != 1:
+        raise _invalid(path, f"its array has shape {shape}, expected one axis. Save array.ravel()")
+    if dtype.kind not in "iu" or dtype.newbyteorder("=") != dtype.newbyteorder("<"):
+        raise _invalid(path, f"its array is of {dtype}, expected integers. Save it as one of those")
+    if dtype.byteorder == ">":
+        raise _invalid(
+            path, f"its array is big-endian ({dtype.str}). Save it as {dtype.newbyteorder('<').str}"
+        )
+    return dtype, first_byte, shape[0]
+
+
+def _invalid(path: str, text: str) -> InvalidArgumentError:
+    return InvalidArgumentError(None, None, f"{path}: {text}.")
+
+
+def _damaged(path: str, text: str) -> DataLossError:
+    return DataLossError(None, None, f"{path}: {text}.")

@@ -1,0 +1,182 @@
+"""Files of tokens for language models, read as windows."""
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from headrace.core import engine
+from headrace.pipeline.paths.paths import Paths, as_paths, find_files
+from headrace.pipeline.sources.file_source import InferredSource, SourcePlan
+from headrace.pipeline.sources.token_files import (
+    Documents,
+    TokenFile,
+    data_files,
+    dtype_of,
+    looked_at,
+    type_code,
+)
+from headrace.pipeline.stages.arguments import checked_int
+from headrace.pipeline.values.types import Spec, element_type
+
+__all__ = ["Tokens", "tokens"]
+
+_log = logging.getLogger("headrace.pipeline")
+
+
+@dataclass(frozen=True)
+class Tokens(InferredSource):
+    """Windows of files of tokens.
+
+    Attributes:
+        paths: Paths and patterns, as given.
+        length: The number of tokens in a window.
+        dtype: The type of a token; None if the files tell it.
+        stride: The number of tokens from one window to the next.
+        documents: The treatment of the ends of documents.
+    """
+
+    is_reachable: ClassVar = True
+    is_scanned: ClassVar = False
+    is_kept_for_shuffle: ClassVar = False
+    numbers_lines: ClassVar = False
+    has_pieces: ClassVar = True
+
+    paths: tuple[str, ...]
+    length: int
+    dtype: "np.dtype[Any] | None" = field(default=None, metadata={"is_named": True})
+    stride: int = field(default=1, metadata={"is_named": True})
+    documents: Documents | None = field(default=None, metadata={"is_named": True})
+
+    @property
+    def name(self) -> str:
+        """Its name in messages: that of the function that makes it."""
+        return "tokens"
+
+    @property
+    def spec(self) -> dict[str, Spec] | None:
+        """The components of an example."""
+        return None if self.dtype is None else self._specs(self.dtype)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the components."""
+        return ("tokens", "segment_ids") if self.documents == "mask" else ("tokens",)
+
+    def inferred(self) -> dict[str, Spec]:
+        """Returns the components, with the type of the first file."""
+        return self._specs(dtype_of(self._files()[0], None))
+
+    def described(self) -> str:
+        """Returns a text that says how the components are inferred."""
+        return "the type of the tokens is that of the first file"
+
+    def counts(self) -> list[int]:
+        """Returns the number of windows in each file, by its size and the ends of its documents."""
+        files, dtype = self._files(), self.dtype
+        found = looked_at(files, dtype_of(files[0], dtype))
+        _, _, counts, _ = self._windows(found)
+        return counts
+
+    def planned(
+        self, specs: dict[str, Spec], add_python_worker: Callable[[Any], int]
+    ) -> SourcePlan:
+        """Returns the plan, which reads bytes that become arrays later."""
+        dtype = np.dtype(specs["tokens"].dtype)
+        files = looked_at(self._files(), dtype)
+        plan, stage, counts, left_out = self._windows(files)
+        if left_out and not any(counts):
+            _log.warning(
+                "tokens: no window of %d tokens is in %s, so there is no example: %s. Give a "
+                "smaller length, or join the files.",
+                self.length,
+                files[0].path if len(files) == 1 else f"any of {len(files)} files",
+                "each document is shorter" if self.documents == "split" else "each file is shorter",
+            )
+        paths = [path.encode("utf-8", "surrogateescape") for path in self._read(files)]
+        return SourcePlan(plan, paths, [stage], len(files), left_out=left_out)
+
+    def _windows(
+        self, files: Sequence[TokenFile]
+    ) -> tuple[engine.Plan, engine.Stage, list[int], int]:
+        given = [file.given(self.documents) for file in files]
+        is_checked = any(not file.says_its_type for file in files)
+        size = self.length, self.stride
+        with engine.op_errors():
+            return engine.token_windows(
+                given, type_code(files[0].dtype), size, self.documents or "", is_checked
+            )
+
+    def _read(self, files: Sequence[TokenFile]) -> list[str]:
+        """Returns the files to read: those of tokens, and the indexes that are needed."""
+        indexes = [file.index for file in files if self.documents and file.index]
+        return [*(file.path for file in files), *indexes]
+
+    def _files(self) -> list[str]:
+        return data_files(find_files("tokens", self.paths))
+
+    def _specs(self, dtype: "np.dtype[Any]") -> dict[str, Spec]:
+        specs = {"tokens": Spec(dtype, (self.length,))}
+        if self.documents == "mask":
+            specs["segment_ids"] = Spec(np.dtype(np.int32), (self.length,))
+        return specs
+
+
+def tokens(
+    paths: Paths,
+    length: int,
+    dtype: npt.DTypeLike | None = None,
+    stride: int | None = None,
+    documents: Documents | None = None,
+) -> Tokens:
+    """Reads files of tokens as windows. An example is `{"tokens": (length,)}`, of the files' type.
+
+    These files are read: raw numbers (`.bin`, or any other ending), arrays of NumPy with one axis
+    (`.npy`), files of Megatron (`.bin` with an `.idx` beside it), and of datatrove (`.ds`, with
+    `.ds.index`). Numbers are little-endian. Give the files of tokens, a pattern or a directory;
+    the indexes beside them are found.
+
+    A window lies within one file. Tokens after the last window, which do not fill another one, are
+    skipped; `statistics()` has their number. There is random access to windows: a shuffle of all of
+    them needs no scan, `len()` is known, and only their ranges of remote files are requested.
+
+    Args:
+        paths: As for `tfrecords`. Compressed files are refused.
+        length: The number of tokens in a window. Give one more than the model's context: inputs are
+            `tokens[:-1]`, targets `tokens[1:]`.
+        dtype: The type of a token, such as `np.uint16`. Required for raw files, which do not tell
+            it; a file that tells another type is an error.
+        stride: The number of tokens from the beginning of a window to that of the next. None for
+            `length - 1`, so that each token is a target once.
+        documents: "mask" adds the component `segment_ids`, int32, of the same shape: the number of
+            the document in the window, from 1. With "split" no window crosses the end of a
+            document: the windows of each start at its beginning, and documents shorter than a
+            window are skipped. None ignores documents. Both need an index.
+
+    Raises:
+        TypeError: If a path is invalid, or the type is not that of integers.
+        ValueError: If there are no paths, or an argument is out of range.
+    """
+    size = checked_int("tokens", "length", length, 1)
+    step = max(size - 1, 1) if stride is None else checked_int("tokens", "stride", stride, 1)
+    if documents not in (None, "mask", "split"):
+        raise ValueError(f"tokens: documents is {documents!r}, expected 'mask', 'split' or None.")
+    return Tokens(as_paths("tokens", paths), size, _integers(dtype), step, documents)
+
+
+def _integers(dtype: npt.DTypeLike | None) -> "np.dtype[Any] | None":
+    if dtype is None:
+        return None
+    found = element_type("tokens", dtype)
+    if isinstance(found, type) or found.kind not in "iu":
+        raise TypeError(f"tokens: dtype is {dtype!r}, expected integers, such as np.uint16.")
+    given = np.dtype(cast(Any, dtype))
+    if not given.isnative:
+        raise TypeError(
+            f"tokens: dtype is {given.str}, expected a little-endian type: files of tokens are "
+            f"read in this order. Write them again, as {given.newbyteorder().str}."
+        )
+    return found

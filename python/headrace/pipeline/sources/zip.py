@@ -1,0 +1,107 @@
+"""Pipelines side by side."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from headrace.core import engine
+from headrace.pipeline.sources.combination import Combination, parts_of
+from headrace.pipeline.stages.arguments import check_bool
+from headrace.pipeline.stages.chain import Chain
+from headrace.pipeline.stages.components import batch_depth, known_names, static_specs
+from headrace.pipeline.stages.random_access import obstacle
+from headrace.pipeline.stages.source import SourcePlanning
+from headrace.pipeline.values.types import Specs
+
+__all__ = ["Zip", "zip"]
+
+
+@dataclass(frozen=True)
+class Zip(Combination):
+    """Pipelines side by side, each given as its stages."""
+
+    strict: bool = True
+
+    @property
+    def name(self) -> str:
+        """Its name in messages: that of the function that makes it."""
+        return "zip"
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """The names of the components, if those of all parts are known."""
+        parts = [known_names(part) for part in self.parts]
+        known = [names for names in parts if names is not None]
+        if len(known) < len(parts):
+            return None
+        return tuple(name for names in known for name in names)
+
+    def combined(self, specs: Sequence[Specs]) -> Specs:
+        """Returns the components of all parts.
+
+        Raises:
+            ValueError: If two have a component of the same name.
+        """
+        return zipped(specs)
+
+    def combined_of(self, known: Sequence[Specs]) -> Specs | None:
+        """Returns the components of all parts; None if a part has no examples."""
+        return zipped(known) if len(known) == len(self.parts) else None
+
+    @property
+    def obstacle(self) -> str | None:
+        """Why there is no random access to its examples; None if there is."""
+        obstacles = (obstacle(part, is_part=True) for part in self.parts)
+        return next((text for text in obstacles if text is not None), None)
+
+    @property
+    def is_reordered(self) -> bool:
+        """False: the parts keep their order, so that examples stay together."""
+        return False
+
+    def window_pieces(self, block_bytes: int | None) -> list[str]:
+        """Returns nothing: the parts keep their order."""
+        return []
+
+    def source_plan(self, planning: SourcePlanning) -> engine.Plan:
+        """Returns the plan of the parts, side by side."""
+        return engine.Plan.zip(planning.part_plans(), self.strict)
+
+
+def zip(pipelines: Iterable[Chain], strict: bool = True) -> Zip:
+    """Gives the components of pipelines side by side: example n has those of example n of each.
+
+    Args:
+        pipelines: At least one. Their components must have different names.
+        strict: True to raise an error where the shortest ends if the others are longer; False to
+            stop there.
+
+    Raises:
+        TypeError: If one is not a pipeline.
+        ValueError: If there are none, some give batches and others examples, or two are known to
+            have components of the same name.
+    """
+    parts = parts_of("zip", pipelines)
+    depths = {batch_depth(part) for part in parts}
+    if len(depths) > 1:
+        raise ValueError("zip: some pipelines give batches, others examples, expected the same.")
+    check_bool("zip", "strict", strict)
+    zipped([specs for part in parts if (specs := static_specs(part)) is not None])
+    return Zip(parts, strict)
+
+
+def zipped(parts: Sequence[Specs]) -> Specs:
+    """Returns the components of pipelines side by side.
+
+    Raises:
+        ValueError: If two have a component of the same name.
+    """
+    specs: Specs = {}
+    for part in parts:
+        for name in part:
+            if name in specs:
+                raise ValueError(
+                    f"zip: two pipelines have a component {name!r}, expected different names. "
+                    "Rename one with rename(...)."
+                )
+        specs.update(part)
+    return specs

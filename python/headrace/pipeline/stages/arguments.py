@@ -1,0 +1,189 @@
+"""Checks of the arguments of pipelines, at the call that is given them."""
+
+import inspect
+import math
+import operator
+import os
+from collections.abc import Callable, Iterable
+from typing import Any, Final, SupportsIndex
+
+from headrace.io import storage
+from headrace.pipeline.functions.function_state import keeps_state
+from headrace.pipeline.functions.native_function import NativeFunction
+from headrace.pipeline.functions.opened_iterators import name_of
+
+__all__ = [
+    "check_bool",
+    "check_budget",
+    "check_function",
+    "check_processes",
+    "check_remainder",
+    "checked_directory",
+    "checked_int",
+    "checked_ints",
+    "checked_names",
+    "checked_num_callers",
+    "checked_seconds",
+]
+
+_REMAINDERS: Final = ("keep", "drop", "pad")
+_MAX_COUNT: Final = 2**63 - 1
+
+
+def check_budget(budget: object) -> None:
+    """Raises an error if a budget is neither a count nor a share of examples to skip."""
+    if isinstance(budget, bool) or not isinstance(budget, (int, float)):
+        raise TypeError(
+            f"skip_errors: budget is {budget!r}, expected the number of examples that may be "
+            "skipped, or their share, such as 0.001."
+        )
+    if not (0 <= budget <= _MAX_COUNT if isinstance(budget, int) else 0.0 < budget < 1.0):
+        raise ValueError(
+            f"skip_errors: budget is {budget!r}, expected an int from 0 up, or a float between 0.0 "
+            "and 1.0."
+        )
+
+
+def check_function(where: str, function: object, has_seed: bool = False) -> None:
+    """Raises TypeError if a function does not take an example, and with a seed a generator."""
+    if not callable(function):
+        raise TypeError(f"{where}: got {function!r}, expected a function of a dict.")
+    if isinstance(function, NativeFunction) or _takes(function, 1 + has_seed):
+        return
+    name = name_of(function)
+    if has_seed and _takes(function, 1):
+        text = (
+            f"with a seed {name} gets two arguments, and it takes one. Write {name}(example, rng), "
+            "where rng is a generator of random numbers, or omit the seed."
+        )
+    elif where != "filter" and not has_seed and _takes(function, 2):
+        text = (
+            f"{name} takes two arguments, and gets one, the example. Give it a seed, such as "
+            f"{where}({name}, seed=7): then the second is a generator of random numbers."
+        )
+    else:
+        given = (
+            "two arguments, the example and a generator"
+            if has_seed
+            else "one argument, the example"
+        )
+        text = f"{name} does not take {given}. Bind other arguments with functools.partial."
+    raise TypeError(f"{where}: {text}")
+
+
+def _takes(function: Callable[..., object], num_arguments: int) -> bool:
+    """Returns false if a function certainly cannot be called with so many arguments."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return True
+    try:
+        signature.bind(*range(num_arguments))
+    except TypeError:
+        return False
+    return True
+
+
+def checked_int(where: str, name: str, value: object, least: int) -> int:
+    """Returns an integer of any type as an int; raises ValueError if it is below `least`."""
+    if isinstance(value, SupportsIndex) and not isinstance(value, bool):
+        number = operator.index(value)
+        if least <= number <= _MAX_COUNT:
+            return number
+    raise ValueError(f"{where}: {name} is {value!r}, expected an int from {least} up.")
+
+
+def checked_num_callers(
+    where: str, function: object, num_threads: object, num_processes: object
+) -> tuple[int, int]:
+    """Returns how many threads, and how many processes, are to call a function.
+
+    Raises:
+        ValueError: If they are not ints in range, or both are given, or the function cannot be
+            called by more than one thread of this process: a native one, or one that keeps a state.
+    """
+    threads = checked_int(where, "num_threads", num_threads, 1)
+    processes = checked_int(where, "num_processes", num_processes, 0)
+    if threads == 1 and processes == 0:
+        return threads, processes
+    if threads > 1 and processes > 0:
+        raise ValueError(
+            f"{where}: num_threads is {threads} and num_processes is {processes}, expected one of "
+            "them. Each process has one thread; take as many processes as there are cores."
+        )
+    given = f"num_processes is {processes}" if processes else f"num_threads is {threads}"
+    if isinstance(function, NativeFunction):
+        raise ValueError(
+            f"{where}: {given} for a native function, which runs on all threads of the engine. "
+            "Leave it out; options(num_threads=...) says how many those are."
+        )
+    if keeps_state(function):
+        raise ValueError(
+            f"{where}: {given}, and {name_of(function)} keeps a state, expected one thread of this "
+            "process: a state is that of one call after the other. Leave it out, or the methods "
+            "state and restore."
+        )
+    if processes:
+        check_processes(where, processes)
+    return threads, processes
+
+
+def check_processes(where: str, num_processes: int) -> None:
+    """Raises ValueError if worker processes are wanted and this system has none."""
+    if not hasattr(os, "fork"):
+        raise ValueError(
+            f"{where}: num_processes is {num_processes}, and this system cannot fork, expected "
+            "Linux or macOS. Leave it out, or use num_threads."
+        )
+
+
+def check_bool(where: str, name: str, value: object) -> None:
+    """Raises TypeError if an argument is not a bool."""
+    if not isinstance(value, bool):
+        raise TypeError(f"{where}: {name} is {value!r}, expected a bool.")
+
+
+def checked_ints(where: str, name: str, values: object, least: int) -> tuple[int, ...]:
+    """Returns integers of any type as ints; raises an error if one is below `least`."""
+    if not isinstance(values, Iterable) or isinstance(values, (str, bytes)):
+        raise TypeError(f"{where}: {name} are {values!r}, expected ints, such as [8, 16].")
+    return tuple(checked_int(where, f"one of {name}", value, least) for value in values)
+
+
+def checked_names(where: str, names: Iterable[object]) -> tuple[str, ...]:
+    """Returns names of components; raises an error if there is none or one comes twice."""
+    found: tuple[Any, ...] = tuple(names)
+    for name in found:
+        if not isinstance(name, str):
+            raise TypeError(
+                f"{where}: {name!r} is not a name of a component, expected strings: "
+                f"{where}('a', 'b')."
+            )
+    if not found or len(set(found)) < len(found):
+        raise ValueError(f"{where}: names are {found}, expected at least one, each once.")
+    return found
+
+
+def checked_directory(path: object, name: str = "cache_directory", where: str = "options") -> str:
+    """Returns the path of a directory of this machine; raises an error for anything else."""
+    if not isinstance(path, (str, os.PathLike)) or isinstance(os.fspath(path), bytes):
+        raise TypeError(f"{where}: {name} is {path!r}, expected a str or a pathlib.Path.")
+    text = storage.local_path(os.fspath(path))
+    if not text or storage.is_remote(text):
+        raise ValueError(f"{where}: {name} is {text!r}, expected a directory of this machine.")
+    return text
+
+
+def checked_seconds(name: str, seconds: object) -> float:
+    """Returns a number of seconds; raises an error if it is not above 0."""
+    if not isinstance(seconds, (int, float)) or isinstance(seconds, bool):
+        raise TypeError(f"options: {name} is {seconds!r}, expected a number of seconds.")
+    if not 0 < seconds < math.inf:
+        raise ValueError(f"options: {name} is {seconds}, expected seconds above 0.")
+    return float(seconds)
+
+
+def check_remainder(where: str, remainder: object) -> None:
+    """Raises ValueError if `remainder` is not "keep", "drop" or "pad"."""
+    if remainder not in _REMAINDERS:
+        raise ValueError(f"{where}: remainder is {remainder!r}, expected 'keep', 'drop' or 'pad'.")

@@ -1,0 +1,236 @@
+"""`batch`: groups of examples as arrays with a leading axis."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Self, TypeAlias
+
+from headrace.core import engine
+from headrace.pipeline.stages.arguments import check_remainder, checked_int, checked_names
+from headrace.pipeline.stages.chain import Chain
+from headrace.pipeline.stages.components import batch_depth
+from headrace.pipeline.stages.stage import Effect, Planning, Stage, Step, check_names, named
+from headrace.pipeline.values.types import Json, Spec, Specs, element_type
+
+__all__ = [
+    "Batch",
+    "BatchMethod",
+    "Remainder",
+    "batch_specs",
+    "check_not_listed",
+    "names_of_batch",
+    "num_batches",
+    "plan_batch",
+]
+
+# How a batch holds a component: see `engine.Stage.collate`.
+Layout: TypeAlias = Literal["stacked", "joined", "arrays", "lists"]
+# The treatment of an incomplete last batch.
+Remainder: TypeAlias = Literal["keep", "drop", "pad"]
+
+
+@dataclass(frozen=True)
+class Batch(Step):
+    """Groups of examples as arrays with a leading axis.
+
+    Attributes:
+        size: The number of examples in a batch.
+        remainder: The treatment of an incomplete last batch.
+        ragged: "offsets" to join lists end to end; None to reject them.
+        lists: The components of which a batch has a list of arrays.
+    """
+
+    size: int
+    remainder: Remainder
+    ragged: Literal["offsets"] | None = named(None)
+    lists: tuple[str, ...] = named(())
+
+    effect: ClassVar = Effect.GROUPS
+    needs_values: ClassVar = True
+    added_axes: ClassVar = 1
+
+    def specs_after(self, specs: Specs) -> Specs:
+        """Returns the components with a leading axis, or lists joined end to end."""
+        check_not_listed(self, specs)
+        check_names(self, self.lists, specs)
+        for name in self.lists:
+            remedy = "Use padded_batch" if specs[name].is_nested else ""
+            if specs[name].dtype is Json:
+                remedy = "A batch has a list of objects without that: leave it out"
+            if remedy:
+                raise ValueError(
+                    f"batch: lists has {name!r}, which is {specs[name]}, expected one array for "
+                    f"each example. {remedy}."
+                )
+        batch = self._stacked(specs) if self.ragged is None else self._joined(specs)
+        return batch | {name: batch[name]._replace(is_listed=True) for name in self.lists}
+
+    def names_after(self, names: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        """Returns the names, and `mask`; None if lists are joined, since those are not known."""
+        check_names(self, self.lists, names)
+        return None if self.ragged is not None else names_of_batch(names, self.remainder)
+
+    def length_after(self, length: float) -> float:
+        """Returns how many batches come out of it."""
+        return num_batches(length, self.size, self.remainder)
+
+    def plan_into(self, planning: Planning) -> None:
+        """Adds its work to a plan."""
+        layouts = [self._layout(name, spec) for name, spec in planning.before.items()]
+        plan_batch(planning, self.size, self.remainder, None, layouts)
+
+    def _layout(self, name: str, spec: Spec) -> Layout:
+        if name in self.lists:
+            return "lists" if spec.is_list else "arrays"
+        return "joined" if self.ragged is not None and spec.is_list else "stacked"
+
+    def _stacked(self, specs: Specs) -> Specs:
+        for name, spec in specs.items():
+            if spec.is_ragged and name not in self.lists:
+                raise ValueError(
+                    f"batch: the component {name!r} is a list of any length, expected rows of one "
+                    f"shape. Use padded_batch or batch(lists={name!r}), or drop it with select."
+                )
+        return batch_specs(specs, self.size, self.remainder)
+
+    def _joined(self, specs: Specs) -> Specs:
+        """Returns the components of a batch whose lists are joined end to end."""
+        lists = [n for n, spec in specs.items() if spec.is_list and n not in self.lists]
+        others = {name: spec for name, spec in specs.items() if name not in lists}
+        stacked = batch_specs(others, self.size, self.remainder)
+        num_offsets = None if self.remainder == "keep" else self.size + 1
+        joined: Specs = {}
+        for name, spec in specs.items():
+            shape = spec.shape
+            # After a Python function no size is known, so the engine compares the examples.
+            is_known = shape is not None and any(size is not None for size in shape[1:])
+            has_open_axes = shape is not None and is_known and None in shape[1:]
+            if name not in self.lists and (spec.is_nested or has_open_axes):
+                raise ValueError(
+                    f"batch: the component {name!r} is {spec}, expected one unknown axis at most, "
+                    "the first. Use padded_batch, or drop it with select."
+                )
+            if name not in lists:
+                joined[name] = stacked.pop(name)
+                continue
+            for added in (f"{name}.values", f"{name}.offsets"):
+                if added in specs:
+                    raise ValueError(
+                        f"batch: there is a component {added!r} already, expected another name. "
+                        f"Rename it, or {name!r}."
+                    )
+            inner = None if shape is None else (None, *shape[1:])
+            joined[f"{name}.values"] = Spec(spec.dtype, inner)
+            joined[f"{name}.offsets"] = Spec(element_type("batch", int), (num_offsets,))
+        return joined | stacked
+
+
+class BatchMethod(Chain):
+    """The method `batch`."""
+
+    __slots__ = ()
+
+    def batch(
+        self,
+        size: int,
+        remainder: Remainder = "keep",
+        ragged: Literal["offsets"] | None = None,
+        lists: str | Iterable[str] = (),
+    ) -> Self:
+        """Stacks examples into batches: each component becomes an array with a new leading axis.
+
+        Args:
+            size: The number of examples in a batch, at least 1.
+            remainder: The treatment of an incomplete last batch: "keep" returns a smaller batch,
+                "drop" drops it, "pad" adds zeros and empty strings up to `size`, and to all batches
+                a bool component `mask`, which is false for the added examples.
+            ragged: "offsets" to join lists end to end instead of padding them. A component NAME
+                whose first axis has no fixed length becomes `NAME.values`, its rows of all
+                examples, and `NAME.offsets`, int64, one more than examples: example `i` has the
+                values from `offsets[i]` up to `offsets[i + 1]`. With `remainder="pad"` the added
+                examples have no values. None rejects lists.
+            lists: Components that stay apart, as with a `collate_fn` of PyTorch: a batch has a list
+                of one array for each example, each of its own shape. `unbatch` makes them
+                components of examples again. With `remainder="pad"` an added array is empty if the
+                first axis has no fixed length; else it has zeros and the shape of the batch's first
+                array.
+
+        Raises:
+            TypeError: If one of `lists` is not a string.
+            ValueError: If an argument is invalid; if there is no component of a name in `lists`, or
+                it is `hr.Json` or a list of lists; if another component is a list of any length and
+                `ragged` is None; or with "offsets", if another axis than the first is unknown, or
+                a component has one of the new names. After a Python function no axis is known:
+                then a batch whose examples differ in another axis is an error.
+        """
+        checked_int("batch", "size", size, 1)
+        check_remainder("batch", remainder)
+        if ragged not in (None, "offsets"):
+            raise ValueError(
+                f"batch: ragged is {ragged!r}, expected 'offsets' for values and offsets of lists, "
+                "or None."
+            )
+        names = (lists,) if isinstance(lists, str) else tuple(lists)
+        names = checked_names("batch", names) if names else ()
+        return self._then(Batch(size, remainder, ragged, names))
+
+
+def check_not_listed(stage: Stage, specs: Specs) -> None:
+    """Raises ValueError if a component is a list of arrays, which no batch can hold."""
+    for name, spec in specs.items():
+        if spec.is_listed:
+            raise ValueError(
+                f"{stage.name}: the component {name!r} of a batch is a list of arrays, expected "
+                "arrays. Use unbatch before, or drop it with select."
+            )
+
+
+def batch_specs(specs: Specs, size: int, remainder: Remainder) -> Specs:
+    """Returns the components of a batch."""
+    batched = {
+        name: spec.batched(None if remainder == "keep" else size) for name, spec in specs.items()
+    }
+    if remainder == "pad":
+        if "mask" in batched:
+            raise ValueError(
+                "batch: there is a component 'mask' already. Rename it with rename(...)."
+            )
+        batched["mask"] = Spec(element_type("batch", bool), (size,))
+    return batched
+
+
+def names_of_batch(names: tuple[str, ...] | None, remainder: Remainder) -> tuple[str, ...] | None:
+    """Returns the names of the components of a batch."""
+    return (*names, "mask") if names is not None and remainder == "pad" else names
+
+
+def num_batches(length: float, size: int, remainder: Remainder) -> float:
+    """Returns the number of batches of so many examples."""
+    if length == math.inf:
+        return length
+    return length // size if remainder == "drop" else -(-length // size)
+
+
+def plan_batch(
+    planning: Planning,
+    size: int,
+    remainder: Remainder,
+    padding: Any,
+    layouts: Sequence[Layout],
+) -> None:
+    """Adds batches of one size to a plan.
+
+    Args:
+        planning: The plan.
+        size: The number of examples in a batch.
+        remainder: The treatment of the last batch.
+        padding: The padding of lists, as `engine.Stage.collate` takes it; None for none.
+        layouts: How a batch holds each component; empty if all are stacked.
+    """
+    planning.finish_before_counting()
+    planning.group(planning.plan.batch(size, remainder == "drop", planning.turn))
+    is_of_batches = batch_depth(planning.chain[: planning.index]) > 0
+    pad_to = size if remainder == "pad" else None
+    names = list(planning.before)
+    planning.later(engine.Stage.collate(names, is_of_batches, pad_to, padding, layouts))
+    planning.finish_rows()

@@ -1,0 +1,175 @@
+"""`bucket_by_length`: batches of examples of similar lengths, padded."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from headrace.core import engine
+from headrace.pipeline.stages.arguments import (
+    check_bool,
+    check_remainder,
+    checked_int,
+    checked_ints,
+    checked_names,
+)
+from headrace.pipeline.stages.batch import Remainder, batch_specs, check_not_listed, names_of_batch
+from headrace.pipeline.stages.chain import Chain
+from headrace.pipeline.stages.components import batch_depth
+from headrace.pipeline.stages.padded_batch import open_names, padded_axes, padded_specs
+from headrace.pipeline.stages.padding import as_values, check_values, fillers
+from headrace.pipeline.stages.stage import Effect, Planning, Step, check_names
+from headrace.pipeline.values.types import Spec, Specs
+
+__all__ = ["BucketByLength", "BucketByLengthMethod"]
+
+
+@dataclass(frozen=True)
+class BucketByLength(Step):
+    """Batches of examples of similar lengths, padded.
+
+    Attributes:
+        component: The component whose length decides.
+        boundaries: The longest length of each bucket but the last.
+        size: Number of examples in a batch, if that is limited.
+        max_elements: Number of elements of the component in a batch, if that is limited.
+        pad_to_boundary: Whether lists are padded to the boundary rather than to the longest.
+        remainder: The treatment of an incomplete last batch.
+        values: The padding values.
+    """
+
+    component: str
+    boundaries: tuple[int, ...]
+    size: int | None
+    max_elements: int | None
+    pad_to_boundary: bool
+    remainder: Remainder
+    values: tuple[tuple[str, Any], ...] | int | float | complex | bytes | str
+
+    effect: ClassVar = Effect.GROUPS
+    needs_values: ClassVar = True
+    added_axes: ClassVar = 1
+
+    def specs_after(self, specs: Specs) -> Specs:
+        """Returns the components with a leading axis; lists have rows of one length."""
+        check_not_listed(self, specs)
+        check_names(self, [self.component], specs)
+        if specs[self.component].shape == ():
+            raise ValueError(
+                f"bucket_by_length: the component {self.component!r} is a scalar, expected a list "
+                "or an array, whose first axis is its length."
+            )
+        check_values(self.name, self.values, specs, self._padded(specs))
+        # Only "drop" and "pad", without max_elements, give batches of one size.
+        is_fixed = self.size is not None and self.max_elements is None
+        padded = padded_specs(specs)
+        if self.pad_to_boundary:
+            padded[self.component] = _to_boundary(padded[self.component], self.boundaries)
+        return batch_specs(padded, self.size or 0, self.remainder if is_fixed else "keep")
+
+    def names_after(self, names: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        """Returns the names, and `mask`."""
+        check_names(self, [self.component], names)
+        return names_of_batch(names, self.remainder)
+
+    def length_after(self, length: float) -> None:
+        """Returns None: batches depend on the lengths of lists."""
+
+    def plan_into(self, planning: Planning) -> None:
+        """Adds its work to a plan."""
+        before = planning.before
+        names = list(before)
+        number = names.index(self.component)
+        # The lengths are needed, so the rows must be computed.
+        planning.finish_rows()
+        planning.group_in_order(
+            planning.plan.bucket(
+                number,
+                self.boundaries,
+                (self.size, self.max_elements),
+                self.pad_to_boundary,
+                self.remainder == "drop",
+            )
+        )
+        values = fillers(self.name, self.values, before, self._padded(before))
+        multiples = {name: padded_axes(spec, ()) for name, spec in before.items()}
+        if self.pad_to_boundary:
+            # The component is padded to its boundary even if it has one length.
+            rest = multiples[self.component] or [0] * len(before[self.component].shape or ())
+            multiples[self.component] = [1, *rest[1:]]
+        boundaries = self.boundaries if self.pad_to_boundary else ()
+        padding = values, list(multiples.values()), boundaries
+        pad_to = self.size if self.remainder == "pad" else None
+        planning.later(engine.Stage.collate(names, False, pad_to, padding, []))
+        planning.finish_rows()
+
+    def _padded(self, specs: Specs) -> set[str]:
+        return {self.component} | open_names(specs)
+
+
+class BucketByLengthMethod(Chain):
+    """The method `bucket_by_length`."""
+
+    __slots__ = ()
+
+    def bucket_by_length(
+        self,
+        name: str,
+        boundaries: Iterable[int],
+        size: int | None = None,
+        max_elements: int | None = None,
+        pad_to_boundary: bool = False,
+        remainder: Remainder = "keep",
+        values: Any = None,
+    ) -> Self:
+        """Batches examples of similar lengths, padded as by `padded_batch`.
+
+        Each bucket collects examples in order; a batch is returned as soon as its bucket has
+        enough.
+
+        Args:
+            name: The component whose length decides: a list, or an array, by its first axis.
+            boundaries: The longest length of each bucket, ascending. Longer examples go into a last
+                bucket.
+            size: Number of examples in a batch.
+            max_elements: The largest number of elements of the component in a batch, padding
+                included; a longer example is a batch on its own. Give this, or `size`, or both.
+            pad_to_boundary: Whether lists, and the component, are padded to the boundary of the
+                bucket rather than to the longest of the batch.
+            remainder: As for `batch`; "pad" needs `size` alone.
+            values: As for `padded_batch`.
+
+        Raises:
+            ValueError: If there is no such component or it has no length, after `batch`, or if
+                another argument is out of range.
+        """
+        where = "bucket_by_length"
+        checked_names(where, [name])
+        check_bool(where, "pad_to_boundary", pad_to_boundary)
+        limits = checked_ints(where, "boundaries", boundaries, 1)
+        if not limits or list(limits) != sorted(set(limits)):
+            raise ValueError(f"{where}: boundaries are {limits}, expected at least one, rising.")
+        if size is None and max_elements is None:
+            raise ValueError(f"{where}: no size given, expected size or max_elements or both.")
+        for label, value in (("size", size), ("max_elements", max_elements)):
+            if value is not None:
+                checked_int(where, label, value, 1)
+        check_remainder(where, remainder)
+        if remainder == "pad" and (size is None or max_elements is not None):
+            raise ValueError(
+                f"{where}: remainder is 'pad', expected size without max_elements then. Use 'keep'."
+            )
+        if batch_depth(self._stages):
+            raise ValueError(f"{where}: it follows a batch, expected examples. Use unbatch before.")
+        chosen = as_values(where, values)
+        return self._then(
+            BucketByLength(name, limits, size, max_elements, pad_to_boundary, remainder, chosen)
+        )
+
+
+def _to_boundary(spec: Spec, boundaries: Sequence[int]) -> Spec:
+    """Returns the spec of rows of one length after padding to their boundary."""
+    match spec.shape:
+        case (int(length), *inner):
+            width = next((boundary for boundary in boundaries if boundary >= length), length)
+            return Spec(spec.dtype, (width, *inner))
+    return spec

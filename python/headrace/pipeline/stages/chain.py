@@ -1,0 +1,44 @@
+"""The base of a pipeline: its stages and options, without the methods that users call."""
+
+from collections.abc import Mapping
+from inspect import isfunction
+from typing import Any, Final, Self
+
+from headrace.pipeline.stages.components import Known, known_names, static_specs
+from headrace.pipeline.stages.order_advice import History, check_even
+from headrace.pipeline.stages.other_libraries import with_explained_calls
+from headrace.pipeline.stages.stage import Stages, Step
+
+__all__ = ["Chain"]
+
+
+class Chain:
+    """An immutable chain of stages, which methods make longer."""
+
+    __slots__ = ("_base", "_history", "_known", "_options", "_specs", "_stages")
+
+    def __init_subclass__(cls) -> None:
+        """Lets calls with wrong arguments show what to write instead."""
+        for name, value in vars(cls).copy().items():
+            if isfunction(value) and not name.startswith("_"):
+                setattr(cls, name, with_explained_calls(value))
+
+    def __init__(
+        self,
+        chain: Stages,
+        options: Mapping[str, Any] | None = None,
+        base: Self | None = None,
+    ) -> None:
+        self._stages: Final = chain
+        # The pipeline without the last stage, which may know its components already.
+        self._base: Final = base
+        self._options: Final = dict(options or {})
+        self._specs: Final = static_specs(chain)
+        self._known: Known | None = None
+        self._history: Final = History(chain)
+
+    def _then(self, stage: Step) -> Self:
+        # A stage that names a missing component is refused here, when it is added.
+        check_even(self._stages, stage)
+        known_names((*self._stages, stage))
+        return type(self)((*self._stages, stage), self._options, self)

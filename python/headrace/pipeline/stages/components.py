@@ -1,0 +1,143 @@
+"""The components after each stage, as far as they are known without running anything."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+from headrace.pipeline.functions.first_results import FirstResults
+from headrace.pipeline.stages.source import Source
+from headrace.pipeline.stages.stage import Effect, Stage, Step
+from headrace.pipeline.values.types import Specs
+
+__all__ = [
+    "Known",
+    "all_stages",
+    "batch_depth",
+    "has_epochs",
+    "is_on_disk",
+    "known_names",
+    "num_cached",
+    "source_of",
+    "static_specs",
+    "steps",
+]
+
+
+@dataclass(frozen=True)
+class Known:
+    """The components after each stage, also in the pipelines that a source combines.
+
+    Attributes:
+        specs: The components after each stage.
+        parts: The components of the pipelines that the source combines.
+        empty_at: The number of the stage that had no example to learn from: components after it are
+            unknown, and there are no examples. None if all are known.
+        first: The results of functions for the first examples, for the next iteration.
+    """
+
+    specs: list[Specs]
+    parts: "list[Known]"
+    empty_at: int | None = None
+    first: list[FirstResults] = field(default_factory=list, compare=False)
+
+    def first_of(self, stage: Stage) -> FirstResults:
+        """Returns the results of a stage's function for the first examples."""
+        found = next((first for first in self.first if first.of is stage), None)
+        if found is None:
+            found = FirstResults(stage)
+            self.first.append(found)
+        return found
+
+    def forget(self, chain: Sequence[Stage], is_cached: bool = False) -> None:
+        """Forgets the results of functions, which may change before the next iteration.
+
+        Functions before a cache are called once for each example, so their results are kept.
+
+        Args:
+            chain: The stages.
+            is_cached: Whether a cache follows them.
+        """
+        cached = len(chain) if is_cached else num_cached(chain)
+        for index, stage in enumerate(chain):
+            for first in self.first:
+                if first.of is stage:
+                    first.forget(index < cached)
+        for part, known in zip(chain[0].parts, self.parts, strict=True):
+            known.forget(part, cached > 0)
+
+    @property
+    def is_whole(self) -> bool:
+        """True if the components are known everywhere, also in all parts."""
+        return self.empty_at is None and all(part.is_whole for part in self.parts)
+
+
+def steps(chain: Sequence[Stage]) -> Sequence[Step]:
+    """Returns the stages after the source."""
+    return cast("Sequence[Step]", chain[1:])
+
+
+def source_of(chain: Sequence[Stage]) -> Source:
+    """Returns the source, which is the first stage."""
+    return cast("Source", chain[0])
+
+
+def all_stages(chain: Sequence[Stage]) -> Iterator[Stage]:
+    """Yields all stages, those of combined pipelines first."""
+    for part in chain[0].parts:
+        yield from all_stages(part)
+    yield from chain
+
+
+def num_cached(chain: Sequence[Stage]) -> int:
+    """Returns how many stages are before the last cache."""
+    caches = (n for n, step in enumerate(steps(chain), 1) if step.effect is Effect.KEEPS)
+    return max(caches, default=0)
+
+
+def has_epochs(chain: Sequence[Stage]) -> bool:
+    """Returns whether a pipeline gives examples of several epochs."""
+    return any(step.effect is Effect.REPEATS for step in steps(chain)) or any(
+        map(has_epochs, chain[0].parts)
+    )
+
+
+def is_on_disk(chain: Sequence[Stage]) -> bool:
+    """Returns whether examples of a pipeline, or of a part of it, are kept on disk."""
+    return any(stage.keeps_on_disk or any(map(is_on_disk, stage.parts)) for stage in chain)
+
+
+def batch_depth(chain: Sequence[Stage]) -> int:
+    """Returns the number of leading axes that batches have added."""
+    parts = chain[0].parts
+    depth = batch_depth(parts[0]) if parts else 0
+    for step in steps(chain):
+        # A leading axis of the example's own does not make a batch.
+        depth = max(depth + step.added_axes, 0)
+    return depth
+
+
+def static_specs(chain: Sequence[Stage]) -> Specs | None:
+    """Returns the components after all stages; None after a Python function."""
+    specs = source_of(chain).spec
+    for step in steps(chain):
+        if specs is None or step.has_unknown_output:
+            return None
+        specs = step.specs_after(specs)
+    return specs
+
+
+def known_names(chain: Sequence[Stage]) -> tuple[str, ...] | None:
+    """Returns the names of the components after all stages, as far as they are known.
+
+    After a Python function the types of components are unknown, but a later `select` tells their
+    names, until the next function.
+    """
+    source = source_of(chain)
+    specs, names = source.spec, source.names
+    for step in steps(chain):
+        if specs is not None and not step.has_unknown_output:
+            specs = step.specs_after(specs)
+            names = tuple(specs)
+        else:
+            specs, names = None, step.names_after(names)
+    return names

@@ -1,0 +1,79 @@
+"""`filter`: the examples for which a function is true."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
+
+from headrace.pipeline.functions.first_calls import First
+from headrace.pipeline.functions.python_functions import FilterFunction, PythonWorker
+from headrace.pipeline.functions.worker_holder import WorkerHolder
+from headrace.pipeline.stages.arguments import check_function, checked_num_callers
+from headrace.pipeline.stages.chain import Chain
+from headrace.pipeline.stages.function_step import FunctionStep
+from headrace.pipeline.stages.stage import Effect, named
+from headrace.pipeline.values.types import Specs
+
+__all__ = ["Filter", "FilterMethod"]
+
+
+@dataclass(frozen=True)
+class Filter(FunctionStep):
+    """Examples for which a function is true.
+
+    Attributes:
+        function: Gets an example.
+        num_threads: The number of threads that call it.
+        num_processes: The number of processes that call it; 0 if this one does.
+        holder: Their workers between two iterations.
+    """
+
+    function: Callable[[dict[str, Any]], object]
+    num_threads: int = named(1)
+    num_processes: int = named(0)
+    holder: WorkerHolder = field(default_factory=WorkerHolder, compare=False, repr=False)
+
+    effect: ClassVar = Effect.SOME
+    use: ClassVar = "filter"
+    is_one_to_one: ClassVar = False
+
+    def specs_after(self, specs: Specs) -> Specs:
+        """Returns the same components."""
+        return specs if self.runs_python else self.traced(specs).specs
+
+    def names_after(self, names: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        """Returns the same names."""
+        return names
+
+    def length_after(self, length: float) -> None:
+        """Returns None: its function decides."""
+
+    def worker(self, first: First, before: Specs, after: Specs, is_batched: bool) -> PythonWorker:
+        """Returns the work of the threads that call the function."""
+        return FilterFunction(self.function, first, before, self.num_threads)
+
+
+class FilterMethod(Chain):
+    """The method `filter`."""
+
+    __slots__ = ()
+
+    def filter(
+        self,
+        function: Callable[[dict[str, Any]], object],
+        num_threads: int = 1,
+        num_processes: int = 0,
+    ) -> Self:
+        """Keeps the examples for which a function returns true. It is called as in `map`.
+
+        Args:
+            function: The function to call for each example, or for each batch.
+            num_threads: As for `map`: how many threads call it.
+            num_processes: As for `map`: how many processes call it.
+
+        Raises:
+            TypeError: If it cannot be called.
+            ValueError: If `num_threads` is refused, as by `map`.
+        """
+        check_function("filter", function)
+        callers = checked_num_callers("filter", function, num_threads, num_processes)
+        return self._then(Filter(function, *callers))

@@ -1,0 +1,96 @@
+"""`flat_map`: a function that replaces each example by any number of examples."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
+
+from headrace.pipeline.functions.first_calls import First
+from headrace.pipeline.functions.python_functions import FlatMapFunction, PythonWorker
+from headrace.pipeline.functions.worker_holder import WorkerHolder
+from headrace.pipeline.stages.arguments import check_function, checked_int, checked_num_callers
+from headrace.pipeline.stages.chain import Chain
+from headrace.pipeline.stages.components import batch_depth
+from headrace.pipeline.stages.function_step import FunctionStep
+from headrace.pipeline.stages.stage import Effect, named
+from headrace.pipeline.values.types import Specs
+
+__all__ = ["FlatMap", "FlatMapMethod"]
+
+
+@dataclass(frozen=True)
+class FlatMap(FunctionStep):
+    """A function that replaces each example by any number of examples.
+
+    Attributes:
+        function: Also gets a generator if there is a seed.
+        seed: The seed of the generators; None for a function that draws nothing.
+        num_threads: The number of threads that call it.
+        num_processes: The number of processes that call it; 0 if this one does.
+        holder: Their workers between two iterations.
+    """
+
+    function: Callable[..., Any]
+    seed: int | None = None
+    num_threads: int = named(1)
+    num_processes: int = named(0)
+    holder: WorkerHolder = field(default_factory=WorkerHolder, compare=False, repr=False)
+
+    effect: ClassVar = Effect.SOME
+    use: ClassVar = "flat_map"
+    is_one_to_one: ClassVar = False
+
+    @property
+    def has_unknown_output(self) -> bool:
+        """Whether its components have to be learned from its results."""
+        return self.runs_python
+
+    @property
+    def takes_apart(self) -> bool:
+        """True: it makes several examples of one."""
+        return True
+
+    def specs_after(self, specs: Specs) -> Specs:
+        """Returns the components of a native function."""
+        return self.traced(specs).specs
+
+    def names_after(self, names: tuple[str, ...] | None) -> None:
+        """Returns None: its function may return any names."""
+
+    def length_after(self, length: float) -> None:
+        """Returns None: its function decides."""
+
+    def worker(self, first: First, before: Specs, after: Specs, is_batched: bool) -> PythonWorker:
+        """Returns the work of the threads that call the function."""
+        return FlatMapFunction(self.function, first, self.seed, before, after, self.num_threads)
+
+
+class FlatMapMethod(Chain):
+    """The method `flat_map`."""
+
+    __slots__ = ()
+
+    def flat_map(
+        self,
+        function: Callable[..., Iterable[Mapping[str, Any]]],
+        seed: int | None = None,
+        num_threads: int = 1,
+        num_processes: int = 0,
+    ) -> Self:
+        """Replaces each example by all those that a function returns or yields for it.
+
+        Args:
+            function: The function, called for each example; its values are as for `map`.
+            seed: As for `map`: with a seed, the function gets a generator as its second argument.
+            num_threads: As for `map`: how many threads call it.
+            num_processes: As for `map`: how many processes call it.
+
+        Raises:
+            TypeError: If it cannot be called.
+            ValueError: After `batch`, or if `seed` is out of range, or `num_threads` is refused.
+        """
+        chosen = None if seed is None else checked_int("flat_map", "seed", seed, 0)
+        check_function("flat_map", function, seed is not None)
+        if batch_depth(self._stages):
+            raise ValueError("flat_map: it follows a batch, expected examples. Use unbatch before.")
+        callers = checked_num_callers("flat_map", function, num_threads, num_processes)
+        return self._then(FlatMap(function, chosen, *callers))

@@ -1,0 +1,123 @@
+"""Warnings about orders that differ between processes, or are the same in all epochs."""
+
+import logging
+import math
+from collections.abc import Sequence
+from typing import Any, Final, cast
+
+from headrace.pipeline.stages.components import all_stages, has_epochs, steps
+from headrace.pipeline.stages.stage import Effect, Stage, Step
+
+__all__ = ["History", "check_even", "check_one_order", "warn_of_leaks"]
+
+_log: Final = logging.getLogger("headrace.pipeline")
+
+
+def check_one_order(chain: Sequence[Stage]) -> None:
+    """Checks that the order before a shard is the same in each process.
+
+    Raises:
+        ValueError: If a seed was drawn for it, because another process would draw another one.
+    """
+    for stage in all_stages(chain):
+        if not stage.is_seed_given:
+            raise ValueError(
+                f"shard: {stage.name} before it has no seed, expected one: each process would draw "
+                "its own, and the shards would not be of one order. Give all the same one, such as "
+                f"{stage.name}(..., seed=7)."
+            )
+
+
+def check_even(chain: Sequence[Stage], step: Step) -> None:
+    """Checks that ranks with equally many examples keep equally many.
+
+    Args:
+        chain: The stages of a pipeline.
+        step: The stage that is to follow them.
+
+    Raises:
+        ValueError: If a shard made ranks even, and the stage may leave a different number of
+            examples on each.
+    """
+    if step.length_after(1) is not None:
+        return
+    even = next((one.makes_even for one in all_stages(chain) if one.makes_even), None)
+    if even is not None:
+        raise ValueError(
+            f"{step.name}: it follows shard(..., even={even!r}), which gives all ranks equally "
+            f"many batches, but {step.name} may leave a different number on each rank. Write "
+            f"{step.name}(...) before shard(...), or omit even."
+        )
+
+
+class History:
+    """The iterations over one pipeline; it warns once if later ones may surprise the user.
+
+    Attributes:
+        is_ended: Whether an iteration of epoch 0 has come to its end.
+    """
+
+    def __init__(self, chain: Sequence[Stage]) -> None:
+        self._chain: Final = chain
+        self.is_ended = False
+        self._is_said = self._is_later_said = False
+
+    def note_end(self) -> None:
+        """Notes that an iteration of epoch 0 has come to its end."""
+        self.is_ended = True
+
+    def note_begin(self) -> None:
+        """Warns, once, if an iteration of epoch 0 repeats the draws of an earlier one."""
+        if self.is_ended and not self._is_said and not has_epochs(self._chain):
+            self._is_said = True
+            self._warn_of_repeats()
+
+    def note_later_epoch(self) -> None:
+        """Warns, once, if each epoch skips different examples."""
+        if not self._is_later_said:
+            self._is_later_said = True
+            warn_of_leaks(self._chain)
+
+    def _warn_of_repeats(self) -> None:
+        repeated = _repeated(self._chain)
+        if repeated is None:
+            return
+        _log.warning(
+            "%s: the pipeline was iterated to its end before, and this iteration is epoch 0 too: "
+            "it has the same order and the same random draws. For other epochs write epochs(n), or "
+            "`for e in range(n): for batch in pipe.epoch(e)`.",
+            repeated,
+        )
+
+
+def warn_of_leaks(chain: Sequence[Stage]) -> None:
+    """Warns if `take` or `skip` of these stages omits different examples in each epoch."""
+    for number, step in enumerate(steps(chain), 1):
+        if step.effect is Effect.COUNTS and not step.divides and _is_drawn(chain, number):
+            _log.warning(
+                "%s: it follows a shuffle, and each epoch has another order: so it skips other "
+                "examples in each epoch, and those that it skips in one come in another. Parts for "
+                "training and validation, the same in all epochs, are pipe.split(0.9, 0.1).",
+                step,
+            )
+            return
+    for part in chain[0].parts:
+        warn_of_leaks(part)
+
+
+def _is_drawn(chain: Sequence[Stage], number: int) -> bool:
+    """Returns whether the examples that a `take` or `skip` omits depend on the epoch."""
+    effects = [step.effect for step in steps(chain)[: number - 1]]
+    if Effect.REORDERS not in effects or Effect.REPEATS in effects:
+        return False
+    # Ranks get equally many examples: a remainder smaller than the number of ranks is dropped.
+    behind = (step for step in steps(chain)[number:] if step.divides)
+    divided = cast("Any", next(behind, None))
+    taken = steps(chain)[number - 1].length_after(math.inf)
+    is_even = divided is not None and taken != math.inf and not taken % divided.count
+    return not is_even
+
+
+def _repeated(chain: Sequence[Stage]) -> str | None:
+    """Returns the name of a stage with the same draws in each iteration of an epoch, if any."""
+    return next((stage.name for stage in all_stages(chain) if stage.draws), None)

@@ -1,0 +1,208 @@
+"""`pack`: lists one after the other in rows of one length."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from headrace.core import engine
+from headrace.pipeline.stages.arguments import check_bool, checked_int, checked_names
+from headrace.pipeline.stages.chain import Chain
+from headrace.pipeline.stages.components import batch_depth
+from headrace.pipeline.stages.padding import as_values, check_values, fillers
+from headrace.pipeline.stages.stage import Effect, Planning, Step, check_names, named
+from headrace.pipeline.values.types import Spec, Specs, element_type
+
+__all__ = ["Pack", "PackMethod"]
+
+
+@dataclass(frozen=True)
+class Pack(Step):
+    """Lists one after the other in rows of one length.
+
+    Attributes:
+        length: The length of a row.
+        names: The components whose lists are packed, in equal parts.
+        split: Whether longer lists are cut; else they are an error.
+        max_open: The largest number of rows open at the same time.
+        along: The components with one value for each packed list, which become lists.
+        cu_seqlens: Whether each row has the ends of its lists.
+        balance: The number of ranks that get rows of equal cost; None for any order.
+        values: The padding values.
+    """
+
+    length: int
+    names: tuple[str, ...]
+    split: bool
+    max_open: int
+    along: tuple[str, ...] = named(())
+    cu_seqlens: bool = named(False)
+    balance: int | None = named(None)
+    values: tuple[tuple[str, Any], ...] | int | float | complex | bytes | str = named(0)
+
+    effect: ClassVar = Effect.GROUPS
+    needs_values: ClassVar = True
+    added_axes: ClassVar = 0
+
+    def specs_after(self, specs: Specs) -> Specs:
+        """Returns the packed components, and the numbers of the lists in each row."""
+        check_names(self, (*self.names, *self.along), specs)
+        added = ("segment_ids", "positions", *(("cu_seqlens",) if self.cu_seqlens else ()))
+        for name, spec in specs.items():
+            self._check(name, spec)
+            if name in added:
+                raise ValueError(f"pack: there is a component {name!r} already. Rename it.")
+        packed = {name: specs[name] for name in self.names}
+        check_values(self.name, self.values, packed, packed)
+        numbers = element_type("pack", np.int32)
+        after = {name: Spec(specs[name].dtype, (self.length,)) for name in self.names}
+        after |= {name: Spec(numbers, (self.length,)) for name in ("segment_ids", "positions")}
+        after |= {name: Spec(specs[name].dtype, (None,), True) for name in self.along}
+        if self.cu_seqlens:
+            after["cu_seqlens"] = Spec(numbers, (None,), True)
+        return after
+
+    def names_after(self, names: tuple[str, ...] | None) -> tuple[str, ...]:
+        """Returns the names of the packed components and of the numbers of their lists."""
+        check_names(self, (*self.names, *self.along), names)
+        added = ("cu_seqlens",) if self.cu_seqlens else ()
+        return (*self.names, "segment_ids", "positions", *self.along, *added)
+
+    def length_after(self, length: float) -> None:
+        """Returns None: rows depend on the lengths of lists."""
+
+    def plan_into(self, planning: Planning) -> None:
+        """Adds its work to a plan."""
+        names, num_along = list(self.names), len(self.along)
+        there = list(planning.before)
+        chosen = [there.index(name) for name in (*names, *self.along)]
+        planning.later(engine.Stage.select(chosen))
+        if self.split:
+            planning.later(engine.Stage.cut_lists(names, num_along, self.length))
+        # The lengths are needed, so the rows must be computed.
+        planning.finish_rows()
+        rows = planning.plan.pack(names, self.length, self.max_open, self.balance or 1)
+        planning.group_in_order(rows, counts_rows=False)
+        packed = {name: planning.before[name] for name in names}
+        values = fillers(self.name, self.values, packed, packed)
+        planning.later(
+            engine.Stage.pack_rows(
+                names, self.length, self.split, num_along, self.cu_seqlens, values
+            )
+        )
+        planning.finish_rows()
+
+    def _check(self, name: str, spec: Spec) -> None:
+        if name in self.along:
+            if spec.shape != ():
+                raise ValueError(
+                    f"pack: the component {name!r} is {spec}, expected one value an example, as "
+                    "along makes a list of them. Pack it, or drop it with select."
+                )
+        elif name not in self.names:
+            raise ValueError(
+                f"pack: there is a component {name!r}, expected only those that are packed. Drop "
+                f"it with select({', '.join(map(repr, (*self.names, *self.along)))}), or name it "
+                "in along."
+            )
+        elif not (spec.shape is None or len(spec.shape) == 1) or isinstance(spec.dtype, type):
+            raise ValueError(f"pack: the component {name!r} is {spec}, expected lists of numbers.")
+
+
+class PackMethod(Chain):
+    """The method `pack`."""
+
+    __slots__ = ()
+
+    def pack(
+        self,
+        length: int,
+        names: str | Iterable[str],
+        split: bool = False,
+        max_open: int = 64,
+        along: str | Iterable[str] = (),
+        cu_seqlens: bool = False,
+        balance: int | None = None,
+        values: Any = None,
+    ) -> Self:
+        """Packs lists one after the other into rows of one length, with little padding.
+
+        Each example goes, whole, into the first open row that has room for it (first fit). If none
+        has, a new row is opened; if too many are open, the fullest is returned. Rows are returned
+        as soon as they are full. The rest of a row is padded. Empty lists are skipped.
+
+        The result is one example for each row: each component of shape (length,); `segment_ids`,
+        int32, the number of the packed example in the row, from 1, for each element, and 0 for
+        padding; and `positions`, int32, the position in the list, from 0. `statistics()` has the
+        share of padding.
+
+        Args:
+            length: Number of elements in a row, at least 1.
+            names: The components to pack, whose lists have equal lengths in an example; by default
+                all.
+            split: Whether lists longer than a row are cut into pieces. Their positions continue;
+                each piece has its own number. Otherwise they are an error.
+            max_open: The largest number of rows open at the same time, at least 1. More rows need
+                less padding and hold back more examples.
+            along: Other components to keep, with one value an example: they become ragged, with one
+                value for each packed example, or piece.
+            cu_seqlens: Whether to add `cu_seqlens`, ragged int32: 0, and where each packed example
+                ends in the row, as kernels for attention with variable lengths take it. It has one
+                number more than the row has examples; padding is after the last.
+            balance: The number of ranks that share each step. Eight rows for each rank wait, and
+                are returned in an order in which every `balance` neighbours have similar sums of
+                squared lengths, which attention takes time for, and ranks take turns with the
+                largest. For `shard(rank, balance)` after it. None for the order of completion.
+            values: The padding values, as for `padded_batch`: `{"labels": -100}` pads labels with
+                the number that PyTorch's losses ignore. `segment_ids` and `positions` are always
+                padded with 0.
+
+        Raises:
+            TypeError: If `split` or `cu_seqlens` is not a bool, a name not a string, or a padding
+                value neither a number nor a string.
+            ValueError: If a number is out of range, a component is missing or not a list of
+                numbers, one that comes along has more than one value, a padding value does not fit
+                its component, or there are other components; or after `batch`.
+        """
+        stage = _pack_stage(length, names, split, max_open, along, cu_seqlens, balance, values)
+        if batch_depth(self._stages):
+            raise ValueError("pack: it follows a batch, expected examples. Use unbatch before.")
+        return self._then(stage)
+
+
+def _pack_stage(
+    length: int,
+    names: str | Iterable[str],
+    split: bool,
+    max_open: int,
+    along: str | Iterable[str],
+    cu_seqlens: bool,
+    balance: int | None,
+    values: object,
+) -> Pack:
+    """Returns the stage, with checked arguments; see `Pipeline.pack`."""
+    checked_int("pack", "length", length, 1)
+    checked_int("pack", "max_open", max_open, 1)
+    check_bool("pack", "split", split)
+    check_bool("pack", "cu_seqlens", cu_seqlens)
+    if balance is not None:
+        checked_int("pack", "balance", balance, 1)
+    chosen = checked_names("pack", _several(names))
+    others = _several(along)
+    others = checked_names("pack", others) if others else ()
+    both = next((name for name in others if name in chosen), None)
+    if both is not None:
+        raise ValueError(f"pack: {both!r} is in names and in along, expected one of them.")
+    fillers = as_values("pack", values)
+    for name in dict(fillers) if isinstance(fillers, tuple) else ():
+        if name not in chosen:
+            raise ValueError(
+                f"pack: values has a component {name!r}, expected one that is packed: "
+                f"{', '.join(map(repr, chosen))}."
+            )
+    return Pack(length, chosen, split, max_open, others, cu_seqlens, balance, fillers)
+
+
+def _several(names: str | Iterable[str]) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(names)

@@ -1,0 +1,128 @@
+"""Padding: its values, the multiples of sizes, and checks that they fit their components."""
+
+from collections.abc import Container, Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from headrace.pipeline.stages.arguments import checked_int, checked_ints
+from headrace.pipeline.values.types import Spec, carried, engine_code, exactly, type_name
+
+__all__ = ["Values", "as_multiples", "as_values", "check_values", "fillers"]
+
+# One value for all components of its kind, or values by the names of components.
+Values: TypeAlias = tuple[tuple[str, Any], ...] | int | float | complex | bytes | str
+
+_SCALARS: Final = (bool, int, float, complex, bytes, str, np.generic)
+
+
+def as_values(where: str, values: object) -> Values:
+    """Returns given padding values as plain data; None means zeros.
+
+    Raises:
+        TypeError: If one is neither a number nor a string.
+    """
+    if values is None:
+        return 0
+    if isinstance(values, Mapping):
+        given = {name: value for name, value in values.items() if value is not None}
+    else:
+        given = {"": values}
+    for name, value in given.items():
+        if not isinstance(name, str):
+            raise TypeError(f"{where}: values has the name {name!r}, expected names of components.")
+        if not isinstance(value, _SCALARS):
+            of_name = f" for {name!r}" if name else ""
+            raise TypeError(
+                f"{where}: values has {value!r}{of_name}, expected a number or a string, or a dict "
+                "of them by component."
+            )
+    plain: dict[str, Any] = {
+        n: v.item() if isinstance(v, np.generic) else v for n, v in given.items()
+    }
+    return tuple(plain.items()) if isinstance(values, Mapping) else plain[""]
+
+
+def as_multiples(
+    where: str, multiple_of: int | Mapping[str, int | Sequence[int]]
+) -> int | tuple[tuple[str, tuple[int, ...]], ...]:
+    """Returns the multiples of padded sizes as plain data: of the first axis, or by component.
+
+    Raises:
+        TypeError: If a name is not a string.
+        ValueError: If a multiple is not an int from 1 up.
+    """
+    if not isinstance(multiple_of, Mapping):
+        return checked_int(where, "multiple_of", multiple_of, 1)
+    multiples = []
+    for name, each in multiple_of.items():
+        if not isinstance(name, str):
+            raise TypeError(
+                f"{where}: multiple_of has the name {name!r}, expected names of components."
+            )
+        sizes = each if isinstance(each, Sequence) else [each]
+        multiples.append((name, checked_ints(where, f"multiple_of[{name!r}]", sizes, 1)))
+    return tuple(multiples)
+
+
+def check_values(
+    where: str, values: Values, specs: Mapping[str, Spec], filled: Container[str]
+) -> None:
+    """Raises ValueError if a value names a missing component, or does not fit it.
+
+    Args:
+        where: The name of the stage.
+        values: The padding values.
+        specs: The components.
+        filled: The components whose rows may differ in shape.
+    """
+    for name in dict(values) if isinstance(values, tuple) else ():
+        if name not in specs:
+            there = ", ".join(map(repr, specs))
+            raise ValueError(f"{where}: values has a component {name!r}, expected one of {there}.")
+    if isinstance(values, (bytes, str)) and not any(
+        isinstance(spec.dtype, type) and name in filled for name, spec in specs.items()
+    ):
+        raise ValueError(
+            f"{where}: values has {values!r}, but no list of strings is filled up, "
+            "expected a number."
+        )
+    fillers(where, values, specs, filled)
+
+
+def fillers(
+    where: str, values: Values, specs: Mapping[str, Spec], filled: Container[str]
+) -> list[tuple[Any, int]]:
+    """Returns for each component the padding value, and the engine's number of its type.
+
+    Args:
+        where: The name of the stage.
+        values: The padding values.
+        specs: The components.
+        filled: The components whose rows may differ in shape.
+
+    Raises:
+        ValueError: If one does not fit.
+    """
+    return [
+        (carried(_filler(where, values, name, spec, name in filled)), engine_code(spec.dtype))
+        for name, spec in specs.items()
+    ]
+
+
+def _filler(where: str, values: Values, name: str, spec: Spec, is_filled: bool) -> Any:
+    is_string = isinstance(spec.dtype, type)
+    value: Any = None
+    if isinstance(values, tuple):
+        value = dict(values).get(name)
+    elif isinstance(values, (bytes, str)) == is_string and is_filled:
+        value = values
+    if value is None:
+        return np.array(b"" if is_string else 0, object if is_string else spec.dtype)
+    exact = exactly(value, spec.dtype)
+    if exact is None:
+        raise ValueError(
+            f"{where}: values has {value!r} for {name!r}, expected a value that "
+            f"{type_name(spec.dtype)} holds exactly. Give one by name: values={{{name!r}: ...}}."
+        )
+    return exact

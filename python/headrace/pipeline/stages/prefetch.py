@@ -1,0 +1,46 @@
+"""`prefetch`: the number of batches that are ready before they are asked for."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+from headrace.pipeline.stages.arguments import checked_int
+from headrace.pipeline.stages.chain import Chain
+from headrace.pipeline.stages.stage import Effect, KeepsComponents, Planning
+
+__all__ = ["Prefetch", "PrefetchMethod"]
+
+
+@dataclass(frozen=True)
+class Prefetch(KeepsComponents):
+    """The number of batches that may be ready before they are asked for."""
+
+    count: int
+
+    effect: ClassVar = Effect.EACH
+    needs_values: ClassVar = False
+    added_axes: ClassVar = 0
+
+    def length_after(self, length: float) -> float:
+        """Returns how many examples come out of it."""
+        return length
+
+    def plan_into(self, planning: Planning) -> None:
+        """Sets the number of results that wait."""
+        planning.num_ready = self.count
+
+
+class PrefetchMethod(Chain):
+    """The method `prefetch`."""
+
+    __slots__ = ()
+
+    def prefetch(self, count: int) -> Self:
+        """Prepares up to `count` batches before they are asked for; 2 without this stage.
+
+        Args:
+            count: The largest number of batches that wait, at least 1.
+
+        Raises:
+            ValueError: If `count` is not at least 1.
+        """
+        return self._then(Prefetch(checked_int("prefetch", "count", count, 1)))

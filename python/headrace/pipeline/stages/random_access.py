@@ -1,0 +1,215 @@
+"""Rules about the examples that a shuffle can reach, and the files that a window permutes."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from headrace.pipeline.stages.components import batch_depth, source_of, steps
+from headrace.pipeline.stages.stage import Effect, Stage, Step
+
+__all__ = [
+    "check_reachable",
+    "check_skippable",
+    "files_of_window",
+    "is_read_late",
+    "is_reordered",
+    "is_shuffled_whole",
+    "keeps_all",
+    "needs_scan",
+    "obstacle",
+    "pieces_before",
+    "reads_files",
+    "shard_of_pieces",
+    "window_before",
+]
+
+# What a full shuffle may follow: one example comes of each record.
+_OF_RECORDS: Final = (Effect.EACH, Effect.KEEPS)
+# What works on each example alone, so that a window before it may permute files.
+_ALONE: Final = (Effect.EACH, Effect.SOME, Effect.SIFTS)
+# What may be between a window and ranks that read files of their own.
+_OF_EXAMPLES: Final = (Effect.EACH, Effect.SOME, Effect.REPEATS)
+
+
+def check_reachable(chain: Sequence[Stage]) -> None:
+    """Checks that a shuffle of all examples may follow.
+
+    Raises:
+        ValueError: If not; the message names the obstacle.
+    """
+    reason = obstacle(chain)
+    if reason is not None:
+        if batch_depth(chain):
+            raise ValueError(
+                "shuffle: it follows a batch, expected examples. Move shuffle before batch, or "
+                "write shuffle(window=100) to shuffle whole batches."
+            )
+        raise ValueError(
+            f"shuffle: without a window all examples must be reachable, but {reason}. Give a "
+            "window, such as shuffle(window=10_000)."
+        )
+
+
+def check_skippable(chain: Sequence[Stage]) -> None:
+    """Checks that examples that fail in these stages can be skipped.
+
+    Raises:
+        ValueError: If not; the message names the obstacle.
+    """
+    for part in chain[0].parts:
+        check_skippable(part)
+    is_full = any(step.full_shuffle for step in steps(chain))
+    if is_full and chain[0].parts:
+        name = chain[0].name
+        remedy = ", or shuffle each part before concat" if name == "concat" else ""
+        raise ValueError(
+            f"skip_errors: it cannot follow a shuffle of all examples of {name}, whose order "
+            "counts each of them. Give the shuffle a window, such as shuffle(window=10_000)"
+            f"{remedy}."
+        )
+
+
+def obstacle(chain: Sequence[Stage], is_part: bool = False) -> str | None:
+    """Returns why a shuffle of all examples cannot follow; None if it can.
+
+    Args:
+        chain: The stages before it.
+        is_part: Whether they are a part of a combination.
+    """
+    is_split = False
+    for step in steps(chain):
+        if step.effect is Effect.KEEPS and is_split and not is_part:
+            # The shuffle is of all examples, and a part is taken of its result.
+            return "cache keeps a part of them only; write cache() before split(...)"
+        if step.effect in _OF_RECORDS:
+            continue
+        if step.effect is not Effect.SIFTS:
+            return f"{step.name} does not make one example of each"
+        # The keys of a split's examples are known before these are read.
+        if step.needs_values:
+            return f"{step.name} skips some; shuffle before it"
+        is_split = True
+    return source_of(chain).obstacle
+
+
+def is_read_late(chain: Sequence[Stage], shuffle: int) -> bool:
+    """Returns whether a full shuffle passes on numbers of examples, which are read after a shard.
+
+    This is so if a `shard`, or a share of the batches, drops most examples before any stage needs
+    their values.
+
+    Args:
+        chain: All stages.
+        shuffle: The index of the shuffle.
+    """
+    is_combined = bool(chain[0].parts)
+    if is_combined or not all(map(_waits, steps(chain)[: shuffle - 1])):
+        return False
+    for step in steps(chain)[shuffle:]:
+        if step.divides:
+            return True
+        if not _waits(step) and step.effect not in (Effect.COUNTS, Effect.REPEATS):
+            return False
+    return False
+
+
+def _waits(step: Step) -> bool:
+    """Returns whether a step can run later, on the examples that a shard keeps."""
+    return step.effect is Effect.EACH and not step.runs_python
+
+
+def is_shuffled_whole(chain: Sequence[Stage], is_shuffled_after: bool) -> bool:
+    """Returns whether a full shuffle needs random access to the source itself, not to a cache.
+
+    Args:
+        chain: All stages.
+        is_shuffled_after: Whether a shuffle of all examples follows them.
+    """
+    for step in steps(chain):
+        if step.effect is Effect.KEEPS:
+            return False
+        if step.effect is Effect.REORDERS:
+            return step.full_shuffle
+    return is_shuffled_after
+
+
+def _is_cached(chain: Sequence[Stage]) -> bool:
+    return any(step.effect is Effect.KEEPS for step in steps(chain))
+
+
+def keeps_all(chain: Sequence[Stage]) -> bool:
+    """Returns whether a full shuffle keeps all examples of some source in memory."""
+    return not _is_cached(chain) and (
+        source_of(chain).is_kept_for_shuffle or any(map(keeps_all, chain[0].parts))
+    )
+
+
+def needs_scan(chain: Sequence[Stage]) -> bool:
+    """Returns whether files must be scanned before there is random access to their records."""
+    source = source_of(chain)
+    is_scanned = source.reads_files and source.is_scanned
+    return not _is_cached(chain) and (is_scanned or any(map(needs_scan, source.parts)))
+
+
+def reads_files(chain: Sequence[Stage]) -> bool:
+    """Returns whether examples are read from files, and not from a cache."""
+    source = source_of(chain)
+    return not _is_cached(chain) and (source.reads_files or any(map(reads_files, source.parts)))
+
+
+def files_of_window(chain: Sequence[Stage], shuffle: Any) -> str:
+    """Returns the order in which a window gets its examples, as text.
+
+    Args:
+        chain: The stages before the shuffle.
+        shuffle: A shuffle over a window.
+    """
+    if not (names := pieces_before(chain, shuffle.block_bytes)):
+        return "the examples reach the window in their order"
+    files = " and ".join(dict.fromkeys(names))
+    order = "in another order in each epoch" if shuffle.files == "shuffled" else "in their order"
+    at_once = "one after the other" if shuffle.num_open == 1 else f"{shuffle.num_open} at once"
+    return f"it reads {files} {order}, {at_once}"
+
+
+def pieces_before(chain: Sequence[Stage], block_bytes: int | None = None) -> list[str]:
+    """Returns what a window after these stages may read in another order, as text.
+
+    Args:
+        chain: The stages before the window.
+        block_bytes: The size of the pieces of files; None for whole files.
+    """
+    if any(step.effect not in _ALONE for step in steps(chain)):
+        return []
+    return source_of(chain).window_pieces(block_bytes)
+
+
+def is_reordered(chain: Sequence[Stage]) -> bool:
+    """Returns whether a shuffle after these stages permutes examples of files."""
+    is_in_order = any(step.effect not in _ALONE for step in steps(chain))
+    return not is_in_order and source_of(chain).is_reordered
+
+
+def window_before(chain: Sequence[Stage]) -> int | None:
+    """Returns the index of a shuffle over a window after which each example is alone, if any."""
+    for index in range(len(chain) - 1, 0, -1):
+        step = steps(chain)[index - 1]
+        if step.effect is Effect.REORDERS:
+            return None if step.full_shuffle else index
+        if step.effect not in _OF_EXAMPLES:
+            return None
+    return None
+
+
+def shard_of_pieces(chain: Sequence[Stage], window: int) -> tuple[int, int]:
+    """Returns the rank and the number of ranks that divide the files before a window.
+
+    Args:
+        chain: All stages.
+        window: The index of a shuffle over a window.
+    """
+    for step in steps(chain)[window:]:
+        if step.piece_shard is not None:
+            return step.piece_shard
+        if step.effect not in _OF_EXAMPLES:
+            break
+    return 0, 1

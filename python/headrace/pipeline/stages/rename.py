@@ -1,0 +1,77 @@
+"""`rename`: components under other names."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+from headrace.pipeline.stages.arguments import checked_names
+from headrace.pipeline.stages.chain import Chain
+from headrace.pipeline.stages.stage import Effect, Planning, Step, check_names
+from headrace.pipeline.values.types import Specs
+
+__all__ = ["Rename", "RenameMethod"]
+
+
+@dataclass(frozen=True)
+class Rename(Step):
+    """Components under other names: pairs of the old name and the new one."""
+
+    names: tuple[tuple[str, str], ...]
+
+    effect: ClassVar = Effect.EACH
+    needs_values: ClassVar = True
+    added_axes: ClassVar = 0
+
+    def specs_after(self, specs: Specs) -> Specs:
+        """Returns the components under their new names."""
+        new_names = dict(self.names)
+        self._check(tuple(specs))
+        renamed = {new_names.get(name, name): spec for name, spec in specs.items()}
+        if len(renamed) < len(specs):
+            raise ValueError(f"rename: two components would have one name among {list(renamed)}.")
+        return renamed
+
+    def names_after(self, names: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        """Returns the new names."""
+        if names is None:
+            return None
+        new_names = dict(self.names)
+        self._check(names)
+        return tuple(new_names.get(name, name) for name in names)
+
+    def length_after(self, length: float) -> float:
+        """Returns how many examples come out of it."""
+        return length
+
+    def plan_into(self, planning: Planning) -> None:
+        """Adds nothing: the engine knows no names."""
+
+    def _check(self, names: Sequence[str]) -> None:
+        for old, new in self.names:
+            if old not in names and new in names:
+                there = ", ".join(map(repr, names))
+                raise ValueError(
+                    f"rename: there is no component {old!r}, expected one of {there}. The old name "
+                    f"comes first, as rename(old='new'): write rename({new}={old!r})."
+                )
+        check_names(self, [old for old, _ in self.names], names)
+
+
+class RenameMethod(Chain):
+    """The method `rename`."""
+
+    __slots__ = ()
+
+    def rename(self, **names: str) -> Self:
+        """Renames components: after `rename(old="new")` the component `old` is called `new`.
+
+        The old name comes first, as in pandas, polars and xarray. For a name that is not an
+        identifier write `rename(**{"old name": "new"})`.
+
+        Raises:
+            TypeError: If a new name is not a string.
+            ValueError: If there are no names, there is no component of an old name, or two
+                components would have the same name.
+        """
+        checked_names("rename", names.values())
+        return self._then(Rename(tuple(names.items())))

@@ -1,0 +1,58 @@
+"""`select`: some of the components."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+from headrace.core import engine
+from headrace.pipeline.stages.arguments import checked_names
+from headrace.pipeline.stages.chain import Chain
+from headrace.pipeline.stages.stage import Effect, Planning, Step, check_names
+from headrace.pipeline.values.types import Specs
+
+__all__ = ["Select", "SelectMethod"]
+
+
+@dataclass(frozen=True)
+class Select(Step):
+    """Some of the components."""
+
+    names: tuple[str, ...]
+
+    effect: ClassVar = Effect.EACH
+    needs_values: ClassVar = True
+    added_axes: ClassVar = 0
+
+    def specs_after(self, specs: Specs) -> Specs:
+        """Returns the components of the names."""
+        check_names(self, self.names, specs)
+        return {name: specs[name] for name in self.names}
+
+    def names_after(self, names: tuple[str, ...] | None) -> tuple[str, ...]:
+        """Returns the names."""
+        check_names(self, self.names, names)
+        return self.names
+
+    def length_after(self, length: float) -> float:
+        """Returns how many examples come out of it."""
+        return length
+
+    def plan_into(self, planning: Planning) -> None:
+        """Adds its work to a plan."""
+        there = list(planning.before)
+        planning.later(engine.Stage.select([there.index(name) for name in self.names]))
+
+
+class SelectMethod(Chain):
+    """The method `select`."""
+
+    __slots__ = ()
+
+    def select(self, *names: str) -> Self:
+        """Keeps the components of these names, in this order.
+
+        Raises:
+            TypeError: If one is not a string.
+            ValueError: If there are no names, a name occurs twice, or there is no component of a
+                name.
+        """
+        return self._then(Select(checked_names("select", names)))

@@ -1,0 +1,233 @@
+"""`shard`: the share of one rank."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal, Self, TypeAlias
+
+from headrace.core.process_rank import process_rank
+from headrace.pipeline.stages.arguments import checked_int
+from headrace.pipeline.stages.chain import Chain
+from headrace.pipeline.stages.components import all_stages, source_of, steps
+from headrace.pipeline.stages.order_advice import check_one_order
+from headrace.pipeline.stages.random_access import (
+    is_read_late,
+    needs_scan,
+    pieces_before,
+    reads_files,
+    window_before,
+)
+from headrace.pipeline.stages.stage import Effect, KeepsComponents, Planning, Stage
+
+__all__ = ["Even", "Shard", "ShardMethod", "read_by_shard"]
+
+# The treatment of the last examples if they are fewer than ranks.
+Even: TypeAlias = Literal["drop", "pad"] | None
+
+
+@dataclass(frozen=True)
+class Shard(KeepsComponents):
+    """Every `count`-th example, from number `index` on.
+
+    Attributes:
+        index: The rank.
+        count: The number of ranks.
+        even: The treatment of the last examples if they are fewer than ranks.
+        by: "example" for every `count`-th example of one order, "piece" for whole files.
+        taken_from: The source of index and count; empty where the program gave them.
+    """
+
+    index: int
+    count: int
+    even: Even = field(default=None, metadata={"is_named": True})
+    by: Literal["example", "piece"] = field(default="example", metadata={"is_named": True})
+    taken_from: str = field(default="", compare=False, repr=False)
+
+    effect: ClassVar = Effect.COUNTS
+    needs_values: ClassVar = False
+    added_axes: ClassVar = 0
+
+    @property
+    def divides(self) -> bool:
+        """True: it keeps the share of a rank."""
+        return True
+
+    @property
+    def makes_even(self) -> str | None:
+        """How it makes ranks even; None if it does not."""
+        return self.even
+
+    @property
+    def piece_shard(self) -> tuple[int, int] | None:
+        """The rank and the number of ranks of which each reads other files; None otherwise."""
+        return (self.index, self.count) if self.by == "piece" else None
+
+    def length_after(self, length: float) -> float | None:
+        """Returns how many examples come out of it; None for a rank with files of its own."""
+        if self.by == "piece":
+            return None
+        if length == math.inf:
+            return length
+        if self.even == "drop":
+            return length // self.count
+        if self.even == "pad":
+            return -(-length // self.count)
+        return max(0, -((self.index - length) // self.count))
+
+    def plan_into(self, planning: Planning) -> None:
+        """Adds its work to a plan."""
+        planning.finish_before_counting()
+        # With by="piece" the window before it reads the files of this rank alone.
+        if self.by == "example":
+            planning.plan = planning.plan.shard(self.index, self.count, self.even)
+
+
+class ShardMethod(Chain):
+    """The method `shard`."""
+
+    __slots__ = ()
+
+    def shard(
+        self,
+        index: int | None = None,
+        count: int | None = None,
+        even: Even = None,
+        by: Literal["example", "piece"] = "example",
+    ) -> Self:
+        """Keeps the share of one rank: every `count`-th example, from number `index` on.
+
+        Without arguments they are the rank of this process and the number of processes, as
+        `torch.distributed` or JAX has them, whichever is initialised, or else the variables RANK
+        and WORLD_SIZE. They are taken now; `describe()` shows them and their source.
+
+        All ranks need the same order. So a shuffle or a mix before this must have a seed.
+
+        Ranks that wait for each other at each step need equally many batches. With `even`, they get
+        equally many, in each epoch, also after `filter`, in files of different lengths, and after a
+        resume with another number of ranks. No rank needs to know a length for that. What follows
+        must not change the number of examples: a later `filter`, `flat_map`, `unbatch`,
+        `bucket_by_length`, `pack`, `split` or `skip_errors` is refused; write it before.
+
+        Args:
+            index: The rank, from 0.
+            count: The number of ranks.
+            even: The treatment of the last examples of an epoch (after `batch` of the last batches)
+                if they are fewer than ranks: "drop" drops them; with "pad" the ranks that have none
+                repeat them in turn, and `mask` is false for these in a later
+                `batch(..., remainder="pad")`. None gives them to the first ranks.
+            by: "example" for every `count`-th example of the one order. "piece" after a shuffle
+                over a window: each rank gets every `count`-th of the files (the pieces that the
+                window reads), in another order in each epoch, and reads no other. Then ranks have
+                as many examples as their files have, the window is filled from these, and a state
+                serves the same rank of as many ranks alone; an epoch may begin with others. Between
+                the window and this may be `parse`, `select`, `rename`, `map`, `filter`, `flat_map`
+                and `epochs`.
+
+        Raises:
+            RuntimeError: If there are no arguments and no rank is known.
+            TypeError: If only one of `index` and `count` is given.
+            ValueError: If `count` is not at least 1, or `index` not below it; if `even` or `by` is
+                none of these, or both are given; if there is no window before `by="piece"`, or its
+                examples do not come by files; if `count` is above 1 and a shuffle or a mix before
+                this has no seed, since each process would draw its own; if RANK and WORLD_SIZE are
+                not a rank and a number of processes.
+        """
+        if even not in (None, "drop", "pad"):
+            raise ValueError(
+                f"shard: even is {even!r}, expected 'drop' or 'pad' for equally many examples on "
+                "each rank, or None."
+            )
+        if by not in ("example", "piece"):
+            raise ValueError(f"shard: by is {by!r}, expected 'example' or 'piece'.")
+        if by == "piece" and even is not None:
+            raise ValueError(
+                f"shard: even is {even!r} and by is 'piece', expected one of them: how many "
+                "examples the files of each rank have is not known. Omit by for equal ranks."
+            )
+        if by == "piece":
+            check_pieces(self._stages)
+        taken_from = ""
+        if index is None and count is None:
+            index, count, taken_from = process_rank("shard")
+        if index is None or count is None:
+            raise TypeError(
+                f"shard: index is {index} and count {count}, expected both or neither. Write "
+                "shard(index, count), or shard() for the rank of this process."
+            )
+        checked_int("shard", "count", count, 1)
+        if checked_int("shard", "index", index, 0) >= count:
+            raise ValueError(
+                f"shard: index is {index}, expected one below count, which is {count}."
+            )
+        if count > 1:
+            check_one_order(self._stages)
+        return self._then(Shard(index, count, even, by, taken_from))
+
+
+def check_pieces(chain: Sequence[Stage]) -> None:
+    """Checks that the files before a window can be divided among ranks.
+
+    Args:
+        chain: The stages before `shard(by="piece")`.
+
+    Raises:
+        ValueError: If they cannot be.
+    """
+    where = "shard: by='piece' gives each rank files of its own"
+    window = window_before(chain)
+    if window is None:
+        raise ValueError(
+            f"{where}, expected a shuffle over a window before it, and only parse, select, rename, "
+            "map, filter, flat_map and epochs between. Write shuffle(window=...) before "
+            "shard(..., by='piece')."
+        )
+    before = chain[:window]
+    if any(source.draws for source in all_stages(before) if source.parts):
+        raise ValueError(
+            f"{where}, but mix draws from the files of each part by itself. Omit by, or give "
+            "each part of the mix a window and shard(..., by='piece')."
+        )
+    if not pieces_before(before):
+        raise ValueError(
+            f"{where}, but the examples of {before[0].name} reach the window in their order, not "
+            "by files. Omit by, or write take, skip, batches and cache after shard(...)."
+        )
+
+
+def read_by_shard(chain: Sequence[Stage], index: int) -> str:
+    """Returns where a shard has its rank from, and the share of the data that it reads, as text.
+
+    Args:
+        chain: All stages.
+        index: The index of a stage; the text is empty if it is no `shard`.
+    """
+    shard = chain[index]
+    if not isinstance(shard, Shard):
+        return ""
+    taken_from = f": taken from {shard.taken_from}" if shard.taken_from else ""
+    return taken_from + _share_in_words(shard, chain, index)
+
+
+def _share_in_words(shard: Shard, chain: Sequence[Stage], index: int) -> str:
+    before = chain[:index]
+    if shard.count == 1 or not reads_files(before):
+        return ""
+    if shard.by == "piece":
+        return f"; it reads 1 of {shard.count} {_pieces(before)}, others in each epoch"
+    full = [n for n, step in enumerate(steps(before), 1) if step.full_shuffle]
+    if full and is_read_late(chain, full[-1]):
+        scan = ", and the scan" if needs_scan(before) else ""
+        return f"; it reads 1 of {shard.count} examples{scan}"
+    return f"; it reads all examples, and keeps 1 of {shard.count}"
+
+
+def _pieces(chain: Sequence[Stage]) -> str:
+    """Returns the word for the pieces of files that ranks divide."""
+    is_in_blocks = any(getattr(stage, "block_bytes", None) is not None for stage in chain)
+    words = {"piece" if is_in_blocks and word == "file" else word for word in _words(chain)}
+    return f"{words.pop() if len(words) == 1 else 'piece'}s"
+
+
+def _words(chain: Sequence[Stage]) -> set[str]:
+    source = source_of(chain)
+    return {word for part in source.parts for word in _words(part)} or {source.piece}

@@ -1,0 +1,44 @@
+"""The share of one reader, where several readers divide the batches of a pipeline."""
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from headrace.pipeline.stages.stage import Effect, KeepsComponents, Planning
+
+__all__ = ["Share"]
+
+
+@dataclass(frozen=True)
+class Share(KeepsComponents):
+    """Every `count`-th run of examples, from run `index` on.
+
+    See `headrace.pipeline.run.reader_shards`.
+
+    Attributes:
+        run: The number of examples in a run: as many as form a batch.
+        index: The number of its run among `count`, counted from the beginning or the resume.
+        count: The number of shares. A state of one share serves all shares, also another number
+            of them.
+    """
+
+    run: int
+    index: int = field(compare=False, repr=False)
+    count: int = field(compare=False, repr=False)
+
+    effect: ClassVar = Effect.COUNTS
+    needs_values: ClassVar = False
+    added_axes: ClassVar = 0
+
+    @property
+    def divides(self) -> bool:
+        """True: it keeps the share of a reader."""
+        return True
+
+    def length_after(self, length: float) -> None:
+        """Returns None: nobody asks for the length of a share."""
+
+    def plan_into(self, planning: Planning) -> None:
+        """Adds its work to a plan."""
+        planning.finish_before_counting()
+        planning.turn = (self.index, self.count)
+        planning.plan = planning.plan.share(self.index, self.count, self.run)

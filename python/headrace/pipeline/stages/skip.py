@@ -1,0 +1,47 @@
+"""`skip`: the examples after the first ones."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+from headrace.pipeline.stages.arguments import checked_int
+from headrace.pipeline.stages.chain import Chain
+from headrace.pipeline.stages.stage import Effect, KeepsComponents, Planning
+
+__all__ = ["Skip", "SkipMethod"]
+
+
+@dataclass(frozen=True)
+class Skip(KeepsComponents):
+    """The examples after the first ones."""
+
+    count: int
+
+    effect: ClassVar = Effect.COUNTS
+    needs_values: ClassVar = False
+    added_axes: ClassVar = 0
+
+    def length_after(self, length: float) -> float:
+        """Returns how many examples come out of it."""
+        return max(length - self.count, 0)
+
+    def plan_into(self, planning: Planning) -> None:
+        """Adds its work to a plan."""
+        planning.finish_before_counting()
+        planning.plan = planning.plan.skip(self.count)
+
+
+class SkipMethod(Chain):
+    """The method `skip`."""
+
+    __slots__ = ()
+
+    def skip(self, count: int) -> Self:
+        """Omits the first `count` examples, or batches after `batch`.
+
+        Args:
+            count: Their number, from 0.
+
+        Raises:
+            ValueError: If `count` is negative.
+        """
+        return self._then(Skip(checked_int("skip", "count", count, 0)))

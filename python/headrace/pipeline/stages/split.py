@@ -1,0 +1,209 @@
+"""`split`: parts of the examples for training and validation, by the places of their records."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any, ClassVar, Final, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from headrace.core import engine
+from headrace.pipeline.stages.arguments import checked_int
+from headrace.pipeline.stages.chain import Chain
+from headrace.pipeline.stages.components import Known, steps
+from headrace.pipeline.stages.stage import Effect, KeepsComponents, Planning, Stage
+
+__all__ = ["Split", "SplitMethod", "num_kept", "shuffled_before"]
+
+_KEYS: Final = 1 << 64
+# The largest number of nested combinations that the engine can number.
+_MOST_DEPTH: Final = 8
+# Number of records whose keys are computed at the same time.
+_AT_ONCE: Final = 1 << 20
+
+
+@dataclass(frozen=True)
+class Split(KeepsComponents):
+    """One of several parts of the examples, in all epochs the same.
+
+    Attributes:
+        index: Its number.
+        shares: The size of each part, as a fraction of 1.
+        seed: The seed of the division.
+        keys: The first and the last record key of this part.
+    """
+
+    index: int
+    shares: tuple[float, ...]
+    seed: int
+    keys: tuple[int, int] = field(compare=False, repr=False)
+
+    effect: ClassVar = Effect.SIFTS
+    needs_values: ClassVar = False
+    added_axes: ClassVar = 0
+
+    def length_after(self, length: float) -> None:
+        """Returns None: the number follows from those of each file; see `num_kept`."""
+
+    def plan_into(self, planning: Planning) -> None:
+        """Adds its work to a plan."""
+        depth = planning.depth()
+        _check_depth(planning.chain, depth)
+        planning.later(engine.Stage.split(self.seed, *self.keys, depth))
+        planning.finish_rows()
+
+
+class SplitMethod(Chain):
+    """The method `split`."""
+
+    __slots__ = ()
+
+    def split(self, *shares: float, seed: int = 0) -> tuple[Self, ...]:
+        """Returns pipelines that divide the examples, such as those for training and validation.
+
+        `train, held_out = pipe.split(0.9, 0.1)`. Each example is in one of them, in the same one in
+        all epochs, processes, ranks and resumes, wherever a shuffle comes: it depends on the seed,
+        the number of its file and the number of its record in the file, also within combinations.
+        Examples of a part keep their order. All examples that `flat_map` or `unbatch` makes of one
+        record stay together. Shares hold on average: of 1,000 examples, 0.1 are 100 give or take 10
+        or 20.
+
+        Examples of `iterable` and `parquet` are numbered in order, so they have to come in the same
+        order each time.
+
+        Args:
+            *shares: The share of each part, above 0; together 1.
+            seed: From 0 to 2^63 - 1. Another seed divides the examples differently.
+
+        Raises:
+            TypeError: If a share is not a number.
+            ValueError: If there are fewer than two shares, or they do not add up to 1, if `seed` is
+                out of range, or after stages that group examples: batches and `pack`.
+        """
+        return tuple(self._then(stage) for stage in _splits(self._stages, shares, seed))
+
+
+def _splits(chain: Sequence[Stage], shares: Sequence[float], seed: int) -> list[Split]:
+    """Returns the stages that divide the examples of a pipeline.
+
+    Args:
+        chain: Its stages.
+        shares: The share of each part, above 0; together 1.
+        seed: The seed of the division.
+
+    Raises:
+        TypeError: If a share is not a number.
+        ValueError: If they do not add up to 1, or rows of the pipeline are not single records.
+    """
+    for share in shares:
+        if isinstance(share, bool) or not isinstance(share, (int, float, np.number)):
+            raise TypeError(f"split: a share is {share!r}, expected a number, such as 0.9.")
+    numbers = tuple(map(float, shares))
+    if len(numbers) < 2 or min(numbers) <= 0 or not math.isclose(sum(numbers), 1, abs_tol=1e-9):
+        raise ValueError(
+            f"split: the shares are {numbers}, expected at least two above 0 that add up to 1, "
+            "such as split(0.9, 0.1)."
+        )
+    checked_int("split", "seed", seed, 0)
+    _check_depth(chain, 0)
+    if (found := _grouping(chain)) is not None:
+        raise ValueError(
+            f"split: it follows {found.name}, which puts examples together, expected examples that "
+            f"are records of the source. Write split(...) before {found.name}(...)."
+        )
+    ends = [round(sum(numbers[: index + 1]) * _KEYS) for index in range(len(numbers) - 1)]
+    bounds = [0, *ends, _KEYS]
+    return [
+        Split(index, numbers, seed, (first, end - 1))
+        for index, (first, end) in enumerate(pairwise(bounds))
+    ]
+
+
+def _check_depth(chain: Sequence[Stage], depth: int) -> None:
+    """Raises ValueError if combinations are nested more deeply than the engine can number.
+
+    Args:
+        chain: The stages before a split, and perhaps more.
+        depth: The number of combinations around them.
+    """
+    inner = _depth(chain)
+    if inner and depth + inner > _MOST_DEPTH:
+        raise ValueError(
+            f"split: {depth + inner} combinations are within each other, expected at most "
+            f"{_MOST_DEPTH}. Split before them."
+        )
+
+
+def _depth(chain: Sequence[Stage]) -> int:
+    """Returns the number of nested combinations."""
+    return max((1 + _depth(part) for part in chain[0].parts), default=0)
+
+
+def _grouping(chain: Sequence[Stage]) -> Stage | None:
+    """Returns a stage that puts examples together, also within parts; None without one."""
+    for part in chain[0].parts:
+        if (found := _grouping(part)) is not None:
+            return found
+    return next((step for step in steps(chain) if step.effect is Effect.GROUPS), None)
+
+
+def num_kept(parts: Sequence[Split], counts: Sequence[int]) -> int:
+    """Returns the number of records that are in all the given parts.
+
+    Args:
+        parts: The parts.
+        counts: The number of records of each file of the source.
+    """
+    num_records, ends = 0, np.cumsum(np.asarray(counts, np.int64))
+    for first in range(0, int(ends[-1]) if len(ends) else 0, _AT_ONCE):
+        numbers = np.arange(first, min(first + _AT_ONCE, int(ends[-1])))
+        files = np.searchsorted(ends, numbers, side="right")
+        records = numbers - np.concatenate([[0], ends])[files]
+        is_kept = np.ones(len(numbers), bool)
+        for part in parts:
+            keys = _keys(part.seed, records.astype(np.uint64), files.astype(np.uint64))
+            least, most = map(np.uint64, part.keys)
+            is_kept &= (least <= keys) & (keys <= most)
+        num_records += int(is_kept.sum())
+    return num_records
+
+
+def _keys(
+    seed: int, records: npt.NDArray[np.uint64], files: npt.NDArray[np.uint64]
+) -> npt.NDArray[np.uint64]:
+    """Returns the keys of records, as the engine computes them (`stages/split.rs`)."""
+    keys: npt.NDArray[np.uint64] = _mixed(_mixed(np.uint64(seed), records), files)
+    return keys
+
+
+def _mixed(one: Any, other: Any) -> Any:
+    # The finalizer of SplitMix64; see `row_id.rs`.
+    with np.errstate(over="ignore"):
+        mixed = (one ^ (other * np.uint64(0x9E3779B97F4A7C15))) + np.uint64(0x9E3779B97F4A7C15)
+        mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return mixed ^ (mixed >> np.uint64(31))
+
+
+def shuffled_before(chain: Sequence[Stage], known: Known) -> tuple[Sequence[Stage], Known]:
+    """Returns equivalent stages with a full shuffle before any `split`.
+
+    There is random access to all examples, but not to those of a part. A full shuffle of all
+    examples, of which a part is kept, is a full shuffle of that part.
+
+    Args:
+        chain: The stages.
+        known: The components after each of them.
+    """
+    shuffle = next((n for n, step in enumerate(steps(chain), 1) if step.full_shuffle), None)
+    split = next((n for n, stage in enumerate(chain) if isinstance(stage, Split)), None)
+    if shuffle is None or split is None or shuffle < split:
+        return chain, known
+    moved = list(chain)
+    moved.insert(split, moved.pop(shuffle))
+    specs = list(known.specs)
+    del specs[shuffle]
+    specs.insert(split, specs[split - 1])
+    return moved, replace(known, specs=specs)

@@ -1,0 +1,47 @@
+"""`take`: the first examples."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+from headrace.pipeline.stages.arguments import checked_int
+from headrace.pipeline.stages.chain import Chain
+from headrace.pipeline.stages.stage import Effect, KeepsComponents, Planning
+
+__all__ = ["Take", "TakeMethod"]
+
+
+@dataclass(frozen=True)
+class Take(KeepsComponents):
+    """The first examples."""
+
+    count: int
+
+    effect: ClassVar = Effect.COUNTS
+    needs_values: ClassVar = False
+    added_axes: ClassVar = 0
+
+    def length_after(self, length: float) -> float:
+        """Returns how many examples come out of it."""
+        return min(length, self.count)
+
+    def plan_into(self, planning: Planning) -> None:
+        """Adds its work to a plan."""
+        planning.finish_before_counting()
+        planning.plan = planning.plan.take(self.count)
+
+
+class TakeMethod(Chain):
+    """The method `take`."""
+
+    __slots__ = ()
+
+    def take(self, count: int) -> Self:
+        """Keeps the first `count` examples, or batches after `batch`.
+
+        Args:
+            count: Their number, from 0.
+
+        Raises:
+            ValueError: If `count` is negative.
+        """
+        return self._then(Take(checked_int("take", "count", count, 0)))

@@ -1,0 +1,72 @@
+"""`unbatch`: batches split into examples."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+from headrace.core import engine
+from headrace.pipeline.stages.chain import Chain
+from headrace.pipeline.stages.stage import Effect, Planning, Step
+from headrace.pipeline.values.types import Spec, Specs
+
+__all__ = ["Unbatch", "UnbatchMethod"]
+
+
+@dataclass(frozen=True)
+class Unbatch(Step):
+    """Batches split into examples, one for each row of the leading axis."""
+
+    effect: ClassVar = Effect.SOME
+    needs_values: ClassVar = True
+    added_axes: ClassVar = -1
+
+    @property
+    def takes_apart(self) -> bool:
+        """True: it makes several examples of one."""
+        return True
+
+    def specs_after(self, specs: Specs) -> Specs:
+        """Returns the components without their leading axis."""
+        for name in specs:
+            stem = name.removesuffix(".offsets")
+            if stem != name and f"{stem}.values" in specs:
+                raise ValueError(
+                    f"unbatch: the components '{stem}.values' and {name!r} are lists joined end to "
+                    "end, expected a row for each example. Use padded_batch before, or drop both "
+                    "with select."
+                )
+        return {name: self._row(name, spec) for name, spec in specs.items()}
+
+    def names_after(self, names: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        """Returns the same names."""
+        return names
+
+    def length_after(self, length: float) -> None:
+        """Returns None: batches have any size."""
+
+    def plan_into(self, planning: Planning) -> None:
+        """Adds its work to a plan."""
+        planning.later(engine.Stage.unbatch())
+        planning.finish_rows()
+
+    def _row(self, name: str, spec: Spec) -> Spec:
+        if spec.shape == ():
+            raise ValueError(
+                f"unbatch: the component {name!r} is a scalar, expected a leading axis. Use it "
+                "after batch."
+            )
+        return spec.row()
+
+
+class UnbatchMethod(Chain):
+    """The method `unbatch`."""
+
+    __slots__ = ()
+
+    def unbatch(self) -> Self:
+        """Splits batches into examples: each row of the leading axis becomes one.
+
+        Raises:
+            ValueError: If a component is a scalar, or has lists that `batch(ragged="offsets")`
+                joined.
+        """
+        return self._then(Unbatch())

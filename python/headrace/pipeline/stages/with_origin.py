@@ -1,0 +1,94 @@
+"""`with_origin`: the file and the number of each record as components."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+from headrace.core import engine
+from headrace.pipeline.stages.chain import Chain
+from headrace.pipeline.stages.components import source_of
+from headrace.pipeline.stages.stage import Effect, Planning, Step
+from headrace.pipeline.values.types import Spec, Specs, element_type
+
+__all__ = ["OriginFiles", "WithOrigin", "WithOriginMethod"]
+
+
+@dataclass(frozen=True)
+class WithOrigin(Step):
+    """The file and the number of each record as components."""
+
+    effect: ClassVar = Effect.EACH
+    needs_values: ClassVar = True
+    added_axes: ClassVar = 0
+
+    def specs_after(self, specs: Specs) -> Specs:
+        """Returns the components with `file` and `record_number`."""
+        for name in ("file", "record_number"):
+            if name in specs:
+                raise ValueError(
+                    f"with_origin: there is a component {name!r} already, expected other names. "
+                    "Rename the column in the file."
+                )
+        added = {"file": Spec(str, ()), "record_number": Spec(element_type("with_origin", int), ())}
+        return {**specs, **added}
+
+    def names_after(self, names: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        """Returns the names with `file` and `record_number`."""
+        return None if names is None else (*names, "file", "record_number")
+
+    def length_after(self, length: float) -> float:
+        """Returns how many examples come out of it."""
+        return length
+
+    def plan_into(self, planning: Planning) -> None:
+        """Adds its work to a plan."""
+        planning.later(engine.Stage.with_origin(len(planning.before)))
+
+
+@dataclass(frozen=True)
+class OriginFiles(Step):
+    """The name of each record's file as the only component, `file`, for measuring shuffles."""
+
+    effect: ClassVar = Effect.EACH
+    needs_values: ClassVar = True
+    added_axes: ClassVar = 0
+
+    @property
+    def name(self) -> str:
+        """Its name in messages."""
+        return "with_origin"
+
+    def specs_after(self, specs: Specs) -> Specs:
+        """Returns `file` alone."""
+        return {"file": Spec(str, ())}
+
+    def names_after(self, names: tuple[str, ...] | None) -> tuple[str, ...]:
+        """Returns `file` alone."""
+        return ("file",)
+
+    def length_after(self, length: float) -> float:
+        """Returns how many examples come out of it."""
+        return length
+
+    def plan_into(self, planning: Planning) -> None:
+        """Adds its work to a plan."""
+        planning.later(engine.Stage.origin_files())
+
+
+class WithOriginMethod(Chain):
+    """The method `with_origin`."""
+
+    __slots__ = ()
+
+    def with_origin(self) -> Self:
+        """Adds the origin of each example: `file`, its path, and `record_number`, from 0.
+
+        Raises:
+            ValueError: If it does not come right after a source of files, or there is a component
+                of one of these names.
+        """
+        if len(self._stages) > 1 or not source_of(self._stages).reads_files:
+            raise ValueError(
+                f"with_origin: it follows {self._stages[-1].name}, expected a source of files "
+                "right before it. Write it after the source."
+            )
+        return self._then(WithOrigin())

@@ -1,0 +1,1 @@
+"""Values of components: their types, and the ways into and out of arrays."""

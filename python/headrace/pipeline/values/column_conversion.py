@@ -1,0 +1,249 @@
+"""Conversion of components between the engine and Python functions."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from headrace.core import engine
+from headrace.pipeline.values.json_values import json_text, json_value
+from headrace.pipeline.values.nested import NestedList, nested_value
+from headrace.pipeline.values.python_values import as_value, has_type
+from headrace.pipeline.values.types import (
+    ElementType,
+    Json,
+    Spec,
+    Specs,
+    carried,
+    delivered,
+    engine_code,
+    type_name,
+)
+
+__all__ = [
+    "as_components",
+    "as_rows",
+    "as_values",
+    "batches_of",
+    "check_components",
+    "column_of",
+    "decoded",
+    "lists_of",
+    "shown",
+    "typed",
+    "values_of",
+]
+
+
+def values_of(column: engine.Column, spec: Spec) -> Iterable[Any]:
+    """Returns the value of each row: NumPy scalars, `bytes`, `str`, or read-only arrays."""
+    return as_rows(column.to_python(), spec)
+
+
+def as_rows(rows: Iterable[Any], spec: Spec) -> Iterable[Any]:
+    """Returns the value of each row of a result of `Column.to_python`."""
+    if spec.dtype is Json:
+        return map(json_value, rows)
+    if spec.is_nested:
+        return (nested_value(row, spec, is_given=True) for row in rows)
+    if spec.is_listed:
+        return (NestedList(as_rows(arrays, spec.row()), spec) for arrays in rows)
+    for array in [rows] if isinstance(rows, np.ndarray) else rows:
+        if isinstance(array, np.ndarray):
+            array.flags.writeable = False
+    return (decoded(row) for row in rows) if spec.dtype is str else delivered(rows, spec)
+
+
+def shown(column: Any, spec: Spec) -> Any:
+    """Returns a component of a batch, or of some examples, in the form for the program."""
+    if spec.dtype is Json:
+        return json_value(column)
+    if spec.is_nested:
+        return [nested_value(row, spec, is_given=True) for row in column]
+    value = decoded(column) if spec.dtype is str else delivered(column, spec)
+    return NestedList(value, spec) if spec.is_listed else value
+
+
+def decoded(value: Any) -> Any:
+    """Returns strings of bytes as `str`.
+
+    Raises:
+        ValueError: If they are not UTF-8.
+    """
+    if isinstance(value, bytes):
+        return value.decode()
+    if isinstance(value, list):  # Rows of different lengths.
+        return [decoded(row) for row in value]
+    texts = np.empty(value.shape, object)
+    texts.ravel()[:] = [item.decode() for item in value.ravel()]
+    return texts
+
+
+def column_of(name: str, values: Sequence[Any]) -> engine.Column:
+    """Returns a column of results of `as_value`; if all have one shape, so has the column.
+
+    Raises:
+        TypeError: If they have different types.
+    """
+    if all(isinstance(value, bytes) for value in values):
+        strings = np.empty(len(values), object)
+        strings[:] = values
+        return engine.Column.dense(strings, engine_code(bytes))
+    arrays = [np.asarray(value, object) if isinstance(value, bytes) else value for value in values]
+    types = {array.dtype for array in arrays}
+    if len(types) > 1:
+        found = ", ".join(sorted(str(dtype) for dtype in types))
+        raise TypeError(
+            f"the component {name!r} has the types {found}, expected the same for each example."
+        )
+    code = _code(arrays[0])
+    arrays = list(map(carried, arrays))
+    if len({array.shape for array in arrays}) == 1:
+        return engine.Column.dense(np.ascontiguousarray(np.stack(arrays)), code)
+    return engine.Column.each([np.asarray(array, order="C") for array in arrays], code)
+
+
+def lists_of(values: Sequence[Iterable[Any]], spec: Spec) -> engine.Column:
+    """Returns a column of batches, each a list of results of `as_value` of one type."""
+    code = engine_code(spec.dtype)
+    return engine.Column.batches([[_for_engine(item) for item in value] for value in values], code)
+
+
+def _for_engine(value: Any) -> npt.NDArray[Any]:
+    array = np.asarray(value, object) if isinstance(value, bytes) else value
+    return np.asarray(carried(array), order="C")
+
+
+def batches_of(values: Sequence[Any]) -> engine.Column:
+    """Returns a column of batches, each a result of `as_value`; all have one type."""
+    first = np.asarray(values[0], object) if isinstance(values[0], bytes) else values[0]
+    return engine.Column.batches([_for_engine(value) for value in values], _code(first))
+
+
+def as_values(where: str, given: object, specs: Specs) -> list[Any]:
+    """Returns the components of a function's result, in order, each a copy by `as_value`.
+
+    Raises:
+        TypeError: As `as_components` and `typed` do.
+        ValueError: As `as_components` does.
+    """
+    components = as_components(where, given, specs)
+    return [typed(where, name, components[name], spec, True) for name, spec in specs.items()]
+
+
+def as_components(where: str, given: object, specs: Specs) -> Mapping[str, Any]:
+    """Returns the components of a function's result, checked against the first example.
+
+    Raises:
+        TypeError: If the result is not a dict.
+        ValueError: If the names differ from those of the first example.
+    """
+    components = check_components(where, given)
+    if components.keys() != specs.keys():
+        if not specs:
+            raise ValueError(
+                f"{where}: there is an example now, but there was none when the components were "
+                "learned, at the beginning of the iteration. Start a new iteration."
+            )
+        raise ValueError(
+            f"{where}: the function returned the components {sorted(components)}, expected "
+            f"{sorted(specs)}, as for the first example."
+        )
+    return components
+
+
+def typed(where: str, name: str, given: Any, spec: Spec, is_separate: bool = False) -> Any:
+    """Returns a value as `as_value` does; an empty list has the type of the first example.
+
+    Raises:
+        TypeError: If a component cannot have such a value, or it has another type than in the
+            first example.
+    """
+    if spec.dtype is Json:
+        return _json(where, name, given, spec.shape or ())
+    if spec.is_nested:
+        try:
+            return nested_value(given, spec)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{where}: the component {name!r}: {error}") from error
+    if spec.is_listed:
+        return _arrays(where, name, given, spec.row())
+    value = as_value(where, name, given, is_separate)
+    is_of_strings = isinstance(spec.dtype, type)
+    if not has_type(given, value) and (is_of_strings or value.dtype != object):
+        return np.empty(value.shape, object if is_of_strings else spec.dtype)
+    _check_type(name, spec, given, value)
+    return value
+
+
+def _arrays(where: str, name: str, given: Any, row: Spec) -> list[Any]:
+    """Returns a copy of each array of a list."""
+    if not isinstance(given, (list, tuple)):
+        raise TypeError(
+            f"{where}: the component {name!r} is {type(given).__name__}, expected a list of arrays "
+            "as before, one for each example of the batch."
+        )
+    return [typed(where, name, item, row, is_separate=True) for item in given]
+
+
+def _json(where: str, name: str, given: Any, shape: Sequence[int | None]) -> Any:
+    """Returns the JSON text of an object; for a batch, an array of texts."""
+    if not shape:
+        return json_text(where, name, given)
+    if not isinstance(given, (list, tuple, np.ndarray)):
+        raise TypeError(
+            f"{where}: the component {name!r} is {type(given).__name__}, expected a list of "
+            "objects, one for each example of the batch."
+        )
+    rows = [_json(where, name, row, shape[1:]) for row in given]
+    if len(shape) > 1:
+        return np.stack(rows)
+    texts = np.empty(len(rows), object)
+    texts[:] = rows
+    return texts
+
+
+def _check_type(name: str, spec: Spec, given: Any, value: Any) -> None:
+    """Refuses a value whose type differs from that of the first example."""
+    found: ElementType
+    if isinstance(value, bytes):
+        found = str if isinstance(given, str) else bytes
+    elif value.dtype == object:
+        is_text = value.size > 0 and isinstance(np.asarray(given, object).flat[0], str)
+        is_either = value.size == 0 and isinstance(spec.dtype, type)
+        found = spec.dtype if is_either else str if is_text else bytes
+    else:
+        found = value.dtype
+    if found != spec.dtype:
+        types = ", ".join(sorted(map(type_name, (found, spec.dtype))))
+        raise TypeError(
+            f"the component {name!r} has the types {types}, expected the same for each example."
+        )
+
+
+def check_components(where: str, given: object) -> Mapping[str, Any]:
+    """Returns a function's result, after a check of its type.
+
+    Raises:
+        TypeError: If it is not a dict, or has a key that is not a string.
+    """
+    if not isinstance(given, Mapping):
+        kind = type(given).__name__
+        if where.startswith("flat_map"):
+            raise TypeError(
+                f"{where}: the function returned an iterable with {kind} in it, expected an "
+                "iterable of dicts. Return [example] for one example, and [] for none."
+            )
+        raise TypeError(f"{where}: the function returned {kind}, expected a dict of components.")
+    for name in given:
+        if not isinstance(name, str):
+            raise TypeError(
+                f"{where}: the function returned a dict with the key {name!r}, expected strings, "
+                "which are the names of components. Return other keys."
+            )
+    return given
+
+
+def _code(array: npt.NDArray[Any]) -> int:
+    return engine_code(bytes if array.dtype == object else array.dtype)

@@ -1,0 +1,66 @@
+"""Values that a function returns unchanged, and whose component is kept."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from headrace.pipeline.values.nested import NestedList
+from headrace.pipeline.values.types import Json, Spec
+
+__all__ = ["Passed", "with_passed", "without_passed"]
+
+
+class Passed(NamedTuple):
+    """A marker for a value that a function returned unchanged, used while components are learned.
+
+    Attributes:
+        name: The name of the value's component in the function's input.
+        spec: The spec of that component.
+    """
+
+    name: str
+    spec: Spec
+
+
+def with_passed(made: Any, example: Mapping[str, Any], specs: Mapping[str, Spec]) -> Any:
+    """Returns a function's result, with `Passed` in place of JSON values that it did not change.
+
+    A list for a component that was a list of arrays becomes a `NestedList`.
+
+    Args:
+        made: The function's result for an example.
+        example: The example that the function got.
+        specs: The components of the example.
+    """
+    if not isinstance(made, Mapping):
+        return made
+    listed = {name: spec for name, spec in specs.items() if spec.is_listed}
+    made = {
+        name: NestedList(value, listed[name])
+        if name in listed and isinstance(value, (list, tuple))
+        else value
+        for name, value in made.items()
+    }
+    objects = {name: example[name] for name, spec in specs.items() if spec.dtype is Json}
+    if not objects:
+        return made
+    return {name: _passed(name, value, objects, specs) for name, value in made.items()}
+
+
+def without_passed(made: Any, example: Mapping[str, Any]) -> Any:
+    """Returns a function's result, with the values of the example in place of `Passed`."""
+    if not isinstance(made, Mapping):
+        return made
+    return {
+        name: example[value.name] if isinstance(value, Passed) else value
+        for name, value in made.items()
+    }
+
+
+def _passed(name: str, value: Any, objects: Mapping[str, Any], specs: Mapping[str, Spec]) -> Any:
+    if name in objects and value is objects[name]:
+        return Passed(name, specs[name])
+    if isinstance(value, (dict, list)):
+        for other, given in objects.items():
+            if value is given:
+                return Passed(other, specs[other])
+    return value

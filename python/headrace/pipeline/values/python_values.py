@@ -1,0 +1,233 @@
+"""Conversion of Python values to components: of functions, of iterables, of `arrays`.
+
+One rule applies everywhere, and nothing is rounded: `bool` becomes bool, `int` int64, `float`
+float64, `complex` complex128, `str` and `bytes` strings, alone or in lists whose items have equal
+lengths. Arrays and scalars of NumPy keep their types. An empty list gets the type that the
+component has elsewhere.
+"""
+
+from collections.abc import Iterable, Mapping
+from functools import reduce
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from headrace.pipeline.values.json_values import is_object
+from headrace.pipeline.values.nested import NestedList
+from headrace.pipeline.values.passed import Passed
+from headrace.pipeline.values.types import Json, Spec, array_type, as_array
+
+__all__ = [
+    "as_value",
+    "has_type",
+    "learned",
+    "native_order",
+    "of_python",
+    "refuse_masked",
+    "spec_of",
+    "strings_of",
+]
+
+_PYTHON_TYPES: Final = {bool: np.bool_, int: np.int64, float: np.float64}
+# A float64 represents all integers up to this one exactly.
+_MOST_EXACT: Final = 2**53
+
+
+def as_value(where: str, name: str, value: Any, is_separate: bool = True) -> Any:
+    """Returns a function's value of a component as `bytes` or an array.
+
+    Args:
+        where: The stage and its function, in words.
+        name: The name of the component.
+        value: The value that the function returned.
+        is_separate: Whether the array shares no memory with the value.
+
+    Raises:
+        TypeError: If a component cannot have such a value.
+        ValueError: If it is a list of lists of different lengths, has masked values, or is an int
+            beyond 64 bits.
+    """
+    if isinstance(value, str):
+        return value.encode()
+    if isinstance(value, bytes):
+        return value
+    what = f"{where}: the component {name!r}"
+    # PyTorch warns if a tensor is asked for a copy: it does not take that argument.
+    refuse_masked(what, value)
+    given = as_array(what, value) if hasattr(value, "__array__") else value
+    if isinstance(given, np.ndarray):
+        array = native_order(np.array(given) if is_separate else given)
+    else:
+        array = of_python(what, given)
+    if array.dtype.kind in "SUO":
+        return strings_of(what, array)
+    array_type(what, array.dtype)
+    return array
+
+
+def refuse_masked(what: str, value: Any) -> None:
+    """Raises ValueError if a value has elements that a mask of NumPy hides: they would show."""
+    if isinstance(value, np.ma.MaskedArray) and (hidden := int(np.sum(value.mask))):
+        raise ValueError(
+            f"{what} has {hidden} masked values, expected none. Fill them in, with "
+            "value.filled(...), or give the mask as another component."
+        )
+
+
+def has_type(given: Any, made: Any) -> bool:
+    """Returns whether a value tells its own type.
+
+    Empty lists do not. An empty array of strings may be one of `str` or of `bytes`.
+
+    Args:
+        given: The value.
+        made: The result of `as_value` for it.
+    """
+    if isinstance(made, bytes) or made.size > 0:
+        return True
+    return hasattr(given, "dtype") and (made.dtype != object or given.dtype.kind != "O")
+
+
+def spec_of(where: str, name: str, value: Any) -> Spec:
+    """Returns the spec of a component for which a function returned this value."""
+    if isinstance(value, NestedList) and value.spec.is_listed:
+        return _spec_of_list(where, name, value)
+    if (known := _known(value)) is not None:
+        return known
+    made = as_value(where, name, value)
+    if isinstance(made, bytes):
+        return Spec(str if isinstance(value, str) else bytes, ())
+    if made.dtype == object:
+        texts = np.asarray(value, object).ravel()
+        is_text = isinstance(texts[0], str) if len(texts) else np.asarray(value).dtype.kind == "U"
+        return Spec(str if is_text else bytes, (None,) * made.ndim)
+    return Spec(made.dtype, (None,) * made.ndim)
+
+
+def _spec_of_list(where: str, name: str, arrays: NestedList) -> Spec:
+    """Returns the spec of a list of arrays of a batch: the type of the first that tells its own."""
+    specs = [spec_of(where, name, array) for array in arrays]
+    typed = [s for a, s in zip(arrays, specs, strict=True) if _tells_type(where, name, a)]
+    if not specs:
+        return arrays.spec
+    row = reduce(Spec.merged, specs, (typed or specs)[0])
+    return row.batched(None)._replace(is_listed=True)
+
+
+def _tells_type(where: str, name: str, value: Any) -> bool:
+    if isinstance(value, NestedList) and value.spec.is_listed:
+        return any(_tells_type(where, name, array) for array in value)
+    return _known(value) is not None or has_type(value, as_value(where, name, value))
+
+
+def _known(value: Any) -> Spec | None:
+    """Returns the spec of a JSON value or of lists of lists; None for other values."""
+    if isinstance(value, (Passed, NestedList)):
+        return value.spec
+    return Spec(Json, ()) if is_object(value) else None
+
+
+def learned(
+    where: str, examples: Iterable[Mapping[str, Any]], is_batched: bool = False
+) -> dict[str, Spec] | None:
+    """Returns the components of the first example; None if there are no examples.
+
+    With `is_batched`, a list of JSON values is one component of a batch.
+
+    Further examples are read while one of the components was an empty list in each example so far:
+    it has the type of its first list that is not empty. If all are empty, the type is float64.
+    """
+    found: dict[str, Spec] | None = None
+    empty: set[str] = set()
+    for example in examples:
+        if found is None:
+            found = {name: spec_of(where, name, value) for name, value in example.items()}
+            empty = set(found)
+        for name in sorted(empty & example.keys()):
+            value = example[name]
+            if _tells_type(where, name, value):
+                spec = spec_of(where, name, value)
+                is_new = spec.dtype is Json and not isinstance(value, Passed)
+                found[name] = spec.batched(None) if is_batched and is_new else spec
+                empty.discard(name)
+        if not empty:
+            break
+    return found
+
+
+def native_order(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Returns an array in the byte order of this machine."""
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+
+def strings_of(what: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Returns an array of strings as one of `bytes` objects.
+
+    Raises:
+        TypeError: If it holds other objects, or both `bytes` and `str`.
+    """
+    given = array.ravel().tolist()
+    kinds = {type(item) for item in given}
+    if not all(issubclass(kind, (bytes, str)) for kind in kinds):
+        names = ", ".join(sorted(kind.__name__ for kind in kinds))
+        raise TypeError(f"{what} holds objects ({names}), expected numbers, bytes or str.")
+    if any(issubclass(kind, str) for kind in kinds) and len(kinds) > 1:
+        names = ", ".join(sorted(kind.__name__ for kind in kinds))
+        raise TypeError(f"{what} holds {names}, expected only str or only bytes.")
+    items = [item.encode() if isinstance(item, str) else item for item in given]
+    strings = np.empty(array.size, object)
+    strings[:] = items
+    return strings.reshape(array.shape)
+
+
+def of_python(what: str, value: Any) -> npt.NDArray[Any]:
+    """Returns a Python object, such as a number or a list, as an array; strings as objects.
+
+    Raises:
+        ValueError: If it is a list of lists of different lengths, or has an int beyond 64 bits.
+    """
+    try:
+        array = np.array(value, _PYTHON_TYPES.get(type(value)))
+    except OverflowError as error:
+        raise _too_large(what) from error
+    except ValueError as error:
+        if "inhomogeneous" not in str(error):
+            raise
+        raise ValueError(
+            f"{what} is a list whose items have different lengths, expected equal ones. Fill them "
+            "up, or give them as several components."
+        ) from error
+    if array.dtype.kind in "SU":
+        # NumPy strings would lose trailing zero bytes, and would accept numbers among strings.
+        return np.array(value, object)
+    is_list = isinstance(value, (list, tuple))
+    if is_list and array.dtype.kind in "Ouf" and array.size and _has_too_large(value, array):
+        raise _too_large(what)
+    return native_order(array)
+
+
+def _has_too_large(value: Any, array: npt.NDArray[Any]) -> bool:
+    """Returns whether a list has an int outside of int64, or one that became a float."""
+    if array.dtype.kind == "f" and not np.any(np.abs(array) >= _MOST_EXACT):
+        return False
+    return any(type(item) is int and not _fits(item, array) for item in _leaves(value))
+
+
+def _fits(item: int, array: npt.NDArray[Any]) -> bool:
+    return abs(item) <= _MOST_EXACT if array.dtype.kind == "f" else -(2**63) <= item < 2**63
+
+
+def _leaves(value: Any) -> Iterable[Any]:
+    if not isinstance(value, (list, tuple)):
+        yield value
+        return
+    for item in value:
+        yield from _leaves(item)
+
+
+def _too_large(what: str) -> ValueError:
+    return ValueError(
+        f"{what} has an int that int64 (or among floats, float64) does not hold exactly. Give it "
+        "as a value of NumPy, such as np.uint64(value), or as str."
+    )
