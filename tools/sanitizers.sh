@@ -19,7 +19,7 @@ done
 stress() {
     for word in execution nodes queue program reader; do
         for _ in 1 2 3 4 5; do
-            under "$@" -p headrace-engine -p headrace-pipeline --lib "$word" -- --test-threads 32
+            under "$@" -p headrace-engine -p headrace-tf1 -p headrace-pipeline --lib "$word" -- --test-threads 32
         done
     done
 }
@@ -40,7 +40,7 @@ address() {
         echo "There is no clang, so libjpeg-turbo and zstd are not checked." >&2
     fi
     export HEADRACE_MUTATIONS=30000
-    under address -p headrace-engine -p headrace-pipeline -p headrace-jpeg -p headrace-fuzzed --lib --tests
+    under address -p headrace-engine -p headrace-tf1 -p headrace-pipeline -p headrace-jpeg -p headrace-fuzzed --lib --tests
     JSIMD_FORCENONE=1 under address -p headrace-jpeg --lib --tests
     unset HEADRACE_MUTATIONS
     stress address
@@ -49,7 +49,7 @@ address() {
 
 thread() {
     export TSAN_OPTIONS="suppressions=$PWD/tools/sanitizers/thread.supp:halt_on_error=1:history_size=4"
-    under thread -p headrace-engine -p headrace-pipeline --features headrace-pipeline/thread-sanitizer --lib --tests
+    under thread -p headrace-engine -p headrace-tf1 -p headrace-pipeline --features headrace-pipeline/thread-sanitizer --lib --tests
     stress thread --features headrace-pipeline/thread-sanitizer
 }
 

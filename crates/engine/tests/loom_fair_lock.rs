@@ -3,7 +3,7 @@
 //!
 //! Run with `cargo test --release -p headrace-engine --features loom --test loom_fair_lock`.
 
-use headrace_engine::sync::fair_lock::FairLock;
+use headrace_engine::sync::fair_lock::{FairLock, HasFairLock};
 use headrace_engine::sync::parker::Parker;
 use loom::sync::atomic::{AtomicUsize, Ordering};
 use loom::thread;
@@ -18,8 +18,8 @@ struct Shared {
 #[derive(Clone, Default)]
 struct Handle(Arc<Shared>);
 
-impl AsRef<FairLock> for Handle {
-    fn as_ref(&self) -> &FairLock {
+impl HasFairLock for Handle {
+    fn fair_lock(&self) -> &FairLock {
         &self.0.lock
     }
 }

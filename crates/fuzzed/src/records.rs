@@ -4,9 +4,9 @@ use crate::file::File;
 use crate::packed::Packed;
 use crate::pipelines::{read, shuffled};
 use headrace_engine::checksum::crc32c;
-use headrace_engine::reader::{FixedLengthFormat, Format as ReaderFormat, OpenFile, TextLineFormat, TfRecordFormat};
 use headrace_pipeline::formats::{FixedLength, Lines, TfRecords};
 use headrace_pipeline::records::{Codec, Format};
+use headrace_tf1::reader::{FixedLengthFormat, Format as ReaderFormat, OpenFile, TextLineFormat, TfRecordFormat};
 use std::sync::Arc;
 
 const HEADER_BYTES: usize = 12;

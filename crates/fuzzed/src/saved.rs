@@ -2,26 +2,26 @@
 //! and record inputs.
 
 use bytes::Bytes;
-use headrace_engine::barrier::Barrier;
 use headrace_engine::error::Result;
 use headrace_engine::files::compression::Compression;
-use headrace_engine::lookup::Table;
-use headrace_engine::lookup::mutable::MutableTable;
-use headrace_engine::queue::{Order, Queue, QueueSpec};
 use headrace_engine::random_generator::RandomGenerator;
-use headrace_engine::reader::{Reader, Request, TextLineFormat, TfRecordFormat};
-use headrace_engine::record_input::{RecordInput, RecordInputSpec};
 use headrace_engine::run::Run;
 use headrace_engine::saved::{Chunks, Restore};
 use headrace_engine::sparse::SparseTable;
-use headrace_engine::staging::StagingArea;
 use headrace_engine::sync::cancellation::Cancellation;
 use headrace_engine::tensor::dtype::DType;
 use headrace_engine::tensor::shape::{PartialShape, Shape};
-use headrace_engine::variable::Variable;
 use headrace_pipeline::nodes::disk_cache::encoding::{decoded, encoded};
 use headrace_pipeline::nodes::disk_cache::entry::{Content, Entry};
 use headrace_pipeline::nodes::disk_cache::formats::Formats;
+use headrace_tf1::barrier::Barrier;
+use headrace_tf1::lookup::Table;
+use headrace_tf1::lookup::mutable::MutableTable;
+use headrace_tf1::queue::{Order, Queue, QueueSpec};
+use headrace_tf1::reader::{Reader, Request, TextLineFormat, TfRecordFormat};
+use headrace_tf1::record_input::{RecordInput, RecordInputSpec};
+use headrace_tf1::staging::StagingArea;
+use headrace_tf1::variable::Variable;
 use std::sync::Arc;
 
 const ORDERS: [Order; 4] =

@@ -13,7 +13,7 @@ from headrace.graph.op_def import _definitions
 TOP = Path(__file__).parents[3]
 OPS = (TOP / "python/headrace/ops", TOP / "python/headrace/tf1/ops")
 TESTS = (TOP / "tests/ops", TOP / "tests/tf1/ops")
-KERNELS = TOP / "crates" / "engine" / "src" / "kernels"
+KERNELS = [TOP / "crates" / crate / "src" / "kernels" for crate in ("engine", "tf1")]
 FAMILIES = sorted(
     {
         path.name
@@ -40,8 +40,8 @@ def rust_stems() -> dict[str, set[str]]:
     A room's `mod.rs` counts as the module in which the arm of its table makes the kernel.
     """
     found: dict[str, set[str]] = {}
-    for path in sorted(KERNELS.glob("*/**/*.rs")):
-        family, *rest = path.relative_to(KERNELS).with_suffix("").parts
+    for kernels, path in files_of_kernels():
+        family, *rest = path.relative_to(kernels).with_suffix("").parts
         text = path.read_text("utf-8").split("#[cfg(test)]")[0]
         modules = set(re.findall(r"^(?:pub(?:\(\w+\))? )?mod (\w+);", text, re.MULTILINE))
         for op_types, target in arms_of_tables(text):
@@ -53,6 +53,12 @@ def rust_stems() -> dict[str, set[str]]:
             for op_type in op_types:
                 found.setdefault(op_type, set()).add(f"{family}/{stem}")
     return found
+
+
+def files_of_kernels() -> Iterator[tuple[Path, Path]]:
+    """Yields the files of all families, each after the folder that holds the families."""
+    for kernels in KERNELS:
+        yield from ((kernels, path) for path in sorted(kernels.glob("*/**/*.rs")))
 
 
 def arms_of_tables(text: str) -> Iterator[tuple[list[str], str]]:
@@ -87,7 +93,7 @@ def test_every_table_of_kernels_is_read():
     assert read["QueueEnqueueV2"] == {"queues/queue"}
     assert read["ResizeArea"] == {"image/resize"}
     # No table goes by another name than `match op_type`.
-    source = "".join(path.read_text("utf-8") for path in KERNELS.glob("*/**/*.rs"))
+    source = "".join(path.read_text("utf-8") for _, path in files_of_kernels())
     arms = {name for name in _definitions if re.search(rf'"{name}"\s*(=>|\|)', source)}
     assert arms == set(read)
 
@@ -99,14 +105,15 @@ ELSEWHERE = {"Cast": "math/cast", "Pack": "array/join", "Select": "array/select"
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_family_has_a_room_in_each_place(family):
-    assert (KERNELS / family / "mod.rs").exists() or not any(
+    assert any((kernels / family / "mod.rs").exists() for kernels in KERNELS) or not any(
         stem.startswith(f"{family}/") for stems in rust_stems().values() for stem in stems
     )
     assert [path for tests in TESTS for path in (tests / family).glob("test_*.py")]
 
 
-def test_the_engine_has_no_other_rooms():
-    assert {path.parent.name for path in KERNELS.glob("*/mod.rs")} <= set(FAMILIES)
+@pytest.mark.parametrize("kernels", KERNELS, ids=lambda path: path.parts[-3])
+def test_a_crate_has_no_other_rooms(kernels):
+    assert {path.parent.name for path in kernels.glob("*/mod.rs")} <= set(FAMILIES)
 
 
 def test_a_type_is_defined_once():

@@ -12,3 +12,4 @@ pub mod output;
 pub mod positioned;
 pub mod ranged;
 pub mod storage;
+pub mod whole;

@@ -7,16 +7,14 @@ pub mod audio;
 pub mod augment;
 pub mod control;
 pub mod image;
-pub mod lookup;
 pub mod math;
-pub mod queues;
 pub mod random;
 pub mod readers;
 pub mod records;
 pub mod sparse;
 pub mod strings;
 pub mod summary;
-pub mod variables;
+pub mod testing;
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Tensors};
@@ -26,7 +24,7 @@ use std::sync::Arc;
 
 /// The kernel for operations of type `op_type`, or `None` if the engine has none.
 ///
-/// These kernels have no state; kernels for a session's resources are built elsewhere.
+/// These kernels have no state; kernels for a session's resources are in `crates/tf1`.
 pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
     let rooms = [
         array::build,
@@ -50,44 +48,9 @@ pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
 }
 
 /// The inputs as an array. Fails if there are not `N` of them.
-pub(crate) fn expect_inputs<const N: usize>(inputs: &Tensors) -> Result<&[Tensor; N]> {
+pub fn expect_inputs<const N: usize>(inputs: &Tensors) -> Result<&[Tensor; N]> {
     let text = || Error::internal(format!("{} inputs given, expected {N}", inputs.len()));
     inputs.as_slice().try_into().map_err(|_| text())
-}
-
-#[cfg(test)]
-pub(crate) mod testing {
-    //! Runs one kernel in a test.
-
-    use super::attrs::{Attr, Attrs};
-    use crate::error::{Error, Result};
-    use crate::kernel::{Kernel, Step};
-    use crate::run::Run;
-    use crate::sync::cancellation::Cancellation;
-    use crate::tensor::Tensor;
-
-    pub fn attrs<const N: usize>(items: [(&str, Attr); N]) -> Attrs {
-        let mut attrs = Attrs::default();
-        items.into_iter().for_each(|(name, value)| attrs.insert(name, value));
-        attrs
-    }
-
-    pub fn run(kernel: &dyn Kernel, inputs: &[Tensor]) -> Result<Vec<Tensor>> {
-        match kernel.run(&Run::new(&Cancellation::new()), inputs.iter().cloned().collect())? {
-            Step::Done(outputs) => Ok(outputs.into_vec()),
-            Step::Pending(_) => Err(Error::internal("the kernel waits")),
-        }
-    }
-
-    pub fn run_one(kernel: &dyn Kernel, inputs: &[Tensor]) -> Result<Tensor> {
-        let mut outputs = run(kernel, inputs)?;
-        assert_eq!(outputs.len(), 1);
-        outputs.pop().ok_or_else(|| Error::internal("no output"))
-    }
-
-    pub fn error_text(kernel: &dyn Kernel, inputs: &[Tensor]) -> String {
-        format!("{:?}", run(kernel, inputs).unwrap_err())
-    }
 }
 
 #[cfg(test)]

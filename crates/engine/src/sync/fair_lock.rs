@@ -35,8 +35,26 @@ struct Waiter {
     parker: Arc<Parker>,
 }
 
+/// An owner of a lock, or a pointer to one.
+pub trait HasFairLock {
+    /// Its lock.
+    fn fair_lock(&self) -> &FairLock;
+}
+
+impl<T: HasFairLock + ?Sized> HasFairLock for &T {
+    fn fair_lock(&self) -> &FairLock {
+        (**self).fair_lock()
+    }
+}
+
+impl<T: HasFairLock + ?Sized> HasFairLock for Arc<T> {
+    fn fair_lock(&self) -> &FairLock {
+        (**self).fair_lock()
+    }
+}
+
 /// The lock, held or waited for. Dropping it releases the lock or stops waiting.
-pub struct Acquisition<T: AsRef<FairLock>> {
+pub struct Acquisition<T: HasFairLock> {
     owner: T,
     /// `None` once the lock is held.
     waiter: Option<Arc<Waiter>>,
@@ -44,15 +62,15 @@ pub struct Acquisition<T: AsRef<FairLock>> {
 
 impl FairLock {
     /// Asks for the lock; `parker` is unparked when it is worth polling.
-    pub fn acquire<T: AsRef<FairLock>>(owner: T, parker: &Arc<Parker>) -> Acquisition<T> {
-        let lock = owner.as_ref();
+    pub fn acquire<T: HasFairLock>(owner: T, parker: &Arc<Parker>) -> Acquisition<T> {
+        let lock = owner.fair_lock();
         let waiter = if lock.take() || lock.take_patiently() { None } else { lock.add_waiter(parker) };
         Acquisition { owner, waiter }
     }
 
     /// The lock, if it is free now or within microseconds.
-    pub fn try_acquire<T: AsRef<FairLock>>(owner: T) -> Option<Acquisition<T>> {
-        let is_held = owner.as_ref().take() || owner.as_ref().take_patiently();
+    pub fn try_acquire<T: HasFairLock>(owner: T) -> Option<Acquisition<T>> {
+        let is_held = owner.fair_lock().take() || owner.fair_lock().take_patiently();
         is_held.then(|| Acquisition { owner, waiter: None })
     }
 
@@ -109,11 +127,11 @@ impl FairLock {
     }
 }
 
-impl<T: AsRef<FairLock>> Acquisition<T> {
+impl<T: HasFairLock> Acquisition<T> {
     /// True if the lock is held now; takes it if it is free.
     pub fn poll(&mut self) -> bool {
         let Some(waiter) = &self.waiter else { return true };
-        let lock = self.owner.as_ref();
+        let lock = self.owner.fair_lock();
         if !lock.take_patiently() {
             // The holder of the lock wakes this waiter again on release; that may have been just
             // now.
@@ -131,9 +149,9 @@ impl<T: AsRef<FairLock>> Acquisition<T> {
     }
 }
 
-impl<T: AsRef<FairLock>> Drop for Acquisition<T> {
+impl<T: HasFairLock> Drop for Acquisition<T> {
     fn drop(&mut self) {
-        let lock = self.owner.as_ref();
+        let lock = self.owner.fair_lock();
         match self.waiter.take() {
             // If this waiter was woken, the next one has to be woken in its place.
             Some(waiter) => {
@@ -165,8 +183,8 @@ mod tests {
         num_inside: AtomicUsize,
     }
 
-    impl AsRef<FairLock> for Arc<Owner> {
-        fn as_ref(&self) -> &FairLock {
+    impl HasFairLock for Owner {
+        fn fair_lock(&self) -> &FairLock {
             &self.lock
         }
     }

@@ -1,8 +1,8 @@
 //! Tensors: an element type, a shape and shared bytes. Cloning one copies no element.
 
-pub(crate) mod aliasing;
+pub mod aliasing;
 pub mod allocate;
-pub(crate) mod deferred;
+pub mod deferred;
 pub mod dtype;
 pub mod memory;
 pub mod memory_limit;

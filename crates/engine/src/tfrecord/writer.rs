@@ -22,20 +22,19 @@ use std::io::{self, BufWriter, IntoInnerError, Write};
 /// use headrace_engine::files::compression::Compression;
 /// use headrace_engine::files::encoder::DeflateOptions;
 /// use headrace_engine::files::name::FileName;
-/// use headrace_engine::reader::{OpenFile, TfRecordFormat};
-/// use headrace_engine::tfrecord::TfRecordWriter;
+/// use headrace_engine::files::whole::read_whole_file;
+/// use headrace_engine::tfrecord::{FOOTER_BYTES, HEADER_BYTES, TfRecordWriter};
 ///
 /// let path = std::env::temp_dir().join(format!("example-{}.tfrecord", std::process::id()));
 /// let name = FileName::new(path.to_str().expect("a path of text").to_owned());
-/// let mut writer = TfRecordWriter::create(name.clone(), Compression::Gzip, DeflateOptions::default())?;
+/// let mut writer = TfRecordWriter::create(name.clone(), Compression::None, DeflateOptions::default())?;
 /// writer.write(b"one")?;
 /// writer.write(b"two")?;
 /// writer.finish()?;
 ///
-/// let mut file = OpenFile::open(&TfRecordFormat { compression: Compression::Gzip }, name, None)?;
-/// assert_eq!(file.read_one()?.expect("a record").value, "one");
-/// assert_eq!(file.read_one()?.expect("a record").value, "two");
-/// assert!(file.read_one()?.is_none());
+/// let bytes = read_whole_file(&name)?;
+/// assert_eq!(bytes.len(), 2 * (HEADER_BYTES + 3 + FOOTER_BYTES));
+/// assert_eq!(&bytes[HEADER_BYTES..][..3], b"one");
 /// # std::fs::remove_file(path).expect("the file is there");
 /// # headrace_engine::error::Result::Ok(())
 /// ```

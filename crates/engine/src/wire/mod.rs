@@ -15,5 +15,6 @@ pub const fn tag(number: u8, kind: u8) -> u8 {
 
 const VARINT: u8 = 0;
 const FIXED64: u8 = 1;
+/// The kind of a value with a length before it: bytes, a string, a message.
 pub const DELIMITED: u8 = 2;
 const FIXED32: u8 = 5;

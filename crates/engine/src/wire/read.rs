@@ -3,9 +3,11 @@
 
 use super::{DELIMITED, FIXED32, FIXED64, VARINT, tag};
 
-/// The tags of the values of a list.
+/// The tag of the values of a list of strings.
 pub const DELIMITED_VALUE: u8 = tag(1, DELIMITED);
+/// The tag of the values of a list of integers.
 pub const VARINT_VALUE: u8 = tag(1, VARINT);
+/// The tag of the values of a list of floats.
 pub const FIXED32_VALUE: u8 = tag(1, FIXED32);
 
 /// The rest of a message.
@@ -13,14 +15,17 @@ pub const FIXED32_VALUE: u8 = tag(1, FIXED32);
 pub struct Cursor<'a>(&'a [u8]);
 
 impl<'a> Cursor<'a> {
+    /// The beginning of a message.
     pub fn new(message: &'a [u8]) -> Self {
         Self(message)
     }
 
+    /// True if nothing is left.
     pub fn is_at_end(&self) -> bool {
         self.0.is_empty()
     }
 
+    /// Reads this many bytes.
     pub fn take(&mut self, length: usize) -> Option<&'a [u8]> {
         let (taken, rest) = self.0.split_at_checked(length)?;
         self.0 = rest;
@@ -32,12 +37,14 @@ impl<'a> Cursor<'a> {
         self.0.len()
     }
 
+    /// Reads a byte.
     pub fn byte(&mut self) -> Option<u8> {
         let (first, rest) = self.0.split_first()?;
         self.0 = rest;
         Some(*first)
     }
 
+    /// Reads a variable-length integer.
     pub fn varint(&mut self) -> Option<u64> {
         match self.0 {
             [first, rest @ ..] if *first < 0x80 => {
@@ -86,6 +93,7 @@ impl<'a> Cursor<'a> {
         is_next
     }
 
+    /// Skips `tag`, which must be next.
     pub fn expect_tag(&mut self, tag: u8) -> Option<()> {
         self.skip_tag(tag).then_some(())
     }
@@ -106,9 +114,13 @@ impl<'a> Cursor<'a> {
 /// The value of a field, by its kind.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value<'a> {
+    /// A variable-length integer.
     Varint(u64),
+    /// Eight bytes.
     Fixed64(&'a [u8]),
+    /// Bytes, a string or a message.
     Bytes(&'a [u8]),
+    /// Four bytes.
     Fixed32(&'a [u8]),
 }
 

@@ -14,6 +14,7 @@ impl From<Vec<u8>> for Message {
 }
 
 impl Message {
+    /// Adds an integer.
     pub fn varint(mut self, number: u64, value: u64) -> Self {
         self.push_tag(number, VARINT);
         self.push_varint(value);
@@ -27,6 +28,7 @@ impl Message {
         self
     }
 
+    /// Adds bytes or a string.
     pub fn bytes(mut self, number: u64, value: &[u8]) -> Self {
         self.push_tag(number, DELIMITED);
         self.push_varint(value.len() as u64);
@@ -34,12 +36,14 @@ impl Message {
         self
     }
 
+    /// Adds a float.
     pub fn float(mut self, number: u64, value: f32) -> Self {
         self.push_tag(number, FIXED32);
         self.0.extend_from_slice(&value.to_le_bytes());
         self
     }
 
+    /// Adds a double.
     pub fn double(mut self, number: u64, value: f64) -> Self {
         self.push_tag(number, FIXED64);
         self.0.extend_from_slice(&value.to_le_bytes());
@@ -52,10 +56,12 @@ impl Message {
         self.bytes(number, &bytes)
     }
 
+    /// Adds a message.
     pub fn message(self, number: u64, value: Message) -> Self {
         self.bytes(number, &value.0)
     }
 
+    /// The encoded message.
     pub fn into_bytes(self) -> Vec<u8> {
         self.0
     }

@@ -6,7 +6,7 @@ use crate::budget::Charge;
 use crate::records::{Codec, Format, HeaderScan, Offsets, RandomAccess, RecordPosition, Scan, ScanResult};
 use headrace_engine::error::{Error, Result};
 use headrace_engine::files::compression::Compression;
-use headrace_engine::reader::read_to_end;
+use headrace_engine::files::whole::read_to_end;
 use headrace_engine::tensor::Tensor;
 use headrace_engine::tensor::shape::Shape;
 use std::collections::HashMap;

@@ -13,12 +13,13 @@ use crate::waiting::cancellation::Cancellation;
 use crate::waiting::detach::{attached_run, deadline, detached_run};
 use headrace_engine::error::{Error, Result};
 use headrace_engine::kernel::Kernel;
-use headrace_engine::kernels::queues::select::Select;
 use headrace_engine::program::trace::{self, Traced};
 use headrace_engine::program::{Execution, HostFunction, Loop, Rounds};
 use headrace_engine::run::Run;
 use headrace_engine::tensor::dtype::DType;
 use headrace_engine::{kernels, program};
+use headrace_tf1::kernels::queues::select::Select;
+use headrace_tf1::kernels::{lookup, queues, readers, variables};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -155,18 +156,18 @@ impl ProgramBuilder {
         let attrs = attrs(attributes)?;
         let kernel = match resources.as_slice() {
             [] => kernels::build(op_type, &attrs),
-            [Resource::Queue(queue)] => kernels::queues::queue::build(op_type, &attrs, &queue.get().0),
-            [Resource::Variable(variable)] => kernels::variables::build(op_type, &attrs, &variable.get().0),
+            [Resource::Queue(queue)] => queues::queue::build(op_type, &attrs, &queue.get().0),
+            [Resource::Variable(variable)] => variables::build(op_type, &attrs, &variable.get().0),
             [Resource::RandomGenerator(generator)] => kernels::random::build(op_type, &attrs, &generator.get().0),
-            [Resource::LookupTable(table)] => kernels::lookup::table::build(op_type, &attrs, &table.get().0),
-            [Resource::MutableTable(table)] => Ok(kernels::lookup::table::build_mutable(op_type, &table.get().0)),
-            [Resource::RecordInput(input)] => Ok(Some(kernels::readers::record_input::build(&input.get().0))),
+            [Resource::LookupTable(table)] => lookup::table::build(op_type, &attrs, &table.get().0),
+            [Resource::MutableTable(table)] => Ok(lookup::table::build_mutable(op_type, &table.get().0)),
+            [Resource::RecordInput(input)] => Ok(Some(readers::record_input::build(&input.get().0))),
             [Resource::SparseTable(table)] => kernels::sparse::table::build(op_type, &attrs, &table.get().0),
-            [Resource::StagingArea(area)] => kernels::queues::staging::build(op_type, &attrs, &area.get().0),
-            [Resource::Barrier(barrier)] => kernels::queues::barrier::build(op_type, &attrs, &barrier.get().0),
-            [Resource::Reader(reader)] => kernels::readers::reader::build(op_type, &reader.get().0, None),
+            [Resource::StagingArea(area)] => queues::staging::build(op_type, &attrs, &area.get().0),
+            [Resource::Barrier(barrier)] => queues::barrier::build(op_type, &attrs, &barrier.get().0),
+            [Resource::Reader(reader)] => readers::reader::build(op_type, &reader.get().0, None),
             [Resource::Reader(reader), Resource::Queue(queue)] => {
-                kernels::readers::reader::build(op_type, &reader.get().0, Some(&queue.get().0))
+                readers::reader::build(op_type, &reader.get().0, Some(&queue.get().0))
             }
             _ => Err(Error::internal(format!("{op_type} does not work on these resources"))),
         };

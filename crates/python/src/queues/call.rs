@@ -4,9 +4,9 @@
 use crate::error::{IntoPython, to_python};
 use crate::waiting::detach::{deadline, detached};
 use headrace_engine::error::{Code, Error, Result};
-use headrace_engine::queue::{Element, Elements, Progress, Queue, Unfinished, Waiting};
 use headrace_engine::sync::cancellation::Cancellation;
 use headrace_engine::sync::parker::Parker;
+use headrace_tf1::queue::{Element, Elements, Progress, Queue, Unfinished, Waiting};
 use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 use std::sync::Arc;

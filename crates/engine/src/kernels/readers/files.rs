@@ -5,9 +5,9 @@
 use crate::error::{Error, Result};
 use crate::files::atomic_file::AtomicFile;
 use crate::files::name::FileName;
+use crate::files::whole::read_whole_file;
 use crate::kernel::{Kernel, Step, Tensors};
 use crate::kernels::expect_inputs;
-use crate::reader::read_whole_file;
 use crate::run::Run;
 use crate::tensor::Tensor;
 use bytes::Bytes;

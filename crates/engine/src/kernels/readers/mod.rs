@@ -1,8 +1,6 @@
-//! Operations on readers, on record inputs and on whole files.
+//! Operations on whole files.
 
 pub mod files;
-pub mod reader;
-pub mod record_input;
 
 use crate::error::Result;
 use crate::kernel::Kernel;

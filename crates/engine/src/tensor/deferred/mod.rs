@@ -114,6 +114,7 @@ impl Deferred {
         }
     }
 
+    /// The computed elements.
     pub fn into_values(mut self) -> Vec<f32> {
         self.values();
         self.values.take().unwrap_or_default()

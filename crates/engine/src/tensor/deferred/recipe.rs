@@ -18,9 +18,12 @@ pub struct Recipe {
 pub enum Step {
     /// `x * scale + shift`, rounded after each operation.
     Affine {
+        /// The factor.
         scale: f32,
+        /// The summand.
         shift: f32,
     },
+    /// `x / divisor`.
     Divide(f32),
 }
 
@@ -31,10 +34,12 @@ const BLOCK_LENGTH: usize = 512;
 const NOTHING: f32 = -0.0;
 
 impl Step {
+    /// `x + shift`.
     pub fn add(shift: f32) -> Self {
         Self::Affine { scale: 1.0, shift }
     }
 
+    /// `x * scale`.
     pub fn multiply(scale: f32) -> Self {
         Self::Affine { scale, shift: NOTHING }
     }

@@ -1,0 +1,90 @@
+//! Variables: named tensors of a session that can be changed.
+
+use headrace_engine::error::{Error, Result};
+use headrace_engine::saved::{self, Chunks, Content, Given, Reading, Restore};
+use headrace_engine::sync::Mutex;
+use headrace_engine::tensor::Tensor;
+use headrace_engine::tensor::dtype::DType;
+use std::sync::Arc;
+
+/// A tensor that can be replaced; without a value until it is first assigned.
+pub struct Variable {
+    name: String,
+    /// Locked while an update computes the new value, so that updates do not overlap.
+    value: Mutex<Option<Tensor>>,
+}
+
+impl Variable {
+    /// A variable without a value.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self { name: name.into(), value: Mutex::new(None) }
+    }
+
+    /// True if it has a value.
+    pub fn is_initialized(&self) -> bool {
+        self.value.lock().is_some()
+    }
+
+    /// The value, if there is one.
+    pub fn get(&self) -> Option<Tensor> {
+        self.value.lock().clone()
+    }
+
+    /// The value. Fails with `FailedPrecondition` if there is none.
+    pub fn read(&self) -> Result<Tensor> {
+        self.get().ok_or_else(|| self.uninitialized())
+    }
+
+    /// Replaces the value. With `same_shape`, fails if there is a value of another shape.
+    pub fn assign(&self, mut value: Tensor, same_shape: bool) -> Result<()> {
+        value.unshare();
+        let mut current = self.value.lock();
+        if let Some(current) = current.as_ref().filter(|current| same_shape && current.shape() != value.shape()) {
+            return Err(Error::invalid_argument(format!(
+                "Assign requires shapes of both tensors to match. lhs shape= {} rhs shape= {}",
+                current.shape(),
+                value.shape()
+            )));
+        }
+        *current = Some(value);
+        Ok(())
+    }
+
+    /// Replaces the value by the result of `change`, with no other update in between, and returns
+    /// its second result.
+    pub fn update<T>(&self, change: impl FnOnce(&Tensor) -> Result<(Tensor, T)>) -> Result<T> {
+        let mut current = self.value.lock();
+        let (mut value, result) = change(current.as_ref().ok_or_else(|| self.uninitialized())?)?;
+        value.unshare();
+        *current = Some(value);
+        Ok(result)
+    }
+
+    /// The value, or a note that there is none; see [`headrace_engine::saved`].
+    pub fn save(&self) -> Result<Chunks> {
+        let mut content = Content::default();
+        let value = self.get();
+        content.flag(value.is_some());
+        if let Some(value) = value {
+            content.tensor(&value)?;
+        }
+        Ok(saved::one(content))
+    }
+
+    /// Replaces the value by the saved one, which must be of type `dtype`.
+    pub fn prepare(self: &Arc<Self>, chunks: Given, dtype: DType) -> Result<Restore> {
+        let chunk = saved::only(chunks)?;
+        let mut reading = Reading::new(&chunk);
+        let value = if reading.flag()? { Some(reading.tensor()?) } else { None };
+        reading.end()?;
+        if value.as_ref().is_some_and(|value| value.dtype() != dtype) {
+            return Err(saved::damaged());
+        }
+        let variable = Arc::clone(self);
+        Ok(Box::new(move || *variable.value.lock() = value))
+    }
+
+    fn uninitialized(&self) -> Error {
+        Error::failed_precondition(format!("Attempting to use uninitialized value {}", self.name))
+    }
+}
