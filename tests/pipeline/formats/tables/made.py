@@ -121,6 +121,8 @@ def _types() -> dict[str, tuple[Any, Any]]:
             hr.Json,
         ),
         "null": (pa.null(), hr.Json),
+        "list_of_nulls": (pa.list_(pa.null()), hr.Json),
+        "struct_of_null": (pa.struct([("x", pa.null()), ("n", pa.int8())]), hr.Json),
     }
     return plain
 

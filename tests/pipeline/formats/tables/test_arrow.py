@@ -78,6 +78,22 @@ def test_dictionaries_that_grow_and_change_are_read(tmp_path):
         assert texts == ["a", "b", "a", "b", "d", "c", "a"]
 
 
+@pytest.mark.parametrize("values", [[], [None]])
+def test_dictionaries_of_nulls_are_null(tmp_path, values):
+    keys = pa.array([None, 0 if values else None, None], pa.int8())
+    nulls = pa.DictionaryArray.from_arrays(keys, pa.array(values, pa.null()))
+    lists = pa.ListArray.from_arrays([0, 2, 2, 3], nulls)
+    structs = pa.StructArray.from_arrays([nulls], ["x"])
+    table = pa.table({"null": nulls, "list": lists, "struct": structs})
+    with pa.ipc.new_file(tmp_path / "a.arrow", table.schema) as writer:
+        writer.write_table(table, max_chunksize=2)
+    nested = {"list": hr.Json, "struct": hr.Json}
+    pipe = hr.arrow(tmp_path / "a.arrow", {"null": hr.Json, **nested})
+    assert list(pipe) == table.to_pylist()
+    pipe = hr.arrow(tmp_path / "a.arrow", {"null": hr.Nullable(int)})
+    assert [(row["null"], row["null_mask"]) for row in pipe] == [(0, False)] * 3
+
+
 def test_rows_come_in_order_for_any_threads_and_memory(tmp_path):
     first = 0
     for number, count in enumerate((100, 0, 1, 57)):

@@ -1,8 +1,9 @@
 //! Decodes record batches of Arrow IPC. What they claim is checked before there is room for it.
 
 use crate::blocks::file_provenance::FileProvenance;
+use crate::formats::arrow::types::row_bits;
 use crate::formats::ipc::messages::{Batch, MOST_TIMES, MessageSpan, Table, damaged, message};
-use arrow_array::{ArrayRef, RecordBatch};
+use arrow_array::{Array, ArrayRef, RecordBatch, new_null_array};
 use arrow_buffer::Buffer;
 use arrow_ipc::reader::{RecordBatchDecoder, read_dictionary};
 use arrow_ipc::{CompressionType, RecordBatch as Header};
@@ -18,6 +19,18 @@ const PREFIX_BYTES: usize = 8;
 
 /// Dictionaries by their numbers.
 pub type Dictionaries = HashMap<i64, ArrayRef>;
+
+/// The most bits of a value that is added to a dictionary.
+const MOST_BITS: u64 = 1 << 16;
+
+/// Adds a null to dictionaries that are complete and have no values: where the struct around it is
+/// null, a value refers to the first, whether there is one or not.
+pub fn fill_empty(dictionaries: &mut Dictionaries) {
+    let is_empty = |values: &ArrayRef| values.is_empty() && row_bits(values.data_type()) <= MOST_BITS;
+    for values in dictionaries.values_mut().filter(|values| is_empty(values)) {
+        *values = new_null_array(values.data_type(), 1);
+    }
+}
 
 /// The bytes of a message: its metadata, and its body.
 pub struct Bytes<'a> {

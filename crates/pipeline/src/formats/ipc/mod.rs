@@ -8,7 +8,7 @@ mod scan;
 use crate::blocks::file_provenance::{BegunParts, FileProvenance};
 use crate::formats::arrow::reader::{ColumnKind, Readers, Wanted, kinds};
 use crate::formats::arrow::types::row_bytes;
-use crate::formats::ipc::batch::{Bytes, Dictionaries};
+use crate::formats::ipc::batch::{Bytes, Dictionaries, fill_empty};
 use crate::formats::ipc::messages::{Batch, MessageSpan, Table};
 use crate::formats::ipc::scan::{BLOCK_BYTES, BatchScan};
 use crate::formats::parquet::file::{OpenFile, check_unchanged};
@@ -110,6 +110,7 @@ impl Format for Ipc {
             for span in &table.dictionaries[..batch.num_dictionaries] {
                 Bytes::new(file, span, read(file, &open, span)?).add_dictionary(table, &mut dictionaries)?;
             }
+            fill_empty(&mut dictionaries);
             Bytes::new(file, &batch.span, bytes).rows(table, batch, readers.roots(), &dictionaries)
         };
         let rows = decoded().map_err(|error| error.with_lost(Lost::Records(rest)))?;
