@@ -70,6 +70,10 @@ class Zip(Combination):
 def zip(pipelines: Iterable[Chain], strict: bool = True) -> Zip:
     """Gives the components of pipelines side by side: example n has those of example n of each.
 
+    If `skip_errors` follows, a failing function of one pipeline skips the whole pair. Failures
+    before a stage that changes the number or the order of examples are errors: nobody knows their
+    partners.
+
     Args:
         pipelines: At least one. Their components must have different names.
         strict: True to raise an error where the shortest ends if the others are longer; False to
