@@ -3,7 +3,7 @@ PY := .venv/bin/python
 # For cmake, if the system has none; and where rustup puts cargo, for a shell started before that.
 export PATH := $(PATH):$(CURDIR)/.venv/bin:$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
-.PHONY: help dev quick demo test test-all test-peers test-frameworks test-ray test-gpu test-sanitizers torture check bench docs wheel clean
+.PHONY: help dev quick demo test test-all test-tensorflow test-frameworks test-ray test-gpu test-sanitizers torture check bench docs wheel clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -22,11 +22,11 @@ demo: dev ## write real digits to TFRecords, train on them through a pipeline, e
 test: dev ## run the tests of each change: of the engine, of the package, and models of its locks; 10 minutes
 	@tools/test.sh
 
-test-all: dev ## run all tests, for hours, with new random choices, or some: PARTS="peers pipelines" SEED=7 repeats a run
+test-all: dev ## run all tests, for hours, with new random choices, or some: PARTS="tensorflow pipelines" SEED=7 repeats a run
 	@tools/test_all.sh $(PARTS)
 
-test-peers: dev ## run one table of programs under TensorFlow and under headrace, and compare
-	$(PY) -m peers
+test-tensorflow: dev ## run one table of programs under TensorFlow and under headrace, and compare
+	$(PY) -m tensorflow_comparison
 
 test-frameworks: dev ## run what needs PyTorch, JAX, Polars, DuckDB or pandas; installs them, several GB
 	@tools/test_frameworks.sh
@@ -58,4 +58,4 @@ wheel: dev ## build a wheel for Linux in dist/, and try it with each Python that
 	@tools/wheel.sh
 
 clean: ## remove everything that the other targets made
-	rm -rf .venv .peers .frameworks .ray .ray-bench .docs .wheel .deny dist build .bench benchmarks/results torture/results target .mypy_cache .ruff_cache .pytest_cache .hypothesis python/headrace/_native*.so
+	rm -rf .venv .libraries .frameworks .ray .ray-bench .docs .wheel .deny dist build .bench benchmarks/results torture/results target .mypy_cache .ruff_cache .pytest_cache .hypothesis python/headrace/_native*.so

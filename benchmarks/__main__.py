@@ -4,11 +4,11 @@ import sys
 from collections.abc import Iterator, Sequence
 
 import click
-from peers.environments import python_of
 
 from benchmarks import queues, running, starts
 from benchmarks.comparison import compare, describe_machine
 from benchmarks.comparison import table_of as table_of_scenario
+from benchmarks.environments import python_of
 from benchmarks.pictures import MissingPhotographsError
 from benchmarks.plot import draw
 from benchmarks.report import Row, table_of, write
@@ -126,8 +126,8 @@ def measured(
 
 def tables_of_queues(rounds: int, prefixes: Sequence[str], seconds: float) -> Iterator[str]:
     """Yields the tables of queue operations, without TensorFlow if it was not asked for."""
-    has_peers = not prefixes or "tensorflow".startswith(tuple(prefixes))
-    scenarios = list(queues.scenarios_for(python_of("tensorflow") if has_peers else None, seconds))
+    has_others = not prefixes or "tensorflow".startswith(tuple(prefixes))
+    scenarios = list(queues.scenarios_for(python_of("tensorflow") if has_others else None, seconds))
     for scenario, results in zip(scenarios, compare(scenarios, rounds), strict=True):
         yield table_of_scenario(scenario, results)
 

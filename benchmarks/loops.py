@@ -15,8 +15,8 @@ from statistics import median
 from typing import Any
 
 import numpy as np
-from peers.environments import python_of
 
+from benchmarks.environments import python_of
 from benchmarks.workload import NO_GPU, ROOT, tensorflow1_of
 
 NUM_RUNS = 7

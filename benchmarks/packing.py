@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
-from peers.environments import python_of
 
+from benchmarks.environments import python_of
 from benchmarks.workload import ROOT
 
 LENGTH = 2048

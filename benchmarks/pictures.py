@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from peers.environments import python_of
 from PIL import Image
+
+from benchmarks.environments import python_of
 
 NAMES = [
     "astronaut.png",

@@ -10,11 +10,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from peers.environments import python_of
 from tqdm import tqdm
 
 from benchmarks import dataset
 from benchmarks.comparison import Contender, Result, Scenario, compare, measure
+from benchmarks.environments import python_of
 from benchmarks.report import Row, row_of
 from benchmarks.workload import NO_GPU, ROOT, Part, Program, Workload
 

@@ -45,7 +45,7 @@ class Program:
         key: Its name on the command line.
         title: Its row in the table.
         setting: How it is set up, for the reader of the table.
-        environment: A key of `peers.environments.REQUIREMENTS`; None for our own environment.
+        environment: A key of `benchmarks.environments.REQUIREMENTS`; None for our own environment.
         function: Returns its batches; None for a native loop and for a command.
         imports: The modules that are imported before the clock starts.
         options: Arguments of the function.

@@ -26,8 +26,8 @@ PAGES = [
 
 # Folders whose files are named on pages; files that tools write there are not in the repository.
 FOLDERS = (
-    *("python", "crates", "tests", "tools", "docs", "benchmarks", "torture", "peers", "examples"),
-    *("fuzz", ".github", ".ci"),
+    *("python", "crates", "tests", "tools", "docs", "benchmarks", "torture", "examples"),
+    *("tensorflow_comparison", "fuzz", ".github", ".ci"),
 )
 WRITTEN = ("benchmarks/results", "torture/results")
 # Pages for developers name files by their last parts: `graph/op_def.py`.

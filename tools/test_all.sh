@@ -19,7 +19,7 @@ run_part() {
     case $1 in
         tests) part tests tools/test.sh --nightly ;;
         torture) part torture $python -m torture --nightly --seed "$seed" ;;
-        peers) part peers $python -m peers --seed "$seed" --times 5 ;;
+        tensorflow) part tensorflow $python -m tensorflow_comparison --seed "$seed" --times 5 ;;
         frameworks) part frameworks tools/test_frameworks.sh ;;
         ray) part ray tools/test_ray.sh ;;
         sanitizers) part sanitizers tools/sanitizers.sh ;;
@@ -27,7 +27,7 @@ run_part() {
     esac
 }
 
-for name in ${*:-tests torture peers frameworks ray sanitizers}; do
+for name in ${*:-tests torture tensorflow frameworks ray sanitizers}; do
     run_part "$name"
 done
 if [ ${#failed[@]} -gt 0 ]; then

@@ -1,4 +1,4 @@
-"""Structural similarity. Values of TensorFlow are in `peers/cases/rare_names.py`."""
+"""Structural similarity. TensorFlow's values: `tensorflow_comparison/cases/rare_names.py`."""
 
 import numpy as np
 import pytest

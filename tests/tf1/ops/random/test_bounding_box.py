@@ -1,4 +1,4 @@
-"""Windows of images at random. `peers` compares the numbers with TensorFlow's."""
+"""Windows of images at random. `tensorflow_comparison` compares the numbers with TensorFlow's."""
 
 import re
 
