@@ -3,7 +3,7 @@ PY := .venv/bin/python
 # For cmake, if the system has none; and where rustup puts cargo, for a shell started before that.
 export PATH := $(PATH):$(CURDIR)/.venv/bin:$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
-.PHONY: help dev quick demo test test-all test-tensorflow test-frameworks test-ray test-gpu test-sanitizers torture check bench docs wheel clean
+.PHONY: help dev quick demo test test-all test-tensorflow test-frameworks test-ray test-gpu test-sanitizers stress check bench docs wheel clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -37,8 +37,8 @@ test-ray: dev ## run what needs Ray, in an environment of its own; installs it, 
 test-gpu: dev ## run what needs a GPU, in the environment of test-frameworks or with PYTHON=...; fails without one
 	@tools/test_gpu.sh
 
-torture: dev ## faults, damage, leaks and schedules by the thousand; takes hours; `.venv/bin/python -m torture --list` names its parts
-	$(PY) -m torture
+stress: dev ## faults, damage, leaks and schedules by the thousand; takes hours; `.venv/bin/python -m stress --list` names its parts
+	$(PY) -m stress
 
 test-sanitizers: ## run the engine's tests under AddressSanitizer and ThreadSanitizer; builds everything again
 	@tools/sanitizers.sh
@@ -58,4 +58,4 @@ wheel: dev ## build a wheel for Linux in dist/, and try it with each Python that
 	@tools/wheel.sh
 
 clean: ## remove everything that the other targets made
-	rm -rf .venv .libraries .frameworks .ray .ray-bench .docs .wheel .deny dist build .bench benchmarks/results torture/results target .mypy_cache .ruff_cache .pytest_cache .hypothesis python/headrace/_native*.so
+	rm -rf .venv .libraries .frameworks .ray .ray-bench .docs .wheel .deny dist build .bench benchmarks/results stress/results target .mypy_cache .ruff_cache .pytest_cache .hypothesis python/headrace/_native*.so

@@ -15,7 +15,7 @@ GRACE_SECONDS = 2.0
 
 # The one place that sets how many examples hypothesis draws. They have no time limit, since
 # machines may be busy. Tests draw the same few examples each time; `--hypothesis-profile=anew`
-# draws more and different ones, as `python -m torture drawn` does.
+# draws more and different ones, as `python -m stress drawn` does.
 settings.register_profile(
     "anew",
     deadline=None,

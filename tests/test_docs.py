@@ -26,10 +26,10 @@ PAGES = [
 
 # Folders whose files are named on pages; files that tools write there are not in the repository.
 FOLDERS = (
-    *("python", "crates", "tests", "tools", "docs", "benchmarks", "torture", "examples"),
+    *("python", "crates", "tests", "tools", "docs", "benchmarks", "stress", "examples"),
     *("tensorflow_comparison", "fuzz", ".github", ".ci"),
 )
-WRITTEN = ("benchmarks/results", "torture/results")
+WRITTEN = ("benchmarks/results", "stress/results")
 # Pages for developers name files by their last parts: `graph/op_def.py`.
 OF_CODE = ("DESIGN.md", "CONTRIBUTING.md")
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs all tests, with other random choices each time: tools/test_all.sh [PART]... runs some parts of them, which may be parts of the
-# torture, too. SEED=7 repeats a run. A part that fails does not stop the others.
+# stress tests, too. SEED=7 repeats a run. A part that fails does not stop the others.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -18,16 +18,16 @@ part() { # name, command...
 run_part() {
     case $1 in
         tests) part tests tools/test.sh --nightly ;;
-        torture) part torture $python -m torture --nightly --seed "$seed" ;;
+        stress) part stress $python -m stress --nightly --seed "$seed" ;;
         tensorflow) part tensorflow $python -m tensorflow_comparison --seed "$seed" --times 5 ;;
         frameworks) part frameworks tools/test_frameworks.sh ;;
         ray) part ray tools/test_ray.sh ;;
         sanitizers) part sanitizers tools/sanitizers.sh ;;
-        *) part "torture $1" $python -m torture --nightly --seed "$seed" "$1" ;;
+        *) part "stress $1" $python -m stress --nightly --seed "$seed" "$1" ;;
     esac
 }
 
-for name in ${*:-tests torture tensorflow frameworks ray sanitizers}; do
+for name in ${*:-tests stress tensorflow frameworks ray sanitizers}; do
     run_part "$name"
 done
 if [ ${#failed[@]} -gt 0 ]; then

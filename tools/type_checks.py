@@ -1,7 +1,7 @@
 """Checks types in one run of mypy: `python -m tools.type_checks`.
 
-It checks the package, the torture and the programs of `tests/typing`. In these, a call that has to
-be an error is marked `type: ignore`, and mypy reports marks on lines without one. A further
+It checks the package, the stress tests and the programs of `tests/typing`. In these, a call that
+has to be an error is marked `type: ignore`, and mypy reports marks on lines without one. A further
 program mentions every public name: one that is missing or has the type `Any` is an error.
 """
 
@@ -46,5 +46,5 @@ def write_names() -> None:
 
 if __name__ == "__main__":
     write_names()
-    command = [sys.executable, "-m", "mypy", "--strict", "python/headrace", "torture"]
+    command = [sys.executable, "-m", "mypy", "--strict", "python/headrace", "stress"]
     sys.exit(subprocess.run([*command, "tests/typing", NAMES], cwd=TOP, check=False).returncode)

@@ -1,7 +1,7 @@
 """Random pipelines give the items of a simple model, with all options.
 
 Each kind of stage and source is in one of these programs, which are always the same. `python -m
-torture pipelines` draws others by the thousand.
+stress pipelines` draws others by the thousand.
 """
 
 from functools import cache

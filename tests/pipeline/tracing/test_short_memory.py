@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-# The torture calls all operations.
+# The stress tests call all operations.
 NAMES = ["concat", "decode_csv", "decode_image", "gather of a cast"]
 
 

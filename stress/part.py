@@ -1,0 +1,38 @@
+"""The arguments and the result of a part of the stress tests."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of a part.
+
+    Attributes:
+        scale: The share of the work: 1 gives the figures of docs/reliability.md; tests do a small
+            part.
+        seed: The seed of all random choices. The same seed makes the same faults.
+    """
+
+    scale: float = 1.0
+    seed: int = 0
+
+    def times(self, whole: int) -> int:
+        """Returns `whole` times the scale, at least one."""
+        return max(1, round(whole * self.scale))
+
+
+@dataclass
+class Result:
+    """The result of a part.
+
+    Attributes:
+        figures: Counts and measurements, by their label in the output.
+        failures: Descriptions of failures. Each says how to repeat it.
+    """
+
+    figures: dict[str, int | float | str] = field(default_factory=dict)
+    failures: list[str] = field(default_factory=list)
+
+
+Part = Callable[[Options], Result]

@@ -1,0 +1,32 @@
+"""Tests whose examples hypothesis draws, with other examples than those of `make test`."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from stress.part import Options, Result
+
+# The share of it that runs each night.
+NIGHTLY = 0.05
+ROOT = Path(__file__).parents[2]
+RUNS = 40
+# The last lines of a run tell which examples failed.
+LINES = 60
+
+
+def run(options: Options) -> Result:
+    """Tests whose examples hypothesis draws, with other examples than those of `make test`."""
+    result = Result()
+    command = [sys.executable, "-m", "pytest", "-q", "-m", "hypothesis"]
+    runs = options.times(RUNS)
+    for number in range(runs):
+        seed = options.seed * RUNS + number
+        arguments = ["--hypothesis-profile=anew", f"--hypothesis-seed={seed}", "tests"]
+        done = subprocess.run(
+            [*command, *arguments], capture_output=True, text=True, cwd=ROOT, check=False
+        )
+        if done.returncode:
+            said = "\n".join(done.stdout.splitlines()[-LINES:])
+            result.failures.append(f"`pytest -m hypothesis {' '.join(arguments)}`:\n{said}")
+    result.figures["runs of the tests"] = runs
+    return result

@@ -1,0 +1,26 @@
+"""Operations with little memory, all of them; tests call a few."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from stress.part import Options, Result
+
+# The share of it that runs each night.
+NIGHTLY = 1.0
+ROOT = Path(__file__).parents[2]
+PROGRAMS = ["tests.pipeline.tracing.short_memory", "tests.tf1.short_memory"]
+
+
+def run(options: Options) -> Result:
+    """Runs operations with little memory, which must give a result or an error."""
+    result = Result()
+    for program in PROGRAMS:
+        command = [sys.executable, "-m", program]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        failures = list(filter(None, done.stdout.splitlines()))
+        if done.returncode and not failures:
+            failures = [f"{program} ended with {done.returncode}: {done.stderr[-2000:]}"]
+        result.failures += failures
+    result.figures["programs"] = len(PROGRAMS)
+    return result

@@ -1,0 +1,31 @@
+"""Random table files, of many options of their writers, compared with the values written."""
+
+import tempfile
+from pathlib import Path
+
+from tests.pipeline.generated.table_files import WRITERS, check_table_file
+
+from stress.part import Options, Result
+from stress.watchdog import deadline
+
+# The share of it that runs each night.
+NIGHTLY = 1.0
+FILES = 10_000
+
+
+def run(options: Options) -> Result:
+    """Writes random files of each format with pyarrow and Python, and reads them."""
+    result = Result()
+    count = options.times(FILES)
+    # Other numbers than in the tests.
+    first = (options.seed + 1) * FILES
+    for writer in WRITERS:
+        for number in range(first, first + count):
+            call = f"check_table_file({writer!r}, {number}, directory)"
+            with tempfile.TemporaryDirectory() as name, deadline(call, 120):
+                try:
+                    check_table_file(writer, number, Path(name))
+                except Exception as error:
+                    result.failures.append(f"{call}: {type(error).__name__}: {error}")
+    result.figures.update({f"files of {writer}": count for writer in WRITERS})
+    return result

@@ -1,0 +1,1 @@
+"""Programs that stress tests run in processes of their own, to end them."""

@@ -1,0 +1,40 @@
+"""Readers of TensorFlow 1 for the parts, and differences between two readings."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import headrace.tf1 as tf
+from stress.files.formats import number_in
+
+__all__ = ["difference", "number_of_record", "read_lines"]
+
+
+def number_of_record(record: bytes) -> int | None:
+    """Returns the number of an example from its record."""
+    return number_in(
+        tf.train.Example.FromString(record).features.feature["text"].bytes_list.value[0]
+    )
+
+
+def read_lines(paths: Sequence[Path | str]) -> Iterator[bytes]:
+    """Yields the lines of files, by the standard program of TensorFlow 1 with one thread."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        names = tf.FIFOQueue(len(paths), [tf.string], [[]])
+        line = tf.TextLineReader().read(names).value
+        session.run(names.enqueue_many([[str(path) for path in paths]]))
+        session.run(names.close())
+        while True:
+            try:
+                yield session.run(line)
+            except tf.errors.OutOfRangeError:
+                return
+
+
+def difference(found: Sequence[int | None], wanted: Sequence[int | None]) -> str:
+    """Returns in words where two lists of examples differ first."""
+    pairs = enumerate(zip(found, wanted, strict=False))
+    at = next((at for at, (one, two) in pairs if one != two), min(len(found), len(wanted)))
+    return (
+        f"{len(found)} examples, {len(wanted)} expected; number {at} is "
+        f"{list(found[at : at + 3])}, expected {list(wanted[at : at + 3])}"
+    )

@@ -1,0 +1,49 @@
+"""A small part of the stress tests, each part in its own process.
+
+`make test-all` runs more of it each night, and `make stress` all of it.
+"""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from stress import traced
+from stress.__main__ import NAMES, nightly_scale_of
+from stress.programs import small_disk
+
+SCALE = 0.002
+# Tests draw these files and programs, too; and the soak takes seconds rather than half a minute.
+DRAWN = ("images", "mixtures", "pipelines", "sounds", "table_files")
+SMALLER = {"soak": 0.0003, **dict.fromkeys(DRAWN, 1e-4)}
+# `make test` runs the simulation of schedules beside these tests, and others call operations where
+# memory is short or draw with hypothesis.
+PARTS = [name for name in NAMES if name not in ("drawn", "schedules", "short_memory")]
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("name", PARTS)
+def test_nothing_goes_wrong_in_a_small_part(name):
+    if name in ("read_faults", "write_faults") and not traced.is_there():
+        pytest.skip("strace is not there, or may not trace")
+    if name == "full_disk" and not small_disk.is_there():
+        pytest.skip("no file system may be mounted in a namespace of one's own")
+    scale = str(SMALLER.get(name, SCALE))
+    command = [sys.executable, "-m", "stress", name, "--scale", scale]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=280, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "0 failures" in done.stdout
+
+
+def test_each_part_has_a_share_for_every_night():
+    assert [name for name in NAMES if not 0 < nightly_scale_of(name) <= 1] == []
+    jobs = (Path(__file__).parents[2] / ".github" / "workflows" / "nightly.yml").read_text("utf-8")
+    assert [name for name in NAMES if not re.search(rf"- .*\b{name}\b", jobs)] == []
+
+
+def test_a_part_that_does_not_exist_is_refused_by_name():
+    command = [sys.executable, "-m", "stress", "weather"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert "no part is named weather" in done.stderr
