@@ -9,7 +9,7 @@ import threading
 
 from headrace.core import engine
 from headrace.graph import Kept, Operation
-from headrace.graph.lowering.making import Resource, make, make_generator
+from headrace.graph.lowering.creation import Resource, make, make_generator
 from headrace.graph.lowering.sharing import check_same
 
 __all__ = ["Resource", "Resources", "make_fresh"]

@@ -4,7 +4,12 @@ from headrace.core import errors
 from headrace.core.dtypes import kernel_name
 from headrace.core.shapes import TensorShape, bracketed
 from headrace.graph import Operation, Role
-from headrace.graph.lowering.making import capacity_of, component_shapes, component_types, seeds_of
+from headrace.graph.lowering.creation import (
+    capacity_of,
+    component_shapes,
+    component_types,
+    seeds_of,
+)
 
 __all__ = ["check_same"]
 
