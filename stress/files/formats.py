@@ -91,6 +91,11 @@ def _json_lines(numbers: Sequence[int]) -> bytes:
     return "".join(f"{json.dumps(row)}\n" for row in rows).encode()
 
 
+def _json_array(numbers: Sequence[int]) -> bytes:
+    rows = [{"number": number, "text": text_of(number)} for number in numbers]
+    return json.dumps(rows, indent=1).encode()
+
+
 def _tar(numbers: Sequence[int]) -> bytes:
     file = io.BytesIO()
     with tarfile.open(fileobj=file, mode="w") as archive:
@@ -174,6 +179,7 @@ FORMATS = {
         Format("text.bz2", _packed(_lines, bz2.compress), _texts("bzip2"), _by("text"), True),
         Format("csv", _csv, lambda paths: hr.csv(paths, _COLUMNS), _by("text")),
         Format("jsonl", _json_lines, lambda paths: hr.json_lines(paths, _COLUMNS), _by("text")),
+        Format("json", _json_array, lambda paths: hr.json_array(paths, _COLUMNS), _by("text")),
         Format("tar", _tar, hr.webdataset, _by("txt")),
         Format(
             "tar.gz",

@@ -29,6 +29,7 @@ PAGES = {
             "tfrecords",
             "text_lines",
             "csv",
+            "json_array",
             "json_lines",
             "image_folder",
             "audio_folder",

@@ -45,7 +45,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 23] = [
+pub const TARGETS: [Target; 24] = [
     Target { name: "tfrecord", body: records::tfrecord, times: 16, besides: FILE_BYTES },
     Target { name: "lines", body: records::lines, times: 16, besides: FILE_BYTES },
     Target { name: "compressed", body: packed::compressed_data, times: 16, besides: FILE_BYTES },
@@ -54,6 +54,7 @@ pub const TARGETS: [Target; 23] = [
     Target { name: "tensor_proto", body: tensors::tensor_proto, times: 64, besides: PARSER_BYTES },
     Target { name: "csv", body: tables::csv, times: 16, besides: FILE_BYTES },
     Target { name: "json_lines", body: tables::json_lines, times: 16, besides: FILE_BYTES },
+    Target { name: "json_array", body: tables::json_array, times: 16, besides: FILE_BYTES },
     Target { name: "parquet", body: tables::typed::parquet, times: 16, besides: TABLE_BYTES },
     Target { name: "arrow", body: tables::typed::arrow, times: 16, besides: TABLE_BYTES },
     Target { name: "disk_cache", body: saved::disk_cache, times: 64, besides: FILE_BYTES },

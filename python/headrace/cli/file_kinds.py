@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import tarfile
 from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
@@ -26,6 +27,7 @@ __all__ = [
     "delimiter_of",
     "files_of",
     "image_kind",
+    "is_json_array",
     "is_json_lines",
     "is_number",
     "is_text",
@@ -143,6 +145,11 @@ def is_json_lines(data: bytes, is_whole: bool) -> bool:
     return bool(lines) and _is_object(lines[0]) and _most(map(_is_object, lines))
 
 
+def is_json_array(data: bytes) -> bool:
+    """Returns whether a text begins as an array of objects of JSON does."""
+    return re.match(rb'(\xef\xbb\xbf)?\s*\[\s*\{\s*["}]', data) is not None
+
+
 def delimiter_of(data: bytes, is_whole: bool) -> str | None:
     """Returns the delimiter if the bytes are CSV with a header; None otherwise.
 
@@ -198,6 +205,7 @@ class Kind:
     SESSION: Final = "session checkpoint"
     CSV: Final = "csv"
     JSON_LINES: Final = "json lines"
+    JSON_ARRAY: Final = "json array"
     TAR: Final = "tar"
     PARQUET: Final = "parquet"
     IMAGE: Final = "image"
@@ -263,7 +271,7 @@ _NAMES: Final = {
 }
 _IMAGE_NAMES: Final = (".jpg", ".jpeg", ".png", ".gif", ".bmp", ".tif", ".tiff", ".webp")
 # Kinds that any text, or any empty file, may be mistaken for.
-_ANY_TEXT: Final = (Kind.TEXT, Kind.CSV, Kind.JSON_LINES, Kind.STATE, Kind.EMPTY)
+_ANY_TEXT: Final = (Kind.TEXT, Kind.CSV, Kind.JSON_LINES, Kind.JSON_ARRAY, Kind.STATE, Kind.EMPTY)
 _COMPRESSED_NAMES: Final = (".gz", ".zst", ".bz2", ".xz", ".lz4")
 
 
@@ -374,6 +382,8 @@ def _kind_of_text(start: Start) -> tuple[str, str | None]:
         return Kind.STATE, None
     if is_json_lines(start.data, start.is_whole):
         return Kind.JSON_LINES, None
+    if is_json_array(start.data):
+        return Kind.JSON_ARRAY, None
     delimiter = delimiter_of(start.data, start.is_whole)
     return (Kind.TEXT, None) if delimiter is None else (Kind.CSV, delimiter)
 

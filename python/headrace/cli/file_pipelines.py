@@ -62,8 +62,10 @@ def source_of(  # noqa: PLR0911 (one for each kind)
                 pipeline.csv, path, delimiter=content.detail or ",", compression=compression
             )
             return source(defaults=_defaults(source(), is_counted))
-        case Kind.JSON_LINES:
-            source = partial(pipeline.json_lines, path, compression=compression)
+        case Kind.JSON_LINES | Kind.JSON_ARRAY:
+            is_array = content.kind == Kind.JSON_ARRAY
+            read = pipeline.json_array if is_array else pipeline.json_lines
+            source = partial(read, path, compression=compression)
             return source(defaults=_defaults(source(), is_counted))
         case Kind.TAR:
             return pipeline.webdataset(path, compression=compression)

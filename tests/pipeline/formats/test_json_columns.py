@@ -123,7 +123,7 @@ def test_times_are_read_from_text(lines):
     rows = iter(hr.json_lines(path, {"t": "datetime64[ms]"}).batch(1))
     assert next(rows)["t"][0] == np.datetime64("2024-01-02T03:04:05.500")
     assert next(rows)["t"].tolist() == [datetime.datetime(2024, 1, 2, 3, 4)]
-    message = "line 3: 't' is string \"noon\", expected datetime64.ms.. Correct the line"
+    message = "line 3: 't' is string \"noon\", expected datetime64.ms.. Correct it"
     with pytest.raises(errors.InvalidArgumentError, match=message):
         next(rows)
     with pytest.raises(TypeError, match=r"'t' is .*timedelta64.*which JSON does not write"):

@@ -34,6 +34,7 @@ ROW_GROUPS = (17, 17, 17, 2, 17, 17, 10)
 DAMAGED = "damaged"
 # The directory of files of nested data, and the ending of those that have pieces.
 ROWS = "rows"
+ROWS_OF_ARRAYS = "rows.json"
 # The directory of Parquet files with large values, and the bytes of the values.
 LARGE = "large"
 _LARGE_BYTES = (100, 20_000, 150_000, 400_000)
@@ -43,7 +44,7 @@ COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {
     "bzip2": bz2.compress,
     "xz": lzma.compress,
 }
-_COMPRESSED = ("tfrecord", "txt", "csv", "jsonl", "fixed", "tar")
+_COMPRESSED = ("tfrecord", "txt", "csv", "jsonl", "json", "fixed", "tar")
 
 
 @cache
@@ -81,10 +82,12 @@ _BEGINS: dict[str, tuple[str, Callable[[Path], list[int]]]] = {
     "txt": ("*.txt", _begins_of_matches(rb"(?m)^\d+$")),
     "csv": ("*.csv", _begins_of_matches(rb"(?m)^\d+,")),
     "jsonl": ("*.jsonl", _begins_of_matches(rb"(?m)^\{")),
+    "json": ("*.json", _begins_of_matches(rb"\{")),
     "fixed": ("*.fixed", lambda path: list(range(0, path.stat().st_size, 8))),
     "tokens": ("*.tokens", lambda path: list(range(0, path.stat().st_size - 16, 8))),
     "tfrecord": ("*.tfrecord", _begins_of_records),
     ROWS: ("rows/*.jsonl", _begins_of_matches(rb"(?m)^\{")),
+    ROWS_OF_ARRAYS: ("rows/*.json", _begins_of_matches(rb'\{"n": (?=\d+, "list")')),
     DAMAGED: ("damaged/*.tfrecord", _begins_of_records),
     "tar": ("*.tar", _begins_of_samples),
 }
@@ -100,6 +103,8 @@ def write_files(directory: Path) -> None:
         (directory / f"{index}.csv").write_text(table)
         objects = "".join(f'{{"n": {n}, "list": {list_of(n)}}}\n\n' for n in numbers)
         (directory / f"{index}.jsonl").write_text(objects)
+        objects = [{"n": n, "list": list_of(n)} for n in numbers]
+        (directory / f"{index}.json").write_text(json.dumps(objects, indent=index or None))
         (directory / f"{index}.fixed").write_bytes(np.array(numbers, "<i8").tobytes())
         tokens = np.array([*numbers, 0, 0], "<i8")
         (directory / f"{index}.tokens").write_bytes(tokens.tobytes())
@@ -152,6 +157,7 @@ def _write_rows(path: Path, numbers: range) -> None:
     rows = list(map(row_of, numbers))
     lines = "".join(f"{json.dumps(row)}\n" for row in rows)
     path.with_suffix(".jsonl").write_text(lines)
+    path.with_suffix(".json").write_text(json.dumps(rows))
     if pq is None:
         return
     number, text = pa.int64(), pa.string()

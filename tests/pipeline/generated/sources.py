@@ -19,6 +19,7 @@ from tests.pipeline.generated.source_files import (
     NUMBERS,
     ROW_GROUPS,
     ROWS,
+    ROWS_OF_ARRAYS,
     has_damage,
     large_of,
     layouts,
@@ -176,6 +177,15 @@ def _json(random: Random) -> Source:
     return Source("json_lines(*.jsonl)", begin, _only("n", "list"), names, ending="jsonl")
 
 
+def _json_array(random: Random) -> Source:
+    def begin(directory: Path) -> hr.Pipeline:
+        return hr.json_array(directory / "*.json", {"n": int, "list": hr.Ragged(int)})
+
+    names = frozenset({"n", "list"})
+    text = "json_array(*.json)"
+    return Source(text, begin, _only("n", "list"), names, ending="json", positions=_PLACES)
+
+
 @hr.native
 def _decoded(example):
     return {"n": hr.ops.reshape(hr.ops.decode_raw(example["record"], "int64"), [])}
@@ -324,14 +334,18 @@ _NESTED: dict[str, Any] = {
 }
 
 
+_ROWS = {"jsonl": ROWS, "json": ROWS_OF_ARRAYS}
+
+
 def _rows(random: Random) -> Source:
-    """Nested data in Parquet, Arrow and JSON lines: the same for each."""
-    ending = random.choice(["jsonl", "parquet", "arrow"] if pq is not None else ["jsonl"])
+    """Nested data in Parquet, Arrow and JSON: the same for each."""
+    ending = random.choice(["jsonl", "json", *(["parquet", "arrow"] if pq is not None else [])])
     names = ["n", *(name for name in _NESTED if random.random() < 0.4)]
     random.shuffle(names)
     seed = random.choice([None, None, random.randrange(2**20)])
     defaults = random.choice([None, {"some": -1}]) if "some" in names else None
-    read = {"jsonl": hr.json_lines, "parquet": hr.parquet, "arrow": hr.arrow}[ending]
+    readers = {"jsonl": hr.json_lines, "json": hr.json_array}
+    read = {**readers, "parquet": hr.parquet, "arrow": hr.arrow}[ending]
 
     def begin(directory: Path) -> hr.Pipeline:
         columns = {name: _NESTED.get(name, int) for name in names}
@@ -361,14 +375,14 @@ def _rows(random: Random) -> Source:
         frozenset(examples[0]),
         seed=seed,
         positions=_PLACES if seed is None else None,
-        **({"ending": ROWS} if ending == "jsonl" else {"sizes": ROW_GROUPS}),
+        **({"ending": _ROWS[ending]} if ending in _ROWS else {"sizes": ROW_GROUPS}),
     )
 
 
 def _compressed(random: Random) -> Source:
     """Compressed files, which are recognised by their first bytes."""
     directory_name = random.choice(list(COMPRESSIONS))
-    make = random.choice([_records, _lines, _csv, _json, _fixed, _archive])
+    make = random.choice([_records, _lines, _csv, _json, _json_array, _fixed, _archive])
     source = make(random)
     return replace(
         source,
@@ -382,11 +396,12 @@ def _compressed(random: Random) -> Source:
 
 def _inferred(random: Random) -> Source:
     """Tables whose columns and types are inferred."""
-    ending = random.choice(["csv", "jsonl"])
-    read = {"csv": hr.csv, "jsonl": hr.json_lines}[ending]
+    ending = random.choice(["csv", "jsonl", "json"])
+    read = {"csv": hr.csv, "jsonl": hr.json_lines, "json": hr.json_array}[ending]
     values: dict[str, Callable[[int], Any]] = {
         "csv": lambda n: {"n": n, "text": f"text\n{n}"},
         "jsonl": lambda n: {"n": n, "list": list_of(n)},
+        "json": lambda n: {"n": n, "list": list_of(n)},
     }
     examples = list(map(values[ending], ALL))
     return Source(
@@ -432,6 +447,7 @@ _SOURCES: list[Callable[[Random], Source]] = [
     _lines,
     _csv,
     _json,
+    _json_array,
     _fixed,
     _tokens,
     _archive,

@@ -242,9 +242,10 @@ def _csv_text(random: Random, value: Any) -> Any:
     return repr(value) if isinstance(value, float) else value
 
 
-def _json_lines(random: Random, directory: Path) -> None:
+def _json_rows(random: Random) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Columns, and their rows as objects, whose keys come in any order and may lack if null."""
     columns = {name.replace(".", "_"): column for name, column in _text_columns(random).items()}
-    lines = []
+    rows = []
     for row in zip(*(column.values for column in columns.values()), strict=True):
         pairs = [
             (name, value)
@@ -252,12 +253,30 @@ def _json_lines(random: Random, directory: Path) -> None:
             if value is not None or random.random() < 0.5
         ]
         random.shuffle(pairs)
-        is_ascii, indent = random.random() < 0.5, random.choice([(", ", ": "), (",", ":")])
-        lines.append(json.dumps(dict(pairs), ensure_ascii=is_ascii, separators=indent))
+        rows.append(dict(pairs))
+    return columns, rows
+
+
+def _json_lines(random: Random, directory: Path) -> None:
+    columns, rows = _json_rows(random)
+    lines = []
+    for row in rows:
+        is_ascii, separators = random.random() < 0.5, random.choice([(", ", ": "), (",", ":")])
+        lines.append(json.dumps(row, ensure_ascii=is_ascii, separators=separators))
         lines += [""] * (random.random() < 0.1)
     end = random.choice(["\n", "\r\n"])
     path = _compressed(random, directory, "a.jsonl", end.join(lines) + end * random.randint(0, 1))
     _check_text(hr.json_lines, path, columns)
+
+
+def _json_array(random: Random, directory: Path) -> None:
+    columns, rows = _json_rows(random)
+    is_ascii, separators = random.random() < 0.5, random.choice([(", ", ": "), (",", ":")])
+    indent = random.choice([None, None, 0, 2, "\t"])
+    text = json.dumps(rows, ensure_ascii=is_ascii, separators=separators, indent=indent)
+    before, after = random.choice(["", "\ufeff", " \n"]), random.choice(["", "\n", "\r\n\t "])
+    path = _compressed(random, directory, "a.json", before + text + after)
+    _check_text(hr.json_array, path, columns)
 
 
 def _compressed(random: Random, directory: Path, name: str, text: str) -> Path:
@@ -270,6 +289,7 @@ def _compressed(random: Random, directory: Path, name: str, text: str) -> Path:
 WRITERS: Final[dict[str, Callable[[Random, Path], None]]] = {
     "arrow": _arrow,
     "csv": _csv,
+    "json_array": _json_array,
     "json_lines": _json_lines,
     "parquet": _parquet,
 }

@@ -1,4 +1,4 @@
-//! Targets for CSV and JSON lines.
+//! Targets for CSV and JSON.
 
 pub mod typed;
 
@@ -14,7 +14,8 @@ use headrace_engine::tensor::dtype::DType;
 use headrace_engine::tensor::shape::Shape;
 use headrace_pipeline::formats::component::times::TimeUnit;
 use headrace_pipeline::formats::component::{Component, Form};
-use headrace_pipeline::formats::{Columns, Csv, Lines};
+use headrace_pipeline::formats::{Columns, Csv, JsonArray, Lines};
+use headrace_pipeline::records::{Codec, Format};
 use headrace_pipeline::stages::csv::inference::{Inferred, infer_csv};
 use headrace_pipeline::stages::csv::{CsvFields, Words};
 use headrace_pipeline::stages::json::JsonFields;
@@ -68,20 +69,29 @@ fn decode_csv(data: &[u8], delimiter: u8, use_quote_delim: bool) {
     assert!(all == each.iter().all(|is_right| *is_right), "lines are decoded differently together than alone");
 }
 
-/// `[compression, options, file...]`: a file of JSON objects, with inferred columns and with given
-/// ones.
+/// `[compression, options, file...]`: a file of JSON objects in lines, with inferred columns and
+/// with given ones.
 pub fn json_lines(data: &[u8]) -> usize {
+    json(data, |codec| Arc::new(Lines { codec, skips_blank: true }))
+}
+
+/// As [`json_lines`], for one array of objects.
+pub fn json_array(data: &[u8]) -> usize {
+    json(data, |codec| Arc::new(JsonArray { codec }))
+}
+
+fn json(data: &[u8], format: impl Fn(Codec) -> Arc<dyn Format>) -> usize {
     let [compression, options, data @ ..] = data else { return 0 };
     let Some(packed) = Packed::new(*compression, data.to_vec()) else { return 0 };
     let Ok(file) = File::new(&packed.bytes) else { return 0 };
-    let lines = Lines { codec: packed.codec, skips_blank: true };
-    let inferred = infer_json(&file.file_provenance(), packed.codec, &[]).ok().flatten().unwrap_or_default();
+    let format = format(packed.codec);
+    let inferred = infer_json(&*format, &file.file_provenance(), &[]).ok().flatten().unwrap_or_default();
     for components in [inferred.into_iter().map(key).collect(), given()] {
         if let Ok(fields) = JsonFields::new(components) {
-            read(&lines, &file.file_provenance(), Some(&fields));
+            read(&*format, &file.file_provenance(), Some(&fields));
         }
     }
-    in_order_and_shuffled(Arc::new(lines), &file, options & 2 == 2, packed.codec);
+    in_order_and_shuffled(format, &file, options & 2 == 2, packed.codec);
     packed.num_bytes
 }
 

@@ -14,14 +14,21 @@ pub fn begin_of_text(start: &[u8]) -> usize {
     if start.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 }
 }
 
+/// The error for a file with this beginning that is of another type than `expected`; `is_table` if an HTML page is an
+/// error too.
+pub fn other_content(file: &FileProvenance, start: &[u8], is_table: bool, expected: &str) -> Option<Error> {
+    let found = content(start).filter(|found| found.kind != Kind::Page || is_table)?;
+    let (name, remedy) = (file.name.text(), found.remedy());
+    Some(Error::invalid_argument(format!("{name}: it is {found}, expected {expected}. {remedy}")))
+}
+
 /// The error for a file with this beginning that cannot be read as lines of text; `is_table` if an
 /// HTML page is an error too. `is_whole` if these are all its bytes.
 pub fn not_a_text(file: &FileProvenance, start: &[u8], is_whole: bool, is_table: bool) -> Option<Error> {
-    let name = file.name.text();
-    if let Some(found) = content(start).filter(|found| found.kind != Kind::Page || is_table) {
-        let remedy = found.remedy();
-        return Some(Error::invalid_argument(format!("{name}: it is {found}, expected lines of text. {remedy}")));
+    if let Some(error) = other_content(file, start, is_table, "lines of text") {
+        return Some(error);
     }
+    let name = file.name.text();
     let start = &start[..start.len().min(CHUNK_BYTES)];
     let is_known = is_whole || start.len() == CHUNK_BYTES;
     let has_returns = memchr(b'\r', start).is_some_and(|position| position + 1 < start.len());

@@ -12,7 +12,7 @@ use headrace_engine::numbering::Numbering;
 use headrace_engine::tensor::shape::Shape;
 use headrace_pipeline::blocks::file_provenance::FileProvenance;
 use headrace_pipeline::formats::component::{Component, Form};
-use headrace_pipeline::formats::{Columns, Csv, Labelled, Lines, Tar};
+use headrace_pipeline::formats::{Columns, Csv, JsonArray, Labelled, Lines, Tar};
 use headrace_pipeline::records::{Codec, Format};
 use headrace_pipeline::stages::csv::inference::Inferred;
 use headrace_pipeline::stages::csv::{self, CsvFields, Words};
@@ -104,31 +104,47 @@ fn found(columns: Vec<Inferred>) -> Vec<Found> {
     columns.into_iter().map(found).collect()
 }
 
-/// The lines of JSON files.
+/// The lines of JSON files, or the elements of their arrays.
 #[pyfunction]
-pub fn json_records(paths: Vec<Bound<'_, PyBytes>>, compression: &str) -> PyResult<Plan> {
-    Ok(files(Lines { codec: codec(compression)?, skips_blank: true }, &paths, LINES))
+pub fn json_records(paths: Vec<Bound<'_, PyBytes>>, compression: &str, is_array: bool) -> PyResult<Plan> {
+    let (format, numbering) = json_format(compression, is_array)?;
+    Ok(Plan(Arc::new(plan::Plan::Files(format, file_provenances(&paths, numbering).into()))))
 }
 
-/// Parses JSON objects into components; `sightings` records which of those that a line may lack
-/// occur.
+fn json_format(compression: &str, is_array: bool) -> PyResult<(Arc<dyn Format>, Numbering)> {
+    let codec = codec(compression)?;
+    Ok(match is_array {
+        true => (Arc::new(JsonArray { codec }), Numbering::RECORDS),
+        false => (Arc::new(Lines { codec, skips_blank: true }), LINES),
+    })
+}
+
+/// Parses JSON objects, lines or elements of arrays, into components; `sightings` records which of
+/// those that an object may lack occur.
 #[pyfunction]
-pub fn json_fields(py: Python<'_>, given: Vec<Given<'_>>, sightings: &Bound<'_, Sightings>) -> PyResult<Stage> {
-    let fields = JsonFields::new(components(py, given)?).into_python(py)?;
+pub fn json_fields(
+    py: Python<'_>,
+    given: Vec<Given<'_>>,
+    sightings: &Bound<'_, Sightings>,
+    is_array: bool,
+) -> PyResult<Stage> {
+    let fields = JsonFields::new(components(py, given)?).into_python(py)?.of_array(is_array);
     Ok(Stage(Arc::new(fields.seen_by(sightings.get().shared()))))
 }
 
-/// The keys of the objects in the first block of a file; None if it has no lines. The keys in
-/// `filled` have a value for missing ones.
+/// The keys of the objects in the first block of a file; None if it has no records. Those in `typed`
+/// may have any values.
 #[pyfunction]
 pub fn infer_json(
     py: Python<'_>,
     path: &Bound<'_, PyBytes>,
     compression: &str,
+    is_array: bool,
     typed: Vec<String>,
 ) -> PyResult<Option<Vec<FoundKey>>> {
-    let (file, codec) = (file_provenance(path, LINES, 0), codec(compression)?);
-    let keys = waiting(py, || json::inference::infer_json(&file, codec, &typed))?;
+    let (format, numbering) = json_format(compression, is_array)?;
+    let file = file_provenance(path, numbering, 0);
+    let keys = waiting(py, || json::inference::infer_json(&*format, &file, &typed))?;
     let found = |key: InferredKey| (key.name, key.dtype as u8, key.is_json, key.num_lists);
     Ok(keys.map(|keys| keys.into_iter().map(found).collect()))
 }

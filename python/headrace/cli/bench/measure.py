@@ -23,8 +23,8 @@ from headrace.pipeline.stages.stage import Effect, Stage
 __all__ = ["Measured", "measured"]
 
 _SOURCES: Final = (
-    "tfrecords", "text_lines", "csv", "json_lines", "fixed_length_records", "files",
-    "image_folder", "audio_folder", "webdataset", "parquet",
+    "tfrecords", "text_lines", "csv", "json_array", "json_lines", "fixed_length_records",
+    "files", "image_folder", "audio_folder", "webdataset", "parquet",
 )  # fmt: skip
 _LIMIT_SECONDS: Final = 3.0
 

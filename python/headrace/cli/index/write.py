@@ -18,7 +18,7 @@ __all__ = ["Indexed", "files_to_index", "write_index"]
 
 _KINDS: Final = (
     *(Kind.TFRECORD, Kind.EVENTS, Kind.SESSION),
-    *(Kind.CSV, Kind.JSON_LINES, Kind.TAR, Kind.TEXT, Kind.STATE),
+    *(Kind.CSV, Kind.JSON_LINES, Kind.JSON_ARRAY, Kind.TAR, Kind.TEXT, Kind.STATE),
 )
 
 

@@ -35,6 +35,7 @@ _REPORTERS: Final[dict[str, _Reporter]] = {
     Kind.TFRECORD: report_of_records,
     Kind.CSV: report_of_table,
     Kind.JSON_LINES: report_of_table,
+    Kind.JSON_ARRAY: report_of_table,
     Kind.TAR: report_of_table,
     Kind.PARQUET: report_of_parquet,
     Kind.TEXT: report_of_text,

@@ -12,7 +12,12 @@ from headrace.pipeline.writing.values import values_of_example
 
 __all__ = ["report_of_table", "report_of_text"]
 
-_UNITS: Final = {Kind.TAR: "samples", Kind.CSV: "rows", Kind.JSON_LINES: "objects"}
+_UNITS: Final = {
+    Kind.TAR: "samples",
+    Kind.CSV: "rows",
+    Kind.JSON_LINES: "objects",
+    Kind.JSON_ARRAY: "objects",
+}
 
 
 def report_of_table(content: Content, looked: Looked) -> tuple[dict[str, Any], list[Shown]]:

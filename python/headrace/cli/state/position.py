@@ -18,6 +18,7 @@ _FILES: Final = (
     "tfrecords",
     "text_lines",
     "csv",
+    "json_array",
     "json_lines",
     "fixed_length_records",
     "files",

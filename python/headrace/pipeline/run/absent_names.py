@@ -9,10 +9,15 @@ from headrace.core import engine
 __all__ = ["Absent"]
 
 # With fewer records, a rare component would look like a misspelt one.
-_LEAST_RECORDS: Final[Mapping[str, int]] = {"parse": 1_000, "json_lines": 10_000}
+_LEAST_RECORDS: Final[Mapping[str, int]] = {
+    "parse": 1_000,
+    "json_lines": 10_000,
+    "json_array": 10_000,
+}
 _WORDS: Final[Mapping[str, tuple[str, str, str]]] = {
     "parse": ("record", "has a feature {}", "such lists are empty"),
     "json_lines": ("line", "has a value for {}", "all of them are nulls or defaults"),
+    "json_array": ("record", "has a value for {}", "all of them are nulls or defaults"),
 }
 
 

@@ -21,7 +21,7 @@ from headrace.pipeline.sources.column_options import (
 from headrace.pipeline.sources.file_source import InferredSource, SourcePlan, first_found
 from headrace.pipeline.values.types import Json, Spec, element_of
 
-__all__ = ["JsonLines", "json_lines"]
+__all__ = ["JsonLines", "as_json", "json_lines"]
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,7 @@ class JsonLines(InferredSource):
     is_kept_for_shuffle: ClassVar = False
     numbers_lines: ClassVar = True
     has_pieces: ClassVar = True
+    is_array: ClassVar[bool] = False
 
     paths: tuple[str, ...]
     columns: Pairs | None = None
@@ -56,13 +57,18 @@ class JsonLines(InferredSource):
     @property
     def spec(self) -> dict[str, Spec] | None:
         """The components of an example, one for each key."""
-        return None if self.columns is None else specs_of("json_lines", self.columns)
+        return None if self.columns is None else specs_of(self.name, self.columns)
+
+    @property
+    def _records(self) -> str:
+        """The records of a file in messages."""
+        return "elements" if self.is_array else "lines"
 
     def inferred(self) -> dict[str, Spec]:
-        """Returns the keys in the first block of the first file with lines."""
-        given = self.compression or "", [name for name, _ in self.dtypes]
+        """Returns the keys in the first block of the first file with records."""
+        given = self.compression or "", self.is_array, [name for name, _ in self.dtypes]
         found = first_found(
-            "json_lines", self.paths, "lines", lambda path: engine.infer_json(path, *given)
+            self.name, self.paths, self._records, lambda path: engine.infer_json(path, *given)
         )
         specs = {
             name: Spec(
@@ -72,27 +78,30 @@ class JsonLines(InferredSource):
         }
         # A key may be missing or null in the first block.
         specs |= {name: Spec(Json, ()) for name, _ in self.dtypes if name not in specs}
-        return with_dtypes("json_lines", specs, self.dtypes)
+        return with_dtypes(self.name, specs, self.dtypes)
 
     def described(self) -> str:
         """Returns a text that says how the components are inferred."""
-        return "the columns are inferred from the first block of the first file with lines"
+        return (
+            f"the columns are inferred from the first block of the first file with {self._records}"
+        )
 
     def records(self) -> engine.Plan:
         """Returns a plan of the records of its files."""
-        return engine.json_records(find_files("json_lines", self.paths), self.compression or "")
+        paths = find_files(self.name, self.paths)
+        return engine.json_records(paths, self.compression or "", self.is_array)
 
     def planned(
         self, specs: dict[str, Spec], add_python_worker: Callable[[Any], int]
     ) -> SourcePlan:
-        """Returns the plan, which reads lines that are parsed later."""
+        """Returns the plan, which reads records that are parsed later."""
         typed = self.dtypes if self.columns is None else self.columns
-        components = components_of("json_lines", specs, typed, self.defaults)
+        components = components_of(self.name, specs, typed, self.defaults)
         components = list(map(_filled, components))
-        sightings = engine.Sightings("json_lines")
-        fields = engine.json_fields(list(map(native, components)), sightings)
-        paths = find_files("json_lines", self.paths)
-        records = engine.json_records(paths, self.compression or "")
+        sightings = engine.Sightings(self.name)
+        fields = engine.json_fields(list(map(native, components)), sightings, self.is_array)
+        paths = find_files(self.name, self.paths)
+        records = engine.json_records(paths, self.compression or "", self.is_array)
         # Inferred keys occur; their names are not the user's.
         given = None if self.columns is None else sightings
         return SourcePlan(records, paths, [fields], len(paths), sightings=given)
@@ -110,7 +119,7 @@ def json_lines(
     A key that is missing or null is an error, unless there is a default or it is `Nullable`; a null
     is None for `Json`. A warning names the keys that no line has. Other keys are skipped, and so
     are blank lines. An error names the file and the line. `NaN`, `Infinity` and `-Infinity`, as
-    Python's `json` writes them, are floats.
+    Python's `json` writes them, are floats. `json_array` reads files with one array of objects.
 
     Args:
         paths: As for `tfrecords`.
@@ -134,25 +143,41 @@ def json_lines(
         TypeError: If a path is invalid, or a type cannot be a component's.
         ValueError: If an argument is out of range, or a key is both an object and a value.
     """
-    chosen = as_columns("json_lines", columns)
+    return JsonLines(*as_json("json_lines", paths, columns, defaults, compression, dtypes))
+
+
+def as_json(
+    where: str,
+    paths: Paths,
+    columns: Mapping[str, Any] | None,
+    defaults: Mapping[str, Any] | None,
+    compression: str | None,
+    dtypes: Mapping[str, Any] | None,
+) -> tuple[tuple[str, ...], Pairs | None, Pairs, str | None, Pairs]:
+    """Returns the arguments of a source of JSON objects as plain data, in the order of `JsonLines`.
+
+    Raises:
+        TypeError: If a path is invalid, or a type cannot be a component's.
+        ValueError: If an argument is out of range, or a key is both an object and a value.
+    """
+    chosen = as_columns(where, columns)
     for name, _ in chosen or ():
         inner = next((other for other, _ in chosen or () if other.startswith(f"{name}.")), None)
         if inner is not None:
             raise ValueError(
-                f"json_lines: the columns {name!r} and {inner!r} are given, but {name!r} cannot be "
+                f"{where}: the columns {name!r} and {inner!r} are given, but {name!r} cannot be "
                 "an object and a value. Leave one out."
             )
-    typed = as_dtypes("json_lines", dtypes, columns)
-    for name, spec in specs_of("json_lines", typed if chosen is None else chosen).items():
+    typed = as_dtypes(where, dtypes, columns)
+    for name, spec in specs_of(where, typed if chosen is None else chosen).items():
         if getattr(spec.dtype, "kind", "") == "m":
             raise TypeError(
-                f"json_lines: the column {name!r} is {spec}, which JSON does not write. Read it as "
+                f"{where}: the column {name!r} is {spec}, which JSON does not write. Read it as "
                 "str or as a number, and convert it in map."
             )
-    check_compression("json_lines", compression)
-    values = as_defaults("json_lines", defaults, chosen)
-    found = as_paths("json_lines", paths)
-    return JsonLines(found, chosen, values, compression, typed)
+    check_compression(where, compression)
+    values = as_defaults(where, defaults, chosen)
+    return as_paths(where, paths), chosen, values, compression, typed
 
 
 def _filled(component: Component) -> Component:

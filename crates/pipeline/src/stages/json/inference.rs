@@ -1,10 +1,10 @@
-//! Infers the keys of JSON lines and their types from the first block of a file.
+//! Infers the keys of JSON objects and their types from the first block of a file.
 
 use crate::blocks::column::{Column, Text};
 use crate::blocks::file_provenance::FileProvenance;
 use crate::budget::Budget;
-use crate::formats::Lines;
-use crate::records::{Codec, Format, RecordPosition};
+use crate::records::{Format, RecordPosition};
+use crate::stages::json::ONE_ARRAY;
 use crate::stages::json::constants::{constant, long_integer, replaced};
 use headrace_engine::error::{Error, Result};
 use headrace_engine::tensor::dtype::DType;
@@ -30,17 +30,21 @@ pub struct InferredKey {
 const MAX_LISTS: usize = 3;
 
 /// The keys of the objects in the first block, in order of appearance, with types that hold their
-/// values; `None` if there are no lines. Keys that are always null are skipped. Those in `typed` may
+/// values; `None` if there are no records. Keys that are always null are skipped. Those in `typed` may
 /// have any values.
-pub fn infer_json(file: &Arc<FileProvenance>, codec: Codec, typed: &[String]) -> Result<Option<Vec<InferredKey>>> {
+pub fn infer_json(
+    format: &dyn Format,
+    file: &Arc<FileProvenance>,
+    typed: &[String],
+) -> Result<Option<Vec<InferredKey>>> {
     let name = file.name.text();
-    let block = Lines { codec, skips_blank: true }
-        .open(file, RecordPosition::default())?
-        .next(Budget::new(usize::MAX).charge(0))?;
+    let block = format.open(file, RecordPosition::default())?.next(Budget::new(usize::MAX).charge(0))?;
     let Some(block) = block else { return Ok(None) };
     let mut found: Vec<Key> = Vec::new();
+    let mut is_array = false;
     if let Some(Column::Text(texts)) = block.columns.first() {
         for (row, text) in Text::rows(texts).enumerate() {
+            is_array |= row == 0 && text.trim_ascii_start().starts_with(b"[");
             // Faults of lines are reported when they are read.
             let Ok(Object(pairs)) = serde_json::from_slice(&replaced(text)) else { continue };
             for (key, value) in pairs {
@@ -63,12 +67,14 @@ pub fn infer_json(file: &Arc<FileProvenance>, codec: Codec, typed: &[String]) ->
         Some(InferredKey { name: key.name, dtype, is_json: key.kind? == Kind::Nested, num_lists })
     };
     let columns: Vec<_> = found.into_iter().filter_map(column).collect();
-    match columns.is_empty() {
-        false => Ok(Some(columns)),
-        true => Err(Error::invalid_argument(format!(
-            "{name}: it has no objects to infer the columns from. Give them, with columns={{...}}."
-        ))),
+    if !columns.is_empty() {
+        return Ok(Some(columns));
     }
+    let remedy = match format.is_of_lines() && is_array {
+        true => ONE_ARRAY,
+        false => "Give them, with columns={...}.",
+    };
+    Err(Error::invalid_argument(format!("{name}: it has no objects to infer the columns from. {remedy}")))
 }
 
 /// A key of some objects.

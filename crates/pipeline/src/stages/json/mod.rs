@@ -19,6 +19,9 @@ use serde::de::DeserializeSeed;
 use std::borrow::Cow;
 use std::sync::Arc;
 
+/// The remedy for an array that is read as lines.
+pub(crate) const ONE_ARRAY: &str = "If the file is one JSON array, read it with headrace.json_array.";
+
 /// Replaces the only column, of texts, by one column for each component. Other keys are skipped.
 pub struct JsonFields {
     components: Vec<Component>,
@@ -26,6 +29,8 @@ pub struct JsonFields {
     /// The numbers of the components that a line may lack.
     optional: Vec<usize>,
     sightings: Arc<Sightings>,
+    /// True if records are elements of an array, and not lines.
+    is_array: bool,
 }
 
 impl JsonFields {
@@ -48,7 +53,12 @@ impl JsonFields {
             key.component = Some(index);
             root.make(name).component = Some(index);
         }
-        Ok(Self { components, root, optional, sightings: Sightings::new() })
+        Ok(Self { components, root, optional, sightings: Sightings::new(), is_array: false })
+    }
+
+    /// For records that are elements of an array, if `is_array`.
+    pub fn of_array(self, is_array: bool) -> Self {
+        Self { is_array, ..self }
     }
 
     /// Records which of the components that a line may lack occur.
@@ -71,7 +81,7 @@ impl JsonFields {
         let mut json = serde_json::Deserializer::from_slice(&replaced);
         let parsed = Object { keys: &self.root, state: &mut state }.deserialize(&mut json);
         let misfit = state.misfit.take();
-        parsed.and_then(|()| json.end()).map_err(|error| misfit.unwrap_or_else(|| syntax(&error, text)))?;
+        parsed.and_then(|()| json.end()).map_err(|error| misfit.unwrap_or_else(|| self.syntax(&error, text)))?;
         for ((component, column), seen) in self.components.iter().zip(columns).zip(seen) {
             if column.len() > row {
                 *seen = true;
@@ -86,26 +96,30 @@ impl JsonFields {
         }
         Ok(())
     }
-}
 
-/// The error for a text that is not JSON, or not an object.
-#[cold]
-fn syntax(error: &serde_json::Error, text: &[u8]) -> String {
-    let words = error.to_string();
-    let words = words.rsplit_once(" at line ").map_or(words.as_str(), |(words, _)| words);
-    if words.contains("surrogate") || words.contains("hex escape") {
-        return format!(
-            "half a surrogate pair at column {}, expected text: {}. Read the key as bytes or as hr.Json, which keep it, or \
-             correct the line.",
-            error.column(),
-            excerpt(text)
-        );
+    /// The error for a text that is not JSON, or not an object.
+    #[cold]
+    fn syntax(&self, error: &serde_json::Error, text: &[u8]) -> String {
+        let words = error.to_string();
+        let words = words.rsplit_once(" at line ").map_or(words.as_str(), |(words, _)| words);
+        let position = match error.line() {
+            0 | 1 => format!("column {}", error.column()),
+            line => format!("its line {line}, column {}", error.column()),
+        };
+        let text_shown = excerpt(text);
+        if words.contains("surrogate") || words.contains("hex escape") {
+            return format!(
+                "half a surrogate pair at {position}, expected text: {text_shown}. Read the key as bytes or as hr.Json, \
+                 which keep it, or correct it."
+            );
+        }
+        let remedy = match !self.is_array && text.trim_ascii_start().starts_with(b"[") {
+            true => ONE_ARRAY,
+            false => "Correct it.",
+        };
+        let each = if self.is_array { "" } else { " in each line" };
+        format!("{words} at {position}, expected a JSON object{each}: {text_shown}. {remedy}")
     }
-    format!(
-        "{words} at column {}, expected a JSON object in each line: {}. Correct the line.",
-        error.column(),
-        excerpt(text)
-    )
 }
 
 /// The keys of a line, and of the objects in it, as the names of components.

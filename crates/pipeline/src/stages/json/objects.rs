@@ -64,7 +64,7 @@ impl State<'_> {
         let (name, dtype) = (&component.name, component.type_name());
         let remedy = match component.is_inferred {
             true => component.remedy(),
-            false => "Correct the line, or read it as another type.".to_owned(),
+            false => "Correct it, or read it as another type.".to_owned(),
         };
         let found = found.to_string();
         let is_element = found.starts_with("a list") == (component.is_list() || !component.shape.is_empty());
