@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -217,6 +218,41 @@ def test_accelerate_does_not_distribute_the_examples_of_one_rank(tmp_path):
             assert error.startswith("to_torch: Accelerate distributes the batches of one process")
         assert registered == 40
 
+
+@needs("accelerate")
+@needs("torchdata")
+@pytest.mark.timeout(480)
+@pytest.mark.parametrize(("world", "num_steps"), [(1, 3), (2, 2)])
+def test_the_accumulation_of_the_page_ends_with_the_epoch(tmp_path, world, num_steps):
+    """Of 5 batches of one process 2 + 2 + 1 make a step, of 3 batches of two processes 2 + 1."""
+    page = Path(__file__).parents[3] / "docs" / "frameworks.md"
+    blocks = re.findall(r"^```python\n(.*?)^```$", page.read_text("utf-8"), re.M | re.S)
+    (program,) = (block for block in blocks if "gradient_accumulation_steps" in block)
+    head, loop = program.split("num_steps = 0\n")
+    loop = loop.replace("print(num_steps)\n", "").replace("\n    with", f"\n{SEEN}    with")
+    epochs = "".join(f"seen, num_steps = [], 0\n{loop}{RESULT}" for _ in range(2))
+    (tmp_path / "train.py").write_text(f"import json\n{head}{epochs}")
+    start = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+    options = [f"--nproc-per-node={world}", "--redirects=1", f"--log-dir={tmp_path}"]
+    command = [*start, *options, "train.py"]
+    env = {**os.environ, "OMP_NUM_THREADS": "1"}
+    subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, check=True, timeout=400)
+    logs = sorted(tmp_path.rglob("stdout.log"))
+    ranks = [list(map(json.loads, log.read_text().splitlines())) for log in logs]
+    assert [len(rank) for rank in ranks] == [2] * world
+    for epoch in zip(*ranks, strict=True):
+        steps, seen, weights = zip(*epoch, strict=True)
+        assert steps == (num_steps,) * world
+        assert sorted(n for of_rank in seen for n in of_rank) == list(range(100))
+        assert len(set(weights)) == 1
+
+
+SEEN = """\
+    seen += [round(100 * x) for x in batch["x"].ravel().tolist()]
+"""
+RESULT = """\
+print(json.dumps([num_steps, seen, next(model.parameters()).item()]))
+"""
 
 DISTRIBUTED = """
 import json
