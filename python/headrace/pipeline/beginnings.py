@@ -18,6 +18,7 @@ from headrace.pipeline.sources.fixed_length_records import (
 from headrace.pipeline.sources.image_folder import image_folder as image_folder_source
 from headrace.pipeline.sources.indexed import indexed as indexed_source
 from headrace.pipeline.sources.iterable import iterable as iterable_source
+from headrace.pipeline.sources.json_array import json_array as json_array_source
 from headrace.pipeline.sources.json_lines import json_lines as json_lines_source
 from headrace.pipeline.sources.mix import mix as mix_source
 from headrace.pipeline.sources.parquet import parquet as parquet_source
@@ -40,6 +41,7 @@ __all__ = [
     "image_folder",
     "indexed",
     "iterable",
+    "json_array",
     "json_lines",
     "mix",
     "parquet",
@@ -80,6 +82,7 @@ fixed_length_records = _begins(fixed_length_records_source)
 image_folder = _begins(image_folder_source)
 indexed = _begins(indexed_source)
 iterable = _begins(iterable_source)
+json_array = _begins(json_array_source)
 json_lines = _begins(json_lines_source)
 mix = _begins(mix_source)
 parquet = _begins(parquet_source)
