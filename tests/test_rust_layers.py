@@ -249,7 +249,8 @@ def test_imports_that_point_up_pass():
 def test_the_table_of_a_page_is_read():
     page = (
         "## Rooms\n\n| room |\n|---|\n| `core` | errors |\n\n## Layers\n\nText.\n\n"
-        "| modules | hold |\n|---|---|\n| `error`, `order` | `Error` |\n| [`tensor`](tensor/README.md) | x |\n\n"
+        "| modules | hold |\n|---|---|\n| `error`, `order` | `Error` |\n"
+        "| [`tensor`](tensor/README.md) | x |\n\n"
         "## Next\n| `other` | x |\n"
     )
     assert table_of(page) == [["error", "order"], ["tensor"]]
