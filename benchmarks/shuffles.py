@@ -25,7 +25,7 @@ LATENCY_S, BYTES_A_SECOND = 0.05, 125e6
 # What each order passes to `shuffle`; None for no shuffle.
 ORDERS: Final[dict[str, dict[str, Any] | None]] = {
     "no shuffle": None,
-    "window, files in order": {"window": 10_000, "num_open": 1, "files": "in order"},
+    "window, files in order": {"window": 10_000, "num_open": 1, "file_order": "sequential"},
     "window, files": {"window": 10_000},
     "window, blocks of 4 MiB": {"window": 10_000, "block_bytes": 4 << 20},
     "window, blocks of 256 KiB": {"window": 10_000, "block_bytes": 256 << 10},

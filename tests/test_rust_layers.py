@@ -177,7 +177,9 @@ def test_the_layer_table_names_each_top_module_once(crate):
     assert sorted(named) == sorted({name.split("::")[0] for name in modules_of(crate)} - {""})
 
 
-@pytest.mark.parametrize("crate", ["engine", "fuzzed", "jpeg", "pipeline", "python", "remote", "tf1"])
+@pytest.mark.parametrize(
+    "crate", ["engine", "fuzzed", "jpeg", "pipeline", "python", "remote", "tf1"]
+)
 def test_no_modules_of_a_crate_import_each_other_in_a_circle(crate):
     assert len(modules_of(crate)) > 1
     assert circles(modules_of(crate)) == []

@@ -41,4 +41,4 @@ def compare(pipeline: Callable[[Callers], hr.Pipeline], description: str | None)
                     checksum = zlib.crc32(np.ascontiguousarray(value).tobytes(), checksum)
         seconds = batches.statistics().seconds
         print(f"{name}: {num_batches} batches, checksum {checksum:08x}, {seconds:.2f} s")
-        print(f"    {batches.verdict()}")
+        print(f"    {batches.bottleneck()}")

@@ -1,6 +1,6 @@
 """Random changes by torchvision's transforms (`v2`), on the CPU.
 
-They draw from PyTorch's one generator, which the training loop uses too. `hr.torch_draws` lets them
+They draw from PyTorch's one generator, which the training loop uses too. `hr.torch_generator` lets them
 draw from that of the example instead. Needs PyTorch and torchvision.
 """
 
@@ -37,7 +37,7 @@ def decoded(example: dict[str, hr.Tensor]) -> dict[str, hr.Tensor]:
 def changed(example: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
     """Changes a picture: float32, (3, 224, 224)."""
     image = torch.tensor(example["image"]).permute(2, 0, 1)
-    with hr.torch_draws(rng):
+    with hr.torch_generator(rng):
         image = transform(image)
     return {"image": image.numpy(), "label": example["label"]}
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
         text_lines,
         tfrecords,
         tokens,
-        torch_draws,
+        torch_generator,
         webdataset,
         zip,
     )
@@ -81,7 +81,7 @@ __all__ = [
     "tf1",
     "tfrecords",
     "tokens",
-    "torch_draws",
+    "torch_generator",
     "webdataset",
     "zip",
 ]

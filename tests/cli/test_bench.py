@@ -62,7 +62,7 @@ def test_a_pipeline_is_read_to_its_end(name):
         found["bytes_per_second"] / found["limit"]["bytes_per_second"]
     )
     assert [stage["name"] for stage in found["stages"]] == ["tfrecords", "batch"]
-    assert found["verdict"]
+    assert found["bottleneck"]
 
 
 def test_bench_ends_after_the_given_batches_or_seconds():
@@ -102,7 +102,7 @@ def test_the_text_output_is_as_expected():
     assert lines[0] == "pipes.py:single"
     assert lines[1].startswith("  95 examples in ")
     assert any(line.startswith("  share of the limit: ") for line in lines)
-    assert any(line.startswith("  verdict: ") for line in lines)
+    assert any(line.startswith("  bottleneck: ") for line in lines)
     assert lines[-1].split()[:2] == ["tfrecords", "95"]
     done = run("bench", "pipes.py:numbers")
     assert "  share of the limit: not known, since it reads no files" in done.stdout

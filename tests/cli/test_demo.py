@@ -70,7 +70,7 @@ def test_a_seed_gives_the_same_losses_again(temporary):
     assert losses("4") != first
 
 
-def test_the_verdict_is_printed_after_training(temporary):
+def test_the_bottleneck_is_printed_after_training(temporary):
     with start_demo(temporary, "--epochs", "2") as demo:
         out, _ = demo.communicate(timeout=50)
     assert (

@@ -48,7 +48,7 @@ def test_the_last_reader_stays():
         with pytest.raises(ValueError, match="add_readers: count is 0, expected an int from 1"):
             feed.add_readers(0)
         assert feed.num_readers == 2
-        assert "ask again after some batches" in feed.verdict()
+        assert "ask again after some batches" in feed.bottleneck()
 
 
 def slow(batch):
@@ -59,13 +59,13 @@ def slow(batch):
     return {"number": batch["number"], "total": total[None] * np.ones(len(batch["number"]))}
 
 
-def test_the_verdict_adds_readers_where_trainers_wait():
+def test_the_bottleneck_adds_readers_where_trainers_wait():
     pipe = hr.arrays({"number": np.arange(200_000)}).batch(10).map(slow)
     with hray.serve(pipe, num_readers=1, autoscale=(1, 3)) as feed:
         batches = iter(feed)
         while feed.num_readers == 1:
             next(batches)
-        assert "trainers wait" in feed.verdict()
+        assert "trainers wait" in feed.bottleneck()
         last = int(next(batches)["number"][0])
         assert int(next(batches)["number"][0]) == last + 10
         batches.close()

@@ -50,7 +50,7 @@ PAGES = {
     "pipeline.md": (
         "Pipeline",
         "What is done with the examples. Each method returns a new pipeline.",
-        ["Pipeline", "native", "torch_draws"],
+        ["Pipeline", "native", "torch_generator"],
     ),
     "batches.md": (
         "Batches",

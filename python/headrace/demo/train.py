@@ -51,7 +51,7 @@ def train(directory: Path, num_epochs: int, batch_size: int, seed: int) -> int:
             progress.advance(len(batch["id"]), loss, finished_share(batches))
     if problem := seen.problem(num_epochs):
         raise click.ClickException(problem)
-    click.echo(f"  {batches.verdict()}")
+    click.echo(f"  {batches.bottleneck()}")
     save_parameters(directory, parameters)
     return num_steps
 

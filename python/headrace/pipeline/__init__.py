@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         webdataset,
         zip,
     )
-    from headrace.pipeline.functions.torch_draws import torch_draws
+    from headrace.pipeline.functions.torch_generator import torch_generator
     from headrace.pipeline.pipeline import Pipeline
     from headrace.pipeline.run.batches import Batches
     from headrace.pipeline.run.skipped import Skipped
@@ -64,7 +64,7 @@ __all__ = [
     "text_lines",
     "tfrecords",
     "tokens",
-    "torch_draws",
+    "torch_generator",
     "webdataset",
     "zip",
 ]
@@ -97,7 +97,7 @@ _HOMES = {
     "text_lines": "beginnings",
     "tfrecords": "beginnings",
     "tokens": "beginnings",
-    "torch_draws": "functions.torch_draws",
+    "torch_generator": "functions.torch_generator",
     "webdataset": "beginnings",
     "zip": "beginnings",
 }

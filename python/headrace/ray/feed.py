@@ -193,9 +193,9 @@ class Feed:
         checked_int("remove_readers", "count", count, 1)
         answer_of("remove_readers", self._head.remove_readers.remote(count))
 
-    def verdict(self) -> str:
+    def bottleneck(self) -> str:
         """Returns a sentence: whether trainers wait, and the recommended number of readers."""
-        return str(answer_of("verdict", self._head.advice.remote()).text)
+        return str(answer_of("bottleneck", self._head.advice.remote()).text)
 
     def close(self) -> None:
         """Ends all readers. Trainers that have not finished get an error."""

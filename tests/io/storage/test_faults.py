@@ -136,7 +136,7 @@ def test_a_body_that_stalls_is_named_and_closing_does_not_wait_for_it(server: Se
     server.faults = [stalls(goes_on)]
     stuck = threading.Event()
     caplog.handler.addFilter(lambda record: stuck.set() or True)
-    pipeline = hr.text_lines(f"{server.url}/a").batch(10).options(stuck_after_s=0.05)
+    pipeline = hr.text_lines(f"{server.url}/a").batch(10).options(warn_after_s=0.05)
     batches = iter(pipeline)
     first = taking(batches)
     try:

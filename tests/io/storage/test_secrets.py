@@ -164,7 +164,7 @@ def test_no_log_shows_a_password(server: Server, caplog):
     stuck = threading.Event()
     caplog.set_level(logging.DEBUG)
     caplog.handler.addFilter(lambda record: stuck.set() or True)
-    pipeline = hr.text_lines(with_user(server, "a")).batch(10).options(stuck_after_s=0.05)
+    pipeline = hr.text_lines(with_user(server, "a")).batch(10).options(warn_after_s=0.05)
     batches = iter(pipeline)
     first = taking(batches)
     try:

@@ -44,7 +44,7 @@ def classes(tmp_path_factory):
         {"window": 100, "num_open": 4},
         {"window": 10_000, "block_bytes": 4096},
         {"window": 1000, "block_bytes": 4096},
-        {"window": 2000, "num_open": 1, "files": "in order"},
+        {"window": 2000, "num_open": 1, "file_order": "sequential"},
         {"window": 10, "num_open": 64},
     ],
 )
@@ -112,7 +112,7 @@ def tables(tmp_path_factory):
         {"window": 10_000},
         {"window": 100, "num_open": 4},
         {"window": 1000, "num_open": 64},
-        {"window": 2000, "num_open": 1, "files": "in order"},
+        {"window": 2000, "num_open": 1, "file_order": "sequential"},
     ],
 )
 def test_row_groups_are_counted_from_footers(tables, arguments):

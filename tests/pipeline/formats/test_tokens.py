@@ -95,7 +95,11 @@ def test_a_shuffle_of_all_windows_gives_each_once_and_needs_no_scan(raw):
 def test_windows_are_pieces_of_files(raw):
     directory, _ = raw
     pipe = hr.tokens(directory, 9, np.uint16)
-    for options in ({"num_open": 2}, {"block_bytes": 100}, {"num_open": 1, "files": "in order"}):
+    for options in (
+        {"num_open": 2},
+        {"block_bytes": 100},
+        {"num_open": 1, "file_order": "sequential"},
+    ):
         found = windows(pipe.shuffle(window=20, seed=1, **options))
         assert sorted(found) == sorted(windows(pipe))
 

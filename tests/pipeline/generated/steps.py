@@ -113,12 +113,12 @@ def window(random: Random, shape: Shape) -> Step | None:
         sizes = [1, 2]
     window, seed = random.choice(sizes), random.randrange(2**20)
     num_open = random.choice([1, 2, 16, 100])
-    files = random.choice(["shuffled", "shuffled", "in order"])
-    blocks = [None, None, 16, 100, 700, 5000] if files == "shuffled" else [None]
+    file_order = random.choice(["shuffled", "shuffled", "sequential"])
+    blocks = [None, None, 16, 100, 700, 5000] if file_order == "shuffled" else [None]
     block_bytes = random.choice(blocks)
     count = random.choice([1, 1, 2, 3])
     shard = (random.randrange(count), count)
-    pieces = Pieces(seed if files == "shuffled" else None, num_open, block_bytes, shard)
+    pieces = Pieces(seed if file_order == "shuffled" else None, num_open, block_bytes, shard)
 
     def drawn(before: Model) -> Model:
         def model(at: At) -> Items:
@@ -130,14 +130,14 @@ def window(random: Random, shape: Shape) -> Step | None:
         return model
 
     def apply(p: hr.Pipeline, _: Ranks) -> hr.Pipeline:
-        p = p.shuffle(window, seed, num_open, files, block_bytes)
+        p = p.shuffle(window, seed, num_open, file_order, block_bytes)
         return p if count == 1 else p.shard(*shard, by="piece")
 
     by_piece = "" if count == 1 else f".shard{(*shard, 'by piece')}"
     kind = "window" if block_bytes is None else "window over blocks"
     return Step(
         kind if count == 1 else "window over pieces of a rank",
-        f"shuffle({window}, {seed}, {num_open}, {files!r}, {block_bytes}){by_piece}",
+        f"shuffle({window}, {seed}, {num_open}, {file_order!r}, {block_bytes}){by_piece}",
         apply,
         drawn,
         order="own",

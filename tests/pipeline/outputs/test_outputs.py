@@ -259,12 +259,12 @@ class TestTorch:
     def test_a_loader_can_be_copied_and_is_not_a_sequence(self, pipe):
         loader = pipe.unbatch().filter(lambda example: True).batch(16).to_torch()
         assert bool(loader)  # Although the number of batches is not known.
-        assert loader.verdict() == "nothing has been read yet: ask again after some batches"
+        assert loader.bottleneck() == "nothing has been read yet: ask again after some batches"
         assert repr(loader).endswith(", before epoch 0)")
         batches = iter(loader)
         next(batches)
         assert repr(loader).endswith(", within epoch 0)")
-        assert "the training loop" in loader.verdict()
+        assert "the training loop" in loader.bottleneck()
         for again in (copy.copy(loader), copy.deepcopy(loader), loader):
             assert again.state_dict() == loader.state_dict()
         rest = numbers(copy.copy(loader))

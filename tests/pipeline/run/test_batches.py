@@ -205,7 +205,7 @@ class Loader:
 
 
 @needs_proc
-@pytest.mark.parametrize("options", [{}, {"stuck_after_s": 10.0}])
+@pytest.mark.parametrize("options", [{}, {"warn_after_s": 10.0}])
 def test_an_object_that_holds_an_iteration_over_its_method_is_collected(options):
     loader = Loader(**options)
     assert len(next(loader.batches)["n"]) == 10

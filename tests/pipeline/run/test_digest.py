@@ -192,7 +192,7 @@ def test_seeds_files_order_and_filters_change_the_digest(tmp_path):
         files.shuffle(window=9, seed=2),
         files.shuffle(window=8, seed=1),
         files.shuffle(window=9, seed=1, num_open=1),
-        files.shuffle(window=9, seed=1, num_open=1, files="in order"),
+        files.shuffle(window=9, seed=1, num_open=1, file_order="sequential"),
         files.filter(lambda example: True),
         files.filter(other),
         files.skip(1),

@@ -438,13 +438,13 @@ def test_a_closed_iteration_says_so():
     )
 
 
-def test_verdict_and_statistics_name_the_processes():
+def test_bottleneck_and_statistics_name_the_processes():
     batches = iter(hr.iterable(partial(sent.even_part, count=500), 2).batch(50))
     assert len(list(batches)) == 10
     assert {stage.name: stage.examples for stage in batches.statistics().stages} == {
         "iterable(partial)": 500,
         "batch": 500,
     }
-    verdict = batches.verdict()
-    assert "iterable(partial) (Python) limits: the turn of its 2 processes was busy" in verdict
-    assert "give it more processes (num_processes), or write the examples to files" in verdict
+    bottleneck = batches.bottleneck()
+    assert "iterable(partial) (Python) limits: the turn of its 2 processes was busy" in bottleneck
+    assert "give it more processes (num_processes), or write the examples to files" in bottleneck

@@ -279,7 +279,7 @@ def test_functions_may_print_fork_and_start_threads():
 
 
 def test_a_call_that_hangs_is_shown_and_its_worker_ends_with_the_iteration(tmp_path, caplog):
-    pipeline = rows(20).map(sent.Waits(tmp_path), num_processes=1).options(stuck_after_s=0.05)
+    pipeline = rows(20).map(sent.Waits(tmp_path), num_processes=1).options(warn_after_s=0.05)
     batches = iter(pipeline)
     assert int(next(batches)["n"]) == 0
     wait_until(lambda: list(tmp_path.glob("waits-*")))
@@ -303,7 +303,7 @@ def test_a_function_is_not_blamed_while_its_worker_starts(tmp_path, caplog, kind
         "map": lambda: rows(3).map(slow, num_processes=1),
         "filter": lambda: rows(3).filter(slow, num_processes=1),
         "iterable": lambda: hr.iterable(sent.SlowSource(file), num_processes=1),
-    }[kind]().options(stuck_after_s=0.02)
+    }[kind]().options(warn_after_s=0.02)
     found = []
     thread = threading.Thread(target=lambda: found.extend(pipeline))
     thread.start()
@@ -352,10 +352,10 @@ def test_processes_are_refused_where_they_are_not_supported():
         rows().map(hr.native(sent.plus_one), num_processes=2)
 
 
-def test_verdict_names_processes():
+def test_bottleneck_names_processes():
     batches = iter(rows(1000).map(sent.slow, num_processes=2).batch(50))
     assert len(list(batches)) == 20
-    assert "map(slow) (Python) limits: each of its 2 processes was busy" in batches.verdict()
+    assert "map(slow) (Python) limits: each of its 2 processes was busy" in batches.bottleneck()
 
 
 def test_many_epochs_leave_no_descriptor_or_memory_file():

@@ -75,7 +75,7 @@ def _lines(found: Measured) -> Iterator[str]:
         first = count_of(found.mixing.num_examples, "example")
         of_files = count_of(found.mixing.of_files, "file")
         yield f"mixing: the first {first} come from {found.mixing.num_files:,} of {of_files}"
-    yield f"verdict: {found.verdict}"
+    yield f"bottleneck: {found.bottleneck}"
     header = ("stage", "examples", "made", "busy", "waiting", "full")
     rows = [
         (

@@ -44,7 +44,7 @@ class Measured(NamedTuple):
         limit: The rate of plain reads of the same files; None if there are none.
         mixing: The files of the first examples after the last shuffle; None if the pipeline does
             not shuffle examples of files.
-        verdict: The bottleneck, in words.
+        bottleneck: The bottleneck, in words.
         statistics: The statistics of each stage.
     """
 
@@ -58,7 +58,7 @@ class Measured(NamedTuple):
     has_ended: bool
     limit: Limit | None
     mixing: Mixing | None
-    verdict: str
+    bottleneck: str
     statistics: Statistics
 
     @property
@@ -81,7 +81,7 @@ class Measured(NamedTuple):
             "limit": None if self.limit is None else self.limit._asdict(),
             "share_of_limit": self.share,
             "mixing": None if self.mixing is None else self.mixing._asdict(),
-            "verdict": self.verdict,
+            "bottleneck": self.bottleneck,
             "stages": [asdict(stage) for stage in self.statistics.stages],
         }
 
@@ -124,7 +124,7 @@ def measured(pipe: Pipeline, most_seconds: float, most_batches: int | None) -> M
     seconds = max(last, 1e-9)
     is_steady = last > first_seconds
     rate = (examples - first) / (last - first_seconds) if is_steady else examples / seconds
-    verdict, statistics = batches.verdict(), batches.statistics()
+    bottleneck, statistics = batches.bottleneck(), batches.statistics()
     mixing = measured_mixing(pipe, files, most_seconds)
     return Measured(
         number if is_batched else 0,
@@ -137,7 +137,7 @@ def measured(pipe: Pipeline, most_seconds: float, most_batches: int | None) -> M
         has_ended,
         limit,
         mixing,
-        verdict,
+        bottleneck,
         statistics,
     )
 

@@ -220,11 +220,11 @@ class TorchLoader:
             self._follow_a_state(self._told)
         self.batches = None
 
-    def verdict(self) -> str:
+    def bottleneck(self) -> str:
         """Returns a sentence that names the bottleneck of the last epoch, and a remedy."""
         if self.batches is None:
             return "nothing has been read yet: ask again after some batches"
-        return self.batches.verdict()
+        return self.batches.bottleneck()
 
     def _begin(self, batches: "TorchBatches") -> tuple[int, Tensors | None, dict[str, Any] | None]:
         """Starts the next epoch; returns its number, its batches and the first of them.
@@ -405,9 +405,13 @@ class TorchBatches:
         assert self._tensors is not None
         return self._loader.state_at(self.epoch, self._tensors.state())
 
-    def verdict(self) -> str:
+    def bottleneck(self) -> str:
         """Returns a sentence that names the bottleneck, its share of the time, and a remedy."""
-        return self._loader.verdict() if self._tensors is None else self._tensors.batches.verdict()
+        return (
+            self._loader.bottleneck()
+            if self._tensors is None
+            else self._tensors.batches.bottleneck()
+        )
 
     def close(self) -> None:
         """Ends the threads of the pipeline."""

@@ -252,7 +252,7 @@ def _pieces(files: Sequence[_File], shuffle: Shuffle, room: float) -> Iterator[t
     total = sum(file.num_pieces for file in files)
     in_order = (n for n, file in enumerate(files) for _ in range(file.num_pieces))
     numbers: Iterable[int] = in_order
-    if shuffle.files != "shuffled":
+    if shuffle.file_order != "shuffled":
         pass
     elif total <= _MOST_PIECES:
         permuted = list(in_order)

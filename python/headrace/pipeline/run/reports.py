@@ -10,6 +10,7 @@ from headrace.core import engine
 from headrace.pipeline.functions.python_functions import PythonWorker
 from headrace.pipeline.plan.planned import Counted
 from headrace.pipeline.run.activity_report import activity_lines
+from headrace.pipeline.run.bottleneck import bottleneck
 from headrace.pipeline.run.skipped import Report, Skipped
 from headrace.pipeline.run.statistics import (
     IndexStatistics,
@@ -18,7 +19,6 @@ from headrace.pipeline.run.statistics import (
     Statistics,
 )
 from headrace.pipeline.run.threads.gil_share import GilShares
-from headrace.pipeline.run.verdict import verdict
 
 __all__ = ["Reports"]
 
@@ -91,12 +91,12 @@ class Reports:
         readings = self._readings()
         return replace(readings.statistics(), index=IndexStatistics.of(self._index_files))
 
-    def verdict(self) -> str:
+    def bottleneck(self) -> str:
         """Returns a sentence that names the bottleneck, its share of the time, and a remedy.
 
         Based on everything since the iteration began. Works after `close`, too.
         """
-        return verdict(self._readings())
+        return bottleneck(self._readings())
 
     def _readings(self) -> Readings:
         self._begin_now()

@@ -53,7 +53,7 @@ _MOST_EPOCHS: Final = 10
 _MOST_EMPTY: Final = 100
 # Options that also apply to learning.
 _OPTIONS: Final = (
-    *("memory_bytes", "cache_directory", "cache_bytes", "stuck_after_s"),
+    *("memory_bytes", "cache_directory", "cache_bytes", "warn_after_s"),
     *("index", "index_directory"),
 )
 
@@ -133,7 +133,7 @@ def _next(
     if isinstance(stage, Combination):
         parts = [part.specs[-1] for part in known.parts if part.empty_at is None]
         return stage.combined_of(parts)
-    seconds = how.options.get("stuck_after_s")
+    seconds = how.options.get("warn_after_s")
     match stage:
         case InferredSource():
             with named_if_stuck(f"{stage.name}: the look at its components", seconds):

@@ -1,7 +1,6 @@
 """Short descriptions of stages, by which a state names its pipeline."""
 
 import hashlib
-import re
 from collections.abc import Collection, Sequence
 from dataclasses import fields
 from typing import Any, Final, TypeAlias, cast
@@ -33,8 +32,6 @@ _LEFT_OUT: Final[tuple[str, ...]] = (
 )
 # Longer descriptions of a stage are replaced by a digest.
 _MOST_LETTERS: Final = 40
-# A shuffle over a window, in old states, whose files are read one by one, in their order.
-_IN_ORDER: Final = re.compile(r"shuffle\((\d+)\)")
 
 # A stage as text; for a source that combines pipelines, its text and those of their stages.
 Words: TypeAlias = "str | list[Any]"
@@ -99,12 +96,6 @@ def _remedy(one: Words, another: Words) -> str:
         return (
             "Two or more processes of iterable yield a part each, so a state serves their number "
             "alone. Resume with the same num_processes."
-        )
-    if _shown(one).startswith("shuffle") and (old := _IN_ORDER.fullmatch(_shown(another))):
-        return (
-            "Its window read the files in their order, as all windows did before headrace permuted "
-            f"files. Resume with shuffle(window={old[1]}, num_open=1, files='in order'), and the "
-            "same seed."
         )
     return "Resume with the same pipeline."
 

@@ -27,7 +27,7 @@ class OptionsMethod(Chain):
         memory_bytes: int | None = None,
         deterministic: bool | None = None,
         strings: StringKind | None = None,
-        stuck_after_s: float | None = None,
+        warn_after_s: float | None = None,
         cache_directory: str | os.PathLike[str] | None = None,
         cache_bytes: int | None = None,
         index: IndexMode | None = None,
@@ -51,7 +51,7 @@ class OptionsMethod(Chain):
                 `pyarrow.LargeBinaryArray` or `pyarrow.LargeStringArray`, which has no object for
                 each string. Components with more axes, and examples that are not in a batch, are
                 not affected.
-            stuck_after_s: A call of a Python function, or a read of a file from its beginning to
+            warn_after_s: A call of a Python function, or a read of a file from its beginning to
                 its end, that takes more seconds is named in a warning of the logger
                 `headrace.pipeline`, with the example it is for: once, while it is still in
                 progress.
@@ -71,10 +71,10 @@ class OptionsMethod(Chain):
             index_directory: A directory for indexes that cannot be written beside their files.
 
         Raises:
-            TypeError: If `deterministic` is not a bool, `stuck_after_s` not a number, or
+            TypeError: If `deterministic` is not a bool, `warn_after_s` not a number, or
                 `cache_directory` or `index_directory` not a path.
             ValueError: If a number is not at least 1, `strings` or `index` is none of these, or
-                `stuck_after_s` is not above 0; if `cache_bytes` is given without a
+                `warn_after_s` is not above 0; if `cache_bytes` is given without a
                 `cache_directory`, or a directory is a URL.
             ModuleNotFoundError: If `strings` is "arrow" and pyarrow is not installed; the extra
                 `headrace[arrow]` installs it.
@@ -99,8 +99,8 @@ class OptionsMethod(Chain):
                 raise ValueError("options: cache_bytes is given without a cache_directory.")
         if index is not None:
             changed["index"] = checked_mode(index)
-        if stuck_after_s is not None:
-            changed["stuck_after_s"] = checked_seconds("stuck_after_s", stuck_after_s)
+        if warn_after_s is not None:
+            changed["warn_after_s"] = checked_seconds("warn_after_s", warn_after_s)
         optioned = type(self)(self._stages, changed, self._base)
         optioned._known = self._known
         return optioned

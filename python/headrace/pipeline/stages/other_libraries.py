@@ -73,6 +73,7 @@ _KEYWORDS: Final[Mapping[str, Mapping[str, str]]] = {
         "reshuffle_each_iteration": "Each epoch has another order",
         "generator": _SEED_OF_TORCH,
         "random_state": _SEED_OF_TORCH,
+        "files": 'Write `file_order="sequential"` or `file_order="shuffled"`',
     },
     "map": {
         "num_parallel_calls": _PARALLEL_CALLS,
@@ -105,7 +106,8 @@ _KEYWORDS: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "options": {
         "num_workers": _WORKERS,
-        "timeout": "Write `stuck_after_s=60` for a warning that names the slow record",
+        "stuck_after_s": "Write `warn_after_s=60`",
+        "timeout": "Write `warn_after_s=60` for a warning that names the slow record",
     },
     "to_torch": {
         "batch_size": "Write `.batch(32).to_torch()`",
@@ -142,6 +144,7 @@ _KEYWORDS: Final[Mapping[str, Mapping[str, str]]] = {
 _MANY: Final = ("concat", "mix", "zip")
 
 _METHODS: Final[Mapping[str, str]] = {
+    "replayed": "Write `replay(state)`",
     "repeat": "Write `epochs(3)`, or `for epoch in range(3): for batch in pipe.epoch(epoch)`",
     "to_pytorch": "Write `to_torch()`",
     "torch": "Write `to_torch()`",
@@ -183,6 +186,7 @@ _METHODS: Final[Mapping[str, str]] = {
 }
 
 _FUNCTIONS: Final[Mapping[str, str]] = {
+    "torch_draws": "Write `hr.torch_generator(rng)`",
     "tfrecord": "Write `hr.tfrecords(paths)`",
     "TFRecordDataset": "Write `hr.tfrecords(paths)`",
     "DataLoader": "Write a source and `.shuffle(seed=7).batch(32)`",

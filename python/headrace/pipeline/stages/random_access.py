@@ -166,7 +166,9 @@ def files_of_window(chain: Sequence[Stage], shuffle: Any) -> str:
     if not (names := pieces_before(chain, shuffle.block_bytes)):
         return "the examples reach the window in their order"
     files = " and ".join(dict.fromkeys(names))
-    order = "in another order in each epoch" if shuffle.files == "shuffled" else "in their order"
+    order = (
+        "in another order in each epoch" if shuffle.file_order == "shuffled" else "in their order"
+    )
     at_once = "one after the other" if shuffle.num_open == 1 else f"{shuffle.num_open} at once"
     return f"it reads {files} {order}, {at_once}"
 

@@ -30,8 +30,8 @@ class Shuffle(KeepsComponents):
         index: The record offsets of files, or the borders of their pieces, once known. Kept
             between iterations.
         num_open: For a window, the largest number of files that are read in turn.
-        files: For a window, the order of files: "shuffled" for another one in each epoch, or "in
-            order".
+        file_order: For a window, the order of files: "shuffled" for another one in each epoch, or
+            "sequential".
         block_bytes: For a window, the size of the pieces of files; None for whole files.
     """
 
@@ -41,7 +41,7 @@ class Shuffle(KeepsComponents):
     index: engine.Index = field(default_factory=engine.Index, compare=False, repr=False)
     # These defaults differ from those of `Pipeline.shuffle`, so that states always name both.
     num_open: int = 1
-    files: Literal["shuffled", "in order"] = "in order"
+    file_order: Literal["shuffled", "sequential"] = "sequential"
     block_bytes: int | None = None
 
     effect: ClassVar = Effect.REORDERS
@@ -67,7 +67,7 @@ class Shuffle(KeepsComponents):
         if self.window is None:
             planning.plan = planning.shuffle_all(self.index, self.seed)
             return
-        seed = self.seed if self.files == "shuffled" else None
+        seed = self.seed if self.file_order == "shuffled" else None
         plan = planning.plan
         shard = shard_of_pieces(planning.chain, planning.index)
         if (self.num_open, seed, shard) != (1, None, (0, 1)):
@@ -87,7 +87,7 @@ class ShuffleMethod(Chain):
         window: int | None = None,
         seed: int | None = None,
         num_open: int = _NUM_OPEN,
-        files: Literal["shuffled", "in order"] = "shuffled",
+        file_order: Literal["shuffled", "sequential"] = "shuffled",
         block_bytes: int | None = None,
     ) -> Self:
         """Shuffles the examples, into a different order in each epoch.
@@ -121,15 +121,15 @@ class ShuffleMethod(Chain):
                 columns are kept in memory.
             seed: From 0 to 2^63 - 1. The same seed gives the same orders. None draws a seed now.
             num_open: For a window, the number of files that are read at once.
-            files: For a window, "shuffled" to permute the files in each epoch, or "in order" for
-                the order of the source. With `num_open=1` and "in order", each example comes at
-                most `window` places early.
+            file_order: For a window, "shuffled" to permute the files in each epoch, or "sequential"
+                for the order of the source. With `num_open=1` and "sequential", each example comes
+                at most `window` places early.
             block_bytes: For a window, the size of the pieces that are permuted instead of whole
                 files, such as `4 << 20`. Small pieces mix better; large ones are read faster.
 
         Raises:
             ValueError: If an argument is out of range, or says how files are read but there is no
-                window, or `block_bytes` stands with `files="in order"`; if there is no random
+                window, or `block_bytes` stands with `file_order="sequential"`; if there is no random
                 access to all examples; or after `epochs`, also within combined pipelines: epochs
                 never mix.
         """
@@ -140,33 +140,33 @@ class ShuffleMethod(Chain):
             )
         if checked_int("shuffle", "num_open", num_open, 1) > _MOST_OPEN:
             raise ValueError(f"shuffle: num_open is {num_open}, expected at most {_MOST_OPEN:,}.")
-        if files not in ("shuffled", "in order"):
+        if file_order not in ("shuffled", "sequential"):
             raise ValueError(
-                f"shuffle: files is {files!r}, expected 'shuffled', for another order in each "
-                "epoch, or 'in order'."
+                f"shuffle: file_order is {file_order!r}, expected 'shuffled', for another order in each "
+                "epoch, or 'sequential'."
             )
         chosen = secrets.randbits(63) if seed is None else checked_int("shuffle", "seed", seed, 0)
         if window is not None:
             checked_int("shuffle", "window", window, 1)
             if block_bytes is not None:
                 checked_int("shuffle", "block_bytes", block_bytes, 1)
-                if files == "in order":
+                if file_order == "sequential":
                     raise ValueError(
-                        f"shuffle: block_bytes is {block_bytes} and files is 'in order', expected "
-                        "one of them: blocks are parts of files in another order. Omit files."
+                        f"shuffle: block_bytes is {block_bytes} and file_order is 'sequential', expected "
+                        "one of them: blocks are parts of files in another order. Omit file_order."
                     )
             shuffle = Shuffle(
                 window,
                 chosen,
                 seed is not None,
                 num_open=num_open,
-                files=files,
+                file_order=file_order,
                 block_bytes=block_bytes,
             )
             return self._then(shuffle)
-        if num_open != _NUM_OPEN or files != "shuffled" or block_bytes is not None:
+        if num_open != _NUM_OPEN or file_order != "shuffled" or block_bytes is not None:
             raise ValueError(
-                "shuffle: num_open, files and block_bytes say how a window is filled, but there is "
+                "shuffle: num_open, file_order and block_bytes say how a window is filled, but there is "
                 "no window. Omit them, or give a window, such as shuffle(window=10_000)."
             )
         check_reachable(self._stages)

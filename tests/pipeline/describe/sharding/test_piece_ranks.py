@@ -40,7 +40,7 @@ def files_of(texts):
 CHAINS = {
     "a window": lambda p, r, w: p.shuffle(window=40, seed=1, num_open=3).shard(r, w, by="piece"),
     "files in order": lambda p, r, w: p.shuffle(
-        window=40, seed=1, num_open=1, files="in order"
+        window=40, seed=1, num_open=1, file_order="sequential"
     ).shard(r, w, by="piece"),
     "a filter before": lambda p, r, w: (
         p.filter(is_kept).shuffle(window=40, seed=1).shard(r, w, by="piece")

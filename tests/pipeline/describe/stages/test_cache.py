@@ -136,7 +136,7 @@ def test_order_and_draws_are_fixed_before_a_cache_and_vary_after_it(records, giv
     assert {int(row["draw"]) for row in first}.isdisjoint({int(row["draw"]) for row in second})
     shuffled = numbers.shuffle(window=50, seed=3).cache()
     assert order(shuffled.epoch(5)) == order(shuffled.epoch(0))
-    in_order = numbers.shuffle(window=50, seed=3, num_open=1, files="in order")
+    in_order = numbers.shuffle(window=50, seed=3, num_open=1, file_order="sequential")
     assert order(numbers.cache().shuffle(window=50, seed=3)) == order(in_order)
 
 

@@ -19,7 +19,7 @@ def numbers(records):
 
 def test_a_window_moves_examples_by_less_than_its_size(numbers):
     def in_window(window, seed):
-        return order(numbers.shuffle(window, seed, num_open=1, files="in order"))
+        return order(numbers.shuffle(window, seed, num_open=1, file_order="sequential"))
 
     shuffled = in_window(100, 7)
     assert sorted(shuffled) == list(range(NUM_EXAMPLES))

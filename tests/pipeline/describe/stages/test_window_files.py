@@ -69,20 +69,24 @@ def test_class_sorted_files_are_mixed_differently_in_each_epoch(tmp_path):
     assert all(len(files) >= 16 for files in firsts), [len(files) for files in firsts]
     assert firsts[0] != firsts[1] != firsts[2] != firsts[0]
     assert len(set.union(*firsts)) > 30
-    in_order = hr.text_lines(tmp_path).shuffle(10_000, 1, num_open=1, files="in order").batch(1000)
+    in_order = (
+        hr.text_lines(tmp_path).shuffle(10_000, 1, num_open=1, file_order="sequential").batch(1000)
+    )
     with iter(in_order.epoch(5)) as batches:
         assert {int(text) for text in next(batches)["text"]} <= set(range(11))
 
 
 @pytest.mark.parametrize("num_open", [1, 2, 3, 6, 16])
 def test_open_files_give_one_example_each_in_turn(lines, given, num_open):
-    shuffled = hr.text_lines(lines).shuffle(1, 7, num_open=num_open, files="in order").map(pair_of)
+    shuffled = (
+        hr.text_lines(lines).shuffle(1, 7, num_open=num_open, file_order="sequential").map(pair_of)
+    )
     assert pairs(given(shuffled, LARGE_WAYS)) == in_turn(list(range(6)), num_open)
     assert pairs(shuffled.epoch(3)) == pairs(shuffled)
 
 
 def test_two_open_files_take_turns(lines):
-    shuffled = of(lines).shuffle(1, 7, num_open=2, files="in order").take(12)
+    shuffled = of(lines).shuffle(1, 7, num_open=2, file_order="sequential").take(12)
     # File 1 is empty, so file 2 has its turns; file 3 follows that, and file 4 follows file 0.
     assert pairs(shuffled) == [
         *[(0, 0), (2, 0), (0, 1), (2, 1), (0, 2), (2, 2), (0, 3), (3, 0), (0, 4), (3, 1)],
@@ -160,7 +164,7 @@ def test_damaged_records_are_skipped_at_the_same_position(tables, given):
     damaged = hr.tfrecords(tables / "damaged").parse({"number": int}).skip_errors(100)
     shuffled = damaged.shuffle(20, 3)
     found = [int(example["number"]) for example in given(shuffled, LARGE_WAYS)]
-    in_order = damaged.shuffle(20, 3, num_open=1, files="in order")
+    in_order = damaged.shuffle(20, 3, num_open=1, file_order="sequential")
     assert sorted(found) == sorted(int(example["number"]) for example in in_order)
     reports = []
     for way in LARGE_WAYS:
@@ -236,7 +240,7 @@ def test_parts_of_a_split_stay_apart_after_a_window(generated_files):
 
 
 def test_a_state_of_files_in_order_is_refused_with_the_remedy(lines):
-    old = of(lines).shuffle(4, 3, num_open=1, files="in order").batch(2)
+    old = of(lines).shuffle(4, 3, num_open=1, file_order="sequential").batch(2)
     with iter(old) as batches:
         next(batches)
         state, rest = batches.state(), [pair for batch in batches for pair in pairs_of(batch)]
@@ -245,7 +249,7 @@ def test_a_state_of_files_in_order_is_refused_with_the_remedy(lines):
         ValueError,
         match=r"stage 2 is shuffle\(4, 16, 'shuffled'\), but shuffle\(4\) in the pipeline that the "
         r"state was taken with. Its window read the files in their order, .* Resume with "
-        r"shuffle\(window=4, num_open=1, files='in order'\), and the same seed.",
+        r"shuffle\(window=4, num_open=1, file_order='sequential'\), and the same seed.",
     ):
         iter(of(lines).shuffle(4, 3).batch(2).resume(state))
     again = [pair for batch in old.resume(state) for pair in pairs_of(batch)]
@@ -263,7 +267,7 @@ def test_describe_says_which_files_are_permuted(lines):
         "shuffle(9, 7, 16, 'shuffled'): it reads the files of text_lines in another order in each "
         "epoch, 16 at once"
     ) in described
-    in_order = text.shuffle(9, 7, num_open=1, files="in order").describe()
+    in_order = text.shuffle(9, 7, num_open=1, file_order="sequential").describe()
     assert "it reads the files of text_lines in their order, one after the other" in in_order
     assert "the examples reach the window in their order" in text.take(5).shuffle(9, 7).describe()
 
@@ -275,7 +279,7 @@ def test_describe_says_which_files_are_permuted(lines):
         ({"window": 9, "num_open": 10_001}, "num_open is 10001, expected at most 10,000"),
         ({"window": 9, "files": "sorted"}, "shuffle: files is 'sorted', expected 'shuffled'"),
         ({"num_open": 4}, "num_open, files and block_bytes say how a window is filled"),
-        ({"files": "in order"}, "Omit them, or give a window"),
+        ({"file_order": "sequential"}, "Omit them, or give a window"),
     ],
 )
 def test_wrong_arguments_are_refused(arguments, message):

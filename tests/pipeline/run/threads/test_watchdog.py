@@ -44,7 +44,7 @@ def test_a_function_that_hangs_is_named_with_its_record(records, warnings, hung,
         return [example] if stage == "flat_map" else example
 
     parsed = hr.tfrecords(records).parse({"number": int})
-    pipe = getattr(parsed, stage)(stuck).options(stuck_after_s=0.05)
+    pipe = getattr(parsed, stage)(stuck).options(warn_after_s=0.05)
     with iter(pipe) as batches:
         [message] = warnings(1)
         assert message.startswith(f"{stage}(test_a_function_that_hangs")
@@ -59,7 +59,7 @@ def test_a_hanging_function_is_named_once(warnings, hung):
         hung.wait(0.3)
         return example
 
-    numbers = hr.arrays({"number": np.arange(3)}).map(stuck).options(stuck_after_s=0.02)
+    numbers = hr.arrays({"number": np.arange(3)}).map(stuck).options(warn_after_s=0.02)
     assert len(list(numbers)) == 3
     assert len(set(warnings(3))) == 3
 
@@ -71,7 +71,7 @@ def test_a_function_that_hangs_while_components_are_inferred_is_named(warnings, 
         return example
 
     numbers = getattr(hr.arrays({"number": np.arange(1)}), stage)(stuck)
-    pipe = numbers.map(lambda example: example).options(stuck_after_s=0.02)
+    pipe = numbers.map(lambda example: example).options(warn_after_s=0.02)
     assert list(pipe.spec) == ["number"]
     [message] = warnings(1)
     assert message.startswith(f"{stage}(test_a_function_that_hangs_while")
@@ -83,7 +83,7 @@ def test_an_iterator_that_hangs_at_its_first_example_is_named(warnings, hung):
         hung.wait(0.3)
         yield {"number": 1}
 
-    pipe = hr.iterable(examples).options(stuck_after_s=0.02)
+    pipe = hr.iterable(examples).options(warn_after_s=0.02)
     assert list(pipe.spec) == ["number"]
     assert warnings(1)[0].endswith(
         "examples): its first example, which says the components, has taken more than 0.02 s, and "
@@ -102,7 +102,7 @@ def test_a_file_that_hangs_while_columns_are_inferred_is_named(tmp_path, warning
     found: list[str] = []
     writer = threading.Thread(target=write)
     writer.start()
-    pipe = hr.csv(tmp_path / "a.csv", compression=None).options(stuck_after_s=0.05)
+    pipe = hr.csv(tmp_path / "a.csv", compression=None).options(warn_after_s=0.05)
     try:
         assert list(pipe.spec) == ["n"]
     finally:
@@ -117,7 +117,7 @@ def test_an_iterator_that_hangs_is_named(warnings, hung):
         yield {"number": 2}
         hung.wait()
 
-    pipe = hr.iterable(examples).options(stuck_after_s=0.05)
+    pipe = hr.iterable(examples).options(warn_after_s=0.05)
     with iter(pipe) as batches:
         next(batches)
         [message] = warnings(1)
@@ -126,7 +126,7 @@ def test_an_iterator_that_hangs_is_named(warnings, hung):
 
 def test_a_pipe_that_nobody_writes_to_is_named(tmp_path, warnings):
     os.mkfifo(tmp_path / "pipe")
-    pipe = hr.text_lines(tmp_path / "pipe", compression=None).options(stuck_after_s=0.05)
+    pipe = hr.text_lines(tmp_path / "pipe", compression=None).options(warn_after_s=0.05)
     with iter(pipe) as batches:
         [message] = warnings(1)
         assert message == (
@@ -160,7 +160,7 @@ def test_no_call_starts_after_close():
 
 
 def test_a_working_pipeline_is_not_named(records, caplog):
-    pipe = hr.tfrecords(records).parse({"number": int}).map(dict).options(stuck_after_s=20)
+    pipe = hr.tfrecords(records).parse({"number": int}).map(dict).options(warn_after_s=20)
     assert len(list(pipe)) == 1000
     assert caplog.messages == []
     assert not [thread for thread in threading.enumerate() if thread.name == "headrace-watch"]
@@ -168,8 +168,8 @@ def test_a_working_pipeline_is_not_named(records, caplog):
 
 def test_wrong_times_are_refused():
     numbers = hr.arrays({"number": np.arange(2)})
-    with pytest.raises(TypeError, match="stuck_after_s is '5', expected a number of seconds"):
-        numbers.options(stuck_after_s="5")
+    with pytest.raises(TypeError, match="warn_after_s is '5', expected a number of seconds"):
+        numbers.options(warn_after_s="5")
     for seconds in (0, -1, float("inf"), float("nan")):
-        with pytest.raises(ValueError, match=r"stuck_after_s is .*, expected seconds above 0"):
-            numbers.options(stuck_after_s=seconds)
+        with pytest.raises(ValueError, match=r"warn_after_s is .*, expected seconds above 0"):
+            numbers.options(warn_after_s=seconds)

@@ -68,7 +68,7 @@ class Threads:
                 served = (python_worker.feed, self._find_python_workers[number])
                 self.callers.append(_thread("iterable", number, serve_feed, *served))
         self._all = list(self.callers)
-        if seconds := options.get("stuck_after_s"):
+        if seconds := options.get("warn_after_s"):
             watched = (execution, self._find_python_workers, names, seconds, self._is_over)
             self._all.append(_thread("watch", None, watch, *watched))
         self.gil_watch: threading.Thread | None = None

@@ -1,4 +1,4 @@
-"""The verdict on a running pipeline: the part that limits its speed, and a remedy."""
+"""The bottleneck of a running pipeline: the part that limits its speed, and a remedy."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from headrace.pipeline.stages.function_step import FunctionStep
 from headrace.pipeline.stages.source import Source
 from headrace.pipeline.stages.stage import Stage, Step
 
-__all__ = ["verdict"]
+__all__ = ["bottleneck"]
 
 # A stage that is busy for less than this share of the time is not called the bottleneck.
 _LEAST_LOAD: Final = 0.5
@@ -33,7 +33,7 @@ class _Suspect:
     remedy: str
 
 
-def verdict(readings: Readings) -> str:
+def bottleneck(readings: Readings) -> str:
     """Returns a sentence that names the bottleneck, its share of the time, and a remedy."""
     if readings.seconds <= 0 or not any(stage.examples for stage in readings.stages):
         return "nothing has been read yet: ask again after some batches"

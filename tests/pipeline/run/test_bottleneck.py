@@ -1,4 +1,4 @@
-"""Statistics and verdicts: pipelines with a known slow stage, and the advice for them."""
+"""Statistics and bottlenecks: pipelines with a known slow stage, and the advice for them."""
 
 import fcntl
 import os
@@ -15,9 +15,9 @@ import pytest
 import headrace as hr
 from headrace.pipeline.functions.python_functions import has_gil
 from headrace.pipeline.run import batches as batches_module
-from headrace.pipeline.run import verdict as verdict_module
+from headrace.pipeline.run import bottleneck as bottleneck_module
+from headrace.pipeline.run.bottleneck import bottleneck
 from headrace.pipeline.run.statistics import Readings, StageReadings
-from headrace.pipeline.run.verdict import verdict
 from headrace.pipeline.stages.batch import Batch
 from headrace.pipeline.stages.map import Map
 
@@ -83,7 +83,7 @@ def dear(example):
 
 def test_a_slow_training_loop_is_named(lines):
     batches = run(hr.text_lines(lines).batch(1_000), seconds=0.1)
-    assert batches.verdict().startswith("the training loop is the bottleneck: it was busy")
+    assert batches.bottleneck().startswith("the training loop is the bottleneck: it was busy")
     assert waited(batches) < waited(run(hr.text_lines(lines).batch(1_000)))
 
 
@@ -94,7 +94,7 @@ def test_a_slow_training_loop_is_named(lines):
 def test_a_slow_python_function_is_named(lines, function, stage):
     source = hr.text_lines(lines).take(200)
     batches = run(getattr(source, stage)(function).batch(20))
-    found = batches.verdict()
+    found = batches.bottleneck()
     where = f"{stage}({function.__name__})"
     assert found.startswith(f"{where} (Python) limits: its one thread was busy")
     assert "let it take whole batches, after batch(...)" in found
@@ -113,7 +113,7 @@ def test_a_python_function_that_holds_the_gil_is_not_taken_for_the_loop(lines):
     batches = iter(pipeline)
     for _ in batches:
         pass
-    assert "map(keeps_the_interpreter) (Python) limits" in batches.verdict()
+    assert "map(keeps_the_interpreter) (Python) limits" in batches.bottleneck()
 
 
 @pytest.mark.skipif(not has_gil(), reason="this Python has no GIL")
@@ -123,7 +123,7 @@ def test_threads_are_advised_for_a_function_that_releases_the_gil(lines):
         return example
 
     batches = run(hr.text_lines(lines).take(400).map(wait).batch(20))
-    found = batches.verdict()
+    found = batches.bottleneck()
     released = re.search(
         r"^map\(.*wait\) \(Python\) limits: its one thread was busy \d+% of the time, and releases "
         r"the GIL for (\d+)% of that; .*; give it num_threads=4, or make it native",
@@ -142,7 +142,7 @@ def test_processes_are_advised_for_a_function_that_holds_the_gil(lines):
         return example
 
     # Several threads share the GIL with the loop, so the loop may look slow.
-    found = run(hr.text_lines(lines).take(2000).map(compute).batch(20)).verdict()
+    found = run(hr.text_lines(lines).take(2000).map(compute).batch(20)).bottleneck()
     assert "(Python) limits: its one thread was busy" in found
     assert re.search(r"and holds the GIL for \d+% of that", found), found
     assert "num_threads" not in found
@@ -161,7 +161,7 @@ def test_neither_threads_nor_processes_are_advised_for_short_calls(lines, holds_
         ]
         if num_batched:
             stages.insert(1, stage_readings(batch, 0.1, examples=num_batched))
-        return verdict(readings(stages, consumer_waiting=9.5, idle=19.0))
+        return bottleneck(readings(stages, consumer_waiting=9.5, idle=19.0))
 
     short = found(300_000)
     assert "its calls of 30 µs are too short for more threads or processes: make it" in short
@@ -178,12 +178,12 @@ def test_a_shuffle_of_all_examples_reads_a_file_by_all_threads(lines):
         batches = run(pipeline.batch(100))
         source, *_ = batches._readings().stages
         assert source.counted.num_parallel == expected
-        assert expected or "one thread" not in batches.verdict()
+        assert expected or "one thread" not in batches.bottleneck()
 
 
 def test_a_slow_iterable_is_named(lines):
     batches = run(hr.iterable(slow_numbers).batch(20))
-    assert batches.verdict().startswith("iterable(slow_numbers) (Python) limits")
+    assert batches.bottleneck().startswith("iterable(slow_numbers) (Python) limits")
     helped = run(hr.arrays({"n": np.arange(200)}).batch(20))
     assert helped.statistics().seconds < batches.statistics().seconds / 2
 
@@ -216,8 +216,8 @@ def test_slow_storage_is_named(tmp_path):
 
     with slow_files(tmp_path, 1) as paths:
         batches = read(paths)
-    assert batches.verdict().startswith("text_lines limits: its reads waited for storage")
-    assert "read more files at the same time" in batches.verdict()
+    assert batches.bottleneck().startswith("text_lines limits: its reads waited for storage")
+    assert "read more files at the same time" in batches.bottleneck()
     assert batches.statistics().stages[0].waiting_seconds > 100 * SECONDS
     with slow_files(tmp_path, 4) as paths:
         assert read(paths).statistics().seconds < batches.statistics().seconds
@@ -228,7 +228,7 @@ def test_slow_storage_of_a_source_that_parses_is_named(tmp_path):
         columns = {"n": int}
         source = hr.csv(paths, columns, header=False, compression=None)
         batches = run(source.batch(256).options(num_threads=2))
-    assert batches.verdict().startswith("csv limits: its reads waited for storage")
+    assert batches.bottleneck().startswith("csv limits: its reads waited for storage")
     reading, fields, batch = batches.statistics().stages
     assert (reading.name, fields.name, batch.name) == ("csv", "csv, fields", "batch")
     assert reading.examples == fields.examples == batch.examples == 25_600
@@ -236,9 +236,9 @@ def test_slow_storage_of_a_source_that_parses_is_named(tmp_path):
 
 
 def test_an_expensive_native_function_is_named(lines, monkeypatch):
-    monkeypatch.setattr(verdict_module, "num_cores", lambda: 2)
+    monkeypatch.setattr(bottleneck_module, "num_cores", lambda: 2)
     batches = run(hr.text_lines(lines).map(dear).batch(50).options(num_threads=1))
-    found = batches.verdict()
+    found = batches.bottleneck()
     assert found.startswith("map(dear) limits: workers were busy")
     assert "; give it more threads, options(num_threads=2), or " in found
     *_, mapped, batch = batches.statistics().stages
@@ -249,11 +249,11 @@ def test_an_expensive_native_function_is_named(lines, monkeypatch):
 def test_a_budget_that_is_too_small_is_named(lines):
     pipeline = hr.text_lines(lines).epochs(10).map(dear).batch(500)
     batches = run(pipeline.options(memory_bytes=1, num_threads=4))
-    assert batches.verdict().startswith("memory limits: work waited for room")
-    assert "options(memory_bytes=...)" in batches.verdict()
+    assert batches.bottleneck().startswith("memory limits: work waited for room")
+    assert "options(memory_bytes=...)" in batches.bottleneck()
     helped = run(pipeline.options(num_threads=4))
     assert helped._readings().budget_waiting < batches._readings().budget_waiting
-    assert "memory limits" not in helped.verdict()
+    assert "memory limits" not in helped.bottleneck()
 
 
 def test_an_expensive_gather_is_named():
@@ -262,7 +262,7 @@ def test_an_expensive_gather_is_named():
     busy = {stage.name: stage.busy_seconds for stage in batches.statistics().stages}
     named = max(busy, key=lambda name: busy[name])
     assert named in ("arrays", "shuffle", "batch")
-    assert batches.verdict().startswith(f"{named} limits: workers were busy")
+    assert batches.bottleneck().startswith(f"{named} limits: workers were busy")
 
 
 def readings(stages, **seconds):
@@ -284,7 +284,7 @@ def test_one_file_read_by_one_thread_is_named(lines):
     source, batch = counted
     assert source.num_parallel == 1
     assert isinstance(batch.stage, Batch)
-    found = verdict(
+    found = bottleneck(
         readings(
             [stage_readings(source, 9.5, 9.5), stage_readings(batch, 0.5)],
             tasks_busy=0.5,
@@ -308,11 +308,11 @@ def test_one_file_read_by_one_thread_is_named(lines):
     ],
 )
 def test_advice_about_threads_knows_the_cores(lines, monkeypatch, cores, used, remedy):
-    monkeypatch.setattr(verdict_module, "num_cores", lambda: cores)
+    monkeypatch.setattr(bottleneck_module, "num_cores", lambda: cores)
     source, batch = iter(hr.text_lines(lines).batch(100))._counted
     # With one core, each task runs for half of its time.
     computing = 19.0 if cores > 1 else 9.5
-    found = verdict(
+    found = bottleneck(
         readings(
             [stage_readings(source, 0.0), stage_readings(batch, 19.0, computing)],
             tasks_busy=19.0,
@@ -327,7 +327,7 @@ def test_advice_about_threads_knows_the_cores(lines, monkeypatch, cores, used, r
 
 def test_no_single_limit_is_named_where_there_is_none(lines):
     source, batch = iter(hr.text_lines(lines).batch(100))._counted
-    found = verdict(
+    found = bottleneck(
         readings(
             [stage_readings(source, 4.0, 4.0), stage_readings(batch, 3.0)],
             tasks_busy=3.0,
@@ -339,9 +339,9 @@ def test_no_single_limit_is_named_where_there_is_none(lines):
     assert found.startswith("nothing limits alone: the training loop waited 60% of the time")
 
 
-def test_no_verdict_before_anything_was_read(tmp_path):
+def test_no_bottleneck_before_anything_was_read(tmp_path):
     (tmp_path / "empty.txt").write_bytes(b"")
-    assert run(hr.text_lines(tmp_path)).verdict() == (
+    assert run(hr.text_lines(tmp_path)).bottleneck() == (
         "nothing has been read yet: ask again after some batches"
     )
 
@@ -374,7 +374,7 @@ def test_no_share_exceeds_the_whole_time(lines):
     # Clocks of threads continue a little longer than that of the iteration.
     for stages in ([], [stage_readings(mapped, 20.0)], [stage_readings(source, 25.0, 25.0)]):
         for seconds in ("idle", "consumer_waiting", "budget_waiting", "tasks_busy"):
-            found = verdict(readings([stage_readings(batch, 0.1), *stages], **{seconds: 25.4}))
+            found = bottleneck(readings([stage_readings(batch, 0.1), *stages], **{seconds: 25.4}))
             assert percentages(found)
             assert max(percentages(found)) <= 100, found
 
@@ -387,18 +387,18 @@ def test_advice_for_parquet_names_row_groups(tmp_path):
         [source] = batches._counted
     assert (source.num_parallel, source.is_python, source.reads_files) == (1, False, True)
     busy = readings([stage_readings(source, 9.0, 9.0)], consumer_waiting=9.5, tasks_busy=9.0)
-    assert verdict(busy).startswith(
+    assert bottleneck(busy).startswith(
         "parquet limits: each row group is read by one thread, and the threads of the one row "
         "group were busy"
     )
-    assert "divide the data into more row groups" in verdict(busy)
+    assert "divide the data into more row groups" in bottleneck(busy)
 
 
 def test_taking_batches_is_not_advised_for_a_function_of_batches(lines):
     with iter(hr.text_lines(lines).batch(10).map(slow_batch)) as batches:
         counted = batches._counted
     stages = [stage_readings(one, 9.0 if isinstance(one.stage, Map) else 0.1) for one in counted]
-    found = verdict(readings(stages, consumer_waiting=9.5, idle=19.0))
+    found = bottleneck(readings(stages, consumer_waiting=9.5, idle=19.0))
     assert found.startswith("map(slow_batch) (Python) limits")
     assert found.endswith("make it native (headrace.native), or do less in it")
 

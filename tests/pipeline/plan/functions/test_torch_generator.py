@@ -1,4 +1,4 @@
-"""`torch_draws`: PyTorch's random functions draw from the generator of an example."""
+"""`torch_generator`: PyTorch's random functions draw from the generator of an example."""
 
 import logging
 import threading
@@ -12,14 +12,14 @@ TIMEOUT = 30
 
 
 def test_other_generators_are_refused():
-    with pytest.raises(TypeError, match=r"torch_draws: got int, expected a numpy\.random\.Gen"):
-        hr.torch_draws(7)
+    with pytest.raises(TypeError, match=r"torch_generator: got int, expected a numpy\.random\.Gen"):
+        hr.torch_generator(7)
 
 
 def test_a_missing_pytorch_is_named(monkeypatch):
     monkeypatch.setattr("headrace.core.optional_dependencies.find_spec", lambda name: None)
-    with pytest.raises(ModuleNotFoundError, match=r"torch_draws: got no torch\. Install it"):
-        hr.torch_draws(np.random.default_rng(1))
+    with pytest.raises(ModuleNotFoundError, match=r"torch_generator: got no torch\. Install it"):
+        hr.torch_generator(np.random.default_rng(1))
 
 
 class TestTorch:
@@ -29,7 +29,7 @@ class TestTorch:
         self.torch.manual_seed(3)
 
     def drawn(self, draw, seed=5):
-        with hr.torch_draws(np.random.default_rng(seed)):
+        with hr.torch_generator(np.random.default_rng(seed)):
             return draw()
 
     def check_own(self, draw):
@@ -79,7 +79,7 @@ class TestTorch:
 
     def test_each_example_takes_one_draw_however_many_pytorch_takes(self):
         rng, same = (np.random.default_rng(5) for _ in range(2))
-        with hr.torch_draws(rng):
+        with hr.torch_generator(rng):
             self.torch.rand(100)
         same.integers(2)
         assert rng.random() == same.random()
@@ -107,7 +107,7 @@ class TestTorch:
         expected = torch.rand(3, generator=torch.Generator().manual_seed(3))
         found = []
         thread = threading.Thread(target=lambda: found.append(torch.rand(3)))
-        with hr.torch_draws(np.random.default_rng(5)):
+        with hr.torch_generator(np.random.default_rng(5)):
             torch.rand(3)
             thread.start()
             thread.join(TIMEOUT)
@@ -156,7 +156,7 @@ class TestTorch:
         torch = self.torch
 
         def drawn(example, rng):
-            with hr.torch_draws(rng):
+            with hr.torch_generator(rng):
                 return {"n": example["n"], "x": torch.rand(3).numpy()}
 
         pipe = hr.arrays({"n": np.arange(200)}).shuffle(seed=2).map(drawn, seed=7, **callers)
@@ -175,11 +175,11 @@ class TestTorch:
         for example in hr.arrays({"n": np.arange(200)}).map(drawn, seed=7):
             assert np.array_equal(found[int(example["n"])][0], example["x"])
 
-    def test_functions_that_use_torch_draws_give_no_warning(self, caplog):
+    def test_functions_that_use_torch_generator_give_no_warning(self, caplog):
         caplog.set_level(logging.WARNING, "headrace.pipeline")
 
         def drawn(example, rng):
-            with hr.torch_draws(rng):
+            with hr.torch_generator(rng):
                 return {"x": self.torch.rand(3).numpy()}
 
         assert len(list(hr.arrays({"n": np.arange(20)}).map(drawn, seed=7))) == 20

@@ -10,7 +10,7 @@ import numpy as np
 
 from headrace.core.optional_dependencies import missing_torch
 
-__all__ = ["torch_draws"]
+__all__ = ["torch_generator"]
 
 # The functions and methods of PyTorch that draw and take `generator`.
 _DRAWING: Final = (
@@ -39,7 +39,7 @@ _DRAWING_IN_PLACE: Final = (
 _LARGEST_SEED: Final = 2**63 - 1
 
 
-def torch_draws(rng: np.random.Generator) -> AbstractContextManager[None]:
+def torch_generator(rng: np.random.Generator) -> AbstractContextManager[None]:
     """Makes PyTorch's random functions draw from a generator of `map`, in a `with` block.
 
     Transforms of torchvision draw from PyTorch's one generator, which the whole process shares.
@@ -62,11 +62,11 @@ def torch_draws(rng: np.random.Generator) -> AbstractContextManager[None]:
     """
     if not isinstance(rng, np.random.Generator):
         raise TypeError(
-            f"torch_draws: got {type(rng).__name__}, expected a numpy.random.Generator. "
+            f"torch_generator: got {type(rng).__name__}, expected a numpy.random.Generator. "
             "Give the function a seed, map(f, seed=7), and pass on its second argument."
         )
     if (missing := missing_torch()) is not None:
-        raise ModuleNotFoundError(f"torch_draws: {missing}.")
+        raise ModuleNotFoundError(f"torch_generator: {missing}.")
     mode: AbstractContextManager[None] = _mode()(int(rng.integers(_LARGEST_SEED)))
     return mode
 
