@@ -1,7 +1,7 @@
 """Random changes by torchvision's transforms (`v2`), on the CPU.
 
-They draw from PyTorch's one generator, which the training loop uses too. `hr.torch_generator` lets them
-draw from that of the example instead. Needs PyTorch and torchvision.
+They draw from PyTorch's one generator, which the training loop uses too. `hr.torch_generator` lets
+them draw from that of the example instead. Needs PyTorch and torchvision.
 """
 
 import tempfile
