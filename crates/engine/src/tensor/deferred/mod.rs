@@ -42,7 +42,7 @@ impl Deferred {
     }
 
     /// The number of floats.
-    pub fn len(&self) -> usize {
+    pub fn num_elements(&self) -> usize {
         self.source.as_ref().len() / self.recipe.source_size()
     }
 
@@ -86,7 +86,7 @@ impl Deferred {
     /// Computes the elements now. Fails if there is no memory for them.
     pub fn compute(&self) -> std::result::Result<(), Refusal> {
         if self.is_open() {
-            let values = self.computed(allocate::room(self.len())?);
+            let values = self.computed(allocate::room(self.num_elements())?);
             self.values.get_or_init(|| values);
         }
         Ok(())
@@ -98,7 +98,7 @@ impl Deferred {
             clippy::disallowed_methods,
             reason = "four times the source's size, and within the limit: see `Tensor::defer`"
         )]
-        self.values.get_or_init(|| self.computed(Vec::with_capacity(self.len())))
+        self.values.get_or_init(|| self.computed(Vec::with_capacity(self.num_elements())))
     }
 
     fn computed(&self, mut values: Vec<f32>) -> Vec<f32> {
@@ -139,7 +139,7 @@ impl Tensor {
 
     /// A tensor of deferred floats. Fails if their number does not fit the shape.
     pub fn deferred(shape: Shape, floats: Deferred) -> Result<Self> {
-        check_length(&shape, floats.len())?;
+        check_length(&shape, floats.num_elements())?;
         Ok(Self { dtype: DType::Float32, shape, data: Data::Deferred(Arc::new(floats)) })
     }
 
