@@ -130,8 +130,8 @@ class ShuffleMethod(Chain):
         Raises:
             ValueError: If an argument is out of range, or says how files are read but there is no
                 window, or `block_bytes` stands with `file_order="sequential"`; if there is no
-                random access to all examples; or after `epochs`, also within combined pipelines: epochs
-                never mix.
+                random access to all examples; or after `epochs`, also within combined pipelines:
+                epochs never mix.
         """
         if has_epochs(self._stages):
             raise ValueError(
@@ -153,7 +153,8 @@ class ShuffleMethod(Chain):
                 if file_order == "sequential":
                     raise ValueError(
                         f"shuffle: block_bytes is {block_bytes} and file_order is 'sequential', "
-                        "expected one of them: blocks are parts of files in another order. Omit file_order."
+                        "expected one of them: blocks are parts of files in another order. Omit "
+                        "file_order."
                     )
             shuffle = Shuffle(
                 window,
@@ -166,8 +167,8 @@ class ShuffleMethod(Chain):
             return self._then(shuffle)
         if num_open != _NUM_OPEN or file_order != "shuffled" or block_bytes is not None:
             raise ValueError(
-                "shuffle: num_open, file_order and block_bytes say how a window is filled, but there "
-                "is no window. Omit them, or give a window, such as shuffle(window=10_000)."
+                "shuffle: num_open, file_order and block_bytes say how a window is filled, but "
+                "there is no window. Omit them, or give a window, such as shuffle(window=10_000)."
             )
         check_reachable(self._stages)
         return self._then(Shuffle(None, chosen, seed is not None))
