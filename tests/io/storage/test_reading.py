@@ -185,6 +185,20 @@ def test_directories_of_partitions_are_columns(server: Server, tmp_path):
     assert row == {"x": 2022}
 
 
+@pytest.mark.parametrize("query", ["X-Amz-Signature=secret1234", "a=b/c=d", "sig=x/key=secret#e=f"])
+def test_the_query_of_a_url_makes_no_columns(server: Server, tmp_path, query):
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(arrow.table({"x": [1]}), tmp_path / "a")
+    server.files["year=2020/a"] = (tmp_path / "a").read_bytes()
+    pipe = hr.parquet(f"{server.url}/year=2020/a?{query}")
+    assert list(pipe) == [{"x": 1}]
+    assert list(pipe.spec) == ["x"]
+    assert "secret" not in pipe.describe()
+    with pytest.raises(errors.OpError) as caught:
+        list(hr.parquet(f"{server.url}/year=2020/b?{query}"))
+    assert "secret" not in str(caught.value)
+
+
 def test_an_image_folder_is_read(server: Server):
     for name in ("cats/1.png", "cats/deep/2.PNG", "dogs/1.jpg", "dogs/.3.jpg", "dogs/notes.txt"):
         server.files[f"bucket/photos/{name}"] = name.encode()

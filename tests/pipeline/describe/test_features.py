@@ -8,7 +8,7 @@ from tests.pipeline.conftest import example
 
 import headrace as hr
 from headrace import ops
-from headrace.core import dtypes
+from headrace.core import dtypes, errors
 from headrace.io.records import TFRecordWriter
 
 
@@ -18,6 +18,12 @@ def records(tmp_path):
         for number in range(2500):
             writer.write(example(number))
     return hr.tfrecords(tmp_path / "a")
+
+
+def test_integers_are_never_rounded_to_floats(records):
+    for feature in (float, hr.Ragged(float)):
+        with pytest.raises(errors.InvalidArgumentError, match=r"/a: record 0, Key: number.*int64"):
+            list(records.parse({"number": feature}))
 
 
 def test_classes_of_tensorflow_1_are_accepted(records):
