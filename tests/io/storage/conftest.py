@@ -2,6 +2,7 @@
 
 import itertools
 import logging
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +12,11 @@ from tests.io.storage.server import AZURE_ACCOUNT, Server
 # The public key of Azure's emulator.
 _AZURE_KEY = (
     "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
+)
+
+_S3_AUTHORIZATION = (
+    "AWS4-HMAC-SHA256 Credential=test/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, "
+    "Signature=0"
 )
 
 _NUMBERS = itertools.count()
@@ -32,31 +38,49 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 
 @pytest.fixture
 def s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """Yields a client of moto's S3, which serves `s3://` URLs."""
+    """Yields a client of moto's S3, which serves `s3://` and `gs://` URLs.
+
+    Google's XML API, which `gs://` uses, is that of S3 but for the authorization and the names of
+    headers.
+    """
     boto3 = pytest.importorskip("boto3")
-    moto_server = pytest.importorskip("moto.server")
+    moto_app = pytest.importorskip("moto.moto_server.werkzeug_app")
+    serving = pytest.importorskip("werkzeug.serving")
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    server = moto_server.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    url = f"http://{host}:{port}"
+    app = moto_app.DomainDispatcherApplication(moto_app.create_backend_app)
+
+    def as_s3(environ: dict[str, Any], start: Any) -> Any:
+        if not environ.get("HTTP_AUTHORIZATION", "").startswith("AWS"):
+            environ["HTTP_AUTHORIZATION"] = _S3_AUTHORIZATION
+        if source := environ.pop("HTTP_X_GOOG_COPY_SOURCE", None):
+            environ["HTTP_X_AMZ_COPY_SOURCE"] = source
+        return app(environ, start)
+
+    server = serving.make_server("127.0.0.1", 0, as_s3, threaded=True)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    address = f"{server.host}:{server.port}"
     for name, value in [
-        ("AWS_ENDPOINT_URL", url),
+        ("AWS_ENDPOINT_URL", f"http://{address}"),
         ("AWS_ACCESS_KEY_ID", "test"),
         ("AWS_SECRET_ACCESS_KEY", "test"),
         ("AWS_DEFAULT_REGION", "us-east-1"),
+        ("STORAGE_EMULATOR_HOST", address),
     ]:
         monkeypatch.setenv(name, value)
-    client = boto3.client("s3", endpoint_url=url)
+    client = boto3.client("s3", endpoint_url=f"http://{address}")
     yield client
     client.close()
-    server.stop()
+    server.shutdown()
+    thread.join()
+    server.server_close()
 
 
-@pytest.fixture
-def bucket(s3: Any) -> str:
-    """The URL of an empty bucket of moto's S3."""
+@pytest.fixture(params=["s3", "gs"])
+def bucket(s3: Any, request: pytest.FixtureRequest) -> str:
+    """The URL of an empty bucket of moto's S3, as one of Amazon and as one of Google."""
     # The data of moto live as long as the process.
-    name = f"bucket-{next(_NUMBERS)}"
+    # moto does not decode the names of buckets, in which object_store encodes a hyphen.
+    name = f"bucket{next(_NUMBERS)}"
     s3.create_bucket(Bucket=name)
-    return f"s3://{name}"
+    return f"{request.param}://{name}"

@@ -1,4 +1,4 @@
-"""Keys of any letters, and directories with marker objects, against moto's S3."""
+"""Keys of any letters, and directories with marker objects, against moto."""
 
 import random
 

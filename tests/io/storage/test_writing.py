@@ -1,4 +1,4 @@
-"""Writers of records and of pipelines at URLs, against moto's S3."""
+"""Writers of records and of pipelines at URLs, against moto."""
 
 import numpy as np
 import pytest
