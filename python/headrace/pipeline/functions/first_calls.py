@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple, Protocol
 import numpy as np
 
 from headrace.core import engine
-from headrace.pipeline.functions.first_results import FirstResults, Key, digest_of, key_of
+from headrace.pipeline.functions.first_results import FirstResults, Key, copied, digest_of, key_of
 from headrace.pipeline.functions.function_state import kept, restore
 
 __all__ = ["First", "NumberedCalls"]
@@ -92,7 +92,7 @@ class First:
                     f"flat_map: the function returned {type(made).__name__}, expected an iterable "
                     "of dicts. Return [example] for one example, and [] for none."
                 )
-            made = list(made)
+            made = list(map(copied, made))
         after = kept(function)
         self._results.add(key, digest, made if after is None else _WithState(made, after))
         return made

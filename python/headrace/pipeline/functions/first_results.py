@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-__all__ = ["FirstResults", "Key", "digest_of", "key_of"]
+__all__ = ["FirstResults", "Key", "copied", "digest_of", "key_of"]
 
 # Results beyond this many bytes are dropped, and the function is called again.
 _MOST_BYTES: Final = 64 << 20
@@ -32,6 +32,14 @@ def key_of(row_id: Sequence[int], is_drawn: bool) -> Key:
     """
     # A part of a combination numbers its files otherwise than a pipeline alone.
     return tuple(row_id) if is_drawn else (row_id[1], row_id[3])
+
+
+def copied(result: Any) -> Any:
+    """Returns a copy, which the function or iterator cannot change when it makes the next one."""
+    try:
+        return deepcopy(result)
+    except Exception:  # An object of the user's cannot be copied.
+        return result
 
 
 class FirstResults:

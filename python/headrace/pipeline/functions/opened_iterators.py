@@ -10,10 +10,10 @@ import weakref
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from copy import deepcopy
 from itertools import count
 from typing import Any, Final, TypeAlias
 
+from headrace.pipeline.functions.first_results import copied
 from headrace.pipeline.functions.function_state import kept, restore
 from headrace.pipeline.values.types import Spec
 
@@ -185,7 +185,7 @@ class Examples:
                     example = self._ask()
                     if example is _NOTHING:
                         return
-                    self._seen.append((_copied(example), state))
+                    self._seen.append((copied(example), state))
                 example = self._seen[number][0]
             yield example
 
@@ -249,14 +249,6 @@ class Examples:
     def words(self) -> str:
         """Returns the number of the next example, as text."""
         return "an example" if self.number is None else f"item {self.number}, counted from 0"
-
-
-def _copied(example: Any) -> Any:
-    """Returns a copy, which the iterator cannot change when it makes the next example."""
-    try:
-        return deepcopy(example)
-    except Exception:  # An object of the user's cannot be copied.
-        return example
 
 
 def _reference(iterator: object) -> Callable[[], object]:

@@ -19,6 +19,7 @@ import numpy as np
 from headrace.core import engine
 from headrace.core.errors import add_note
 from headrace.pipeline.functions.first_calls import First
+from headrace.pipeline.functions.first_results import copied
 from headrace.pipeline.functions.function_state import (
     initial,
     kept,
@@ -368,8 +369,8 @@ class LearnFunction(_Function):
         def call(example: dict[str, Any], *draws: np.random.Generator) -> bool:
             given = dict(example)
             made = function(example, *draws)
-            found = list(made) if self.gives_many else [made]
-            return self._learn([with_passed(row, given, self._given) for row in found])
+            rows = made if self.gives_many else [made]
+            return self._learn([copied(with_passed(row, given, self._given)) for row in rows])
 
         drawing = _drawing(call, self._draws, job)
         kept = [number for number, is_kept in calls.of(drawing) if is_kept]

@@ -79,6 +79,7 @@ class Shared(NamedTuple):
     indexes: engine.IndexFiles
     disk_caches: list[engine.DiskCache]
     mix_checkpoint: list[Any] | None = None
+    chain: Sequence[Stage] = ()
 
 
 def measured(stage: Stage) -> Counted:

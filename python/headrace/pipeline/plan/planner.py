@@ -16,7 +16,14 @@ from headrace.pipeline.plan.function_planning import FunctionPlanning
 from headrace.pipeline.plan.global_order import ordered_stages
 from headrace.pipeline.plan.late_reads import read_late
 from headrace.pipeline.plan.planned import Kept, Planned, Shared, measured
-from headrace.pipeline.stages.components import Known, is_on_disk, num_cached, source_of, steps
+from headrace.pipeline.stages.components import (
+    Known,
+    all_stages,
+    is_on_disk,
+    num_cached,
+    source_of,
+    steps,
+)
 from headrace.pipeline.stages.random_access import is_read_late, is_shuffled_whole
 from headrace.pipeline.stages.split import shuffled_before
 from headrace.pipeline.stages.stage import Effect, Stage, Step
@@ -52,7 +59,9 @@ def plan(
         NotFoundError: If a path does not exist, or nothing matches a pattern.
     """
     indexes = indexes or engine.IndexFiles("memory", [])
-    shared = Shared([], [], [], kept, is_learning, is_resumed, [], [], indexes, [], mix_checkpoint)
+    shared = Shared(
+        [], [], [], kept, is_learning, is_resumed, [], [], indexes, [], mix_checkpoint, chain
+    )
     planning = _Planning(chain, known, shared, digest=digest, is_whole=True)
     whole, num_ready = planning.whole(), planning.num_ready
     return Planned(
@@ -243,6 +252,16 @@ class _Planning(FunctionPlanning):
         sightings = engine.Sightings(where)
         self.add_sightings(sightings)
         return sightings
+
+    def skipping(self) -> tuple[Any, ...] | None:
+        """Returns what the numbers of skipped examples depend on; None if nothing is skipped.
+
+        These are the number of the stage, and all stages up to the last that skips failures.
+        """
+        chain = self._shared.chain
+        inner = any(stage.judges_errors for part in chain[0].parts for stage in all_stages(part))
+        end = max((n for n, stage in enumerate(chain, 1) if stage.judges_errors), default=inner)
+        return (self.number, tuple(chain[:end])) if end else None
 
     def disk_cache(self, directory: str, most_bytes: int | None, key: str | None) -> engine.Plan:
         """Returns the plan with a cache on disk of the stages before the step."""

@@ -13,7 +13,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
-from headrace.core import engine
 from headrace.pipeline.plan.revisions import are_contents, are_revisions
 from headrace.pipeline.run.file_digests import MOST_DIGESTS, digests_of, group_of
 from headrace.pipeline.run.mixture_parts import (
@@ -26,7 +25,7 @@ from headrace.pipeline.run.mixture_parts import (
 from headrace.pipeline.run.skipped import is_report
 from headrace.pipeline.run.stage_descriptions import are_words, check_alike, words_of
 from headrace.pipeline.sources.mix import Mix
-from headrace.pipeline.stages.cache import Cache
+from headrace.pipeline.stages.cache import Cache, KeptExamples
 from headrace.pipeline.stages.components import all_stages, steps
 from headrace.pipeline.stages.epochs import Epochs
 from headrace.pipeline.stages.source import Source
@@ -465,7 +464,7 @@ def _with_empty_caches(chain: Stages) -> Stages:
     if parts := source.parts:
         source = replace(cast("Any", source), parts=tuple(map(_with_empty_caches, parts)))
     emptied = (
-        replace(stage, kept=engine.Cache()) if isinstance(stage, Cache) else stage
+        replace(stage, kept=KeptExamples()) if isinstance(stage, Cache) else stage
         for stage in chain[1:]
     )
     return (source, *emptied)

@@ -15,6 +15,32 @@ from headrace.pipeline.stages.stage import Effect, KeepsComponents, Planning, St
 __all__ = ["Cache", "CacheMethod"]
 
 
+class KeptExamples:
+    """The examples that a cache keeps in memory.
+
+    What was skipped among them is told by the numbers of stages. So pipelines that skip failures
+    share examples only if their stages are the same up to the last `skip_errors`.
+    """
+
+    def __init__(self) -> None:
+        self._caches: list[tuple[object, engine.Cache]] = []
+
+    def __reduce__(self) -> tuple[type, tuple[()]]:
+        return KeptExamples, ()
+
+    def of(self, skipping: object) -> engine.Cache:
+        """Returns the examples for pipelines that skip failures alike.
+
+        Args:
+            skipping: What `Planning.skipping` returns.
+        """
+        for other, cache in self._caches:
+            if other == skipping:
+                return cache
+        self._caches.append((skipping, cache := engine.Cache()))
+        return cache
+
+
 @dataclass(frozen=True)
 class Cache(KeepsComponents):
     """Examples that are kept in memory or on disk.
@@ -24,13 +50,13 @@ class Cache(KeepsComponents):
         bytes: The most bytes of all caches in the directory; None for any number.
         key: A text that stands for the code of the functions before; None to compare the code.
         kept: The examples of earlier passes in memory. All pipelines made from this stage share
-            them.
+            them, unless they skip failures differently.
     """
 
     directory: str | None = named(None)
     bytes: int | None = named(None)
     key: str | None = named(None)
-    kept: engine.Cache = field(default_factory=engine.Cache, compare=False, repr=False)
+    kept: KeptExamples = field(default_factory=KeptExamples, compare=False, repr=False)
 
     effect: ClassVar = Effect.KEEPS
     needs_values: ClassVar = True
@@ -51,7 +77,7 @@ class Cache(KeepsComponents):
         planning.finish_waiting()
         planning.finish_rows()
         if self.directory is None:
-            planning.plan = planning.plan.cache(self.kept)
+            planning.plan = planning.plan.cache(self.kept.of(planning.skipping()))
         else:
             planning.plan = planning.disk_cache(self.directory, self.bytes, self.key)
 

@@ -123,6 +123,11 @@ class Stage(ABC):  # noqa: B024 (its kinds have abstract methods)
         return None
 
     @property
+    def judges_errors(self) -> bool:
+        """Whether it skips examples at which an earlier step fails."""
+        return False
+
+    @property
     def makes_even(self) -> str | None:
         """How it gives all ranks equally many examples; None if it does not."""
         return None
@@ -195,11 +200,6 @@ class Step(Stage, is_base=True):
     @property
     def divides(self) -> bool:
         """Whether it keeps the share of a rank or a reader."""
-        return False
-
-    @property
-    def judges_errors(self) -> bool:
-        """Whether it skips examples at which an earlier step fails."""
         return False
 
     @property
@@ -331,6 +331,9 @@ class Planning(Protocol):
 
     def sightings(self, where: str) -> engine.Sightings:
         """Returns a record of which of the components occur that an example may lack."""
+
+    def skipping(self) -> tuple[Any, ...] | None:
+        """Returns what the numbers of skipped examples depend on; None if nothing is skipped."""
 
     def disk_cache(self, directory: str, most_bytes: int | None, key: str | None) -> engine.Plan:
         """Returns the plan with a cache on disk."""

@@ -80,7 +80,8 @@ def _array(given: Any, spec: Spec, is_given: bool) -> Any:
         wanted = [_string(item, spec.dtype is str and is_given) for item in given]
         strings[:] = wanted
         return strings
-    array = np.asarray(given)
+    # A function may reuse the array of its result for the next one.
+    array = np.asarray(given) if is_given else np.array(given)
     if is_given:
         array.flags.writeable = False
         return delivered(array, spec) if array.dtype != spec.dtype else array

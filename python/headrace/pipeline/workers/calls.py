@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 import numpy as np
 import numpy.typing as npt
 
-from headrace.pipeline.functions.first_results import FirstResults, digest_of, key_of
+from headrace.pipeline.functions.first_results import FirstResults, copied, digest_of, key_of
 from headrace.pipeline.functions.global_generators import GlobalDraws
 from headrace.pipeline.functions.indexed_rows import IndexedRows
 from headrace.pipeline.functions.random_generators import Generators
@@ -177,7 +177,7 @@ class Steps:
         if step.made is None:
             given = dict(zip(step.given, values, strict=True))
             if step.stage == "flat_map":
-                return [[with_passed(row, given, step.given) for row in found]]
+                return [[copied(with_passed(row, given, step.given)) for row in found]]
             return [with_passed(found, given, step.given)]
         if number + 1 < len(self._steps):
             return [as_values(step.where, found, step.made)]

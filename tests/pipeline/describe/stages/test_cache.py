@@ -377,3 +377,38 @@ def test_examples_of_an_iterator_come_once_where_two_functions_are_inferred(size
     assert [order(learned), order(learned)] == [list(range(10))] * 2
     combined = hp.concat([hp.iterable(numbers).take(4).cache(), hp.iterable(numbers).cache()])
     assert order(combined.map(dict).batch(size).map(dict)) == [*range(4), *range(10)]
+
+
+def fails_at_thirds(example):
+    if example["n"] % 3 == 1:
+        raise ValueError("a third")
+    return example
+
+
+class TestSkippedFailures:
+    """A cache in memory belongs to pipelines that skip failures alike."""
+
+    @pytest.fixture
+    def source(self):
+        return hp.arrays({"n": np.arange(8)})
+
+    def numbers(self, pipe):
+        with iter(pipe) as batches:
+            return [int(example["n"]) for example in batches], batches.skipped
+
+    def test_without_skip_errors_the_failure_is_raised(self, source):
+        cached = source.map(fails_at_thirds).cache()
+        kept, skipped = self.numbers(cached.skip_errors(5))
+        assert (kept, len(skipped)) == ([0, 2, 3, 5, 6], 3)
+        assert self.numbers(cached.skip_errors(5)) == (kept, skipped)
+        with pytest.raises(ValueError, match="a third"):
+            self.numbers(cached)
+
+    def test_other_places_among_stages_name_the_same_skips(self, source):
+        cached = source.map(fails_at_thirds).skip_errors(5).cache()
+        kept, skipped = self.numbers(cached)
+        for _ in range(2):
+            both, again = self.numbers(hp.concat([source, cached]))
+            assert both == [*range(8), *kept]
+            assert again == skipped
+        assert self.numbers(cached.map(dict).skip_errors(3)) == (kept, skipped)

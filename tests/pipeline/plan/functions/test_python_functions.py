@@ -189,3 +189,21 @@ def test_an_operation_in_a_python_function_is_an_error(kind, workers):
 
 def with_an_operation(example):
     return {"n": ops.cast(example["n"], np.float32)}
+
+
+@pytest.mark.parametrize("ways", [{}, {"num_threads": 2}, {"num_processes": 2}])
+@pytest.mark.parametrize("learns_first", [False, True])
+def test_examples_that_a_generator_yields_in_one_buffer_are_copied(rows, ways, learns_first):
+    def twins(example):
+        # Each call has a buffer of its own, since several threads may call it.
+        buffer, names = np.zeros(2), np.empty(1, object)
+        for number in (2 * example["n"], 2 * example["n"] + 1):
+            buffer[:], names[:] = number, f"row {number}"
+            yield {"a": buffer, "s": names}
+
+    pipe = rows.take(4).flat_map(twins, **ways)
+    if learns_first:
+        assert set(pipe.spec) == {"a", "s"}
+    examples = list(pipe)
+    assert [example["a"].tolist() for example in examples] == [[n, n] for n in range(8)]
+    assert [example["s"].tolist() for example in examples] == [[f"row {n}"] for n in range(8)]
