@@ -9,6 +9,7 @@ from headrace.core.errors import FailedPreconditionError
 from headrace.pipeline.sources.mix import Mix
 from headrace.pipeline.stages.components import all_stages, steps
 from headrace.pipeline.stages.epochs import Epochs
+from headrace.pipeline.stages.shard import Shard
 from headrace.pipeline.stages.source import Source
 from headrace.pipeline.stages.stage import Effect, Stage
 
@@ -57,7 +58,7 @@ class MixtureParts:
         self._mix = source if isinstance(source, Mix) else None
         self._resumed = resumed
         self._divider = _divider(chain)
-        self._has_shard = any(step.divides for step in steps(chain))
+        self._has_shard = any(isinstance(step, Shard) for step in steps(chain))
 
     @property
     def is_changed(self) -> bool:

@@ -28,6 +28,7 @@ from headrace.pipeline.sources.mix import Mix
 from headrace.pipeline.stages.cache import Cache, KeptExamples
 from headrace.pipeline.stages.components import all_stages, steps
 from headrace.pipeline.stages.epochs import Epochs
+from headrace.pipeline.stages.shard import Shard
 from headrace.pipeline.stages.source import Source
 from headrace.pipeline.stages.stage import Stage, Stages
 
@@ -261,7 +262,7 @@ def _mixture(
             "taken with, since a part with a shard of its own was added to parts without, or the "
             "last one was removed. Write shard after mix, or give such a part the others' shard."
         )
-    has_shard = any(step.divides for step in steps(chain))
+    has_shard = any(isinstance(step, Shard) for step in steps(chain))
     if is_changed and has_shard and any(isinstance(step, Epochs) for step in steps(chain)):
         raise ValueError(
             "resume: the parts and weights of mix cannot be others than in the pipeline that the "

@@ -145,6 +145,25 @@ def test_a_share_calls_functions_only_for_its_own_batches(numbers):
     assert sorted(calls) == mine == [n for n in range(1000) if n // 10 % 4 == 1]
 
 
+def test_the_state_of_a_share_of_a_mixture_asks_for_nothing_more():
+    calls = []
+
+    def called(batch):
+        calls.append(len(batch["n"]))
+        return batch
+
+    parts = [hr.arrays({"n": np.arange(2000) + first}) for first in (0, 5000)]
+    share = ShareBatches(hr.mix(parts, seed=1).batch(10).map(called).prefetch(2), 0, 2)
+    try:
+        for _ in range(20):
+            share.cursor()
+            next(share)
+    finally:
+        share.close()
+    # It ran ahead by seven batches at each state.
+    assert len(calls) < 60
+
+
 @pytest.mark.parametrize(("index", "share"), [(0, 0.5), (1, 0.5)])
 def test_one_of_two_readers_decodes_and_reads_half_after_a_shuffle_of_all(records, index, share):
     pipe = hr.tfrecords(records).parse({"number": int}).shuffle(seed=1).batch(10)
