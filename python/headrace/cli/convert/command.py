@@ -9,7 +9,6 @@ import click
 
 from headrace.cli.option_types import budget, pairs, size
 from headrace.cli.wording import count_of, echo_json, shortened
-from headrace.io import storage
 
 if TYPE_CHECKING:
     from headrace.cli.convert.run import Converted
@@ -127,6 +126,8 @@ def convert(
 
     Exits with 1 if the conversion fails, with 130 after Ctrl-C.
     """
+    from headrace.io import storage  # noqa: PLC0415 (see commands.py)
+
     output = options["output"] = storage.local_path(options["output"])
     if to is None:
         to = "image-folder" if output.endswith("/") else _format_of_name(output)
@@ -140,7 +141,7 @@ def convert(
             f"{output}: expected a local path for an image folder. Write there, and copy it."
         )
     _check_usage(to, compression, options)
-    from headrace.cli.convert.request import Request  # noqa: PLC0415 (see commands.py)
+    from headrace.cli.convert.request import Request  # noqa: PLC0415
     from headrace.cli.convert.run import convert as run  # noqa: PLC0415
     from headrace.cli.interrupts import Interrupted, Interrupts  # noqa: PLC0415
 

@@ -152,6 +152,9 @@ class _Planning(FunctionPlanning):
     def _add(self, step: Step) -> None:
         self.number = self._count(step)
         self._is_fused = self._is_grouped = False
+        if self.is_covered and (step.effect is Effect.COUNTS or step.groups_evenly):
+            # The step counts examples that were not skipped, so failures must be known before it.
+            self.finish_waiting()
         plan = self.plan
         step.plan_into(self)
         if self.plan is not plan:
@@ -223,11 +226,6 @@ class _Planning(FunctionPlanning):
     def is_learning(self) -> bool:
         """Whether components are learned, so that nothing is written."""
         return self._shared.is_learning
-
-    def finish_before_counting(self) -> None:
-        """Runs the deferred work here if its failures are skipped: the step does not count them."""
-        if self.is_covered:
-            self.finish_waiting()
 
     def group(self, rows: engine.Plan, counts_rows: bool = True) -> None:
         """Sets a plan that puts rows together, and measures it."""

@@ -227,7 +227,6 @@ def plan_batch(
         padding: The padding of lists, as `engine.Stage.collate` takes it; None for none.
         layouts: How a batch holds each component; empty if all are stacked.
     """
-    planning.finish_before_counting()
     planning.group(planning.plan.batch(size, remainder == "drop", planning.turn))
     is_of_batches = batch_depth(planning.chain[: planning.index]) > 0
     pad_to = size if remainder == "pad" else None

@@ -76,7 +76,6 @@ class Shard(KeepsComponents):
 
     def plan_into(self, planning: Planning) -> None:
         """Adds its work to a plan."""
-        planning.finish_before_counting()
         # With by="piece" the window before it reads the files of this rank alone.
         if self.by == "example":
             planning.plan = planning.plan.shard(self.index, self.count, self.even)

@@ -39,6 +39,5 @@ class Share(KeepsComponents):
 
     def plan_into(self, planning: Planning) -> None:
         """Adds its work to a plan."""
-        planning.finish_before_counting()
         planning.turn = (self.index, self.count)
         planning.plan = planning.plan.share(self.index, self.count, self.run)

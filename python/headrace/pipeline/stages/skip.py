@@ -26,7 +26,6 @@ class Skip(KeepsComponents):
 
     def plan_into(self, planning: Planning) -> None:
         """Adds its work to a plan."""
-        planning.finish_before_counting()
         planning.plan = planning.plan.skip(self.count)
 
 

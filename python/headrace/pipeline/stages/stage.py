@@ -317,9 +317,6 @@ class Planning(Protocol):
     def finish_waiting(self) -> None:
         """Runs the deferred work here if there is any; otherwise rows need not become blocks."""
 
-    def finish_before_counting(self) -> None:
-        """Runs the deferred work here if its failures are skipped: the step does not count them."""
-
     def group(self, rows: engine.Plan, counts_rows: bool = True) -> None:
         """Sets a plan that puts rows together, and measures it."""
 

@@ -26,7 +26,6 @@ class Take(KeepsComponents):
 
     def plan_into(self, planning: Planning) -> None:
         """Adds its work to a plan."""
-        planning.finish_before_counting()
         planning.plan = planning.plan.take(self.count)
 
 

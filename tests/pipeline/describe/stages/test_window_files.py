@@ -239,23 +239,6 @@ def test_parts_of_a_split_stay_apart_after_a_window(generated_files):
         assert sorted([*shuffled, *numbers(other)]) == list(range(97)), kind
 
 
-def test_a_state_of_files_in_order_is_refused_with_the_remedy(lines):
-    old = of(lines).shuffle(4, 3, num_open=1, file_order="sequential").batch(2)
-    with iter(old) as batches:
-        next(batches)
-        state, rest = batches.state(), [pair for batch in batches for pair in pairs_of(batch)]
-    assert "shuffle(4)" in state["stages"]
-    with pytest.raises(
-        ValueError,
-        match=r"stage 2 is shuffle\(4, 16, 'shuffled'\), but shuffle\(4\) in the pipeline that the "
-        r"state was taken with. Its window read the files in their order, .* Resume with "
-        r"shuffle\(window=4, num_open=1, file_order='sequential'\), and the same seed.",
-    ):
-        iter(of(lines).shuffle(4, 3).batch(2).resume(state))
-    again = [pair for batch in old.resume(state) for pair in pairs_of(batch)]
-    assert again == rest
-
-
 def pairs_of(batch) -> list[tuple[int, int]]:
     return list(zip(batch["file"].tolist(), batch["place"].tolist(), strict=True))
 
@@ -277,8 +260,11 @@ def test_describe_says_which_files_are_permuted(lines):
     [
         ({"window": 9, "num_open": 0}, "shuffle: num_open is 0, expected an int from 1 up"),
         ({"window": 9, "num_open": 10_001}, "num_open is 10001, expected at most 10,000"),
-        ({"window": 9, "files": "sorted"}, "shuffle: files is 'sorted', expected 'shuffled'"),
-        ({"num_open": 4}, "num_open, files and block_bytes say how a window is filled"),
+        (
+            {"window": 9, "file_order": "sorted"},
+            "shuffle: file_order is 'sorted', expected 'shuffled'",
+        ),
+        ({"num_open": 4}, "num_open, file_order and block_bytes say how a window is filled"),
         ({"file_order": "sequential"}, "Omit them, or give a window"),
     ],
 )
