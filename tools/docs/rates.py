@@ -79,7 +79,7 @@ def rates_in_short(works: list[Work]) -> Figure:
         label = f"{name} {LABELS.get(name, first[name].title)}"
         bars.append(Bar(label, best, f"{best.text} {best.name}"))
     figure = Figure(figsize=(5, 0.24 * len(bars) + 0.6), layout="constrained")
-    draw_ratios(figure.subplots(), "A pipeline's rate ÷ that of the best other", bars)
+    draw_ratios(figure.subplots(), "Speed relative to the fastest alternative", bars)
     return figure
 
 
@@ -104,7 +104,7 @@ def draw_ratios(axes: Axes, title: str, bars: Sequence[Bar]) -> None:
     for position, bar in enumerate(bars):
         axes.text(1.06 * max(bar.other.ratio, 1), position, bar.text, va="center")
     axes.axvline(1, color=INK, linestyle="dashed", linewidth=0.8)
-    patches = [Patch(color=LIBRARY, label="a library"), Patch(color=LOOP, label="a loop by hand")]
+    patches = [Patch(color=LIBRARY, label="library"), Patch(color=LOOP, label="hand-written loop")]
     axes.legend(handles=patches, loc="upper left", bbox_to_anchor=(0, 0), ncols=2, frameon=False)
     finish(axes, title)
 
