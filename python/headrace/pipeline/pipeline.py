@@ -325,9 +325,9 @@ class Pipeline(
 
         The ending of the name says the format: `.tfrecord`, `.tar` (samples as the library
         webdataset reads them), `.jsonl` (JSON lines) or `.parquet`; all but Parquet may end with
-        `.gz`. Each shard has neighbouring examples, in the order of the pipeline, and all have
-        equally many, but for one. So the same pipeline gives the same files. A shard gets its name
-        when it is whole and on the disk.
+        `.gz`. Each shard has neighbouring examples, in the order of the pipeline, and their
+        numbers differ by at most one. So the same pipeline writes the same files. A shard gets its
+        name when it is whole and on the disk.
 
         Where the number of examples is not known, several shards need a count of all of them first
         (see `count`). A hidden file beside the shards has the progress. A component that the format

@@ -133,8 +133,9 @@ class BucketByLengthMethod(Chain):
             size: Number of examples in a batch.
             max_elements: The largest number of elements of the component in a batch, padding
                 included; a longer example is a batch on its own. Give this, or `size`, or both.
-            pad_to_boundary: Whether lists, and the component, are padded to the boundary of the
-                bucket rather than to the longest of the batch.
+            pad_to_boundary: Whether the component and each other list are padded to the next
+                boundary above their longest, rather than to the longest of the batch. Lists longer
+                than the last boundary are padded to the longest.
             remainder: As for `batch`; "pad" needs `size` alone.
             values: As for `padded_batch`.
 

@@ -56,7 +56,8 @@ class SkipErrorsMethod(Chain):
         hides the beginning of the next record ends the file. Lost records count: lines, or an
         estimate of the records in the rest of the file from the length of the records before; if
         none is possible, it is an error. Failures that are not an example's fault remain errors: a
-        file that cannot be opened or read, an iterator or a Parquet file that fails, an interrupt.
+        file that cannot be opened or read, an iterator that fails, the footer of a Parquet file, an
+        interrupt.
 
         `take`, `skip`, `shard` and `batch` before this count only examples that were not skipped. A
         batch whose examples do not fit together, or at which a function fails, is skipped as a
@@ -72,8 +73,8 @@ class SkipErrorsMethod(Chain):
 
         Raises:
             TypeError: If `budget` is not a number, or `raises_at_end` not a bool.
-            ValueError: If `budget` is out of range, or a full shuffle of `concat` comes before
-                this.
+            ValueError: If `budget` is out of range, or after `shard(even=...)`, or after a full
+                shuffle of `concat` or `zip`.
 
         If the budget is exceeded, the failure that exceeded it is raised while the pipeline is
         iterated, with the number of earlier ones; a share that is too large at the end of the data
