@@ -93,7 +93,7 @@ def test_a_pipeline_is_compared_where_old_programs_are_measured_too():
 def test_the_table_says_who_is_faster():
     text = rates.table(measured.works(SUMMARY))
     assert "| W8 photos | 659 | SPDL 0.97, OpenCV 1.3 |\n" in text
-    assert text.endswith("\nFaster than a pipeline: W8 SPDL 0.97, W10 pyarrow 0.89.\n")
+    assert text.endswith("\nFaster than headrace: W8 SPDL 0.97, W10 pyarrow 0.89.\n")
 
 
 @pytest.mark.parametrize("count", [1, 5, 8])

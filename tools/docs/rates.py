@@ -133,7 +133,7 @@ def shown(others: Sequence[Other]) -> list[Other]:
 
 def table(works: list[Work]) -> str:
     """Returns the table of docs/performance.md."""
-    lines = ["| work | a second | ÷ others |", "|---|--:|---|"]
+    lines = ["| workload | examples per second | headrace ÷ alternative |", "|---|--:|---|"]
     for work in works:
         others = ", ".join(f"{other.name} {other.text}" for other in work.others)
         lines.append(f"| {work.name} {work.title} | {work.rate} | {others} |")
@@ -143,7 +143,7 @@ def table(works: list[Work]) -> str:
         for other in work.others
         if other.ratio < 1
     ]
-    lines += ["", *textwrap.wrap(f"Faster than a pipeline: {', '.join(faster)}.", 100)]
+    lines += ["", *textwrap.wrap(f"Faster than headrace: {', '.join(faster)}.", 100)]
     return "\n".join([*lines, ""])
 
 
