@@ -38,6 +38,55 @@ FAULTS = "io/storage/test_faults.py"
 # For each row of the page, by its first cell: the tests of how the call ends and what it reports.
 # Ctrl-C has the cases below, by the words before the colon.
 ROWS = {
+    "`next(batches)`, a loop over a pipeline": [
+        (ITERATING, "test_an_interrupt_ends_a_wait"),
+        (FAULTS, "test_a_body_that_stalls_is_named_and_closing_does_not_wait_for_it"),
+        (STUCK, "test_a_pipe_that_nobody_writes_to_is_named"),
+        (DUMP, "test_a_function_that_hangs_is_shown_with_its_example"),
+        (DUMP, "test_a_read_that_hangs_is_shown_with_its_offset"),
+    ],
+    "`batches.close()`, the end of a `with` block": [
+        (STUCK, "test_a_function_that_hangs_is_named_with_its_record"),
+        (STUCK, "test_no_call_starts_after_close"),
+        (ITERATING, "test_an_interrupt_ends_the_wait_for_a_slow_worker"),
+        (DUMP, "test_the_end_of_an_iteration_waits_for_its_threads"),
+    ],
+    "A Python function, or an iterator of `iterable`": [
+        (STUCK, "test_a_function_that_hangs_is_named_with_its_record"),
+        (STUCK, "test_an_iterator_that_hangs_is_named"),
+        (DUMP, "test_a_function_that_hangs_is_shown_with_its_example"),
+    ],
+    "`pipe.spec`, `iter(pipe)`": [
+        ("tf1/test_waits.py", "test_ctrl_c_ends_a_wait_that_is_told_of"),
+    ],
+    "`to_torch`, `to_jax`, `to_arrow`": [
+        ("pipeline/outputs/test_outputs.py", "test_leaving_a_loop_ends_the_threads"),
+        ("pipeline/outputs/test_outputs.py", "test_leaving_a_reader_ends_the_threads"),
+    ],
+    "`tf_record_iterator`": [
+        ("tf1/ops/readers/test_pipes.py", "test_ctrl_c"),
+    ],
+    "A writer whose file is a pipe": [
+        ("tf1/test_waits.py", "test_ctrl_c_ends_a_write_into_a_pipe_that_is_full"),
+    ],
+    "The end of the program": [
+        ("tf1/test_exit.py", "test_the_program_ends_as_it_should"),
+        (ITERATING, "test_a_program_may_end_while_it_iterates"),
+        (
+            "tf1/queues/test_eager_interrupt.py",
+            "test_a_program_ends_while_daemon_threads_are_blocked",
+        ),
+    ],
+    "Commands that only read: `inspect`, `verify`, `index`, `bench`": [
+        ("cli/test_terminals.py", "test_ctrl_c_ends_a_command_at_once"),
+    ],
+    "`headrace convert`": [
+        ("cli/test_convert_killed.py", "test_a_signal_ends_a_conversion_cleanly_and_it_continues"),
+        ("cli/test_convert_killed.py", "test_is_refused_while_the_first_one_writes"),
+    ],
+    "`headrace demo`": [
+        ("cli/test_demo.py", "test_an_interrupt_ends_the_demo_cleanly_within_a_second"),
+    ],
     "`queue.enqueue`, `enqueue_many`": [
         (EAGER, "test_an_enqueue_waits_for_room"),
         (EAGER, "test_a_late_enqueue_names_the_awaited_room"),
@@ -57,7 +106,7 @@ ROWS = {
         ("tf1/queues/test_eager_interrupt.py", "test_ctrl_c_ends_a_blocked_call_and_loses_nothing"),
         (DUMP_OF_TF1, "test_a_close_waits_for_enqueues"),
     ],
-    "`session.run` of an operation on a queue": [
+    "`session.run` of a queue operation": [
         (BLOCKING, "test_a_run_takes_the_available_elements_and_waits_for_the_rest"),
         (BLOCKING, "test_a_run_that_waits_too_long_ends"),
         (BLOCKING, "test_wakes_every_run_that_is_blocked"),
@@ -70,13 +119,13 @@ ROWS = {
         (SESSION_WAITS, "test_ctrl_c_names_the_awaited_event_of_the_run"),
         (DUMP_OF_TF1, "test_a_run_shows_its_operation_and_the_reason"),
     ],
-    "`session.run` of an operation on a staging area": [
+    "`session.run` of a staging area operation": [
         (STAGING, "test_a_get_waits_for_an_element"),
         (STAGING, "test_a_put_waits_for_room"),
         (STAGING, "test_a_run_that_waits_too_long_ends_and_says_why"),
         (STAGING, "test_closing_the_session_ends_waits"),
     ],
-    "`session.run` of a take from a barrier": [
+    "`session.run` of a barrier take": [
         (BARRIER, "test_a_take_waits_for_elements"),
         (BARRIER, "test_a_close_ends_takes_that_wait_for_elements_that_cannot_come"),
         (BARRIER, "test_a_run_that_waits_too_long_ends_and_says_why"),
@@ -128,7 +177,7 @@ ROWS = {
     "`SessionManager.prepare_session(wait_for_checkpoint=True)`, `recover_session`": [
         ("tf1/training/test_session_manager.py", "test_it_waits_for_a_checkpoint"),
     ],
-    "`SessionManager.wait_for_session`, a session that is not the chief's": [
+    "`SessionManager.wait_for_session`, a session of a non-chief worker": [
         (
             "tf1/training/test_session_manager.py",
             "test_waiting_ends_at_once_if_there_is_nothing_to_wait_for",
@@ -153,55 +202,6 @@ ROWS = {
     ],
     "`Saver.save`, writers, `gfile`, of a remote file": [
         (FAULTS, "test_other_refusals_are_not_retried"),
-    ],
-    "`next(batches)`, a loop over a pipeline": [
-        (ITERATING, "test_an_interrupt_ends_a_wait"),
-        (FAULTS, "test_a_body_that_stalls_is_named_and_closing_does_not_wait_for_it"),
-        (STUCK, "test_a_pipe_that_nobody_writes_to_is_named"),
-        (DUMP, "test_a_function_that_hangs_is_shown_with_its_example"),
-        (DUMP, "test_a_read_that_hangs_is_shown_with_its_offset"),
-    ],
-    "`batches.close()`, the end of a `with` block": [
-        (STUCK, "test_a_function_that_hangs_is_named_with_its_record"),
-        (STUCK, "test_no_call_starts_after_close"),
-        (ITERATING, "test_an_interrupt_ends_the_wait_for_a_slow_worker"),
-        (DUMP, "test_the_end_of_an_iteration_waits_for_its_threads"),
-    ],
-    "A Python function, or an iterator of `iterable`": [
-        (STUCK, "test_a_function_that_hangs_is_named_with_its_record"),
-        (STUCK, "test_an_iterator_that_hangs_is_named"),
-        (DUMP, "test_a_function_that_hangs_is_shown_with_its_example"),
-    ],
-    "`pipe.spec`, `iter(pipe)`": [
-        ("tf1/test_waits.py", "test_ctrl_c_ends_a_wait_that_is_told_of"),
-    ],
-    "`to_torch`, `to_jax`, `to_arrow`": [
-        ("pipeline/outputs/test_outputs.py", "test_leaving_a_loop_ends_the_threads"),
-        ("pipeline/outputs/test_outputs.py", "test_leaving_a_reader_ends_the_threads"),
-    ],
-    "`tf_record_iterator`": [
-        ("tf1/ops/readers/test_pipes.py", "test_ctrl_c"),
-    ],
-    "A writer whose file is a pipe": [
-        ("tf1/test_waits.py", "test_ctrl_c_ends_a_write_into_a_pipe_that_is_full"),
-    ],
-    "The end of the program": [
-        ("tf1/test_exit.py", "test_the_program_ends_as_it_should"),
-        (ITERATING, "test_a_program_may_end_while_it_iterates"),
-        (
-            "tf1/queues/test_eager_interrupt.py",
-            "test_a_program_ends_while_daemon_threads_are_blocked",
-        ),
-    ],
-    "Commands that only read: `inspect`, `verify`, `index`, `bench`": [
-        ("cli/test_terminals.py", "test_ctrl_c_ends_a_command_at_once"),
-    ],
-    "`headrace convert`": [
-        ("cli/test_convert_killed.py", "test_a_signal_ends_a_conversion_cleanly_and_it_continues"),
-        ("cli/test_convert_killed.py", "test_is_refused_while_the_first_one_writes"),
-    ],
-    "`headrace demo`": [
-        ("cli/test_demo.py", "test_an_interrupt_ends_the_demo_cleanly_within_a_second"),
     ],
 }
 
