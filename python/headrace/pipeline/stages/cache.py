@@ -114,10 +114,11 @@ class CacheMethod(Chain):
         before its end keeps nothing. If several processes begin the same pass, one of them writes.
         A killed process leaves nothing that is read. A damaged file is removed and made again. What
         was not kept, and why, is a warning of the logger `headrace.pipeline`; the examples are the
-        same with and without it. Examples that `skip_errors` skipped before the cache are kept as skipped,
-        unless a failure may be temporary, such as a lack of memory: then nothing is kept. Only what
-        is being read or written counts as `memory_bytes`. Small files beside it, `*.hrspecs`, have
-        the components of functions' results, so that a full cache calls no function before it.
+        same with and without it. Examples that `skip_errors` skipped before the cache are kept as
+        skipped, unless a failure may be temporary, such as a lack of memory: then nothing is kept.
+        Only what is being read or written counts as `memory_bytes`. Small files beside it,
+        `*.hrspecs`, have the components of functions' results, so that a full cache calls no
+        function before it.
 
         Args:
             directory: A directory of this machine, which is made if there is none. None for memory.
