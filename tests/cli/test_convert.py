@@ -523,3 +523,16 @@ class TestRefusals:
             "parts_of_earlier_run": 0,
             "skipped": [],
         }
+
+
+def test_secrets_of_urls_are_in_no_message_and_no_journal():
+    write_numbers("x.tfrecord", 3)
+    url = "http://user:sesame@127.0.0.1:9/out.jsonl?X-Amz-Signature=sesame"
+    failed = call("convert", "x.tfrecord", url, "--to", "json-lines")
+    assert failed.exit_code
+    assert "127.0.0.1" in failed.stderr
+    assert "sesame" not in failed.stderr
+    kept = [path.read_text("utf-8") for path in Path().rglob("*.json*") if path.is_file()]
+    assert not any("sesame" in text for text in kept)
+    failed = call("convert", "x.tfrecord", "http://user:sesame@127.0.0.1:9/out.unknown")
+    assert (failed.exit_code, "sesame" in failed.stderr) == (2, False)

@@ -16,7 +16,7 @@ from typing import IO, Any, Final
 
 import click
 
-from headrace.core.repr_prefix import printable_lines
+from headrace.core.repr_prefix import printable_lines, without_passwords
 
 __all__ = ["Commands", "Failure", "failure_of"]
 
@@ -33,9 +33,8 @@ class Failure(click.ClickException):
 
     def show(self, file: IO[Any] | None = None) -> None:
         """Prints the message in one line."""
-        click.echo(
-            f"headrace: {printable_lines(self.format_message())}", file=file, err=file is None
-        )
+        text = printable_lines(without_passwords(self.format_message()))
+        click.echo(f"headrace: {text}", file=file, err=file is None)
 
 
 class Commands(click.Group):
@@ -50,6 +49,9 @@ class Commands(click.Group):
             # The reader of the pipe has ended. The interpreter must not flush into the pipe again.
             sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
             ctx.exit(_BROKEN_PIPE)
+        except click.UsageError as error:
+            masked = without_passwords(error.format_message())
+            raise click.UsageError(masked, error.ctx) from error
         except Exception as error:
             failure = failure_of(error)
             if failure is None:

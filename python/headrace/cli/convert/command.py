@@ -9,6 +9,7 @@ import click
 
 from headrace.cli.option_types import budget, pairs, size
 from headrace.cli.wording import count_of, echo_json, shortened
+from headrace.core.repr_prefix import without_passwords
 
 if TYPE_CHECKING:
     from headrace.cli.convert.run import Converted
@@ -168,6 +169,7 @@ def _print(done: Converted) -> None:
         parts = count_of(done.num_before, "part")
         click.echo(f"continued after {parts} of an earlier run", err=True)
     first, last = done.files[0], done.files[-1]
+    first, last = without_passwords(first), without_passwords(last)
     names = first if first == last else f"{first} to {os.path.basename(last)}"
     files = count_of(len(done.files), "file")
     click.echo(f"{count_of(done.num_examples, 'example')} in {files}: {names}")

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from headrace.cli.file_kinds import Kind
+from headrace.core.repr_prefix import without_passwords
 
 __all__ = ["FORMAT_OF_KIND", "Format", "Request"]
 
@@ -86,10 +87,14 @@ class Request:
     name: str | None
 
     def as_json(self) -> dict[str, Any]:
-        """Returns it as plain data that JSON preserves."""
-        return {
+        """Returns it as plain data that JSON preserves, without the secrets of URLs."""
+        plain = {
             key: [list(one) if isinstance(one, tuple) else one for one in value]
             if isinstance(value, tuple)
             else value
             for key, value in asdict(self).items()
+        }
+        return plain | {
+            "sources": list(map(without_passwords, self.sources)),
+            "output": without_passwords(self.output),
         }
