@@ -14,7 +14,7 @@ from headrace.pipeline.plan.planned import Counted, Shared
 from headrace.pipeline.stages.components import Known, batch_depth
 from headrace.pipeline.stages.function_step import FunctionStep
 from headrace.pipeline.stages.learn import Learn
-from headrace.pipeline.stages.stage import Stage
+from headrace.pipeline.stages.stage import Effect, Stage
 from headrace.pipeline.values.types import Specs
 
 __all__ = ["FunctionPlanning", "first_called_with"]
@@ -61,7 +61,7 @@ class FunctionPlanning:
             traced = of.traced(before)
             self._shared.contents.extend(traced.contents)
             self.later(traced.stage(is_batched))
-            if not of.is_one_to_one:
+            if of.effect is not Effect.EACH:
                 self.finish_rows()
             return
         if of.num_processes:
@@ -79,7 +79,7 @@ class FunctionPlanning:
         self._in_process = []
         # A function that keeps a state must see the same examples as before.
         keeps_count = all(
-            isinstance(one, FunctionStep) and one.is_one_to_one for one in called
+            isinstance(one, FunctionStep) and one.effect is Effect.EACH for one in called
         ) and not keeps_state(of.function)
         self.plan = self.plan.map_python(
             self.python_worker(worker), keeps_count, worker.num_callers, num_functions
@@ -178,7 +178,7 @@ def _function_step(stage: Any) -> FunctionStep:
 
 def _are_called_together(stage: Stage, after: Stage | None = None) -> bool:
     """Returns whether a stage and the next one run in the same call of a worker process."""
-    if not isinstance(stage, FunctionStep) or not stage.is_one_to_one:
+    if not isinstance(stage, FunctionStep) or stage.effect is not Effect.EACH:
         return False
     of = _function_step(after)
     return isinstance(of, FunctionStep) and of.num_processes == stage.num_processes > 0

@@ -15,12 +15,11 @@ from headrace.pipeline.sources.concat import Concat
 from headrace.pipeline.sources.mix import Mix
 from headrace.pipeline.stages.components import source_of
 from headrace.pipeline.stages.random_access import (
-    files_of_window,
     is_reordered,
     keeps_all,
     needs_scan,
 )
-from headrace.pipeline.stages.shuffle import Shuffle
+from headrace.pipeline.stages.shuffle import Shuffle, files_of_window
 from headrace.pipeline.stages.source import Source
 from headrace.pipeline.stages.stage import Stage
 

@@ -34,7 +34,6 @@ class Filter(FunctionStep):
 
     effect: ClassVar = Effect.SOME
     use: ClassVar = "filter"
-    is_one_to_one: ClassVar = False
 
     def specs_after(self, specs: Specs) -> Specs:
         """Returns the same components."""

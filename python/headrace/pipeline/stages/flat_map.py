@@ -37,7 +37,6 @@ class FlatMap(FunctionStep):
 
     effect: ClassVar = Effect.SOME
     use: ClassVar = "flat_map"
-    is_one_to_one: ClassVar = False
 
     @property
     def has_unknown_output(self) -> bool:

@@ -26,12 +26,11 @@ class FunctionStep(Step, is_base=True):
         holder: Their workers between two iterations.
     """
 
-    facts: ClassVar[tuple[str, ...]] = (*Step.facts, "use", "is_one_to_one")
+    facts: ClassVar[tuple[str, ...]] = (*Step.facts, "use")
 
     needs_values: ClassVar = True
     added_axes: ClassVar = 0
     use: ClassVar[Literal["map", "filter", "flat_map"]]
-    is_one_to_one: ClassVar[bool]
 
     function: Callable[..., Any]
     seed: int | None = None

@@ -36,7 +36,6 @@ class Map(FunctionStep):
 
     effect: ClassVar = Effect.EACH
     use: ClassVar = "map"
-    is_one_to_one: ClassVar = True
 
     @property
     def has_unknown_output(self) -> bool:

@@ -1,7 +1,7 @@
 """Rules about the examples that a shuffle can reach, and the files that a window permutes."""
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from headrace.pipeline.stages.components import batch_depth, source_of, steps
 from headrace.pipeline.stages.stage import Effect, Stage, Step
@@ -9,7 +9,6 @@ from headrace.pipeline.stages.stage import Effect, Stage, Step
 __all__ = [
     "check_reachable",
     "check_skippable",
-    "files_of_window",
     "is_read_late",
     "is_reordered",
     "is_shuffled_whole",
@@ -154,23 +153,6 @@ def reads_files(chain: Sequence[Stage]) -> bool:
     """Returns whether examples are read from files, and not from a cache."""
     source = source_of(chain)
     return not _is_cached(chain) and (source.reads_files or any(map(reads_files, source.parts)))
-
-
-def files_of_window(chain: Sequence[Stage], shuffle: Any) -> str:
-    """Returns the order in which a window gets its examples, as text.
-
-    Args:
-        chain: The stages before the shuffle.
-        shuffle: A shuffle over a window.
-    """
-    if not (names := pieces_before(chain, shuffle.block_bytes)):
-        return "the examples reach the window in their order"
-    files = " and ".join(dict.fromkeys(names))
-    order = (
-        "in another order in each epoch" if shuffle.file_order == "shuffled" else "in their order"
-    )
-    at_once = "one after the other" if shuffle.num_open == 1 else f"{shuffle.num_open} at once"
-    return f"it reads {files} {order}, {at_once}"
 
 
 def pieces_before(chain: Sequence[Stage], block_bytes: int | None = None) -> list[str]:

@@ -1,6 +1,7 @@
 """`shuffle`: a different order in each epoch, of all examples or over a window."""
 
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Final, Literal, Self
 
@@ -8,10 +9,10 @@ from headrace.core import engine
 from headrace.pipeline.stages.arguments import checked_int
 from headrace.pipeline.stages.chain import Chain
 from headrace.pipeline.stages.components import has_epochs
-from headrace.pipeline.stages.random_access import check_reachable, shard_of_pieces
-from headrace.pipeline.stages.stage import Effect, KeepsComponents, Planning
+from headrace.pipeline.stages.random_access import check_reachable, pieces_before, shard_of_pieces
+from headrace.pipeline.stages.stage import Effect, KeepsComponents, Planning, Stage
 
-__all__ = ["Shuffle", "ShuffleMethod"]
+__all__ = ["Shuffle", "ShuffleMethod", "files_of_window"]
 
 # The number of files that a window reads at once, by default.
 _NUM_OPEN: Final = 16
@@ -172,3 +173,20 @@ class ShuffleMethod(Chain):
             )
         check_reachable(self._stages)
         return self._then(Shuffle(None, chosen, seed is not None))
+
+
+def files_of_window(chain: Sequence[Stage], shuffle: Shuffle) -> str:
+    """Returns the order in which a window gets its examples, as text.
+
+    Args:
+        chain: The stages before the shuffle.
+        shuffle: A shuffle over a window.
+    """
+    if not (names := pieces_before(chain, shuffle.block_bytes)):
+        return "the examples reach the window in their order"
+    files = " and ".join(dict.fromkeys(names))
+    order = (
+        "in another order in each epoch" if shuffle.file_order == "shuffled" else "in their order"
+    )
+    at_once = "one after the other" if shuffle.num_open == 1 else f"{shuffle.num_open} at once"
+    return f"it reads {files} {order}, {at_once}"

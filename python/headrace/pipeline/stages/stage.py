@@ -301,10 +301,6 @@ class Planning(Protocol):
         """Whether components are learned, so that nothing is written."""
 
     @property
-    def is_covered(self) -> bool:
-        """Whether a later step skips examples at which this one fails."""
-
-    @property
     def number(self) -> int:
         """The number under which the work of the step is counted."""
 
