@@ -112,7 +112,8 @@ def test_the_next_epoch_is_ready_when_the_last_batch_of_one_is_taken(tmp_path):
     path = tmp_path / "lines.txt"
     path.write_text("a\n" * 3_000)
     per_epoch = hp.text_lines(path).shuffle(window=1_000, seed=1).batch(100).epochs(2)
-    with iter(per_epoch) as batches:
+    # A worker is woken once fewer than half of the batches are left: with two, perhaps never here.
+    with iter(per_epoch.prefetch(3)) as batches:
         for _ in range(29):
             next(batches)
         batch = [stage.name for stage in batches.statistics().stages].index("batch")
