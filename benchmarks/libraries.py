@@ -49,7 +49,7 @@ def torch_batches(
     return torch_loader(Batches(), None, num_workers)
 
 
-class Mapped:
+class MappedDataset:
     """A data set by number for PyTorch: a function of each of its elements."""
 
     def __init__(self, function: Callable[[Any], Any], elements: Sequence[Any]) -> None:

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from headrace.core import errors
 
-__all__ = ["DATA_ERRORS", "Taken", "take", "words_of"]
+__all__ = ["DATA_ERRORS", "TakenExamples", "take", "words_of"]
 
 _Example = TypeVar("_Example")
 # Errors that users may see for faulty data. Any other is a bug of headrace.
@@ -23,7 +23,7 @@ DATA_ERRORS = (
 
 
 @dataclass
-class Taken:
+class TakenExamples:
     """The examples that were taken.
 
     Attributes:
@@ -40,9 +40,11 @@ class Taken:
         return self.numbers == list(whole[: len(self.numbers)])
 
 
-def take(examples: Iterable[_Example], number_of: Callable[[_Example], int | None]) -> Taken:
+def take(
+    examples: Iterable[_Example], number_of: Callable[[_Example], int | None]
+) -> TakenExamples:
     """Iterates to the end or to the first error."""
-    taken = Taken([])
+    taken = TakenExamples([])
     try:
         for example in examples:
             taken.numbers.append(number_of(example))

@@ -19,7 +19,7 @@ from benchmarks.ray import jobs
 __all__ = ["through_ray", "timed", "workloads"]
 
 
-class Timed(NamedTuple):
+class IterationTime(NamedTuple):
     """The time of an iteration.
 
     Attributes:
@@ -38,13 +38,13 @@ class Timed(NamedTuple):
         return self.count / self.rest_s
 
 
-def timed(batches: Iterator[dict[str, Any]], name: str) -> Timed:
+def timed(batches: Iterator[dict[str, Any]], name: str) -> IterationTime:
     """Iterates to the end, and counts the examples of one component."""
     begin = time.monotonic()
     next(batches)
     first = time.monotonic()
     count = sum(len(batch[name]) for batch in batches)
-    return Timed(first - begin, time.monotonic() - first, count)
+    return IterationTime(first - begin, time.monotonic() - first, count)
 
 
 def through_ray(
@@ -52,7 +52,7 @@ def through_ray(
     num_readers: int,
     cpus: float,
     converted: Callable[[Iterable[dict[str, Any]]], Iterator[dict[str, Any]]] = iter,
-) -> Timed:
+) -> IterationTime:
     """Reads through readers, which stand already; `converted` makes something of the batches."""
     with hray.serve(pipe, num_readers=num_readers, cpus_per_reader=cpus) as feed:
         begun = feed.batches(credit_bytes=0)
@@ -124,7 +124,9 @@ def tensors(batches: Iterable[dict[str, Any]]) -> Iterator[dict[str, torch.Tenso
             yield {name: torch.from_numpy(array) for name, array in batch.items()}
 
 
-def programs_of(name: str, pipe: hr.Pipeline, directory: Path) -> dict[str, Callable[[], Timed]]:
+def programs_of(
+    name: str, pipe: hr.Pipeline, directory: Path
+) -> dict[str, Callable[[], IterationTime]]:
     """Returns the programs of a workload; each gives tensors."""
     return {
         "headrace alone": lambda: timed(iter(pipe.to_torch()), "image"),
@@ -142,7 +144,7 @@ def workloads(directory: Path, num_rounds: int) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, job in jobs.JOBS.items():
         programs = programs_of(name, job(directory), directory)
-        taken: dict[str, list[Timed]] = {program: [] for program in programs}
+        taken: dict[str, list[IterationTime]] = {program: [] for program in programs}
         for _ in range(num_rounds):
             for program, run in programs.items():
                 taken[program].append(run())

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.libraries import Mapped, grain_reading, spdl_batches, torch_loader
+from benchmarks.libraries import MappedDataset, grain_reading, spdl_batches, torch_loader
 from benchmarks.workload import BY_HAND, LIMIT, Function, Program, Workload
 
 BATCH_SIZE = 32
@@ -125,11 +125,11 @@ def with_headrace(
     import headrace as hr
 
     numbers = hr.arrays({"number": np.arange(count)})
-    for batch in numbers.map(Called(function), **options).batch(BATCH_SIZE):
+    for batch in numbers.map(ExampleFunction(function), **options).batch(BATCH_SIZE):
         yield batch["image"]
 
 
-class Called:
+class ExampleFunction:
     """A function of an example, which worker processes import."""
 
     def __init__(self, function: Callable[[int], np.ndarray]) -> None:
@@ -150,7 +150,7 @@ def by_hand(function: Callable[[int], np.ndarray], count: int) -> Iterator[np.nd
 def with_torch(function: Callable[[int], np.ndarray], count: int) -> Iterator[np.ndarray]:
     import torch
 
-    results = Mapped(lambda number: torch.from_numpy(function(number)), range(count))
+    results = MappedDataset(lambda number: torch.from_numpy(function(number)), range(count))
     for batch in torch_loader(results, BATCH_SIZE, 2):
         yield batch.numpy()
 

@@ -9,7 +9,13 @@ from typing import Any
 import numpy as np
 
 from benchmarks.by_hand import cut, epochs_of
-from benchmarks.libraries import Mapped, grain_reading, spdl_batches, tfdata_batches, torch_loader
+from benchmarks.libraries import (
+    MappedDataset,
+    grain_reading,
+    spdl_batches,
+    tfdata_batches,
+    torch_loader,
+)
 from benchmarks.workload import BY_HAND, Part, Workload
 
 BATCH_SIZE = 64
@@ -174,7 +180,7 @@ def with_torch(home: Path, num_epochs: int) -> Iterable[Any]:
     def collate(photos: Any) -> Any:
         return tuple(map(torch.from_numpy, normalised(photos)))
 
-    photos = Mapped(load, files_of(home) * num_epochs)
+    photos = MappedDataset(load, files_of(home) * num_epochs)
     return iter(torch_loader(photos, BATCH_SIZE, 2, shuffle=True, collate_fn=collate))
 
 

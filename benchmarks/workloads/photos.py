@@ -12,7 +12,7 @@ from benchmarks.by_hand import cut, epochs_of
 from benchmarks.dataset import bounds_of
 from benchmarks.libraries import (
     PREFETCH,
-    Mapped,
+    MappedDataset,
     grain_reading,
     spdl_batches,
     tfdata_batches,
@@ -215,7 +215,7 @@ def with_torch(files: list[str], num_epochs: int) -> Iterable[Any]:
         pixels, label = load(name)
         return torch.from_numpy(pixels), label
 
-    return torch_loader(Mapped(tensors, files * num_epochs), BATCH_SIZE, 2, shuffle=True)
+    return torch_loader(MappedDataset(tensors, files * num_epochs), BATCH_SIZE, 2, shuffle=True)
 
 
 @W3.program("spdl", "SPDL", f"two threads, a sink of 8; {BY_HAND}", "spdl", ["spdl.pipeline"])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.by_hand import cut, epochs_of
-from benchmarks.libraries import Mapped, torch_loader
+from benchmarks.libraries import MappedDataset, torch_loader
 from benchmarks.workload import BY_HAND, Part, Workload
 
 BATCH_SIZE = 32
@@ -175,5 +175,5 @@ def with_torchaudio(home: Path, num_epochs: int) -> Iterable[Any]:
         samples, _ = soundfile.read(name, dtype="float32")
         return energies_of(torch.from_numpy(samples)).clamp(min=FLOOR).log(), label_of(name)
 
-    sounds = Mapped(bands, files_of(home) * num_epochs)
+    sounds = MappedDataset(bands, files_of(home) * num_epochs)
     return iter(torch_loader(sounds, BATCH_SIZE, 2, shuffle=True))

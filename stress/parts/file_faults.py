@@ -13,7 +13,7 @@ from headrace.pipeline import Pipeline
 from stress.files.formats import FORMATS, Format, number_in
 from stress.part import Options, Result
 from stress.reading import difference, number_of_record, read_lines
-from stress.taking import DATA_ERRORS, Taken, take, words_of
+from stress.taking import DATA_ERRORS, TakenExamples, take, words_of
 from stress.watchdog import deadline
 
 # The share of it that runs each night.
@@ -95,7 +95,11 @@ def _fault(
 
     with deadline(what):
         taken = how(kind, paths, moment, fail, draws)
-        new = take(kind.read([str(paths[at])]), kind.number_of) if paths[at].exists() else Taken([])
+        new = (
+            take(kind.read([str(paths[at])]), kind.number_of)
+            if paths[at].exists()
+            else TakenExamples([])
+        )
     # A file that is rewritten is empty for a moment.
     parts = [new.numbers, []] if words == "rewritten" else [new.numbers]
     wrong = _judge(taken, expected, at, parts, str(paths[at]), how is _shuffled)
@@ -123,7 +127,7 @@ def _write(directory: Path, kind: Format, draws: Random) -> tuple[list[Path], li
 
 def _in_pipeline(
     kind: Format, paths: Sequence[Path], moment: int, fail: Callable[[], None], draws: Random
-) -> Taken:
+) -> TakenExamples:
     """The fault comes when the loop has taken some examples."""
     pipe = _limited(kind.read([str(path) for path in paths]), draws)
     return take(_failing_at(pipe, moment, fail), kind.number_of)
@@ -131,7 +135,7 @@ def _in_pipeline(
 
 def _in_function(
     kind: Format, paths: Sequence[Path], moment: int, fail: Callable[[], None], draws: Random
-) -> Taken:
+) -> TakenExamples:
     """The fault comes while a Python function of the pipeline runs."""
     # It is called once for its components, before an iteration opens its files.
     calls = -1
@@ -155,7 +159,7 @@ def _limited(pipe: Pipeline, draws: Random) -> Pipeline:
 
 def _shuffled(
     kind: Format, paths: Sequence[Path], moment: int, fail: Callable[[], None], draws: Random
-) -> Taken:
+) -> TakenExamples:
     """The fault comes after the scan of a shuffle, or with a window where there is none."""
     can = kind.name in ("tfrecord", "text", "csv", "jsonl", "tar", "fixed", "files")
     pipe = kind.read([str(path) for path in paths]).shuffle(window=None if can else 9, seed=1)
@@ -164,7 +168,7 @@ def _shuffled(
 
 def _in_reader(
     kind: Format, paths: Sequence[Path], moment: int, fail: Callable[[], None], draws: Random
-) -> Taken:
+) -> TakenExamples:
     """The same files through a reader of TensorFlow 1, if there is one for them."""
     compression = {"tfrecord": "", "tfrecord.gz": "GZIP", "tfrecord.zlib": "ZLIB"}.get(kind.name)
     if compression is not None:
@@ -187,7 +191,7 @@ def _failing_at(examples: Iterable[Any], moment: int, fail: Callable[[], None]) 
 
 
 def _judge(
-    taken: Taken,
+    taken: TakenExamples,
     expected: Sequence[Sequence[int]],
     at: int,
     parts: Sequence[Sequence[int | None]],

@@ -15,7 +15,7 @@ from stress.files.formats import FORMATS, Format, number_in
 from stress.part import Options, Result
 from stress.reading import difference, number_of_record, read_lines
 from stress.server_faults import LASTING, PASSING, stalls_at
-from stress.taking import DATA_ERRORS, Taken, take, words_of
+from stress.taking import DATA_ERRORS, TakenExamples, take, words_of
 from stress.watchdog import deadline
 
 # The share of it that runs each night.
@@ -72,7 +72,7 @@ def _put(server: Server, draws: Random) -> tuple[Format, list[str], list[int]]:
     return kind, urls, expected
 
 
-def _ways(kind: Format, urls: Sequence[str], draws: Random) -> Callable[[], Taken]:
+def _ways(kind: Format, urls: Sequence[str], draws: Random) -> Callable[[], TakenExamples]:
     """Returns a way to read files of a server: a pipeline, or a reader of TensorFlow 1."""
     if kind.name == "text" and draws.random() < 0.5:
         return lambda: take(read_lines(urls), number_in)

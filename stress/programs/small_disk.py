@@ -13,7 +13,7 @@ from pathlib import Path
 
 from stress import traced
 
-__all__ = ["Written", "is_there", "write"]
+__all__ = ["DiskWrites", "is_there", "write"]
 
 _DISK_BYTES = 64 << 20
 _SECONDS = 300
@@ -21,7 +21,7 @@ _ALONE = ("unshare", "--user", "--map-root-user", "--mount")
 
 
 @dataclass(frozen=True)
-class Written:
+class DiskWrites:
     """The writes to the disk, and the writes again once there was room.
 
     Attributes:
@@ -45,7 +45,7 @@ def is_there() -> bool:
     return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
-def write(writer: str, old: Path, free_bytes: int, results: Path) -> Written:
+def write(writer: str, old: Path, free_bytes: int, results: Path) -> DiskWrites:
     """Runs a writer on a disk that has the old files and the given room.
 
     Its files are then in `results/seen`, and those written with enough room in `results/new`.
@@ -59,7 +59,7 @@ def write(writer: str, old: Path, free_bytes: int, results: Path) -> Written:
     done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
     if done.returncode:
         raise RuntimeError(f"no small disk: {done.stderr}")
-    return Written(**json.loads(done.stdout))
+    return DiskWrites(**json.loads(done.stdout))
 
 
 def _main(writer: str, old: Path, free_bytes: int, results: Path) -> None:
@@ -76,7 +76,7 @@ def _main(writer: str, old: Path, free_bytes: int, results: Path) -> None:
     filler.unlink()
     again = traced.run(writer, folder, 1)
     shutil.copytree(folder, results / "new")
-    written = Written(first.returncode, first.stderr, again.returncode, again.stderr)
+    written = DiskWrites(first.returncode, first.stderr, again.returncode, again.stderr)
     print(json.dumps(asdict(written)))
 
 

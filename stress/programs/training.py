@@ -26,7 +26,7 @@ _SAVED_EVERY = 25
 _PATIENCE_S = 60.0
 
 
-class Given(NamedTuple):
+class BatchFacts(NamedTuple):
     """The facts about a batch that the ledger needs.
 
     Attributes:
@@ -68,7 +68,7 @@ class Interrupts:
         self._has_come = True
 
 
-Steps = Generator[tuple[int, Given | None], None, None]
+Steps = Generator[tuple[int, BatchFacts | None], None, None]
 
 
 def queues(job: Job, directory: Path, seed: int) -> Steps:
@@ -104,7 +104,10 @@ def queues(job: Job, directory: Path, seed: int) -> Steps:
             while True:
                 numbers, images = session.run(batch)
                 number = int(session.run(count))
-                yield number, Given(numbers.tolist(), [zlib.crc32(one) for one in images], None)
+                yield (
+                    number,
+                    BatchFacts(numbers.tolist(), [zlib.crc32(one) for one in images], None),
+                )
                 if number % _SAVED_EVERY == 0:
                     checkpoint.save(session, path)
         except tf.errors.OutOfRangeError:
@@ -135,7 +138,7 @@ def pipeline(job: Job, directory: Path, seed: int, begin: str) -> Steps:
         for batch in batches:
             number += 1
             numbers, sums = job.given(batch)
-            yield number, Given([int(one) for one in numbers], list(sums), batches.state())
+            yield number, BatchFacts([int(one) for one in numbers], list(sums), batches.state())
         check_skipped(job, batches)
 
 

@@ -4,17 +4,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.read_service import Layout, Turn, arranged
+from headrace.read_service import Layout, ReaderAssignment, arranged
 
 
 def test_batches_go_around_the_readers():
-    layout = Layout(0, (Turn(0, ("a", "b", "c")),))
+    layout = Layout(0, (ReaderAssignment(0, ("a", "b", "c")),))
     assert [layout.reader_of(number) for number in range(5)] == ["a", "b", "c", "a", "b"]
     assert layout.count_of(7) == 3
 
 
 def test_other_readers_begin_at_a_border():
-    layout = Layout(3, (Turn(0, ("a", "b")),)).changed(("a", "b", "c"), first=10)
+    layout = Layout(3, (ReaderAssignment(0, ("a", "b")),)).changed(("a", "b", "c"), first=10)
     assert layout.version == 4
     assert [layout.count_of(number) for number in (0, 9, 10, 11)] == [2, 2, 3, 3]
     assert [layout.reader_of(number) for number in (9, 10, 11)] == ["b", "b", "c"]
@@ -22,7 +22,7 @@ def test_other_readers_begin_at_a_border():
 
 
 def test_past_turns_are_forgotten():
-    layout = Layout(0, (Turn(0, ("a",)),))
+    layout = Layout(0, (ReaderAssignment(0, ("a",)),))
     for border in range(10, 60, 10):
         layout = layout.changed(("a", "b"), first=border, oldest=border - 5)
     assert [turn.first for turn in layout.turns] == [0, 50]
@@ -30,19 +30,23 @@ def test_past_turns_are_forgotten():
 
 
 def test_readers_added_before_any_request_replace_the_first():
-    assert Layout(0, (Turn(0, ("a",)),)).changed(("b",), first=0).turns == (Turn(0, ("b",)),)
+    assert Layout(0, (ReaderAssignment(0, ("a",)),)).changed(("b",), first=0).turns == (
+        ReaderAssignment(0, ("b",)),
+    )
 
 
 def test_other_readers_take_over_the_batches_of_a_lost_one():
-    layout = Layout(0, (Turn(0, ("a",)), Turn(5, ("a", "b", "c")))).without("a")
-    assert layout.turns == (Turn(0, ("b", "c")), Turn(5, ("b", "c")))
+    layout = Layout(0, (ReaderAssignment(0, ("a",)), ReaderAssignment(5, ("a", "b", "c")))).without(
+        "a"
+    )
+    assert layout.turns == (ReaderAssignment(0, ("b", "c")), ReaderAssignment(5, ("b", "c")))
     with pytest.raises(ValueError, match="reader 'b' is the only one"):
         layout.without("c").without("b")
 
 
 @given(st.lists(st.tuples(st.integers(1, 5), st.integers(1, 30)), max_size=8), st.data())
 def test_each_batch_has_one_reader_after_any_changes(changes, data):
-    layout, first = Layout(0, (Turn(0, ("r0",)),)), 0
+    layout, first = Layout(0, (ReaderAssignment(0, ("r0",)),)), 0
     for count, step in changes:
         first += step
         before = [layout.reader_of(number) for number in range(first - step, first)]
@@ -53,7 +57,7 @@ def test_each_batch_has_one_reader_after_any_changes(changes, data):
 
 
 def test_a_trainer_asks_only_readers_whose_numbers_it_meets():
-    layout = Layout(0, (Turn(0, ("a", "b", "c", "d")),))
+    layout = Layout(0, (ReaderAssignment(0, ("a", "b", "c", "d")),))
     assert layout.readers_of(1, 4) == {"b"}
     assert layout.readers_of(6, 2) == {"a", "c"}
     assert layout.readers_of(5, 3) == {"a", "b", "c", "d"}

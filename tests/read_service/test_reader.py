@@ -8,14 +8,14 @@ from tests.pipeline.conftest import same
 
 import headrace as hr
 from headrace.pipeline.run.reader_shards import BEGINNING
-from headrace.read_service import Ask, Reader
+from headrace.read_service import BatchRequest, Reader
 from headrace.read_service.reader import num_bytes_of
 
 PIPE = hr.arrays({"n": np.arange(1000)}).shuffle(50, seed=1).epochs(2).batch(8)
 
 
 def asked(number, count=1, cursor=BEGINNING):
-    return Ask(number, count, cursor, 0, 0)
+    return BatchRequest(number, count, cursor, 0, 0)
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ def test_epochs_are_distinguished():
     pipe = hr.arrays({"n": np.arange(100)}).shuffle(seed=1).batch(10)
     reader = Reader(pipe, 1 << 20)
     epochs = [
-        [reader.give(Ask(number, 1, BEGINNING, epoch, 0)).batch for number in range(10)]
+        [reader.give(BatchRequest(number, 1, BEGINNING, epoch, 0)).batch for number in range(10)]
         for epoch in (3, 0)
     ]
     reader.close()
@@ -116,7 +116,7 @@ def test_each_skipped_example_is_reported_once(tables):
         readers = [Reader(pipe, 1 << 20) for _ in range(count)]
         known = []
         for number, skipped in enumerate(expected):
-            ask = Ask(number, count, BEGINNING, 0, len(known))
+            ask = BatchRequest(number, count, BEGINNING, 0, len(known))
             known += readers[number % count].give(ask).skipped
             # A share is told what its own steps have met: no less than one machine is.
             assert known[: len(skipped)] == skipped

@@ -10,7 +10,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, TypedDict, Unpack
 
-__all__ = ["Computed", "Kept", "Known", "OpDef", "Role", "define", "defined_types", "definition_of"]
+__all__ = [
+    "KernelKind",
+    "OpDef",
+    "Role",
+    "SessionResource",
+    "StaticValues",
+    "define",
+    "defined_types",
+    "definition_of",
+]
 
 
 class Role(enum.Enum):
@@ -46,14 +55,14 @@ _RESOURCES = frozenset(
 )
 
 
-class Kept(enum.Enum):
+class SessionResource(enum.Enum):
     """A resource that a session keeps for operations that do not have it as an input."""
 
     RECORD_INPUT = "where it is in its files"
     STAGING_AREA = "the staging area of their shared name"
 
 
-class Computed(enum.Enum):
+class KernelKind(enum.Enum):
     """The kernel that computes an operation in a run: NumPy's or the engine's."""
 
     BY_NUMPY = "the NumPy kernel that the operation carries"
@@ -63,7 +72,7 @@ class Computed(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class StaticValues:
     """Facts about tensors while the graph is built, for `OpDef.read_sizes`.
 
     Attributes:
@@ -113,8 +122,8 @@ class OpDef:
             it has one, else the engine.
         fold: Computes an operation while the graph is built, for static shapes that depend on its
             value: takes the operation and one array for each input. None if no static shape does.
-        read_sizes: As `fold`, for vectors and scalars with only some entries known: takes a `Known`
-            and the operation, and returns the same as `Known.sizes`.
+        read_sizes: As `fold`, for vectors and scalars with only some entries known: takes a
+            `StaticValues` and the operation, and returns the same as `StaticValues.sizes`.
         batch_rule: Adds operations over inputs with one more leading axis, the rows of a block; see
             `headrace.ops.framework.batching`. None if each row is computed separately.
     """
@@ -128,30 +137,30 @@ class OpDef:
     has_content: bool = False
     is_stack: bool = False
     takes_variable: bool = False
-    kept: Kept | None = None
+    kept: SessionResource | None = None
     queue_class: str = ""
     queue_input: int | None = None
     is_enqueue: bool = False
     numpy: Callable[..., Any] | None = None
-    computed: Callable[..., Computed] | None = None
+    computed: Callable[..., KernelKind] | None = None
     fold: Callable[..., Any] | None = None
     read_sizes: Callable[..., Any] | None = None
     batch_rule: Callable[..., Any] | None = None
 
-    def computed_by(self, op: _HasKernel) -> Computed:
+    def computed_by(self, op: _HasKernel) -> KernelKind:
         """Returns the kernel that computes an operation of this type in a run."""
         if self.computed is not None:
             return self.computed(op)
-        return Computed.BY_ENGINE if op.kernel is None else Computed.BY_NUMPY
+        return KernelKind.BY_ENGINE if op.kernel is None else KernelKind.BY_NUMPY
 
 
-class _Facts(TypedDict, total=False):
+class _OpAttributes(TypedDict, total=False):
     """The attributes of `OpDef` after the type."""
 
     role: Role
     is_stateful: bool
     takes_variable: bool
-    kept: Kept | None
+    kept: SessionResource | None
     queue_class: str
     queue_input: int | None
     is_enqueue: bool
@@ -161,7 +170,7 @@ class _Facts(TypedDict, total=False):
     has_content: bool
     is_stack: bool
     numpy: Callable[..., Any] | None
-    computed: Callable[..., Computed] | None
+    computed: Callable[..., KernelKind] | None
     fold: Callable[..., Any] | None
     read_sizes: Callable[..., Any] | None
     batch_rule: Callable[..., Any] | None
@@ -170,7 +179,7 @@ class _Facts(TypedDict, total=False):
 _definitions: dict[str, OpDef] = {}
 
 
-def define(op_type: str, **facts: Unpack[_Facts]) -> OpDef:
+def define(op_type: str, **facts: Unpack[_OpAttributes]) -> OpDef:
     """Defines a type of operation.
 
     Args:

@@ -64,10 +64,10 @@ class DefaultStack(threading.local, Generic[T]):
 
     def pushed(self, default: T, is_nesting_enforced: bool = True) -> AbstractContextManager[T]:
         """Makes an object the default of this thread inside a `with` block."""
-        return _Pushed(self, default, is_nesting_enforced)
+        return _PushedDefault(self, default, is_nesting_enforced)
 
 
-class _Pushed(Generic[T]):
+class _PushedDefault(Generic[T]):
     """One `with` block. A generator that is never finished might be closed in another thread."""
 
     def __init__(self, stack: DefaultStack[T], default: T, is_nesting_enforced: bool) -> None:

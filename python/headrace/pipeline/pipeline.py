@@ -16,7 +16,7 @@ from headrace.pipeline.plan.lengths import length_of
 from headrace.pipeline.plan.mixing_estimate import shuffle_in_words
 from headrace.pipeline.run.batches import Batches
 from headrace.pipeline.run.count import count_of
-from headrace.pipeline.run.spec_inference import How, chain_specs
+from headrace.pipeline.run.spec_inference import InferenceContext, chain_specs
 from headrace.pipeline.run.state import resumed
 from headrace.pipeline.sources.file_source import InferredSource
 from headrace.pipeline.stages.arguments import checked_int
@@ -24,7 +24,7 @@ from headrace.pipeline.stages.batch import BatchMethod
 from headrace.pipeline.stages.bucket_by_length import BucketByLengthMethod
 from headrace.pipeline.stages.cache import CacheMethod
 from headrace.pipeline.stages.components import (
-    Known,
+    ChainSpecs,
     all_stages,
     batch_depth,
     source_of,
@@ -142,12 +142,12 @@ class Pipeline(
         if self._specs is not None:
             return dict(self._specs)
         known = self._learned_specs()
-        if known.empty_at is not None:
+        if known.first_empty_stage is not None:
             raise OutOfRangeError(
                 None,
                 None,
-                f"spec: {self._stages[known.empty_at]} has no example, from which the components "
-                "after it are learned, expected one. Check what comes before it.",
+                f"spec: {self._stages[known.first_empty_stage]} has no example, from which the "
+                "components after it are learned, expected one. Check what comes before it.",
             )
         return dict(known.specs[-1])
 
@@ -438,7 +438,7 @@ class Pipeline(
             keeps_workers=keeps_workers,
         )
 
-    def _learned_specs(self, epoch: int = 0) -> Known:
+    def _learned_specs(self, epoch: int = 0) -> ChainSpecs:
         """Returns the components after each stage.
 
         A Python function is called for the first example of an epoch to learn its components.
@@ -451,7 +451,7 @@ class Pipeline(
         known.forget(self._stages)
         return known
 
-    def _all_specs(self, epoch: int = 0, is_start: bool = False) -> Known:
+    def _all_specs(self, epoch: int = 0, is_start: bool = False) -> ChainSpecs:
         # A loop, since there may be more stages than the recursion limit.
         unknown: list[Pipeline] = []
         pipe: Pipeline | None = self
@@ -459,7 +459,7 @@ class Pipeline(
             unknown.append(pipe)
             pipe = None if _has_skipped(pipe._stages) else pipe._base
         known = None if pipe is None else pipe._known
-        how = How(self._options, is_start, epoch)
+        how = InferenceContext(self._options, is_start, epoch)
         for pipe in reversed(unknown):
             try:
                 behind = steps(self._stages)[len(pipe._stages) - 1 :]

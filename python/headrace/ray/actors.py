@@ -11,18 +11,18 @@ import ray
 
 from headrace.read_service import (
     Advice,
-    Answer,
-    Ask,
-    Given,
+    BatchReply,
+    BatchRequest,
     Layout,
     Loads,
     Reader,
-    Turn,
+    ReaderAssignment,
+    ReaderReply,
     advice,
     arranged,
 )
 
-__all__ = ["Head", "Known", "Report", "Settings"]
+__all__ = ["Head", "Report", "ServiceLayout", "Settings"]
 
 _LOG: Final = logging.getLogger("headrace.ray")
 # The seconds in which a reader that may be lost must answer.
@@ -56,7 +56,7 @@ class Settings:
     autoscale: tuple[int, int] | None
 
 
-class Known(NamedTuple):
+class ServiceLayout(NamedTuple):
     """The head's answer to trainers: the layout of readers, and the actors by name."""
 
     layout: Layout
@@ -97,11 +97,11 @@ class ReaderActor:
         self._reader = Reader(pickle.loads(ray.get(head.pipe.remote())), parked_bytes)
         self._gone: set[str] = set()
 
-    def give(self, asks: list[Ask]) -> Answer:
+    def give(self, asks: list[BatchRequest]) -> ReaderReply:
         """Returns batches of one trainer; see `Reader.give_together`."""
         first = asks[0]
         if first.trainer in self._gone:
-            return Answer([Given(None, 0, first.cursor, first.num_skipped, [], 0.0)], 0.0)
+            return ReaderReply([BatchReply(None, 0, first.cursor, first.num_skipped, [], 0.0)], 0.0)
         return self._reader.give_together(asks)
 
     def forget(self, trainer: str) -> None:
@@ -143,7 +143,7 @@ class Head:
         self._removed: dict[str, int] = {}
         self._changed_at = time.monotonic()
         self._start(settings.num_readers)
-        self._layout = Layout(0, (Turn(0, tuple(self._readers)),))
+        self._layout = Layout(0, (ReaderAssignment(0, tuple(self._readers)),))
 
     def _start(self, count: int) -> list[str]:
         """Starts readers. Ray restarts a reader that dies, on another node if necessary."""
@@ -166,16 +166,16 @@ class Head:
         """Returns the pipeline, pickled by Ray."""
         return self._pipe
 
-    def known(self) -> Known:
+    def known(self) -> ServiceLayout:
         """Returns the layout of readers."""
-        return Known(self._layout, self._readers)
+        return ServiceLayout(self._layout, self._readers)
 
-    def told(self, report: Report) -> Known:
+    def told(self, report: Report) -> ServiceLayout:
         """Returns the layout of readers, with the actors that one trainer has to ask."""
         names = self._layout.readers_of(report.oldest, report.world)
-        return Known(self._layout, {name: self._readers[name] for name in names})
+        return ServiceLayout(self._layout, {name: self._readers[name] for name in names})
 
-    def join(self, node: str, report: Report) -> Known:
+    def join(self, node: str, report: Report) -> ServiceLayout:
         """Registers a trainer; after the last one, readers are assigned by nodes."""
         self._trainers[report.trainer] = _Trainer(node, report)
         nodes = {trainer.report.rank: trainer.node for trainer in self._trainers.values()}
@@ -204,7 +204,7 @@ class Head:
     def _node_of(self, name: str) -> Any:
         return self._readers[name].node.options(concurrency_group="questions").remote()
 
-    def report(self, report: Report) -> Known | None:
+    def report(self, report: Report) -> ServiceLayout | None:
         """Records a trainer's report; returns the layout if the trainer's is outdated."""
         if (trainer := self._trainers.get(report.trainer)) is not None:
             trainer.report, trainer.time = report, time.monotonic()
@@ -218,7 +218,7 @@ class Head:
         self._trainers.pop(trainer, None)
         self._end_removed()
 
-    def missing(self, name: str, report: Report) -> Known:
+    def missing(self, name: str, report: Report) -> ServiceLayout:
         """Replaces a reader that a trainer waits for by others, if it does not answer."""
         is_starting = time.monotonic() < self._started_at.get(name, 0) + _STARTING_S
         is_known = name in self._layout.readers and not is_starting

@@ -15,10 +15,10 @@ from headrace.core.errors import UnavailableError
 from headrace.pipeline.run.reader_shards import BEGINNING, Cursor
 from headrace.pipeline.run.skipped import Skipped
 from headrace.pipeline.run.state import check_state
-from headrace.ray.actors import Known, Report
+from headrace.ray.actors import Report, ServiceLayout
 from headrace.ray.answers import answer_of
 from headrace.ray.strings import as_asked
-from headrace.read_service import Ask, Given, Window
+from headrace.read_service import BatchReply, BatchRequest, Window
 
 __all__ = ["FeedBatches", "FeedStatistics", "Part"]
 
@@ -74,12 +74,12 @@ class FeedStatistics:
     asked_again: int = 0
 
 
-class _Asked(NamedTuple):
+class _PendingRequest(NamedTuple):
     """A requested batch.
 
     Attributes:
         reader: The name of the reader.
-        answer: The reference to the `Answer`, with this batch and maybe others.
+        answer: The reference to the `ReaderReply`, with this batch and maybe others.
         position: The position of the batch in it.
     """
 
@@ -104,7 +104,7 @@ class FeedBatches:
         self._part = part
         first = next_number + part.rank
         self._taken = next_number
-        self._window: Window[_Asked] = Window(first, part.world, part.credit_bytes)
+        self._window: Window[_PendingRequest] = Window(first, part.world, part.credit_bytes)
         self._skipped: list[Skipped] = []
         self._name = f"trainer-{part.rank}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
         self._working: dict[str, float] = {}
@@ -114,12 +114,12 @@ class FeedBatches:
         self._num_batches = self._num_bytes = self._num_again = 0
         self._answer: Any = None
         # The answer that came last, and its batches.
-        self._came: tuple[Any, list[Given]] = None, []
+        self._came: tuple[Any, list[BatchReply]] = None, []
         self._is_over = False
         node = str(ray.get_runtime_context().get_node_id())
         # The version of its layout and its waiting time do not matter yet.
         report = self._report(0.0, 0.0, -1)
-        self._known: Known = answer_of("batches", head.join.remote(node, report))
+        self._known: ServiceLayout = answer_of("batches", head.join.remote(node, report))
         self._ask_ahead()
 
     def __iter__(self) -> "FeedBatches":
@@ -143,7 +143,7 @@ class FeedBatches:
         self._ask_ahead()
         return as_asked(given.batch, self._part.has_arrow_strings, self._part.is_copied)
 
-    def _next_given(self) -> Given:
+    def _next_given(self) -> BatchReply:
         """Returns the next batch, even if readers are lost."""
         number = self._window.next_number
         while True:
@@ -176,7 +176,7 @@ class FeedBatches:
                 if self._window.under_way[number].answer is answer:
                     self._num_again += self._ask_again(answer)
 
-    def _learn(self, known: Known) -> None:
+    def _learn(self, known: ServiceLayout) -> None:
         """Sets another layout; batches requested from lost readers are requested from others."""
         self._known = known
         lost = {
@@ -202,10 +202,12 @@ class FeedBatches:
         """Requests batches, each from its reader, several together if they are small."""
         layout, readers = self._known
         together = self._window.together(len(layout.readers))
-        asks: dict[str, list[Ask]] = {}
+        asks: dict[str, list[BatchRequest]] = {}
         for number in numbers:
             count = layout.count_of(number)
-            ask = Ask(number, count, self._cursor, self._epoch, len(self._skipped), self._name)
+            ask = BatchRequest(
+                number, count, self._cursor, self._epoch, len(self._skipped), self._name
+            )
             asks.setdefault(layout.reader_of(number), []).append(ask)
         requests = [
             (reader, asks[reader][first : first + together])
@@ -216,14 +218,14 @@ class FeedBatches:
         for reader, request in requests:
             answer = readers[reader].give.remote(request)
             for position, ask in enumerate(request):
-                handles[ask.number] = _Asked(reader, answer, position)
+                handles[ask.number] = _PendingRequest(reader, answer, position)
         for number in numbers:
             self._window.asked(number, handles[number])
 
     def _ask_ahead(self) -> None:
         self._ask(self._window.to_ask(len(self._known.layout.readers)))
 
-    def _note(self, given: Given, waited: float) -> None:
+    def _note(self, given: BatchReply, waited: float) -> None:
         reader = self._window.under_way[self._window.next_number].reader
         self._working[reader] = given.working
         self._window.take(given.num_bytes)
@@ -236,7 +238,7 @@ class FeedBatches:
         self._num_bytes += given.num_bytes
         self._talk()
 
-    def _note_skipped(self, given: Given) -> None:
+    def _note_skipped(self, given: BatchReply) -> None:
         """Adds skipped examples that are new: the batch was requested before some were known."""
         self._skipped.extend(given.skipped[len(self._skipped) - given.num_skipped :])
 

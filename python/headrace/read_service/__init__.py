@@ -4,19 +4,19 @@ Independent of the transport: `headrace.ray` carries the requests, and so can a 
 """
 
 from headrace.read_service.advice import Advice, Loads, advice
-from headrace.read_service.layout import Layout, Turn, arranged
-from headrace.read_service.reader import Answer, Ask, Given, Reader
+from headrace.read_service.layout import Layout, ReaderAssignment, arranged
+from headrace.read_service.reader import BatchReply, BatchRequest, Reader, ReaderReply
 from headrace.read_service.window import Window
 
 __all__ = [
     "Advice",
-    "Answer",
-    "Ask",
-    "Given",
+    "BatchReply",
+    "BatchRequest",
     "Layout",
     "Loads",
     "Reader",
-    "Turn",
+    "ReaderAssignment",
+    "ReaderReply",
     "Window",
     "advice",
     "arranged",

@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import gcd
 
-__all__ = ["Layout", "Turn", "arranged"]
+__all__ = ["Layout", "ReaderAssignment", "arranged"]
 
 
 @dataclass(frozen=True)
-class Turn:
+class ReaderAssignment:
     """The readers from a batch number on: reader `number % len(readers)` gives that number.
 
     Attributes:
@@ -34,9 +34,9 @@ class Layout:
     """
 
     version: int
-    turns: tuple[Turn, ...]
+    turns: tuple[ReaderAssignment, ...]
 
-    def turn_of(self, number: int) -> Turn:
+    def turn_of(self, number: int) -> ReaderAssignment:
         """Returns the turn that a batch belongs to."""
         return self.turns[bisect_right(self.turns, number, key=lambda turn: turn.first) - 1]
 
@@ -75,9 +75,9 @@ class Layout:
         while len(before) > 1 and before[1].first <= oldest:
             del before[0]
         if not before:
-            return Layout(self.version + 1, (Turn(0, tuple(readers)),))
-        before[0] = Turn(0, before[0].readers)
-        return Layout(self.version + 1, (*before, Turn(first, tuple(readers))))
+            return Layout(self.version + 1, (ReaderAssignment(0, tuple(readers)),))
+        before[0] = ReaderAssignment(0, before[0].readers)
+        return Layout(self.version + 1, (*before, ReaderAssignment(first, tuple(readers))))
 
     def without(self, reader: str) -> "Layout":
         """Returns a layout in which other readers replace one.
@@ -89,7 +89,8 @@ class Layout:
         if not rest:
             raise ValueError(f"reader {reader!r} is the only one, expected another one.")
         turns = tuple(
-            Turn(turn.first, _replaced(turn.readers, reader, rest)) for turn in self.turns
+            ReaderAssignment(turn.first, _replaced(turn.readers, reader, rest))
+            for turn in self.turns
         )
         return Layout(self.version + 1, turns)
 

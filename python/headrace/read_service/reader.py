@@ -12,13 +12,13 @@ from headrace.pipeline.run.reader_shards import Cursor, ShareBatches
 from headrace.pipeline.run.skipped import Skipped
 from headrace.read_service.window import TOGETHER_S
 
-__all__ = ["Answer", "Ask", "Given", "Reader", "num_bytes_of"]
+__all__ = ["BatchReply", "BatchRequest", "Reader", "ReaderReply", "num_bytes_of"]
 
 # While the layout changes, a reader has a share of the old and one of the new layout.
 _MOST_SHARES: Final = 2
 
 
-class Ask(NamedTuple):
+class BatchRequest(NamedTuple):
     """A trainer's request. It has all that a reader without any state needs.
 
     Attributes:
@@ -38,14 +38,14 @@ class Ask(NamedTuple):
     trainer: str = ""
 
 
-class Given(NamedTuple):
+class BatchReply(NamedTuple):
     """A batch, or the end of the order.
 
     Attributes:
         batch: Its components; None if the order has ended before it.
         num_bytes: The size of the batch.
         cursor: The position from which the pipeline can be resumed, at or before the batch.
-        num_skipped: The number from the `Ask`; the trainer may know more by now.
+        num_skipped: The number from the `BatchRequest`; the trainer may know more by now.
         skipped: The examples skipped up to the batch, after the first `num_skipped`.
         working: The share of the time in which the reader worked, since it was first asked.
     """
@@ -58,7 +58,7 @@ class Given(NamedTuple):
     working: float
 
 
-class Answer(NamedTuple):
+class ReaderReply(NamedTuple):
     """A reader's answer to several requests.
 
     Attributes:
@@ -66,11 +66,11 @@ class Answer(NamedTuple):
         seconds: The time that they took.
     """
 
-    given: list[Given]
+    given: list[BatchReply]
     seconds: float
 
 
-class _Parked(NamedTuple):
+class _FinishedBatch(NamedTuple):
     """A finished batch, which may not be requested yet."""
 
     batch: dict[str, Any] | None
@@ -98,13 +98,13 @@ class Reader:
         self._parked_bytes = parked_bytes
         self._shares: OrderedDict[tuple[int, int, int], ShareBatches] = OrderedDict()
         # By epoch and number.
-        self._parked: OrderedDict[tuple[int, int], _Parked] = OrderedDict()
+        self._parked: OrderedDict[tuple[int, int], _FinishedBatch] = OrderedDict()
         self._begin: float | None = None
         self._busy_seconds = 0.0
         #: The number of batches made.
         self.num_made = 0
 
-    def give(self, ask: Ask) -> Given:
+    def give(self, ask: BatchRequest) -> BatchReply:
         """Returns a batch. Waits until it is made.
 
         Raises:
@@ -119,9 +119,9 @@ class Reader:
             self._busy_seconds += end - begin
         working = self._busy_seconds / max(end - self._begin, 1e-9)
         skipped = found.skipped[ask.num_skipped :]
-        return Given(*found[:3], ask.num_skipped, skipped, working)
+        return BatchReply(*found[:3], ask.num_skipped, skipped, working)
 
-    def give_together(self, asks: Sequence[Ask]) -> Answer:
+    def give_together(self, asks: Sequence[BatchRequest]) -> ReaderReply:
         """Returns the batches of several requests, at least the first, as far as they are quick.
 
         Those after the end of the order are omitted, and after some milliseconds the rest is. So
@@ -139,7 +139,7 @@ class Reader:
                 given.append(self.give(ask))
             except Exception:
                 break
-        return Answer(given, time.monotonic() - begin)
+        return ReaderReply(given, time.monotonic() - begin)
 
     def close(self) -> None:
         """Ends all threads, and drops what is parked."""
@@ -148,7 +148,7 @@ class Reader:
         self._shares.clear()
         self._parked.clear()
 
-    def _made(self, ask: Ask) -> _Parked:
+    def _made(self, ask: BatchRequest) -> _FinishedBatch:
         key = (ask.epoch, ask.num_shares, ask.number % ask.num_shares)
         share = self._shares.get(key)
         if share is None or share.next_number > ask.number:
@@ -166,7 +166,7 @@ class Reader:
             share.close()
             raise
 
-    def _open(self, key: tuple[int, int, int], ask: Ask) -> None:
+    def _open(self, key: tuple[int, int, int], ask: BatchRequest) -> None:
         if (old := self._shares.pop(key, None)) is not None:
             old.close()
         while len(self._shares) >= _MOST_SHARES:
@@ -174,16 +174,16 @@ class Reader:
         index = (ask.number - ask.cursor.first) % ask.num_shares
         self._shares[key] = ShareBatches(self._pipe, index, ask.num_shares, ask.epoch, ask.cursor)
 
-    def _next(self, share: ShareBatches) -> _Parked:
+    def _next(self, share: ShareBatches) -> _FinishedBatch:
         cursor = share.cursor()
         batch = next(share, None)
         skipped = share.batches.skipped
         if batch is None:
-            return _Parked(None, 0, cursor, skipped)
+            return _FinishedBatch(None, 0, cursor, skipped)
         self.num_made += 1
-        return _Parked(batch, num_bytes_of(batch), cursor, skipped)
+        return _FinishedBatch(batch, num_bytes_of(batch), cursor, skipped)
 
-    def _park(self, key: tuple[int, int], made: _Parked) -> None:
+    def _park(self, key: tuple[int, int], made: _FinishedBatch) -> None:
         self._parked[key] = made
         held = sum(parked.num_bytes for parked in self._parked.values())
         while held > self._parked_bytes:

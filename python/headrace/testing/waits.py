@@ -79,7 +79,7 @@ def _on_signal(signum: int, frame: FrameType | None) -> None:
 
 
 def _lines() -> Iterator[str]:
-    waits = _Found()
+    waits = _WaitSnapshot()
     yield f"== waits of process {os.getpid()}, {time.strftime('%Y-%m-%d %H:%M:%S')}"
     threads = {thread.ident: thread for thread in threading.enumerate()}
     for ident, frame in sys._current_frames().items():
@@ -102,7 +102,7 @@ def _lines() -> Iterator[str]:
     yield from _others(known, waits)
 
 
-class _Found:
+class _WaitSnapshot:
     """The waits of all threads, at one moment."""
 
     def __init__(self) -> None:
@@ -135,7 +135,7 @@ def _words(op: str | None, what: str | None, watch: Callable[..., object] | None
 
 
 def _thread(
-    ident: int, frame: FrameType, thread: threading.Thread | None, waits: _Found
+    ident: int, frame: FrameType, thread: threading.Thread | None, waits: _WaitSnapshot
 ) -> Iterator[str]:
     name = "of another library" if thread is None else f"'{thread.name}'"
     number = None if thread is None else thread.native_id
@@ -161,7 +161,7 @@ def _stack(frame: FrameType) -> list[str]:
     return traceback.format_list(frames[first:])
 
 
-def _others(known: set[int | None], waits: _Found) -> Iterator[str]:
+def _others(known: set[int | None], waits: _WaitSnapshot) -> Iterator[str]:
     """Yields the engine's threads that the system lists, and waits of unknown threads."""
     for path in sorted(_TASKS.iterdir()) if _TASKS.is_dir() else []:
         number = int(path.name)

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 import headrace.tf1 as tf
-from headrace.graph import Computed
+from headrace.graph import KernelKind
 
 
 def row_of(number):
@@ -224,6 +224,6 @@ def test_a_loop_over_sparse_tensors_needs_no_python(pipeline, numbers):
     tf.train.maybe_shuffle_batch([sparse], 2, 9, 3, tf.placeholder(tf.bool, []), name="whole")
     ops = tf.get_default_graph().get_operations()
     repeated = [op for op in ops if op.name.startswith(("rows/", "whole/"))]
-    by_python = [op for op in repeated if op.definition.computed_by(op) is Computed.BY_NUMPY]
+    by_python = [op for op in repeated if op.definition.computed_by(op) is KernelKind.BY_NUMPY]
     assert repeated
     assert not by_python

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 import headrace.tf1 as tf
-from headrace.graph.lowering.conversion import Misfit, without_loss
+from headrace.graph.lowering.conversion import LossyValue, without_loss
 
 NAN, INFINITY = math.nan, math.inf
 
@@ -226,7 +226,7 @@ def test_numbers_are_unchanged_or_refused(array, name):
             assert result.dtype == dtype
             np.testing.assert_array_equal(result, array.astype(dtype))
         else:
-            with pytest.raises(Misfit) as caught:
+            with pytest.raises(LossyValue) as caught:
                 without_loss(value, dtype)
             assert np.ravel_multi_index(caught.value.index, array.shape) == held.index(False)
 

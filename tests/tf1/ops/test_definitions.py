@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import headrace.tf1 as tf
-from headrace.graph import Computed, Role, define, definition_of
+from headrace.graph import KernelKind, Role, define, definition_of
 from headrace.graph.op_def import _definitions
 
 TOP = Path(__file__).parents[3]
@@ -143,8 +143,8 @@ def test_a_definition_names_the_part_that_computes_an_operation():
         )
     }
     assert computed == {
-        ("Add", "float32"): Computed.BY_ENGINE,
-        ("Add", "complex64"): Computed.BY_NUMPY,
-        ("Equal", "float32"): Computed.BY_EITHER,
-        ("DecodeRaw", "string"): Computed.BY_ENGINE,
+        ("Add", "float32"): KernelKind.BY_ENGINE,
+        ("Add", "complex64"): KernelKind.BY_NUMPY,
+        ("Equal", "float32"): KernelKind.BY_EITHER,
+        ("DecodeRaw", "string"): KernelKind.BY_ENGINE,
     }

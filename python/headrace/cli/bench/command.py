@@ -10,7 +10,7 @@ import click
 from headrace.cli.wording import count_of, echo_json, percent, seconds, size, table
 
 if TYPE_CHECKING:
-    from headrace.cli.bench.measure import Measured
+    from headrace.cli.bench.measure import Measurements
 
 __all__ = ["bench"]
 
@@ -55,7 +55,7 @@ def bench(program: str, most_seconds: float, batches: int | None, as_json: bool)
         click.echo(f"  {line}")
 
 
-def _lines(found: Measured) -> Iterator[str]:
+def _lines(found: Measurements) -> Iterator[str]:
     batches = f"{count_of(found.num_batches, 'batch', 'batches')}, " if found.num_batches else ""
     end = "to the end of the data" if found.has_ended else "not to the end of the data"
     examples = count_of(found.num_examples, "example")

@@ -21,7 +21,7 @@ from headrace.pipeline.stages.components import batch_depth, steps
 from headrace.pipeline.stages.skip import Skip
 from headrace.pipeline.stages.stage import Effect, Stage
 
-__all__ = ["Measured", "measured"]
+__all__ = ["Measurements", "measured"]
 
 _SOURCES: Final = (
     "tfrecords", "text_lines", "csv", "json_array", "json_lines", "fixed_length_records",
@@ -30,7 +30,7 @@ _SOURCES: Final = (
 _LIMIT_SECONDS: Final = 3.0
 
 
-class Measured(NamedTuple):
+class Measurements(NamedTuple):
     """The measurements of a pipeline.
 
     Attributes:
@@ -87,7 +87,7 @@ class Measured(NamedTuple):
         }
 
 
-def measured(pipe: Pipeline, most_seconds: float, most_batches: int | None) -> Measured:
+def measured(pipe: Pipeline, most_seconds: float, most_batches: int | None) -> Measurements:
     """Measures plain reads of the files of a pipeline, then an iteration over it.
 
     Args:
@@ -127,7 +127,7 @@ def measured(pipe: Pipeline, most_seconds: float, most_batches: int | None) -> M
     rate = (examples - first) / (last - first_seconds) if is_steady else examples / seconds
     bottleneck, statistics = batches.bottleneck(), batches.statistics()
     mixing = measured_mixing(pipe, files, most_seconds)
-    return Measured(
+    return Measurements(
         number if is_batched else 0,
         examples,
         seconds,

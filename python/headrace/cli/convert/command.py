@@ -12,7 +12,7 @@ from headrace.cli.wording import count_of, echo_json, shortened
 from headrace.core.repr_prefix import without_passwords
 
 if TYPE_CHECKING:
-    from headrace.cli.convert.run import Converted
+    from headrace.cli.convert.run import ConversionResult
 
 __all__ = ["convert"]
 
@@ -160,7 +160,7 @@ def convert(
         _print(done)
 
 
-def _print(done: Converted) -> None:
+def _print(done: ConversionResult) -> None:
     for one in done.skipped[:_MOST_SKIPPED]:
         click.echo(f"skipped: {shortened(one.reason, 400)}", err=True)
     if done.skipped:

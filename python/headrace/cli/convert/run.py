@@ -27,12 +27,12 @@ from headrace.pipeline.writing.shard import Shard
 from headrace.pipeline.writing.tfrecord import RecordShard
 from headrace.pipeline.writing.wording import UnwritableError
 
-__all__ = ["Converted", "convert"]
+__all__ = ["ConversionResult", "convert"]
 
 _ANEW: Final = "Give the same arguments to continue, or --overwrite to start again."
 
 
-class Converted(NamedTuple):
+class ConversionResult(NamedTuple):
     """The result of a conversion.
 
     Attributes:
@@ -57,7 +57,7 @@ class Converted(NamedTuple):
         }
 
 
-def convert(request: Request, overwrite: bool, interrupts: Interrupts) -> Converted:
+def convert(request: Request, overwrite: bool, interrupts: Interrupts) -> ConversionResult:
     """Runs the conversion of a request.
 
     Args:
@@ -109,7 +109,7 @@ class _Conversion:
         is_divided = bool(request.shards or request.shard_bytes)
         self._names = Names(request.output, request.shards, is_divided)
 
-    def run(self, overwrite: bool) -> Converted:
+    def run(self, overwrite: bool) -> ConversionResult:
         """Writes all shards that are missing."""
         is_begun = self._is_begun() and not overwrite
         survey = self._known() if is_begun else self._begun(overwrite)
@@ -130,7 +130,7 @@ class _Conversion:
             folder.publish()
         files = [line["path"] for line in self._journal.done]
         self._journal.remove()
-        return Converted(
+        return ConversionResult(
             files if folder is None else [self._request.output],
             num_examples,
             num_before,

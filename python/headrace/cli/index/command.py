@@ -11,7 +11,7 @@ from headrace.cli.wording import count_of, echo_json
 from headrace.core.repr_prefix import printable
 
 if TYPE_CHECKING:
-    from headrace.cli.index.write import Indexed
+    from headrace.cli.index.write import IndexResult
 
 __all__ = ["index"]
 
@@ -78,7 +78,7 @@ def index(
         echo_json({"indexes": written})
 
 
-def _said(one: Indexed) -> str:
+def _said(one: IndexResult) -> str:
     records = count_of(one.num_records, "record")
     if one.index_path is None:
         return f"{printable(one.path)}: {records}, so it needs no index"

@@ -10,7 +10,7 @@ import numpy as np
 from headrace.cli.failures import Failure
 from headrace.cli.file_kinds import Content, Kind, content_of
 from headrace.cli.file_pipelines import record_sizes
-from headrace.cli.index.write import Indexed
+from headrace.cli.index.write import IndexResult
 from headrace.cli.interrupts import Interrupts
 from headrace.io.atomic_file import replacing
 from headrace.pipeline import Skipped
@@ -22,7 +22,7 @@ _FRAME_BYTES: Final = 16
 _KINDS: Final = (Kind.TFRECORD, Kind.EVENTS, Kind.SESSION, Kind.EMPTY)
 
 
-def write_dali(path: str, directory: str | None, interrupts: Interrupts) -> Indexed:
+def write_dali(path: str, directory: str | None, interrupts: Interrupts) -> IndexResult:
     """Writes the offset and the size of each record of a file, framing included.
 
     Each line has both numbers, in decimal digits. Every record is read, and its checksums checked.
@@ -53,7 +53,7 @@ def write_dali(path: str, directory: str | None, interrupts: Interrupts) -> Inde
             offset, number = int(ends[-1]), number + len(sizes)
         if damage:
             raise Failure(f"{damage[0].reason} No index was written; see headrace verify.")
-    return Indexed(path, index, number, True)
+    return IndexResult(path, index, number, True)
 
 
 def _check(content: Content) -> None:

@@ -14,7 +14,7 @@ from headrace.pipeline.paths.listing import INDEX_SUFFIX
 from headrace.pipeline.paths.paths import find_files
 from headrace.pipeline.stages.components import source_of as first_stage
 
-__all__ = ["Indexed", "files_to_index", "write_index"]
+__all__ = ["IndexResult", "files_to_index", "write_index"]
 
 _KINDS: Final = (
     *(Kind.TFRECORD, Kind.EVENTS, Kind.SESSION),
@@ -22,7 +22,7 @@ _KINDS: Final = (
 )
 
 
-class Indexed(NamedTuple):
+class IndexResult(NamedTuple):
     """The index of a file.
 
     Attributes:
@@ -48,7 +48,7 @@ def files_to_index(arguments: Iterable[str]) -> list[str]:
     return [path for path in found if not path.endswith((".idx", INDEX_SUFFIX))]
 
 
-def write_index(path: str, directory: str | None, kind: str | None) -> Indexed:
+def write_index(path: str, directory: str | None, kind: str | None) -> IndexResult:
     """Writes the index of a file, unless there is one that is up to date.
 
     Args:
@@ -64,13 +64,13 @@ def write_index(path: str, directory: str | None, kind: str | None) -> Indexed:
     if kind is not None:
         content = content._replace(kind=kind)
     if content.kind == Kind.EMPTY:
-        return Indexed(path, None, 0, False)
+        return IndexResult(path, None, 0, False)
     _check(content)
     records = first_stage(source_of(content)._stages).records()
     assert records is not None
     with engine.op_errors():
         index_path, count, is_new = engine.make_index(records, 0, directory)
-    return Indexed(path, os.fsdecode(index_path), count, is_new)
+    return IndexResult(path, os.fsdecode(index_path), count, is_new)
 
 
 def _check(content: Content) -> None:

@@ -51,12 +51,12 @@ def inspect(
     Exits with 1 if a file is damaged or cannot be read.
     """
     from headrace.cli.inspect.output import Output  # noqa: PLC0415 (see commands.py)
-    from headrace.cli.inspect.report import Looked  # noqa: PLC0415
+    from headrace.cli.inspect.report import InspectOptions  # noqa: PLC0415
     from headrace.cli.wording import echo_json  # noqa: PLC0415
 
     if png is not None:
         png.mkdir(parents=True, exist_ok=True)
-    looked = Looked(records, 1 if examples is None else examples, not as_json, quick)
+    looked = InspectOptions(records, 1 if examples is None else examples, not as_json, quick)
     output = Output(looked, png, not as_json, num_of_folder=examples or 0)
     for argument in files:
         output.add(argument)

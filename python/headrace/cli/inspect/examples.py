@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from headrace.cli.file_kinds import image_kind, is_text
 from headrace.cli.inspect.images import Picture, as_png, decoded, drawn
-from headrace.cli.inspect.report import Shown
+from headrace.cli.inspect.report import ShownExample
 from headrace.cli.wording import shortened, size
 from headrace.io.atomic_file import replacing
 from headrace.pipeline.writing.values import Values
@@ -23,7 +23,7 @@ _PREVIEW_COLUMNS: Final = 48
 _PREVIEW_LINES: Final = 16
 
 
-def lines_of_example(shown: Shown, is_drawn: bool) -> Iterator[str]:
+def lines_of_example(shown: ShownExample, is_drawn: bool) -> Iterator[str]:
     """Yields the lines of an example.
 
     Args:
@@ -41,7 +41,7 @@ def lines_of_example(shown: Shown, is_drawn: bool) -> Iterator[str]:
             )
 
 
-def as_json(shown: Shown) -> dict[str, Any]:
+def as_json(shown: ShownExample) -> dict[str, Any]:
     """Returns an example in the form for `--json`; strings that are not text become their size."""
     return {
         "record": shown.number,
@@ -56,7 +56,7 @@ def as_json(shown: Shown) -> dict[str, Any]:
     }
 
 
-def write_pictures(path: str, shown: Shown, directory: Path) -> Iterator[Path]:
+def write_pictures(path: str, shown: ShownExample, directory: Path) -> Iterator[Path]:
     """Writes the images of an example as PNG files, and yields their names.
 
     Args:

@@ -11,19 +11,23 @@ from headrace.cli.inspect.index_files import report_of_index
 from headrace.cli.inspect.other_files import report_of_image, report_of_unknown
 from headrace.cli.inspect.parquet import report_of_parquet
 from headrace.cli.inspect.records import report_of_records
-from headrace.cli.inspect.report import Looked, Shown
+from headrace.cli.inspect.report import InspectOptions, ShownExample
 from headrace.cli.inspect.tables import report_of_table, report_of_text
 from headrace.core.repr_prefix import without_passwords
 
 __all__ = ["inspected"]
 
-_Reporter: TypeAlias = Callable[[Content, Looked], tuple[dict[str, Any], list[Shown]]]
+_Reporter: TypeAlias = Callable[
+    [Content, InspectOptions], tuple[dict[str, Any], list[ShownExample]]
+]
 
 
 def _of_tensorflow1(name: str) -> _Reporter:
     """Returns a reporter that imports `headrace.tf1` when it is called."""
 
-    def report(content: Content, looked: Looked) -> tuple[dict[str, Any], list[Shown]]:
+    def report(
+        content: Content, looked: InspectOptions
+    ) -> tuple[dict[str, Any], list[ShownExample]]:
         reporter: _Reporter = getattr(import_module(_TENSORFLOW1), name)
         return reporter(content, looked)
 
@@ -48,7 +52,7 @@ _REPORTERS: Final[dict[str, _Reporter]] = {
 }
 
 
-def inspected(path: str, looked: Looked) -> tuple[dict[str, Any], list[Shown]]:
+def inspected(path: str, looked: InspectOptions) -> tuple[dict[str, Any], list[ShownExample]]:
     """Returns the report of a file, and the examples to show.
 
     Raises:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
 
-from headrace.cli.inspect.report import Shown
+from headrace.cli.inspect.report import ShownExample
 from headrace.cli.inspect.text import kind_of, lines_of, position_of
 from headrace.cli.wording import count_of, shortened, size, table
 
@@ -35,7 +35,7 @@ class Folder:
         self._path = path
         self._reports: list[dict[str, Any]] = []
         self._num_unread = 0
-        self.examples: list[tuple[str, list[Shown]]] = []
+        self.examples: list[tuple[str, list[ShownExample]]] = []
 
     def add(self, report: dict[str, Any]) -> None:
         """Adds the report of a file."""
@@ -46,7 +46,7 @@ class Folder:
             report if is_first else {key: report[key] for key in kept if key in report}
         )
 
-    def add_examples(self, path: str, shown: list[Shown]) -> None:
+    def add_examples(self, path: str, shown: list[ShownExample]) -> None:
         """Adds examples of a file, to be shown after the summary."""
         if shown:
             self.examples.append((path, shown))

@@ -7,7 +7,7 @@ import tempfile
 from typing import Any
 
 from headrace.cli.file_kinds import Content
-from headrace.cli.inspect.report import Looked, Shown
+from headrace.cli.inspect.report import InspectOptions, ShownExample
 from headrace.core import engine
 from headrace.core.errors import NotFoundError
 from headrace.io import storage
@@ -16,7 +16,9 @@ from headrace.pipeline.paths.listing import INDEX_SUFFIX
 __all__ = ["report_of_index"]
 
 
-def report_of_index(content: Content, looked: Looked) -> tuple[dict[str, Any], list[Shown]]:
+def report_of_index(
+    content: Content, looked: InspectOptions
+) -> tuple[dict[str, Any], list[ShownExample]]:
     """Returns the report of an index: all of it is read, and its checksums are checked."""
     found, fault = _read(content.path)
     if found is None:

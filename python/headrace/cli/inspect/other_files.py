@@ -7,7 +7,7 @@ from typing import Any
 from headrace.cli.file_kinds import Content
 from headrace.cli.file_pipelines import source_of
 from headrace.cli.inspect.images import Picture, decoded
-from headrace.cli.inspect.report import Looked, Shown, damage_of_whole_file
+from headrace.cli.inspect.report import InspectOptions, ShownExample, damage_of_whole_file
 from headrace.pipeline.writing.values import Values
 
 __all__ = [
@@ -16,7 +16,9 @@ __all__ = [
 ]
 
 
-def report_of_image(content: Content, looked: Looked) -> tuple[dict[str, Any], list[Shown]]:
+def report_of_image(
+    content: Content, looked: InspectOptions
+) -> tuple[dict[str, Any], list[ShownExample]]:
     """Returns the size of an image, and itself."""
     with iter(source_of(content)) as examples:
         data = next(examples)["data"]
@@ -28,10 +30,12 @@ def report_of_image(content: Content, looked: Looked) -> tuple[dict[str, Any], l
     elif found is not None:
         reason = found.splitlines()[0]
         report["damage"] = [damage_of_whole_file("image", reason)]
-    shown = [Shown(0, {"data": Values("bytes", [data], ())})]
+    shown = [ShownExample(0, {"data": Values("bytes", [data], ())})]
     return report, shown if looked.num_examples else []
 
 
-def report_of_unknown(content: Content, looked: Looked) -> tuple[dict[str, Any], list[Shown]]:
+def report_of_unknown(
+    content: Content, looked: InspectOptions
+) -> tuple[dict[str, Any], list[ShownExample]]:
     """Returns a guess of the kind of an unknown file."""
     return {"looks_like": content.detail, "damage": []}, []

@@ -16,7 +16,7 @@ from headrace.cli.file_kinds import files_of
 from headrace.cli.inspect.examples import as_json, lines_of_example, write_pictures
 from headrace.cli.inspect.file import inspected
 from headrace.cli.inspect.folder import Folder
-from headrace.cli.inspect.report import Looked, Shown
+from headrace.cli.inspect.report import InspectOptions, ShownExample
 from headrace.cli.inspect.text import damage_lines, lines_of
 from headrace.core.repr_prefix import printable
 from headrace.io.storage import is_remote
@@ -40,7 +40,7 @@ class Output:
     """
 
     def __init__(
-        self, looked: Looked, png: Path | None, is_printed: bool, num_of_folder: int = 0
+        self, looked: InspectOptions, png: Path | None, is_printed: bool, num_of_folder: int = 0
     ) -> None:
         self.reports: list[dict[str, Any]] = []
         self.is_whole = True
@@ -102,19 +102,19 @@ class Output:
             for name in pictures:
                 click.echo(f"  wrote {printable(name)}")
 
-    def _pictures(self, path: str, shown: list[Shown]) -> list[str]:
+    def _pictures(self, path: str, shown: list[ShownExample]) -> list[str]:
         return [str(name) for one in shown for name in self._written(path, one)]
 
-    def _written(self, path: str, shown: Shown) -> list[Path]:
+    def _written(self, path: str, shown: ShownExample) -> list[Path]:
         return [] if self._png is None else list(write_pictures(path, shown, self._png))
 
-    def _print(self, report: dict[str, Any], shown: list[Shown]) -> None:
+    def _print(self, report: dict[str, Any], shown: list[ShownExample]) -> None:
         self._print_lines(lines_of(report))
         self._print_examples(shown)
         for line in damage_lines(report):
             click.echo(line)
 
-    def _print_examples(self, shown: list[Shown]) -> None:
+    def _print_examples(self, shown: list[ShownExample]) -> None:
         has_colours = _has_colours()
         for one in shown:
             for line in lines_of_example(one, has_colours):

@@ -8,7 +8,7 @@ from typing import Any
 from headrace.cli.examples.schema import Schema
 from headrace.cli.failures import Failure
 from headrace.cli.file_kinds import Content
-from headrace.cli.inspect.report import Looked, Shown
+from headrace.cli.inspect.report import InspectOptions, ShownExample
 from headrace.core.optional_dependencies import missing_parquet
 from headrace.pipeline.writing.values import Values
 
@@ -30,7 +30,9 @@ def opened(path: str) -> Any:
         raise Failure(f"{path}: {error} Copy the file again.") from error
 
 
-def report_of_parquet(content: Content, looked: Looked) -> tuple[dict[str, Any], list[Shown]]:
+def report_of_parquet(
+    content: Content, looked: InspectOptions
+) -> tuple[dict[str, Any], list[ShownExample]]:
     """Returns a report of the footer and the first rows, and some rows to show."""
     with opened(content.path) as file:
         metadata = file.metadata
@@ -47,7 +49,7 @@ def report_of_parquet(content: Content, looked: Looked) -> tuple[dict[str, Any],
         if number < looked.num_records:
             schema.add(values)
         if number < looked.num_examples:
-            shown.append(Shown(number, values))
+            shown.append(ShownExample(number, values))
     for name, kind in columns.items():
         if name not in schema.features and schema.num_examples:
             schema.add_missing(name, kind)

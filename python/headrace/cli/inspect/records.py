@@ -9,13 +9,15 @@ from headrace.cli.examples.schema import Schema
 from headrace.cli.examples.values import sequences_of_record, values_of_record
 from headrace.cli.file_kinds import Content
 from headrace.cli.file_pipelines import ALL, source_of
-from headrace.cli.inspect.report import Looked, Shown, counts, damage_of
+from headrace.cli.inspect.report import InspectOptions, ShownExample, counts, damage_of
 from headrace.pipeline.writing.values import Values
 
 __all__ = ["report_of_records"]
 
 
-def report_of_records(content: Content, looked: Looked) -> tuple[dict[str, Any], list[Shown]]:
+def report_of_records(
+    content: Content, looked: InspectOptions
+) -> tuple[dict[str, Any], list[ShownExample]]:
     """Returns the report of a TFRecord file, and its first examples."""
     report = counts(content, looked, "records")
     schema, sequences = Schema(), Schema()
@@ -31,7 +33,9 @@ def report_of_records(content: Content, looked: Looked) -> tuple[dict[str, Any],
                 sequences.add(lists)
         if number < looked.num_examples:
             raw = {"record": Values("bytes", [record], ())}
-            shown.append(Shown(number, raw if features is None else {**features, **(lists or {})}))
+            shown.append(
+                ShownExample(number, raw if features is None else {**features, **(lists or {})})
+            )
     report["looked_at"] = schema.num_examples + num_other
     if not schema.features and not sequences.features:
         # Empty records are valid Examples without features, but are not counted as Examples.
@@ -43,7 +47,7 @@ def report_of_records(content: Content, looked: Looked) -> tuple[dict[str, Any],
     return report, shown
 
 
-def _records(content: Content, looked: Looked, report: dict[str, Any]) -> Iterator[bytes]:
+def _records(content: Content, looked: InspectOptions, report: dict[str, Any]) -> Iterator[bytes]:
     """Yields the first records; adds their damage to the report unless all records were read."""
     source = source_of(content).skip_errors(ALL).take(looked.num_records)
     with iter(source) as examples:

@@ -11,10 +11,10 @@ from headrace.core.repr_prefix import printable
 from headrace.pipeline import Skipped
 from headrace.pipeline.writing.values import Values
 
-__all__ = ["Looked", "Shown", "counts", "damage_of", "damage_of_whole_file"]
+__all__ = ["InspectOptions", "ShownExample", "counts", "damage_of", "damage_of_whole_file"]
 
 
-class Looked(NamedTuple):
+class InspectOptions(NamedTuple):
     """Options for the depth of an inspection.
 
     Attributes:
@@ -30,7 +30,7 @@ class Looked(NamedTuple):
     is_quick: bool = False
 
 
-class Shown(NamedTuple):
+class ShownExample(NamedTuple):
     """An example that is shown.
 
     Attributes:
@@ -42,7 +42,7 @@ class Shown(NamedTuple):
     values: Mapping[str, Values]
 
 
-def counts(content: Content, looked: Looked, what: str) -> dict[str, Any]:
+def counts(content: Content, looked: InspectOptions, what: str) -> dict[str, Any]:
     """Returns the entries of a report about all records; none with `--quick`.
 
     Args:

@@ -7,7 +7,7 @@ from typing import Any, Final
 from headrace.cli.examples.schema import Schema
 from headrace.cli.file_kinds import Content, Kind
 from headrace.cli.file_pipelines import ALL, source_of
-from headrace.cli.inspect.report import Looked, Shown, counts, damage_of
+from headrace.cli.inspect.report import InspectOptions, ShownExample, counts, damage_of
 from headrace.pipeline.writing.values import values_of_example
 
 __all__ = ["report_of_table", "report_of_text"]
@@ -20,7 +20,9 @@ _UNITS: Final = {
 }
 
 
-def report_of_table(content: Content, looked: Looked) -> tuple[dict[str, Any], list[Shown]]:
+def report_of_table(
+    content: Content, looked: InspectOptions
+) -> tuple[dict[str, Any], list[ShownExample]]:
     """Returns the report of a file of rows, objects or samples, and the first of them."""
     report = counts(content, looked, _UNITS[content.kind])
     schema, shown = Schema(), []
@@ -29,7 +31,7 @@ def report_of_table(content: Content, looked: Looked) -> tuple[dict[str, Any], l
             values = values_of_example(example)
             schema.add(values)
             if number < looked.num_examples:
-                shown.append(Shown(number, values))
+                shown.append(ShownExample(number, values))
         if looked.is_quick:
             report["damage"] = damage_of(examples.skipped)
     report["looked_at"] = schema.num_examples
@@ -37,8 +39,12 @@ def report_of_table(content: Content, looked: Looked) -> tuple[dict[str, Any], l
     return report, shown
 
 
-def report_of_text(content: Content, looked: Looked) -> tuple[dict[str, Any], list[Shown]]:
+def report_of_text(
+    content: Content, looked: InspectOptions
+) -> tuple[dict[str, Any], list[ShownExample]]:
     """Returns the report of a text, and its first lines."""
     report = counts(content, looked, "lines")
     with iter(source_of(content).skip_errors(ALL).take(looked.num_examples)) as examples:
-        return report, [Shown(n, values_of_example(example)) for n, example in enumerate(examples)]
+        return report, [
+            ShownExample(n, values_of_example(example)) for n, example in enumerate(examples)
+        ]

@@ -11,7 +11,7 @@ from typing import Any
 from headrace.cli.failures import Failure
 from headrace.cli.file_kinds import Content
 from headrace.cli.file_pipelines import source_of
-from headrace.cli.inspect.report import Looked, Shown, counts, damage_of_whole_file
+from headrace.cli.inspect.report import InspectOptions, ShownExample, counts, damage_of_whole_file
 from headrace.core.errors import OpError
 from headrace.protos.library import DecodeError
 from headrace.tf1.checkpoint.file import CheckpointReader
@@ -21,7 +21,9 @@ from headrace.tf1.tensor_bundle import BundleReader
 __all__ = ["read_bundle", "report_of_bundle", "report_of_events", "report_of_session"]
 
 
-def report_of_bundle(content: Content, looked: Looked) -> tuple[dict[str, Any], list[Shown]]:
+def report_of_bundle(
+    content: Content, looked: InspectOptions
+) -> tuple[dict[str, Any], list[ShownExample]]:
     """Returns the tensors of a checkpoint of variables."""
     report: dict[str, Any] = {"unit": "tensors", "damage": []}
     if not content.path.endswith(".index"):
@@ -49,7 +51,9 @@ def _dtype_of(reader: BundleReader, name: str) -> str:
     return "bytes" if dtype.hasobject else str(dtype)
 
 
-def report_of_session(content: Content, looked: Looked) -> tuple[dict[str, Any], list[Shown]]:
+def report_of_session(
+    content: Content, looked: InspectOptions
+) -> tuple[dict[str, Any], list[ShownExample]]:
     """Returns the resources in a checkpoint of a session."""
     report = counts(content, looked, "records")
     graph = CheckpointReader(content.path).header.get("graph")
@@ -61,7 +65,9 @@ def report_of_session(content: Content, looked: Looked) -> tuple[dict[str, Any],
     return report, []
 
 
-def report_of_events(content: Content, looked: Looked) -> tuple[dict[str, Any], list[Shown]]:
+def report_of_events(
+    content: Content, looked: InspectOptions
+) -> tuple[dict[str, Any], list[ShownExample]]:
     """Returns the steps and tags of an event file, by its first events."""
     report = counts(content, looked, "events")
     num_looked = 0

@@ -22,12 +22,12 @@ def state(file: str, as_json: bool) -> None:
     """
     from headrace.cli.file_kinds import Kind, content_of  # noqa: PLC0415 (see commands.py)
     from headrace.cli.inspect.output import Output  # noqa: PLC0415
-    from headrace.cli.inspect.report import Looked  # noqa: PLC0415
+    from headrace.cli.inspect.report import InspectOptions  # noqa: PLC0415
     from headrace.cli.state.find import found_states  # noqa: PLC0415
     from headrace.cli.state.report import lines_of_state, report_of_state  # noqa: PLC0415
 
     if file != "-" and content_of(file).kind == Kind.SESSION:
-        output = Output(Looked(0, 0, not as_json), None, not as_json)
+        output = Output(InspectOptions(0, 0, not as_json), None, not as_json)
         output.add(file)
         if as_json:
             echo_json({"file": file, "states": [], "session": output.reports[0]})

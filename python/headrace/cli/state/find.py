@@ -11,7 +11,7 @@ from headrace.cli.failures import Failure
 from headrace.io.os_errors import os_errors
 from headrace.pipeline.run.state import check_state
 
-__all__ = ["Found", "found_states"]
+__all__ = ["PipelineState", "found_states"]
 
 _KEYS: Final = {"version", "stages", "place"}
 _REMEDY: Final = "Give a file of JSON with what Batches.state() returned, alone or as a value."
@@ -21,7 +21,7 @@ _BINARY: Final = (
 )
 
 
-class Found(NamedTuple):
+class PipelineState(NamedTuple):
     """A state.
 
     Attributes:
@@ -33,7 +33,7 @@ class Found(NamedTuple):
     state: dict[str, Any]
 
 
-def found_states(path: str) -> list[Found]:
+def found_states(path: str) -> list[PipelineState]:
     """Returns the states in a file; "-" means stdin.
 
     Raises:
@@ -41,7 +41,7 @@ def found_states(path: str) -> list[Found]:
         OpError: If the file cannot be read.
     """
     document = _document(path)
-    states = [Found(where, state) for where, state in _states(document, "")]
+    states = [PipelineState(where, state) for where, state in _states(document, "")]
     if not states:
         raise Failure(f"{path}: it holds no state of an iteration. {_REMEDY}")
     for where, state in states:

@@ -23,7 +23,7 @@ from headrace.io.atomic_file import AtomicFile
 from headrace.pipeline import Pipeline, concat
 from headrace.pipeline.tracing import native
 
-__all__ = ["Request", "Written", "run"]
+__all__ = ["Request", "TokenizeResult", "run"]
 
 # Megatron writes uint16 for smaller vocabularies.
 _LEAST_OF_INT32: Final = 65500
@@ -63,7 +63,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Written:
+class TokenizeResult:
     """The files that were written.
 
     Attributes:
@@ -81,7 +81,7 @@ class Written:
     dtype: str
 
 
-def run(request: Request, interrupts: Interrupts) -> Written:
+def run(request: Request, interrupts: Interrupts) -> TokenizeResult:
     """Writes both files.
 
     Raises:
@@ -226,8 +226,8 @@ class _Writer:
         for begin in range(0, count + 1, _PART):
             yield np.arange(begin, min(begin + _PART, count + 1), dtype=np.int64).tobytes()
 
-    def written(self, path: str) -> Written:
+    def written(self, path: str) -> TokenizeResult:
         """Returns what was written to a file."""
-        return Written(
+        return TokenizeResult(
             path, len(self._lengths), self._num_tokens, self._num_empty, self._dtype.name
         )

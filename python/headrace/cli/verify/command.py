@@ -11,7 +11,7 @@ from headrace.cli.wording import count_of, echo_json, seconds, shortened, size
 from headrace.core.repr_prefix import printable
 
 if TYPE_CHECKING:
-    from headrace.cli.verify.files import Verified
+    from headrace.cli.verify.files import VerifyResult
 
 __all__ = ["verify"]
 
@@ -52,7 +52,7 @@ def verify(
     context.exit(0 if found.is_whole else 1)
 
 
-def _document(found: Verified, took: float) -> dict[str, Any]:
+def _document(found: VerifyResult, took: float) -> dict[str, Any]:
     results = [result.as_json() for result in found.results]
     return {
         "whole": found.is_whole,
@@ -64,7 +64,7 @@ def _document(found: Verified, took: float) -> dict[str, Any]:
     }
 
 
-def _print(found: Verified, took: float, is_verbose: bool) -> None:
+def _print(found: VerifyResult, took: float, is_verbose: bool) -> None:
     for result in found.results:
         path = printable(result.content.path)
         for one in result.damage:

@@ -23,7 +23,7 @@ from headrace.core.repr_prefix import printable, without_passwords
 from headrace.pipeline import Pipeline, Skipped
 from headrace.pipeline.tracing import native
 
-__all__ = ["TOGETHER", "Result", "Verified", "verified", "verified_alone", "verified_together"]
+__all__ = ["TOGETHER", "Result", "VerifyResult", "verified", "verified_alone", "verified_together"]
 
 
 @dataclass
@@ -169,7 +169,7 @@ def _source(contents: Sequence[Content]) -> Pipeline:
     return pipeline.tfrecords(paths).with_origin().select("file")
 
 
-class Verified(NamedTuple):
+class VerifyResult(NamedTuple):
     """The result for all files.
 
     Attributes:
@@ -186,7 +186,7 @@ class Verified(NamedTuple):
         return not self.unreadable and not any(result.damage for result in self.results)
 
 
-def verified(arguments: Iterable[str], num_threads: int | None) -> Verified:
+def verified(arguments: Iterable[str], num_threads: int | None) -> VerifyResult:
     """Reads all records of files, and checks them.
 
     Args:
@@ -202,7 +202,7 @@ def verified(arguments: Iterable[str], num_threads: int | None) -> Verified:
         except (OpError, Failure) as error:
             unreadable.append(error.message.splitlines()[0])
     found = {one.content.path: one for one in _read(list(contents.values()), num_threads)}
-    return Verified([found[path] for path in contents], unreadable)
+    return VerifyResult([found[path] for path in contents], unreadable)
 
 
 def _read(contents: list[Content], num_threads: int | None) -> Iterator[Result]:

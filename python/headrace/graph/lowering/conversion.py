@@ -11,14 +11,14 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Misfit", "as_numpy_does", "without_loss"]
+__all__ = ["LossyValue", "as_numpy_does", "without_loss"]
 
 _Array = npt.NDArray[Any]
 
 _NUMBERS = "biufc"
 
 
-class Misfit(Exception):
+class LossyValue(Exception):
     """A value that its type cannot hold.
 
     Attributes:
@@ -158,8 +158,8 @@ def _differ(given: _Array, array: _Array) -> _Array:
 
 
 def _refuse(given: _Array, misfits: npt.ArrayLike) -> NoReturn:
-    """Raises `Misfit` for the first of some elements."""
+    """Raises `LossyValue` for the first of some elements."""
     first = int(np.argmax(np.broadcast_to(np.reshape(misfits, -1), given.size)))
     index = tuple(int(position) for position in np.unravel_index(first, given.shape))
     item = given[index]
-    raise Misfit(item.item() if isinstance(item, np.generic) else item, index)
+    raise LossyValue(item.item() if isinstance(item, np.generic) else item, index)

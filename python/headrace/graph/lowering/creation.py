@@ -6,7 +6,7 @@ from typing import Any, Final, TypeAlias
 from headrace.core import engine, errors
 from headrace.core.dtypes import DType, int64
 from headrace.core.shapes import TensorShape
-from headrace.graph import Kept, Operation, Role
+from headrace.graph import Operation, Role, SessionResource
 from headrace.io.glob import matching_paths
 
 __all__ = [
@@ -97,9 +97,9 @@ def _make_queue(op: Operation, name: str) -> engine.Queue:
     return engine.Queue(name, capacity_of(op), dtypes, shapes, order)
 
 
-_KEEPERS: Final[dict[Kept, Callable[[Operation, str], Resource]]] = {
-    Kept.RECORD_INPUT: _make_record_input,
-    Kept.STAGING_AREA: _make_area,
+_KEEPERS: Final[dict[SessionResource, Callable[[Operation, str], Resource]]] = {
+    SessionResource.RECORD_INPUT: _make_record_input,
+    SessionResource.STAGING_AREA: _make_area,
 }
 _MAKERS: Final[dict[Role, Callable[[Operation, str], Resource]]] = {
     Role.BARRIER: _make_barrier,

@@ -14,7 +14,7 @@ from headrace.core.dtypes import DType, resource, string
 from headrace.core.engine import native_array
 from headrace.graph import Graph, GraphElementLike, Operation, Tensor
 from headrace.graph.lowering.composites import composite_for
-from headrace.graph.lowering.conversion import Misfit, as_numpy_does, without_loss
+from headrace.graph.lowering.conversion import LossyValue, as_numpy_does, without_loss
 
 __all__ = ["LossyFeeds", "as_array", "convert_feeds", "feed_tensors"]
 
@@ -48,7 +48,7 @@ class LossyFeeds:
             return as_numpy_does(value, dtype)
         try:
             return without_loss(value, dtype)
-        except Misfit as misfit:
+        except LossyValue as misfit:
             if self._are_allowed is not None:
                 raise
             with np.errstate(all="ignore"):
@@ -56,7 +56,7 @@ class LossyFeeds:
             self._warn(tensor, misfit, array[misfit.index])
             return array
 
-    def _warn(self, tensor: Tensor, misfit: Misfit, fed: object) -> None:
+    def _warn(self, tensor: Tensor, misfit: LossyValue, fed: object) -> None:
         if tensor in self._warned:
             return
         self._warned.add(tensor)
@@ -183,7 +183,7 @@ def _as_array_of(
         return np.asarray(value, dtype=numpy_dtype)
     try:
         return lossy_feeds.convert(tensor, value, numpy_dtype)
-    except Misfit as misfit:
+    except LossyValue as misfit:
         raise TypeError(_incompatible(tensor, misfit.value, misfit.index, _SWITCH)) from None
     except OverflowError:
         raise TypeError(_incompatible(tensor, value)) from None

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from headrace.core import engine, errors
 from headrace.core.dtypes import DType
 from headrace.core.shapes import TensorShape
-from headrace.graph import Computed, Operation, Role, Tensor
+from headrace.graph import KernelKind, Operation, Role, Tensor
 from headrace.graph.lowering.feeding import as_array
 from headrace.graph.lowering.resources import Resource, Resources
 from headrace.ops.framework.folding import is_small
@@ -111,8 +111,8 @@ class Lowering:
     def is_by_numpy(self, op: Operation) -> bool:
         """Returns whether programs compute an operation by its NumPy kernel."""
         computed = op.definition.computed_by(op)
-        is_always = computed in (Computed.BY_NUMPY, Computed.BY_NUMPY_IN_SESSIONS)
-        return is_always or (computed is Computed.BY_EITHER and not self.rewrites)
+        is_always = computed in (KernelKind.BY_NUMPY, KernelKind.BY_NUMPY_IN_SESSIONS)
+        return is_always or (computed is KernelKind.BY_EITHER and not self.rewrites)
 
     def label(self, op: Operation) -> str:
         """Returns the name of an operation in errors."""
@@ -304,7 +304,7 @@ class _Assembly:
         if definition.role is Role.CONSTANT:
             return [as_array(op.attrs["value"], op.outputs[0].dtype)]
         is_pure = self._lowering.rewrites and op.inputs and not definition.is_stateful
-        is_pure = is_pure and definition.computed_by(op) is not Computed.BY_ENGINE
+        is_pure = is_pure and definition.computed_by(op) is not KernelKind.BY_ENGINE
         is_pure = is_pure and all(map(is_small, op.outputs))
         if not is_pure or any(tensor not in self._constants for tensor in op.inputs):
             return None

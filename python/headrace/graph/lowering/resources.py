@@ -8,7 +8,7 @@ import itertools
 import threading
 
 from headrace.core import engine
-from headrace.graph import Kept, Operation
+from headrace.graph import Operation, SessionResource
 from headrace.graph.lowering.creation import Resource, make, make_generator
 from headrace.graph.lowering.sharing import check_same
 
@@ -62,7 +62,7 @@ class Resources:
         if not shared_name:
             return make(op, f"_{next(self._numbers)}_{op.name}")
         # Staging areas have names of their own.
-        is_area = op.definition.kept is Kept.STAGING_AREA
+        is_area = op.definition.kept is SessionResource.STAGING_AREA
         key = (is_area, op.attrs.get("container", ""), shared_name)
         if key in self._shared:
             existing, resource = self._shared[key]

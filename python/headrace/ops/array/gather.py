@@ -14,7 +14,7 @@ import numpy as np
 from headrace.core import dtypes
 from headrace.core.allocation_guard import check_array
 from headrace.core.shapes import TensorShape, bracketed, unknown_shape
-from headrace.graph import Computed, Operation, Tensor, TensorLike, define, name_scope
+from headrace.graph import KernelKind, Operation, Tensor, TensorLike, define, name_scope
 from headrace.ops.array.where import _MASKS
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.batching import BlockInput, along_axis, known_integers, made_again
@@ -239,10 +239,10 @@ def _gather_rows(source: Array, rows: Array, batch_dims: int) -> Any:
     return source[tuple(np.moveaxis(rows, -1, 0))]
 
 
-def _masked_by(op: Operation) -> Computed:
+def _masked_by(op: Operation) -> KernelKind:
     """Returns either kernel for real numbers and axes counted from the front, else NumPy."""
     is_simple = op.attrs["axis"] >= 0 and not op.inputs[1].dtype.is_complex
-    return Computed.BY_EITHER if is_simple else Computed.BY_NUMPY
+    return KernelKind.BY_EITHER if is_simple else KernelKind.BY_NUMPY
 
 
 define("BooleanMask", computed=_masked_by)
@@ -260,10 +260,10 @@ def _gather_blocks(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] 
     return made_again(op, [params.block, indices.block, axis.block]) if is_table else None
 
 
-def _gathered_by(op: Operation) -> Computed:
+def _gathered_by(op: Operation) -> KernelKind:
     if op.kernel is None:
-        return Computed.BY_ENGINE
-    return Computed.BY_EITHER if op.attrs["batch_dims"] == 0 else Computed.BY_NUMPY
+        return KernelKind.BY_ENGINE
+    return KernelKind.BY_EITHER if op.attrs["batch_dims"] == 0 else KernelKind.BY_NUMPY
 
 
 define("GatherV2", computed=_gathered_by, batch_rule=_gather_blocks)

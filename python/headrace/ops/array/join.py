@@ -11,7 +11,7 @@ import numpy as np
 
 from headrace.core import dtypes
 from headrace.core.shapes import Dimension, TensorShape, bracketed, scalar, unknown_shape
-from headrace.graph import Known, Operation, Tensor, TensorLike, define, name_scope
+from headrace.graph import Operation, StaticValues, Tensor, TensorLike, define, name_scope
 from headrace.ops.array.placeholder import identity
 from headrace.ops.framework.arguments import Input, InputList, Outputs, apply_op
 from headrace.ops.framework.batching import (
@@ -365,7 +365,7 @@ def _check_sizes(sizes: list[int], total: int) -> list[int]:
     return [total - given if size < 0 else size for size in sizes]
 
 
-def _sizes_of_concat(known: Known, op: Operation) -> list[int | None] | None:
+def _sizes_of_concat(known: StaticValues, op: Operation) -> list[int | None] | None:
     sizes: list[int | None] = []
     for item in op.inputs[:-1]:
         part = known.sizes(item)

@@ -14,7 +14,7 @@ from headrace.core import dtypes
 from headrace.core.allocation_guard import check_array
 from headrace.core.dtypes import DTypeLike, as_dtype
 from headrace.core.shapes import vector
-from headrace.graph import Computed, Operation, Tensor, TensorLike, define, name_scope
+from headrace.graph import KernelKind, Operation, Tensor, TensorLike, define, name_scope
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.conversion import convert_to_tensor
 from headrace.ops.framework.elementwise import INDEX_TYPES, REALS
@@ -148,10 +148,10 @@ def _range(start: Array, limit: Array, delta: Array) -> Array:
 define("LinSpace")
 
 
-def _range_by(op: Operation) -> Computed:
+def _range_by(op: Operation) -> KernelKind:
     """Returns either kernel for integers; for floats, errors format fractions differently."""
     is_integer = op.inputs[0].dtype.is_integer
-    return Computed.BY_EITHER if is_integer else Computed.BY_NUMPY_IN_SESSIONS
+    return KernelKind.BY_EITHER if is_integer else KernelKind.BY_NUMPY_IN_SESSIONS
 
 
 define("Range", computed=_range_by, fold=fold_by_kernel)

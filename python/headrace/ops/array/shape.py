@@ -13,7 +13,7 @@ from typing import Any
 from headrace.core import dtypes
 from headrace.core.dtypes import DTypeLike
 from headrace.core.shapes import TensorShape, scalar, vector
-from headrace.graph import Known, Operation, Tensor, TensorLike, define, name_scope
+from headrace.graph import Operation, StaticValues, Tensor, TensorLike, define, name_scope
 from headrace.ops.framework.arguments import Input, apply_op
 from headrace.ops.framework.attributes import type_attr
 from headrace.ops.framework.conversion import constant, convert_to_tensor
@@ -92,7 +92,7 @@ def _measure(
     return op.outputs[0]
 
 
-def _sizes_of_shape(known: Known, op: Operation) -> list[int | None] | None:
+def _sizes_of_shape(known: StaticValues, op: Operation) -> list[int | None] | None:
     shape = op.inputs[0].shape
     return None if shape.rank is None else shape.as_list()
 

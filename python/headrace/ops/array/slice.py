@@ -16,8 +16,8 @@ from headrace.core.shapes import Dimension, TensorShape, unknown_shape
 from headrace.graph import (
     IndexLike,
     IndexPart,
-    Known,
     Operation,
+    StaticValues,
     Tensor,
     TensorLike,
     define,
@@ -390,7 +390,7 @@ def _slice(x: Array, begin: Array, size: Array) -> Array:
     return x[tuple(index)]
 
 
-def _sizes_of_slice(known: Known, op: Operation) -> Any:
+def _sizes_of_slice(known: StaticValues, op: Operation) -> Any:
     sizes = known.sizes(op.inputs[0])
     bounds = [known.value(item) for item in op.inputs[1:]]
     is_simple = not (op.attrs["new_axis_mask"] or op.attrs["ellipsis_mask"])

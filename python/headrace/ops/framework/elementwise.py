@@ -11,7 +11,7 @@ from headrace.core import dtypes
 from headrace.core.allocation_guard import check_array
 from headrace.core.dtypes import DType
 from headrace.core.shapes import bracketed
-from headrace.graph import Computed, OpDef, Operation, Tensor, TensorLike, definition_of
+from headrace.graph import KernelKind, OpDef, Operation, Tensor, TensorLike, definition_of
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.inference import broadcast_shapes
 from headrace.ops.framework.kernel import Array, fail
@@ -49,16 +49,16 @@ REALS: Final = FLOATS + INTEGERS
 NUMBERS: Final = REALS + COMPLEX
 
 
-def reals_by_engine(op: Operation) -> Computed:
+def reals_by_engine(op: Operation) -> KernelKind:
     """Returns, for `OpDef.computed`, the engine for real numbers and NumPy for other types."""
     is_real = op.inputs[0].dtype.base_dtype in REALS
-    return Computed.BY_ENGINE if is_real else Computed.BY_NUMPY
+    return KernelKind.BY_ENGINE if is_real else KernelKind.BY_NUMPY
 
 
-def reals_by_either(op: Operation) -> Computed:
+def reals_by_either(op: Operation) -> KernelKind:
     """Returns, for `OpDef.computed`, that both kernels give the same bits for real numbers."""
     is_real = op.inputs[0].dtype.base_dtype in REALS
-    return Computed.BY_EITHER if is_real else Computed.BY_NUMPY
+    return KernelKind.BY_EITHER if is_real else KernelKind.BY_NUMPY
 
 
 def fold_by_numpy(op: Operation, *inputs: Array) -> Any:

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from headrace.core.shapes import TensorShape, unknown_shape
-from headrace.graph import Known, Operation, Role, Tensor
+from headrace.graph import Operation, Role, StaticValues, Tensor
 from headrace.ops.framework.inference import ShapeConflict
 from headrace.ops.framework.kernel import Array, as_array
 
@@ -137,7 +137,7 @@ class _Evaluation:
 
     def _read_sizes(self, tensor: Tensor) -> Any:
         reader = tensor.op.definition.read_sizes
-        return None if reader is None else reader(Known(self.value, self.sizes), tensor.op)
+        return None if reader is None else reader(StaticValues(self.value, self.sizes), tensor.op)
 
 
 def _as_value(found: int | list[int], tensor: Tensor) -> Array:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from headrace.core.dtypes import DType
 from headrace.core.errors import InvalidArgumentError
-from headrace.graph import Computed, Operation
+from headrace.graph import KernelKind, Operation
 
 __all__ = [
     "Array",
@@ -80,18 +80,18 @@ def string_array(items: list[bytes], shape: Sequence[int]) -> Array:
     return array.reshape(shape)
 
 
-def by_either(op: Operation) -> Computed:
+def by_either(op: Operation) -> KernelKind:
     """Returns, for `OpDef.computed`, that native and NumPy kernel give the same bits."""
-    return Computed.BY_EITHER
+    return KernelKind.BY_EITHER
 
 
-def by_numpy_in_sessions(op: Operation) -> Computed:
+def by_numpy_in_sessions(op: Operation) -> KernelKind:
     """Returns, for `OpDef.computed`, that the bits of the native kernel may differ from NumPy's.
 
     A session uses the NumPy kernel, and a pipeline the native one.
     """
     is_complex = any(tensor.dtype.is_complex for tensor in op.inputs)
-    return Computed.BY_NUMPY if is_complex else Computed.BY_NUMPY_IN_SESSIONS
+    return KernelKind.BY_NUMPY if is_complex else KernelKind.BY_NUMPY_IN_SESSIONS
 
 
 def fail(text: str) -> NoReturn:

@@ -8,9 +8,9 @@ import numpy as np
 from headrace.core.dtypes import DType
 from headrace.core.shapes import TensorShape, bracketed, describe_conflict, unknown_shape
 from headrace.graph import (
-    Known,
     Operation,
     Role,
+    StaticValues,
     Tensor,
     define,
     get_default_graph,
@@ -108,7 +108,7 @@ def stack_arrays(arrays: Sequence[Array], axis: int) -> Array:
     return np.stack(arrays, axis)
 
 
-def _sizes_of_pack(known: Known, op: Operation) -> list[Any] | None:
+def _sizes_of_pack(known: StaticValues, op: Operation) -> list[Any] | None:
     is_vector = op.inputs[0].shape.rank == 0
     return [known.sizes(item) for item in op.inputs] if is_vector else None
 

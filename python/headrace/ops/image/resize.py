@@ -56,7 +56,7 @@ class ResizeMethod:
     MITCHELLCUBIC = "mitchellcubic"
 
 
-class _Way(NamedTuple):
+class _ResizeOp(NamedTuple):
     """An operation that resizes, with the attributes that choose its method."""
 
     op_type: str
@@ -294,7 +294,7 @@ def resize_with_pad(
 
 
 def _resize_with_pad(
-    image: TensorLike, target_height: Size, target_width: Size, way: _Way
+    image: TensorLike, target_height: Size, target_width: Size, way: _ResizeOp
 ) -> Tensor:
     with name_scope(None, "resize_image_with_pad", [image]):
         pixels = to_image(image)
@@ -327,18 +327,18 @@ def _fit(height: int, width: int, target_height: int, target_width: int) -> list
     return [int(x) for x in (*fitted, *np.maximum(np.floor((target - fitted) / 2), 0))]
 
 
-def _way_of_tf1(method: str, align_corners: bool) -> _Way:
+def _way_of_tf1(method: str, align_corners: bool) -> _ResizeOp:
     attrs = {"align_corners": bool(align_corners), "half_pixel_centers": False}
-    return _Way(_method(_OP_TYPES, method), attrs)
+    return _ResizeOp(_method(_OP_TYPES, method), attrs)
 
 
-def _way_of_tf2(method: str, antialias: bool) -> _Way:
+def _way_of_tf2(method: str, antialias: bool) -> _ResizeOp:
     kernel = (_ANTIALIASED if antialias else _KERNELS).get(method)
     if kernel is not None:
-        return _Way("ScaleAndTranslate", {"kernel_type": kernel, "antialias": bool(antialias)})
+        return _ResizeOp("ScaleAndTranslate", {"kernel_type": kernel, "antialias": bool(antialias)})
     half_pixel = method != ResizeMethod.AREA
     attrs = {"align_corners": False, "half_pixel_centers": half_pixel}
-    return _Way(_method(_OP_TYPES, method), attrs)
+    return _ResizeOp(_method(_OP_TYPES, method), attrs)
 
 
 def _method(methods: dict[str, str], method: str) -> str:
@@ -350,7 +350,7 @@ def _method(methods: dict[str, str], method: str) -> str:
 def _resize(
     images: TensorLike,
     size: TensorLike,
-    way: _Way,
+    way: _ResizeOp,
     preserve_aspect_ratio: bool,
     name: str | None,
     is_skipped_if_same: bool,
@@ -384,7 +384,7 @@ def _resize(
 
 
 def _resize_any_rank(
-    pixels: Tensor, size: TensorLike, way: _Way, preserve_aspect_ratio: bool
+    pixels: Tensor, size: TensorLike, way: _ResizeOp, preserve_aspect_ratio: bool
 ) -> Tensor:
     """Resizes an image or a batch of images, whose rank may be known only in the run."""
     shape = shape_of(pixels)

@@ -12,7 +12,7 @@ import numpy as np
 from headrace.core import dtypes
 from headrace.core.dtypes import DType
 from headrace.core.shapes import bracketed, unknown_shape
-from headrace.graph import Computed, Operation, Tensor, TensorLike, define, name_scope
+from headrace.graph import KernelKind, Operation, Tensor, TensorLike, define, name_scope
 from headrace.ops.framework.arguments import InputList, Outputs, apply_op
 from headrace.ops.framework.batching import all_batched, elementwise
 from headrace.ops.framework.conversion import convert_n_to_tensor, convert_to_tensor
@@ -402,9 +402,9 @@ def _sum_all(*arrays: Array) -> Array:
     return total
 
 
-def _power_by(op: Operation) -> Computed:
+def _power_by(op: Operation) -> KernelKind:
     """Returns the engine for floats: powers by NumPy differ from TensorFlow's in the last bit."""
-    return Computed.BY_ENGINE if op.inputs[0].dtype.is_floating else Computed.BY_NUMPY
+    return KernelKind.BY_ENGINE if op.inputs[0].dtype.is_floating else KernelKind.BY_NUMPY
 
 
 define("Add", numpy=np.add, computed=reals_by_engine, fold=fold_by_numpy, batch_rule=elementwise)

@@ -12,7 +12,7 @@ import numpy as np
 
 from headrace.core import dtypes
 from headrace.core.shapes import bracketed
-from headrace.graph import Computed, Operation, Tensor, TensorLike, define
+from headrace.graph import KernelKind, Operation, Tensor, TensorLike, define
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.batching import elementwise
 from headrace.ops.framework.elementwise import FLOATS, NUMBERS, REALS, binary, unary
@@ -128,9 +128,9 @@ def _logical(
     return apply_op(op_type, inputs, infer, name=name, kernel=kernel).outputs[0]
 
 
-def _complex_by_numpy(op: Operation) -> Computed:
+def _complex_by_numpy(op: Operation) -> KernelKind:
     """Returns NumPy for complex numbers, and either kernel for all other types."""
-    return Computed.BY_NUMPY if op.inputs[0].dtype.is_complex else Computed.BY_EITHER
+    return KernelKind.BY_NUMPY if op.inputs[0].dtype.is_complex else KernelKind.BY_EITHER
 
 
 define("Equal", numpy=np.equal, computed=_complex_by_numpy, batch_rule=elementwise)

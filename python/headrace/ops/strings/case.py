@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from headrace.core import dtypes
-from headrace.graph import Computed, Operation, Tensor, TensorLike, define
+from headrace.graph import KernelKind, Operation, Tensor, TensorLike, define
 from headrace.ops.framework.arguments import Input, apply_op
 from headrace.ops.framework.batching import elementwise
 from headrace.ops.framework.inference import like
@@ -91,9 +91,9 @@ def _change_case(
     return _map_strings(op_type, input, name, change, {"encoding": encoding})
 
 
-def _computed_case(op: Operation) -> Computed:
+def _computed_case(op: Operation) -> KernelKind:
     """Returns NumPy in sessions for UTF-8: the engine may know newer letters than this Python."""
-    return Computed.BY_NUMPY_IN_SESSIONS if op.attrs["encoding"] else Computed.BY_EITHER
+    return KernelKind.BY_NUMPY_IN_SESSIONS if op.attrs["encoding"] else KernelKind.BY_EITHER
 
 
 define("StringLower", computed=_computed_case, batch_rule=elementwise)

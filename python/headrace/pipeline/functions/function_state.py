@@ -77,7 +77,7 @@ def unchanged(function: object) -> AbstractContextManager[None]:
     return _Unchanged(function)
 
 
-class _Known:
+class _FunctionFacts:
     """Facts about a function.
 
     Attributes:
@@ -92,15 +92,15 @@ class _Known:
         self.function = _reference(function)
 
 
-_all: Final[dict[int, _Known]] = {}
+_all: Final[dict[int, _FunctionFacts]] = {}
 _lock = threading.Lock()
 
 
-def _known(function: object) -> _Known:
+def _known(function: object) -> _FunctionFacts:
     with _lock:
         known = _all.get(id(function))
         if known is None or known.function() is not function:
-            known = _all[id(function)] = _Known(function)
+            known = _all[id(function)] = _FunctionFacts(function)
         return known
 
 

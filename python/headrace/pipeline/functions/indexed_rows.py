@@ -34,7 +34,7 @@ class IndexedRows:
         self._source: Final = _Columns(source) if isinstance(source, Mapping) else source
         self._names: Final = names
         self.length: Final = source_length(self._source)
-        self._coming = _Coming()
+        self._coming = _NextRows()
 
     def check_length(self) -> None:
         """Raises ValueError unless the source has as many rows as when it was described."""
@@ -124,7 +124,7 @@ class IndexedRows:
         return {key: _value(item) for key, item in row.items()}
 
 
-class _Coming(threading.local):
+class _NextRows(threading.local):
     """The next rows of a thread: numbers of rows to read, and rows that are read already.
 
     It is empty in another process.
@@ -134,8 +134,8 @@ class _Coming(threading.local):
         self.numbers: list[int] = []
         self.rows: dict[int, Any] = {}
 
-    def __reduce__(self) -> tuple[type["_Coming"], tuple[()]]:
-        return _Coming, ()
+    def __reduce__(self) -> tuple[type["_NextRows"], tuple[()]]:
+        return _NextRows, ()
 
 
 class _Columns:

@@ -12,14 +12,14 @@ from typing import Any, Literal, TypeAlias
 from headrace.core import engine
 from headrace.pipeline.values.types import Spec
 
-__all__ = ["NativeFunction", "Traced", "Use"]
+__all__ = ["NativeFunction", "TracedFunction", "Use"]
 
 # The use of a function: in a stage, or in a call outside a pipeline.
 Use: TypeAlias = Literal["call", "filter", "flat_map", "map"]
 
 
 @dataclass(frozen=True)
-class Traced(ABC):
+class TracedFunction(ABC):
     """A native function traced for components of known types.
 
     Attributes:
@@ -44,7 +44,7 @@ class NativeFunction(ABC):
     """A function that is traced once and runs in the engine."""
 
     @abstractmethod
-    def traced(self, use: Use, specs: dict[str, Spec], seed: int | None) -> Traced:
+    def traced(self, use: Use, specs: dict[str, Spec], seed: int | None) -> TracedFunction:
         """Returns the function for the components of an example, or of a batch.
 
         Args:

@@ -13,19 +13,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import count
 from typing import Any, Final, TypeAlias
 
-from headrace.pipeline.functions.first_results import copied
+from headrace.pipeline.functions.cached_probe_results import copied
 from headrace.pipeline.functions.function_state import kept, restore
 from headrace.pipeline.values.types import Spec
 
 __all__ = [
-    "Again",
-    "Elsewhere",
+    "AlreadyOpened",
     "Examples",
     "Factory",
-    "OpenedBefore",
+    "Reiterable",
+    "RemoteIteratorBase",
     "Values",
-    "check_again",
     "check_factory",
+    "check_reiterable",
     "name_of",
 ]
 
@@ -43,7 +43,7 @@ def name_of(function: object) -> str:
     return name if isinstance(name, str) else type(function).__name__
 
 
-class Again:
+class Reiterable:
     """A factory of iterators over an object that can be iterated repeatedly."""
 
     def __init__(self, items: Any) -> None:
@@ -57,13 +57,13 @@ class Again:
         return (self._items[number] for number in range(len(self._items)))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Again) and self._items is other._items
+        return isinstance(other, Reiterable) and self._items is other._items
 
     def __hash__(self) -> int:
         return id(self._items)
 
 
-def check_again(items: object) -> None:
+def check_reiterable(items: object) -> None:
     """Raises TypeError unless an object can be iterated repeatedly, and yields examples."""
     kind = type(items)
     if hasattr(kind, "__next__"):
@@ -82,7 +82,7 @@ def check_again(items: object) -> None:
 
 def check_factory(factory: Factory, num_processes: int) -> None:
     """Raises TypeError if a factory cannot be called in the way that `num_processes` needs."""
-    if isinstance(factory, Again):
+    if isinstance(factory, Reiterable):
         if num_processes > 1:
             raise TypeError(
                 f"iterable: num_processes is {num_processes} for {name_of(factory)}, expected a "
@@ -112,7 +112,7 @@ class Values(list[Any]):
     """The components of an example, in order, each a result of `as_values`."""
 
 
-class Elsewhere(Iterator[Any]):
+class RemoteIteratorBase(Iterator[Any]):
     """An iterator that runs in other processes.
 
     It yields examples as the iterator does, or as `Values` once `expect` was called. It keeps a
@@ -128,7 +128,7 @@ class Elsewhere(Iterator[Any]):
         """Skips this many examples, or fewer if the iterator ends."""
 
 
-class OpenedBefore:
+class AlreadyOpened:
     """The last iterator that a factory returned."""
 
     def __init__(self) -> None:
@@ -202,7 +202,7 @@ class Examples:
             restore(self._iterator, state)
             # All of it may have been read ahead.
             self.number, self._is_over = None, False
-        if isinstance(self._iterator, Elsewhere):
+        if isinstance(self._iterator, RemoteIteratorBase):
             seen = min(num_left_out, len(self._seen))
             self._iterator.skip(num_left_out - seen)
             if self.number is not None:
@@ -213,8 +213,8 @@ class Examples:
                 return
 
     def expect(self, specs: Mapping[str, Spec], num_bytes: int) -> None:
-        """See `Elsewhere`."""
-        if isinstance(self._iterator, Elsewhere):
+        """See `RemoteIteratorBase`."""
+        if isinstance(self._iterator, RemoteIteratorBase):
             self._iterator.expect(specs, num_bytes)
 
     def state(self) -> str | None:

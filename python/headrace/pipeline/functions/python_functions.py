@@ -18,8 +18,7 @@ import numpy as np
 
 from headrace.core import engine
 from headrace.core.errors import add_note
-from headrace.pipeline.functions.first_calls import First
-from headrace.pipeline.functions.first_results import copied
+from headrace.pipeline.functions.cached_probe_results import copied
 from headrace.pipeline.functions.function_state import (
     initial,
     kept,
@@ -31,20 +30,21 @@ from headrace.pipeline.functions.indexed_rows import IndexedRows
 from headrace.pipeline.functions.opened_iterators import name_of
 from headrace.pipeline.functions.random_generators import Draws
 from headrace.pipeline.functions.results import Results
+from headrace.pipeline.functions.spec_probe import ProbeCalls
 from headrace.pipeline.values.column_conversion import check_components, column_of, values_of
-from headrace.pipeline.values.passed import with_passed
 from headrace.pipeline.values.python_values import spec_of
 from headrace.pipeline.values.types import Specs
+from headrace.pipeline.values.unchanged import with_unchanged
 
 __all__ = [
     "FilterFunction",
-    "First",
     "FlatMapFunction",
     "LearnFunction",
     "MapFunction",
+    "ProbeCalls",
     "PythonWorker",
     "Result",
-    "Running",
+    "RunningCalls",
     "finish",
     "has_gil",
     "name_of",
@@ -54,7 +54,7 @@ __all__ = [
 _T = TypeVar("_T")
 
 
-class Running(Protocol):
+class RunningCalls(Protocol):
     """Calls of a function, one after the other.
 
     Attributes:
@@ -88,7 +88,7 @@ class PythonWorker(Protocol):
     """
 
     num_callers: int
-    running: "dict[int, Running]"
+    running: "dict[int, RunningCalls]"
     is_over: bool
 
     @property
@@ -135,7 +135,7 @@ class _Calls:
 
     @property
     def doing(self) -> str:
-        """See `Running`."""
+        """See `RunningCalls`."""
         number = self.number
         return f"the call for {self._job.origin(number) or f'example {number} of a block'}"
 
@@ -211,14 +211,14 @@ class _Function(ABC):
     def __init__(
         self,
         function: Callable[..., Any],
-        first: First,
+        first: ProbeCalls,
         given: Specs,
         stage: str,
         num_callers: int = 1,
     ) -> None:
         self.num_callers = num_callers
         self.initial = initial(function)
-        self.running: dict[int, Running] = {}
+        self.running: dict[int, RunningCalls] = {}
         self.is_over = False
         self.function = function
         self.where = f"{stage}({name_of(function)})"
@@ -227,7 +227,7 @@ class _Function(ABC):
         self._first = first
 
     def known(self, job: engine.Job, calls: _Calls) -> Callable[..., Any]:
-        """Returns the function; see `First.known`."""
+        """Returns the function; see `ProbeCalls.known`."""
         return self._first.known(self.function, job, calls, self.gives_many)
 
     def process(self, job: engine.Job) -> None:
@@ -251,7 +251,7 @@ class MapFunction(_Function):
     def __init__(
         self,
         function: Callable[..., Mapping[str, Any]],
-        first: First,
+        first: ProbeCalls,
         seed: int | None,
         given: Specs,
         made: Specs,
@@ -292,7 +292,7 @@ class FilterFunction(_Function):
     def __init__(
         self,
         function: Callable[[dict[str, Any]], object],
-        first: First,
+        first: ProbeCalls,
         given: Specs,
         num_callers: int = 1,
     ) -> None:
@@ -312,7 +312,7 @@ class FlatMapFunction(_Function):
     def __init__(
         self,
         function: Callable[..., Iterable[Mapping[str, Any]]],
-        first: First,
+        first: ProbeCalls,
         seed: int | None,
         given: Specs,
         made: Specs,
@@ -352,7 +352,7 @@ class LearnFunction(_Function):
         self,
         stage: str,
         function: Callable[..., Any],
-        first: First,
+        first: ProbeCalls,
         seed: int | None,
         given: Specs,
         made: "deque[Mapping[str, Any]]",
@@ -370,7 +370,7 @@ class LearnFunction(_Function):
             given = dict(example)
             made = function(example, *draws)
             rows = made if self.gives_many else [made]
-            return self._learn([copied(with_passed(row, given, self._given)) for row in rows])
+            return self._learn([copied(with_unchanged(row, given, self._given)) for row in rows])
 
         drawing = _drawing(call, self._draws, job)
         kept = [number for number, is_kept in calls.of(drawing) if is_kept]
@@ -386,7 +386,7 @@ class LearnFunction(_Function):
 
 @dataclass(eq=False)
 class Result:
-    """The result of a block of rows that an iterator yields; see `_Calls` and `Running`."""
+    """The result of a block of rows that an iterator yields; see `_Calls` and `RunningCalls`."""
 
     where: str
     since: float = field(default_factory=time.monotonic)

@@ -89,7 +89,7 @@ def _mode() -> Callable[[int], Any]:
         ),
     }
 
-    class Mode(overrides.TorchFunctionMode):  # type: ignore[misc, name-defined]
+    class RandomFunctionMode(overrides.TorchFunctionMode):  # type: ignore[misc, name-defined]
         """Handles the calls of one thread."""
 
         def __init__(self, seed: int) -> None:
@@ -116,4 +116,4 @@ def _mode() -> Callable[[int], Any]:
             made = torch.empty_like(tensor, **kwargs)
             return like[function](made, *bounds, generator=self._generator)
 
-    return Mode
+    return RandomFunctionMode

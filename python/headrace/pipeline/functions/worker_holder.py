@@ -4,10 +4,10 @@ import os
 import weakref
 from typing import Protocol
 
-__all__ = ["Endable", "WorkerHolder"]
+__all__ = ["EndableWorker", "WorkerHolder"]
 
 
-class Endable(Protocol):
+class EndableWorker(Protocol):
     """A worker process."""
 
     def end(self) -> None:
@@ -25,18 +25,18 @@ class WorkerHolder:
 
     def __init__(self) -> None:
         self._process = os.getpid()
-        self._idle: list[Endable] = []
+        self._idle: list[EndableWorker] = []
         weakref.finalize(self, _let_go, self._idle, os.getpid())
 
     def __reduce__(self) -> tuple[type, tuple[()]]:
         return type(self), ()
 
-    def put(self, worker: Endable) -> None:
+    def put(self, worker: EndableWorker) -> None:
         """Adds an idle worker."""
         self._forget_others()
         self._idle.append(worker)
 
-    def take(self) -> Endable | None:
+    def take(self) -> EndableWorker | None:
         """Removes and returns an idle worker; None if there is none."""
         self._forget_others()
         try:
@@ -56,7 +56,7 @@ class WorkerHolder:
             weakref.finalize(self, _let_go, self._idle, os.getpid())
 
 
-def _let_go(idle: list[Endable], process: int) -> None:
+def _let_go(idle: list[EndableWorker], process: int) -> None:
     """Ends idle workers. The garbage collector may call this at any moment, so it takes no lock."""
     while idle:
         worker = idle.pop()

@@ -8,10 +8,10 @@ from typing import Any, Final, NamedTuple
 from headrace.core.tracebacks import with_short_tracebacks
 from headrace.pipeline.run.batches import Batches
 
-__all__ = ["Converted"]
+__all__ = ["ConvertedBatches"]
 
 
-class Ready(NamedTuple):
+class ReadyBatch(NamedTuple):
     """A batch that the loop has not taken.
 
     Attributes:
@@ -23,7 +23,7 @@ class Ready(NamedTuple):
     state: dict[str, Any] | None
 
 
-class Converted(ABC):
+class ConvertedBatches(ABC):
     """The batches of an iteration, each converted for another library.
 
     Attributes:
@@ -35,7 +35,7 @@ class Converted(ABC):
         """`num_ahead` batches are converted while the program uses the batch before."""
         self.batches: Final = batches
         self._num_ahead: Final = num_ahead
-        self._ready: deque[Ready] = deque()
+        self._ready: deque[ReadyBatch] = deque()
         self._state = self._state_now()
         self._is_read = False
         self.is_over = False
@@ -55,7 +55,7 @@ class Converted(ABC):
             if batch is None:
                 self._is_read = True
             else:
-                self._ready.append(Ready(self._convert(batch), self._state_now()))
+                self._ready.append(ReadyBatch(self._convert(batch), self._state_now()))
         if not self._ready:
             self.is_over = True
             raise StopIteration

@@ -6,7 +6,7 @@ from typing import Any, Final
 import numpy as np
 
 from headrace.core.optional_dependencies import missing_jax
-from headrace.pipeline.outputs.ahead import Converted
+from headrace.pipeline.outputs.ahead import ConvertedBatches
 from headrace.pipeline.run.batches import Batches
 from headrace.pipeline.values.nested import NestedList
 
@@ -16,7 +16,7 @@ __all__ = ["JaxBatches", "check_jax"]
 _AHEAD: Final = 2
 
 
-class JaxBatches(Converted):
+class JaxBatches(ConvertedBatches):
     """The batches of one iteration as arrays of JAX, two of them copied ahead of the loop.
 
     A batch is a dict. Numbers are arrays of JAX: on its default device, or global arrays if there

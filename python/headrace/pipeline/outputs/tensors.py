@@ -6,14 +6,14 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from headrace.pipeline.outputs.ahead import Converted
+from headrace.pipeline.outputs.ahead import ConvertedBatches
 from headrace.pipeline.run.batches import Batches
 from headrace.pipeline.values.nested import NestedList
 
 __all__ = ["Tensors"]
 
 
-class Moved(NamedTuple):
+class CopiedBatch(NamedTuple):
     """A batch that is copied to a device.
 
     Attributes:
@@ -25,7 +25,7 @@ class Moved(NamedTuple):
     copied: Any
 
 
-class Tensors(Converted):
+class Tensors(ConvertedBatches):
     """Batches as tensors; on a device, one of them ahead of the loop."""
 
     def __init__(self, batches: Batches, device: Any, pins: bool) -> None:
@@ -36,16 +36,16 @@ class Tensors(Converted):
         is_cuda = device is not None and device.type == "cuda"
         self._stream: Final = self._torch.cuda.Stream(device) if is_cuda else None
 
-    def _convert(self, batch: dict[str, Any]) -> Moved:
+    def _convert(self, batch: dict[str, Any]) -> CopiedBatch:
         tensors = {name: self._tensor(value) for name, value in batch.items()}
         if self._device is None:
-            return Moved(tensors, None)
+            return CopiedBatch(tensors, None)
         if self._stream is None:
-            return Moved(self._moved(tensors), None)
+            return CopiedBatch(self._moved(tensors), None)
         with self._torch.cuda.stream(self._stream):
-            return Moved(self._moved(tensors), self._stream.record_event())
+            return CopiedBatch(self._moved(tensors), self._stream.record_event())
 
-    def _give(self, converted: Moved) -> dict[str, Any]:
+    def _give(self, converted: CopiedBatch) -> dict[str, Any]:
         if converted.copied is not None:
             stream = self._torch.cuda.current_stream(self._device)
             stream.wait_event(converted.copied)

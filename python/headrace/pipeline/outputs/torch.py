@@ -248,7 +248,7 @@ class TorchLoader:
         self._epoch, self._resumed, self._is_waiting = epoch + 1, None, False
         return epoch, tensors, first
 
-    def told_by_sampler(self, epoch: int) -> None:
+    def set_epoch_from_sampler(self, epoch: int) -> None:
         """Sets the epoch, for loops that may have taken its first batch already."""
         batches = None if self._knows_length() else self.batches
         if batches is None or not batches.is_begun_early(epoch + self._offset):
@@ -278,7 +278,7 @@ class Sampler:
 
     def set_epoch(self, epoch: int) -> None:
         """Sets the epoch of the loader."""
-        self._loader.told_by_sampler(epoch)
+        self._loader.set_epoch_from_sampler(epoch)
 
 
 class TorchBatches:

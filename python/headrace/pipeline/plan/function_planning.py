@@ -5,13 +5,13 @@ from dataclasses import replace
 from typing import Any, cast
 
 from headrace.core import engine
-from headrace.pipeline.functions.first_calls import First
-from headrace.pipeline.functions.first_results import FirstResults
+from headrace.pipeline.functions.cached_probe_results import CachedProbeResults
 from headrace.pipeline.functions.function_state import keeps_state
 from headrace.pipeline.functions.opened_iterators import name_of
 from headrace.pipeline.functions.python_functions import PythonWorker
-from headrace.pipeline.plan.planned import Counted, Shared
-from headrace.pipeline.stages.components import Known, batch_depth
+from headrace.pipeline.functions.spec_probe import ProbeCalls
+from headrace.pipeline.plan.pipeline_plan import MeteredStage, SharedState
+from headrace.pipeline.stages.components import ChainSpecs, batch_depth
 from headrace.pipeline.stages.function_step import FunctionStep
 from headrace.pipeline.stages.learn import Learn
 from headrace.pipeline.stages.stage import Effect, Stage
@@ -40,9 +40,9 @@ class FunctionPlanning:
     turn: tuple[int, int]
     num_ready: int
     is_shuffled: bool
-    _known: Known
+    _known: ChainSpecs
     _specs: Sequence[Specs]
-    _shared: Shared
+    _shared: SharedState
     _waiting: list[engine.Stage]
     _is_fused: bool
     # Stages that run in one call of a worker process, by their places in the chain and their
@@ -111,7 +111,7 @@ class FunctionPlanning:
             holders.append(of.holder)
             if index != self._in_process[-1][0]:
                 # A state counts functions, in processes too.
-                self._shared.python_workers.append(process_functions.DoneByNext(of.function))
+                self._shared.python_workers.append(process_functions.FusedStage(of.function))
         if isinstance(learn := self.chain[index], Learn):
             # The workers of the stages before run this one, too.
             is_start = learn.is_start and len(functions) == 1
@@ -125,11 +125,11 @@ class FunctionPlanning:
             functions, of.num_processes, is_batched, holders, num_callers
         )
 
-    def _first(self, of: FunctionStep, index: int) -> First:
+    def _first(self, of: FunctionStep, index: int) -> ProbeCalls:
         """Returns a function's results for the first examples; an iteration uses them up."""
-        return First(self._first_results(of, index), of.draws, self._shared.is_learning)
+        return ProbeCalls(self._first_results(of, index), of.draws, self._shared.is_learning)
 
-    def _first_results(self, of: FunctionStep, index: int) -> FirstResults:
+    def _first_results(self, of: FunctionStep, index: int) -> CachedProbeResults:
         first = self._known.first_of(of)
         return first if self._shared.is_learning else first.take(index < self._num_cached)
 
@@ -139,7 +139,7 @@ class FunctionPlanning:
         if part:
             counted = self._shared.counted
             if counted[-1].part != part:
-                counted.append(Counted(self.chain[0], part=part))
+                counted.append(MeteredStage(self.chain[0], part=part))
             number = len(counted) - 1
         self._waiting.append(work.metered(number))
         self._is_fused = True

@@ -12,42 +12,42 @@ from typing import Any
 
 from headrace.core import engine
 from headrace.pipeline.plan.caching.keys import cache_key, with_companions
+from headrace.pipeline.plan.deferred_reads import defer_reads
 from headrace.pipeline.plan.function_planning import FunctionPlanning
 from headrace.pipeline.plan.global_order import ordered_stages
-from headrace.pipeline.plan.late_reads import read_late
-from headrace.pipeline.plan.planned import Kept, Planned, Shared, measured
+from headrace.pipeline.plan.pipeline_plan import CacheDirectory, PipelinePlan, SharedState, measured
 from headrace.pipeline.stages.components import (
-    Known,
+    ChainSpecs,
     all_stages,
     is_on_disk,
     num_cached,
     source_of,
     steps,
 )
-from headrace.pipeline.stages.random_access import is_read_late, is_shuffled_whole
+from headrace.pipeline.stages.random_access import has_deferred_reads, is_shuffled_whole
 from headrace.pipeline.stages.split import shuffled_before
 from headrace.pipeline.stages.stage import Effect, Stage, Step
 from headrace.pipeline.values.types import Specs
 
-__all__ = ["Planned", "plan"]
+__all__ = ["PipelinePlan", "plan"]
 
 
 def plan(
     chain: Sequence[Stage],
-    known: Known,
-    kept: Kept | None = None,
+    known: ChainSpecs,
+    cache: CacheDirectory | None = None,
     is_learning: bool = False,
     is_resumed: bool = False,
     indexes: engine.IndexFiles | None = None,
     digest: engine.OrderDigest | None = None,
     mix_checkpoint: list[Any] | None = None,
-) -> Planned:
+) -> PipelinePlan:
     """Plans a pipeline.
 
     Args:
         chain: Its stages.
         known: The components after each of them.
-        kept: The cache directory of remote files and its limit in bytes.
+        cache: The cache directory of remote files and its limit in bytes.
         is_learning: Whether components are learned, so that examples of iterators are kept.
         is_resumed: Whether the iteration continues with a state.
         indexes: The index files that are read and written; None for none.
@@ -59,12 +59,12 @@ def plan(
         NotFoundError: If a path does not exist, or nothing matches a pattern.
     """
     indexes = indexes or engine.IndexFiles("memory", [])
-    shared = Shared(
-        [], [], [], kept, is_learning, is_resumed, [], [], indexes, [], mix_checkpoint, chain
+    shared = SharedState(
+        [], [], [], cache, is_learning, is_resumed, [], [], indexes, [], mix_checkpoint, chain
     )
     planning = _Planning(chain, known, shared, digest=digest, is_whole=True)
     whole, num_ready = planning.whole(), planning.num_ready
-    return Planned(
+    return PipelinePlan(
         whole,
         shared.python_workers,
         shared.counted,
@@ -82,8 +82,8 @@ class _Planning(FunctionPlanning):
     def __init__(
         self,
         chain: Sequence[Stage],
-        known: Known,
-        shared: Shared,
+        known: ChainSpecs,
+        shared: SharedState,
         is_covered: bool = False,
         is_cached: bool = False,
         depth: int = 0,
@@ -104,14 +104,14 @@ class _Planning(FunctionPlanning):
             digest: The digest of the global order, if these stages make it.
             is_whole: True unless they are a part of a combination.
         """
-        if known.empty_at is not None:
+        if known.first_empty_stage is not None:
             # Only reports of skipped examples follow that stage, in each epoch.
-            behind = steps(chain)[known.empty_at :]
+            behind = steps(chain)[known.first_empty_stage :]
             reporting = [s for s in behind if s.judges_errors or s.effect is Effect.REPEATS]
-            chain = [*chain[: known.empty_at + 1], *reporting]
+            chain = [*chain[: known.first_empty_stage + 1], *reporting]
         self._shared = shared
         self.num_ready = 2
-        chain, known = read_late(*shuffled_before(chain, known), is_covered)
+        chain, known = defer_reads(*shuffled_before(chain, known), is_covered)
         self.chain = chain
         # The numbers of the first files and of the first contents of these stages.
         self._first_files = len(shared.files), len(shared.contents)
@@ -189,13 +189,13 @@ class _Planning(FunctionPlanning):
         self._shared.sightings.append(sightings)
 
     def measure(self, **facts: Any) -> None:
-        """Changes what is noted of the source for its statistics; see `Counted`."""
+        """Changes what is noted of the source for its statistics; see `MeteredStage`."""
         counted = self._shared.counted
         counted[self._source_number] = replace(counted[self._source_number], **facts)
 
     def with_cache(self, plan: engine.Plan) -> engine.Plan:
         """Returns the plan of a source, with a cache of its remote files if one is wanted."""
-        return plan if self._shared.kept is None else plan.cached(*self._shared.kept)
+        return plan if self._shared.cache is None else plan.cached(*self._shared.cache)
 
     def part_plans(self) -> list[engine.Plan]:
         """Returns the plans of the parts that the source combines."""
@@ -279,7 +279,7 @@ class _Planning(FunctionPlanning):
             return self.plan
         # Its records are read one by one, by all threads.
         self.measure(num_parallel=None)
-        if self.is_covered or not is_read_late(self.chain, self.index):
+        if self.is_covered or not has_deferred_reads(self.chain, self.index):
             return self.plan.shuffle_all(index, self.indexes, seed)
         plan, fetch = self.plan.shuffle_numbers(index, self.indexes, seed)
         self._waiting.insert(0, fetch.metered(self._source_number))

@@ -26,21 +26,21 @@ from headrace.pipeline.plan.revisions import (
     pinned,
     revisions_of,
 )
-from headrace.pipeline.run.absent_names import Absent
 from headrace.pipeline.run.global_order import GlobalOrder
 from headrace.pipeline.run.limits import cache_of, memory_bytes_of
-from headrace.pipeline.run.mixture_parts import CUT_ORDER, MixtureParts
+from headrace.pipeline.run.missing_components import MissingComponents
+from headrace.pipeline.run.mixture_parts import CHANGED_MIXTURE_ORDER, MixtureParts
 from headrace.pipeline.run.reports import Reports
 from headrace.pipeline.run.skipped import Report
-from headrace.pipeline.run.state import Resumed, check_files, damaged, identity_of, state_of
+from headrace.pipeline.run.state import ResumePoint, check_files, damaged, identity_of, state_of
 from headrace.pipeline.run.statistics import (
     StageReadings,
 )
-from headrace.pipeline.run.threads.ending import close
 from headrace.pipeline.run.threads.gil_share import GilShares
+from headrace.pipeline.run.threads.iteration_end import close
 from headrace.pipeline.run.threads.python_threads import Threads, callers_of
 from headrace.pipeline.sources.iterable import Iterable_
-from headrace.pipeline.stages.components import Known, all_stages, batch_depth
+from headrace.pipeline.stages.components import ChainSpecs, all_stages, batch_depth
 from headrace.pipeline.stages.skip_errors import SkipErrors
 from headrace.pipeline.stages.stage import Stage, Stages
 from headrace.pipeline.values.column_conversion import shown
@@ -80,9 +80,9 @@ class Batches(Reports):
         self,
         chain: Stages,
         options: Mapping[str, Any],
-        known: Known | Callable[[], Known],
+        known: ChainSpecs | Callable[[], ChainSpecs],
         epoch: int,
-        resumed: Resumed | None = None,
+        resumed: ResumePoint | None = None,
         in_columns: bool = False,
         at_end: Callable[[], None] | None = None,
         is_learning: bool = False,
@@ -172,7 +172,7 @@ class Batches(Reports):
             self._is_beginning = False
 
     @engine.op_errors()
-    def _begin_with(self, known: Known) -> None:
+    def _begin_with(self, known: ChainSpecs) -> None:
         """Starts the threads."""
         chain, options, resumed, epoch = self._chain, self._options, self._resumed, self._epoch
         self._order = GlobalOrder(chain, resumed, self._is_deterministic and not self._is_learning)
@@ -206,7 +206,7 @@ class Batches(Reports):
             if isinstance(counted.stage, SkipErrors)
         }
         self._functions = _functions(planned.python_workers, resumed)
-        self._absent = Absent(planned.sightings)
+        self._absent = MissingComponents(planned.sightings)
         self._report = Report(judged, list(map(StageReadings.name_of, whole)))
         if resumed is not None:
             self._report.restore(resumed.skipped)
@@ -448,7 +448,7 @@ class Batches(Reports):
         digest: list[int] | None
         if self._resumed is not None and self._parts.is_changed and not has_taken:
             # The engine knows the place of what it has read ahead alone.
-            checkpoints, digest = self._resumed.checkpoints, list(CUT_ORDER)
+            checkpoints, digest = self._resumed.checkpoints, list(CHANGED_MIXTURE_ORDER)
         else:
             checkpoints = self._execution.checkpoint(num_left)
             digest = self._order.state(num_left)
@@ -567,7 +567,9 @@ def _component(name: str, spec: Spec, column: Any) -> Any:
     return shown(column, spec)
 
 
-def _functions(python_workers: Sequence[PythonWorker], resumed: Resumed | None) -> list[str | None]:
+def _functions(
+    python_workers: Sequence[PythonWorker], resumed: ResumePoint | None
+) -> list[str | None]:
     """Returns the state of each Python worker's function at the beginning of the epoch."""
     mine = [python_worker.initial for python_worker in python_workers]
     if resumed is None:

@@ -10,7 +10,7 @@ from headrace.pipeline.paths.index_files import index_files
 from headrace.pipeline.plan.lengths import length_after, length_of
 from headrace.pipeline.run.batches import Batches
 from headrace.pipeline.sources.iterable import Iterable_
-from headrace.pipeline.stages.components import Known, all_stages, batch_depth, steps
+from headrace.pipeline.stages.components import ChainSpecs, all_stages, batch_depth, steps
 from headrace.pipeline.stages.stage import Effect, Stage, Stages
 
 __all__ = ["count_of"]
@@ -18,7 +18,7 @@ __all__ = ["count_of"]
 _log: Final = logging.getLogger("headrace.pipeline")
 
 
-def count_of(chain: Stages, options: Mapping[str, Any], known: Known) -> int:
+def count_of(chain: Stages, options: Mapping[str, Any], known: ChainSpecs) -> int:
     """Returns the number of examples, or batches, that the stages give.
 
     Args:
@@ -36,7 +36,7 @@ def count_of(chain: Stages, options: Mapping[str, Any], known: Known) -> int:
     if any(step.length_after(1) == math.inf for step in steps(chain[:end])):
         raise TypeError("count: the pipeline has no end, since epochs() has no count.")
     _log.info("count: reading all of %s", " > ".join(stage.name for stage in chain[:end]))
-    specs = Known(known.specs[:end], known.parts, first=known.first)
+    specs = ChainSpecs(known.specs[:end], known.parts, first=known.first)
     is_batched = batch_depth(chain[:end]) > 0
     length: float = 0
     with Batches(chain[:end], options, specs, 0) as batches:

@@ -8,8 +8,8 @@ from typing import Any, Final
 from headrace.core import engine
 from headrace.core.errors import FailedPreconditionError
 from headrace.pipeline.plan.global_order import ordered_stages
-from headrace.pipeline.run.mixture_parts import CUT_PASS
-from headrace.pipeline.run.state import Resumed, num_described, order_of
+from headrace.pipeline.run.mixture_parts import CHANGED_MIXTURE_PASS
+from headrace.pipeline.run.state import ResumePoint, num_described, order_of
 from headrace.pipeline.stages.share import Share
 from headrace.pipeline.stages.stage import Stage
 
@@ -21,7 +21,9 @@ _NUM_LETTERS: Final = 16
 class GlobalOrder:
     """The global order of one iteration, as its engine sees it."""
 
-    def __init__(self, chain: Sequence[Stage], resumed: Resumed | None, is_wanted: bool) -> None:
+    def __init__(
+        self, chain: Sequence[Stage], resumed: ResumePoint | None, is_wanted: bool
+    ) -> None:
         """Determines whether there is a global order.
 
         Args:
@@ -41,7 +43,7 @@ class GlobalOrder:
         if self.seen is not None and resumed is not None and resumed.digest is not None:
             _, pass_number, position, value, length = resumed.digest
             self.seen.begin((pass_number, position, value, length))
-            self._is_cut = pass_number >= CUT_PASS
+            self._is_cut = pass_number >= CHANGED_MIXTURE_PASS
 
     def begin(self, execution: engine.Execution, plan: engine.Plan, epoch: int) -> None:
         """Sets the execution, its plan, and the number of its epoch."""
@@ -58,7 +60,7 @@ class GlobalOrder:
             self._point(self.seen, num_left)
 
     def state(self, num_left: int) -> list[int] | None:
-        """Returns the entry of a state for the order; see `Resumed.digest`."""
+        """Returns the entry of a state for the order; see `ResumePoint.digest`."""
         if self.seen is None:
             return None
         point, _ = self._point(self.seen, num_left)

@@ -14,19 +14,19 @@ from headrace.pipeline.stages.source import Source
 from headrace.pipeline.stages.stage import Effect, Stage
 
 __all__ = [
-    "CUT_ORDER",
-    "CUT_PASS",
+    "CHANGED_MIXTURE_ORDER",
+    "CHANGED_MIXTURE_PASS",
     "MixtureParts",
-    "MixtureResumed",
+    "MixtureResumePoint",
     "is_mixture_state",
     "weights_of",
     "with_parts",
 ]
 
 # A number of a pass that no order reaches.
-CUT_PASS: Final = 1 << 62
+CHANGED_MIXTURE_PASS: Final = 1 << 62
 # The entry of a state for the order of a changed mixture, before its first example.
-CUT_ORDER: Final = [0, CUT_PASS, 0, 0, 0]
+CHANGED_MIXTURE_ORDER: Final = [0, CHANGED_MIXTURE_PASS, 0, 0, 0]
 _BEGINNING: Final = [[0]]
 # The most outputs to wait for until the examples of other ranks in the last step were seen.
 _MOST_AHEAD: Final = 8
@@ -35,7 +35,7 @@ _OF_PARTS: Final = ("files", "seeds", "epochs", "weights")
 
 
 @dataclass(frozen=True)
-class MixtureResumed:
+class MixtureResumePoint:
     """The position and the counts that a mixture continues with.
 
     Attributes:
@@ -52,7 +52,7 @@ class MixtureResumed:
 class MixtureParts:
     """Counts the examples of each part that an iteration has delivered."""
 
-    def __init__(self, chain: Sequence[Stage], resumed: MixtureResumed | None) -> None:
+    def __init__(self, chain: Sequence[Stage], resumed: MixtureResumePoint | None) -> None:
         """Sets the stages, and the position and the counts to continue with."""
         source = chain[0]
         self._mix = source if isinstance(source, Mix) else None

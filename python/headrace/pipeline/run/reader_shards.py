@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, Protocol, cast
 from headrace.pipeline.functions.function_state import keeps_state
 from headrace.pipeline.run.batches import Batches
 from headrace.pipeline.run.state import resumed, state_of
-from headrace.pipeline.stages.components import Known, batch_depth, steps
+from headrace.pipeline.stages.components import ChainSpecs, batch_depth, steps
 from headrace.pipeline.stages.share import Share
 from headrace.pipeline.stages.stage import Effect, Stage, Stages, Step
 
@@ -30,7 +30,7 @@ class Description(Protocol):
     def _options(self) -> dict[str, Any]:
         """The options that `options` was given."""
 
-    def _learned_specs(self, epoch: int = 0) -> Known:
+    def _learned_specs(self, epoch: int = 0) -> ChainSpecs:
         """Returns the components after each stage, learned from an epoch."""
 
 
@@ -104,7 +104,7 @@ class ShareBatches:
         self._batches = Batches(
             chain if found is None else found.chain,
             pipe._options,
-            Known(specs, known.parts, _moved(known.empty_at, where)),
+            ChainSpecs(specs, known.parts, _moved(known.first_empty_stage, where)),
             epoch if found is None else found.epoch,
             found,
         )
@@ -129,9 +129,13 @@ class ShareBatches:
         self._batches.close()
 
 
-def _moved(empty_at: int | None, where: int) -> int | None:
+def _moved(first_empty_stage: int | None, where: int) -> int | None:
     """Returns the number of a stage after another one is inserted before stage `where`."""
-    return empty_at if empty_at is None or empty_at < where else empty_at + 1
+    return (
+        first_empty_stage
+        if first_empty_stage is None or first_empty_stage < where
+        else first_empty_stage + 1
+    )
 
 
 def _divided(chain: Sequence[Stage]) -> tuple[int, int]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from headrace.core import engine
 from headrace.pipeline.functions.python_functions import PythonWorker
-from headrace.pipeline.plan.planned import Counted
+from headrace.pipeline.plan.pipeline_plan import MeteredStage
 from headrace.pipeline.run.activity_report import activity_lines
 from headrace.pipeline.run.bottleneck import bottleneck
 from headrace.pipeline.run.skipped import Report, Skipped
@@ -35,7 +35,7 @@ class Reports:
     # The statistics since the beginning.
     _execution: engine.Execution
     _files: Sequence[Sequence[bytes]]
-    _counted: Sequence[Counted]
+    _counted: Sequence[MeteredStage]
     _names: list[str]
     _python_workers: Sequence[PythonWorker]
     _gil_shares: GilShares

@@ -53,7 +53,7 @@ class Skipped(NamedTuple):
 
 
 @dataclass
-class _Judge:
+class _SkipCounter:
     """Counts the skipped and the remaining examples of one `skip_errors`.
 
     Attributes:
@@ -146,7 +146,7 @@ class Report:
 
     def __init__(self, judged: Mapping[int, SkipErrors], names: Sequence[str]) -> None:
         """`judged` has the `skip_errors` stages by their numbers; `names` those of all stages."""
-        self._judges = {number: _Judge(stage) for number, stage in judged.items()}
+        self._judges = {number: _SkipCounter(stage) for number, stage in judged.items()}
         self._names = names
         self.skipped: list[Skipped] = []
         # For each skipped example, the judges that counted it, and its key.

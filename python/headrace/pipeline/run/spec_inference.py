@@ -16,7 +16,7 @@ from headrace.pipeline.functions.function_state import initial, unchanged
 from headrace.pipeline.functions.opened_iterators import name_of
 from headrace.pipeline.functions.python_functions import noted
 from headrace.pipeline.paths.index_files import index_files
-from headrace.pipeline.plan.caching.kept_specs import KeptSpecs
+from headrace.pipeline.plan.caching.spec_file import SpecFile
 from headrace.pipeline.plan.function_planning import first_called_with
 from headrace.pipeline.plan.planner import plan
 from headrace.pipeline.plan.revisions import pinned, revisions_of
@@ -28,7 +28,7 @@ from headrace.pipeline.sources.file_source import InferredSource
 from headrace.pipeline.sources.iterable import Iterable_
 from headrace.pipeline.stages.cache import Cache
 from headrace.pipeline.stages.components import (
-    Known,
+    ChainSpecs,
     all_stages,
     batch_depth,
     static_specs,
@@ -43,7 +43,7 @@ from headrace.pipeline.values.column_conversion import check_components
 from headrace.pipeline.values.python_values import learned, spec_of
 from headrace.pipeline.values.types import Specs
 
-__all__ = ["How", "chain_specs"]
+__all__ = ["InferenceContext", "chain_specs"]
 
 # The largest number of examples to learn from.
 _MOST_TRIED: Final = 1000
@@ -58,7 +58,7 @@ _OPTIONS: Final = (
 )
 
 
-class How(NamedTuple):
+class InferenceContext(NamedTuple):
     """The iteration that components are learned for.
 
     Attributes:
@@ -76,10 +76,10 @@ class How(NamedTuple):
 
 def chain_specs(
     chain: Sequence[Stage],
-    how: How,
-    before: Known | None = None,
+    how: InferenceContext,
+    before: ChainSpecs | None = None,
     behind: Sequence[Step] = (),
-) -> Known:
+) -> ChainSpecs:
     """Returns the components after each stage.
 
     They are learned from the first example of the epoch, or from the first one that does not fail
@@ -100,38 +100,38 @@ def chain_specs(
         found: list[Specs] = []
         rest, of_part = (*steps(chain), *behind), how._replace(is_part=True)
         known = [chain_specs(part, of_part, None, rest) for part in parts]
-        empty_at, first = None, []
+        first_empty_stage, first = None, []
     else:
-        found, known, empty_at = list(before.specs), before.parts, before.empty_at
+        found, known, first_empty_stage = list(before.specs), before.parts, before.first_empty_stage
         first = list(before.first)
     for index, stage in enumerate(chain[len(found) :], len(found)):
-        specs = static_specs(chain[: index + 1]) if empty_at is None else {}
+        specs = static_specs(chain[: index + 1]) if first_empty_stage is None else {}
         if specs is None:
             specs = _next(
                 chain[: index + 1],
                 stage,
-                Known(found, known, first=first),
+                ChainSpecs(found, known, first=first),
                 (*steps(chain)[index:], *behind),
                 how,
             )
         if specs is None:
-            specs, empty_at = {}, index
+            specs, first_empty_stage = {}, index
         found.append(specs)
-    return Known(found, known, empty_at, first)
+    return ChainSpecs(found, known, first_empty_stage, first)
 
 
 def _next(
     chain: Sequence[Stage],
     stage: Stage,
-    known: Known,
+    known: ChainSpecs,
     behind: Sequence[Step],
-    how: How,
+    how: InferenceContext,
 ) -> Specs | None:
     """Returns the components after the last stage; None if there is no example to learn from."""
     if isinstance(stage, Step) and not stage.has_unknown_output:
         return stage.specs_after(known.specs[-1])
     if isinstance(stage, Combination):
-        parts = [part.specs[-1] for part in known.parts if part.empty_at is None]
+        parts = [part.specs[-1] for part in known.parts if part.first_empty_stage is None]
         return stage.combined_of(parts)
     seconds = how.options.get("warn_after_s")
     match stage:
@@ -156,8 +156,8 @@ def _next(
 
 
 def _kept_specs(
-    chain: Sequence[Stage], known: Known, behind: Sequence[Step], how: How
-) -> KeptSpecs | None:
+    chain: Sequence[Stage], known: ChainSpecs, behind: Sequence[Step], how: InferenceContext
+) -> SpecFile | None:
     """Returns the components kept beside the next cache on disk; None if none follows."""
     caches = (step for step in behind if isinstance(step, Cache) and step.keeps_on_disk)
     if (cache := next(caches, None)) is None:
@@ -165,15 +165,15 @@ def _kept_specs(
     before = pinned(chain[:-1], revisions_of(chain))
     indexes = index_files(how.options)
     planned = plan(before, known, cache_of(how.options), is_learning=True, indexes=indexes)
-    return KeptSpecs(chain, planned.contents, joined.from_iterable(planned.files), cache)
+    return SpecFile(chain, planned.contents, joined.from_iterable(planned.files), cache)
 
 
 def _learned_from_results(
     chain: Sequence[Stage],
     stage: FunctionStep,
-    known: Known,
+    known: ChainSpecs,
     behind: Sequence[Step],
-    how: How,
+    how: InferenceContext,
 ) -> Specs | None:
     """Returns the components of a function's results."""
     is_batched = batch_depth(chain) > 0
@@ -218,9 +218,9 @@ def _looked_at(source: Iterable_, number_of_pass: int) -> Iterator[Mapping[str, 
 def _few(
     chain: Sequence[Stage],
     stage: FunctionStep,
-    known: Known,
+    known: ChainSpecs,
     behind: Sequence[Step],
-    how: How,
+    how: InferenceContext,
 ) -> Iterator[Mapping[str, Any]]:
     """Yields a function's results for the first example, and for more if types are still open."""
     num_first = 0
@@ -235,10 +235,10 @@ def _few(
 def _made(
     chain: Sequence[Stage],
     stage: FunctionStep,
-    known: Known,
+    known: ChainSpecs,
     behind: Sequence[Step],
     most: int,
-    how: How,
+    how: InferenceContext,
 ) -> Iterator[Mapping[str, Any]]:
     """Yields the results of a function for this many examples.
 
@@ -263,7 +263,7 @@ def _made(
         for function in _functions(whole):
             initial(function)
             stack.enter_context(unchanged(function))
-        of_stages = Known(specs, known.parts, first=known.first)
+        of_stages = ChainSpecs(specs, known.parts, first=known.first)
         batches = Batches(tuple(whole), chosen, of_stages, how.epoch, is_learning=True)
         for _ in stack.enter_context(batches):
             while made:

@@ -11,7 +11,7 @@ from headrace.pipeline.stages.prefetch import Prefetch
 from headrace.pipeline.stages.shard import Shard
 from headrace.pipeline.stages.stage import Effect, Stage, Step, text
 
-__all__ = ["Words", "are_words", "check_alike", "words_of"]
+__all__ = ["Words", "check_alike", "describe_stages", "is_valid"]
 
 # Parts of a description that do not affect the examples, or are checked elsewhere.
 _LEFT_OUT: Final[tuple[str, ...]] = (
@@ -37,15 +37,15 @@ _MOST_LETTERS: Final = 40
 Words: TypeAlias = "str | list[Any]"
 
 
-def are_words(value: object) -> bool:
-    """Returns whether a value has the form of a result of `words_of`."""
+def is_valid(value: object) -> bool:
+    """Returns whether a value has the form of a result of `describe_stages`."""
     return isinstance(value, list) and all(
         isinstance(one, str)
         or (
             isinstance(one, list)
             and one
             and isinstance(one[0], str)
-            and all(map(are_words, one[1:]))
+            and all(map(is_valid, one[1:]))
         )
         for one in value
     )
@@ -104,7 +104,7 @@ def _shown(words: Words) -> str:
     return words if isinstance(words, str) else str(words[0])
 
 
-def words_of(chain: Sequence[Stage], is_part: bool = False) -> list[Words]:
+def describe_stages(chain: Sequence[Stage], is_part: bool = False) -> list[Words]:
     """Returns short descriptions of the stages.
 
     Args:
@@ -152,7 +152,7 @@ def _stage_words(stage: Stage, is_elastic: bool, is_size_fixed: bool) -> Words:
         words += " with a state" if keeps_state(stage.called_function) else ""
     words += stage.described_in_state
     parts = stage.parts
-    return [words, *(words_of(part, is_part=True) for part in parts)] if parts else words
+    return [words, *(describe_stages(part, is_part=True) for part in parts)] if parts else words
 
 
 def _with_fields(stage: Stage, left_out: Collection[str]) -> str:

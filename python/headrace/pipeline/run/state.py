@@ -16,16 +16,16 @@ from typing import Any, Final, cast
 from headrace.pipeline.plan.revisions import are_contents, are_revisions
 from headrace.pipeline.run.file_digests import MOST_DIGESTS, digests_of, group_of
 from headrace.pipeline.run.mixture_parts import (
-    CUT_ORDER,
-    MixtureResumed,
+    CHANGED_MIXTURE_ORDER,
+    MixtureResumePoint,
     is_mixture_state,
     weights_of,
     with_parts,
 )
 from headrace.pipeline.run.skipped import is_report
-from headrace.pipeline.run.stage_descriptions import are_words, check_alike, words_of
+from headrace.pipeline.run.stage_descriptions import check_alike, describe_stages, is_valid
 from headrace.pipeline.sources.mix import Mix
-from headrace.pipeline.stages.cache import Cache, KeptExamples
+from headrace.pipeline.stages.cache import Cache, CachedExamples
 from headrace.pipeline.stages.components import all_stages, steps
 from headrace.pipeline.stages.epochs import Epochs
 from headrace.pipeline.stages.shard import Shard
@@ -33,7 +33,7 @@ from headrace.pipeline.stages.source import Source
 from headrace.pipeline.stages.stage import Stage, Stages
 
 __all__ = [
-    "Resumed",
+    "ResumePoint",
     "check_files",
     "check_state",
     "damaged",
@@ -68,7 +68,7 @@ _ALL_ALLOWED: Final = ("epochs", "weights", "parts")
 
 
 @dataclass(frozen=True)
-class Resumed:
+class ResumePoint:
     """The data that a pipeline resumes with.
 
     Attributes:
@@ -95,7 +95,7 @@ class Resumed:
     functions: list[str | None]
     revisions: dict[str, str]
     contents: list[list[str]]
-    mixture: MixtureResumed | None = None
+    mixture: MixtureResumePoint | None = None
 
 
 def identity_of(
@@ -118,7 +118,7 @@ def identity_of(
     """
     return {
         "version": _VERSION,
-        "stages": words_of(chain),
+        "stages": describe_stages(chain),
         "files": [digests_of(paths) for paths in files],
         "seeds": [stage.seed for stage in _drawn(chain)],
         **_numbers(chain),
@@ -135,12 +135,16 @@ def order_of(chain: Sequence[Stage]) -> list[Any]:
     Args:
         chain: The stages that make it.
     """
-    return [words_of(chain), [stage.seed for stage in _drawn(chain)], _numbers(chain)["weights"]]
+    return [
+        describe_stages(chain),
+        [stage.seed for stage in _drawn(chain)],
+        _numbers(chain)["weights"],
+    ]
 
 
 def num_described(chain: Sequence[Stage]) -> int:
     """Returns the number of entries that a state has for these stages."""
-    return len(words_of(chain))
+    return len(describe_stages(chain))
 
 
 def state_of(
@@ -156,7 +160,7 @@ def state_of(
         identity: The result of `identity_of` for it.
         checkpoints: The position in it, from the engine.
         skipped: The examples skipped before, from `Report.state`.
-        digest: See `Resumed`.
+        digest: See `ResumePoint`.
         mixture: The result of `MixtureParts.state`.
     """
     state = {**identity, "place": checkpoints, "digest": digest, "skipped": skipped}
@@ -165,7 +169,7 @@ def state_of(
     return {**state, "checksum": _checksum(state)}
 
 
-def resumed(chain: Stages, state: Mapping[str, Any], allow: Collection[str] = ()) -> Resumed:
+def resumed(chain: Stages, state: Mapping[str, Any], allow: Collection[str] = ()) -> ResumePoint:
     """Returns the data with which a pipeline continues from a state.
 
     Args:
@@ -185,14 +189,14 @@ def resumed(chain: Stages, state: Mapping[str, Any], allow: Collection[str] = ()
             )
     check_state(state)
     own = {
-        "stages": words_of(chain),
+        "stages": describe_stages(chain),
         "seeds": [stage.seed for stage in _drawn(chain)],
         **_numbers(chain),
         "files": [None] * sum(map(_has_files, all_stages(chain))),
         "functions": [],
     }
     before, state = state, with_parts(chain, state, allow, own)
-    check_alike(words_of(chain), state["stages"])
+    check_alike(describe_stages(chain), state["stages"])
     for key, mine in _numbers(chain).items():
         if key not in allow and mine != state[key]:
             raise ValueError(
@@ -208,11 +212,11 @@ def resumed(chain: Stages, state: Mapping[str, Any], allow: Collection[str] = ()
         drawn = _with_empty_caches(drawn)
     mixture = _mixture(chain, before, state)
     is_changed = mixture is not None and mixture.is_changed
-    return Resumed(
+    return ResumePoint(
         drawn,
         state["epoch"],
         state["place"],
-        CUT_ORDER if is_changed else state["digest"],
+        CHANGED_MIXTURE_ORDER if is_changed else state["digest"],
         state["files"],
         state["skipped"],
         state["functions"],
@@ -224,7 +228,7 @@ def resumed(chain: Stages, state: Mapping[str, Any], allow: Collection[str] = ()
 
 def _mixture(
     chain: Sequence[Stage], before: Mapping[str, Any], state: Mapping[str, Any]
-) -> MixtureResumed | None:
+) -> MixtureResumePoint | None:
     """Returns the place and the counts with which a mixture continues.
 
     Args:
@@ -240,7 +244,7 @@ def _mixture(
     found = before.get("mixture")
     if found is not None:
         # No batch of a changed mixture has been taken yet, so its own place alone counts.
-        is_changed = is_changed or state["digest"] == CUT_ORDER
+        is_changed = is_changed or state["digest"] == CHANGED_MIXTURE_ORDER
         is_changed = is_changed or found["names"] != list(cast(Mix, chain[0]).called)
     if is_changed and (found is None or state["weights"][:-1] != mine[:-1]):
         raise ValueError(
@@ -255,7 +259,7 @@ def _mixture(
             "same ones."
         )
     if is_changed and _has_inner_shard(before["stages"][:1]) != _has_inner_shard(
-        words_of(chain[:1])
+        describe_stages(chain[:1])
     ):
         raise ValueError(
             "resume: the parts of mix cannot be others than in the pipeline that the state was "
@@ -269,7 +273,9 @@ def _mixture(
             "state was taken with, since epochs and shard follow mix. Loop over "
             "pipe.epoch(n) instead of epochs, or resume with the same ones."
         )
-    return None if found is None else MixtureResumed(found["counts"], found["place"], is_changed)
+    return (
+        None if found is None else MixtureResumePoint(found["counts"], found["place"], is_changed)
+    )
 
 
 def _has_inner_shard(words: Sequence[Any]) -> bool:
@@ -378,7 +384,7 @@ def _has_types(content: Mapping[str, Any]) -> bool:
     lists = (content["files"], content["seeds"], content["place"])
     return (
         all(isinstance(value, list) for value in lists)
-        and are_words(content["stages"])
+        and is_valid(content["stages"])
         and _is_number(content["epoch"])
         and all(map(_is_number, content["seeds"]))
         and is_report(content["skipped"])
@@ -465,7 +471,7 @@ def _with_empty_caches(chain: Stages) -> Stages:
     if parts := source.parts:
         source = replace(cast("Any", source), parts=tuple(map(_with_empty_caches, parts)))
     emptied = (
-        replace(stage, kept=KeptExamples()) if isinstance(stage, Cache) else stage
+        replace(stage, kept=CachedExamples()) if isinstance(stage, Cache) else stage
         for stage in chain[1:]
     )
     return (source, *emptied)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from headrace.core import engine
 from headrace.pipeline.functions.python_functions import name_of
-from headrace.pipeline.plan.planned import Counted
+from headrace.pipeline.plan.pipeline_plan import MeteredStage
 
 __all__ = ["IndexStatistics", "Readings", "StageReadings", "StageStatistics", "Statistics"]
 
@@ -94,7 +94,7 @@ class StageReadings:
             to 1.0. None if that is not known.
     """
 
-    counted: Counted
+    counted: MeteredStage
     examples: int
     num_bytes: int
     busy: float
@@ -110,7 +110,7 @@ class StageReadings:
         return self.name_of(self.counted)
 
     @staticmethod
-    def name_of(counted: Counted) -> str:
+    def name_of(counted: MeteredStage) -> str:
         """Returns the stage and its function, such as "map(augment)"."""
         name = counted.stage.name
         if (function := counted.stage.called_function) is not None:

@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from headrace.core import engine
-from headrace.pipeline.functions.opened_iterators import Again, check_again, check_factory
+from headrace.pipeline.functions.opened_iterators import Reiterable, check_factory, check_reiterable
 from headrace.pipeline.stages.arguments import check_processes, checked_int
 from headrace.pipeline.stages.chain import Chain
 from headrace.pipeline.stages.source import Source, SourcePlanning
 from headrace.pipeline.stages.stage import named
 from headrace.pipeline.workers.iterator_pool import IteratorPool
-from headrace.pipeline.workers.python_iterables import IterableFunction, LookedAt
+from headrace.pipeline.workers.python_iterables import IterableFunction, SpecProbe
 
 __all__ = ["Iterable_", "iterable"]
 
@@ -89,7 +89,7 @@ class Iterable_(Source):
 
     def source_plan(self, planning: SourcePlanning) -> engine.Plan:
         """Returns the plan of the examples."""
-        of = LookedAt if planning.is_learning else IterableFunction
+        of = SpecProbe if planning.is_learning else IterableFunction
         worker = of(self.factory, self.openings, planning.specs)
         return engine.Plan.python_source(planning.python_worker(worker))
 
@@ -122,7 +122,7 @@ def iterable(
         check_processes("iterable", processes)
     if not callable(factory):
         if not isinstance(factory, Chain):
-            check_again(factory)
-        factory = Again(factory)
+            check_reiterable(factory)
+        factory = Reiterable(factory)
     check_factory(factory, processes)
     return Iterable_(factory, processes, IteratorPool(processes))

@@ -15,7 +15,7 @@ from headrace.pipeline.stages.stage import Effect, KeepsComponents, Planning, St
 __all__ = ["Cache", "CacheMethod"]
 
 
-class KeptExamples:
+class CachedExamples:
     """The examples that a cache keeps in memory.
 
     What was skipped among them is told by the numbers of stages. So pipelines that skip failures
@@ -26,7 +26,7 @@ class KeptExamples:
         self._caches: list[tuple[object, engine.Cache]] = []
 
     def __reduce__(self) -> tuple[type, tuple[()]]:
-        return KeptExamples, ()
+        return CachedExamples, ()
 
     def of(self, skipping: object) -> engine.Cache:
         """Returns the examples for pipelines that skip failures alike.
@@ -56,7 +56,7 @@ class Cache(KeepsComponents):
     directory: str | None = named(None)
     bytes: int | None = named(None)
     key: str | None = named(None)
-    kept: KeptExamples = field(default_factory=KeptExamples, compare=False, repr=False)
+    kept: CachedExamples = field(default_factory=CachedExamples, compare=False, repr=False)
 
     effect: ClassVar = Effect.KEEPS
     needs_values: ClassVar = True

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from inspect import isfunction
 from typing import Any, Final, Self
 
-from headrace.pipeline.stages.components import Known, known_names, static_specs
-from headrace.pipeline.stages.order_advice import History, check_even
+from headrace.pipeline.stages.components import ChainSpecs, known_names, static_specs
+from headrace.pipeline.stages.order_advice import RepeatedOrderWarning, check_even
 from headrace.pipeline.stages.other_libraries import with_explained_calls
 from headrace.pipeline.stages.stage import Stages, Step
 
@@ -34,8 +34,8 @@ class Chain:
         self._base: Final = base
         self._options: Final = dict(options or {})
         self._specs: Final = static_specs(chain)
-        self._known: Known | None = None
-        self._history: Final = History(chain)
+        self._known: ChainSpecs | None = None
+        self._history: Final = RepeatedOrderWarning(chain)
 
     def _then(self, stage: Step) -> Self:
         # A stage that names a missing component is refused here, when it is added.

@@ -4,13 +4,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
-from headrace.pipeline.functions.first_results import FirstResults
+from headrace.pipeline.functions.cached_probe_results import CachedProbeResults
 from headrace.pipeline.stages.source import Source
 from headrace.pipeline.stages.stage import Effect, Stage, Step
 from headrace.pipeline.values.types import Specs
 
 __all__ = [
-    "Known",
+    "ChainSpecs",
     "all_stages",
     "batch_depth",
     "has_epochs",
@@ -24,7 +24,7 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class Known:
+class ChainSpecs:
     """The components after each stage, also in the pipelines that a source combines.
 
     Attributes:
@@ -36,15 +36,15 @@ class Known:
     """
 
     specs: list[Specs]
-    parts: "list[Known]"
-    empty_at: int | None = None
-    first: list[FirstResults] = field(default_factory=list, compare=False)
+    parts: "list[ChainSpecs]"
+    first_empty_stage: int | None = None
+    first: list[CachedProbeResults] = field(default_factory=list, compare=False)
 
-    def first_of(self, stage: Stage) -> FirstResults:
+    def first_of(self, stage: Stage) -> CachedProbeResults:
         """Returns the results of a stage's function for the first examples."""
         found = next((first for first in self.first if first.of is stage), None)
         if found is None:
-            found = FirstResults(stage)
+            found = CachedProbeResults(stage)
             self.first.append(found)
         return found
 
@@ -68,7 +68,7 @@ class Known:
     @property
     def is_whole(self) -> bool:
         """True if the components are known everywhere, also in all parts."""
-        return self.empty_at is None and all(part.is_whole for part in self.parts)
+        return self.first_empty_stage is None and all(part.is_whole for part in self.parts)
 
 
 def steps(chain: Sequence[Stage]) -> Sequence[Step]:

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
-from headrace.pipeline.functions.first_calls import First
 from headrace.pipeline.functions.python_functions import FilterFunction, PythonWorker
+from headrace.pipeline.functions.spec_probe import ProbeCalls
 from headrace.pipeline.functions.worker_holder import WorkerHolder
 from headrace.pipeline.stages.arguments import check_function, checked_num_callers
 from headrace.pipeline.stages.chain import Chain
@@ -46,7 +46,9 @@ class Filter(FunctionStep):
     def length_after(self, length: float) -> None:
         """Returns None: its function decides."""
 
-    def worker(self, first: First, before: Specs, after: Specs, is_batched: bool) -> PythonWorker:
+    def worker(
+        self, first: ProbeCalls, before: Specs, after: Specs, is_batched: bool
+    ) -> PythonWorker:
         """Returns the work of the threads that call the function."""
         return FilterFunction(self.function, first, before, self.num_threads)
 

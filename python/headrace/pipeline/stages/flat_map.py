@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
-from headrace.pipeline.functions.first_calls import First
 from headrace.pipeline.functions.python_functions import FlatMapFunction, PythonWorker
+from headrace.pipeline.functions.spec_probe import ProbeCalls
 from headrace.pipeline.functions.worker_holder import WorkerHolder
 from headrace.pipeline.stages.arguments import check_function, checked_int, checked_num_callers
 from headrace.pipeline.stages.chain import Chain
@@ -58,7 +58,9 @@ class FlatMap(FunctionStep):
     def length_after(self, length: float) -> None:
         """Returns None: its function decides."""
 
-    def worker(self, first: First, before: Specs, after: Specs, is_batched: bool) -> PythonWorker:
+    def worker(
+        self, first: ProbeCalls, before: Specs, after: Specs, is_batched: bool
+    ) -> PythonWorker:
         """Returns the work of the threads that call the function."""
         return FlatMapFunction(self.function, first, self.seed, before, after, self.num_threads)
 

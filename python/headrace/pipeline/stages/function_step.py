@@ -4,9 +4,9 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, ClassVar, Literal
 
-from headrace.pipeline.functions.first_calls import First
-from headrace.pipeline.functions.native_function import NativeFunction, Traced
+from headrace.pipeline.functions.native_function import NativeFunction, TracedFunction
 from headrace.pipeline.functions.python_functions import PythonWorker
+from headrace.pipeline.functions.spec_probe import ProbeCalls
 from headrace.pipeline.functions.worker_holder import WorkerHolder
 from headrace.pipeline.stages.stage import Planning, Step
 from headrace.pipeline.values.types import Specs
@@ -63,7 +63,7 @@ class FunctionStep(Step, is_base=True):
         """The number of threads or processes that call it; None for those of the engine."""
         return (self.num_processes or self.num_threads) if self.runs_python else None
 
-    def traced(self, specs: Specs) -> Traced:
+    def traced(self, specs: Specs) -> TracedFunction:
         """Returns the native function for the components of an example.
 
         Args:
@@ -77,7 +77,9 @@ class FunctionStep(Step, is_base=True):
         return self.native.traced(self.use, specs, self.seed)
 
     @abstractmethod
-    def worker(self, first: First, before: Specs, after: Specs, is_batched: bool) -> PythonWorker:
+    def worker(
+        self, first: ProbeCalls, before: Specs, after: Specs, is_batched: bool
+    ) -> PythonWorker:
         """Returns the work of the threads that call the function.
 
         Args:

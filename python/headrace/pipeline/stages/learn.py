@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from headrace.pipeline.functions.first_calls import First
 from headrace.pipeline.functions.python_functions import LearnFunction, PythonWorker
+from headrace.pipeline.functions.spec_probe import ProbeCalls
 from headrace.pipeline.stages.function_step import FunctionStep
 from headrace.pipeline.stages.stage import Effect, KeepsComponents, Planning
 from headrace.pipeline.values.types import Specs
@@ -51,7 +51,7 @@ class Learn(KeepsComponents):
         """Returns how many examples come out of it."""
         return length
 
-    def worker(self, first: First, before: Specs) -> PythonWorker:
+    def worker(self, first: ProbeCalls, before: Specs) -> PythonWorker:
         """Returns the work of the threads that call the function."""
         of = self.stage
         return LearnFunction(of.name, of.function, first, of.seed, before, self.results)

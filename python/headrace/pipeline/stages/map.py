@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
-from headrace.pipeline.functions.first_calls import First
 from headrace.pipeline.functions.python_functions import MapFunction, PythonWorker
+from headrace.pipeline.functions.spec_probe import ProbeCalls
 from headrace.pipeline.functions.worker_holder import WorkerHolder
 from headrace.pipeline.stages.arguments import check_function, checked_int, checked_num_callers
 from headrace.pipeline.stages.chain import Chain
@@ -53,7 +53,9 @@ class Map(FunctionStep):
         """Returns how many examples come out of it."""
         return length
 
-    def worker(self, first: First, before: Specs, after: Specs, is_batched: bool) -> PythonWorker:
+    def worker(
+        self, first: ProbeCalls, before: Specs, after: Specs, is_batched: bool
+    ) -> PythonWorker:
         """Returns the work of the threads that call the function."""
         return MapFunction(
             self.function, first, self.seed, before, after, is_batched, self.num_threads, self.name

@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 from headrace.pipeline.stages.components import all_stages, has_epochs, steps
 from headrace.pipeline.stages.stage import Effect, Stage, Step
 
-__all__ = ["History", "check_even", "check_one_order", "warn_of_leaks"]
+__all__ = ["RepeatedOrderWarning", "check_even", "check_one_order", "warn_of_leaks"]
 
 _log: Final = logging.getLogger("headrace.pipeline")
 
@@ -50,7 +50,7 @@ def check_even(chain: Sequence[Stage], step: Step) -> None:
         )
 
 
-class History:
+class RepeatedOrderWarning:
     """The iterations over one pipeline; it warns once if later ones may surprise the user.
 
     Attributes:

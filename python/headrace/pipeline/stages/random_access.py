@@ -9,7 +9,7 @@ from headrace.pipeline.stages.stage import Effect, Stage, Step
 __all__ = [
     "check_reachable",
     "check_skippable",
-    "is_read_late",
+    "has_deferred_reads",
     "is_reordered",
     "is_shuffled_whole",
     "keeps_all",
@@ -90,7 +90,7 @@ def obstacle(chain: Sequence[Stage], is_part: bool = False) -> str | None:
     return source_of(chain).obstacle
 
 
-def is_read_late(chain: Sequence[Stage], shuffle: int) -> bool:
+def has_deferred_reads(chain: Sequence[Stage], shuffle: int) -> bool:
     """Returns whether a full shuffle passes on numbers of examples, which are read after a shard.
 
     This is so if a `shard`, or a share of the batches, drops most examples before any stage needs

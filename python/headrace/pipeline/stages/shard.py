@@ -11,7 +11,7 @@ from headrace.pipeline.stages.chain import Chain
 from headrace.pipeline.stages.components import all_stages, source_of, steps
 from headrace.pipeline.stages.order_advice import check_one_order
 from headrace.pipeline.stages.random_access import (
-    is_read_late,
+    has_deferred_reads,
     needs_scan,
     pieces_before,
     reads_files,
@@ -214,7 +214,7 @@ def _share_in_words(shard: Shard, chain: Sequence[Stage], index: int) -> str:
     if shard.by == "piece":
         return f"; it reads 1 of {shard.count} {_pieces(before)}, others in each epoch"
     full = [n for n, step in enumerate(steps(before), 1) if step.full_shuffle]
-    if full and is_read_late(chain, full[-1]):
+    if full and has_deferred_reads(chain, full[-1]):
         scan = ", and the scan" if needs_scan(before) else ""
         return f"; it reads 1 of {shard.count} examples{scan}"
     return f"; it reads all examples, and keeps 1 of {shard.count}"

@@ -38,7 +38,7 @@ class SourcePlanning(Protocol):
         """Notes a record of which components occur."""
 
     def measure(self, **facts: Any) -> None:
-        """Changes what is noted of the source for its statistics; see `Counted`."""
+        """Changes what is noted of the source for its statistics; see `MeteredStage`."""
 
     def later(self, work: engine.Stage, part: str = "") -> None:
         """Defers work on single rows, measured as a part of the source."""

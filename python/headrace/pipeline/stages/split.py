@@ -12,7 +12,7 @@ import numpy.typing as npt
 from headrace.core import engine
 from headrace.pipeline.stages.arguments import checked_int
 from headrace.pipeline.stages.chain import Chain
-from headrace.pipeline.stages.components import Known, steps
+from headrace.pipeline.stages.components import ChainSpecs, steps
 from headrace.pipeline.stages.stage import Effect, KeepsComponents, Planning, Stage
 
 __all__ = ["Split", "SplitMethod", "num_kept", "shuffled_before"]
@@ -187,7 +187,9 @@ def _mixed(one: Any, other: Any) -> Any:
         return mixed ^ (mixed >> np.uint64(31))
 
 
-def shuffled_before(chain: Sequence[Stage], known: Known) -> tuple[Sequence[Stage], Known]:
+def shuffled_before(
+    chain: Sequence[Stage], known: ChainSpecs
+) -> tuple[Sequence[Stage], ChainSpecs]:
     """Returns equivalent stages with a full shuffle before any `split`.
 
     There is random access to all examples, but not to those of a part. A full shuffle of all

@@ -11,12 +11,12 @@ from typing import Any, Final
 from headrace.core import engine
 from headrace.graph import Tensor
 from headrace.graph.lowering.feeding import as_array
-from headrace.pipeline.functions.native_function import Traced
+from headrace.pipeline.functions.native_function import TracedFunction
 from headrace.pipeline.tracing.segments import Segments, segments_of
 from headrace.pipeline.tracing.trace import Trace
 from headrace.pipeline.values.column_conversion import decoded
 
-__all__ = ["Compiled", "compiled"]
+__all__ = ["CompiledFunction", "compiled"]
 
 # A call of a function outside a pipeline never waits.
 _PATIENCE_SECS: Final = 3600.0
@@ -25,7 +25,7 @@ _DIGEST_LETTERS: Final = 32
 
 
 @dataclass(frozen=True)
-class Compiled(Traced):
+class CompiledFunction(TracedFunction):
     """A traced function with its programs.
 
     Attributes:
@@ -43,7 +43,7 @@ class Compiled(Traced):
     segments: Segments
 
     def stage(self, is_batched: bool) -> engine.Stage:
-        """Returns the stage that calls it for each row; see `Traced.stage`."""
+        """Returns the stage that calls it for each row; see `TracedFunction.stage`."""
         if self.trace.use == "filter":
             return engine.Stage.filter_native(self._parts(is_batched))
         columns = [self._column(name) for name in self.trace.results]
@@ -96,7 +96,7 @@ class Compiled(Traced):
         return next(name for name, other in self.trace.arguments.items() if other is wanted)
 
 
-def compiled(trace: Trace) -> Compiled:
+def compiled(trace: Trace) -> CompiledFunction:
     """Compiles a traced function to programs."""
     arguments = list(trace.arguments.values())
     computed = {
@@ -109,7 +109,9 @@ def compiled(trace: Trace) -> Compiled:
     feeds = {name: tensor for name, tensor in trace.arguments.items() if tensor in read}
     program = trace.graph.lowering.lower(results, [], list(feeds.values()))
     segments = segments_of(trace, feeds.values(), results)
-    return Compiled(trace.specs, _contents(trace), trace, feeds, computed, program, segments)
+    return CompiledFunction(
+        trace.specs, _contents(trace), trace, feeds, computed, program, segments
+    )
 
 
 def _contents(trace: Trace) -> tuple[tuple[str, str], ...]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from headrace.graph import Tensor
 from headrace.pipeline.functions.native_function import NativeFunction, Use
-from headrace.pipeline.tracing.compiled import Compiled, compiled
+from headrace.pipeline.tracing.compiled import CompiledFunction, compiled
 from headrace.pipeline.tracing.trace import trace
 from headrace.pipeline.values.column_conversion import check_components
 from headrace.pipeline.values.python_values import as_value, spec_of
@@ -53,9 +53,9 @@ class _Native(NativeFunction):
         self._name: str = getattr(function, "__qualname__", type(function).__name__)
         self._lock = threading.Lock()
         # Guarded by the lock.
-        self._compiled: dict[object, Compiled] = {}
+        self._compiled: dict[object, CompiledFunction] = {}
 
-    def traced(self, use: Use, specs: dict[str, Spec], seed: int | None = None) -> Compiled:
+    def traced(self, use: Use, specs: dict[str, Spec], seed: int | None = None) -> CompiledFunction:
         """Returns the compiled function for some components; each set of specs is traced once."""
         key = use, tuple(specs.items()), seed
         with self._lock:

@@ -1,7 +1,7 @@
 """Lowering of the graph of a native function to programs."""
 
 from headrace.core import engine
-from headrace.graph import Computed, Operation
+from headrace.graph import KernelKind, Operation
 from headrace.graph.lowering.lowering import Lowering
 from headrace.graph.lowering.resources import Resources
 
@@ -36,7 +36,7 @@ class RowLowering(Lowering):
 
     def is_by_numpy(self, op: Operation) -> bool:
         """Returns whether only NumPy computes an operation."""
-        return op.definition.computed_by(op) is Computed.BY_NUMPY
+        return op.definition.computed_by(op) is KernelKind.BY_NUMPY
 
     def label(self, op: Operation) -> str:
         """Returns the name of an operation in errors."""

@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from headrace.pipeline.values.json_values import is_object
 from headrace.pipeline.values.nested import NestedList
-from headrace.pipeline.values.passed import Passed
 from headrace.pipeline.values.types import Json, Spec, array_type, as_array
+from headrace.pipeline.values.unchanged import Unchanged
 
 __all__ = [
     "as_value",
@@ -123,7 +123,7 @@ def _tells_type(where: str, name: str, value: Any) -> bool:
 
 def _known(value: Any) -> Spec | None:
     """Returns the spec of a JSON value or of lists of lists; None for other values."""
-    if isinstance(value, (Passed, NestedList)):
+    if isinstance(value, (Unchanged, NestedList)):
         return value.spec
     return Spec(Json, ()) if is_object(value) else None
 
@@ -148,7 +148,7 @@ def learned(
             value = example[name]
             if _tells_type(where, name, value):
                 spec = spec_of(where, name, value)
-                is_new = spec.dtype is Json and not isinstance(value, Passed)
+                is_new = spec.dtype is Json and not isinstance(value, Unchanged)
                 found[name] = spec.batched(None) if is_batched and is_new else spec
                 empty.discard(name)
         if not empty:

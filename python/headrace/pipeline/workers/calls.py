@@ -8,15 +8,20 @@ from typing import Any, Final, Literal
 import numpy as np
 import numpy.typing as npt
 
-from headrace.pipeline.functions.first_results import FirstResults, copied, digest_of, key_of
+from headrace.pipeline.functions.cached_probe_results import (
+    CachedProbeResults,
+    copied,
+    digest_of,
+    key_of,
+)
 from headrace.pipeline.functions.global_generators import GlobalDraws
 from headrace.pipeline.functions.indexed_rows import IndexedRows
 from headrace.pipeline.functions.random_generators import Generators
 from headrace.pipeline.values.column_conversion import as_values, decoded
 from headrace.pipeline.values.json_values import json_value
 from headrace.pipeline.values.nested import NestedList, nested_value
-from headrace.pipeline.values.passed import with_passed, without_passed
 from headrace.pipeline.values.types import Json, Spec, Specs
+from headrace.pipeline.values.unchanged import with_unchanged, without_unchanged
 from headrace.pipeline.workers.sending import PackedError
 from headrace.pipeline.workers.shared_rows import SharedRows
 
@@ -43,7 +48,7 @@ class Step:
     seed: int | None
     given: Specs
     made: Specs | None
-    first: FirstResults | None = None
+    first: CachedProbeResults | None = None
 
 
 @dataclass(frozen=True)
@@ -177,8 +182,8 @@ class Steps:
         if step.made is None:
             given = dict(zip(step.given, values, strict=True))
             if step.stage == "flat_map":
-                return [[copied(with_passed(row, given, step.given)) for row in found]]
-            return [with_passed(found, given, step.given)]
+                return [[copied(with_unchanged(row, given, step.given)) for row in found]]
+            return [with_unchanged(found, given, step.given)]
         if number + 1 < len(self._steps):
             return [as_values(step.where, found, step.made)]
         assert made_rows is not None
@@ -206,8 +211,8 @@ class Steps:
         if found is None:
             return None
         if step.stage == "flat_map":
-            return [without_passed(one, example) for one in found[0]]
-        return without_passed(found[0], example)
+            return [without_unchanged(one, example) for one in found[0]]
+        return without_unchanged(found[0], example)
 
 
 def _drawing(

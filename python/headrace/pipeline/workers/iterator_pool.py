@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from headrace.pipeline.functions.opened_iterators import (
+    AlreadyOpened,
     Examples,
     Factory,
-    OpenedBefore,
     name_of,
 )
 from headrace.pipeline.functions.worker_holder import WorkerHolder
@@ -31,7 +31,7 @@ class IteratorPool:
         self._process = os.getpid()
         # The iterators of the next passes, in order.
         self._looked_at: deque[Examples] = deque()
-        self._before = OpenedBefore()
+        self._before = AlreadyOpened()
 
     def __reduce__(self) -> tuple[type, tuple[int]]:
         return type(self), (self._num_processes,)

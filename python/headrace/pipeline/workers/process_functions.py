@@ -16,8 +16,8 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from headrace.core import engine
-from headrace.pipeline.functions.first_results import FirstResults, key_of
-from headrace.pipeline.functions.python_functions import Running, name_of, noted
+from headrace.pipeline.functions.cached_probe_results import CachedProbeResults, key_of
+from headrace.pipeline.functions.python_functions import RunningCalls, name_of, noted
 from headrace.pipeline.functions.worker_holder import WorkerHolder
 from headrace.pipeline.values.column_conversion import (
     batches_of,
@@ -26,9 +26,9 @@ from headrace.pipeline.values.column_conversion import (
     lists_of,
 )
 from headrace.pipeline.values.nested import nested_column, nested_value
-from headrace.pipeline.values.passed import Passed
 from headrace.pipeline.values.python_values import spec_of
 from headrace.pipeline.values.types import Spec, Specs, carried, engine_code
+from headrace.pipeline.values.unchanged import Unchanged
 from headrace.pipeline.workers.calls import Failure, Step
 from headrace.pipeline.workers.main_module import Surroundings
 from headrace.pipeline.workers.remote import (
@@ -40,9 +40,9 @@ from headrace.pipeline.workers.remote import (
 )
 from headrace.pipeline.workers.sending import packed_functions
 from headrace.pipeline.workers.shared_arrays import Arena, Layout, strings_at
-from headrace.pipeline.workers.worker import Block, Made, Plan
+from headrace.pipeline.workers.worker import ResultMessage, RowsMessage, StagesMessage
 
-__all__ = ["DoneByNext", "LearnInProcess", "ProcessFunctions", "ProcessStage"]
+__all__ = ["FusedStage", "LearnInProcess", "ProcessFunctions", "ProcessStage"]
 
 # The most times that a block is sent to another worker if workers end before their first call.
 _MOST_RESTARTS: Final = 3
@@ -71,7 +71,7 @@ class ProcessStage:
     given: Specs
     made: Specs | None
     number: int
-    first: FirstResults | None = None
+    first: CachedProbeResults | None = None
 
     @property
     def where(self) -> str:
@@ -87,7 +87,7 @@ class ProcessStage:
 def _is_plain(made: Any) -> bool:
     """Returns whether a function's result can be sent unchanged."""
     items = made if isinstance(made, list) else [made]
-    plain = (str, bytes, bool, int, float, complex, np.ndarray, np.generic, Passed)
+    plain = (str, bytes, bool, int, float, complex, np.ndarray, np.generic, Unchanged)
     return all(
         type(item) is dict and all(isinstance(value, plain) for value in item.values())
         for item in items
@@ -95,7 +95,7 @@ def _is_plain(made: Any) -> bool:
 
 
 class _Calls:
-    """The calls of a worker process for a block; see `Running`."""
+    """The calls of a worker process for a block; see `RunningCalls`."""
 
     def __init__(self, job: engine.Job, stages: Sequence[ProcessStage]) -> None:
         self._job = job
@@ -116,7 +116,7 @@ class _Calls:
 
     @property
     def doing(self) -> str:
-        """See `Running`. A start includes the imports of the functions' modules."""
+        """See `RunningCalls`. A start includes the imports of the functions' modules."""
         call = self._call()
         if call is None:
             what = "exchange with" if self.has_started else "start of"
@@ -125,17 +125,17 @@ class _Calls:
 
     def _call(self) -> tuple[int, int] | None:
         worker = self.worker
-        return None if worker is None else worker.board.call()
+        return None if worker is None else worker.call_status.call()
 
 
-class DoneByNext:
+class FusedStage:
     """A placeholder for a stage that runs in the same call as the next one, and has no thread."""
 
     num_callers = 0
     initial = None
 
     def __init__(self, function: object) -> None:
-        self.running: dict[int, Running] = {}
+        self.running: dict[int, RunningCalls] = {}
         self.is_over = False
         self.function = function
 
@@ -177,7 +177,7 @@ class ProcessFunctions:
             num_started: The number of processes to start; None for those needed.
         """
         self.num_callers = num_processes if num_callers is None else num_callers
-        self.running: dict[int, Running] = {}
+        self.running: dict[int, RunningCalls] = {}
         self.function: object = stages[-1].function
         num_started = self.num_callers if num_started is None else num_started
         self.processes: Final = Processes(holders, num_started, num_processes)
@@ -187,7 +187,9 @@ class ProcessFunctions:
         where = " and ".join(stage.where for stage in stages)
         packed, main = packed_functions(where, functions)
         steps = tuple(stage.step() for stage in stages)
-        self._plan: Final = Plan(next(_numbers), packed, steps, main, Surroundings.current())
+        self._plan: Final = StagesMessage(
+            next(_numbers), packed, steps, main, Surroundings.current()
+        )
 
     @property
     def is_over(self) -> bool:
@@ -250,7 +252,7 @@ class ProcessFunctions:
 
     def _asked(
         self, job: engine.Job, calls: _Calls, left_out: frozenset[int], limit: int
-    ) -> tuple[Made, Arena]:
+    ) -> tuple[ResultMessage, Arena]:
         worker = self.processes.worker(self._plan)
         calls.worker = worker
         try:
@@ -260,7 +262,7 @@ class ProcessFunctions:
             layout = Layout()
             columns = columns_of(layout, [job.column(n) for n in range(len(self._given))])
             row_ids = row_ids_of(layout, job.row_ids())
-            block = Block(0, columns, row_ids, left_out, limit, job.skips_errors, False)
+            block = RowsMessage(0, columns, row_ids, left_out, limit, job.skips_errors, False)
             answer = worker.run(layout, block)
         except WorkerEnded:
             self.processes.forget(worker)
@@ -296,7 +298,7 @@ class ProcessFunctions:
     def _give(
         self,
         job: engine.Job,
-        made: Made,
+        made: ResultMessage,
         arena: Arena,
         error: BaseException | None,
         failed: list[tuple[int, BaseException, int | None]],
@@ -353,17 +355,17 @@ class LearnInProcess(ProcessFunctions):
         num_started: int,
         holders: Sequence[WorkerHolder],
         made: "deque[Mapping[str, Any]]",
-        first: FirstResults,
+        first: CachedProbeResults,
     ) -> None:
         """Adds the function's results to `made`, and those for the first example to `first`."""
         super().__init__(stages, num_processes, False, holders, 1, num_started)
         self._learned = made
-        self._first: FirstResults | None = first
+        self._first: CachedProbeResults | None = first
 
     def _give(
         self,
         job: engine.Job,
-        made: Made,
+        made: ResultMessage,
         arena: Arena,
         error: BaseException | None,
         failed: list[tuple[int, BaseException, int | None]],

@@ -12,12 +12,12 @@ from typing import Any, Final
 
 from headrace.core import engine
 from headrace.pipeline.functions.opened_iterators import Examples, Factory, Values, name_of
-from headrace.pipeline.functions.python_functions import Result, Running, finish, noted
+from headrace.pipeline.functions.python_functions import Result, RunningCalls, finish, noted
 from headrace.pipeline.values.column_conversion import as_values
 from headrace.pipeline.values.types import Specs
 from headrace.pipeline.workers.iterator_pool import IteratorPool
 
-__all__ = ["Feed", "IterableFunction", "LookedAt", "serve_feed"]
+__all__ = ["Feed", "IterableFunction", "SpecProbe", "serve_feed"]
 
 # The largest number of examples in a block.
 _BLOCK_ROWS: Final = 128
@@ -120,7 +120,7 @@ class IterableFunction:
     initial = None
 
     def __init__(self, factory: Factory, openings: IteratorPool, made: Specs) -> None:
-        self.running: dict[int, Running] = {}
+        self.running: dict[int, RunningCalls] = {}
         self.is_over = False
         self.function = factory
         self.feed: Final = Feed()
@@ -176,14 +176,14 @@ class IterableFunction:
         return self._pass[1]
 
 
-class LookedAt:
+class SpecProbe:
     """The examples of an iterator while components are learned, one at a time."""
 
     num_callers = 1
     initial = None
 
     def __init__(self, factory: Factory, openings: IteratorPool, made: Specs) -> None:
-        self.running: dict[int, Running] = {}
+        self.running: dict[int, RunningCalls] = {}
         self.is_over = False
         self.function = factory
         self.processes: Final = openings.processes(is_looking=True)

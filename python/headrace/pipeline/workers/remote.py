@@ -13,12 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from headrace.pipeline.functions.worker_holder import WorkerHolder
-from headrace.pipeline.workers.board import Board
+from headrace.pipeline.workers.call_status import SharedCallStatus
 from headrace.pipeline.workers.fork_server import fork_server
 from headrace.pipeline.workers.messages import channels
 from headrace.pipeline.workers.sending import PackedError
 from headrace.pipeline.workers.shared_arrays import Arena, Layout
-from headrace.pipeline.workers.worker import Block, Made, Plan
+from headrace.pipeline.workers.worker import ResultMessage, RowsMessage, StagesMessage
 
 __all__ = ["Processes", "RemoteWorker", "WorkerEnded", "memory_file", "start_workers"]
 
@@ -81,7 +81,7 @@ class RemoteWorker:
     def __init__(self) -> None:
         """Creates the shared memory; `start_workers` starts the process."""
         self._channel, self._end = channels()
-        self._board = memory_file()
+        self._call_status = memory_file()
         self._given, self._made = Arena(memory_file()), Arena(memory_file())
         self._is_renewed = False
         self._owner: Final = os.getpid()
@@ -93,18 +93,18 @@ class RemoteWorker:
     def descriptors(self) -> list[int]:
         """The file descriptors that the process gets."""
         arenas = (self._given.descriptor, self._made.descriptor)
-        return [self._end.fileno(), self._board, *arenas]
+        return [self._end.fileno(), self._call_status, *arenas]
 
     def begun(self, process: int) -> None:
         """Sets the number of its process, which has started."""
         self._end.close()
         self.process = process
-        self.board = Board(self._board)
+        self.call_status = SharedCallStatus(self._call_status)
 
     def discard(self) -> None:
         """Frees the shared memory of a process that could not be started."""
         self._end.close()
-        os.close(self._board)
+        os.close(self._call_status)
         self._close()
 
     @property
@@ -112,18 +112,18 @@ class RemoteWorker:
         """The number of bytes of memory that are shared with it."""
         return self._given.size + self._made.size
 
-    def offer(self, plan: Plan) -> None:
+    def offer(self, plan: StagesMessage) -> None:
         """Sends it functions to load, without waiting; `begin` waits.
 
         Raises:
             WorkerEnded: If the process has ended.
         """
         if self._offered is None:
-            self.board.forget_calls()
+            self.call_status.forget_calls()
             self.tell(plan, plan.functions.descriptors)
             self._offered = plan.number
 
-    def begin(self, plan: Plan) -> PackedError | None:
+    def begin(self, plan: StagesMessage) -> PackedError | None:
         """Sends it other functions; returns the error if they cannot be unpickled there.
 
         Raises:
@@ -137,7 +137,7 @@ class RemoteWorker:
                 self.plan = number
                 return cast("PackedError | None", answer)
 
-    def run(self, layout: Layout, block: Block) -> tuple[Made, Arena]:
+    def run(self, layout: Layout, block: RowsMessage) -> tuple[ResultMessage, Arena]:
         """Makes it work on rows; returns the result and the arena that has it.
 
         Raises:
@@ -150,9 +150,9 @@ class RemoteWorker:
         layout.write(self._given)
         block = replace(block, size=self._given.size, is_renewed=self._is_renewed)
         descriptors = [self._given.descriptor] if self._is_renewed else []
-        self.board.forget_calls()
+        self.call_status.forget_calls()
         self.tell(block, descriptors)
-        made = cast("Made", self.answer())
+        made = cast("ResultMessage", self.answer())
         self._is_renewed = made.keeps_arrays
         return made, self.made(made.size)
 
@@ -171,7 +171,7 @@ class RemoteWorker:
     def let_go(self) -> None:
         """Makes the process end by closing the connection, without waiting."""
         if self._owner == os.getpid():
-            self.board.stop(True)
+            self.call_status.stop(True)
             self._close()
 
     def kill(self) -> None:
@@ -217,7 +217,7 @@ class RemoteWorker:
         return self._made
 
     def _ended(self) -> WorkerEnded:
-        call = self.board.call()
+        call = self.call_status.call()
         return WorkerEnded(self.process, self.close(), call)
 
     def _close(self) -> None:
@@ -278,7 +278,7 @@ class Processes:
         self.keeps_workers = False
         self.hold: Callable[[int], None] = lambda num_bytes: None
 
-    def worker(self, plan: Plan) -> RemoteWorker:
+    def worker(self, plan: StagesMessage) -> RemoteWorker:
         """Returns the worker of this thread; the first call starts those of all threads.
 
         Args:
@@ -300,14 +300,14 @@ class Processes:
                 self._workers[thread] = found
         return found
 
-    def _start(self, plan: Plan) -> None:
+    def _start(self, plan: StagesMessage) -> None:
         """Starts spare workers, which load their functions at the same time."""
         ended = None
         for _ in range(_MOST_STARTS):
             count = max(self._num_workers - len(self._workers), 1)
             taken = [found for _ in range(count) if (found := self._taken()) is not None]
             for worker in (*taken, *start_workers(count - len(taken))):
-                worker.board.stop(self.is_over)
+                worker.call_status.stop(self.is_over)
                 try:
                     worker.offer(plan)
                 except WorkerEnded as end:  # It ended while it was idle.
@@ -344,7 +344,7 @@ class Processes:
         with self._lock:
             self.is_over = True
             for worker in (*self._workers.values(), *self._spare):
-                worker.board.stop(True)
+                worker.call_status.stop(True)
 
     def end(self) -> None:
         """Ends the workers, or keeps them for the next iteration."""
@@ -368,7 +368,7 @@ class Processes:
         # The next one takes the last worker first. While components are learned, that has to be
         # the worker that has seen the first example.
         for worker in reversed(idle[:num_kept]):
-            worker.board.stop(False)
+            worker.call_status.stop(False)
             self._holders[0].put(worker)
 
 

@@ -19,13 +19,20 @@ from typing import Any, Final, TypeVar, cast
 import numpy as np
 
 from headrace.core.errors import add_note
-from headrace.pipeline.functions.opened_iterators import Elsewhere, Values
+from headrace.pipeline.functions.opened_iterators import RemoteIteratorBase, Values
 from headrace.pipeline.functions.worker_holder import WorkerHolder
 from headrace.pipeline.values.types import Spec
 from headrace.pipeline.workers.main_module import Surroundings
 from headrace.pipeline.workers.remote import RemoteWorker, WorkerEnded, start_workers
 from headrace.pipeline.workers.sending import loads, packed_functions
-from headrace.pipeline.workers.served_iterator import Close, Given, GoOn, More, Open, Opened
+from headrace.pipeline.workers.served_iterator import (
+    CloseRequest,
+    ExamplesMessage,
+    NextRequest,
+    OpenReply,
+    OpenRequest,
+    SeekRequest,
+)
 from headrace.pipeline.workers.shared_arrays import Arena, Layout
 
 __all__ = ["IteratorProcesses", "RemoteIterator"]
@@ -62,7 +69,7 @@ class _Part:
     """
 
     number: int
-    open: Open
+    open: OpenRequest
     worker: RemoteWorker | None = None
     rows: deque[tuple[Any, str | None]] = field(default_factory=deque)
     state: str | None = None
@@ -74,7 +81,7 @@ class _Part:
     num_charged: int = 0
 
 
-class RemoteIterator(Elsewhere):
+class RemoteIterator(RemoteIteratorBase):
     """The examples of the iterators that a factory makes in worker processes.
 
     Must be used by one thread at a time, but for `stop` and `close`.
@@ -108,14 +115,14 @@ class RemoteIterator(Elsewhere):
         here = Surroundings.current()
         for number in range(self._num_processes):
             arguments = () if self._num_processes == 1 else (number, self._num_processes)
-            self._parts.append(_Part(number, Open(data, main, self._where, arguments, here)))
+            self._parts.append(_Part(number, OpenRequest(data, main, self._where, arguments, here)))
         for part in self._parts:
             self._begin(part)
         found = [self._begun(part) for part in self._parts]
         self._keeps_state = all(opened.keeps_state for opened in found)
 
     def expect(self, specs: Mapping[str, Spec], num_bytes: int) -> None:
-        """See `Elsewhere`."""
+        """See `RemoteIteratorBase`."""
         self._specs, self._num_bytes = specs, max(num_bytes // self._num_processes, 1)
 
     def __next__(self) -> Any:
@@ -144,7 +151,7 @@ class RemoteIterator(Elsewhere):
         raise StopIteration
 
     def skip(self, number: int) -> None:
-        """Skips examples; see `Elsewhere`. Of several workers, each skips its share."""
+        """Skips examples; see `RemoteIteratorBase`. Of several workers, each skips its share."""
         self._ending_at_error(self._skip, number)
 
     def _skip(self, number: int) -> None:
@@ -158,7 +165,7 @@ class RemoteIterator(Elsewhere):
             if not num_turns:
                 break
             for part in parts:
-                self._tell(part, GoOn(None, num_turns))
+                self._tell(part, SeekRequest(None, num_turns))
             for part in parts:
                 opened = self._continued(part)
                 part.is_over = opened.num_left_out < num_turns
@@ -203,7 +210,7 @@ class RemoteIterator(Elsewhere):
             part.rows.clear()
             part.has_ended, part.error, part.is_over = False, None, text is None
             if text is not None:
-                self._tell(part, GoOn(text, 0))
+                self._tell(part, SeekRequest(text, 0))
         for part in self._parts:
             if not part.is_over:
                 part.count = None
@@ -213,7 +220,7 @@ class RemoteIterator(Elsewhere):
         """Lets all workers stop after the calls that are under way."""
         with self._lock:
             for worker in self._workers:
-                worker.board.stop(True)
+                worker.call_status.stop(True)
 
     def kill_busy(self) -> None:
         """Kills the workers that a thread waits for."""
@@ -266,8 +273,8 @@ class RemoteIterator(Elsewhere):
             if part.worker is not worker:
                 worker.end()
                 raise RuntimeError("the iteration is over")
-            worker.board.stop(False)
-            worker.board.forget_calls()
+            worker.call_status.stop(False)
+            worker.call_status.forget_calls()
             try:
                 return self._tell(part, part.open)
             except WorkerEnded as end:
@@ -276,16 +283,16 @@ class RemoteIterator(Elsewhere):
                 if part.num_restarts > _MOST_RESTARTS:
                     raise self._death(part, end) from None
 
-    def _begun(self, part: _Part) -> Opened:
+    def _begun(self, part: _Part) -> OpenReply:
         while True:
             try:
                 return self._continued(part, is_first=True)
             except WorkerEnded:
                 self._begin(part)
 
-    def _continued(self, part: _Part, is_first: bool = False) -> Opened:
-        """Returns the answer to `Open` or `GoOn`."""
-        opened = cast("Opened", self._answer(part, is_first))
+    def _continued(self, part: _Part, is_first: bool = False) -> OpenReply:
+        """Returns the answer to `OpenRequest` or `SeekRequest`."""
+        opened = cast("OpenReply", self._answer(part, is_first))
         if opened.error is not None:
             raise self._noted(part, opened.error.unpacked())
         part.state = opened.state
@@ -301,8 +308,8 @@ class RemoteIterator(Elsewhere):
         """Asks a worker for examples, until there are some or its iterator has ended."""
         num_rows = 1 if self._specs is None else _MOST_ROWS
         specs = None if self._specs is None else dict(self._specs)
-        self._tell(part, More(specs, num_rows, self._num_bytes))
-        given = cast("Given", self._answer(part))
+        self._tell(part, NextRequest(specs, num_rows, self._num_bytes))
+        given = cast("ExamplesMessage", self._answer(part))
         assert part.worker is not None
         if specs is None:
             examples: Sequence[Any] = [loads(example) for example in given.examples]
@@ -324,11 +331,13 @@ class RemoteIterator(Elsewhere):
             if self._is_closed:
                 raise RuntimeError("the iteration is over")
             try:
-                functions = message.functions.descriptors if isinstance(message, Open) else ()
+                functions = (
+                    message.functions.descriptors if isinstance(message, OpenRequest) else ()
+                )
                 worker.tell(message, functions)
             except WorkerEnded as end:
                 self._workers.remove(worker)
-                if not isinstance(message, Open):
+                if not isinstance(message, OpenRequest):
                     raise self._death(part, end) from None
                 raise
 
@@ -429,7 +438,7 @@ def _that_let_go(workers: Sequence[RemoteWorker]) -> Iterator[RemoteWorker]:
     asked = []
     for worker in workers:
         with contextlib.suppress(WorkerEnded):
-            worker.tell(Close())
+            worker.tell(CloseRequest())
             asked.append(worker)
     deadline = time.monotonic() + _PATIENCE_S
     for worker in asked:

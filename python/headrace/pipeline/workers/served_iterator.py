@@ -14,22 +14,22 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from headrace.pipeline.functions.function_state import keeps_state, kept, restore
-from headrace.pipeline.functions.opened_iterators import OpenedBefore
+from headrace.pipeline.functions.opened_iterators import AlreadyOpened
 from headrace.pipeline.values.column_conversion import as_values, check_components
 from headrace.pipeline.values.python_values import as_value
 from headrace.pipeline.values.types import Specs
-from headrace.pipeline.workers.board import Board
+from headrace.pipeline.workers.call_status import SharedCallStatus
 from headrace.pipeline.workers.main_module import MainModule, Surroundings
 from headrace.pipeline.workers.sending import PackedError, PackedFunctions
 from headrace.pipeline.workers.shared_arrays import Arena, Layout
 
 __all__ = [
-    "Close",
-    "Given",
-    "GoOn",
-    "More",
-    "Open",
-    "Opened",
+    "CloseRequest",
+    "ExamplesMessage",
+    "NextRequest",
+    "OpenReply",
+    "OpenRequest",
+    "SeekRequest",
     "ServedIterator",
 ]
 
@@ -41,7 +41,7 @@ _END: Final = object()
 
 
 @dataclass(frozen=True)
-class Open:
+class OpenRequest:
     """Asks a factory for an iterator, which replaces the one before.
 
     Attributes:
@@ -59,14 +59,17 @@ class Open:
     surroundings: Surroundings
 
     def serve(
-        self, board: Board, made: Arena, load: Callable[["Open"], tuple[Any, ...]]
+        self,
+        call_status: SharedCallStatus,
+        made: Arena,
+        load: Callable[["OpenRequest"], tuple[Any, ...]],
     ) -> "ServedIterator":
         """Returns the object that answers this message and the following ones."""
-        return ServedIterator(board, made, load)
+        return ServedIterator(call_status, made, load)
 
 
 @dataclass(frozen=True)
-class GoOn:
+class SeekRequest:
     """Continues with a state of the iterator, if it is given, and then skips some examples."""
 
     state: str | None
@@ -74,8 +77,8 @@ class GoOn:
 
 
 @dataclass(frozen=True)
-class Opened:
-    """The answer to `Open` and to `GoOn`.
+class OpenReply:
+    """The answer to `OpenRequest` and to `SeekRequest`.
 
     Attributes:
         keeps_state: Whether the iterator keeps a state.
@@ -91,7 +94,7 @@ class Opened:
 
 
 @dataclass(frozen=True)
-class More:
+class NextRequest:
     """Asks for the next examples: at least one, unless it is the end.
 
     Attributes:
@@ -107,7 +110,7 @@ class More:
 
 
 @dataclass(frozen=True)
-class Given:
+class ExamplesMessage:
     """The next examples, which are in the arena if their components are known.
 
     Attributes:
@@ -130,15 +133,15 @@ class Given:
 
 
 @dataclass(frozen=True)
-class Close:
+class CloseRequest:
     """Drops the iterator. The answer comes when no call of it is in progress."""
 
 
-Message: TypeAlias = "Open | GoOn | More | Close"
+Message: TypeAlias = "OpenRequest | SeekRequest | NextRequest | CloseRequest"
 
 
 @dataclass
-class _Opened:
+class _OpenIterator:
     """The current iterator. Only the thread that asks it changes this.
 
     Attributes:
@@ -162,8 +165,8 @@ class _Opened:
 class _Task:
     """A call for the thread that asks the iterator, and the call's result."""
 
-    call: Callable[[], Opened | None]
-    result: list[Opened | None] = field(default_factory=list)
+    call: Callable[[], OpenReply | None]
+    result: list[OpenReply | None] = field(default_factory=list)
 
 
 class ServedIterator:
@@ -175,39 +178,44 @@ class ServedIterator:
         load: Returns a tuple with the factory.
     """
 
-    def __init__(self, board: Board, made: Arena, load: Callable[[Open], tuple[Any, ...]]) -> None:
-        self._board: Final = board
+    def __init__(
+        self,
+        call_status: SharedCallStatus,
+        made: Arena,
+        load: Callable[[OpenRequest], tuple[Any, ...]],
+    ) -> None:
+        self._call_status: Final = call_status
         self._made: Final = made
         self._load: Final = load
-        self._before: Final = OpenedBefore()
+        self._before: Final = AlreadyOpened()
         self._changed: Final = threading.Condition()
         self._thread: threading.Thread | None = None
-        self._opened: _Opened | None = None
+        self._opened: _OpenIterator | None = None
         # Written and read by both threads, with the lock held: the next call, the requested
         # examples, and the examples that are ready, each with the state before it and its size.
         self._task: _Task | None = None
-        self._wanted: More | None = None
+        self._wanted: NextRequest | None = None
         self._rows: deque[tuple[Any, str | None, int]] = deque()
         self._num_bytes = 0
 
     def answered(
         self, message: Message, descriptors: Sequence[int] = ()
-    ) -> "Opened | Given | None":
+    ) -> "OpenReply | ExamplesMessage | None":
         """Handles a message, and returns the answer."""
         match message:
-            case Open():
+            case OpenRequest():
                 functions = message.functions.received(descriptors)
                 opening = replace(message, functions=functions)
                 return self._done(lambda: self._open(opening))
-            case GoOn():
+            case SeekRequest():
                 return self._done(lambda: self._go_on(message))
-            case Close():
+            case CloseRequest():
                 return self._done(self._close, waits_for_all=True)
         return self._more(message)
 
     def _done(
-        self, call: Callable[[], Opened | None], waits_for_all: bool = False
-    ) -> Opened | None:
+        self, call: Callable[[], OpenReply | None], waits_for_all: bool = False
+    ) -> OpenReply | None:
         """Runs a call on the other thread, and returns its result, or an empty one after a stop."""
         if self._thread is None:
             self._thread = threading.Thread(target=self._serve, name="iterator", daemon=True)
@@ -217,17 +225,17 @@ class ServedIterator:
             self._task, self._wanted = task, None
             self._changed.notify_all()
             while not self._changed.wait_for(lambda: bool(task.result), _LOOK_S):
-                if self._board.must_stop() and not waits_for_all:
-                    return Opened()
+                if self._call_status.must_stop() and not waits_for_all:
+                    return OpenReply()
         return task.result[0]
 
-    def _more(self, wanted: More) -> Given:
+    def _more(self, wanted: NextRequest) -> ExamplesMessage:
         with self._changed:
             self._wanted = wanted
             self._changed.notify_all()
             while not self._changed.wait_for(self._has_some, _LOOK_S):
-                if self._board.must_stop():
-                    return Given(is_over=True)
+                if self._call_status.must_stop():
+                    return ExamplesMessage(is_over=True)
             if wanted.num_rows > 1:
                 self._changed.wait_for(lambda: not self._wants_more(), _PATIENCE_S)
             rows, self._rows, self._num_bytes = self._rows, deque(), 0
@@ -241,15 +249,15 @@ class ServedIterator:
         states = tuple(before for _, before, _ in rows)
         if wanted.specs is None:
             examples = tuple(example for example, _, _ in rows)
-            return Given(examples, (), 0, states, state, is_over, packed)
+            return ExamplesMessage(examples, (), 0, states, state, is_over, packed)
         layout = Layout()
         try:
             values = zip(*(row for row, _, _ in rows), strict=True)
             columns = tuple(layout.add(list(column)) for column in values)
             layout.write(self._made)
         except Exception as raised:
-            return Given(is_over=True, error=PackedError.of(raised))
-        return Given((), columns, self._made.size, states, state, is_over, packed)
+            return ExamplesMessage(is_over=True, error=PackedError.of(raised))
+        return ExamplesMessage((), columns, self._made.size, states, state, is_over, packed)
 
     def _has_some(self) -> bool:
         return bool(self._rows) or self._has_ended()
@@ -282,22 +290,22 @@ class ServedIterator:
                 task.result.append(result)
                 self._changed.notify_all()
 
-    def _open(self, message: Open) -> Opened:
+    def _open(self, message: OpenRequest) -> OpenReply:
         self._close()
         try:
-            self._board.begin_call(0, 0)
+            self._call_status.begin_call(0, 0)
             [factory] = self._load(message)
             made = factory(*message.arguments)
             iterator = self._before.checked(message.where, made)
-            opened = _Opened(message.where, iterator, kept(iterator))
+            opened = _OpenIterator(message.where, iterator, kept(iterator))
         except BaseException as error:
-            return Opened(error=PackedError.of(error))
+            return OpenReply(error=PackedError.of(error))
         finally:
-            self._board.forget_calls()
+            self._call_status.forget_calls()
         self._opened = opened
-        return Opened(keeps_state(iterator), opened.state)
+        return OpenReply(keeps_state(iterator), opened.state)
 
-    def _go_on(self, message: GoOn) -> Opened:
+    def _go_on(self, message: SeekRequest) -> OpenReply:
         opened = self._opened
         assert opened is not None
         count = 0
@@ -308,7 +316,7 @@ class ServedIterator:
                 restore(opened.iterator, message.state)
                 opened.number, opened.is_over, opened.error = 0, False, None
             while count < message.num_left_out and not opened.is_over:
-                self._board.begin_call(opened.number, 0)
+                self._call_status.begin_call(opened.number, 0)
                 if next(opened.iterator, _END) is _END:
                     opened.is_over = True
                 else:
@@ -317,23 +325,23 @@ class ServedIterator:
             opened.state = kept(opened.iterator)
         except BaseException as error:
             opened.is_over = True
-            return Opened(num_left_out=count, error=PackedError.of(error))
+            return OpenReply(num_left_out=count, error=PackedError.of(error))
         finally:
-            self._board.forget_calls()
-        return Opened(keeps_state(opened.iterator), opened.state, count)
+            self._call_status.forget_calls()
+        return OpenReply(keeps_state(opened.iterator), opened.state, count)
 
     def _close(self) -> None:
         with self._changed:
             self._opened = None
             self._rows, self._num_bytes = deque(), 0
 
-    def _ask(self, wanted: More) -> None:
+    def _ask(self, wanted: NextRequest) -> None:
         """Asks the iterator for an example."""
         opened = self._opened
         assert opened is not None
         row = None
         try:
-            if self._board.begin_call(opened.number, 0):
+            if self._call_status.begin_call(opened.number, 0):
                 with self._changed:
                     self._wanted = None
                 return
@@ -347,7 +355,7 @@ class ServedIterator:
         except BaseException as error:
             opened.error, opened.is_over = error, True
         finally:
-            self._board.forget_calls()
+            self._call_status.forget_calls()
         with self._changed:
             if row is not None:
                 opened.number += 1

@@ -20,7 +20,7 @@ from headrace.core.function_threads import calling_functions
 from headrace.pipeline.values.column_conversion import as_rows
 from headrace.pipeline.values.python_values import as_value
 from headrace.pipeline.values.types import Specs
-from headrace.pipeline.workers.board import Board
+from headrace.pipeline.workers.call_status import SharedCallStatus
 from headrace.pipeline.workers.calls import Failure, Result, Step, Steps
 from headrace.pipeline.workers.main_module import MainModule, Surroundings, import_main
 from headrace.pipeline.workers.messages import Channel
@@ -28,13 +28,13 @@ from headrace.pipeline.workers.sending import PackedError, PackedFunctions
 from headrace.pipeline.workers.shared_arrays import Arena, Layout
 from headrace.pipeline.workers.shared_rows import SharedRows
 
-__all__ = ["Block", "Made", "Plan", "run_worker"]
+__all__ = ["ResultMessage", "RowsMessage", "StagesMessage", "run_worker"]
 
 _SET_PDEATHSIG: Final = 1
 
 
 @dataclass(frozen=True)
-class Plan:
+class StagesMessage:
     """A message with the stages that a worker runs from now on.
 
     Attributes:
@@ -53,7 +53,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Block:
+class RowsMessage:
     """A message with rows for a worker, which are in the arena of its input.
 
     Attributes:
@@ -76,7 +76,7 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Made:
+class ResultMessage:
     """A message with the results of a worker, which are in the arena of its output.
 
     Attributes:
@@ -94,7 +94,7 @@ class Made:
     keeps_arrays: bool
 
 
-class Sent(Protocol):
+class FunctionsMessage(Protocol):
     """A message that brings functions.
 
     Attributes:
@@ -116,19 +116,22 @@ class Sent(Protocol):
         """See above."""
 
 
-class Iterators(Protocol):
+class IteratorServer(Protocol):
     """The part of a worker that answers messages about an iterator."""
 
     def answered(self, message: Any, descriptors: Sequence[int]) -> object:
         """Does what a message asks for, and returns the answer."""
 
 
-class ForIterator(Protocol):
+class IteratorMessage(Protocol):
     """The first message about an iterator. Its module is loaded only where it is needed."""
 
     def serve(
-        self, board: Board, made: Arena, load: Callable[[Sent], tuple[Any, ...]]
-    ) -> Iterators:
+        self,
+        call_status: SharedCallStatus,
+        made: Arena,
+        load: Callable[[FunctionsMessage], tuple[Any, ...]],
+    ) -> IteratorServer:
         """Returns the part of the worker that answers messages about iterators."""
 
 
@@ -136,24 +139,24 @@ def run_worker(descriptors: Sequence[int], server: int) -> None:
     """Works until the other end of the connection is closed.
 
     Args:
-        descriptors: The descriptors of the connection, the board, and the arenas for rows and for
+        descriptors: The descriptors of the connection, the call status, and the arenas for rows and for
             results.
         server: The number of the process that has started this one.
     """
     _end_with(server)
-    connection, board, given, made = descriptors
+    connection, call_status, given, made = descriptors
     channel = Channel(socket.socket(fileno=connection))
     with contextlib.closing(channel):
-        _serve(channel, board, given, made)
+        _serve(channel, call_status, given, made)
 
 
-def _serve(channel: Channel, board: int, given: int, made: int) -> None:
+def _serve(channel: Channel, call_status: int, given: int, made: int) -> None:
     with contextlib.suppress(Exception):  # Standard error may be missing.
         faulthandler.enable()
     if (random := sys.modules.get("numpy.random")) is not None:
         # Otherwise all workers, which are forks of one process, would draw the same numbers.
         random.seed()
-    worker = _Worker(Board(board), Arena(given), Arena(made))
+    worker = _Worker(SharedCallStatus(call_status), Arena(given), Arena(made))
     with contextlib.closing(channel), contextlib.suppress(EOFError, ConnectionError):
         while True:
             message, renewed = channel.receive()
@@ -161,31 +164,31 @@ def _serve(channel: Channel, board: int, given: int, made: int) -> None:
 
 
 class _Worker:
-    def __init__(self, board: Board, given: Arena, made: Arena) -> None:
-        self._board = board
+    def __init__(self, call_status: SharedCallStatus, given: Arena, made: Arena) -> None:
+        self._call_status = call_status
         self._given = given
         self._made = made
         # The plan's components whose rows had different shapes.
         self._uneven: set[str] = set()
         self._functions: dict[bytes, tuple[Any, ...]] = {}
-        self._plan: tuple[Plan, Steps] | None = None
-        self._iterator: Iterators | None = None
+        self._plan: tuple[StagesMessage, Steps] | None = None
+        self._iterator: IteratorServer | None = None
 
     def answered(self, message: object, renewed: Sequence[int]) -> object:
         """Does what a message asks for, and returns the answer."""
         try:
-            if isinstance(message, Plan):
+            if isinstance(message, StagesMessage):
                 functions = message.functions.received(renewed)
                 return self._begin(replace(message, functions=functions))
-            if isinstance(message, Block):
+            if isinstance(message, RowsMessage):
                 if message.is_renewed:
                     self._given.close()
                     self._given = Arena(renewed[0])
                 return self._work(message)
             if self._iterator is None:
-                # The first message is an `Open`, whose module is loaded with it.
-                serve = cast("ForIterator", message).serve
-                self._iterator = serve(self._board, self._made, self._loaded)
+                # The first message is an `OpenRequest`, whose module is loaded with it.
+                serve = cast("IteratorMessage", message).serve
+                self._iterator = serve(self._call_status, self._made, self._loaded)
             return self._iterator.answered(message, renewed)
         finally:
             for stream in (sys.stdout, sys.stderr):
@@ -193,7 +196,7 @@ class _Worker:
                 with contextlib.suppress(Exception):
                     stream.flush()
 
-    def _begin(self, plan: Plan) -> PackedError | None:
+    def _begin(self, plan: StagesMessage) -> PackedError | None:
         """Loads functions, and reuses them for plans with the same bytes."""
         self._plan = None
         try:
@@ -206,7 +209,7 @@ class _Worker:
             return PackedError.of(error)
         return None
 
-    def _loaded(self, sent: Sent) -> tuple[Any, ...]:
+    def _loaded(self, sent: FunctionsMessage) -> tuple[Any, ...]:
         sent.surroundings.enter()
         digest = sent.functions.digest
         if digest not in self._functions:
@@ -217,7 +220,7 @@ class _Worker:
             self._functions = {digest: sent.functions.unpacked()}
         return self._functions[digest]
 
-    def _work(self, block: Block) -> Made:
+    def _work(self, block: RowsMessage) -> ResultMessage:
         assert self._plan is not None
         plan, steps = self._plan
         first, last = plan.steps[0], plan.steps[-1]
@@ -228,23 +231,27 @@ class _Worker:
         result = self._run(block, first.given, steps, rows)
         keeps_arrays = self._given.is_kept()
         if last.stage == "filter" and len(plan.steps) == 1:
-            return Made(result, None, len(result.kept), 0, keeps_arrays)
+            return ResultMessage(result, None, len(result.kept), 0, keeps_arrays)
         if rows is None:
             try:
                 result.rows = [_picklable(last, row) for row in result.rows]
             except Exception as error:
                 failure = _failure(result, plan, error)
-                return Made(Result(error=failure), None, 0, 0, keeps_arrays)
-            return Made(result, None, len(result.rows), 0, keeps_arrays)
+                return ResultMessage(Result(error=failure), None, 0, 0, keeps_arrays)
+            return ResultMessage(result, None, len(result.rows), 0, keeps_arrays)
         if not len(rows):
-            return Made(result, (), 0, 0, keeps_arrays)
+            return ResultMessage(result, (), 0, 0, keeps_arrays)
         try:
             columns = rows.locations()
         except Exception as error:
-            return Made(Result(error=_failure(result, plan, error)), (), 0, 0, keeps_arrays)
-        return Made(result, columns, len(rows), self._made.size, keeps_arrays)
+            return ResultMessage(
+                Result(error=_failure(result, plan, error)), (), 0, 0, keeps_arrays
+            )
+        return ResultMessage(result, columns, len(rows), self._made.size, keeps_arrays)
 
-    def _run(self, block: Block, given: Specs, steps: Steps, rows: SharedRows | None) -> Result:
+    def _run(
+        self, block: RowsMessage, given: Specs, steps: Steps, rows: SharedRows | None
+    ) -> Result:
         columns = [
             list(as_rows(Layout.found(self._given, location), spec))[: block.limit]
             for location, spec in zip(block.columns, given.values(), strict=True)
@@ -252,14 +259,19 @@ class _Worker:
         row_ids = Layout.found(self._given, block.row_ids)
         with calling_functions():
             result = steps.run(
-                columns, row_ids, block.left_out, block.skips_errors, self._board.begin_call, rows
+                columns,
+                row_ids,
+                block.left_out,
+                block.skips_errors,
+                self._call_status.begin_call,
+                rows,
             )
         # The last row is not the cause if the process ends from now on.
-        self._board.forget_calls()
+        self._call_status.forget_calls()
         return result
 
 
-def _failure(result: Result, plan: Plan, error: Exception) -> Failure:
+def _failure(result: Result, plan: StagesMessage, error: Exception) -> Failure:
     """Returns an error of the last function's result for the first row that has one."""
     first = result.kept[0] if result.kept else 0
     return Failure(first, len(plan.steps) - 1, PackedError.of(error))

@@ -9,7 +9,7 @@ from typing import Final
 
 from headrace.core import engine, errors
 from headrace.core.wait_registry import RegisteredWait
-from headrace.graph import Kept, Operation
+from headrace.graph import Operation, SessionResource
 from headrace.tf1.checkpoint.runners import Runner, repeated_ops, running
 from headrace.tf1.session import Pausing, Session, needed_by
 
@@ -63,7 +63,7 @@ def _check(runners: Collection[Runner]) -> None:
         if threading.current_thread() in runner.busy_threads():
             raise _refusal(runner, "asks for the checkpoint itself. Call save in another thread.")
         for op in needed_by(runner.ops):
-            is_area = op.definition.kept is Kept.STAGING_AREA
+            is_area = op.definition.kept is SessionResource.STAGING_AREA
             if is_area or op.type == "BarrierTakeMany":
                 where = "staging area" if is_area else "barrier"
                 text = (

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import headrace.tf1 as tf
-from headrace.graph import Computed
+from headrace.graph import KernelKind
 
 FLOATS = ["float16", "float32", "float64"]
 SIGNED = [*FLOATS, "int8", "int32", "int64"]
@@ -62,7 +62,7 @@ def test_both_kernels_give_the_same_bits(op_type, data):
         result = make(*fed, np.int32(axis))
         assert (result.op.type, result.op.definition.computed_by(result.op)) == (
             op_type,
-            Computed.BY_EITHER,
+            KernelKind.BY_EITHER,
         )
         values = dict(zip(fed, (x, y), strict=True))
         inputs = [session.run(tensor, values) for tensor in result.op.inputs]

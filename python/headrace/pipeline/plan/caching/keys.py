@@ -12,7 +12,7 @@ from typing import Any, Final, cast
 from headrace.core import engine
 from headrace.pipeline.functions.worker_holder import WorkerHolder
 from headrace.pipeline.plan.caching.code_fingerprint import Fingerprint
-from headrace.pipeline.stages.cache import KeptExamples
+from headrace.pipeline.stages.cache import CachedExamples
 from headrace.pipeline.stages.source import Source
 from headrace.pipeline.stages.stage import Stage
 from headrace.pipeline.workers.iterator_pool import IteratorPool
@@ -21,7 +21,7 @@ __all__ = ["cache_key", "with_companions"]
 
 # Fields that do not decide the examples.
 _LEFT_OUT: Final = ("num_threads", "num_processes", "is_seed_given", "taken_from", "kept", "part")
-_RUNTIME: Final = (KeptExamples, engine.Index, WorkerHolder, IteratorPool, deque)
+_RUNTIME: Final = (CachedExamples, engine.Index, WorkerHolder, IteratorPool, deque)
 # The ends of the names of files that say where the documents of a token file begin.
 _COMPANIONS: Final = (".idx", ".index", ".metadata")
 

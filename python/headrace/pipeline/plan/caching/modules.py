@@ -97,7 +97,7 @@ def sources(module: types.ModuleType) -> Iterator[tuple[str, str]]:
     Raises:
         NoSourceError: If there is no source file of one of them.
     """
-    waiting = {module.__name__: _Found.of(module)}
+    waiting = {module.__name__: _Module.of(module)}
     seen: dict[str, str] = {}
     while waiting:
         name, found = waiting.popitem()
@@ -108,7 +108,7 @@ def sources(module: types.ModuleType) -> Iterator[tuple[str, str]]:
     yield from sorted(seen.items())
 
 
-class _Found:
+class _Module:
     """A module that is loaded, or that can be imported."""
 
     def __init__(self, name: str, file: str | None, path: Any, module: Any = None) -> None:
@@ -119,7 +119,7 @@ class _Found:
         self._is_library = is_library(module) if module else file is None or is_library_file(file)
 
     @classmethod
-    def of(cls, module: types.ModuleType) -> "_Found":
+    def of(cls, module: types.ModuleType) -> "_Module":
         path = getattr(module, "__path__", None)
         return cls(module.__name__, getattr(module, "__file__", None), path, module)
 
@@ -136,7 +136,7 @@ class _Found:
     def _top(self) -> str:
         return self._name.partition(".")[0]
 
-    def imported(self) -> Iterator[tuple[str, "_Found"]]:
+    def imported(self) -> Iterator[tuple[str, "_Module"]]:
         if self._is_library:
             return
         names = dict.fromkeys(self._names())
@@ -157,11 +157,11 @@ class _Found:
                 yield name
 
 
-def _find(name: str) -> _Found | None:
+def _find(name: str) -> _Module | None:
     """Returns a module without importing it; None if there is none."""
     module = sys.modules.get(name)
     if isinstance(module, types.ModuleType):
-        return _Found.of(module)
+        return _Module.of(module)
     path = None
     parent = name.rpartition(".")[0]
     if parent:
@@ -175,7 +175,7 @@ def _find(name: str) -> _Found | None:
         return None
     if spec is None:
         return None
-    return _Found(name, spec.origin, spec.submodule_search_locations)
+    return _Module(name, spec.origin, spec.submodule_search_locations)
 
 
 def _imports(path: str, package: str) -> Iterator[str]:

@@ -8,8 +8,8 @@ from typing import Any
 from headrace.core import engine
 from headrace.core.function_threads import calling_functions
 from headrace.pipeline.functions.python_functions import PythonWorker, has_gil
-from headrace.pipeline.run.threads.ending import Ended, Ending
 from headrace.pipeline.run.threads.gil_share import GilShares, look_at_gil
+from headrace.pipeline.run.threads.iteration_end import EndableWorkers, IterationParts
 from headrace.pipeline.run.threads.watchdog import watch
 from headrace.pipeline.workers.python_iterables import Feed, IterableFunction, serve_feed
 
@@ -81,7 +81,7 @@ class Threads:
         for thread in self._all:
             thread.start()
 
-    def ending(self, name: str, processes: list[Ended]) -> Ending:
+    def ending(self, name: str, processes: list[EndableWorkers]) -> IterationParts:
         """Returns the parts that end together.
 
         Args:
@@ -90,7 +90,7 @@ class Threads:
         """
         threads = self._all if self.gil_watch is None else [*self._all, self.gil_watch]
         find_python_workers, feeds = self._find_python_workers, self._feeds
-        return Ending(
+        return IterationParts(
             self._execution, name, find_python_workers, threads, feeds, processes, self._is_over
         )
 

@@ -51,7 +51,7 @@ def watch(
                 _warn(text, seconds)
 
 
-class _Timed:
+class _StuckTimer:
     def __init__(self, timer: threading.Timer) -> None:
         self._timer = timer
 
@@ -75,7 +75,7 @@ def named_if_stuck(text: str, seconds: float | None) -> AbstractContextManager[N
     timer = threading.Timer(seconds, _warn, (text, seconds))
     timer.daemon = True
     timer.name = "headrace-watch"
-    return _Timed(timer)
+    return _StuckTimer(timer)
 
 
 def _warn(text: str, seconds: float) -> None:

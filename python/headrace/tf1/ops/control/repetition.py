@@ -14,7 +14,7 @@ from typing import Any
 from headrace.core import dtypes
 from headrace.core.shapes import TensorShape, unknown_shape
 from headrace.graph import (
-    Computed,
+    KernelKind,
     Loop,
     Operation,
     Role,
@@ -220,7 +220,7 @@ def _is_pure(op: Operation) -> bool:
     return (
         definition.role in (Role.COMPUTED, Role.CONSTANT, Role.MERGE)
         and not (definition.is_stateful or definition.is_random or definition.takes_variable)
-        and definition.computed_by(op) in (Computed.BY_ENGINE, Computed.BY_EITHER)
+        and definition.computed_by(op) in (KernelKind.BY_ENGINE, KernelKind.BY_EITHER)
         and definition.queue_input is None
         and all(t.dtype != dtypes.resource and not t.dtype._is_ref_dtype for t in op.inputs)
     )

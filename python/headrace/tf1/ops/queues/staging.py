@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 from headrace.core.dtypes import DType, DTypeLike, as_dtype, int32
 from headrace.core.shapes import ShapeLike, TensorShape, as_shape, unknown_shape
 from headrace.graph import (
-    Kept,
     Operation,
+    SessionResource,
     Tensor,
     TensorLike,
     define,
@@ -212,8 +212,8 @@ class StagingArea:
         }
 
 
-define("Stage", is_stateful=True, kept=Kept.STAGING_AREA)
-define("StageClear", is_stateful=True, kept=Kept.STAGING_AREA)
-define("StagePeek", is_stateful=True, kept=Kept.STAGING_AREA)
-define("StageSize", is_stateful=True, kept=Kept.STAGING_AREA)
-define("Unstage", is_stateful=True, kept=Kept.STAGING_AREA)
+define("Stage", is_stateful=True, kept=SessionResource.STAGING_AREA)
+define("StageClear", is_stateful=True, kept=SessionResource.STAGING_AREA)
+define("StagePeek", is_stateful=True, kept=SessionResource.STAGING_AREA)
+define("StageSize", is_stateful=True, kept=SessionResource.STAGING_AREA)
+define("Unstage", is_stateful=True, kept=SessionResource.STAGING_AREA)

@@ -11,7 +11,7 @@ from typing import Any
 
 from headrace.core.dtypes import string
 from headrace.core.shapes import unknown_shape
-from headrace.graph import Kept, Tensor, define, name_scope
+from headrace.graph import SessionResource, Tensor, define, name_scope
 from headrace.io.compression import TFRecordOptions
 from headrace.ops.array.join import split
 from headrace.ops.array.reshape import reshape
@@ -94,4 +94,4 @@ class RecordInput:
         return [singles[batch :: self._batches] for batch in range(self._batches)]
 
 
-define("RecordInput", is_stateful=True, kept=Kept.RECORD_INPUT)
+define("RecordInput", is_stateful=True, kept=SessionResource.RECORD_INPUT)

@@ -10,7 +10,7 @@ import numpy as np
 from headrace.core import dtypes
 from headrace.core.allocation_guard import check_array
 from headrace.core.shapes import TensorShape, bracketed, unknown_shape
-from headrace.graph import Computed, Operation, Tensor, TensorLike, define, name_scope
+from headrace.graph import KernelKind, Operation, Tensor, TensorLike, define, name_scope
 from headrace.ops.array.transpose import transpose
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.conversion import constant_value_as_shape, convert_to_tensor
@@ -140,9 +140,9 @@ def product_of_parts(
     return op.outputs[0]
 
 
-def _computed_by(op: Operation) -> Computed:
+def _computed_by(op: Operation) -> KernelKind:
     is_real = op.inputs[1].dtype.base_dtype in REALS
-    return Computed.BY_ENGINE if is_real else Computed.BY_NUMPY
+    return KernelKind.BY_ENGINE if is_real else KernelKind.BY_NUMPY
 
 
 define("SparseTensorDenseMatMul", computed=_computed_by)

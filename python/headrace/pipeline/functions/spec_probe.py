@@ -6,10 +6,16 @@ from typing import Any, Final, NamedTuple, Protocol
 import numpy as np
 
 from headrace.core import engine
-from headrace.pipeline.functions.first_results import FirstResults, Key, copied, digest_of, key_of
+from headrace.pipeline.functions.cached_probe_results import (
+    CachedProbeResults,
+    Key,
+    copied,
+    digest_of,
+    key_of,
+)
 from headrace.pipeline.functions.function_state import kept, restore
 
-__all__ = ["First", "NumberedCalls"]
+__all__ = ["NumberedCalls", "ProbeCalls"]
 
 # After this many blocks without known results, no more are looked for. Other threads may begin with
 # later blocks before the first.
@@ -24,7 +30,7 @@ class NumberedCalls(Protocol):
         """The number of the current example in its block."""
 
 
-class First:
+class ProbeCalls:
     """The results of a function for the first examples, for one of its threads.
 
     Args:
@@ -34,7 +40,7 @@ class First:
         is_learning: Whether results are added and kept; otherwise each is returned once.
     """
 
-    def __init__(self, results: FirstResults, is_drawn: bool, is_learning: bool) -> None:
+    def __init__(self, results: CachedProbeResults, is_drawn: bool, is_learning: bool) -> None:
         self._results = results
         self._is_drawn = is_drawn
         self._is_learning = is_learning
@@ -94,11 +100,11 @@ class First:
                 )
             made = list(map(copied, made))
         after = kept(function)
-        self._results.add(key, digest, made if after is None else _WithState(made, after))
+        self._results.add(key, digest, made if after is None else _ResultWithState(made, after))
         return made
 
 
-class _WithState(NamedTuple):
+class _ResultWithState(NamedTuple):
     """A result of a function, and the state of the function after the call."""
 
     made: Any
@@ -113,7 +119,7 @@ def _digest(function: object, example: Mapping[str, Any]) -> bytes | None:
 
 def _taken(function: object, result: Any) -> Any:
     """Returns a result, and sets the function to the state after the call."""
-    if not isinstance(result, _WithState):
+    if not isinstance(result, _ResultWithState):
         return result
     restore(function, result.state)
     return result.made

@@ -11,13 +11,13 @@ from headrace.core.wait_registry import RegisteredWait
 from headrace.pipeline.functions.python_functions import PythonWorker
 from headrace.pipeline.workers.python_iterables import Feed
 
-__all__ = ["Ended", "Ending", "close"]
+__all__ = ["EndableWorkers", "IterationParts", "close"]
 
 # The longest time that the end of an iteration waits for a running Python function.
 _PATIENCE_S = 0.15
 
 
-class Ended(Protocol):
+class EndableWorkers(Protocol):
     """Worker processes of an iteration."""
 
     def stop(self) -> None:
@@ -27,7 +27,7 @@ class Ended(Protocol):
         """Ends them, or keeps them alive for the next iteration."""
 
 
-class Ending(NamedTuple):
+class IterationParts(NamedTuple):
     """The parts of an iteration that have to end with it."""
 
     execution: engine.Execution
@@ -35,7 +35,7 @@ class Ending(NamedTuple):
     find_python_workers: Sequence[Callable[[], PythonWorker | None]]
     threads: list[threading.Thread]
     feeds: list[Feed]
-    processes: list[Ended]
+    processes: list[EndableWorkers]
     is_over: threading.Event
 
     def python_workers(self) -> list[PythonWorker]:
@@ -56,7 +56,7 @@ class Ending(NamedTuple):
 
 
 def close(
-    ending: Ending,
+    ending: IterationParts,
     process: int,
     end: Callable[[engine.Execution], None] = engine.Execution.close,
 ) -> None:
@@ -83,7 +83,7 @@ def close(
         _join(ending, calls)
 
 
-def _join(ending: Ending, calls: Sequence[tuple[object, int] | None]) -> None:
+def _join(ending: IterationParts, calls: Sequence[tuple[object, int] | None]) -> None:
     deadline = time.monotonic() + _PATIENCE_S
     for thread, call in zip(ending.threads, calls, strict=True):
         # A function that ends the iteration it belongs to cannot wait for itself.

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 from headrace.pipeline.values.nested import NestedList
 from headrace.pipeline.values.types import Json, Spec
 
-__all__ = ["Passed", "with_passed", "without_passed"]
+__all__ = ["Unchanged", "with_unchanged", "without_unchanged"]
 
 
-class Passed(NamedTuple):
+class Unchanged(NamedTuple):
     """A marker for a value that a function returned unchanged, used while components are learned.
 
     Attributes:
@@ -21,8 +21,8 @@ class Passed(NamedTuple):
     spec: Spec
 
 
-def with_passed(made: Any, example: Mapping[str, Any], specs: Mapping[str, Spec]) -> Any:
-    """Returns a function's result, with `Passed` in place of JSON values that it did not change.
+def with_unchanged(made: Any, example: Mapping[str, Any], specs: Mapping[str, Spec]) -> Any:
+    """Returns a function's result, with `Unchanged` in place of JSON values that it did not change.
 
     A list for a component that was a list of arrays becomes a `NestedList`.
 
@@ -46,21 +46,21 @@ def with_passed(made: Any, example: Mapping[str, Any], specs: Mapping[str, Spec]
     return {name: _passed(name, value, objects, specs) for name, value in made.items()}
 
 
-def without_passed(made: Any, example: Mapping[str, Any]) -> Any:
-    """Returns a function's result, with the values of the example in place of `Passed`."""
+def without_unchanged(made: Any, example: Mapping[str, Any]) -> Any:
+    """Returns a function's result, with the values of the example in place of `Unchanged`."""
     if not isinstance(made, Mapping):
         return made
     return {
-        name: example[value.name] if isinstance(value, Passed) else value
+        name: example[value.name] if isinstance(value, Unchanged) else value
         for name, value in made.items()
     }
 
 
 def _passed(name: str, value: Any, objects: Mapping[str, Any], specs: Mapping[str, Spec]) -> Any:
     if name in objects and value is objects[name]:
-        return Passed(name, specs[name])
+        return Unchanged(name, specs[name])
     if isinstance(value, (dict, list)):
         for other, given in objects.items():
             if value is given:
-                return Passed(other, specs[other])
+                return Unchanged(other, specs[other])
     return value

@@ -19,7 +19,7 @@ from headrace.pipeline.stages.cache import Cache
 from headrace.pipeline.stages.stage import Stage
 from headrace.pipeline.values.types import Json, Spec, Specs, type_name
 
-__all__ = ["KeptSpecs"]
+__all__ = ["SpecFile"]
 
 # In place of the number of a cache, none of which has it.
 _NUMBER: Final = -1
@@ -27,7 +27,7 @@ _NO_LINK: Final = getattr(os, "O_NOFOLLOW", 0)
 _STRINGS: Final = {"bytes": bytes, "str": str, "Json": Json}
 
 
-class KeptSpecs:
+class SpecFile:
     """The components after the last of some stages, in a file of a cache's directory."""
 
     def __init__(

@@ -8,11 +8,11 @@ from headrace.core import engine
 from headrace.pipeline.functions.python_functions import PythonWorker
 from headrace.pipeline.stages.stage import Stage
 
-__all__ = ["Counted", "Kept", "Planned", "Shared", "measured"]
+__all__ = ["CacheDirectory", "MeteredStage", "PipelinePlan", "SharedState", "measured"]
 
 
 @dataclass(frozen=True)
-class Counted:
+class MeteredStage:
     """A stage whose work is counted.
 
     Attributes:
@@ -36,11 +36,11 @@ class Counted:
 
 
 # A directory, and the limit on the bytes cached in it.
-Kept: TypeAlias = tuple[str, int]
+CacheDirectory: TypeAlias = tuple[str, int]
 
 
 @dataclass
-class Planned:
+class PipelinePlan:
     """A plan for the engine, and the work of Python threads for it.
 
     Attributes:
@@ -51,13 +51,13 @@ class Planned:
         num_ready: The largest number of results that wait for the consumer.
         sightings: For each `parse` and each source, the components that have occurred of those
             that a record may lack.
-        contents: The files that operations of native functions are made from; see `Traced`.
+        contents: The files that operations of native functions are made from; see `TracedFunction`.
         disk_caches: The files of its caches on disk.
     """
 
     plan: engine.Plan
     python_workers: list[PythonWorker] = field(default_factory=list)
-    stages: list[Counted] = field(default_factory=list)
+    stages: list[MeteredStage] = field(default_factory=list)
     files: list[Sequence[bytes]] = field(default_factory=list)
     num_ready: int = 2
     sightings: list[engine.Sightings] = field(default_factory=list)
@@ -65,13 +65,13 @@ class Planned:
     disk_caches: list[engine.DiskCache] = field(default_factory=list)
 
 
-class Shared(NamedTuple):
-    """State that the parts of a combined pipeline share; see `Planned`."""
+class SharedState(NamedTuple):
+    """State that the parts of a combined pipeline share; see `PipelinePlan`."""
 
     python_workers: list[PythonWorker]
-    counted: list[Counted]
+    counted: list[MeteredStage]
     files: list[Sequence[bytes]]
-    kept: Kept | None
+    cache: CacheDirectory | None
     is_learning: bool
     is_resumed: bool
     sightings: list[engine.Sightings]
@@ -82,6 +82,8 @@ class Shared(NamedTuple):
     chain: Sequence[Stage] = ()
 
 
-def measured(stage: Stage) -> Counted:
+def measured(stage: Stage) -> MeteredStage:
     """Returns the entry under which the work of a stage is counted."""
-    return Counted(stage, stage.num_parallel, is_python=stage.runs_python, part=stage.measured_part)
+    return MeteredStage(
+        stage, stage.num_parallel, is_python=stage.runs_python, part=stage.measured_part
+    )

@@ -6,13 +6,13 @@ from typing import Final
 
 import numpy as np
 
-__all__ = ["Board"]
+__all__ = ["SharedCallStatus"]
 
 _ROW, _STEP, _STOP = range(3)
 _BYTES: Final = mmap.PAGESIZE
 
 
-class Board:
+class SharedCallStatus:
     """The current call of a worker, and the request to stop.
 
     The worker writes the call, and the program writes the request to stop.

@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from headrace.pipeline.stages.components import Known, steps
+from headrace.pipeline.stages.components import ChainSpecs, steps
 from headrace.pipeline.stages.stage import Effect, Stage
 
-__all__ = ["read_late"]
+__all__ = ["defer_reads"]
 
 
-def read_late(
-    chain: Sequence[Stage], known: Known, is_covered: bool
-) -> tuple[Sequence[Stage], Known]:
+def defer_reads(
+    chain: Sequence[Stage], known: ChainSpecs, is_covered: bool
+) -> tuple[Sequence[Stage], ChainSpecs]:
     """Returns equivalent stages that read only the rows that remain.
 
     Args:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-__all__ = ["FirstResults", "Key", "copied", "digest_of", "key_of"]
+__all__ = ["CachedProbeResults", "Key", "copied", "digest_of", "key_of"]
 
 # Results beyond this many bytes are dropped, and the function is called again.
 _MOST_BYTES: Final = 64 << 20
@@ -42,7 +42,7 @@ def copied(result: Any) -> Any:
         return result
 
 
-class FirstResults:
+class CachedProbeResults:
     """The results of one function for some examples, each of which is used once.
 
     Attributes:
@@ -106,13 +106,13 @@ class FirstResults:
         """Returns all results."""
         return [made for results in self._made.values() for _, made in results]
 
-    def take(self, is_cached: bool) -> "FirstResults":
+    def take(self, is_cached: bool) -> "CachedProbeResults":
         """Returns all results for an iteration; the next one gets none of them.
 
         Args:
             is_cached: Whether the iteration keeps results in a cache.
         """
-        taken = FirstResults(self.of)
+        taken = CachedProbeResults(self.of)
         if is_cached or not self.is_for_cache:
             taken._made, self._made, self._num_bytes = self._made, {}, 0
         return taken

@@ -6,7 +6,7 @@ from typing import Final
 
 from headrace.core import engine
 
-__all__ = ["Absent"]
+__all__ = ["MissingComponents"]
 
 # With fewer records, a rare component would look like a misspelt one.
 _LEAST_RECORDS: Final[Mapping[str, int]] = {
@@ -21,7 +21,7 @@ _WORDS: Final[Mapping[str, tuple[str, str, str]]] = {
 }
 
 
-class Absent:
+class MissingComponents:
     """Warns once of components that no record had, though a record may lack them."""
 
     def __init__(self, sightings: Iterable[engine.Sightings]) -> None:
