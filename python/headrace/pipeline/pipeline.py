@@ -82,29 +82,50 @@ class Pipeline(
     WithOriginMethod,
     OptionsMethod,
 ):
-    """A source of examples and the stages that they go through.
+    """A source of examples, and the stages that process them.
 
-    Made by a function such as `headrace.tfrecords`, not by its constructor. Each method returns a
-    new pipeline. No file is opened and no thread is started before it is iterated. The batches
-    depend only on this description and the data, not on the number of threads, on memory or on
-    timing.
+    Create a pipeline with a function such as `headrace.tfrecords`, not with the constructor. Each
+    method returns a new pipeline. A pipeline only describes the work: files are opened and threads
+    are started when you iterate over it.
 
-    Two pipelines are equal if their stages are equal: seeds included, Python functions by identity.
+    The batches depend only on this description and on the data. They do not depend on the number of
+    threads, the memory limit or timing.
+
+    Two pipelines are equal if their stages are equal, including seeds. Python functions are equal
+    only if they are the same object.
+
+    Examples:
+        >>> pipe = hr.arrays({"x": range(4)}).shuffle(seed=7).batch(2)
+        >>> for batch in pipe:
+        ...     print(batch["x"])
+        [1 3]
+        [0 2]
     """
 
     __slots__ = ()
 
     def epoch(self, number: int) -> Batches:
-        """Starts one epoch, numbered from 0: each has different orders of shuffles.
+        """Starts the iteration over one epoch.
+
+        Shuffles and random draws differ from epoch to epoch. Iterating over the pipeline itself
+        always starts epoch 0.
 
         Args:
             number: The number of the epoch, from 0.
 
         Returns:
-            An iterator over its batches, or its examples without `batch`.
+            An iterator over the batches, or over the examples if there is no `batch`.
 
         Raises:
-            ValueError: If `number` is negative, or the pipeline has `epochs` already.
+            ValueError: If `number` is negative, or the pipeline has an `epochs` stage.
+
+        Examples:
+            >>> pipe = hr.arrays({"x": range(4)}).shuffle(seed=7).batch(4)
+            >>> for epoch in range(2):
+            ...     for batch in pipe.epoch(epoch):
+            ...         print(epoch, batch["x"])
+            0 [1 3 0 2]
+            1 [2 3 1 0]
         """
         checked_int("epoch", "number", number, 0)
         if any(step.effect is Effect.REPEATS for step in steps(self._stages)):
@@ -112,15 +133,20 @@ class Pipeline(
         return self._start(number, keeps_workers=True)
 
     def count(self) -> int:
-        """Returns how many examples, or batches, the pipeline gives.
+        """Returns the number of examples, or of batches after `batch`.
 
-        This is `len` where it is known. Otherwise all examples are read and counted, which takes as
-        long as an epoch, or less: stages that cannot change the number are skipped. Functions
-        before the last stage that can, such as `filter`, are called. If epochs differ, as after a
-        filter on random draws, a pipeline without `epochs` counts epoch 0.
+        This is `len(pipe)` if the length is known. Otherwise, it reads and counts all examples,
+        which takes up to as long as an epoch. Stages that cannot change the number are skipped, but
+        the functions before the last `filter` or similar stage are called. If epochs have different
+        lengths, for example after a random filter, the result is the number in epoch 0, or in all
+        epochs if the pipeline has `epochs`.
 
         Raises:
             TypeError: If the pipeline is endless.
+
+        Examples:
+            >>> hr.arrays({"x": range(10)}).filter(lambda example: example["x"] > 6).count()
+            3
         """
         known = self._all_specs()
         try:
@@ -131,13 +157,17 @@ class Pipeline(
     @property
     @with_short_tracebacks
     def spec(self) -> dict[str, Spec]:
-        """The components of an example, or of a batch.
+        """The dtype and shape of each component of an example or batch.
 
-        A Python function is called for the first example to learn its components.
+        If a Python function determines the components, it is called for the first example.
 
         Raises:
-            OpError: If the first example cannot be read then.
-            OutOfRangeError: If there are no examples.
+            OpError: If the first example is needed and cannot be read.
+            OutOfRangeError: If the first example is needed and there are no examples.
+
+        Examples:
+            >>> hr.arrays({"x": np.zeros((10, 28, 28), np.uint8), "y": range(10)}).batch(4).spec
+            {'x': Spec(uint8, (None, 28, 28)), 'y': Spec(int64, (None,))}
         """
         if self._specs is not None:
             return dict(self._specs)
@@ -153,11 +183,11 @@ class Pipeline(
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """The names of the classes, of `image_folder` and `audio_folder`; label 0 is the first.
+        """The class names of `image_folder` or `audio_folder`; label 0 is the first.
 
         Raises:
             AttributeError: If the source has no classes.
-            NotFoundError: If there are none in the directory.
+            NotFoundError: If the directory has no directories of classes.
         """
         source = source_of(self._stages)
         if source.classes is None:
@@ -168,7 +198,15 @@ class Pipeline(
         return source.classes
 
     def describe(self) -> str:
-        """Returns the stages and the components, as text for people."""
+        """Returns a readable list of the stages, the options and the components.
+
+        Examples:
+            >>> print(hr.arrays({"x": range(4)}).shuffle(seed=7).batch(2).describe())
+            arrays(x: int64(4,))
+            shuffle(None, 7)
+            batch(2, 'keep')
+            component 'x': Spec(int64, (None,))
+        """
         lines = [self._described(number, stage) for number, stage in enumerate(self._stages)]
         options = [f"options: {name}={value}" for name, value in self._options.items()]
         if "num_threads" in self._options and any(stage.runs_python for stage in self._stages):
@@ -193,32 +231,42 @@ class Pipeline(
         return specs
 
     def resume(self, state: Mapping[str, Any] | None, allow: Collection[str] = ()) -> Batches:
-        """Continues from the state of another iteration, with the batches that would have followed.
+        """Continues from the state of an earlier iteration, with the batches that come next.
 
-        The batches are the same bytes, also in another process, with other options, and with the
-        files in another directory. If only `map`, `select`, `rename`, `parse`, batches and one
-        `epochs` follow `shard`, the number of shards and the batch size may change, too: the state
-        of one shard serves them all, and the number of examples read so far in the epoch must be
-        divisible by the new number. This is refused for a shard in a part of `mix`, `concat` or
-        `zip`, before a function with a state, and after epochs in which shards had different
-        lengths.
+        The batches are identical, even in another process, with other options, or if the files are
+        in another directory. The number of shards and the batch size may also change if only `map`,
+        `select`, `rename`, `parse`, batches and one `epochs` follow `shard`. The state of one shard
+        then works for all shards, and the number of examples read so far in the epoch must be
+        divisible by the new number of shards. This is not possible for a shard within a part of
+        `mix`, `concat` or `zip`, before a function with a state, or after epochs in which shards
+        had different lengths.
 
-        Functions are identified by their names. Their code is not compared, and neither is the
-        content of arrays. A Python function may be called again for some examples before the
-        position. Examples from `iterable` are made again from the beginning of the epoch, and
-        skipped. A `cache` is empty in another process; the next whole epoch fills it.
+        Functions are compared by name. Changes in their code and in the contents of arrays are not
+        noticed. A Python function may be called again for some examples before the position.
+        Examples of `iterable` are created again from the beginning of the epoch and skipped. In
+        another process, a `cache` in memory is empty at first, and the next whole epoch fills it.
 
         Args:
-            state: The result of `Batches.state`, or None for the beginning. Seeds not given by the
-                program are taken from it.
-            allow: Permitted differences from the pipeline of the state: "epochs" for their number,
-                "weights" for the weights of `mix`, "parts" for its parts. Weights and parts may
-                differ only where nothing behind `mix` holds examples back.
+            state: The result of `Batches.state`, or None to start from the beginning. If the
+                program sets no seed, the seed of the state is used.
+            allow: The differences from the pipeline of the state that are allowed. "epochs" allows
+                another number of epochs, "weights" other weights of `mix`, and "parts" other parts
+                of `mix`. Weights and parts can differ only if no stage after `mix` holds examples
+                back.
 
         Raises:
             TypeError: If the state is not a dict.
-            ValueError: If it is damaged, or of another pipeline, other files or a newer version;
-                the text says which.
+            ValueError: If the state is damaged, or belongs to another pipeline, other files or a
+                newer version. The message names the difference.
+
+        Examples:
+            >>> pipe = hr.arrays({"x": range(6)}).shuffle(seed=7).batch(2)
+            >>> batches = iter(pipe)
+            >>> first, state = next(batches), batches.state()
+            >>> [batch["x"].tolist() for batch in batches]
+            [[5, 1], [2, 4]]
+            >>> [batch["x"].tolist() for batch in pipe.resume(state)]
+            [[5, 1], [2, 4]]
         """
         return self._start(0) if state is None else self._resumed(state, allow, False)
 
@@ -234,7 +282,25 @@ class Pipeline(
         )
 
     def replay(self, state: Mapping[str, Any]) -> Batches:
-        """Returns an iteration from a state, with the origins of examples in `Batches.origins`."""
+        """Continues from a state like `resume`, and records where each example comes from.
+
+        `Batches.origins` returns the files and records of the last batch.
+
+        Raises:
+            TypeError: If the state is not a dict.
+            ValueError: If the state does not belong to this pipeline; see `resume`.
+
+        Examples:
+            >>> paths = hr.arrays({"x": [1, 2, 3, 4]}).write("numbers.jsonl")
+            >>> pipe = hr.json_lines(paths).batch(2)
+            >>> batches = iter(pipe)
+            >>> first, state = next(batches), batches.state()
+            >>> replayed = pipe.replay(state)
+            >>> next(replayed)
+            {'x': array([3, 4])}
+            >>> [record_number for file, record_number, offset in replayed.origins()]
+            [2, 3]
+        """
         found = resumed(self._stages, state, ())
         known = partial(self._all_specs, found.epoch)
         return Batches(found.chain, self._options, known, found.epoch, found, keeps_origins=True)
@@ -242,41 +308,43 @@ class Pipeline(
     def to_torch(
         self, device: Any = None, pin_memory: bool | None = None, length: int | None = None
     ) -> TorchLoader:
-        """Returns a loader of tensors for PyTorch, to be used as a `DataLoader` is.
+        """Returns a loader of PyTorch tensors, to use like a `DataLoader`.
 
-        Each `iter` of it is the next epoch, and `state_dict` and `load_state_dict` work as in
-        torchdata's `StatefulDataLoader`. Tensors of the CPU share their memory with the batch.
+        Each `for` loop over the loader runs the next epoch. `state_dict` and `load_state_dict` work
+        as in torchdata's `StatefulDataLoader`. CPU tensors share their memory with the batch.
 
         Args:
-            device: The device of the tensors, as `torch.device` takes it. Copies run one batch
-                ahead of the loop, on a side stream for CUDA. None keeps tensors on the CPU.
-            pin_memory: Whether tensors pass through pinned memory; None means only if the device is
-                CUDA.
-            length: The number of batches in an epoch, for loops that use `len` where the pipeline
-                does not know it; see `count`. An epoch with another number is an error.
+            device: The device of the tensors, in any form that `torch.device` accepts. The next
+                batch is copied to it while your loop works on the current one, for CUDA on a
+                separate stream. None keeps tensors on the CPU.
+            pin_memory: If True, tensors pass through pinned memory. None does so only if the device
+                is CUDA.
+            length: The number of batches in an epoch. Set it for a loop that needs `len` if the
+                pipeline does not know its length; see `count`. An epoch with a different number of
+                batches raises an error.
 
         Raises:
             ModuleNotFoundError: If PyTorch is not installed.
-            RuntimeError: If there is no such device.
+            RuntimeError: If the device does not exist.
             TypeError: If `pin_memory` is neither a bool nor None.
             ValueError: If `length` is negative.
         """
         return torch_loader(self, self._start_at, device, pin_memory, length)
 
     def to_jax(self, sharding: Any = None, state: Mapping[str, Any] | None = None) -> JaxBatches:
-        """Starts an iteration whose numbers are arrays of JAX, two batches ahead of the loop.
+        """Starts an iteration that yields JAX arrays, two batches ahead of your loop.
 
-        Unless `jax_enable_x64` is set, JAX has no 64-bit numbers: floats are rounded to 32 bits,
-        and a number out of the 32-bit range raises a ValueError with its batch.
+        Without `jax_enable_x64`, JAX has no 64-bit numbers. Floats are then rounded to 32 bits, and
+        an integer outside the 32-bit range raises a ValueError that names the batch.
 
         Args:
-            sharding: A `jax.sharding.Sharding`: arrays are global, and the batches of this process
-                are the shards of this process. None for the default device of JAX.
-            state: The state to continue from, as for `resume`; None for the beginning.
+            sharding: A `jax.sharding.Sharding` for global arrays. The batches of this process are
+                then its shards of them. None uses JAX's default device.
+            state: The state to continue from, as for `resume`. None starts from the beginning.
 
         Raises:
             ModuleNotFoundError: If JAX is not installed.
-            ValueError: If the state does not belong to the pipeline.
+            ValueError: If the state does not belong to this pipeline.
         """
         check_jax()
         return JaxBatches(self.resume(state), sharding)
@@ -284,14 +352,19 @@ class Pipeline(
     def to_arrow(self) -> Any:
         """Starts an iteration as a `pyarrow.RecordBatchReader`.
 
-        Polars, DuckDB, pandas and others read it through Arrow's C stream interface. A record batch
-        is a batch, or, without `batch`, some examples. Axes become lists, of a fixed size where
-        that is known. Numbers and strings are not copied.
+        Polars, DuckDB, pandas and other libraries read it through Arrow's C stream interface. Each
+        record batch is one batch, or some examples if there is no `batch`. Array axes become lists,
+        of a fixed size if it is known. Numbers and strings are not copied.
 
         Raises:
-            ModuleNotFoundError: If pyarrow is not installed; the extra `headrace[arrow]` installs
+            ModuleNotFoundError: If pyarrow is not installed. The extra `headrace[arrow]` installs
                 it.
             TypeError: If the number of axes of a component is unknown.
+
+        Examples:
+            >>> reader = hr.arrays({"x": [1, 2, 3]}).to_arrow()
+            >>> reader.read_all().to_pydict()
+            {'x': [1, 2, 3]}
         """
         check_arrow()
         known, options = self._all_specs(), {**self._options, "strings": "arrow"}
@@ -302,18 +375,18 @@ class Pipeline(
         return record_batches(batches, specs)
 
     def to_ray_dataset(self, num_blocks: int = 8) -> Any:
-        """Returns a `ray.data.Dataset` of the examples of this pipeline of batches.
+        """Returns a `ray.data.Dataset` with the examples of this pipeline.
 
-        Nothing runs before the dataset is used. Block `i` has the batches `i`, `i + num_blocks`, …
-        of the one order, made by a Ray task. Ray Data does not keep the order of blocks unless it
-        is asked to.
+        The pipeline must yield batches. Nothing runs until the dataset is used. Block `i` holds the
+        batches `i`, `i + num_blocks`, … of the pipeline's order, and a Ray task reads it. Ray Data
+        keeps the order of the blocks only if you set `preserve_order`.
 
         Args:
-            num_blocks: Number of reading tasks, at least 1.
+            num_blocks: The number of reading tasks, at least 1.
 
         Raises:
-            ModuleNotFoundError: If Ray is not installed; the extra `headrace[ray]` installs it.
-            ValueError: If the pipeline gives examples or has no order, or `num_blocks` is out of
+            ModuleNotFoundError: If Ray is not installed. The extra `headrace[ray]` installs it.
+            ValueError: If the pipeline has no `batch` or no fixed order, or `num_blocks` is out of
                 range.
         """
         return ray_dataset(self, checked_int("to_ray_dataset", "num_blocks", num_blocks, 1))
@@ -321,34 +394,40 @@ class Pipeline(
     def write(
         self, path: str | os.PathLike[str], num_shards: int = 1, resume: bool = False
     ) -> list[str]:
-        """Writes all examples of one epoch into files, and returns their paths.
+        """Writes all examples of one epoch to files and returns their paths.
 
-        The ending of the name says the format: `.tfrecord`, `.tar` (samples as the library
-        webdataset reads them), `.jsonl` (JSON lines) or `.parquet`; all but Parquet may end with
-        `.gz`. Each shard has neighbouring examples, in the order of the pipeline, and their
-        numbers differ by at most one. So the same pipeline writes the same files. A shard gets its
-        name when it is whole and on the disk.
+        The file extension sets the format: `.tfrecord`, `.tar` (samples for the webdataset
+        library), `.jsonl` (JSON lines) or `.parquet`. All except Parquet can also end in `.gz`.
+        Each shard holds consecutive examples in the order of the pipeline, and the sizes of shards
+        differ by at most one. The same pipeline always writes the same files. A shard gets its
+        final name only when it is complete and on disk.
 
-        Where the number of examples is not known, several shards need a count of all of them first
-        (see `count`). A hidden file beside the shards has the progress. A component that the format
-        cannot hold is refused before the first shard.
+        If the number of examples is not known, several shards need a count of them first; see
+        `count`. The progress is stored in a hidden file beside the shards. A component that the
+        format cannot hold raises an error before the first shard is written.
 
         Args:
-            path: A path or the URL of a storage, with `{shard}` for the number, such as
-                "out/train-{shard:05}.tfrecord", and `{num_shards}` if wanted. Missing directories
-                are made. A remote shard is written on this machine first, and uploaded when it is
-                whole.
+            path: A path or a storage URL, such as "out/train-{shard:05}.tfrecord". `{shard}` is
+                replaced by the number of the shard, and `{num_shards}` by their number. Missing
+                directories are created. A remote shard is first written locally, and uploaded when
+                it is complete.
             num_shards: The number of shards.
-            resume: Whether to continue where an earlier call was ended or killed. Shards that it
-                completed stay as they are, and the others come out as they would have. If there
-                was no such call, writing starts from the beginning.
+            resume: If True, continues after an earlier call that was stopped or killed. Its
+                complete shards are kept, and the others are written as they would have been. If
+                there was no earlier call, writing starts from the beginning.
 
         Raises:
-            AlreadyExistsError: If a shard exists, or another process is writing them.
-            FailedPreconditionError: If the data or the shards have changed since an earlier call.
-            ModuleNotFoundError: If something has to be installed for the format.
-            ValueError: If the pipeline gives batches or no examples, the format is unknown or
-                cannot hold a component, or `resume` is given for another pipeline.
+            AlreadyExistsError: If a shard exists already, or another process is writing them.
+            FailedPreconditionError: If the data or the shards have changed since the earlier call.
+            ModuleNotFoundError: If the format needs a package that is not installed.
+            ValueError: If the pipeline yields batches or has no examples, the format is unknown or
+                cannot hold a component, or `resume` is set for a different pipeline.
+
+        Examples:
+            >>> hr.arrays({"x": range(10)}).write("train-{shard:02}.jsonl", num_shards=2)
+            ['train-00.jsonl', 'train-01.jsonl']
+            >>> hr.json_lines("train-*.jsonl").count()
+            10
         """
         # Programs that only read do not load it.
         from headrace.pipeline.writing.write import write  # noqa: PLC0415
@@ -364,7 +443,7 @@ class Pipeline(
         return length_of(self._stages, index_files(self._options))
 
     def __bool__(self) -> bool:
-        """Returns True: the number of examples is not known before they are read."""
+        """Returns True, since the number of examples may not be known yet."""
         return True
 
     if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.

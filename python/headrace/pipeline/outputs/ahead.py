@@ -68,7 +68,7 @@ class ConvertedBatches(ABC):
         return self.batches.state() if is_wanted else None
 
     def state(self) -> dict[str, Any]:
-        """Returns the loop's position: after the batches that it has taken.
+        """Returns the position after the last batch that your loop received.
 
         Raises:
             FailedPreconditionError: If the pipeline has `options(deterministic=False)`.
@@ -76,7 +76,7 @@ class ConvertedBatches(ABC):
         return self.batches.state() if self._state is None else self._state
 
     def close(self) -> None:
-        """Ends the threads of the pipeline."""
+        """Stops the threads of the pipeline."""
         self._ready.clear()
         self._is_read = True
         self.batches.close()

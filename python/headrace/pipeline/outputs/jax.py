@@ -17,14 +17,14 @@ _AHEAD: Final = 2
 
 
 class JaxBatches(ConvertedBatches):
-    """The batches of one iteration as arrays of JAX, two of them copied ahead of the loop.
+    """The batches of one iteration as JAX arrays, copied two batches ahead of your loop.
 
-    A batch is a dict. Numbers are arrays of JAX: on its default device, or global arrays if there
-    is a sharding; strings stay arrays of NumPy. `Pipeline.to_jax`, and `Pipeline.resume`, continue
-    from the result of `state`.
+    A batch is a dict. Numbers are JAX arrays: on the default device, or global arrays if you passed
+    a sharding. Strings stay NumPy arrays. Pass the result of `state` to `Pipeline.to_jax` or
+    `Pipeline.resume` to continue.
 
-    Unless `jax_enable_x64` is set, 64-bit numbers become 32-bit ones, as everywhere in JAX: floats
-    are rounded, and a number out of range is a ValueError.
+    Without `jax_enable_x64`, 64-bit numbers become 32-bit numbers, as everywhere in JAX. Floats are
+    rounded, and an integer out of range raises a ValueError.
     """
 
     def __init__(self, batches: Batches, sharding: Any) -> None:

@@ -32,21 +32,23 @@ _log: Final = logging.getLogger("headrace.pipeline")
 
 
 class TorchLoader:
-    """A loader of a pipeline's batches as tensors, with one epoch for each `iter`.
+    """A loader of PyTorch tensors. Each `for` loop over it runs the next epoch.
 
-    Use it like a `torch.utils.data.DataLoader`: each `iter` from which a batch is taken is the next
-    epoch, whose shuffles have another order. `len` is the number of batches where it is known, or
-    `length`. A `DataLoader` around it is not needed, but possible with `batch_size=None` and
-    `num_workers=0`.
+    Use it like a `torch.utils.data.DataLoader`. Shuffles have a different order in each epoch. An
+    epoch counts once your loop has received a batch. `len` is the number of batches, if it is known
+    or you passed `length`. You do not need a `DataLoader` around it, but it works with
+    `batch_size=None` and `num_workers=0`.
 
-    A batch is a dict. Numbers are tensors that share their memory with the batch of the pipeline;
-    strings stay lists of `bytes` or `str` objects.
+    A batch is a dict. Numbers are tensors that share their memory with the pipeline's batch.
+    Strings stay lists of `bytes` or `str` objects.
 
     Attributes:
-        pipeline: The pipeline of the batches.
-        batches: The iteration from which a batch was taken last; None before the first.
-        sampler: Has `set_epoch`, for loops that look for it there, as Lightning does.
-        batch_sampler: The same object, for loops that ask it for the batch size.
+        pipeline: The pipeline.
+        batches: The iteration that your loop received a batch from most recently. None before the
+            first batch.
+        sampler: An object with `set_epoch`, for training loops that look for it there, as Lightning
+            does.
+        batch_sampler: The same object, for training loops that read its batch size.
     """
 
     def __init__(
@@ -123,11 +125,11 @@ class TorchLoader:
         return _copied, (self.pipeline, *rest)
 
     def set_epoch(self, epoch: int) -> None:
-        """Sets the epoch, from 0, of the next iteration from which a batch is taken.
+        """Sets the number of the next epoch.
 
-        Training loops call it before each epoch. If they count from 0 after a resume, with an epoch
-        before that of the state, the state is used, and later numbers count from its epoch. An
-        epoch after that of the state starts at its beginning.
+        Training loops call it before each epoch. After `load_state_dict`, a number below the epoch
+        of the state is ignored: the state is used, and later numbers count from its epoch. A number
+        above the epoch of the state starts at the beginning of that epoch.
 
         Args:
             epoch: The number of the epoch, from 0.
@@ -174,11 +176,11 @@ class TorchLoader:
         self._loaded, self._is_waiting = None, False
 
     def state_dict(self) -> dict[str, Any]:
-        """Returns the loop's position: after the batches that it has taken.
+        """Returns the position after the last batch that your loop received.
 
-        After the end of an epoch it is the beginning of the next one. The names are those of
-        torchdata's `StatefulDataLoader`. The keys are always the same, as
-        `torch.distributed.checkpoint` requires, and the values are ints, a str or None.
+        After the end of an epoch, it is the beginning of the next one. The method has the same name
+        as in torchdata's `StatefulDataLoader`. As `torch.distributed.checkpoint` requires, the keys
+        are always the same, and the values are ints, a str or None.
         """
         if self.batches is None or self.batches.is_over:
             return self.state_at(self._epoch, self._resumed)
@@ -193,16 +195,16 @@ class TorchLoader:
         return {"epoch": epoch, "batches": batches, "set_epoch": count[0], "offset": count[1]}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Makes the next iteration continue from a state of `state_dict`.
+        """Makes the next iteration continue from the result of `state_dict`.
 
-        At the end of an epoch, it is the next epoch.
+        If the state is from the end of an epoch, the next epoch starts.
 
         Args:
-            state_dict: A result of `state_dict`, of this run or of an earlier one.
+            state_dict: The result of `state_dict`, from this run or an earlier one.
 
         Raises:
-            ValueError: If it is not such a result. With the first batch, if it is of another
-                pipeline or of other files.
+            ValueError: If `state_dict` is not such a result. If it belongs to another pipeline or
+                other files, the error is raised at the first batch.
         """
         if not isinstance(state_dict, Mapping) or not {"epoch", "batches"} <= set(state_dict):
             raise ValueError(
@@ -221,7 +223,7 @@ class TorchLoader:
         self.batches = None
 
     def bottleneck(self) -> str:
-        """Returns a sentence that names the bottleneck of the last epoch, and a remedy."""
+        """Returns a sentence that names the bottleneck of the last epoch and a remedy."""
         if self.batches is None:
             return "nothing has been read yet: ask again after some batches"
         return self.batches.bottleneck()

@@ -64,16 +64,24 @@ _MOST_STAGES: Final = 500
 
 
 class Batches(Reports):
-    """The batches, or the examples, of one iteration over a pipeline.
+    """One iteration over a pipeline.
 
-    Its threads start when it is made, or, if an `iterable` has to be asked for its components, with
-    the first `next`. They end, and files are closed, at the end of the data, at an error, at
-    `close`, at the end of a `with` block, when it is no longer used, and with the interpreter. Must
-    be used by one thread at a time.
-
-    A batch is a dict of writable arrays, which belong to the program alone; strings are arrays of
-    `bytes` or `str` objects, or as set by `options(strings=...)`. An example is a dict of NumPy
+    Iterate over it, or call `next`, for batches, or for examples if the pipeline has no `batch`. A
+    batch is a dict of writable arrays that belong to your program; strings are arrays of `bytes` or
+    `str` objects, unless `options(strings=...)` changes this. An example is a dict of NumPy
     scalars, arrays, `bytes` and `str`.
+
+    The threads start when the iteration is created, or at the first `next` if the components of an
+    `iterable` are not known yet. They stop and files are closed at the end of the data, at an
+    error, by `close`, at the end of a `with` block, when the object is deleted, and when the
+    interpreter exits. Use an iteration from one thread at a time.
+
+    Examples:
+        >>> batches = iter(hr.arrays({"x": range(6)}).batch(2))
+        >>> next(batches)
+        {'x': array([0, 1])}
+        >>> state = batches.state()
+        >>> batches.close()
     """
 
     def __init__(
@@ -393,10 +401,10 @@ class Batches(Reports):
             )
 
     def close(self) -> None:
-        """Ends the threads and waits for them. What was read ahead is dropped.
+        """Stops the threads and waits for them. Examples that were read ahead are dropped.
 
-        A running Python function is waited for at most 0.15 s; a thread whose function takes longer
-        ends when that returns.
+        It waits at most 0.15 s for a running Python function. If the function takes longer, its
+        thread ends when the function returns.
         """
         self._num_dropped += len(self._examples)
         self._examples.clear()
@@ -411,7 +419,7 @@ class Batches(Reports):
 
     @property
     def is_open(self) -> bool:
-        """True until its threads are ended."""
+        """True until the threads have stopped."""
         return not self._is_closed if self._end is None else self._end.alive
 
     @property
@@ -421,19 +429,27 @@ class Batches(Reports):
 
     @property
     def is_deterministic(self) -> bool:
-        """True if the batches have an order, so that `state` can be called."""
+        """True if the batches have a fixed order, so that `state` works."""
         return self._is_deterministic
 
     def state(self) -> dict[str, Any]:
-        """Returns the position of the iteration: after the batches that the program has taken.
+        """Returns the position after the last batch that your loop received.
 
-        It is plain data, which `json` accepts, and small: it has positions of examples, not
-        examples. `Pipeline.resume` continues there, in another process too. You can call it at any
-        time: before the first batch, after the last one, after `close` and after an error.
+        The state is small and contains only data that `json` can serialise. It stores positions,
+        not examples. Pass it to `Pipeline.resume`, also in another process. You can call `state` at
+        any time: before the first batch, after the last one, after `close` and after an error.
 
         Raises:
-            FailedPreconditionError: If the pipeline has `options(deterministic=False)`: then there
-                is not an order to resume.
+            FailedPreconditionError: If the pipeline has `options(deterministic=False)`, because
+                there is no fixed order to resume.
+
+        Examples:
+            >>> pipe = hr.arrays({"x": range(6)}).batch(2)
+            >>> with iter(pipe) as batches:
+            ...     batch = next(batches)
+            ...     state = batches.state()
+            >>> next(pipe.resume(state))
+            {'x': array([2, 3])}
         """
         if not self._is_deterministic:
             raise FailedPreconditionError(
@@ -456,50 +472,67 @@ class Batches(Reports):
         return state_of(identity, checkpoints, self._report.state(), digest, mixture)
 
     def origins(self) -> list[tuple[str | None, int, int | None]]:
-        """Returns the origins of the last batch's examples, if `Pipeline.replay` began this.
+        """Returns the origin of each example in the last batch.
 
-        For each example the file, None without one; the number of its record; and the offset of
-        the record in the uncompressed file, None if it is not known. Empty in other iterations.
+        This works only if `Pipeline.replay` started the iteration; otherwise the list is empty.
+        Each origin is a tuple: the file, or None if there is none; the record number; and the
+        offset of the record in the uncompressed file, or None if it is unknown.
         """
         found = self._execution.origins(self._num_left)
         return [(os.fsdecode(file) or None, record, byte) for file, record, byte in found]
 
     @property
     def counts(self) -> dict[str, int]:
-        """The number of examples of each part of a `mix` that the program has taken.
+        """The number of examples of each part of `mix` that your loop has received.
 
-        By the names of the parts, which are "0", "1", … without names; examples count as they leave
-        `mix`, also in batches and packed rows. It continues after a resume, and includes parts that
-        were removed. Empty if the source is not a `mix`.
+        The keys are the names of the parts, or "0", "1", … if they have no names. Examples are
+        counted as they leave `mix`, also in batches and packed rows. Counting continues after a
+        resume, and includes parts that were removed. The dict is empty if the source is not `mix`.
 
         Raises:
-            FailedPreconditionError: If a stage takes batches apart.
+            FailedPreconditionError: If a stage splits batches again, such as `unbatch`.
+
+        Examples:
+            >>> parts = {"a": hr.arrays({"x": range(4)}), "b": hr.arrays({"x": range(4)})}
+            >>> batches = iter(hr.mix(parts, seed=7).batch(4))
+            >>> batch = next(batches)
+            >>> batches.counts
+            {'a': 3, 'b': 1}
         """
         self._begin_now()
         return self._parts.counts(self._execution, self._num_left)
 
     def digest(self) -> str:
-        """Returns a short hash of the global order, up to the place that the program has reached.
+        """Returns a short hash of the global order up to the current position.
 
-        It is for comparing processes that should go through the same examples: it is equal on all
-        ranks that have taken equally many batches, on all machines, with any `options`, and for any
-        number of ranks at the same place of the order; it continues after a resume. It differs if
-        the order, the seeds, the files (their names without directories, their sizes), or the
-        stages that make the order do. It identifies examples by their file and record, not
-        by their content. Batches before another stage that makes the order, such as a
-        `filter` of batches, count by their numbers.
+        Use it to check that processes train on the same data. The digest is equal on all ranks that
+        have received the same number of batches, on any machine and with any `options`. It does not
+        depend on the number of ranks at the same position, and it continues after a resume. It
+        changes with the order, the seeds, the names and sizes of the files (without their
+        directories) and the stages that determine the order. Examples are identified by file and
+        record, not by content. Batches before another ordering stage, such as a `filter` of
+        batches, are identified by number.
 
-        The order is that before `shard`, or without one that before the last batches. In
-        `for e in range(n): for batch in pipe.epoch(e)` each epoch has a digest of its own.
+        The global order is the order before `shard`, or before the last `batch` if there is no
+        `shard`. If you iterate with `pipe.epoch(e)`, each epoch has its own digest.
 
-        It takes some microseconds; it waits until the examples of the other ranks in the last step
-        have been read. After `close` it works only if they had been read before.
+        The call takes microseconds once the other ranks' examples of the last step have been read,
+        and waits for them until then. After `close`, it works only if they had been read before.
 
         Raises:
-            FailedPreconditionError: If there is no such order: with
-                `options(deterministic=False)`; for a `shard` in a part of a combination, or one
-                that a `filter`, a shuffle or the like follows; if `epochs` stands between `shard`
-                and `batch`. If the iteration was closed before the last step was seen.
+            FailedPreconditionError: If there is no global order: with
+                `options(deterministic=False)`, for a `shard` in a part of a combination, for a
+                `shard` before a `filter`, a shuffle or a similar stage, or if `epochs` comes
+                between `shard` and `batch`. Also if the iteration was closed before the last step
+                was read.
+
+        Examples:
+            >>> pipe = hr.arrays({"x": range(8)}).shuffle(seed=7)
+            >>> ranks = [iter(pipe.shard(rank, 2).batch(2)) for rank in range(2)]
+            >>> for batches in ranks:
+            ...     batch = next(batches)
+            >>> ranks[0].digest() == ranks[1].digest()
+            True
         """
         if not self._is_deterministic:
             raise FailedPreconditionError(

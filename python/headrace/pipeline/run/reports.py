@@ -54,7 +54,7 @@ class Reports:
     def skipped(self) -> list[Skipped]:
         """The examples that `skip_errors` has skipped so far, in order.
 
-        Works after `close`, too.
+        You can also read it after `close`.
         """
         if not self._has_begun:
             return []
@@ -62,13 +62,13 @@ class Reports:
 
     @property
     def files(self) -> list[str]:
-        """The files that are read, source by source, in order. Works after `close`, too."""
+        """The files of each source, in order. You can also read it after `close`."""
         self._begin_now()
         return [os.fsdecode(path) for paths in self._files for path in paths]
 
     @property
     def num_threads(self) -> int:
-        """The number of the engine's threads that work for the iteration."""
+        """The number of the engine's threads that work for this iteration."""
         return self._num_threads
 
     @property
@@ -87,14 +87,14 @@ class Reports:
         yield from activity_lines(self._execution, self._python_workers, self._names, waits)
 
     def statistics(self) -> Statistics:
-        """Returns the statistics of each stage so far. Works after `close`, too."""
+        """Returns the statistics of each stage so far. You can also call it after `close`."""
         readings = self._readings()
         return replace(readings.statistics(), index=IndexStatistics.of(self._index_files))
 
     def bottleneck(self) -> str:
-        """Returns a sentence that names the bottleneck, its share of the time, and a remedy.
+        """Returns a sentence that names the bottleneck, its share of the time and a remedy.
 
-        Based on everything since the iteration began. Works after `close`, too.
+        It covers the whole iteration so far. You can also call it after `close`.
         """
         return bottleneck(self._readings())
 

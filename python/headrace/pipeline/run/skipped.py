@@ -22,20 +22,20 @@ _ALL: Final = 1 << 62
 
 
 class Skipped(NamedTuple):
-    """A skipped example, or the unreadable rest of a file.
+    """A skipped example, or a part of a file that could not be read.
 
     Attributes:
-        file: The file, or the word for another source, such as "arrays", as `with_origin` gives it.
-            None for examples without such a source, such as batches.
-        record_number: The number of the record in the file, from 0, as `with_origin` gives it;
-            otherwise of the example in its source, or of the batch. None if it is unknown.
-        offset_bytes: The offset of the record with its framing in the uncompressed file. None if it
-            is unknown.
-        stage: The stage that has failed.
-        reason: The failure, in words.
-        num_lost: The number of records lost: the lines lost by a stray quote in a CSV file, or an
-            estimate of the records in the rest of a file, from the length of those before. That
-            many count for the budget. None if unknown; no budget covers that.
+        file: The path of the file, or the name of another source, such as "arrays". None if there
+            is no such source, as for batches.
+        record_number: The number of the record in the file, from 0. Without a file, the number of
+            the example in its source, or of the batch. None if it is unknown.
+        offset_bytes: The offset of the record in the uncompressed file, including the framing of
+            the record. None if it is unknown.
+        stage: The stage that failed.
+        reason: The error message.
+        num_lost: The number of lost records, which count towards the budget: CSV lines lost to a
+            stray quote, or an estimate for the rest of a file from the average length of the
+            earlier records. None if it is unknown; no budget covers that.
     """
 
     file: str | None

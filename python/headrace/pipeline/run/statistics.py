@@ -11,22 +11,22 @@ __all__ = ["IndexStatistics", "Readings", "StageReadings", "StageStatistics", "S
 
 @dataclass(frozen=True)
 class StageStatistics:
-    """Statistics of one stage.
+    """The statistics of one stage.
 
     Attributes:
-        name: The stage, and its function if it has one.
-        examples: The number of examples returned; after `batch` the number of batches.
-        bytes: The number of bytes produced; 0 for a stage that only moves examples.
-        busy_seconds: The time of its tasks, summed over all threads.
-        waiting_seconds: The time that it had nothing to do, since the stages before it were too
-            slow; for files, the time that its reads waited for storage or for a processor.
-        fill: The average share of its task places in use, from 0.0 to 1.0: near 1 if this stage or
-            a later one limits, near 0 if an earlier one does. None for a stage without tasks of its
-            own.
-        padding: The share of padding among all elements that `pack` has returned, from 0.0 to 1.0.
-            None for other stages.
-        left_out: The number of tokens that do not fill a window of `tokens`, in one pass over the
-            files. 0 for other stages.
+        name: The stage, with the name of its function if it has one.
+        examples: The number of examples that it has returned, or of batches after `batch`.
+        bytes: The number of bytes that it has produced. 0 for a stage that only moves examples.
+        busy_seconds: The run time of its tasks, summed over all threads.
+        waiting_seconds: The time that it had nothing to do because the stages before it were
+            slower. For files, the time that reads waited for storage or for a processor.
+        fill: The average share of its task slots in use, from 0.0 to 1.0. Near 1, this stage or a
+            later one is the bottleneck. Near 0, an earlier stage is. None for a stage without its
+            own tasks.
+        padding: The share of padding in the rows that `pack` has returned, from 0.0 to 1.0. None
+            for other stages.
+        left_out: The number of tokens per pass over the files that do not fill a window of
+            `tokens`. 0 for other stages.
     """
 
     name: str
@@ -41,16 +41,16 @@ class StageStatistics:
 
 @dataclass(frozen=True)
 class IndexStatistics:
-    """Statistics of the places of records, which a shuffle of all examples needs.
+    """The statistics of the index files that a full shuffle uses.
 
     Attributes:
-        opened: The number of files whose index was opened: nothing is scanned for them.
+        opened: The number of files with an existing index, which were not scanned.
         scanned: The number of files that were scanned.
-        scanned_bytes: The bytes of those files.
+        scanned_bytes: The total size of the scanned files.
         written: The number of indexes written after a scan.
-        kept: The number of files whose places were known from an earlier iteration.
+        kept: The number of files whose positions were known from an earlier iteration.
         directories: The directories of the indexes that were opened or written.
-        failure: The reason why an index could not be written; None if there was no failure.
+        failure: The reason why an index could not be written. None if there was no failure.
     """
 
     opened: int = 0
@@ -71,13 +71,13 @@ class IndexStatistics:
 
 @dataclass(frozen=True)
 class Statistics:
-    """Statistics of an iteration over a pipeline.
+    """The statistics of an iteration over a pipeline.
 
     Attributes:
-        seconds: The time since it began, until now or its end.
+        seconds: The time from the start of the iteration until now, or until its end.
         stages: The statistics of each stage, in order. A source that parses fields, such as `csv`,
-            has two: for reading records, and for parsing their fields.
-        index: The statistics of indexes, with which a full shuffle finds the places of the records.
+            has two entries: one for reading and one for parsing.
+        index: The statistics of the index files that a full shuffle uses.
     """
 
     seconds: float

@@ -137,31 +137,40 @@ class BatchMethod(Chain):
         ragged: Literal["offsets"] | None = None,
         lists: str | Iterable[str] = (),
     ) -> Self:
-        """Stacks examples into batches: each component becomes an array with a new leading axis.
+        """Stacks examples into batches.
+
+        Each component becomes an array with a new first axis.
 
         Args:
             size: The number of examples in a batch, at least 1.
-            remainder: The treatment of an incomplete last batch: "keep" returns a smaller batch,
-                "drop" drops it, "pad" adds zeros and empty strings up to `size`, and to all batches
-                a bool component `mask`, which is false for the added examples.
-            ragged: "offsets" to join lists end to end instead of padding them. A component NAME
-                whose first axis has no fixed length becomes `NAME.values`, its rows of all
-                examples, and `NAME.offsets`, int64, one more than examples: example `i` has the
-                values from `offsets[i]` up to `offsets[i + 1]`. With `remainder="pad"` the added
-                examples have no values. None rejects lists.
-            lists: Components that stay apart, as with a `collate_fn` of PyTorch: a batch has a list
-                of one array for each example, each of its own shape. `unbatch` makes them
-                components of examples again. With `remainder="pad"` an added array is empty if the
-                first axis has no fixed length; else it has zeros and the shape of the batch's first
-                array.
+            remainder: The treatment of an incomplete last batch. "keep" returns a smaller batch and
+                "drop" drops it. "pad" fills it up to `size` with zeros and empty strings, and adds
+                a bool component `mask` to all batches, which is False for the added examples.
+            ragged: "offsets" joins lists end to end instead of padding them. A component NAME whose
+                first axis varies is replaced by `NAME.values`, the rows of all examples, and
+                `NAME.offsets`, int64 with one entry more than the batch has examples. Example `i`
+                has the rows from `offsets[i]` up to `offsets[i + 1]`. With `remainder="pad"`, the
+                added examples have no rows. If None, lists of varying length raise an error.
+            lists: The components to keep as separate arrays, as with a `collate_fn` of PyTorch. The
+                batch then has a list with one array per example, and their shapes may differ.
+                `unbatch` reverses this. With `remainder="pad"`, an added array is empty if the
+                first axis varies. Otherwise, it is zeros in the shape of the batch's first array.
 
         Raises:
-            TypeError: If one of `lists` is not a string.
-            ValueError: If an argument is invalid; if there is no component of a name in `lists`, or
-                it is `hr.Json` or a list of lists; if another component is a list of any length and
-                `ragged` is None; or with "offsets", if another axis than the first is unknown, or
-                a component has one of the new names. After a Python function no axis is known:
-                then a batch whose examples differ in another axis is an error.
+            TypeError: If a name in `lists` is not a string.
+            ValueError: If an argument is invalid, or a name in `lists` is not a component, is
+                `hr.Json` or is a list of lists. Also if a component is a list of varying length and
+                neither `ragged` nor `lists` applies to it. With `ragged="offsets"`, also if an axis
+                other than the first varies, or a component already has one of the new names. After
+                a Python function, the shapes are known only when the batch is made, so this error
+                is raised then.
+
+        Examples:
+            >>> pipe = hr.arrays({"x": [1, 2, 3]}).batch(2, remainder="pad")
+            >>> for batch in pipe:
+            ...     print(batch)
+            {'x': array([1, 2]), 'mask': array([ True,  True])}
+            {'x': array([3, 0]), 'mask': array([ True, False])}
         """
         checked_int("batch", "size", size, 1)
         check_remainder("batch", remainder)

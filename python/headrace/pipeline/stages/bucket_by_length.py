@@ -121,27 +121,40 @@ class BucketByLengthMethod(Chain):
         remainder: Remainder = "keep",
         values: Any = None,
     ) -> Self:
-        """Batches examples of similar lengths, padded as by `padded_batch`.
+        """Batches examples of similar length together, so that they need little padding.
 
-        Each bucket collects examples in order; a batch is returned as soon as its bucket has
-        enough.
+        Each bucket collects examples in order and returns a batch as soon as it has enough of them.
+        Batches are padded as by `padded_batch`.
 
         Args:
-            name: The component whose length decides: a list, or an array, by its first axis.
-            boundaries: The longest length of each bucket, ascending. Longer examples go into a last
-                bucket.
-            size: Number of examples in a batch.
-            max_elements: The largest number of elements of the component in a batch, padding
-                included; a longer example is a batch on its own. Give this, or `size`, or both.
-            pad_to_boundary: Whether the component and each other list are padded to the next
-                boundary above their longest, rather than to the longest of the batch. Lists longer
-                than the last boundary are padded to the longest.
-            remainder: As for `batch`; "pad" needs `size` alone.
-            values: As for `padded_batch`.
+            name: The component whose length decides: a list, or an array with its first axis.
+            boundaries: The greatest length of each bucket, ascending. Longer examples share one
+                more bucket.
+            size: The number of examples in a batch.
+            max_elements: The maximum number of elements of the component in a batch, padding
+                included. An example that is longer is a batch of its own. Set `max_elements`,
+                `size` or both.
+            pad_to_boundary: If True, the component and all other lists are padded to the smallest
+                boundary that holds them, instead of to the longest in the batch. This leads to
+                fewer different shapes. Lists beyond the last boundary are padded to the longest.
+            remainder: The treatment of incomplete batches at the end; see `batch`. "pad" needs
+                `size` without `max_elements`.
+            values: The padding values; see `padded_batch`.
 
         Raises:
-            ValueError: If there is no such component or it has no length, after `batch`, or if
-                another argument is out of range.
+            ValueError: If the component does not exist or has no length, if it follows `batch`, or
+                if another argument is out of range.
+
+        Examples:
+            >>> def tokenize(example):
+            ...     return {"tokens": np.array([len(word) for word in example["text"].split()])}
+            >>> texts = ["to be", "or not to be that is", "the question"]
+            >>> pipe = hr.arrays({"text": texts}).map(tokenize)
+            >>> for batch in pipe.bucket_by_length("tokens", boundaries=[4, 8], size=2):
+            ...     print(batch["tokens"])
+            [[2 2]
+             [3 8]]
+            [[2 3 2 2 4 2]]
         """
         where = "bucket_by_length"
         checked_names(where, [name])

@@ -93,51 +93,65 @@ class CacheMethod(Chain):
         bytes: int | None = None,
         key: str | None = None,
     ) -> Self:
-        """Keeps all examples in memory or on disk, so that the stages before run once for each.
+        """Keeps all examples in memory or on disk, so that the stages before it run only once.
 
-        Later passes read them from there. The stages before always run as epoch 0, so a shuffle or
-        random draws before `cache` are the same in all epochs; those after it differ. The examples
-        count as `memory_bytes`. They live as long as this pipeline or one made from it. If a pass
-        is left before its end, the next one continues after the examples it has returned; examples
-        read ahead are made again. Two iterations that run at the same time, before a whole pass is
-        cached, each make the examples themselves. Functions that draw in a part of a combination
-        are called again for the examples that components are learned from: their draws depend on
-        the combination.
+        Later passes read the cached examples. The stages before `cache` always run as epoch 0, so
+        their shuffles and random draws are the same in every epoch. Stages after it differ between
+        epochs.
 
-        With `directory` the examples are in a file there, which later programs read too. It belongs
-        to the description of the stages before, to the code of their functions with the values that
-        they use, and to the names, sizes and times of change (or ETags) of the files: if one of
-        these differs, the stages run again and write another file. If a function looks up names
-        while it runs, all sources count that its module imports. Installed packages count with
-        their versions. A file that a function opens by itself is not noticed. With `key`, the code
-        of functions does not count: change the key yourself when their results change. A pass left
-        before its end keeps nothing. If several processes begin the same pass, one of them writes.
-        A killed process leaves nothing that is read. A damaged file is removed and made again. What
-        was not kept, and why, is a warning of the logger `headrace.pipeline`; the examples are the
-        same with and without it. Examples that `skip_errors` skipped before the cache are kept as
-        skipped, unless a failure may be temporary, such as a lack of memory: then nothing is kept.
-        Only what is being read or written counts as `memory_bytes`. Small files beside it,
-        `*.hrspecs`, have the components of functions' results, so that a full cache calls no
-        function before it.
+        **In memory**: the examples count towards `memory_bytes`. They are freed with this pipeline
+        and all pipelines made from it. If you leave a pass early, the next one continues after the
+        examples that were returned. If two iterations run at the same time before the cache is
+        full, each makes the examples itself.
+
+        **On disk**, with `directory`: later programs read the same file. The cached examples are
+        used again only if nothing changed that they depend on: the stages before, the code of their
+        functions and the values that the functions use, and the names, sizes and modification times
+        (or ETags) of the files. Installed packages count with their versions. If a function looks
+        up names at run time, every source file that its module imports counts. A file that your
+        function opens itself is not noticed. Use `key` if you want to decide yourself when the code
+        has changed.
+
+        A pass that you leave early stores nothing. If several processes make the same cache, one of
+        them writes it. A killed process leaves no partial cache, and a damaged file is removed and
+        made again. If the examples could not be stored, a warning of the logger `headrace.pipeline`
+        has the reason; the batches are the same. Only data that are being read or written count
+        towards `memory_bytes`. Small `*.hrspecs` files beside the cache hold the components of
+        function results, so a full cache calls no function before it.
+
+        Examples that a `skip_errors` before the cache skipped are stored as skipped. If a failure
+        may be temporary, such as a lack of memory, nothing is stored.
+
+        If a function uses an object that cannot be compared between programs, such as a lock, the
+        iteration raises an error unless `key` is set.
 
         Args:
-            directory: A directory of this machine, which is made if there is none. None for memory.
-            bytes: The most bytes of all caches in the directory, at least 1. The least recently
-                used ones are removed for a new one. Examples that take more are not kept. None for
-                any number.
-            key: A text of your choice, such as "v3", that stands for the code of the functions
-                before. None to compare the code.
+            directory: A local directory, which is created if it does not exist. None for memory.
+            bytes: The maximum size of all caches in the directory, at least 1. The least recently
+                used ones are removed to make room. Examples that need more space are not stored.
+                None for no limit.
+            key: A text of your choice, such as "v3", that replaces the comparison of the functions'
+                code. Change it when their results change. None compares the code.
 
         Raises:
-            TypeError: If `directory` is not a path, `bytes` not an integer, or `key` not a string.
-            ValueError: After `epochs`; if `directory` is a URL; if `bytes` or `key` is given
-                without it; if
-                a later program could not tell whether the examples are still the same: those of
-                `iterable` and `indexed`, after a shuffle or `mix` without a seed, or of a function
-                that keeps a state.
+            TypeError: If `directory` is not a path, `bytes` is not an int, or `key` is not a
+                string.
+            ValueError: If it follows `epochs`, `directory` is a URL, or `bytes` or `key` is set
+                without a directory. With a directory, also if a later program could not check that
+                the examples are the same: after `iterable` or `indexed`, after a shuffle or mix
+                without a seed, or after a function with a state.
 
-        A function that uses an object that cannot be compared between programs, such as a lock, is
-        refused when the pipeline is iterated, unless there is a `key`.
+        Examples:
+            >>> def load(example):
+            ...     print("loading")
+            ...     return {"y": 2 * example["x"]}
+            >>> pipe = hr.arrays({"x": [1, 2]}).map(load).cache()
+            >>> [int(example["y"]) for example in pipe]
+            loading
+            loading
+            [2, 4]
+            >>> [int(example["y"]) for example in pipe]
+            [2, 4]
         """
         if has_epochs(self._stages):
             raise ValueError(

@@ -39,17 +39,21 @@ class EpochsMethod(Chain):
     __slots__ = ()
 
     def epochs(self, count: int | None = None) -> Self:
-        """Repeats everything before it `count` times, or without end.
+        """Repeats the stages before it `count` times, or endlessly.
 
-        An epoch may yield nothing, for example because a `filter` on random draws keeps no example.
-        The other epochs still follow.
+        Each epoch has a different order if there is a shuffle. An epoch may be empty, for example
+        because a random `filter` drops every example; the next epoch still follows.
 
         Args:
-            count: The number of epochs, from 0. None repeats without end, unless 100 epochs in a
-                row yield nothing: then the source counts as empty, and the iteration ends.
+            count: The number of epochs, at least 0. None repeats endlessly. In that case, the
+                iteration ends after 100 empty epochs in a row.
 
         Raises:
             ValueError: If `count` is negative.
+
+        Examples:
+            >>> [int(example["x"]) for example in hr.arrays({"x": [1, 2]}).epochs(2)]
+            [1, 2, 1, 2]
         """
         chosen = None if count is None else checked_int("epochs", "count", count, 0)
         if chosen is None or chosen > 1:

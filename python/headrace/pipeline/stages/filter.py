@@ -64,16 +64,24 @@ class FilterMethod(Chain):
         num_threads: int = 1,
         num_processes: int = 0,
     ) -> Self:
-        """Keeps the examples for which a function returns true. It is called as in `map`.
+        """Keeps the examples for which a function returns true.
+
+        After `batch`, it keeps or drops whole batches. The function is called in the same way as by
+        `map`.
 
         Args:
-            function: The function to call for each example, or for each batch.
-            num_threads: As for `map`: how many threads call it.
-            num_processes: As for `map`: how many processes call it.
+            function: The function, called for each example or batch.
+            num_threads: The number of threads that call it; see `map`.
+            num_processes: The number of processes that call it; see `map`.
 
         Raises:
-            TypeError: If it cannot be called.
-            ValueError: If `num_threads` is refused, as by `map`.
+            TypeError: If the function cannot be called with one example.
+            ValueError: If `num_threads` or `num_processes` is invalid, as for `map`.
+
+        Examples:
+            >>> pipe = hr.arrays({"x": [1, 2, 3, 4]}).filter(lambda example: example["x"] % 2 == 0)
+            >>> next(iter(pipe.batch(4)))
+            {'x': array([2, 4])}
         """
         check_function("filter", function)
         callers = checked_num_callers("filter", function, num_threads, num_processes)

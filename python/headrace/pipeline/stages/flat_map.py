@@ -77,17 +77,31 @@ class FlatMapMethod(Chain):
         num_threads: int = 1,
         num_processes: int = 0,
     ) -> Self:
-        """Replaces each example by all those that a function returns or yields for it.
+        """Replaces each example with all the examples that a function returns or yields for it.
+
+        The function may return no examples, for example to drop an input.
 
         Args:
-            function: The function, called for each example; its values are as for `map`.
-            seed: As for `map`: with a seed, the function gets a generator as its second argument.
-            num_threads: As for `map`: how many threads call it.
-            num_processes: As for `map`: how many processes call it.
+            function: The function, called for each example. It returns or yields dicts of values
+                like those of `map`.
+            seed: If set, the function receives a random generator as its second argument; see
+                `map`.
+            num_threads: The number of threads that call it; see `map`.
+            num_processes: The number of processes that call it; see `map`.
 
         Raises:
-            TypeError: If it cannot be called.
-            ValueError: After `batch`, or if `seed` is out of range, or `num_threads` is refused.
+            TypeError: If the function cannot be called with one example, or with an example and a
+                generator if `seed` is set.
+            ValueError: If it follows `batch`, or if `seed`, `num_threads` or `num_processes` is
+                invalid.
+
+        Examples:
+            >>> def words(example):
+            ...     for word in example["text"].split():
+            ...         yield {"word": word}
+            >>> pipe = hr.arrays({"text": ["to be", "or not"]}).flat_map(words)
+            >>> [example["word"] for example in pipe]
+            ['to', 'be', 'or', 'not']
         """
         chosen = None if seed is None else checked_int("flat_map", "seed", seed, 0)
         check_function("flat_map", function, seed is not None)

@@ -74,38 +74,58 @@ class MapMethod(Chain):
         num_threads: int = 1,
         num_processes: int = 0,
     ) -> Self:
-        """Replaces each example (after `batch` each batch) by a function's result for it.
+        """Replaces each example with the result of a function, or each batch after `batch`.
 
-        The function gets a dict of NumPy scalars, `bytes` and `str` objects and read-only arrays,
-        and returns a dict of such values, with the same names for each example. It is called in
-        order, in a separate thread, or by several threads at the same time; results come in order
-        all the same. The components that it returns are learned from the first example, in an extra
-        call if `spec` is used before an iteration begins and no `cache` follows.
+        The function receives a dict of NumPy scalars, read-only arrays, `bytes` and `str`. It
+        returns a dict of such values, with the same names for every example. The result of the
+        first example determines the components. If you read `spec` before you iterate, the function
+        is called once more for this, unless a `cache` follows.
 
-        It may return Python values too, and nothing is rounded: `bool` becomes bool, `int` int64,
-        `float` float64 (write `np.float32(x)` for less), alone or in lists whose items have equal
-        lengths. An empty list gets the type that the component has in other examples.
+        The function runs in its own thread and is called in the order of the examples. With
+        `num_threads` or `num_processes`, several calls run at the same time. Results come in the
+        original order in either case.
+
+        Python values are converted without rounding: `bool` to bool, `int` to int64 and `float` to
+        float64. Return `np.float32(x)` for a smaller type. Lists of these values become arrays, so
+        their items need equal lengths. An empty list has the type that the component has in other
+        examples.
 
         Args:
-            function: The function, called for each example, or for each batch.
-            seed: With a seed, from 0 to 2^63 - 1, the function gets a `numpy.random.Generator` as
-                its second argument. Its draws depend only on the seed, the epoch and the position
-                of the example in its source (after `batch` the number of the batch). Two functions
-                with one seed get the same draws. A generator that the function keeps continues the
-                draws of its example.
-            num_threads: The number of threads that call the function at the same time; it must be
-                safe to call from several threads then. That helps where it releases Python's global
-                lock, as OpenCV, Pillow and NumPy do for large arrays. A state serves any number.
-            num_processes: The number of processes that call the function, in place of threads of
-                this one; 0 for none. That helps where it holds Python's lock. Arrays and strings go
-                there and back through shared memory. Other processes must be able to import the
-                function, or cloudpickle must be installed (the extra `processes`).
+            function: The function, called for each example or batch. Decorate it with `native` to
+                run it without Python.
+            seed: If set, the function receives a `numpy.random.Generator` as its second argument.
+                The random numbers depend only on the seed, the epoch and the position of the
+                example in its source, or the number of the batch. Two functions with the same seed
+                get the same numbers. From 0 to 2^63 - 1.
+            num_threads: The number of threads that call the function at the same time. More threads
+                help if the function releases Python's global lock, as OpenCV, Pillow and NumPy do
+                for large arrays. The function must then be thread-safe. You can resume with a
+                different number.
+            num_processes: The number of worker processes that call the function instead of threads;
+                0 for none. Processes help if the function holds Python's global lock. Arrays and
+                strings are passed in shared memory. Workers must be able to import the function. If
+                they can't, install cloudpickle (the extra `processes`).
 
         Raises:
-            TypeError: If the function cannot be called with an example, and with a generator if
-                there is a seed.
-            ValueError: If `seed` or `num_threads` is out of range, or `num_threads` is more than 1
-                for a native function or one that keeps a state.
+            TypeError: If the function cannot be called with one example, or with an example and a
+                generator if `seed` is set.
+            ValueError: If a number is out of range, or both `num_threads` and `num_processes` are
+                set. Also if one of them is set for a native function or for a function with a
+                state.
+
+        Examples:
+            >>> pipe = hr.arrays({"x": [1, 2, 3]}).map(lambda example: {"double": 2 * example["x"]})
+            >>> next(iter(pipe.batch(3)))
+            {'double': array([2, 4, 6])}
+
+            With a seed, the function receives a random generator:
+
+            >>> def add_noise(example, rng):
+            ...     return {"x": example["x"] + rng.normal()}
+            >>> noisy = hr.arrays({"x": [0.0, 0.0]}).map(add_noise, seed=7)
+            >>> first, second = ([float(example["x"]) for example in noisy] for _ in range(2))
+            >>> first == second
+            True
         """
         chosen = None if seed is None else checked_int("map", "seed", seed, 0)
         check_function("map", function, seed is not None)

@@ -33,51 +33,56 @@ class OptionsMethod(Chain):
         index: IndexMode | None = None,
         index_directory: str | os.PathLike[str] | None = None,
     ) -> Self:
-        """Sets limits on threads and memory, the order, the form of strings, caches and indexes.
+        """Sets threads, memory, order, the form of strings, caches and indexes.
+
+        Options that you do not pass keep their value. They do not change the order of the examples,
+        except for `deterministic=False`.
 
         Args:
-            num_threads: Threads of the engine, which read, decode, gather and compute native
-                functions; None for as many as there are cores, or as a container's limit on
-                processor time allows. More of them cost time, unless reads wait for storage. A
-                Python function always has a separate thread, except on a free-threaded Python.
-            memory_bytes: Limit on the memory of data that are read and not used yet: read-ahead,
-                windows, finished batches. None for a quarter of the memory of the machine or its
-                control group, at least 64 MiB.
-            deterministic: False lets finished parts overtake others: the order of the examples
-                differs each time, and an error may come before examples that preceded it. Otherwise
-                the order does not depend on these options.
-            strings: The form in a batch of a component with one string in each example: "numpy", an
-                array of `bytes` or `str` objects, or "arrow", a read-only
-                `pyarrow.LargeBinaryArray` or `pyarrow.LargeStringArray`, which has no object for
-                each string. Components with more axes, and examples that are not in a batch, are
-                not affected.
-            warn_after_s: A call of a Python function, or a read of a file from its beginning to
-                its end, that takes more seconds is named in a warning of the logger
-                `headrace.pipeline`, with the example it is for: once, while it is still in
-                progress.
-            cache_directory: Directory for parts of remote files. Several processes may use it, and
-                a killed process leaves nothing there that another would mistake for data.
-            cache_bytes: Limit on the size of the cache; the least recently used parts are removed,
-                and parts that do not fit are not kept. Parts have up to a MiB. Each process may
-                exceed the limit by a sixteenth. None for 16 GiB.
-            index: The use of index files, which keep the places of records for a shuffle of all
-                examples, so that the next start scans nothing. "auto", the default, reads the index
-                of a file, and writes one after a scan that it had to do: beside the file, as
-                `NAME.hrindex`, or, where that cannot be written or the file is remote, in
-                `index_directory` or in the user's cache, `$XDG_CACHE_HOME/headrace/indexes`. A
-                damaged or outdated one is replaced. The order of the examples is the same with
-                and without it. "memory" reads and writes none: each program scans the files.
-                "off" neither reads nor scans; a shuffle that needs one is refused.
+            num_threads: The number of the engine's threads, which read, decode and run native
+                functions. None for the number of cores, or a container's CPU limit. More threads
+                help only if reads wait for storage. Each Python function has its own thread in
+                addition, except on a free-threaded Python.
+            memory_bytes: The limit on memory for data that are read but not used yet: read-ahead,
+                shuffle windows and finished batches. None for a quarter of the memory of the
+                machine or its control group, at least 64 MiB.
+            deterministic: If False, parts that finish early overtake others. The order then differs
+                in each run, and an error may be raised before earlier examples are returned.
+            strings: The form in which a batch holds a component with one string per example.
+                "numpy" is an array of `bytes` or `str` objects. "arrow" is a read-only
+                `pyarrow.LargeBinaryArray` or `pyarrow.LargeStringArray`, which needs no object per
+                string. Components with more axes and single examples do not change.
+            warn_after_s: A time in seconds. If one call of a Python function or one read of a whole
+                file takes longer, the logger `headrace.pipeline` warns once, while it is still
+                running, and names the example.
+            cache_directory: A directory for parts of remote files. Several processes can share it,
+                and a killed process leaves nothing damaged.
+            cache_bytes: The maximum size of `cache_directory`. The least recently used parts are
+                removed. A part has up to 1 MiB. Each process may exceed the limit by a sixteenth.
+                None for 16 GiB.
+            index: The use of index files, which store the positions of records for a full shuffle.
+                "auto", the default, reads the index of a file if it exists, and otherwise scans the
+                file and writes one. It is written beside the file as `NAME.hrindex`. If that is not
+                possible, or the file is remote, it is written to `index_directory`, or by default
+                to `$XDG_CACHE_HOME/headrace/indexes` in the user's cache. Damaged and outdated
+                indexes are replaced. "memory" scans the files in each program, and reads and writes
+                no index. "off" neither reads an index nor scans, so a full shuffle that needs one
+                raises an error. The order of the examples is the same with all of them.
             index_directory: A directory for indexes that cannot be written beside their files.
 
         Raises:
-            TypeError: If `deterministic` is not a bool, `warn_after_s` not a number, or
-                `cache_directory` or `index_directory` not a path.
-            ValueError: If a number is not at least 1, `strings` or `index` is none of these, or
-                `warn_after_s` is not above 0; if `cache_bytes` is given without a
+            TypeError: If `deterministic` is not a bool, `warn_after_s` is not a number, or a
+                directory is not a path.
+            ValueError: If a number is below 1, `strings` or `index` is not one of these words, or
+                `warn_after_s` is not above 0. Also if `cache_bytes` is set without a
                 `cache_directory`, or a directory is a URL.
-            ModuleNotFoundError: If `strings` is "arrow" and pyarrow is not installed; the extra
+            ModuleNotFoundError: If `strings` is "arrow" and pyarrow is not installed. The extra
                 `headrace[arrow]` installs it.
+
+        Examples:
+            >>> pipe = hr.arrays({"x": range(4)}).batch(4).options(num_threads=2)
+            >>> next(iter(pipe))
+            {'x': array([0, 1, 2, 3])}
         """
         if deterministic is not None:
             check_bool("options", "deterministic", deterministic)

@@ -126,44 +126,55 @@ class PackMethod(Chain):
         balance: int | None = None,
         values: Any = None,
     ) -> Self:
-        """Packs lists one after the other into rows of one length, with little padding.
+        """Packs several lists into each row of a fixed length, with little padding.
 
-        Each example goes, whole, into the first open row that has room for it (first fit). If none
-        has, a new row is opened; if too many are open, the fullest is returned. Rows are returned
-        as soon as they are full. The rest of a row is padded. Empty lists are skipped.
+        Each example goes into the first open row with enough room (first fit). If there is none, a
+        new row is opened. If `max_open` rows are open, the fullest one is returned first. A row is
+        returned as soon as it is full. Empty lists are skipped.
 
-        The result is one example for each row: each component of shape (length,); `segment_ids`,
-        int32, the number of the packed example in the row, from 1, for each element, and 0 for
-        padding; and `positions`, int32, the position in the list, from 0. `statistics()` has the
-        share of padding.
+        Each row is an example. Its packed components have shape (length,). The component
+        `segment_ids` (int32) has the number of the packed example at each element: 1 for the first,
+        0 for padding. The component `positions` (int32) has the position within the list, from 0.
+        `Batches.statistics` has the share of padding.
 
         Args:
-            length: Number of elements in a row, at least 1.
-            names: The components to pack, whose lists have equal lengths in an example; by default
-                all.
-            split: Whether lists longer than a row are cut into pieces. Their positions continue;
-                each piece has its own number. Otherwise they are an error.
-            max_open: The largest number of rows open at the same time, at least 1. More rows need
-                less padding and hold back more examples.
-            along: Other components to keep, with one value an example: they become ragged, with one
-                value for each packed example, or piece.
-            cu_seqlens: Whether to add `cu_seqlens`, ragged int32: 0, and where each packed example
-                ends in the row, as kernels for attention with variable lengths take it. It has one
-                number more than the row has examples; padding is after the last.
-            balance: The number of ranks that share each step. Eight rows for each rank wait, and
-                are returned in an order in which every `balance` neighbours have similar sums of
-                squared lengths, which attention takes time for, and ranks take turns with the
-                largest. For `shard(rank, balance)` after it. None for the order of completion.
-            values: The padding values, as for `padded_batch`: `{"labels": -100}` pads labels with
-                the number that PyTorch's losses ignore. `segment_ids` and `positions` are always
-                padded with 0.
+            length: The number of elements in a row, at least 1.
+            names: The components to pack. Their lists must have equal lengths within an example.
+            split: If True, a list that is longer than a row is cut into pieces. Positions continue
+                from piece to piece, and each piece has its own segment number. If False, such a
+                list is an error.
+            max_open: The maximum number of open rows, at least 1. More rows need less padding, but
+                delay more examples.
+            along: Other components to keep, with one value per example. They become lists with one
+                value per packed example or piece.
+            cu_seqlens: If True, adds the component `cu_seqlens` (int32), which variable-length
+                attention kernels need: 0, followed by the end of each packed example in the row.
+                Padding comes after the last end.
+            balance: The number of ranks that share each step. Any `balance` neighbouring rows then
+                cost about the same time in attention, by the sums of their squared lengths. For
+                this, eight rows per rank wait, and ranks take turns with the largest row. Use it
+                with `shard(rank, balance)` after `pack`. None returns rows in the order of their
+                completion.
+            values: The padding values; see `padded_batch`. For example, `{"labels": -100}` pads
+                labels with the number that PyTorch's losses ignore. The padding of `segment_ids`
+                and `positions` is always 0.
 
         Raises:
-            TypeError: If `split` or `cu_seqlens` is not a bool, a name not a string, or a padding
-                value neither a number nor a string.
-            ValueError: If a number is out of range, a component is missing or not a list of
-                numbers, one that comes along has more than one value, a padding value does not fit
-                its component, or there are other components; or after `batch`.
+            TypeError: If `split` or `cu_seqlens` is not a bool, a name is not a string, or a
+                padding value is neither a number nor a string.
+            ValueError: If a number is out of range, or it follows `batch`. Also if a component in
+                `names` is missing or is not a list of numbers, one in `along` has more than one
+                value, there are components in neither, or a padding value does not fit its
+                component.
+
+        Examples:
+            >>> def tokenize(example):
+            ...     return {"tokens": np.array([len(word) for word in example["text"].split()])}
+            >>> pipe = hr.arrays({"text": ["to be", "or not to", "be"]}).map(tokenize)
+            >>> for row in pipe.pack(4, "tokens"):
+            ...     print(row["tokens"], row["segment_ids"])
+            [2 2 2 0] [1 1 2 0]
+            [2 3 2 0] [1 1 1 0]
         """
         stage = _pack_stage(length, names, split, max_open, along, cu_seqlens, balance, values)
         if batch_depth(self._stages):

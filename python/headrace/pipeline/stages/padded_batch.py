@@ -113,27 +113,36 @@ class PaddedBatchMethod(Chain):
         multiple_of: int | Mapping[str, int | Sequence[int]] = 1,
         remainder: Remainder = "keep",
     ) -> Self:
-        """Stacks examples as `batch` does, padded to the largest one of the batch.
+        """Stacks examples into batches and pads them to the largest example of the batch.
 
-        Each axis whose size is unknown is padded: see `spec`. In an array that a Python function
-        returns these are all axes, even if all arrays have the same shape. In a native function
-        `hr.ops.ensure_shape` sets known sizes. Examples must have equally many axes.
+        Every axis of unknown size is padded; `spec` shows them as None. An array that a Python
+        function returns has only unknown sizes, even if all arrays have the same shape. In a native
+        function, `hr.ops.ensure_shape` sets known sizes. All examples need the same number of axes.
 
         Args:
             size: The number of examples in a batch, at least 1.
-            values: The padding values: None for zeros and empty strings, one number for all numbers
-                or one string for all strings, or a dict with a value for some names. Each has to
-                fit its component: an int64 cannot be padded with 0.5.
-            multiple_of: The first axis is padded to a multiple of this, at least 1; in lists of
-                lists, each axis. A dict has multiples by component: a number for the first axis, or
-                one number for each axis from the first.
-            remainder: As for `batch`.
+            values: The padding values. None for zeros and empty strings, one number for all numeric
+                components, one string for all string components, or a dict of values by name. A
+                value must be exact in the type of its component: 0.5 cannot pad int64.
+            multiple_of: The first axis is padded to a multiple of this number, at least 1. In lists
+                of lists, every axis is. Use a dict to set it by component, with one number for the
+                first axis or a list of numbers for the first axes.
+            remainder: The treatment of an incomplete last batch; see `batch`.
 
         Raises:
-            TypeError: If a value is neither a number nor a string, or a multiple is not an int.
-            ValueError: If `size`, `multiple_of` or `remainder` is out of range; if a value or a
-                multiple has no component; if a value does not fit its component; or if a multiple
-                is for an axis of known size.
+            TypeError: If a padding value is neither a number nor a string, or a multiple is not an
+                int.
+            ValueError: If `size`, `multiple_of` or `remainder` is out of range. Also if a value or
+                a multiple names a missing component, a value does not fit its component, or a
+                multiple is for an axis of known size.
+
+        Examples:
+            >>> def tokenize(example):
+            ...     return {"tokens": np.array([len(word) for word in example["text"].split()])}
+            >>> pipe = hr.arrays({"text": ["to be", "or not to be"]}).map(tokenize)
+            >>> next(iter(pipe.padded_batch(2, values=-1)))
+            {'tokens': array([[ 2,  2, -1, -1],
+                   [ 2,  3,  2,  2]])}
         """
         checked_int("padded_batch", "size", size, 1)
         check_remainder("padded_batch", remainder)

@@ -95,18 +95,30 @@ class ParseMethod(Chain):
     __slots__ = ()
 
     def parse(self, features: Mapping[str, Any]) -> Self:
-        """Parses the component `record` as an `Example`, and replaces it by its features.
+        """Parses each serialized `tf.train.Example` in the component `record` into components.
+
+        `record` is replaced by the parsed features. A warning names each list in `features` that is
+        missing from the first 1,000 records.
 
         Args:
-            features: For each feature its type, for a scalar; or a `Feature`, or a `Ragged`; or
-                TensorFlow 1's `FixedLenFeature`, `VarLenFeature` and `FixedLenSequenceFeature` of
-                scalars, which are lists. An `Example` holds int64, float32 and bytes. A warning
-                names each list that none of the first 1,000 records has.
+            features: The type of each feature by name: int64, float32 or bytes, because an
+                `Example` holds no other types. A plain type, such as `int`, `float` or `bytes`, is
+                one value. Use `Feature` for an array of a fixed shape, and `Ragged` for a list of
+                any length. TensorFlow 1's `FixedLenFeature` and `VarLenFeature` also work, and so
+                does a `FixedLenSequenceFeature` of scalars, which becomes a list.
 
         Raises:
-            TypeError: If a feature does not have a type that an `Example` holds.
-            ValueError: If there are no features, there is no component `record`, or a name is
-                taken.
+            TypeError: If `features` is not a dict of types, or a type is not one that an `Example`
+                holds.
+            ValueError: If `features` is empty, there is no component `record`, or a name is taken
+                already.
+
+        Examples:
+            >>> pipe = hr.arrays({"image": [b"...", b"..."], "label": [3, 5]})
+            >>> paths = pipe.write("train.tfrecord")
+            >>> parsed = hr.tfrecords(paths).parse({"image": bytes, "label": int})
+            >>> next(iter(parsed.batch(2)))
+            {'image': array([b'...', b'...'], dtype=object), 'label': array([3, 5])}
         """
         if not isinstance(features, Mapping) or not all(isinstance(n, str) for n in features):
             raise TypeError(

@@ -35,12 +35,19 @@ class PrefetchMethod(Chain):
     __slots__ = ()
 
     def prefetch(self, count: int) -> Self:
-        """Prepares up to `count` batches before they are asked for; 2 without this stage.
+        """Prepares up to `count` batches ahead of your loop.
+
+        Pipelines prepare 2 batches ahead without this stage.
 
         Args:
-            count: The largest number of batches that wait, at least 1.
+            count: The maximum number of batches that wait, at least 1.
 
         Raises:
-            ValueError: If `count` is not at least 1.
+            ValueError: If `count` is below 1.
+
+        Examples:
+            >>> pipe = hr.arrays({"x": range(4)}).batch(2).prefetch(8)
+            >>> [batch["x"].tolist() for batch in pipe]
+            [[0, 1], [2, 3]]
         """
         return self._then(Prefetch(checked_int("prefetch", "count", count, 1)))

@@ -63,15 +63,19 @@ class RenameMethod(Chain):
     __slots__ = ()
 
     def rename(self, **names: str) -> Self:
-        """Renames components: after `rename(old="new")` the component `old` is called `new`.
+        """Renames components: `rename(old="new")`.
 
-        The old name comes first, as in pandas, polars and xarray. For a name that is not an
-        identifier write `rename(**{"old name": "new"})`.
+        The old name comes first, as in pandas, Polars and xarray. If a name is not a Python
+        identifier, write `rename(**{"old name": "new"})`.
 
         Raises:
             TypeError: If a new name is not a string.
-            ValueError: If there are no names, there is no component of an old name, or two
-                components would have the same name.
+            ValueError: If there are no names, an old name is missing from the components, or two
+                components would share a name.
+
+        Examples:
+            >>> hr.arrays({"img": [1, 2]}).rename(img="image").spec
+            {'image': Spec(int64, ())}
         """
         checked_names("rename", names.values())
         return self._then(Rename(tuple(names.items())))

@@ -48,11 +48,15 @@ class SelectMethod(Chain):
     __slots__ = ()
 
     def select(self, *names: str) -> Self:
-        """Keeps the components of these names, in this order.
+        """Keeps only the named components, in the given order.
 
         Raises:
-            TypeError: If one is not a string.
-            ValueError: If there are no names, a name occurs twice, or there is no component of a
-                name.
+            TypeError: If a name is not a string.
+            ValueError: If there are no names, a name appears twice, or a name is missing from the
+                components.
+
+        Examples:
+            >>> hr.arrays({"a": [1], "b": [2], "c": [3]}).select("c", "a").spec
+            {'c': Spec(int64, ()), 'a': Spec(int64, ())}
         """
         return self._then(Select(checked_names("select", names)))

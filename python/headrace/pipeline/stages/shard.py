@@ -93,43 +93,51 @@ class ShardMethod(Chain):
         even: Even = None,
         by: Literal["example", "piece"] = "example",
     ) -> Self:
-        """Keeps the share of one rank: every `count`-th example, from number `index` on.
+        """Keeps the share of one rank: example `index` and every `count`-th example after it.
 
-        Without arguments they are the rank of this process and the number of processes, as
-        `torch.distributed` or JAX has them, whichever is initialised, or else the variables RANK
-        and WORLD_SIZE. They are taken now; `describe()` shows them and their source.
+        Without arguments, the rank and the number of ranks come from `torch.distributed` or JAX if
+        one of them is initialised, and otherwise from the environment variables RANK and
+        WORLD_SIZE. They are read at this call. `describe` shows them and where they come from.
 
-        All ranks need the same order. So a shuffle or a mix before this must have a seed.
+        All ranks need the same order, so a shuffle or a mix before `shard` needs a seed.
 
-        Ranks that wait for each other at each step need equally many batches. With `even`, they get
-        equally many, in each epoch, also after `filter`, in files of different lengths, and after a
-        resume with another number of ranks. No rank needs to know a length for that. What follows
-        must not change the number of examples: a later `filter`, `flat_map`, `unbatch`,
-        `bucket_by_length`, `pack`, `split` or `skip_errors` is refused; write it before.
+        If ranks wait for each other at every step, they also need the same number of batches. Set
+        `even` for this. It works in every epoch, after `filter`, with files of different lengths,
+        and if you resume with another number of ranks. Stages after it must not change the number
+        of examples, so `filter`, `flat_map`, `unbatch`, `bucket_by_length`, `pack`, `split` and
+        `skip_errors` must come before.
 
         Args:
             index: The rank, from 0.
             count: The number of ranks.
-            even: The treatment of the last examples of an epoch (after `batch` of the last batches)
-                if they are fewer than ranks: "drop" drops them; with "pad" the ranks that have none
-                repeat them in turn, and `mask` is false for these in a later
-                `batch(..., remainder="pad")`. None gives them to the first ranks.
-            by: "example" for every `count`-th example of the one order. "piece" after a shuffle
-                over a window: each rank gets every `count`-th of the files (the pieces that the
-                window reads), in another order in each epoch, and reads no other. Then ranks have
-                as many examples as their files have, the window is filled from these, and a state
-                serves the same rank of as many ranks alone; an epoch may begin with others. Between
-                the window and this may be `parse`, `select`, `rename`, `map`, `filter`, `flat_map`
-                and `epochs`.
+            even: The treatment of the last examples of an epoch (or the last batches after `batch`)
+                if there are fewer of them than ranks. "drop" drops them. "pad" repeats them on the
+                other ranks; a later `batch(..., remainder="pad")` sets `mask` to False for these
+                copies. None assigns them to the first ranks.
+            by: "example" assigns every `count`-th example. "piece" assigns whole files, or blocks
+                if the shuffle has `block_bytes`, and needs a shuffle with a window before it. Each
+                rank reads only its own files, which change every epoch, and fills its window from
+                them. Ranks then have as many examples as their files have. You can resume such a
+                state only on the same rank of the same number of ranks, but a new epoch can start
+                with another number. Between the shuffle and `shard`, you can use `parse`, `select`,
+                `rename`, `map`, `filter`, `flat_map` and `epochs`.
 
         Raises:
-            RuntimeError: If there are no arguments and no rank is known.
-            TypeError: If only one of `index` and `count` is given.
-            ValueError: If `count` is not at least 1, or `index` not below it; if `even` or `by` is
-                none of these, or both are given; if there is no window before `by="piece"`, or its
-                examples do not come by files; if `count` is above 1 and a shuffle or a mix before
-                this has no seed, since each process would draw its own; if RANK and WORLD_SIZE are
-                not a rank and a number of processes.
+            RuntimeError: If no arguments are passed and the rank cannot be determined, or if
+                PyTorch and JAX report different ranks.
+            TypeError: If only one of `index` and `count` is passed.
+            ValueError: If `count` is below 1, or `index` is not below `count`. Also if `even` or
+                `by` is invalid or both are set, if `by="piece"` has no window before it or the
+                examples do not come from files, or if `count` is above 1 and a shuffle or mix
+                before it has no seed. Without arguments, also if RANK and WORLD_SIZE are not valid
+                numbers.
+
+        Examples:
+            >>> pipe = hr.arrays({"x": range(8)})
+            >>> for rank in range(2):
+            ...     print([int(example["x"]) for example in pipe.shard(rank, 2)])
+            [0, 2, 4, 6]
+            [1, 3, 5, 7]
         """
         if even not in (None, "drop", "pad"):
             raise ValueError(

@@ -91,48 +91,55 @@ class ShuffleMethod(Chain):
         file_order: Literal["shuffled", "sequential"] = "shuffled",
         block_bytes: int | None = None,
     ) -> Self:
-        """Shuffles the examples, into a different order in each epoch.
+        """Shuffles the examples, in a different order in each epoch.
 
-        A window follows sources whose files it reads in another order in each epoch, `num_open` of
-        them at once, one example of each in turn. These are the files before it, also through
-        functions, filters, `concat` and `mix`. Files before `take`, `skip`, `shard`, `zip`,
-        batches, `cache` and another shuffle keep their order, since those depend on it.
+        Without `window`, this is a full shuffle: any example can come first. It needs random
+        access, so it can follow every source except `iterable` and `mix`, as long as the files are
+        not compressed. Only stages that make one example from one, such as `parse` and `map`, may
+        come between; so may `cache` and `split`. Files are scanned once for the positions of their
+        records. The positions are stored in index files, so later runs start without a scan; see
+        `options(index=...)`. An index is used as long as the file keeps its size and modification
+        time, or its ETag. After `parquet` and `arrow`, the shuffle holds all selected columns in
+        memory.
 
-        With `block_bytes`, the pieces that are permuted and read in turn are not whole files but
-        runs of whole records: those that begin in the same `block_bytes` bytes of a file. So a
-        small window mixes nearly as a full shuffle does, and still reads `block_bytes` at a time.
-        Pieces of text lines, JSON lines and records of fixed lengths need no index. CSV, TFRecords
-        and tar archives are indexed when the first piece of a file is read (CSV since a line end
-        between quotes ends no record). The borders are kept as the offsets of a full shuffle are. A
-        compressed file is one piece, and so are a file of `files` or of a folder and a row group of
-        Parquet. Line numbers in errors, `with_origin`, `split` and random draws need the number of
-        the lines before a piece: they are counted when the first one is asked for, which reads the
-        file once more.
+        With `window`, the shuffle holds that many examples and draws each next example from them.
+        It also permutes the source's files in each epoch and reads `num_open` of them in turn, one
+        example from each. Files keep their order if `take`, `skip`, `shard`, `zip`, a batch,
+        `cache` or another shuffle comes before the window, because these depend on the order.
+
+        With `block_bytes`, the shuffle permutes blocks of files instead of whole files. A small
+        window then mixes almost as well as a full shuffle, and reads are still `block_bytes` long.
+        A block consists of the whole records that begin in its bytes. These are always one block: a
+        compressed file, a file of `files` or of a class folder, and a Parquet row group. CSV,
+        TFRecord and tar files are indexed when their first block is read. If you use `with_origin`,
+        `split` or random draws after blocks, or if an error needs a line number, the file is read a
+        second time to count its records.
 
         Args:
-            window: The number of waiting examples from which the next is drawn, each equally
-                likely. None for a full shuffle, which needs random access to all examples: after
-                `arrays`, `tfrecords`, `text_lines`, `csv`, `json_lines`, `fixed_length_records`,
-                `files`, `image_folder`, `audio_folder` and `webdataset` without compression, and
-                `concat` and `zip` of these and of their parts by `split`, with only `parse`,
-                `select`, `rename`, `map`, `with_origin` and `cache` between. A first scan finds the
-                places of the records of files and writes them into indexes, with which the next
-                start scans nothing; see `options(index=...)`. An index serves a file for as long as
-                its size and time of change, or its ETag, are the same. After `parquet` all wanted
-                columns are kept in memory.
-            seed: From 0 to 2^63 - 1. The same seed gives the same orders. None draws a seed now.
-            num_open: For a window, the number of files that are read at once.
-            file_order: For a window, "shuffled" to permute the files in each epoch, or "sequential"
-                for the order of the source. With `num_open=1` and "sequential", each example comes
-                at most `window` places early.
-            block_bytes: For a window, the size of the pieces that are permuted instead of whole
-                files, such as `4 << 20`. Small pieces mix better; large ones are read faster.
+            window: The number of examples that wait to be drawn, at least 1. None for a full
+                shuffle.
+            seed: The same seed always results in the same orders. From 0 to 2^63 - 1. None picks a
+                random seed now.
+            num_open: With a window, the number of files that are read in turn.
+            file_order: With a window, "shuffled" permutes the files in each epoch and "sequential"
+                keeps the order of the source. With "sequential" and `num_open=1`, each example
+                moves forward by at most `window` places.
+            block_bytes: With a window, the size of the blocks to permute, such as `4 << 20`. Small
+                blocks mix better, and large ones are faster to read.
 
         Raises:
-            ValueError: If an argument is out of range, or says how files are read but there is no
-                window, or `block_bytes` stands with `file_order="sequential"`; if there is no
-                random access to all examples; or after `epochs`, also within combined pipelines:
-                epochs never mix.
+            ValueError: If an argument is out of range. Also if `num_open`, `file_order` or
+                `block_bytes` is set without `window`, if `block_bytes` is set with
+                `file_order="sequential"`, if a full shuffle has no random access, or if it follows
+                `epochs`.
+
+        Examples:
+            >>> pipe = hr.arrays({"x": range(6)}).shuffle(seed=7).batch(6)
+            >>> for epoch in range(2):
+            ...     for batch in pipe.epoch(epoch):
+            ...         print(batch["x"])
+            [3 0 5 1 2 4]
+            [2 4 0 3 1 5]
         """
         if has_epochs(self._stages):
             raise ValueError(

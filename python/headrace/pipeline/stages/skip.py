@@ -35,12 +35,16 @@ class SkipMethod(Chain):
     __slots__ = ()
 
     def skip(self, count: int) -> Self:
-        """Omits the first `count` examples, or batches after `batch`.
+        """Skips the first `count` examples, or batches after `batch`.
 
         Args:
-            count: Their number, from 0.
+            count: The number to skip, at least 0.
 
         Raises:
             ValueError: If `count` is negative.
+
+        Examples:
+            >>> [int(example["x"]) for example in hr.arrays({"x": range(5)}).skip(3)]
+            [3, 4]
         """
         return self._then(Skip(checked_int("skip", "count", count, 0)))

@@ -47,38 +47,51 @@ class SkipErrorsMethod(Chain):
     __slots__ = ()
 
     def skip_errors(self, budget: int | float, raises_at_end: bool = False) -> Self:
-        """Skips damaged records, and examples at which a function raises.
+        """Skips damaged records and examples for which a function raises an exception.
 
-        This applies to the stages before. Skipped examples are listed in `Batches.skipped`, in
-        order: the file, the number and the position of the record, the stage and the failure. The
-        list is part of the state. After a record of a TFRecord file whose data are damaged, the
-        next one is read, and after a stray quote in a CSV file, the next valid line. Damage that
-        hides the beginning of the next record ends the file. Lost records count: lines, or an
-        estimate of the records in the rest of the file from the length of the records before; if
-        none is possible, it is an error. Failures that are not an example's fault remain errors: a
-        file that cannot be opened or read, an iterator that fails, the footer of a Parquet file, an
-        interrupt.
+        It applies to the stages before it. `Batches.skipped` lists the skipped examples in order,
+        each with its file, record number, offset, stage and reason. The list is part of the state.
 
-        `take`, `skip`, `shard` and `batch` before this count only examples that were not skipped. A
-        batch whose examples do not fit together, or at which a function fails, is skipped as a
-        whole.
+        After a damaged TFRecord record, reading continues with the next record. After a stray quote
+        in a CSV file, it continues with the next valid line. If the start of the next record cannot
+        be found, the rest of the file is skipped. Lost records count towards the budget: CSV lines
+        exactly, and other records by an estimate from the average length of the earlier ones. If
+        there is nothing to estimate from, the failure is raised.
+
+        Failures that are not caused by one example are always raised: a file that cannot be opened
+        or read, a failing iterator, a damaged Parquet footer, or an interrupt.
+
+        Examples that were skipped do not count for `take`, `skip`, `shard` and `batch` before this
+        stage. If a whole batch fails, because its examples do not fit together or a function raises
+        for it, the batch is skipped.
+
+        If the budget is exceeded, the iteration raises the failure that exceeded it, with the
+        number of earlier failures. If a share is exceeded only at the end of the data, it raises
+        `errors.SkippedExamples`.
 
         Args:
-            budget: The largest number of examples that may be skipped in the whole iteration, at
-                least 0; or the largest share of those read so far, above 0.0 and below 1.0, checked
-                whenever one is skipped, from 1,000 examples on, and at the end. 1 << 62 skips all
-                failures, including losses that cannot be counted.
-            raises_at_end: Whether `errors.SkippedExamples` follows the last batch if any examples
-                were skipped. Its text counts them.
+            budget: An int is the number of examples that may be skipped in the whole iteration, at
+                least 0. A float between 0.0 and 1.0 is the share of the examples read so far. The
+                share is checked at each skipped example once 1,000 examples were read, and at the
+                end. Use `1 << 62` to skip everything, including losses that cannot be counted.
+            raises_at_end: If True and any example was skipped, `errors.SkippedExamples` is raised
+                after the last batch.
 
         Raises:
-            TypeError: If `budget` is not a number, or `raises_at_end` not a bool.
-            ValueError: If `budget` is out of range, or after `shard(even=...)`, or after a full
+            TypeError: If `budget` is not a number, or `raises_at_end` is not a bool.
+            ValueError: If `budget` is out of range, or if it follows `shard(even=...)` or a full
                 shuffle of `concat` or `zip`.
 
-        If the budget is exceeded, the failure that exceeded it is raised while the pipeline is
-        iterated, with the number of earlier ones; a share that is too large at the end of the data
-        raises `errors.SkippedExamples`.
+        Examples:
+            >>> def invert(example):
+            ...     if example["x"] == 0:
+            ...         raise ValueError("division by zero")
+            ...     return {"y": 6 // example["x"]}
+            >>> batches = iter(hr.arrays({"x": [1, 0, 2]}).map(invert).skip_errors(10).batch(3))
+            >>> next(batches)
+            {'y': array([6, 3])}
+            >>> batches.skipped[0].reason
+            'ValueError: division by zero'
         """
         check_budget(budget)
         check_bool("skip_errors", "raises_at_end", raises_at_end)

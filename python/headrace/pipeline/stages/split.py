@@ -61,26 +61,36 @@ class SplitMethod(Chain):
     __slots__ = ()
 
     def split(self, *shares: float, seed: int = 0) -> tuple[Self, ...]:
-        """Returns pipelines that divide the examples, such as those for training and validation.
+        """Divides the examples into separate pipelines, for example for training and validation.
 
-        `train, held_out = pipe.split(0.9, 0.1)`. Each example is in one of them, in the same one in
-        all epochs, processes, ranks and resumes, wherever a shuffle comes: it depends on the seed,
-        the number of its file and the number of its record in the file, also within combinations.
-        Examples of a part keep their order. All examples that `flat_map` or `unbatch` makes of one
-        record stay together. Shares hold on average: of 1,000 examples, 0.1 are 100 give or take 10
-        or 20.
+        An example belongs to the same part in every epoch, process, rank and resume, and wherever a
+        shuffle comes. Its part depends only on the seed, the number of its file and the number of
+        its record in the file. Examples of a part keep their order. All examples that `flat_map` or
+        `unbatch` makes from one record stay together.
 
-        Examples of `iterable` and `parquet` are numbered in order, so they have to come in the same
-        order each time.
+        Shares are averages: a share of 0.1 of 1,000 examples has about 100 examples, give or take
+        20.
+
+        The examples of `iterable` and `parquet` are numbered in the order in which they come, so
+        this order must always be the same.
 
         Args:
-            *shares: The share of each part, above 0; together 1.
-            seed: From 0 to 2^63 - 1. Another seed divides the examples differently.
+            *shares: The share of each part, above 0. Their sum must be 1.
+            seed: A different seed divides the examples differently. From 0 to 2^63 - 1.
+
+        Returns:
+            One pipeline for each share.
 
         Raises:
             TypeError: If a share is not a number.
-            ValueError: If there are fewer than two shares, or they do not add up to 1, if `seed` is
-                out of range, or after stages that group examples: batches and `pack`.
+            ValueError: If there are fewer than two shares, or their sum is not 1. Also if `seed` is
+                out of range, or if it follows a stage that groups examples, such as `batch` or
+                `pack`.
+
+        Examples:
+            >>> train, validation = hr.arrays({"x": range(1000)}).split(0.9, 0.1)
+            >>> train.count(), validation.count()
+            (902, 98)
         """
         return tuple(self._then(stage) for stage in _splits(self._stages, shares, seed))
 

@@ -35,12 +35,16 @@ class TakeMethod(Chain):
     __slots__ = ()
 
     def take(self, count: int) -> Self:
-        """Keeps the first `count` examples, or batches after `batch`.
+        """Keeps only the first `count` examples, or batches after `batch`.
 
         Args:
-            count: Their number, from 0.
+            count: The number to keep, at least 0.
 
         Raises:
             ValueError: If `count` is negative.
+
+        Examples:
+            >>> [int(example["x"]) for example in hr.arrays({"x": range(5)}).take(2)]
+            [0, 1]
         """
         return self._then(Take(checked_int("take", "count", count, 0)))

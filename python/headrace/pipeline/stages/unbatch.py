@@ -63,10 +63,15 @@ class UnbatchMethod(Chain):
     __slots__ = ()
 
     def unbatch(self) -> Self:
-        """Splits batches into examples: each row of the leading axis becomes one.
+        """Splits batches into examples: each row of the first axis becomes one example.
 
         Raises:
             ValueError: If a component is a scalar, or has lists that `batch(ragged="offsets")`
                 joined.
+
+        Examples:
+            >>> pipe = hr.arrays({"x": [1, 2, 3]}).batch(3).unbatch()
+            >>> [int(example["x"]) for example in pipe]
+            [1, 2, 3]
         """
         return self._then(Unbatch())

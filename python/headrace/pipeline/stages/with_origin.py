@@ -80,11 +80,19 @@ class WithOriginMethod(Chain):
     __slots__ = ()
 
     def with_origin(self) -> Self:
-        """Adds the origin of each example: `file`, its path, and `record_number`, from 0.
+        """Adds the origin of each example, as the components `file` and `record_number`.
+
+        `file` is the path (str), and `record_number` counts from 0 within the file (int64).
 
         Raises:
-            ValueError: If it does not come right after a source of files, or there is a component
-                of one of these names.
+            ValueError: If it does not come directly after a source of files, or a component has one
+                of these names.
+
+        Examples:
+            >>> paths = hr.arrays({"x": [1, 2]}).write("numbers.jsonl")
+            >>> pipe = hr.json_lines(paths).with_origin()
+            >>> [(example["file"], int(example["record_number"])) for example in pipe]
+            [('numbers.jsonl', 0), ('numbers.jsonl', 1)]
         """
         if len(self._stages) > 1 or not source_of(self._stages).reads_files:
             raise ValueError(
