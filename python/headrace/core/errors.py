@@ -73,7 +73,7 @@ UNAUTHENTICATED: Final = 16
 
 
 class SkippedExamples(Exception):
-    """Examples were skipped by `skip_errors`, raised at the end of the data.
+    """Raised at the end of the data if `skip_errors` has skipped examples.
 
     Attributes:
         skipped: The skipped examples, as in `Batches.skipped`.
@@ -96,13 +96,13 @@ class NamedNode(Protocol):
 
 
 class OpError(Exception):
-    """The base of every error that running an operation raises.
+    """The base class of all errors of operations, files and storages.
 
     Args:
-        node_def: Description of the node that failed; None for the description of `op`, if it has
-            one.
-        op: The `Operation` that failed, or None if it is unknown.
-        message: The error in words; `str(error)` is this text. Programs may pass None.
+        node_def: The description of the node that failed. None uses the description of `op`, if it
+            has one.
+        op: The `Operation` that failed. None if it is unknown.
+        message: The error message, which is also `str(error)`. May be None.
         error_code: One of the codes of this module.
     """
 
@@ -122,22 +122,22 @@ class OpError(Exception):
 
     @property
     def message(self) -> str:
-        """A description of the failure; empty if the error was made without one."""
+        """The error message. Empty if the error was created without one."""
         return self._message
 
     @property
     def error_code(self) -> int:
-        """The code of this kind of error."""
+        """The code of this class of errors."""
         return self._error_code
 
     @property
     def op(self) -> NamedNode | None:
-        """The `Operation` that failed, or None when it is not known."""
+        """The `Operation` that failed. None if it is unknown."""
         return self._op
 
     @property
     def node_def(self) -> NamedNode | None:
-        """Description of the node that failed, or None when no node is to blame."""
+        """The description of the node that failed. None if no node failed."""
         # Made on first use: it needs protocol buffers, and most programs never read it.
         own: NamedNode | None = getattr(self._op, "node_def", None)
         return own if self._node_def is None else self._node_def
@@ -164,31 +164,31 @@ class _CodedError(OpError):
 
 
 class CancelledError(_CodedError):
-    """An operation was cancelled: its queue or its session was closed while it waited."""
+    """An operation was cancelled because its queue or session was closed while it waited."""
 
     _code = CANCELLED
 
 
 class UnknownError(_CodedError):
-    """An error for which no better class is known."""
+    """An error that no other class describes."""
 
     _code = UNKNOWN
 
 
 class InvalidArgumentError(_CodedError):
-    """An operation got a value that it cannot take."""
+    """An operation received an invalid value."""
 
     _code = INVALID_ARGUMENT
 
 
 class DeadlineExceededError(_CodedError, TimeoutError):
-    """An operation did not end within its timeout. Python's own `TimeoutError` catches it too."""
+    """An operation did not finish within its timeout. This is also a Python `TimeoutError`."""
 
     _code = DEADLINE_EXCEEDED
 
 
 class NotFoundError(_CodedError):
-    """A file, a directory or a key does not exist."""
+    """A file, directory or key does not exist."""
 
     _code = NOT_FOUND
 
@@ -200,31 +200,31 @@ class AlreadyExistsError(_CodedError):
 
 
 class PermissionDeniedError(_CodedError):
-    """The caller may not do this, such as read a file."""
+    """The program lacks a permission, for example to read a file."""
 
     _code = PERMISSION_DENIED
 
 
 class ResourceExhaustedError(_CodedError):
-    """Memory, disk or another resource ran out."""
+    """Memory, disk space or another resource ran out."""
 
     _code = RESOURCE_EXHAUSTED
 
 
 class FailedPreconditionError(_CodedError):
-    """The state does not allow the operation, such as a variable that was not initialized."""
+    """The operation is not possible in the current state, such as a read of a closed file."""
 
     _code = FAILED_PRECONDITION
 
 
 class AbortedError(_CodedError):
-    """An operation was aborted, usually because of a concurrent one."""
+    """An operation was aborted, usually because of a concurrent operation."""
 
     _code = ABORTED
 
 
 class OutOfRangeError(_CodedError):
-    """The input ended: a queue is closed and empty, or a limit of epochs is reached."""
+    """The input has ended: a queue is closed and empty, or all epochs are finished."""
 
     _code = OUT_OF_RANGE
 
@@ -236,25 +236,25 @@ class UnimplementedError(_CodedError):
 
 
 class InternalError(_CodedError):
-    """A fault of this library: a state that must not occur."""
+    """A bug in headrace: it reached a state that should be impossible."""
 
     _code = INTERNAL
 
 
 class UnavailableError(_CodedError):
-    """A service is not available now; trying again may help."""
+    """A service is currently unavailable. Trying again may help."""
 
     _code = UNAVAILABLE
 
 
 class DataLossError(_CodedError):
-    """Data are lost or damaged: a file is cut short or its checksum does not match."""
+    """Data were lost or damaged: a file is truncated, or a checksum does not match."""
 
     _code = DATA_LOSS
 
 
 class UnauthenticatedError(_CodedError):
-    """The caller gave no credentials, or they were not accepted."""
+    """The credentials were missing or not accepted."""
 
     _code = UNAUTHENTICATED
 
@@ -268,19 +268,19 @@ _CODE_OF_TYPE: Final[dict[type[BaseException], int]] = {
 
 
 def exception_type_from_error_code(error_code: int) -> type[_CodedError]:
-    """Finds the class of errors that has a code.
+    """Returns the error class for a code.
 
     Raises:
-        KeyError: If no class has it; 0 is the code of success.
+        KeyError: If no class has the code. 0 is the code of success.
     """
     return _TYPE_OF_CODE[error_code]
 
 
 def error_code_from_exception_type(cls: type[BaseException]) -> int:
-    """Finds the code of a class of errors.
+    """Returns the code of an error class.
 
     Raises:
-        KeyError: If the class is not one of the sixteen that have a code of their own.
+        KeyError: If the class is not one of the sixteen with a code.
     """
     return _CODE_OF_TYPE[cls]
 

@@ -9,7 +9,7 @@ __all__ = ["CompressionLike", "TFRecordCompressionType", "TFRecordOptions"]
 
 
 class TFRecordCompressionType:
-    """The ways in which a whole file of records may be compressed."""
+    """The compression types of a TFRecord file."""
 
     NONE: Final = 0
     ZLIB: Final = 1
@@ -17,24 +17,24 @@ class TFRecordCompressionType:
 
 
 class TFRecordOptions:
-    """Options of TFRecord files.
+    """Options for reading and writing TFRecord files.
 
     Args:
         compression_type: A `TFRecordCompressionType`, "ZLIB", "GZIP", "" or None.
-        flush_mode: Says how to flush the compressed stream while it is written, so that what was
-            written can be read: `zlib.Z_PARTIAL_FLUSH`, `Z_SYNC_FLUSH` or `Z_FULL_FLUSH`. None or
-            `zlib.Z_NO_FLUSH` does not flush it. A writer's `flush` always does.
-        input_buffer_size: The bytes between two such flushes; None for 262,144.
-        output_buffer_size: Accepted for compatibility with TensorFlow, as are the arguments below
-            marked "Accepted": they would change time and size, but no record.
-        window_bits: Accepted.
-        compression_level: 0 (none) to 9 (smallest), or None for the usual 6.
-        compression_method: Accepted.
-        mem_level: Accepted.
-        compression_strategy: Accepted.
+        flush_mode: The way to flush the compressed stream while it is written, so that readers can
+            see the data early: `zlib.Z_PARTIAL_FLUSH`, `Z_SYNC_FLUSH` or `Z_FULL_FLUSH`. With None
+            or `zlib.Z_NO_FLUSH`, only a writer's `flush` does so.
+        input_buffer_size: The number of bytes between two such flushes. None for 262,144.
+        output_buffer_size: Accepted for compatibility with TensorFlow, without effect on the
+            records.
+        window_bits: Accepted, as `output_buffer_size` is.
+        compression_level: From 0 (none) to 9 (smallest). None for 6.
+        compression_method: Accepted, as `output_buffer_size` is.
+        mem_level: Accepted, as `output_buffer_size` is.
+        compression_strategy: Accepted, as `output_buffer_size` is.
 
     Raises:
-        ValueError: If there is no such compression.
+        ValueError: If the compression is unknown.
     """
 
     compression_type_map: ClassVar[dict[Any, str]] = {
@@ -68,10 +68,10 @@ class TFRecordOptions:
 
     @classmethod
     def get_compression_type_string(cls, options: "CompressionLike") -> str:
-        """Returns "", "ZLIB" or "GZIP" for options, a `TFRecordCompressionType` or such a string.
+        """Returns "", "ZLIB" or "GZIP" for options, a `TFRecordCompressionType` or a string.
 
         Raises:
-            ValueError: If there is no such compression.
+            ValueError: If the compression is unknown.
         """
         if not options:
             return ""

@@ -17,24 +17,31 @@ __all__ = ["TFRecordWriter", "tf_record_iterator"]
 class TFRecordWriter:
     """Writes records to a TFRecord file.
 
-    The file gets its name, and replaces an older one, at the first `flush` or at `close`. Until
-    then the records are in a temporary file in the same directory, so a program that is killed
-    leaves no half-written file under that name. May be used from many threads.
+    The file appears under its name at the first `flush` or at `close`, and replaces an older file.
+    Until then, records are in a temporary file in the same directory, so a killed program leaves no
+    incomplete file. You can use a writer from several threads.
 
-    Once a write has failed (the disk is full, say), everything else fails in the same way, `close`
-    too: later records would follow a gap. If the file does not have its name by then, it never gets
-    it.
+    If a write fails, for example because the disk is full, all later calls fail with the same
+    error, including `close`. Otherwise, later records would follow a gap. If the file did not have
+    its name yet, it never appears.
 
     Args:
         path: The file to write.
-        options: Compression; see `TFRecordOptions`.
+        options: The compression; see `TFRecordOptions`.
 
     Raises:
         FailedPreconditionError: If `path` is a directory.
-        InvalidArgumentError: If there is no such level of compression or mode to flush.
-        NotFoundError: If there is no directory to write it in.
-        PermissionDeniedError: If it may not be written there.
-        ValueError: If there is no such compression.
+        InvalidArgumentError: If the compression level or flush mode does not exist.
+        NotFoundError: If the directory does not exist.
+        PermissionDeniedError: If you may not write to the directory.
+        ValueError: If the compression is unknown.
+
+    Examples:
+        >>> with hr.records.TFRecordWriter("data.tfrecord") as writer:
+        ...     writer.write(b"first")
+        ...     writer.write(b"second")
+        >>> list(hr.records.tf_record_iterator("data.tfrecord"))
+        [b'first', b'second']
     """
 
     def __init__(self, path: str | bytes | PathLike[str], options: CompressionLike = None) -> None:
@@ -61,12 +68,12 @@ class TFRecordWriter:
         """Appends a record.
 
         Args:
-            record: Its bytes; a str is written in UTF-8.
+            record: The bytes of the record. A str is encoded as UTF-8.
 
         Raises:
             FailedPreconditionError: If the writer is closed.
-            ResourceExhaustedError: If there is no room for it, now or at an earlier write.
-            TypeError: If it is neither bytes nor str.
+            ResourceExhaustedError: If there is no space left, now or at an earlier write.
+            TypeError: If `record` is neither bytes nor str.
         """
         data = record.encode() if isinstance(record, str) else record
         if not isinstance(data, (bytes, bytearray, memoryview)):
@@ -79,11 +86,11 @@ class TFRecordWriter:
         self._check_open(is_open)
 
     def flush(self) -> None:
-        """Writes all records so far to the file, under its name.
+        """Writes all records so far to the file, under its final name.
 
         Raises:
             FailedPreconditionError: If the writer is closed.
-            ResourceExhaustedError: If there is no room for them, now or at an earlier write.
+            ResourceExhaustedError: If there is no space left, now or at an earlier write.
         """
         try:
             is_open = self._writer.flush()
@@ -92,10 +99,10 @@ class TFRecordWriter:
         self._check_open(is_open)
 
     def close(self) -> None:
-        """Completes the file. May be called twice; the second call does nothing.
+        """Completes the file. A second call does nothing.
 
         Raises:
-            ResourceExhaustedError: If there is no room for it, or was none at an earlier write.
+            ResourceExhaustedError: If there is no space left, now or at an earlier write.
         """
         try:
             self._writer.close()
@@ -103,10 +110,10 @@ class TFRecordWriter:
             engine.raise_op_error(error)
 
     def discard(self) -> None:
-        """Closes the writer without completing the file. Does nothing after `close`.
+        """Closes the writer without completing the file. After `close`, it does nothing.
 
-        The file does not appear, and an older one stays. After a `flush` the file has its name
-        already: it stays, and may lack records written since.
+        The file does not appear, and an older file is kept. If `flush` was called before, the file
+        stays and may lack the records written since.
         """
         self._writer.discard()
 
@@ -129,16 +136,16 @@ class TFRecordWriter:
 def tf_record_iterator(
     path: str | bytes | PathLike[str], options: CompressionLike = None
 ) -> Iterator[bytes]:
-    """Yields the records of a TFRecord file, checking every checksum.
+    """Yields the records of a TFRecord file and verifies every checksum.
 
     Args:
-        path: The file to read; opened at the first record.
-        options: Compression: a `TFRecordOptions`, or what its first argument may be.
+        path: The file to read. It is opened at the first record.
+        options: The compression: a `TFRecordOptions`, or a value of its first argument.
 
     Raises:
-        DataLossError: If the file is damaged; names the record.
+        DataLossError: If the file is damaged. The message names the record.
         FailedPreconditionError: If `path` is a directory.
-        NotFoundError: If there is no such file.
+        NotFoundError: If the file does not exist.
         ValueError: If the compression is unknown.
     """
     compression = TFRecordOptions.get_compression_type_string(options)

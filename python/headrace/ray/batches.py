@@ -54,16 +54,16 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class FeedStatistics:
-    """Measurements of a trainer since it began.
+    """The measurements of one trainer since it started.
 
     Attributes:
-        seconds: The time that it has run.
-        batches: The number of batches that it received.
-        bytes: Their total size.
-        waiting_seconds: The time that it waited for them.
-        longest_wait_seconds: The longest wait for one, after the first.
-        asked_again: The number of times that a batch was requested again because its reader or its
-            node was lost.
+        seconds: The time since it started.
+        batches: The number of batches that it has received.
+        bytes: The total size of the batches.
+        waiting_seconds: The time that it has waited for batches.
+        longest_wait_seconds: The longest wait for one batch, except the first.
+        asked_again: The number of times that a batch was requested again because its reader or node
+            was lost.
     """
 
     seconds: float = 0.0
@@ -89,12 +89,11 @@ class _PendingRequest(NamedTuple):
 
 
 class FeedBatches:
-    """The batches of one trainer, in the order of one machine.
+    """The batches of one trainer, in the same order as on one machine.
 
-    Batches are requested ahead, as many as `credit_bytes` allow; small ones travel together. Arrays
-    are in Ray's object store and are read-only, unless copies are requested; they exist as long as
-    the program holds them.
-    Must be used by one thread at a time.
+    Batches are requested ahead, up to `credit_bytes`, and small batches are sent together. Arrays
+    are in Ray's object store and read-only, unless you requested copies. They exist as long as your
+    program refers to them. Use an iteration from one thread at a time.
     """
 
     def __init__(self, head: Any, part: Part, state: Mapping[str, Any] | None) -> None:
@@ -275,10 +274,10 @@ class FeedBatches:
         )
 
     def state(self) -> dict[str, Any]:
-        """Returns the position of all trainers that have taken as many batches as this one.
+        """Returns the position of all trainers that have received as many batches as this one.
 
-        It is plain data, which `json` accepts. Any number of trainers can continue from it, with
-        any number of readers. Works after `close`, too.
+        The state contains only data that `json` can serialise. Any number of trainers can continue
+        from it, with any number of readers. You can also call it after `close`.
         """
         cursor = self._cursor
         return {
@@ -293,7 +292,7 @@ class FeedBatches:
     def skipped(self) -> list[Skipped]:
         """The examples that `skip_errors` has skipped so far, in order.
 
-        Works after `close`, too.
+        You can also read it after `close`.
         """
         return list(self._skipped)
 
@@ -304,7 +303,7 @@ class FeedBatches:
         return FeedStatistics(seconds, *counts, self._waiting, self._longest, self._num_again)
 
     def close(self) -> None:
-        """Stops requesting, and drops requested batches. The readers keep running."""
+        """Stops requesting batches and drops requested ones. The readers keep running."""
         if not self._is_over:
             self._is_over = True
             # Requests that wait at readers are answered without work. (A cancelled call would hold

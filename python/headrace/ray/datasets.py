@@ -13,19 +13,19 @@ __all__ = ["from_dataset"]
 
 
 def from_dataset(dataset: Any) -> Pipeline:
-    """Returns a pipeline over the rows of a `ray.data.Dataset`, in the order of its blocks.
+    """Creates a pipeline over the rows of a `ray.data.Dataset`, in the order of its blocks.
 
     Columns become components: numbers, arrays, `bytes` and `str`. The dataset runs on the cluster
-    while the pipeline is iterated, and its blocks come one after the other. It is a source like
-    `iterable`: another iteration, and each epoch, runs the dataset again, and a resume goes through
-    the blocks before its place. If the order matters, ask Ray Data to keep it
-    (`ray.data.DataContext.get_current().execution_options.preserve_order = True`).
+    while you iterate, and blocks arrive one after the other. It works like `iterable`: every
+    iteration and epoch runs the dataset again, and a resume reads again all blocks before its
+    position. If the order matters, make Ray Data keep it:
+    `ray.data.DataContext.get_current().execution_options.preserve_order = True`.
 
     Args:
-        dataset: An object with `iter_batches`.
+        dataset: A `ray.data.Dataset`, or another object with `iter_batches`.
 
     Raises:
-        TypeError: If it is not.
+        TypeError: If `dataset` has no `iter_batches`.
     """
     if not hasattr(dataset, "iter_batches"):
         raise TypeError(f"from_dataset: got {type(dataset).__name__}, expected a ray.data.Dataset.")

@@ -36,26 +36,27 @@ def serve(
     autoscale: tuple[int, int] | None = None,
     parked_bytes: int = _PARKED_BYTES,
 ) -> "Feed":
-    """Starts readers that make the batches of one pipeline together.
+    """Starts readers that produce the batches of one pipeline together.
 
-    Each reader is an actor with its own engine. It makes every `num_readers`-th batch: stages that
-    give one example for each, and `batch`, run for these alone. Each reader runs all stages before
-    that (reading a stream, filters, windows). The files must be accessible where readers run.
+    Each reader is a Ray actor with its own engine and produces every `num_readers`-th batch.
+    `batch` and the stages that make one example from one run only for those batches. All earlier
+    stages, such as filters, shuffle windows and reading a stream, run in every reader. The files
+    must be accessible from all readers.
 
     Args:
-        pipe: A pipeline of batches. Missing seeds are drawn when it is described, so all readers
-            have the same.
+        pipe: A pipeline with `batch`. If a seed is missing, it is drawn when the pipeline is
+            created, so all readers share it.
         num_readers: The number of readers, at least 1.
-        cpus_per_reader: The number of CPUs that Ray reserves for each; with one CPU or more, its
-            engine has as many threads, unless the pipeline sets another number.
-        autoscale: The fewest and the most readers between which the number is adapted. None to
-            leave that to `add_readers` and `remove_readers`.
-        parked_bytes: The limit on batches that a reader holds for trainers that have not asked for
-            them yet. Batches beyond it are dropped, and made again on request.
+        cpus_per_reader: The number of CPUs that Ray reserves for each reader. With at least 1, the
+            engine uses that many threads, unless the pipeline sets another number.
+        autoscale: The minimum and maximum number of readers for automatic scaling. None for no
+            automatic scaling; use `add_readers` and `remove_readers`.
+        parked_bytes: The limit on batches that a reader holds for trainers that have not requested
+            them yet. Batches beyond the limit are dropped, and produced again on request.
 
     Raises:
         TypeError: If `pipe` is not a pipeline.
-        ValueError: If it gives examples or has no order, or a number is out of range.
+        ValueError: If the pipeline has no `batch` or no fixed order, or a number is out of range.
     """
     if not isinstance(pipe, Pipeline):
         raise TypeError(f"serve: got {type(pipe).__name__}, expected a pipeline.")
@@ -111,10 +112,10 @@ def _takes_time(step: Step) -> bool:
 
 
 class Feed:
-    """Readers that make batches. Can be sent to any process of the cluster.
+    """A group of readers that produce batches. You can send it to any process of the cluster.
 
-    The readers end at `close`, at the end of a `with` block, and with the process that has called
-    `serve`, or its node. Trainers then get an `UnavailableError`.
+    The readers stop at `close`, at the end of a `with` block, and when the process that called
+    `serve`, or its node, ends. Trainers then receive an `UnavailableError`.
     """
 
     def __init__(self, head: Any, has_arrow_strings: bool) -> None:
@@ -131,25 +132,25 @@ class Feed:
         copy: bool = False,
         patience_s: float = _PATIENCE_S,
     ) -> FeedBatches:
-        """Starts the iteration of one trainer: batches `rank`, `rank + world`, … of the order.
+        """Starts the iteration of one trainer over batches `rank`, `rank + world`, … of the order.
 
         Args:
-            rank: The trainer, from 0.
-            world: The number of trainers. They should take the same number of batches each.
-            state: The state to continue from, from `FeedBatches.state` of any trainer; None for the
-                beginning. The numbers of trainers and readers may have been different.
+            rank: The number of the trainer, from 0.
+            world: The number of trainers. All of them should read the same number of batches.
+            state: The state to continue from: the result of `FeedBatches.state` of any trainer. The
+                numbers of trainers and readers may have changed. None starts from the beginning.
             epoch: The number of the epoch, as for `Pipeline.epoch`.
-            credit_bytes: The limit on requested batches, in bytes. One batch is always allowed.
-            copy: Whether arrays are copied, and writable. Without it they are the object store's,
-                which are read-only; strings in NumPy arrays are always copies.
-            patience_s: The number of seconds without a batch after which its reader is checked on.
-                If it does not answer, others take over.
+            credit_bytes: The limit on the size of requested batches. One batch is always allowed.
+            copy: If True, arrays are copied and writable. If False, they are in Ray's object store
+                and read-only; strings in NumPy arrays are always copied.
+            patience_s: The time in seconds without a batch after which its reader is checked. If
+                the reader does not respond, others take over.
 
         Raises:
-            UnavailableError: If the head is gone: the feed was closed, or the process that called
-                `serve`, or its node, has ended. The iteration raises it too, at the first batch
-                that is missing.
-            ValueError: If a number is out of range, or the state is not one of this package.
+            UnavailableError: If the feed was closed, or the process that called `serve`, or its
+                node, has ended. The iteration also raises it at the first missing batch.
+            ValueError: If a number is out of range, or the state is not the result of
+                `FeedBatches.state`.
         """
         checked_int("batches", "world", world, 1)
         checked_int("batches", "epoch", epoch, 0)
@@ -170,35 +171,35 @@ class Feed:
         return len(answer_of("num_readers", self._head.known.remote()).layout.readers)
 
     def add_readers(self, count: int) -> None:
-        """Starts more readers, from the next batch on that no trainer has requested.
+        """Starts more readers. They work on batches that no trainer has requested yet.
 
         Args:
             count: The number of new readers, at least 1.
 
         Raises:
-            ValueError: If `count` is not at least 1.
+            ValueError: If `count` is below 1.
         """
         checked_int("add_readers", "count", count, 1)
         answer_of("add_readers", self._head.add_readers.remote(count))
 
     def remove_readers(self, count: int) -> None:
-        """Ends readers, once no trainer waits for their batches.
+        """Stops readers once no trainer waits for their batches.
 
         Args:
-            count: The number of readers to end, at least 1.
+            count: The number of readers to stop, at least 1.
 
         Raises:
-            ValueError: If `count` is not at least 1, or none would be left.
+            ValueError: If `count` is below 1, or no reader would be left.
         """
         checked_int("remove_readers", "count", count, 1)
         answer_of("remove_readers", self._head.remove_readers.remote(count))
 
     def bottleneck(self) -> str:
-        """Returns a sentence: whether trainers wait, and the recommended number of readers."""
+        """Returns a sentence on whether trainers wait, with the recommended number of readers."""
         return str(answer_of("bottleneck", self._head.advice.remote()).text)
 
     def close(self) -> None:
-        """Ends all readers. Trainers that have not finished get an error."""
+        """Stops all readers. Trainers that have not finished receive an error."""
         # If the head is gone, its readers have ended.
         with suppress(UnavailableError):
             answer_of("close", self._head.close.remote())

@@ -18,22 +18,25 @@ _END: Final = object()
 
 
 def assert_resumes(pipe: Pipeline, every: int = 1) -> None:
-    """Checks that a pipeline resumes exactly from each state of an iteration.
+    """Asserts that a pipeline resumes exactly from every state of an iteration.
 
-    Goes through the pipeline once and takes its state after each `every`-th batch, as JSON text.
-    Then it resumes from each of these states, and compares all following batches, byte for byte.
-    That takes about n^2 / (2 * every) batches for n batches: for a long or endless pipeline use a
-    larger `every`, or `take(n)` at its end.
+    It iterates once and stores the state after every `every`-th batch, as JSON text. It then
+    resumes from each state and compares all following batches, byte by byte. For n batches, this
+    takes about n^2 / (2 * every) batches. For a long or endless pipeline, use a larger `every`, or
+    add `take(n)` to the end.
 
     Args:
-        pipe: Any pipeline in order.
-        every: The number of batches (examples without `batch`) between two states, at least 1.
+        pipe: A pipeline with a fixed order.
+        every: The number of batches between two states, or of examples without `batch`. At least 1.
 
     Raises:
-        AssertionError: If the following batches differ. Names the state, and the first batch,
+        AssertionError: If the batches differ. The message names the state and the first batch,
             component and element that differ.
         FailedPreconditionError: If the pipeline has `options(deterministic=False)`.
-        ValueError: If `every` is not at least 1.
+        ValueError: If `every` is below 1.
+
+    Examples:
+        >>> hr.testing.assert_resumes(hr.arrays({"x": range(10)}).shuffle(seed=7).batch(2))
     """
     if every < 1:
         raise ValueError(f"assert_resumes: every is {every}, expected at least 1.")
@@ -57,20 +60,21 @@ def assert_resumes(pipe: Pipeline, every: int = 1) -> None:
 
 
 def assert_same_order(pipe: Pipeline, num_threads: Sequence[int] = (1, 2, 8)) -> None:
-    """Checks that a pipeline gives the same batches with any number of threads, byte for byte.
+    """Asserts that a pipeline yields the same batches with any number of threads, byte by byte.
 
-    A Python function that does not depend on its arguments only, such as one that draws from its
-    own random generator, makes the batches differ.
+    It fails, for example, if a Python function draws from its own random generator.
 
     Args:
-        pipe: Any pipeline that is not endless.
-        num_threads: The numbers of threads, each at least 1. The others are compared with the
-            first.
+        pipe: A pipeline that is not endless.
+        num_threads: The numbers of threads to compare, each at least 1. The first is the reference.
 
     Raises:
-        AssertionError: If batches differ. Names the number of threads, and the first batch,
-            component and element that differ.
-        ValueError: If there are no numbers of threads, or one is below 1.
+        AssertionError: If batches differ. The message names the number of threads and the first
+            batch, component and element that differ.
+        ValueError: If `num_threads` is empty, or a number is below 1.
+
+    Examples:
+        >>> hr.testing.assert_same_order(hr.arrays({"x": range(10)}).shuffle(seed=7).batch(2))
     """
     if not num_threads:
         raise ValueError("assert_same_order: num_threads is empty, expected at least one number.")

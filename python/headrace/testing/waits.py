@@ -27,21 +27,21 @@ _OWN_THREADS: Final = "headrace-"
 
 
 def dump_waits(*, write: bool = True) -> str:
-    """Returns a text with the waits of every thread, and their durations.
+    """Returns a report of every thread that is waiting, and for how long.
 
-    It has for each Python thread its name, its wait in headrace (for a queue and its elements, a
-    batch of a pipeline, a storage, threads that a coordinator joins, ...), and its stack; for each
-    open pipeline the work of its threads, and the running Python functions; for each session its
-    queues; and the requests to storages.
+    For each Python thread, the report has the name, the stack and the current wait in headrace: for
+    a queue, a batch, a storage or other threads. For each open pipeline, it has the work of the
+    engine's threads and the running Python functions. It also lists the queues of each session and
+    the open requests to storages.
 
-    Stops nothing, and may be called from any thread, at any time. A wait is listed once it has
-    lasted for 0.05 s.
+    The call stops nothing. You can make it from any thread at any time. Waits of less than 0.05 s
+    are not listed.
 
     Args:
-        write: Whether to write the text to stderr as well.
+        write: If True, also writes the report to stderr.
 
     Returns:
-        The text.
+        The report as text.
     """
     text = "\n".join(_lines()) + "\n"
     if write:
@@ -51,18 +51,17 @@ def dump_waits(*, write: bool = True) -> str:
 
 
 def dump_waits_on_signal(signum: int | None = None) -> None:
-    """Calls `dump_waits` whenever a signal arrives: `kill -USR1` and the number of the process.
+    """Calls `dump_waits` whenever the process receives a signal, such as from `kill -USR1 PID`.
 
-    Python handles signals in the main thread, between two of its instructions. All waits of
-    headrace look for signals several times a second. While the main thread is in native code of
-    another library, nothing is written before that returns; `faulthandler.register` writes stacks
-    even then.
+    Python handles signals in the main thread, between two instructions. All waits of headrace check
+    for signals several times a second. If the main thread is in another library's native code, the
+    report is written when that returns. Use `faulthandler.register` to see stacks even then.
 
     Args:
-        signum: The signal; `signal.SIGUSR1` if not given.
+        signum: The signal. None for `signal.SIGUSR1`.
 
     Raises:
-        ValueError: If this is not called in the main thread, or there is no such signal.
+        ValueError: If it is not called in the main thread, or the signal does not exist.
     """
     if threading.current_thread() is not threading.main_thread():
         raise ValueError(

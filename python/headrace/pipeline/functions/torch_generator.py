@@ -40,18 +40,19 @@ _LARGEST_SEED: Final = 2**63 - 1
 
 
 def torch_generator(rng: np.random.Generator) -> AbstractContextManager[None]:
-    """Makes PyTorch's random functions draw from a generator of `map`, in a `with` block.
+    """Makes PyTorch's random functions reproducible inside a function of `map` or `flat_map`.
 
-    Transforms of torchvision draw from PyTorch's one generator, which the whole process shares.
-    In the block they draw from a generator of its own, seeded by one draw from `rng`: the same
-    draws for each number of threads and processes, in each run and after a resume. The generator of
-    the training loop is neither used nor changed, and other threads are not affected.
+    Transforms of torchvision use PyTorch's global generator, which the whole process shares. In a
+    `with torch_generator(rng):` block, they use a separate generator that is seeded from `rng`. The
+    draws are then the same with any number of threads or processes, in every run and after a
+    resume. The block does not use or change the generator of your training loop, and it does not
+    affect other threads.
 
-    That holds for `torch.rand`, `torch.randint`, `torch.randperm`, `torch.rand_like`,
-    `torch.multinomial`, `tensor.uniform_` and the other functions and methods that draw, and for
-    `torch.distributions`, all on the CPU. Functions of `torch.nn.functional` that draw, such as
-    `dropout`, keep drawing from PyTorch's own generator, and `random` and NumPy from theirs; a
-    warning names a function of a pipeline that does so.
+    It applies to all functions and methods that draw on the CPU, such as `torch.rand`,
+    `torch.randint`, `torch.randperm`, `torch.rand_like`, `torch.multinomial` and `tensor.uniform_`,
+    and to `torch.distributions`. It does not apply to functions of `torch.nn.functional` that draw,
+    such as `dropout`, nor to `random` and NumPy. If a function of a pipeline uses those, a warning
+    names it.
 
     Args:
         rng: The second argument of a function of `map(f, seed=7)` or `flat_map(f, seed=7)`.

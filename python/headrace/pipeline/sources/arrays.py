@@ -88,22 +88,30 @@ class Arrays(Source):
 
 
 def arrays(components: Any) -> Arrays:
-    """Yields the rows of arrays: an example has a row of each.
+    """Yields the rows of arrays in memory: each example has one row of each array.
 
-    Arrays of numbers are not copied: views of files, slices and overlapping windows are read in
-    place. Only an array in memory whose rows are not whole there, such as a transposed one, is
-    copied once.
+    Numeric arrays are not copied, even if they are memory-mapped files, slices or overlapping
+    windows. The exception is an array in memory whose rows are not contiguous, such as a transposed
+    one, which is copied once.
 
     Args:
-        components: For each name an array of at least one dimension, or a list, all of the same
-            length; or one array or list without a name, whose component is "x"; or a DataFrame of
-            pandas or polars or a table of Arrow, whose components are its columns. In lists, `int`
-            is int64 and `float` float64, as in `map`.
+        components: A dict of arrays or lists by name, all of the same length and with at least one
+            dimension. A single array or list without a name becomes the component "x". The columns
+            of a pandas or Polars DataFrame or of an Arrow table become components. In lists, `int`
+            becomes int64 and `float` becomes float64, as in `map`.
 
     Raises:
-        TypeError: If an array has a type that a component cannot have.
-        ValueError: If there are no arrays, one is a scalar, their lengths differ, a list has lists
-            of different lengths, or a column of a table that is not floats has missing values.
+        TypeError: If an array has a dtype that components do not support.
+        ValueError: If there are no arrays, an array has no dimension, or their lengths differ. Also
+            if a list contains lists of different lengths, or a table column that is not
+            floating-point has missing values.
+
+    Examples:
+        >>> pipe = hr.arrays({"image": np.zeros((3, 28, 28), np.uint8), "label": [3, 1, 4]})
+        >>> pipe.spec
+        {'image': Spec(uint8, (28, 28)), 'label': Spec(int64, ())}
+        >>> next(iter(pipe.select("label").batch(3)))
+        {'label': array([3, 1, 4])}
     """
     found = array_columns(components)
     return Arrays(found.arrays, found.texts)

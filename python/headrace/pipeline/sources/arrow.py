@@ -102,28 +102,30 @@ def arrow(
     defaults: Mapping[str, Any] | None = None,
     dtypes: Mapping[str, Any] | None = None,
 ) -> Arrow:
-    """Reads Arrow IPC files and streams. An example has a component for each column.
+    """Reads Arrow IPC files and streams. An example has one component per column.
 
-    Feather files of version 2 are such files, and `datasets` keeps streams on disk: the path may be
-    the directory that `Dataset.save_to_disk` has written, or that of one split which
-    `DatasetDict.save_to_disk` has written. Results of `map` and `filter` that `datasets` caches
-    there are skipped. Buffers may be compressed with LZ4 or zstd. Types, nulls and directories are
-    those of `parquet`.
+    It also reads Feather files of version 2, and data sets that Hugging Face `datasets` has saved.
+    For these, pass the directory written by `Dataset.save_to_disk`, or the directory of one split
+    written by `DatasetDict.save_to_disk`. Results of `map` and `filter` that `datasets` has cached
+    in the directory are skipped. Buffers may be compressed with LZ4 or zstd. Types, nulls and
+    directories are handled as by `parquet`.
 
-    The places of all record batches are read before the first batch, from the footer of a file, and
-    from message to message of a stream. All threads read record batches, several at the same
-    time, each as a whole.
+    Before the first batch, the positions of all record batches are read: from the footer of a file,
+    or from message to message in a stream. Several threads then read record batches at the same
+    time. Each record batch is read as a whole.
 
     Args:
-        paths: As for `tfrecords`.
-        columns: As for `parquet`.
-        where: As for `parquet`, without statistics: all record batches are read.
-        defaults: As for `parquet`.
-        dtypes: As for `parquet`.
+        paths: The files; see `tfrecords`.
+        columns: The columns to read; see `parquet`.
+        where: The conditions on rows; see `parquet`. All record batches are read, because Arrow
+            files have no statistics.
+        defaults: The values for nulls; see `parquet`.
+        dtypes: The types of some columns; see `parquet`.
 
     Raises:
-        TypeError: If a path is invalid, a column is not a name, or a type cannot be a component's.
-        ValueError: If there are no paths or no columns, or a default is not a value of its column.
+        TypeError: If a path is invalid, a column is not a string, or components do not support a
+            type.
+        ValueError: If there are no paths or no columns, or a default does not fit its column.
     """
     chosen = as_table_columns("arrow", columns, defaults, where, dtypes)
     return Arrow(as_paths("arrow", paths), *chosen)

@@ -40,25 +40,25 @@ class AudioFolder(ClassFolder):
 def audio_folder(
     root: str | os.PathLike[str], extensions: Iterable[str] | None = None
 ) -> AudioFolder:
-    """Reads sounds from a directory that has a directory for each class.
+    """Reads sound files from a directory with one subdirectory per class.
 
-    An example is `{"data": bytes, "label": int64, "path": str}`; `data` is the whole file, for
-    `headrace.ops.decode_audio` or `audio_slice`. Labels are numbered in the order of the sorted
-    names of the classes, which the pipeline and all pipelines made of it have as `classes`. Within
-    a class, sounds are sorted by their paths, including those in directories below it. Hidden
-    directories and files without the extension of a sound are skipped. Links are followed, but a
-    file with several names in `root` is read once: under its own name, which also gives its label,
-    else under the first one.
+    An example is `{"data": bytes, "label": int64, "path": str}`. `data` is the whole file: decode
+    it with `headrace.ops.decode_audio` or `audio_slice`. The sorted class names are numbered from
+    0, and `Pipeline.classes` returns them. Within a class, files are sorted by path, including the
+    files of directories below it. Hidden directories and files with other extensions are skipped.
+    Links are followed. A file with several names in `root` is read once: under its own name if that
+    is in `root`, and otherwise under the first link. This name also determines its label.
 
     Args:
         root: The directory.
-        extensions: The endings of names of sounds, such as ["wav", "opus"], in any case; other
-            files are skipped. None for WAV, FLAC, MP3 and Ogg (.ogg, .oga), which `headrace.ops`
-            decodes; then sounds of other formats are an error of the iteration.
+        extensions: The file extensions to read, such as ["wav", "opus"], in upper or lower case.
+            Other files are skipped. None reads WAV, FLAC, MP3 and Ogg (.ogg, .oga), which
+            `headrace.ops` decodes. In this case, sound files of other formats raise an error during
+            the iteration.
 
     Raises:
-        TypeError: If `root` is not a path, or `extensions` not strings.
-        ValueError: If there are no extensions.
+        TypeError: If `root` is not a path, or `extensions` are not strings.
+        ValueError: If `extensions` is empty.
     """
     path = folder_path("audio_folder", root)
     if extensions is None:

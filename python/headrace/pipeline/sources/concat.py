@@ -42,11 +42,20 @@ class Concat(Combination):
 
 
 def concat(pipelines: Iterable[Chain]) -> Concat:
-    """Gives the examples of pipelines one after the other.
+    """Yields the examples of several pipelines one after the other.
+
+    Args:
+        pipelines: The pipelines, at least one, all with the same components.
 
     Raises:
-        TypeError: If one is not a pipeline.
-        ValueError: If there are none, or they are known to have different components.
+        TypeError: If an item is not a pipeline.
+        ValueError: If there are no pipelines, or their components differ. If a function determines
+            the components, the difference is an error during the iteration.
+
+    Examples:
+        >>> pipe = hr.concat([hr.arrays({"x": [1, 2]}), hr.arrays({"x": [3]})])
+        >>> [int(example["x"]) for example in pipe]
+        [1, 2, 3]
     """
     parts = parts_of("concat", pipelines)
     check_alike("concat", parts)

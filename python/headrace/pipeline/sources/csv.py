@@ -123,42 +123,50 @@ def csv(
     na_values: str | Iterable[str] = (),
     dtypes: Mapping[str, Any] | None = None,
 ) -> Csv:
-    """Reads CSV files. An example has a component for each column.
+    r"""Reads CSV files. An example has one component per column.
 
-    Fields may be between quotes; then quotes in them are doubled, and delimiters and ends of lines
-    are text. Lines end with a line feed, or with a carriage return before it. Blank lines are
+    Fields may be quoted. Quotes within a quoted field are doubled, and it may contain delimiters
+    and line breaks. Lines end in a line feed, optionally after a carriage return. Blank lines are
     skipped.
 
-    An empty field is "" for strings. For other types it is an error, unless there is a default or
-    the column is `Nullable`. An error names the file and the line.
+    An empty field is "" in a string column. In other columns it raises an error that names the file
+    and line, unless the column has a default or is `Nullable`.
 
-    A quote that is never closed costs its line, not the rest of the file: records continue at the
-    next line with as many fields as columns. A field of several lines must close within 16 MiB.
+    If a quote is never closed, only its line is lost. Records continue at the next line with the
+    right number of fields. A field with line breaks must close within 16 MiB.
 
     Args:
-        paths: As for `tfrecords`.
-        columns: The types of the wanted columns: `int` (int64), `float` (float32), `bool` (true,
-            false, 1, 0), `bytes`, `str`, a NumPy type, or `Nullable(int)` for values that may be
-            missing, with a mask. With a header they are found by name, in each file; without one
-            they are all columns, in order. Numbers with a fraction are rounded to the type of
-            floats. Whole numbers must be exact: 1700000001 for `float` is an error, and so is 1e39.
-            Read them as `np.float64`. None to infer the types from the first block of the first
-            file with records, as types that give the values back: int64, float32, else float64,
-            bool for `true` and `false`, else `str`, which is also used for numbers such as 01234. A
-            warning names the line that made a column of numbers `str`. A later value that its type
-            does not give back is an error.
-        header: Whether the first record of each file has the names of the columns.
+        paths: The files; see `tfrecords`.
+        columns: The types of the columns to read: `int` (int64), `float` (float32), `bool` (true,
+            false, 1 or 0), `bytes`, `str`, a NumPy type, or `Nullable(int)` for values that may be
+            missing. With a header, columns are found by name in each file. Without one, list all
+            columns in order. Fractions are rounded to the floating-point type. Whole numbers must
+            be exact, so 1700000001 and 1e39 are errors for `float`; use `np.float64`. None infers
+            types from the first block of the first file with records. Inferred types represent the
+            values exactly: int64, float32 or else float64, bool for `true` and `false`, and `str`
+            for everything else, including numbers such as 01234. A warning names the line that
+            turned a column of numbers into `str`. If a later value does not fit the inferred type,
+            an error is raised.
+        header: If True, the first record of each file has the column names.
         delimiter: One ASCII character.
-        defaults: The values for empty fields of some of the columns.
-        compression: As for `tfrecords`.
-        na_values: One or several texts of fields that count as empty, such as "NA".
-        dtypes: The types of some columns, such as {"price": str}; the others are inferred.
+        defaults: The values for empty fields, by column.
+        compression: The compression of the files; see `tfrecords`.
+        na_values: Texts that count as empty fields, such as "NA".
+        dtypes: The types of some columns, such as {"price": str}. The others are inferred.
 
     Raises:
-        TypeError: If a path is invalid, or a type cannot be a column's.
-        ValueError: If an argument is out of range, or files without a header have no `columns`.
+        TypeError: If a path is invalid, or a column does not support a type.
+        ValueError: If an argument is out of range, or `header` is False without `columns`.
 
     Source: RFC 4180.
+
+    Examples:
+        >>> from pathlib import Path
+        >>> length = Path("prices.csv").write_text("item,price\napple,1.5\npear,2\n")
+        >>> next(iter(hr.csv("prices.csv").batch(2)))
+        {'item': array(['apple', 'pear'], dtype=object), 'price': array([1.5, 2. ], dtype=float32)}
+        >>> hr.csv("prices.csv", columns={"price": np.float64}).spec
+        {'price': Spec(float64, ())}
     """
     chosen = as_columns("csv", columns)
     typed = as_dtypes("csv", dtypes, columns)

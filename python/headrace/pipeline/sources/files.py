@@ -43,10 +43,16 @@ def files(paths: Paths) -> WholeFiles:
     """Reads whole files. An example is `{"path": str, "data": bytes}`.
 
     Args:
-        paths: As for `tfrecords`.
+        paths: The files; see `tfrecords`.
 
     Raises:
         TypeError: If a path is invalid.
         ValueError: If there are no paths.
+
+    Examples:
+        >>> from pathlib import Path
+        >>> length = Path("greeting.txt").write_bytes(b"hello")
+        >>> next(iter(hr.files("*.txt")))
+        {'path': 'greeting.txt', 'data': b'hello'}
     """
     return record_files(WholeFiles, paths, None)

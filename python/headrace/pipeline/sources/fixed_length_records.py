@@ -44,18 +44,25 @@ def fixed_length_records(
     footer_bytes: int = 0,
     compression: str | None = "auto",
 ) -> FixedLengthRecords:
-    """Reads files of records of one length. An example is `{"record": bytes}`.
+    """Reads binary files of records with a fixed length. An example is `{"record": bytes}`.
 
     Args:
-        paths: As for `tfrecords`.
-        record_bytes: The length of a record, at least 1.
-        header_bytes: Bytes to skip at the beginning of each file.
-        footer_bytes: Bytes to skip at the end of each file.
-        compression: As for `tfrecords`.
+        paths: The files; see `tfrecords`.
+        record_bytes: The length of a record in bytes, at least 1.
+        header_bytes: The number of bytes to skip at the start of each file.
+        footer_bytes: The number of bytes to skip at the end of each file.
+        compression: The compression of the files; see `tfrecords`.
 
     Raises:
         TypeError: If a path is invalid.
         ValueError: If there are no paths, the compression is unknown, or a length is too small.
+
+    Examples:
+        >>> from pathlib import Path
+        >>> length = Path("data.bin").write_bytes(b"HEADaabbcc")
+        >>> pipe = hr.fixed_length_records("data.bin", record_bytes=2, header_bytes=4)
+        >>> [example["record"] for example in pipe]
+        [b'aa', b'bb', b'cc']
     """
     for name, length, least in (
         ("record_bytes", record_bytes, 1),

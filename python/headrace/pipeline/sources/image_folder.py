@@ -41,26 +41,38 @@ class ImageFolder(ClassFolder):
 def image_folder(
     root: str | os.PathLike[str], extensions: Iterable[str] | None = None
 ) -> ImageFolder:
-    """Reads images from a directory that has a directory for each class.
+    """Reads image files from a directory with one subdirectory per class.
 
-    An example is `{"data": bytes, "label": int64, "path": str}`; `data` is the whole file. Labels
-    are numbered in the order of the sorted names of the classes, which the pipeline and all
-    pipelines made of it have as `classes`. Within a class, images are sorted by their paths,
-    including those in directories below it. Hidden directories and files without the extension of
-    an image are skipped. Links are followed, but a file with several names in `root` is read once:
-    under its own name, which also gives its label, else under the first one.
+    An example is `{"data": bytes, "label": int64, "path": str}`. `data` is the whole file: decode
+    it with `headrace.ops.decode_image`. The sorted class names are numbered from 0, and
+    `Pipeline.classes` returns them. Within a class, files are sorted by path, including the files
+    of directories below it. Hidden directories and files with other extensions are skipped. Links
+    are followed. A file with several names in `root` is read once: under its own name if that is in
+    `root`, and otherwise under the first link. This name also determines its label.
 
     Args:
         root: The directory.
-        extensions: The endings of names of images, such as ["jpg", "avif"], in any case; other
-            files are skipped. None for JPEG, PNG, GIF, BMP, TIFF and WebP, which `headrace.ops`
-            decodes; then images of other formats are an error of the iteration.
+        extensions: The file extensions to read, such as ["jpg", "avif"], in upper or lower case.
+            Other files are skipped. None reads JPEG, PNG, GIF, BMP, TIFF and WebP, which
+            `headrace.ops` decodes. In this case, image files of other formats raise an error during
+            the iteration.
 
     Raises:
-        TypeError: If `root` is not a path, or `extensions` not strings.
-        ValueError: If there are no extensions.
+        TypeError: If `root` is not a path, or `extensions` are not strings.
+        ValueError: If `extensions` is empty.
 
-    Source: `torchvision.datasets.ImageFolder`, which also takes hidden directories for classes.
+    Source: `torchvision.datasets.ImageFolder`, which also uses hidden directories as classes.
+
+    Examples:
+        >>> from pathlib import Path
+        >>> for name in ["cat/1.png", "dog/1.png", "dog/2.png"]:
+        ...     Path("pets", name).parent.mkdir(parents=True, exist_ok=True)
+        ...     length = Path("pets", name).write_bytes(b"...")
+        >>> pipe = hr.image_folder("pets")
+        >>> pipe.classes
+        ('cat', 'dog')
+        >>> [(example["path"], int(example["label"])) for example in pipe]
+        [('pets/cat/1.png', 0), ('pets/dog/1.png', 1), ('pets/dog/2.png', 1)]
     """
     path = folder_path("image_folder", root)
     if extensions is None:

@@ -101,28 +101,33 @@ def indexed(
     num_processes: int = 0,
     names: Sequence[str] | None = None,
 ) -> tuple[Indexed, ReadRows]:
-    """Reads the rows of an object with `__len__` and `__getitem__`, such as a torch `Dataset`.
+    """Reads the rows of an object with `__len__` and `__getitem__`, such as a PyTorch `Dataset`.
 
-    Random access is free: a shuffle of all examples, `take`, `skip`, `shard` and `split` work on
-    the numbers of rows, and only the rows that remain are read. States are exact, and serve any
-    number of shards, threads and processes.
+    Random access costs nothing extra. A full shuffle, `take`, `skip`, `shard` and `split` work on
+    row numbers, and only the remaining rows are read. You can resume with another number of shards,
+    threads or processes.
 
-    A row that is a dict has its keys as components. A tuple has the components "0", "1", …; an
-    array or a number is "x", and `bytes` are "record", which `parse` takes. Values are as in `map`;
-    tensors of PyTorch and pictures of Pillow are arrays.
+    The keys of a dict become components. The items of a tuple become "0", "1", …; an array or a
+    number becomes "x", and `bytes` become "record", which `parse` reads. Values are converted as in
+    `map`. PyTorch tensors and Pillow images become arrays.
 
     Args:
-        source: The object: a data set of PyTorch or of Hugging Face, a reader of ArrayRecord or
-            Bagz, an array of h5py or zarr, a list. Where it has `__getitems__`, that reads whole
-            blocks. Or a dict of such objects of one length, one for each component.
-        num_threads: The number of threads that read at the same time, as for `map`.
-        num_processes: The number of processes that read, in place of threads; 0 for none. The
-            object must be one that can be sent to another process.
-        names: The names of the components, where rows are not dicts.
+        source: The object: a data set of PyTorch or Hugging Face, a reader of ArrayRecord or Bagz,
+            an array of h5py or zarr, or a list. If it has `__getitems__`, whole blocks are read
+            with it. A dict of such objects of equal length makes each of them a component.
+        num_threads: The number of threads that read rows; see `map`.
+        num_processes: The number of worker processes that read rows instead of threads; 0 for none.
+            The object must be picklable.
+        names: The names of the components, if rows are not dicts.
 
     Raises:
-        TypeError: If the rows of the object cannot be read by number, or it has no length.
-        ValueError: If its length is negative, a name comes twice, or a number is out of range.
+        TypeError: If the object has no length, or its rows cannot be read by number.
+        ValueError: If its length is negative, a name appears twice, or a number is out of range.
+
+    Examples:
+        >>> rows = [("apple", 1.5), ("pear", 2.0)]
+        >>> next(iter(hr.indexed(rows, names=["item", "price"]).batch(2)))
+        {'item': array(['apple', 'pear'], dtype=object), 'price': array([1.5, 2. ])}
     """
     if isinstance(names, (str, bytes)):
         raise TypeError(f"indexed: names is {names!r}, expected a list of strings.")

@@ -98,24 +98,34 @@ def iterable(
     factory: Callable[..., Iterable[Mapping[str, Any]]] | Iterable[Mapping[str, Any]],
     num_processes: int = 0,
 ) -> Iterable_:
-    """Yields the examples of the iterator `factory()`: dicts of NumPy values.
+    """Yields the examples of a Python iterator, as dicts of NumPy values.
 
-    An example is passed on as soon as the iterator yields it.
+    Each example is passed on as soon as the iterator yields it.
 
     Args:
-        factory: Called once at the beginning of each epoch, for a new iterator. `spec` may call it
-            before; then the next iteration begins with that iterator. Or an object that can be
-            iterated repeatedly, such as a list of dicts or a `datasets.Dataset`.
-        num_processes: With 1, the iterator runs in another process. With more, each process calls
-            `factory(worker, num_workers)`, where `worker` counts from 0, for an iterator of its
-            part of the examples. They are taken in turn, one of each, so their order is always the
-            same; the turn passes over one that has ended. 0 for no process. Other processes must be
-            able to import `factory`, or cloudpickle must be installed (the extra `processes`).
+        factory: A function that returns a new iterator. It is called once at the start of each
+            epoch. If you read `spec` before you iterate, that call's iterator is used for the next
+            iteration. You can also pass an object that can be iterated several times, such as a
+            list of dicts or a `datasets.Dataset`.
+        num_processes: The number of worker processes; 0 for none. With 1, the iterator runs in
+            another process. With more, each process calls `factory(worker, num_workers)`, with
+            `worker` counting from 0, for its part of the examples. One example is read from each
+            process in turn, and finished processes are left out, so the order is always the same.
+            Workers must be able to import `factory`. If they can't, install cloudpickle (the extra
+            `processes`).
 
     Raises:
-        TypeError: If it is an iterator, which can be read only once, or does not give examples, or
-            cannot be called as `num_processes` asks for.
-        ValueError: If `num_processes` is out of range, or the system has no such processes.
+        TypeError: If `factory` is an iterator, which can be read only once, does not yield
+            examples, or cannot be called with the arguments that `num_processes` requires.
+        ValueError: If `num_processes` is out of range, or the system does not support worker
+            processes.
+
+    Examples:
+        >>> def squares():
+        ...     for number in range(4):
+        ...         yield {"number": number, "square": number**2}
+        >>> next(iter(hr.iterable(squares).batch(4)))
+        {'number': array([0, 1, 2, 3]), 'square': array([0, 1, 4, 9])}
     """
     processes = checked_int("iterable", "num_processes", num_processes, 0)
     if processes:

@@ -30,24 +30,31 @@ def json_array(
     compression: str | None = "auto",
     dtypes: Mapping[str, Any] | None = None,
 ) -> JsonArray:
-    """Reads files that are one JSON array of objects each, such as `[{"a": 1}, {"a": 2}]`.
+    """Reads files that contain one JSON array of objects, such as `[{"a": 1}, {"a": 2}]`.
 
-    An example is an element of the array, with a component for each key; keys, types and defaults
-    are those of `json_lines`. Elements are found while the file is read, so a file may be larger
-    than memory. Records are numbered from 0. An array that is cut off, a missing or an additional
-    comma, and anything after the array are errors that name the file, the record and the byte. An
-    empty file is not an array.
+    Each object is an example, with one component per key. Keys, types and defaults are handled as
+    by `json_lines`. The file is parsed while it is read, so it may be larger than memory. Records
+    are numbered from 0.
+
+    A truncated array, a missing or extra comma, and data after the array raise an error that names
+    the file, the record and the byte. An empty file is also an error.
 
     Args:
-        paths: As for `tfrecords`.
-        columns: As for `json_lines`. None to infer the keys and their types from the first block of
-            the first file with elements.
-        defaults: As for `json_lines`.
-        compression: As for `tfrecords`.
-        dtypes: As for `json_lines`.
+        paths: The files; see `tfrecords`.
+        columns: The types of the keys; see `json_lines`. None infers them from the first block of
+            the first file with objects.
+        defaults: The values for missing keys; see `json_lines`.
+        compression: The compression of the files; see `tfrecords`.
+        dtypes: The types of some keys; see `json_lines`.
 
     Raises:
-        TypeError: If a path is invalid, or a type cannot be a component's.
+        TypeError: If a path is invalid, or components do not support a type.
         ValueError: If an argument is out of range, or a key is both an object and a value.
+
+    Examples:
+        >>> from pathlib import Path
+        >>> length = Path("points.json").write_text('[{"x": 1, "y": 2}, {"x": 3, "y": 4}]')
+        >>> next(iter(hr.json_array("points.json").batch(2)))
+        {'x': array([1, 3]), 'y': array([2, 4])}
     """
     return JsonArray(*as_json("json_array", paths, columns, defaults, compression, dtypes))

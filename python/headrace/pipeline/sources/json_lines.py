@@ -114,34 +114,42 @@ def json_lines(
     compression: str | None = "auto",
     dtypes: Mapping[str, Any] | None = None,
 ) -> JsonLines:
-    """Reads text files with a JSON object in each line. An example has a component for each key.
+    r"""Reads JSON Lines files, with one JSON object per line. An example has one component per key.
 
-    A key that is missing or null is an error, unless there is a default or it is `Nullable`; a null
-    is None for `Json`. A warning names the keys that no line has. Other keys are skipped, and so
-    are blank lines. An error names the file and the line. `NaN`, `Infinity` and `-Infinity`, as
-    Python's `json` writes them, are floats. `json_array` reads files with one array of objects.
+    A missing or null key raises an error that names the file and line, unless the key has a default
+    or is `Nullable`. For `Json`, null is None. A warning names the keys that no line has. Keys that
+    you do not list are skipped, and so are blank lines. `NaN`, `Infinity` and `-Infinity` are read
+    as floats. For files that contain one array of objects, use `json_array`.
 
     Args:
-        paths: As for `tfrecords`.
-        columns: The types of the wanted keys: `int` (int64), `float` (float32), `bool`, `str`,
-            `bytes` or a NumPy type; `Ragged(int)` for a list of any length, `Ragged(int, ndim=2)`
-            for a list of lists, `Feature(int, (2, 3))` for lists of these lengths, `Json` for any
-            value, "datetime64[us]" for a time as text in ISO 8601 (of UTC if it has an offset),
-            `Nullable(int)` for values that may be missing, with a mask. "meta.id" is the key "id"
-            of the object "meta". Integers are accepted as floats. Numbers with a fraction are
-            rounded to the type of floats. Whole numbers must be exact: 1700000001 for `float` is an
-            error, and so is 1e39. Read them as `np.float64`. None to infer the keys and their types
-            from the first block of the first file with lines, as types that give the values back:
-            int64, uint64, float32, else float64; lists are ragged, up to three axes; objects, and
-            lists of them, are `Json`, of which a missing one is None. A later value that its type
-            does not give back is an error, and so is an integer of more than 64 bits.
-        defaults: The values for some of the keys where they are missing.
-        compression: As for `tfrecords`.
-        dtypes: The types of some keys, such as {"id": str}; the others are inferred.
+        paths: The files; see `tfrecords`.
+        columns: The types of the keys to read: `int` (int64), `float` (float32), `bool`, `str`,
+            `bytes` or a NumPy type; `Ragged(int)` for a list of any length, and `Ragged(int,
+            ndim=2)` for a list of lists; `Feature(int, (2, 3))` for lists of fixed lengths; `Json`
+            for any value; "datetime64[us]" for a time in ISO 8601 format, converted to UTC if it
+            has an offset; `Nullable(int)` for values that may be missing. "meta.id" is the key "id"
+            of the object "meta". Integers are accepted as floats. Fractions are rounded to the
+            floating-point type. Whole numbers must be exact, so 1700000001 and 1e39 are errors for
+            `float`; use `np.float64`. None infers keys and types from the first block of the first
+            file with lines. Inferred types represent the values exactly: int64, uint64, float32 or
+            else float64. Lists become ragged, up to three axes. Objects and lists of objects become
+            `Json`, which is None if the key is missing. A later value that does not fit the
+            inferred type, or an integer of more than 64 bits, raises an error.
+        defaults: The values for missing keys, by key.
+        compression: The compression of the files; see `tfrecords`.
+        dtypes: The types of some keys, such as {"id": str}. The others are inferred.
 
     Raises:
-        TypeError: If a path is invalid, or a type cannot be a component's.
+        TypeError: If a path is invalid, or components do not support a type.
         ValueError: If an argument is out of range, or a key is both an object and a value.
+
+    Examples:
+        >>> from pathlib import Path
+        >>> length = Path("points.jsonl").write_text('{"x": 1, "tag": ["a"]}\n{"x": 2, "tag": []}')
+        >>> hr.json_lines("points.jsonl").spec
+        {'x': Spec(int64, ()), 'tag': Spec(str, (None,), ragged)}
+        >>> next(iter(hr.json_lines("points.jsonl", columns={"x": float}).batch(2)))
+        {'x': array([1., 2.], dtype=float32)}
     """
     return JsonLines(*as_json("json_lines", paths, columns, defaults, compression, dtypes))
 

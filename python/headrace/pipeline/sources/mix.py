@@ -113,30 +113,36 @@ def mix(
     schedule: Mapping[int, Weights] | None = None,
     unit: Literal["examples"] | tuple[Literal["tokens"], str] = "examples",
 ) -> Mix:
-    """Draws each example from one of several pipelines, each of which keeps its order.
+    """Draws each example from one of several pipelines. Each pipeline keeps its own order.
 
     Args:
-        pipelines: At least one; as a dict, each with its name. `Batches.counts` says how many
-            examples of each were delivered. Parts with names may be added or removed when a program
-            resumes: `resume(state, allow={"parts"})`.
-        weights: The relative frequency of each, in any unit: numbers in the order of the
-            pipelines, or a dict by their names. None for equal ones. With 0, nothing is drawn from
-            a pipeline; at least one must be above 0.
-        seed: From 0 to 2^63 - 1. The same seed gives the same draws, which differ in each epoch.
-            None draws a seed now.
-        stop: "first" ends when a pipeline is drawn that has no more examples; "all" continues with
-            the remaining pipelines whose weight is above 0.
-        schedule: In place of `weights`: other weights from some examples on, counted in the order
-            of the mixture from the beginning of each pass, as `{0: {…}, 100_000: {…}}`. 0 must be
-            among them.
-        unit: "examples" if weights are shares of the examples; ("tokens", NAME) if they are shares
-            of the elements of the component NAME, a list. Then nothing is drawn: the next example
-            comes from the pipeline that is furthest behind its share since the weights changed.
+        pipelines: The pipelines, at least one, as a list or as a dict by name. With names, you can
+            add or remove pipelines when you resume: `resume(state, allow={"parts"})`.
+            `Batches.counts` has the number of examples of each.
+        weights: The relative frequency of each pipeline: numbers in the order of the pipelines, or
+            a dict by name. They need not add up to 1. A pipeline with weight 0 is never drawn from;
+            at least one weight must be above 0. None for equal weights.
+        seed: The same seed always results in the same draws. Draws differ from epoch to epoch. From
+            0 to 2^63 - 1. None picks a random seed now.
+        stop: "first" ends when a draw selects a pipeline that has no more examples. "all" continues
+            with the remaining pipelines whose weight is above 0.
+        schedule: Weights that change, instead of `weights`: `{0: {…}, 100_000: {…}}` switches after
+            100,000 examples of the mix. The count starts again in each pass. The key 0 is required.
+        unit: "examples" if weights are shares of examples. ("tokens", NAME) if weights are shares
+            of the elements of the list component NAME. In this case nothing is drawn: the next
+            example comes from the pipeline that is furthest behind its share since the weights last
+            changed.
 
     Raises:
-        TypeError: If one is not a pipeline, or weights are not numbers.
-        ValueError: If there are none, they are known to have different components, a name is
-            missing or unknown, or another argument is out of range.
+        TypeError: If an item is not a pipeline, or weights are not numbers.
+        ValueError: If there are no pipelines, their components differ, a name is missing or
+            unknown, or another argument is out of range.
+
+    Examples:
+        >>> web, books = hr.arrays({"x": [0] * 100}), hr.arrays({"x": [1] * 100})
+        >>> pipe = hr.mix([web, books], weights=[0.8, 0.2], seed=7)
+        >>> next(iter(pipe.batch(20)))["x"]
+        array([1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1, 1, 0, 0, 1, 0, 0, 0, 0])
     """
     names: tuple[str, ...] = ()
     if isinstance(pipelines, Mapping):

@@ -33,43 +33,51 @@ def parquet(
     defaults: Mapping[str, Any] | None = None,
     dtypes: Mapping[str, Any] | None = None,
 ) -> Parquet:
-    """Reads Parquet files. An example has a component for each column.
+    """Reads Parquet files. An example has one component per column.
 
-    Numbers keep their types, strings are `str`, binary columns `bytes`, and lists ragged, up to
-    three axes; lists of one length are arrays. Dates and timestamps are `datetime64`, those with a
-    time zone in UTC; times of day and durations are `timedelta64`. Structs, maps, and lists of them
-    are `Json`. Decimals need a type: `np.float64`, the nearest number, or `str`, the exact text.
+    Numbers keep their types. Strings become `str`, binary columns `bytes`, lists of one fixed
+    length arrays, and other lists ragged, up to three axes. Dates and timestamps become
+    `datetime64`, in UTC if they have a time zone. Times of day and durations become `timedelta64`.
+    Structs, maps and lists of them become `Json`. For decimals, you need to pass a type:
+    `np.float64` for the nearest number, or `str` for the exact text.
 
-    A null is None for `Json`. Elsewhere it is an error that names the file, the row and the column,
-    unless there is a default or the column is `Nullable`. Checksums of pages are checked if the
-    file has them.
+    A null raises an error that names the file, row and column, unless the column has a default or
+    is `Nullable`. For `Json`, a null is None. Page checksums are verified if the file has them.
 
-    Directories named `year=2020`, as Hive writes them, are columns too if they are below the given
-    path: int64 where all values are integers, else `str`; `__HIVE_DEFAULT_PARTITION__` is null. The
-    path of a directory means the files of such directories within it, too.
+    Hive partitions, which are directories such as `year=2020`, become columns if they are below the
+    path that you pass. The column is int64 if all its values are integers, and `str` otherwise.
+    `__HIVE_DEFAULT_PARTITION__` is null. The path of a directory includes the files in its
+    partitions.
 
-    The footers of all files are read before the first batch. All threads read row groups, several
+    Before the first batch, the footers of all files are read. Several threads then read row groups
     at the same time.
 
     Args:
-        paths: As for `tfrecords`. Only the wanted columns of remote files are requested.
-        columns: The names of the wanted columns, or a dict of their types; only these are read.
-            None for all of the first file. "meta.lang" is the field "lang" of the struct "meta", or
-            a list of that field if "meta" is a list of structs. Types are those of `json_lines`;
-            numbers and times are converted. A value that the type cannot represent is an error, but
-            numbers with a fraction are rounded to the type of floats: 1700000001 for `float` is an
-            error. Read it as `np.float64`.
-        where: Conditions such as [("year", ">=", 2020)]: rows that meet all of them are read. The
-            comparisons are ==, !=, <, <=, >, >=, "in" and "not in". Row groups whose statistics
-            show that no row meets them are not read. A null meets no condition. Decimals are
-            compared exactly, a float by its shortest text.
-        defaults: The values for some of the columns where they are null, and where a file does not
-            have them.
-        dtypes: The types of some columns, such as {"price": str}; the others keep theirs.
+        paths: The files; see `tfrecords`. For remote files, only the selected columns are
+            downloaded.
+        columns: A list of columns to read, or a dict of their types. None reads all columns of the
+            first file. "meta.lang" is the field "lang" of the struct "meta". If "meta" is a list of
+            structs, it is a list of that field. The types are the same as for `json_lines`, and
+            numbers and times are converted. A value that the type cannot represent raises an error.
+            Fractions are rounded to the floating-point type, but whole numbers must be exact:
+            1700000001 is an error for `float`; use `np.float64`.
+        where: Conditions such as [("year", ">=", 2020)]. Only rows that meet all of them are read.
+            The comparisons are ==, !=, <, <=, >, >=, "in" and "not in". Row groups are skipped if
+            their statistics show that no row can match. A null meets no condition. Decimals are
+            compared exactly, with the shortest decimal form of a float.
+        defaults: The values for nulls and for columns that a file does not have, by column.
+        dtypes: The types of some columns, such as {"price": str}. The others keep their types.
 
     Raises:
-        TypeError: If a path is invalid, a column is not a name, or a type cannot be a component's.
-        ValueError: If there are no paths or no columns, or a default is not a value of its column.
+        TypeError: If a path is invalid, a column is not a string, or components do not support a
+            type.
+        ValueError: If there are no paths or no columns, or a default does not fit its column.
+
+    Examples:
+        >>> paths = hr.arrays({"year": [2019, 2020, 2021], "x": [1, 2, 3]}).write("data.parquet")
+        >>> pipe = hr.parquet(paths, columns=["x"], where=[("year", ">=", 2020)])
+        >>> next(iter(pipe.batch(3)))
+        {'x': array([2, 3])}
     """
     chosen = as_table_columns("parquet", columns, defaults, where, dtypes)
     return Parquet(as_paths("parquet", paths), *chosen)

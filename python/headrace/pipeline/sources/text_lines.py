@@ -25,16 +25,22 @@ class TextLines(RecordFiles):
 def text_lines(paths: Paths, compression: str | None = "auto") -> TextLines:
     r"""Reads the lines of text files. An example is `{"text": bytes}`.
 
-    Lines end with `\n` or `\r\n`, which are dropped; the last one need not have an end. A byte
-    order mark of UTF-8 is dropped, too. A file that is not lines of text is an error: UTF-16, lines
-    that end with `\r` alone, a Parquet file, an image, and the like.
+    Lines end in `\n` or `\r\n`, which is removed. The last line does not need an end. A UTF-8 byte
+    order mark is removed. Files that are not lines of text raise an error: for example UTF-16,
+    lines that end in `\r` alone, a Parquet file or an image.
 
     Args:
-        paths: As for `tfrecords`.
-        compression: As for `tfrecords`.
+        paths: The files; see `tfrecords`.
+        compression: The compression of the files; see `tfrecords`.
 
     Raises:
         TypeError: If a path is invalid.
         ValueError: If there are no paths, or the compression is unknown.
+
+    Examples:
+        >>> from pathlib import Path
+        >>> length = Path("poem.txt").write_text("to be\nor not to be\n")
+        >>> [example["text"] for example in hr.text_lines("poem.txt")]
+        [b'to be', b'or not to be']
     """
     return record_files(TextLines, paths, compression)

@@ -19,16 +19,28 @@ class TfRecords(RecordFiles):
 def tfrecords(paths: Paths, compression: str | None = "auto") -> TfRecords:
     """Reads TFRecord files. An example is `{"record": bytes}`.
 
-    Every checksum is checked.
+    Every checksum is verified. Use `parse` if records are serialized `tf.train.Example` messages.
 
     Args:
-        paths: A path, a pattern, a directory or several of them; see `find_files`.
-        compression: "gzip", "zlib", "zstd", "bzip2", "xz", "lz4", None for uncompressed files, or
-            "auto" to recognise each file's compression by its first bytes. All members, streams and
-            frames of a file are read.
+        paths: A file, a directory, a pattern, or a list of them, as local paths or storage URLs.
+            Patterns can contain `*`, `?`, `[…]`, `**` for directories, and braces such as `{a,b}`
+            and `{000..010}`. A path that exists is always read literally. The files of a directory
+            or pattern are sorted by name. Hidden files, index files and marker files such as
+            `_SUCCESS` are skipped. HTTP URLs support only braces, because HTTP has no listings.
+            Missing files raise an error when the iteration starts.
+        compression: "gzip", "zlib", "zstd", "bzip2", "xz", "lz4", or None for uncompressed files.
+            "auto" detects the compression of each file from its first bytes. Files with several
+            members, streams or frames are read completely.
 
     Raises:
         TypeError: If a path is invalid.
         ValueError: If there are no paths, or the compression is unknown.
+
+    Examples:
+        >>> with hr.records.TFRecordWriter("data.tfrecord") as writer:
+        ...     writer.write(b"first")
+        ...     writer.write(b"second")
+        >>> [example["record"] for example in hr.tfrecords("*.tfrecord")]
+        [b'first', b'second']
     """
     return record_files(TfRecords, paths, compression)

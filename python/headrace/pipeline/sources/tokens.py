@@ -132,33 +132,42 @@ def tokens(
     stride: int | None = None,
     documents: Documents | None = None,
 ) -> Tokens:
-    """Reads files of tokens as windows. An example is `{"tokens": (length,)}`, of the files' type.
+    """Reads windows of tokens. An example is `{"tokens": array of shape (length,)}`.
 
-    These files are read: raw numbers (`.bin`, or any other ending), arrays of NumPy with one axis
-    (`.npy`), files of Megatron (`.bin` with an `.idx` beside it), and of datatrove (`.ds`, with
-    `.ds.index`). Numbers are little-endian. Give the files of tokens, a pattern or a directory;
-    the indexes beside them are found.
+    The tokens keep the integer type of the files. The following files can be read: raw
+    little-endian numbers (`.bin` or any other extension), one-dimensional NumPy arrays (`.npy`),
+    Megatron files (`.bin` with an `.idx` file beside it) and datatrove files (`.ds` with
+    `.ds.index`). Pass the token files, a pattern or a directory. Their index files are found
+    automatically.
 
-    A window lies within one file. Tokens after the last window, which do not fill another one, are
-    skipped; `statistics()` has their number. There is random access to windows: a shuffle of all of
-    them needs no scan, `len()` is known, and only their ranges of remote files are requested.
+    A window never crosses the end of a file. Tokens that do not fill a last window are skipped, and
+    `Batches.statistics` has their number. Windows have random access, so a full shuffle needs no
+    scan, `len` is known, and only the selected parts of remote files are downloaded.
 
     Args:
-        paths: As for `tfrecords`. Compressed files are refused.
-        length: The number of tokens in a window. Give one more than the model's context: inputs are
-            `tokens[:-1]`, targets `tokens[1:]`.
-        dtype: The type of a token, such as `np.uint16`. Required for raw files, which do not tell
-            it; a file that tells another type is an error.
-        stride: The number of tokens from the beginning of a window to that of the next. None for
-            `length - 1`, so that each token is a target once.
-        documents: "mask" adds the component `segment_ids`, int32, of the same shape: the number of
-            the document in the window, from 1. With "split" no window crosses the end of a
-            document: the windows of each start at its beginning, and documents shorter than a
-            window are skipped. None ignores documents. Both need an index.
+        paths: The files; see `tfrecords`. They must not be compressed.
+        length: The number of tokens in a window. Use the context length of your model plus 1: the
+            inputs are `tokens[:-1]` and the targets are `tokens[1:]`.
+        dtype: The type of a token, such as `np.uint16`. Raw files require it, because they do not
+            store their type. For other files, it must match the stored type.
+        stride: The number of tokens between the starts of two windows. None for `length - 1`, so
+            that every token is a target exactly once.
+        documents: "mask" adds the component `segment_ids` (int32, same shape) with the number of
+            the document in the window, from 1. With "split", windows start at the beginning of each
+            document and never cross its end. Documents shorter than a window are skipped. None
+            ignores documents. "mask" and "split" need an index.
 
     Raises:
-        TypeError: If a path is invalid, or the type is not that of integers.
+        TypeError: If a path is invalid, or `dtype` is not an integer type.
         ValueError: If there are no paths, or an argument is out of range.
+
+    Examples:
+        >>> np.arange(10, dtype=np.uint16).tofile("tokens.bin")
+        >>> pipe = hr.tokens("tokens.bin", length=4, dtype=np.uint16)
+        >>> next(iter(pipe.batch(3)))
+        {'tokens': array([[0, 1, 2, 3],
+               [3, 4, 5, 6],
+               [6, 7, 8, 9]], dtype=uint16)}
     """
     size = checked_int("tokens", "length", length, 1)
     step = max(size - 1, 1) if stride is None else checked_int("tokens", "stride", stride, 1)

@@ -87,28 +87,35 @@ def webdataset(
     defaults: Mapping[str, bytes | str] | None = None,
     compression: str | None = "auto",
 ) -> WebDataset:
-    """Reads tar archives whose neighbouring files are samples, as the library webdataset does.
+    """Reads tar archives in the format of the webdataset library.
 
-    The name of a file is a key and an extension, which begins after the first dot of its last part.
-    Neighbours with the same key are one sample. An example is `{"__key__": str, "jpg": bytes,
-    "cls": bytes, …}`, with a component for each extension of the first sample. Files with other
-    extensions are skipped, and so are hidden ones, and those below `__NAME__`.
+    The name of a file consists of a key and an extension, which starts after the first dot of the
+    file name. Consecutive files with the same key are one sample. An example is `{"__key__": str,
+    "jpg": bytes, "cls": bytes, …}`, with one component for each extension of the first sample.
+    Files with other extensions, hidden files and files in directories such as `__NAME__` are
+    skipped.
 
-    A sample that lacks a file is an error that names its key, unless there is a default. So is a
-    link or a device among its files: write archives with `tar --dereference --hard-dereference`.
-    Several archives in one file are read one after the other. An archive without an end marker
-    counts as cut short.
+    If a sample lacks a file, an error names its key, unless the extension has a default. Links and
+    devices in the archive also raise an error: create archives with `tar --dereference
+    --hard-dereference`. If a file contains several archives, all of them are read. An archive
+    without an end marker counts as truncated.
 
     Args:
-        paths: As for `tfrecords`.
-        defaults: The values for missing files, by their extensions.
-        compression: As for `tfrecords`.
+        paths: The files; see `tfrecords`.
+        defaults: The values for missing files, by extension.
+        compression: The compression of the files; see `tfrecords`.
 
     Raises:
-        TypeError: If a path is invalid, or a default is not bytes.
+        TypeError: If a path is invalid, or a default is not bytes or a string.
         ValueError: If there are no paths, or the compression is unknown.
 
     Source: https://github.com/webdataset/webdataset
+
+    Examples:
+        >>> pipe = hr.arrays({"__key__": ["a", "b"], "txt": [b"first", b"second"]})
+        >>> paths = pipe.write("samples.tar")
+        >>> [example["txt"] for example in hr.webdataset(paths)]
+        [b'first', b'second']
     """
     check_compression("webdataset", compression)
     if defaults is not None and not isinstance(defaults, Mapping):

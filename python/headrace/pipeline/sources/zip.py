@@ -68,21 +68,26 @@ class Zip(Combination):
 
 
 def zip(pipelines: Iterable[Chain], strict: bool = True) -> Zip:
-    """Gives the components of pipelines side by side: example n has those of example n of each.
+    """Combines the components of several pipelines: example n has the components of each example n.
 
-    If `skip_errors` follows, a failing function of one pipeline skips the whole pair. Failures
-    before a stage that changes the number or the order of examples are errors: nobody knows their
-    partners.
+    If `skip_errors` follows and a function fails in one pipeline, the combined example is skipped.
+    Failures before a stage that changes the number or order of examples are always raised, because
+    the matching examples are unknown.
 
     Args:
-        pipelines: At least one. Their components must have different names.
-        strict: True to raise an error where the shortest ends if the others are longer; False to
-            stop there.
+        pipelines: The pipelines, at least one. Their components need different names.
+        strict: If True, pipelines of different lengths raise an error when the shortest ends. If
+            False, the iteration ends there.
 
     Raises:
-        TypeError: If one is not a pipeline.
-        ValueError: If there are none, some give batches and others examples, or two are known to
-            have components of the same name.
+        TypeError: If an item is not a pipeline.
+        ValueError: If there are no pipelines, some yield batches and others examples, or two of
+            them have a component of the same name.
+
+    Examples:
+        >>> images, labels = hr.arrays({"image": [10, 20]}), hr.arrays({"label": [0, 1]})
+        >>> next(iter(hr.zip([images, labels]).batch(2)))
+        {'image': array([10, 20]), 'label': array([0, 1])}
     """
     parts = parts_of("zip", pipelines)
     depths = {batch_depth(part) for part in parts}

@@ -19,23 +19,30 @@ __all__ = ["native"]
 
 
 def native(function: Callable[..., Any]) -> NativeFunction:
-    """Marks a function of a pipeline that the engine computes, without Python's global lock.
+    """Compiles a function for `map`, `filter` or `flat_map` to run in the engine, without Python.
 
-    The function is called once, when it is given to `map`, `filter` or `flat_map`, with a dict of
-    symbolic tensors. The operations that it applies to them (those of `headrace.ops`, and
-    operators) run later, for each example or batch, without Python. So the function must not print,
-    use the values of tensors, or depend on anything that changes.
+    The function is called once, when you pass it to the pipeline, with a dict of symbolic tensors.
+    The operations that it applies to them are recorded: those of `headrace.ops` and Python's
+    operators. They run later for each example or batch, on all threads of the engine. The function
+    must not print, use the values of tensors or depend on anything that changes.
 
     Args:
-        function: Takes a dict with a tensor for each component. For `map` it returns a dict of
-            tensors; for `filter` a bool scalar; for `flat_map` a dict of tensors whose leading axis
-            has a row for each new example.
+        function: A function of a dict with one tensor per component. For `map`, it returns a dict
+            of tensors. For `filter`, it returns a bool scalar. For `flat_map`, it returns a dict of
+            tensors whose first axis has one row per new example.
 
     Returns:
-        The function for pipelines. It can be called with a dict of NumPy values too.
+        A function for pipelines. You can also call it with a dict of NumPy values.
 
     Raises:
-        TypeError: If it cannot be called, or is native already.
+        TypeError: If `function` is not callable, or is already native.
+
+    Examples:
+        >>> @hr.native
+        ... def scale(example):
+        ...     return {"x": hr.ops.cast(example["x"], np.float32) / 255}
+        >>> next(iter(hr.arrays({"x": np.array([0, 255], np.uint8)}).map(scale).batch(2)))
+        {'x': array([0., 1.], dtype=float32)}
     """
     if not callable(function):
         raise TypeError(f"native: got {function!r}, expected a function of a dict.")

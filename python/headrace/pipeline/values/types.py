@@ -35,11 +35,17 @@ __all__ = [
 
 
 class Json:
-    """The type of a component that is any value of JSON.
+    r"""The type of a component that can be any JSON value.
 
-    In Python functions and in batches it is a Python object: a dict, a list, a str, a number, a
-    bool or None. In native functions it is a string, its text. A batch has a list of objects. It is
-    used as a type, as `bytes` is: `columns={"messages": hr.Json}`.
+    Use it like `bytes` or `int`: `columns={"messages": hr.Json}`. In batches and Python functions,
+    a value is a Python object: a dict, list, str, number, bool or None. A batch has a list of these
+    objects. In native functions, a value is its JSON text.
+
+    Examples:
+        >>> from pathlib import Path
+        >>> length = Path("chat.jsonl").write_text('{"turn": {"role": "user", "n": 1}}\n')
+        >>> next(iter(hr.json_lines("chat.jsonl", columns={"turn": hr.Json})))
+        {'turn': {'role': 'user', 'n': 1}}
     """
 
 
@@ -61,15 +67,20 @@ _MOST_AXES: Final = 3
 
 
 class Spec(NamedTuple):
-    """The dtype and shape of a component, as far as they are known before there is an example.
+    """The dtype and shape of a component, as far as they are known before the iteration.
 
     Attributes:
-        dtype: A NumPy type, `bytes`, `str` or `Json`.
-        shape: Its dimensions, None for each unknown one; None if even the rank is unknown.
-        is_ragged: Whether it is a list whose length differs between examples; with several axes, a
-            list of lists of any length.
-        is_listed: Whether a batch has it as a Python list of one array for each example. The shape
-            then begins with their number.
+        dtype: A NumPy dtype, `bytes`, `str` or `Json`.
+        shape: The size of each axis, or None if it is unknown. The whole shape is None if the
+            number of axes is unknown.
+        is_ragged: True for a list whose length differs between examples, or for nested lists with
+            several axes.
+        is_listed: True if a batch holds the component as a Python list with one array per example.
+            The first axis of the shape is then the number of examples.
+
+    Examples:
+        >>> hr.arrays({"x": [[1.0, 2.0]]}).spec["x"]
+        Spec(float64, (2,))
     """
 
     dtype: ElementType
@@ -290,17 +301,23 @@ def element_of(code: int, is_text: bool) -> ElementType:
 
 @dataclass(frozen=True)
 class Feature:
-    """A component with as many elements as its shape has.
+    r"""A component with a fixed shape, for sources that need types.
 
     Args:
         dtype: `int`, `float`, `bool`, `bytes`, `str` or a NumPy type.
-        shape: Its dimensions; () for a scalar.
-        default: The value where it is missing, of that shape or a scalar for all elements; None if
-            it is required.
+        shape: The size of each axis; () for a single value.
+        default: The value if the component is missing: an array of this shape, or one value for all
+            elements. None if the component is required.
 
     Raises:
-        TypeError: If `dtype` is not a type of a component.
-        ValueError: If a dimension is negative, or the default does not fit type and shape.
+        TypeError: If components do not support `dtype`.
+        ValueError: If a size is negative, or the default does not fit the type and shape.
+
+    Examples:
+        >>> from pathlib import Path
+        >>> length = Path("boxes.jsonl").write_text('{"box": [0, 0, 8, 8]}\n')
+        >>> next(iter(hr.json_lines("boxes.jsonl", columns={"box": hr.Feature(int, (4,))})))
+        {'box': array([0, 0, 8, 8])}
     """
 
     dtype: Any
@@ -323,18 +340,26 @@ class Feature:
 
 @dataclass(frozen=True)
 class Ragged:
-    """A component that is a list of any length, or a list of lists.
+    r"""A component that is a list of any length, or nested lists.
 
-    An example has a one-dimensional array; for several axes, a list of such arrays, or a list of
-    lists of them.
+    With one axis, an example has a one-dimensional array. With more axes, it has a list of arrays,
+    or a list of lists of arrays.
 
     Args:
         dtype: `int`, `float`, `bytes`, `str` or a NumPy type.
         ndim: The number of axes, from 1 to 3.
 
     Raises:
-        TypeError: If `dtype` is not a type of a component.
+        TypeError: If components do not support `dtype`.
         ValueError: If `ndim` is out of range.
+
+    Examples:
+        >>> from pathlib import Path
+        >>> length = Path("texts.jsonl").write_text('{"tokens": [1, 2]}\n{"tokens": [3]}\n')
+        >>> pipe = hr.json_lines("texts.jsonl", columns={"tokens": hr.Ragged(int)})
+        >>> next(iter(pipe.padded_batch(2)))
+        {'tokens': array([[1, 2],
+               [3, 0]])}
     """
 
     dtype: Any
@@ -351,17 +376,25 @@ class Ragged:
 
 @dataclass(frozen=True)
 class Nullable:
-    """A component whose values may be missing, with a second component as their mask.
+    r"""A component whose values may be missing. A second component is its mask.
 
-    The component `NAME_mask` follows it (bool, True where there is a value). A missing value is 0,
-    "", an empty list or, of JSON, None; or the default for it.
+    The mask is named `NAME_mask` and follows the component (bool, True if there is a value). A
+    missing value becomes the default of the column. If there is no default, it becomes 0, "", an
+    empty list, or None for `Json`.
 
     Args:
         dtype: `int`, `float`, `bool`, `bytes`, `str`, a NumPy type, `Json`, a `Ragged` or a
             `Feature`.
 
     Raises:
-        TypeError: If `dtype` is not a type of a component.
+        TypeError: If components do not support `dtype`.
+
+    Examples:
+        >>> from pathlib import Path
+        >>> length = Path("ages.csv").write_text("name,age\nAda,36\nBob,\n")
+        >>> columns = {"age": hr.Nullable(int)}
+        >>> next(iter(hr.csv("ages.csv", columns=columns).batch(2)))
+        {'age': array([36,  0]), 'age_mask': array([ True, False])}
     """
 
     dtype: Any
