@@ -33,7 +33,7 @@ GROUPS = {
     "Constants, features of records": "constants",
     "Random": "random",
 }
-_SECTION = re.compile(r"^(Args|Returns|Raises|Source|Attributes|Yields|Note):$")
+_SECTION = re.compile(r"^(Args|Returns|Raises|Source|Attributes|Yields|Note|Examples):$")
 _HEADINGS = {"Args": "Parameters"}
 
 
@@ -166,8 +166,12 @@ def _formatted(text: str) -> str:
     lines, section = [], ""
     for line in text.split("\n"):
         if found := _SECTION.match(line):
+            if section == "Examples":
+                lines.append("```")
             section = found[1]
             lines += [f"**{_HEADINGS.get(section, section)}**", ""]
+            if section == "Examples":
+                lines.append("```pycon")
         elif (
             section
             and (entry := re.match(r"    ([\w.*, ]+): (.*)", line))
@@ -181,4 +185,6 @@ def _formatted(text: str) -> str:
             lines.append(f"- `{entry[1]}`: {entry[2]}")
         else:
             lines.append(line.removeprefix("    ") if section else line)
+    if section == "Examples":
+        lines.append("```")
     return re.sub(r"(?m)^    (?=\S)", "  ", "\n".join(lines))
