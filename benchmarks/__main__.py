@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from benchmarks import queues, running, starts
+from benchmarks import queues, runner, startup
 from benchmarks.comparison import compare, describe_machine
 from benchmarks.comparison import table_of as table_of_scenario
 from benchmarks.environments import python_of
@@ -95,8 +95,8 @@ def main(
             tables.append(table)
             print(table, flush=True)
     if not names or W15.name in names:
-        for workload, rows in starts.measured(rounds, scale, prefixes):
-            tables.append(starts.table_of(workload, rows))
+        for workload, rows in startup.measured(rounds, scale, prefixes):
+            tables.append(startup.table_of(workload, rows))
             print(tables[-1], flush=True)
     path = write(machine, tables, shown)
     draw(machine, shown, path.with_suffix(".svg"))
@@ -115,9 +115,9 @@ def measured(
         if not each.chosen(prefixes):
             continue
         has_data = each.make is not None
-        workload = each if has_data else running.with_count(each, int(seconds * FUNCTION_RATE))
+        workload = each if has_data else runner.with_count(each, int(seconds * FUNCTION_RATE))
         try:
-            rows = running.measured(workload, rounds, seconds, scale, prefixes)
+            rows = runner.measured(workload, rounds, seconds, scale, prefixes)
         except MissingPhotographsError as error:
             print(f"{workload.name} is skipped: {error}", file=sys.stderr)
             continue

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from benchmarks.by_hand import POOL
+from benchmarks.manual_loaders import POOL
 
 NUM_THREADS = 2
 NUM_BATCHES = 8

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from benchmarks import dataset, running
+from benchmarks import dataset, runner
 from benchmarks.comparison import Contender, Result, Scenario, compare, describe_machine
 from benchmarks.report import HOME
 from benchmarks.scaling_programs import WAYS, WORKLOADS
@@ -115,7 +115,7 @@ def _pipelines(
         )
         for value in values
     ]
-    results = running.sized(workload, programs, rounds, seconds)
+    results = runner.sized(workload, programs, rounds, seconds)
     yield Series(title, column, workload.unit, list(results.values()))
 
 

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from stress.files.soaked import Job
+from stress.files.soak_jobs import Job
 
 __all__ = ["Ledger"]
 

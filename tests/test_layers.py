@@ -41,7 +41,7 @@ TABLE = (
     row("graph.lowering"),
     row("pipeline.values", "pipeline.paths"),
     row("pipeline.functions"),
-    row("pipeline.workers", "pipeline.tracing"),
+    row("pipeline.workers", "pipeline.native_functions"),
     row("pipeline.stages"),
     row("pipeline.sources"),
     row("pipeline.plan"),

@@ -23,11 +23,11 @@ MOST_FILES: Final = 8
 SECONDS: Final = 10.0
 # Tests of a whole part of the project, for files without a nearer test.
 OF_PARTS: Final = {
-    "pipeline": "tests/pipeline/describe/test_stages.py",
+    "pipeline": "tests/pipeline/stages/test_stages.py",
     "remote": "tests/io/storage/test_reading.py",
     "queue": "tests/tf1/queues/test_kinds.py",
     "reader": "tests/tf1/ops/readers/test_contract.py",
-    "python": "tests/pipeline/describe/test_stages.py",
+    "python": "tests/pipeline/stages/test_stages.py",
 }
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.by_hand import POOL, Rows, epochs_of, shuffled_rows
 from benchmarks.dataset import bounds_of
 from benchmarks.libraries import (
     READ_BYTES,
@@ -17,6 +16,7 @@ from benchmarks.libraries import (
     tfdata_files,
     torch_batches,
 )
+from benchmarks.manual_loaders import POOL, Rows, epochs_of, shuffled_rows
 from benchmarks.workload import Function, Part, Workload
 
 BATCH_SIZE = 128

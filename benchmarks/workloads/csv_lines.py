@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.by_hand import POOL, Rows, epochs_of, shuffled_rows
 from benchmarks.dataset import bounds_of
 from benchmarks.libraries import READ_BYTES, tfdata_batches, tfdata_files, torch_batches
+from benchmarks.manual_loaders import POOL, Rows, epochs_of, shuffled_rows
 from benchmarks.workload import Part, Workload
 
 BATCH_SIZE = 256

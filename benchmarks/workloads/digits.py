@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.by_hand import POOL, epochs_of, shuffled
 from benchmarks.dataset import HOME, bounds_of
 from benchmarks.libraries import (
     PREFETCH,
@@ -20,6 +19,7 @@ from benchmarks.libraries import (
     tfdata_files,
     torch_batches,
 )
+from benchmarks.manual_loaders import POOL, epochs_of, shuffled
 from benchmarks.workload import Part, Workload
 
 BATCH_SIZE = 128

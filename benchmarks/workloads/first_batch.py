@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.by_hand import lines_of, shuffled
 from benchmarks.dataset import bounds_of
+from benchmarks.manual_loaders import lines_of, shuffled
 from benchmarks.workload import BY_HAND, Part, Workload
 
 BATCH_SIZE = 256

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.by_hand import epochs_of
 from benchmarks.dataset import bounds_of
 from benchmarks.libraries import datasets_stream, polars_slices, text_bytes
+from benchmarks.manual_loaders import epochs_of
 from benchmarks.workload import BY_HAND, Part, Workload
 
 WINDOW = 100_000

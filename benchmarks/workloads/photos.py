@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.by_hand import cut, epochs_of
 from benchmarks.dataset import bounds_of
 from benchmarks.libraries import (
     PREFETCH,
@@ -18,6 +17,7 @@ from benchmarks.libraries import (
     tfdata_batches,
     torch_loader,
 )
+from benchmarks.manual_loaders import cut, epochs_of
 from benchmarks.workload import Part, Workload
 
 BATCH_SIZE = 64

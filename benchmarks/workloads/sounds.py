@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.by_hand import cut, epochs_of
 from benchmarks.libraries import MappedDataset, torch_loader
+from benchmarks.manual_loaders import cut, epochs_of
 from benchmarks.workload import BY_HAND, Part, Workload
 
 BATCH_SIZE = 32

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.by_hand import epochs_of, shuffled
 from benchmarks.dataset import bounds_of
 from benchmarks.libraries import PREFETCH, spdl_batches
+from benchmarks.manual_loaders import epochs_of, shuffled
 from benchmarks.workload import BY_HAND, Part, Workload
 
 WINDOW = 1_000

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.by_hand import POOL, epochs_of, lines_of, shuffled
 from benchmarks.dataset import bounds_of
 from benchmarks.libraries import (
     READ_BYTES,
@@ -15,6 +14,7 @@ from benchmarks.libraries import (
     tfdata_files,
     torch_batches,
 )
+from benchmarks.manual_loaders import POOL, epochs_of, lines_of, shuffled
 from benchmarks.workload import Part, Workload
 
 BATCH_SIZE = 1_024

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
         webdataset,
         zip,
     )
-    from headrace.pipeline.tracing import native
+    from headrace.pipeline.native_functions import native
 
 __all__ = [
     "Batches",
@@ -91,7 +91,7 @@ _MODULES = frozenset(("errors", "ops", "pipeline", "protos", "records", "testing
 _HOMES = {
     "TFRecordOptions": "io.compression",
     "Tensor": "graph",
-    "native": "pipeline.tracing",
+    "native": "pipeline.native_functions",
 }
 
 if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.

@@ -17,8 +17,8 @@ import headrace.tf1 as tf
 from headrace.cli.file_kinds import files_of
 from headrace.protos import Example
 from headrace.tf1 import checkpoint
+from stress.collecting import DATA_ERRORS
 from stress.files.formats import FORMATS, Format, number_in
-from stress.taking import DATA_ERRORS
 
 __all__ = ["Subject", "listings", "pipelines", "subjects"]
 

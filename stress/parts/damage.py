@@ -7,10 +7,10 @@ from random import Random
 
 from tests.io.storage.server import Server
 
+from stress.collecting import words_of
 from stress.files.mutations import first_change, mutated
 from stress.files.subjects import Subject, subjects
 from stress.part import Options, Result
-from stress.taking import words_of
 from stress.watchdog import deadline
 
 # The share of it that runs each night.

@@ -6,9 +6,9 @@ from collections import Counter
 from pathlib import Path
 from random import Random
 
-from stress import traced
+from stress import syscall_faults
 from stress.files.served_lines import served_lines
-from stress.files.written import files_in, is_named, left_in, wrong_files
+from stress.files.writer_output import files_in, is_named, left_in, wrong_files
 from stress.part import Options, Result
 from stress.programs import small_disk
 from stress.programs.writers import WRITERS
@@ -49,7 +49,7 @@ def _old(writer: str, directory: Path) -> Path:
     folder = directory / f"{writer}.old"
     if not folder.exists():
         folder.mkdir()
-        done = traced.run(writer, folder, 0)
+        done = syscall_faults.run(writer, folder, 0)
         if done.returncode:
             raise RuntimeError(f"{writer} does not run: {done.stderr}")
     return folder

@@ -14,9 +14,9 @@ import headrace as hr
 import headrace.tf1 as tf
 from headrace.pipeline import Pipeline
 from stress.bad_functions import RAISES, RESULTS, Faulty
+from stress.collecting import words_of
 from stress.files.formats import FORMATS, number_in
 from stress.part import Options, Result
-from stress.taking import words_of
 from stress.watchdog import deadline
 
 # The share of it that runs each night.

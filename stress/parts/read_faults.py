@@ -16,11 +16,11 @@ from typing import Any
 from tests.io.storage.server import Server
 
 from headrace.core import errors
-from stress import traced
+from stress import syscall_faults
+from stress.collecting import DATA_ERRORS, words_of
 from stress.files.subjects import Subject, listings, pipelines, subjects
 from stress.part import Options, Result
 from stress.reading import difference
-from stress.taking import DATA_ERRORS, words_of
 from stress.watchdog import deadline
 
 # The share of it that runs each night.
@@ -81,7 +81,7 @@ class _Case:
 def run(options: Options) -> Result:
     """Makes each call about each file fail, in a child process of its own."""
     result = Result()
-    if not traced.is_there():
+    if not syscall_faults.is_there():
         result.failures.append("strace is not there, or may not trace: apt-get install strace")
         return result
     counts: Counter[str] = Counter()
@@ -107,8 +107,8 @@ def _cases(directory: Path, server: Server, trace: Path) -> Iterator[_Case]:
         with deadline(f"{subject.name}, with no fault"):
             expected = list(subject.read())
             read = functools.partial(_num_left, subject)
-            num_left = traced.in_child(read, subject.file, "", trace)
-        for call, num_calls in traced.calls_in(trace).items():
+            num_left = syscall_faults.in_child(read, subject.file, "", trace)
+        for call, num_calls in syscall_faults.calls_in(trace).items():
             count = min(num_calls, _MOST)
             for number in sorted({*range(1, min(count, _FIRST) + 1), count // 2 + 1, count}):
                 for error in _ERRORS.get(call, _OTHERS):
@@ -125,7 +125,8 @@ def _num_left(subject: Subject) -> int:
 
 def _try(case: _Case, trace: Path, counts: Counter[str], failures: list[str]) -> None:
     inject = f"-e inject={case.call}:error={case.error}:when={case.number}"
-    outcome, wrong = traced.in_child(lambda: _judged(case), case.subject.file, inject, trace)
+    file = case.subject.file
+    outcome, wrong = syscall_faults.in_child(lambda: _judged(case), file, inject, trace)
     if "(INJECTED)" not in trace.read_text():
         outcome = "did not come again"
     counts[f"{case.call} with {case.error}: {outcome}"] += 1

@@ -9,7 +9,7 @@ from stress.part import Options, Result
 # The share of it that runs each night.
 NIGHTLY = 1.0
 ROOT = Path(__file__).parents[2]
-PROGRAMS = ["tests.pipeline.tracing.short_memory", "tests.tf1.short_memory"]
+PROGRAMS = ["tests.pipeline.native_functions.short_memory", "tests.tf1.short_memory"]
 
 
 def run(options: Options) -> Result:

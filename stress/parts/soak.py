@@ -19,7 +19,7 @@ from typing import Any
 
 from tests.io.storage.server import Fault, Server, answers
 
-from stress.files.soaked import JOBS, Job
+from stress.files.soak_jobs import JOBS, Job
 from stress.ledger import Ledger
 from stress.part import Options, Result
 from stress.server_faults import PASSING

@@ -11,11 +11,11 @@ from random import Random
 from tests.io.storage.server import Server
 
 import headrace.tf1 as tf
+from stress.collecting import DATA_ERRORS, TakenExamples, take, words_of
 from stress.files.formats import FORMATS, Format, number_in
 from stress.part import Options, Result
 from stress.reading import difference, number_of_record, read_lines
 from stress.server_faults import LASTING, PASSING, stalls_at
-from stress.taking import DATA_ERRORS, TakenExamples, take, words_of
 from stress.watchdog import deadline
 
 # The share of it that runs each night.

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
-from stress import traced
+from stress import syscall_faults
 from stress.files.served_lines import served_lines
-from stress.files.written import files_in, is_named, left_in, wrong_files
+from stress.files.writer_output import files_in, is_named, left_in, wrong_files
 from stress.part import Options, Result
 from stress.programs.writers import WRITERS
 
@@ -37,7 +37,7 @@ _NOT_AGAIN = "calls that did not come again"
 def run(options: Options) -> Result:
     """Kills writers, and lets their calls fail, at one call after the other."""
     result = Result()
-    if not traced.is_there():
+    if not syscall_faults.is_there():
         result.failures.append("strace is not there, or may not trace: apt-get install strace")
         return result
     counts: Counter[str] = Counter()
@@ -54,7 +54,7 @@ def run(options: Options) -> Result:
 def _cases(writer: str, directory: Path) -> Iterator[tuple[str, str, int, str | None]]:
     """Yields the writer, its call, the number of the call, and the error; None for a kill."""
     folder = _old(writer, directory)
-    for call, numbers in traced.counted(writer, folder).items():
+    for call, numbers in syscall_faults.counted(writer, folder).items():
         for number in numbers:
             for error in (None, *_ERRORS.get(call, ())):
                 yield writer, call, number, error
@@ -65,7 +65,7 @@ def _old(writer: str, directory: Path) -> Path:
     kept, folder = directory / f"{writer}.old", directory / "place"
     if not kept.exists():
         kept.mkdir()
-        done = traced.run(writer, kept, 0)
+        done = syscall_faults.run(writer, kept, 0)
         if done.returncode:
             raise RuntimeError(f"{writer} does not run: {done.stderr}")
     shutil.rmtree(folder, ignore_errors=True)
@@ -87,17 +87,17 @@ def _try(
     old = files_in(folder)
     how = f"error={error}" if error else "signal=KILL"
     try:
-        done = traced.run(writer, folder, 1, f"-e inject={call}:{how}:when={number}")
-        is_again = traced.is_closed_again(folder)
+        done = syscall_faults.run(writer, folder, 1, f"-e inject={call}:{how}:when={number}")
+        is_again = syscall_faults.is_closed_again(folder)
         seen, left = files_in(folder), left_in(folder)
-        again = traced.run(writer, folder, 1)
+        again = syscall_faults.run(writer, folder, 1)
     except subprocess.TimeoutExpired:
-        if writer == "cached" and not traced.has_hit(folder):
+        if writer == "cached" and not syscall_faults.has_hit(folder):
             counts[_NOT_AGAIN] += 1
             return
         failures.append(f"{what}: a hang")
         return
-    is_of_file = error is not None and traced.has_hit(folder)
+    is_of_file = error is not None and syscall_faults.has_hit(folder)
     kind = (
         "kills"
         if error is None

@@ -11,7 +11,7 @@ import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from stress import traced
+from stress import syscall_faults
 
 __all__ = ["DiskWrites", "is_there", "write"]
 
@@ -71,10 +71,10 @@ def _main(writer: str, old: Path, free_bytes: int, results: Path) -> None:
     shutil.copytree(old, folder)
     state = os.statvfs(disk)
     filler.write_bytes(bytes(max(state.f_bavail * state.f_frsize - free_bytes, 0)))
-    first = traced.run(writer, folder, 1)
+    first = syscall_faults.run(writer, folder, 1)
     shutil.copytree(folder, results / "seen")
     filler.unlink()
-    again = traced.run(writer, folder, 1)
+    again = syscall_faults.run(writer, folder, 1)
     shutil.copytree(folder, results / "new")
     written = DiskWrites(first.returncode, first.stderr, again.returncode, again.stderr)
     print(json.dumps(asdict(written)))

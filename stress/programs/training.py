@@ -20,7 +20,7 @@ import headrace.tf1 as tf
 from headrace.pipeline import Batches
 from headrace.testing import dump_waits_on_signal
 from headrace.tf1 import checkpoint
-from stress.files.soaked import JOBS, Job
+from stress.files.soak_jobs import JOBS, Job
 
 _SAVED_EVERY = 25
 _PATIENCE_S = 60.0

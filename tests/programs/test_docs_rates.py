@@ -1,7 +1,7 @@
 """The charts and the table of docs/performance.md, from the tables of benchmarks/RESULTS.md."""
 
 import pytest
-from tools.docs import measured, rates
+from tools.docs import benchmark_results, rates
 
 SUMMARY = """
 ## Everyday work
@@ -31,18 +31,18 @@ def others_of(work):
     return [(other.name, other.text, other.is_by_hand) for other in work.others]
 
 
-RESULTS = measured.RESULTS.read_text("utf-8")
+RESULTS = benchmark_results.RESULTS.read_text("utf-8")
 
 
 def test_the_page_holds_the_measured_figures():
-    page = rates.page_of(measured.works(RESULTS))
+    page = rates.page_of(benchmark_results.works(RESULTS))
     assert rates.PAGE.read_text("utf-8") == page, "run python -m tools.docs.rates"
 
 
 def test_charts_name_each_work_and_show_each_ratio():
-    works = measured.works(RESULTS)
+    works = benchmark_results.works(RESULTS)
     for chart in (
-        rates.all_rates(works, measured.first_batches(RESULTS)),
+        rates.all_rates(works, benchmark_results.first_batches(RESULTS)),
         rates.rates_in_short(works),
     ):
         axes = chart.axes[0]
@@ -54,7 +54,7 @@ def test_charts_name_each_work_and_show_each_ratio():
 
 
 def test_rows_of_many_works_have_their_others_in_order():
-    photos, arrow, objects = measured.works(SUMMARY)
+    photos, arrow, objects = benchmark_results.works(SUMMARY)
     assert (photos.name, photos.title, photos.rate) == ("W8", "photos", "659")
     assert others_of(photos) == [("SPDL", "0.97", False), ("OpenCV", "1.3", True)]
     assert (arrow.title, objects.title) == ("Parquet, Arrow strings", "strings as `str`")
@@ -68,7 +68,7 @@ def test_rows_of_many_works_have_their_others_in_order():
 
 
 def test_a_table_of_one_work_takes_the_place_of_its_rows():
-    photos, rows = measured.works(SUMMARY + ALONE)
+    photos, rows = benchmark_results.works(SUMMARY + ALONE)
     assert photos.name == "W8"
     assert (rows.title, rows.rate) == ("Rows: shuffle, Arrow strings", "2,000")
     assert others_of(rows) == [("DataLoader", "4", False), ("pyarrow and NumPy", "5", True)]
@@ -85,13 +85,13 @@ def test_a_pipeline_is_compared_where_old_programs_are_measured_too():
 | polars | 2,910 | 0.34 |
 | tf.data | 500 | 2 |
 """
-    [work] = measured.works(text)
+    [work] = benchmark_results.works(text)
     assert (work.title, work.rate) == ("Lines: parse", "3,000")
     assert others_of(work) == [("polars", "1.03", False), ("tf.data", "6", False)]
 
 
 def test_the_table_says_who_is_faster():
-    text = rates.table(measured.works(SUMMARY))
+    text = rates.table(benchmark_results.works(SUMMARY))
     assert "| W8 photos | 659 | SPDL 0.97, OpenCV 1.3 |\n" in text
     assert text.endswith("\nFaster than headrace: W8 SPDL 0.97, W10 pyarrow 0.89.\n")
 
@@ -100,7 +100,8 @@ def test_the_table_says_who_is_faster():
 def test_the_best_other_and_known_libraries_are_shown(count):
     names = ["ours", "x", "y", "Grain", "NumPy", "z", "tf.data", "DataLoader"][:count]
     others = [
-        measured.Other(name, str(number), name == "NumPy") for number, name in enumerate(names, 1)
+        benchmark_results.Other(name, str(number), name == "NumPy")
+        for number, name in enumerate(names, 1)
     ]
     shown = [other.name for other in rates.shown(others)]
     expected = ["ours", "Grain", "NumPy", "tf.data", "DataLoader"] if count == 8 else names

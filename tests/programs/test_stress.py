@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from stress import traced
+from stress import syscall_faults
 from stress.__main__ import NAMES, nightly_scale_of
 from stress.programs import small_disk
 
@@ -19,13 +19,13 @@ DRAWN = ("images", "mixtures", "pipelines", "sounds", "table_files")
 SMALLER = {"soak": 0.0003, **dict.fromkeys(DRAWN, 1e-4)}
 # `make test` runs the simulation of schedules beside these tests, and others call operations where
 # memory is short or draw with hypothesis.
-PARTS = [name for name in NAMES if name not in ("drawn", "schedules", "short_memory")]
+PARTS = [name for name in NAMES if name not in ("property_tests", "schedules", "short_memory")]
 
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("name", PARTS)
 def test_nothing_goes_wrong_in_a_small_part(name):
-    if name in ("read_faults", "write_faults") and not traced.is_there():
+    if name in ("read_faults", "write_faults") and not syscall_faults.is_there():
         pytest.skip("strace is not there, or may not trace")
     if name == "full_disk" and not small_disk.is_there():
         pytest.skip("no file system may be mounted in a namespace of one's own")

@@ -2,7 +2,8 @@
 
 Run as `python -m tests.tf1.short_memory [NAME...]`.
 
-Each call is made in children of this process, as `tests/pipeline/tracing/short_memory.py` says.
+Each call is made in children of this process, as in
+`tests/pipeline/native_functions/short_memory.py`.
 """
 
 import sys
@@ -10,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from tests.pipeline.tracing.short_memory import MORE_BYTES, in_child
+from tests.pipeline.native_functions.short_memory import MORE_BYTES, in_child
 
 import headrace.tf1 as tf
 from headrace.protos import SequenceExample

@@ -15,8 +15,8 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
-from tools.docs import measured
-from tools.docs.measured import Other, Work
+from tools.docs import benchmark_results
+from tools.docs.benchmark_results import Other, Work
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = DOCS / "performance.md"
@@ -156,14 +156,14 @@ def page_of(works: list[Work]) -> str:
 
 def main() -> int:
     """Writes the charts and the table."""
-    text = measured.RESULTS.read_text("utf-8")
-    works = measured.works(text)
+    text = benchmark_results.RESULTS.read_text("utf-8")
+    works = benchmark_results.works(text)
     PAGE.write_text(page_of(works), "utf-8")
     # Text stays text, and the same figures give the same file.
     style = {"svg.fonttype": "none", "svg.hashsalt": "rates", "font.size": 8}
     with mpl.rc_context(style):
         charts = {
-            "pipeline_rates": all_rates(works, measured.first_batches(text)),
+            "pipeline_rates": all_rates(works, benchmark_results.first_batches(text)),
             "rates_in_short": rates_in_short(works),
         }
         for name, chart in charts.items():

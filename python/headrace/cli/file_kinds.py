@@ -15,9 +15,9 @@ from headrace.cli.failures import Failure
 from headrace.core import engine
 from headrace.io import storage
 from headrace.io.os_errors import os_errors
+from headrace.pipeline.native_functions import native
 from headrace.pipeline.paths.listing import files_below, is_directory
 from headrace.pipeline.paths.paths import find_files
-from headrace.pipeline.tracing import native
 
 __all__ = [
     "Content",

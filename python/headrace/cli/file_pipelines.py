@@ -15,7 +15,7 @@ from headrace.cli.file_kinds import Content, Kind
 from headrace.core.errors import OpError
 from headrace.core.progress import Bar
 from headrace.pipeline import Pipeline, Skipped
-from headrace.pipeline.tracing import native
+from headrace.pipeline.native_functions import native
 
 __all__ = ["ALL", "Count", "counted", "record_sizes", "source_of"]
 

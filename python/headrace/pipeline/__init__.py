@@ -8,7 +8,12 @@ are first used: a worker process needs few of the modules.
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from headrace.pipeline.beginnings import (
+    from headrace.pipeline.functions.torch_generator import torch_generator
+    from headrace.pipeline.pipeline import Pipeline
+    from headrace.pipeline.run.batches import Batches
+    from headrace.pipeline.run.skipped import Skipped
+    from headrace.pipeline.run.statistics import StageStatistics, Statistics
+    from headrace.pipeline.source_functions import (
         arrays,
         arrow,
         audio_folder,
@@ -29,11 +34,6 @@ if TYPE_CHECKING:
         webdataset,
         zip,
     )
-    from headrace.pipeline.functions.torch_generator import torch_generator
-    from headrace.pipeline.pipeline import Pipeline
-    from headrace.pipeline.run.batches import Batches
-    from headrace.pipeline.run.skipped import Skipped
-    from headrace.pipeline.run.statistics import StageStatistics, Statistics
     from headrace.pipeline.values.types import Feature, Json, Nullable, Ragged, Spec
 
 __all__ = [
@@ -80,26 +80,26 @@ _HOMES = {
     "Spec": "values.types",
     "StageStatistics": "run.statistics",
     "Statistics": "run.statistics",
-    "arrays": "beginnings",
-    "arrow": "beginnings",
-    "audio_folder": "beginnings",
-    "concat": "beginnings",
-    "csv": "beginnings",
-    "files": "beginnings",
-    "fixed_length_records": "beginnings",
-    "image_folder": "beginnings",
-    "indexed": "beginnings",
-    "iterable": "beginnings",
-    "json_array": "beginnings",
-    "json_lines": "beginnings",
-    "mix": "beginnings",
-    "parquet": "beginnings",
-    "text_lines": "beginnings",
-    "tfrecords": "beginnings",
-    "tokens": "beginnings",
+    "arrays": "source_functions",
+    "arrow": "source_functions",
+    "audio_folder": "source_functions",
+    "concat": "source_functions",
+    "csv": "source_functions",
+    "files": "source_functions",
+    "fixed_length_records": "source_functions",
+    "image_folder": "source_functions",
+    "indexed": "source_functions",
+    "iterable": "source_functions",
+    "json_array": "source_functions",
+    "json_lines": "source_functions",
+    "mix": "source_functions",
+    "parquet": "source_functions",
+    "text_lines": "source_functions",
+    "tfrecords": "source_functions",
+    "tokens": "source_functions",
     "torch_generator": "functions.torch_generator",
-    "webdataset": "beginnings",
-    "zip": "beginnings",
+    "webdataset": "source_functions",
+    "zip": "source_functions",
 }
 
 if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from headrace.pipeline.beginnings import iterable
 from headrace.pipeline.pipeline import Pipeline
+from headrace.pipeline.source_functions import iterable
 
 __all__ = ["from_dataset"]
 

@@ -4,6 +4,7 @@ import threading
 from http import HTTPStatus
 
 import pytest
+from tests.io.storage.collecting import start_collecting
 from tests.io.storage.server import (
     Server,
     answers,
@@ -14,7 +15,6 @@ from tests.io.storage.server import (
     reset_halfway,
     stalls,
 )
-from tests.io.storage.taking import taking
 
 import headrace as hr
 from headrace.core import errors
@@ -138,7 +138,7 @@ def test_a_body_that_stalls_is_named_and_closing_does_not_wait_for_it(server: Se
     caplog.handler.addFilter(lambda record: stuck.set() or True)
     pipeline = hr.text_lines(f"{server.url}/a").batch(10).options(warn_after_s=0.05)
     batches = iter(pipeline)
-    first = taking(batches)
+    first = start_collecting(batches)
     try:
         assert stuck.wait(30)
         assert f"{server.url}/a" in caplog.text

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 from tests.cli.files import call
+from tests.io.storage.collecting import start_collecting
 from tests.io.storage.server import Server, stalls
-from tests.io.storage.taking import taking
 
 import headrace as hr
 from headrace.core import errors
@@ -166,7 +166,7 @@ def test_no_log_shows_a_password(server: Server, caplog):
     caplog.handler.addFilter(lambda record: stuck.set() or True)
     pipeline = hr.text_lines(with_user(server, "a")).batch(10).options(warn_after_s=0.05)
     batches = iter(pipeline)
-    first = taking(batches)
+    first = start_collecting(batches)
     try:
         assert stuck.wait(30)
         assert f"http://***@{server.address}/a" in caplog.text

@@ -12,7 +12,7 @@ from random import Random
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from tests.pipeline.formats.tables.made import TABLE_TYPES, pa, plain, pq, random_table
+from tests.pipeline.sources.tables.written_tables import TABLE_TYPES, pa, plain, pq, random_table
 
 import headrace as hr
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.calls import wait_until
-from tests.pipeline.workers import sent
+from tests.pipeline.workers import picklable
 
 import headrace as hr
 
@@ -17,7 +17,7 @@ torch = pytest.importorskip("torch")
 
 def pipeline(num_processes=2):
     rows = hr.arrays({"n": np.arange(64), "x": np.ones((64, 3), np.float32)}).shuffle(seed=1)
-    return rows.map(sent.with_process, num_processes=num_processes).batch(8)
+    return rows.map(picklable.with_process, num_processes=num_processes).batch(8)
 
 
 def is_there(process):

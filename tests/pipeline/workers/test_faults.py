@@ -9,7 +9,7 @@ import sys
 
 import numpy as np
 import pytest
-from tests.pipeline.workers import sent
+from tests.pipeline.workers import picklable
 from tests.pipeline.workers.test_processes import (
     TIMEOUT,
     environment,
@@ -48,15 +48,15 @@ def may_mount():
 LARGE = """
 import os, tempfile
 import headrace as hr
-from tests.pipeline.workers import sent
+from tests.pipeline.workers import picklable
 
 if {hides}:
     del os.memfd_create
     tempfile.tempdir = "/dev/shm"
-pipeline = hr.arrays({{"n": range(6)}}).map(sent.four_megabytes, num_processes=2)
+pipeline = hr.arrays({{"n": range(6)}}).map(picklable.four_megabytes, num_processes=2)
 try:
     print(sum(int(example["x"].sum()) for example in pipeline))
-    print(sum(int(example["x"].sum()) for example in hr.iterable(sent.large, 1)))
+    print(sum(int(example["x"].sum()) for example in hr.iterable(picklable.large, 1)))
 except MemoryError as error:
     print("MemoryError:", error)
 """
@@ -93,16 +93,16 @@ def as_on_macos(monkeypatch):
 
 @pytest.mark.usefixtures("as_on_macos")
 def test_workers_run_without_fork_and_memory_files():
-    found = taken(rows(100).map(sent.with_process, num_processes=2))
+    found = taken(rows(100).map(picklable.with_process, num_processes=2))
     assert [example["n"] for example in found] == list(range(100))
     assert [example["text"] for example in found] == [f"é{n}" for n in range(100)]
     processes = {example["process"] for example in found}
     assert os.getpid() not in processes
     assert not any(map(is_there, processes))
-    parts = hr.iterable(sent.part, num_processes=4)
+    parts = hr.iterable(picklable.part, num_processes=4)
     assert len(taken(parts)) == 22
     with pytest.raises(RuntimeError, match=r"SIGKILL \(signal 9\) at arrays: row 30"):
-        list(rows().map(sent.kills_itself, num_processes=1))
+        list(rows().map(picklable.kills_itself, num_processes=1))
 
 
 def test_processes_are_refused_at_the_call_where_they_cannot_run(monkeypatch):
@@ -112,7 +112,7 @@ def test_processes_are_refused_at_the_call_where_they_cannot_run(monkeypatch):
         with pytest.raises(ValueError, match=f"^{stage}: {expected}"):
             getattr(rows(), stage)(dict, num_processes=2)
     with pytest.raises(ValueError, match=f"^iterable: {expected}"):
-        hr.iterable(sent.part, num_processes=2)
+        hr.iterable(picklable.part, num_processes=2)
     assert len(list(rows().map(dict, num_processes=0))) == 100
 
 
@@ -159,8 +159,8 @@ def test_a_daemon_process_of_the_program_may_have_workers(tmp_path, method, hide
 
 
 def test_a_forked_child_gets_its_own_workers():
-    pipeline = rows().map(sent.with_process, num_processes=2)
-    parts = hr.iterable(sent.part, num_processes=4)
+    pipeline = rows().map(picklable.with_process, num_processes=2)
+    parts = hr.iterable(picklable.part, num_processes=4)
     numbers = [example["n"] for example in taken(parts)]
     mine = {example["process"] for example in taken(pipeline.epoch(0))}
     assert len(taken(parts.epoch(0))) == len(taken(parts.epoch(1))) == 22
@@ -186,14 +186,14 @@ def test_a_forked_child_gets_its_own_workers():
 
 
 def test_shared_memory_counts_for_the_budget():
-    pipeline = rows(12).map(sent.four_megabytes, num_processes=1)
+    pipeline = rows(12).map(picklable.four_megabytes, num_processes=1)
     with iter(pipeline.options(memory_bytes=200 << 20)) as batches:
         next(batches)
         assert batches._execution.used_bytes >= 4 << 20
 
 
 def test_non_contiguous_and_empty_arrays_are_sent_unchanged():
-    found = list(rows(4).map(sent.strided, num_processes=1))
+    found = list(rows(4).map(picklable.strided, num_processes=1))
     for number, example in enumerate(found):
         np.testing.assert_array_equal(example["turned"], number + np.arange(6).reshape(2, 3).T)
         assert example["none"].shape == (0, 5)

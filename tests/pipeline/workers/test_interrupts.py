@@ -4,7 +4,7 @@ import signal
 import socket
 
 import pytest
-from tests.pipeline.workers import sent
+from tests.pipeline.workers import picklable
 from tests.pipeline.workers.test_processes import TIMEOUT, rows, taken
 
 import headrace as hr
@@ -93,16 +93,16 @@ def test_a_pipeline_works_again_after_an_interrupt(monkeypatch, number, method):
             interrupted(channel, method, is_after=True)
         return plain(channel, *arguments)
 
-    source = hr.iterable(sent.part, num_processes=2)
+    source = hr.iterable(picklable.part, num_processes=2)
     before = taken(source.epoch(0))
-    another = hr.iterable(sent.part, num_processes=2)
+    another = hr.iterable(picklable.part, num_processes=2)
     with monkeypatch.context() as patch:
         patch.setattr(Channel, original, interrupting)
         with pytest.raises(KeyboardInterrupt):
             another.spec  # noqa: B018 (learns the components in this thread)
     assert taken(another.epoch(0)) == before
     assert taken(source.epoch(0)) == before
-    assert len(taken(rows(10).map(sent.plus_one, num_processes=2))) == 10
+    assert len(taken(rows(10).map(picklable.plus_one, num_processes=2))) == 10
 
 
 def test_answers_to_an_interrupted_start_are_not_taken_for_those_of_a_later_one(monkeypatch):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.pipeline.workers import sent
+from tests.pipeline.workers import picklable
 from tests.pipeline.workers.test_processes import (
     TIMEOUT,
     check_same,
@@ -45,7 +45,7 @@ MERGED = in_turn(*([100 * worker + n for n in range(count)] for worker, count in
 
 
 def test_one_process_gives_the_items_of_the_iterator():
-    pipeline = hr.iterable(partial(sent.numbered, 400), num_processes=1)
+    pipeline = hr.iterable(partial(picklable.numbered, 400), num_processes=1)
     found = taken(pipeline)
     assert [example["n"] for example in found] == list(range(400))
     assert [example["x"] for example in found] == [[n] * (n % 3) for n in range(400)]
@@ -55,12 +55,12 @@ def test_one_process_gives_the_items_of_the_iterator():
 
 
 def test_all_kinds_of_values_come_as_without_workers():
-    here, there = (hr.iterable(partial(sent.rich, 50), number) for number in (0, 1))
+    here, there = (hr.iterable(partial(picklable.rich, 50), number) for number in (0, 1))
     check_same(here, there)
 
 
 def test_parts_take_turns_and_ended_ones_are_skipped():
-    pipeline = hr.iterable(sent.part, num_processes=4)
+    pipeline = hr.iterable(picklable.part, num_processes=4)
     found = taken(pipeline)
     assert [example["n"] for example in found] == MERGED
     assert {example["of"] for example in found} == {4}
@@ -70,9 +70,9 @@ def test_parts_take_turns_and_ended_ones_are_skipped():
 
 
 def test_the_first_part_may_be_empty():
-    whole = partial(sent.part, counts=(0, 3))
+    whole = partial(picklable.part, counts=(0, 3))
     assert numbers_of(hr.iterable(whole, 2)) == [100, 101, 102]
-    assert numbers_of(hr.iterable(partial(sent.part, counts=(0, 0)), 2)) == []
+    assert numbers_of(hr.iterable(partial(picklable.part, counts=(0, 0)), 2)) == []
 
 
 def test_a_list_is_iterated_in_a_worker():
@@ -83,13 +83,13 @@ def test_a_list_is_iterated_in_a_worker():
 
 
 def test_an_iterator_may_change_its_arrays_in_place():
-    pipe = hr.iterable(partial(sent.in_place, 9), 1).filter(lambda e: e["x"][0] > 3)
+    pipe = hr.iterable(partial(picklable.in_place, 9), 1).filter(lambda e: e["x"][0] > 3)
     found = [(e["x"].tolist(), e["text"].tolist()) for e in pipe.map(dict)]
     assert found == [([n, n], [str(n)]) for n in range(4, 9)]
 
 
 def test_spec_uses_the_iterator_that_is_read_later():
-    pipeline = hr.iterable(partial(sent.numbered, 300), 1)
+    pipeline = hr.iterable(partial(picklable.numbered, 300), 1)
     process = {int(example["process"]) for example in pipeline.take(1)}
     assert list(pipeline.map(dict).spec) == ["n", "x", "process"]
     found = taken(pipeline.map(dict))
@@ -100,11 +100,11 @@ def test_spec_uses_the_iterator_that_is_read_later():
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: hr.iterable(partial(sent.numbered, 50), 1).select("n"),
-        lambda: hr.iterable(sent.part, 4).select("n"),
-        lambda: hr.iterable(partial(sent.even_part, count=300), 3),
-        lambda: hr.iterable(partial(sent.Counter, 50), 1),
-        lambda: hr.iterable(sent.counter_part, 3),
+        lambda: hr.iterable(partial(picklable.numbered, 50), 1).select("n"),
+        lambda: hr.iterable(picklable.part, 4).select("n"),
+        lambda: hr.iterable(partial(picklable.even_part, count=300), 3),
+        lambda: hr.iterable(partial(picklable.Counter, 50), 1),
+        lambda: hr.iterable(picklable.counter_part, 3),
     ],
 )
 def test_a_state_resumes_at_every_position(make):
@@ -122,7 +122,9 @@ def test_a_state_resumes_at_every_position(make):
         assert [batch["n"].tolist() for batch in resumed] == whole[place:]
 
 
-@pytest.mark.parametrize("factory", [partial(sent.even_part, 0, 1, 50), partial(sent.Counter, 50)])
+@pytest.mark.parametrize(
+    "factory", [partial(picklable.even_part, 0, 1, 50), partial(picklable.Counter, 50)]
+)
 def test_a_state_serves_both_no_worker_and_one(factory):
     for before, after in ((0, 1), (1, 0)):
         batches = iter(hr.iterable(factory, before).batch(4))
@@ -134,19 +136,19 @@ def test_a_state_serves_both_no_worker_and_one(factory):
 
 
 def test_a_state_of_another_number_of_parts_is_refused():
-    batches = iter(hr.iterable(partial(sent.even_part, count=50), 2))
+    batches = iter(hr.iterable(partial(picklable.even_part, count=50), 2))
     next(batches)
     state = batches.state()
     batches.close()
     for number in (1, 3):
-        factory = partial(sent.even_part, *((0, 1) * (number == 1)), count=50)
+        factory = partial(picklable.even_part, *((0, 1) * (number == 1)), count=50)
         with pytest.raises(ValueError, match=r"in 2 processes .* with the same num_processes"):
             hr.iterable(factory, number).resume(state)
 
 
 def test_an_iterator_with_a_state_is_not_replayed():
     """Examples before it are not made again."""
-    pipeline = hr.iterable(partial(sent.Counter, 10**12), 1).batch(10)
+    pipeline = hr.iterable(partial(picklable.Counter, 10**12), 1).batch(10)
     batches = iter(pipeline)
     next(batches)
     state = batches.state()
@@ -162,7 +164,7 @@ def test_an_iterator_with_a_state_is_not_replayed():
 def test_an_exception_keeps_type_message_and_item(number):
     found = []
     with pytest.raises(ValueError, match="no more") as caught:
-        found.extend(hr.iterable(partial(sent.failing, number, sent.raises), 1))
+        found.extend(hr.iterable(partial(picklable.failing, number, picklable.raises), 1))
     assert [int(example["n"]) for example in found] == list(range(number))
     [trace, where] = caught.value.__notes__
     assert trace.startswith("In the worker process:\nTraceback (most recent call last):")
@@ -171,7 +173,7 @@ def test_an_exception_keeps_type_message_and_item(number):
 
 def test_an_exception_of_a_part_comes_in_its_turn():
     found = []
-    factory = partial(sent.failing_part, how=sent.raises)
+    factory = partial(picklable.failing_part, how=picklable.raises)
     with pytest.raises(ValueError, match="no more") as caught:
         found.extend(hr.iterable(factory, 3))
     assert [int(example["n"]) for example in found] == [n for n in range(5) for _ in range(3)] + [5]
@@ -182,9 +184,9 @@ def test_an_exception_of_a_part_comes_in_its_turn():
 
 
 def test_a_kept_exception_keeps_no_worker_alive():
-    factory = partial(sent.failing_part, how=sent.raises)
+    factory = partial(picklable.failing_part, how=picklable.raises)
     before, caught = children_of_server(), []
-    for pipeline in (hr.iterable(factory, 3), hr.iterable(sent.fails_to_open, 1).map(dict)):
+    for pipeline in (hr.iterable(factory, 3), hr.iterable(picklable.fails_to_open, 1).map(dict)):
         with pytest.raises((ValueError, KeyError)) as error:
             list(pipeline)
         caught.append(error)
@@ -203,22 +205,22 @@ def children_of_server():
 
 def test_an_exception_of_a_factory_is_raised():
     with pytest.raises(KeyError, match="nothing there") as caught:
-        list(hr.iterable(sent.fails_to_open, 1))
+        list(hr.iterable(picklable.fails_to_open, 1))
     assert caught.value.__notes__[-1].startswith("in iterable(fails_to_open)")
 
 
 @pytest.mark.parametrize(
     ("how", "words"),
     [
-        (sent.exits_now, ["has exited with code 7 at item 20", "called os._exit"]),
-        (sent.dies, ["was ended by SIGKILL (signal 9) at item 20", "Out of memory"]),
-        (sent.crashes_now, ["was ended by SIGSEGV (signal 11) at item 20", "has crashed"]),
+        (picklable.exits_now, ["has exited with code 7 at item 20", "called os._exit"]),
+        (picklable.dies, ["was ended by SIGKILL (signal 9) at item 20", "Out of memory"]),
+        (picklable.crashes_now, ["was ended by SIGSEGV (signal 11) at item 20", "has crashed"]),
     ],
 )
 @pytest.mark.parametrize("skips", [False, True])
 def test_a_dead_worker_is_an_error(how, words, skips):
     found = []
-    pipeline = hr.iterable(partial(sent.failing, 20, how), 1)
+    pipeline = hr.iterable(partial(picklable.failing, 20, how), 1)
     with pytest.raises(RuntimeError, match="worker process") as caught:
         found.extend(pipeline.skip_errors(5) if skips else pipeline)
     assert [int(example["n"]) for example in found] == list(range(len(found)))
@@ -230,11 +232,11 @@ def test_a_dead_worker_is_an_error(how, words, skips):
 
 def test_the_worker_of_a_part_that_dies_is_named():
     with pytest.raises(RuntimeError, match=r", number 1 of 3, was ended by SIGKILL"):
-        list(hr.iterable(partial(sent.failing_part, how=sent.dies), 3))
+        list(hr.iterable(partial(picklable.failing_part, how=picklable.dies), 3))
 
 
 def test_a_worker_that_dies_between_epochs_is_replaced():
-    pipeline = hr.iterable(partial(sent.numbered, 30), 1)
+    pipeline = hr.iterable(partial(picklable.numbered, 30), 1)
     (process,) = {int(example["process"]) for example in pipeline.epoch(0)}
     (again,) = {int(example["process"]) for example in pipeline.epoch(1)}
     assert process == again
@@ -248,8 +250,8 @@ def test_a_worker_that_dies_between_epochs_is_replaced():
 @pytest.mark.parametrize(
     ("pipeline", "at"),
     [
-        (hr.iterable(partial(sent.numbered, 30), 1), "between two items"),
-        (hr.arrays({"n": [1]}).map(sent.plus_one, num_processes=2), "between two calls"),
+        (hr.iterable(partial(picklable.numbered, 30), 1), "between two items"),
+        (hr.arrays({"n": [1]}).map(picklable.plus_one, num_processes=2), "between two calls"),
     ],
     ids=["iterable", "map"],
 )
@@ -264,7 +266,7 @@ def test_workers_that_end_at_their_start_are_an_error(monkeypatch, pipeline, at)
 
 
 def test_workers_are_kept_between_epochs_and_end_with_the_pipeline():
-    pipeline = hr.iterable(partial(sent.numbered, 30), 1)
+    pipeline = hr.iterable(partial(picklable.numbered, 30), 1)
     (process,) = {int(e["process"]) for number in range(4) for e in pipeline.epoch(number)}
     assert len({int(e["process"]) for e in pipeline.epochs(3)}) == 1
     (process,) = {int(e["process"]) for e in pipeline.epoch(4)}
@@ -275,7 +277,7 @@ def test_workers_are_kept_between_epochs_and_end_with_the_pipeline():
 
 
 def test_workers_end_with_a_pipeline_whose_spec_was_read():
-    pipeline = hr.iterable(sent.part, 2)
+    pipeline = hr.iterable(picklable.part, 2)
     assert list(pipeline.spec) == ["n", "text", "of"]
     looked_at = pipeline._stages[0].openings._looked_at[0]
     processes = [worker.process for worker in looked_at._iterator._workers]
@@ -287,7 +289,7 @@ def test_workers_end_with_a_pipeline_whose_spec_was_read():
 
 
 def test_an_example_is_given_before_the_iterator_has_the_next(tmp_path):
-    batches = iter(hr.iterable(partial(sent.waits_behind, tmp_path, 3), 1))
+    batches = iter(hr.iterable(partial(picklable.waits_behind, tmp_path, 3), 1))
     assert [int(next(batches)["n"]) for _ in range(3)] == [0, 1, 2]
     wait_until(lambda: list(tmp_path.glob("waits-*")))
     (tmp_path / "go").touch()
@@ -296,7 +298,7 @@ def test_an_example_is_given_before_the_iterator_has_the_next(tmp_path):
 
 @pytest.mark.parametrize("kept", [False, True])
 def test_an_iterator_that_hangs_is_shown_and_its_worker_ends_with_the_iteration(tmp_path, kept):
-    pipeline = hr.iterable(partial(sent.waits_behind, tmp_path, 1), 1)
+    pipeline = hr.iterable(partial(picklable.waits_behind, tmp_path, 1), 1)
     batches = pipeline.epoch(0) if kept else iter(pipeline)
     process = int(next(batches)["process"])
     wait_until(lambda: list(tmp_path.glob("waits-*")))
@@ -307,7 +309,7 @@ def test_an_iterator_that_hangs_is_shown_and_its_worker_ends_with_the_iteration(
 
 
 def test_ctrl_c_while_the_components_are_learned_leaves_no_worker(tmp_path):
-    pipeline = hr.iterable(partial(sent.waits_behind, tmp_path, 0), 1).map(dict)
+    pipeline = hr.iterable(partial(picklable.waits_behind, tmp_path, 0), 1).map(dict)
 
     def interrupt():
         wait_until(lambda: list(tmp_path.glob("waits-*")))
@@ -326,7 +328,7 @@ def test_ctrl_c_while_the_components_are_learned_leaves_no_worker(tmp_path):
 
 
 def test_a_break_closes_the_iterator(tmp_path):
-    for number, _ in enumerate(hr.iterable(partial(sent.closes_file, tmp_path), 1)):
+    for number, _ in enumerate(hr.iterable(partial(picklable.closes_file, tmp_path), 1)):
         if number == 5:
             break
     gc.collect()
@@ -334,7 +336,7 @@ def test_a_break_closes_the_iterator(tmp_path):
 
 
 def test_the_same_iterator_twice_is_an_error():
-    pipeline = hr.iterable(sent.OnceMore([{"n": n} for n in range(5)]), 1)
+    pipeline = hr.iterable(picklable.OnceMore([{"n": n} for n in range(5)]), 1)
     batches = iter(pipeline.epochs(2))
     assert [int(next(batches)["n"]) for _ in range(5)] == list(range(5))
     with pytest.raises(ValueError, match="returned the same iterator again"):
@@ -344,17 +346,17 @@ def test_the_same_iterator_twice_is_an_error():
 def test_a_callable_with_wrong_arguments_is_refused():
     takes_none = r"iterable: fails_to_open\(\) cannot be called with worker and num_workers, as num"
     with pytest.raises(TypeError, match=takes_none):
-        hr.iterable(sent.fails_to_open, 2)
+        hr.iterable(picklable.fails_to_open, 2)
     takes_two = r"iterable: part\(worker, .*\) cannot be called with no argument, as it is with num"
     with pytest.raises(TypeError, match=takes_two):
-        hr.iterable(sent.part, 1)
+        hr.iterable(picklable.part, 1)
     with pytest.raises(TypeError, match=r"num_processes is 2 for list, expected a function of wor"):
         hr.iterable([{"n": 1}], 2)
     with pytest.raises(TypeError, match="can be read once"):
         hr.iterable(iter([{"n": 1}]), 1)
     for number in (-1, 1.5, "2", True, None):
         with pytest.raises(ValueError, match=rf"iterable: num_processes is {number!r}, expected"):
-            hr.iterable(sent.part, number)
+            hr.iterable(picklable.part, number)
 
 
 def test_a_factory_that_cannot_be_sent_is_refused_before_the_first_batch():
@@ -375,7 +377,7 @@ def test_an_invalid_example_is_an_error_with_its_item(item):
 
 
 def test_a_small_budget_gives_the_same_examples():
-    pipeline = hr.iterable(partial(sent.wide, 60, 300_000), 1).batch(4)
+    pipeline = hr.iterable(partial(picklable.wide, 60, 300_000), 1).batch(4)
     whole = numbers_of(pipeline)
     batches = iter(pipeline.options(memory_bytes=6_000_000))
     assert numbers_of([next(batches)]) == [0, 1, 2, 3]
@@ -384,8 +386,8 @@ def test_a_small_budget_gives_the_same_examples():
 
 
 def test_iterators_in_workers_may_be_mixed_and_cached():
-    a = hr.iterable(partial(sent.even_part, count=30), 2)
-    b = hr.iterable(partial(sent.Counter, 5), 1)
+    a = hr.iterable(partial(picklable.even_part, count=30), 2)
+    b = hr.iterable(partial(picklable.Counter, 5), 1)
     assert numbers_of(hr.concat([a, b, a])) == [*range(30), *range(5), *range(30)]
     assert numbers_of(a.cache().epochs(3)) == 3 * [*range(30)]
     assert sorted(numbers_of(hr.mix([a, b], seed=1, stop="all"))) == sorted([*range(30), *range(5)])
@@ -394,7 +396,7 @@ def test_iterators_in_workers_may_be_mixed_and_cached():
 
 
 def test_many_epochs_leave_no_descriptor_and_one_worker():
-    pipeline = hr.iterable(partial(sent.even_part, count=40), 2)
+    pipeline = hr.iterable(partial(picklable.even_part, count=40), 2)
 
     def descriptors():
         gc.collect()
@@ -412,8 +414,8 @@ def test_many_epochs_leave_no_descriptor_and_one_worker():
 def test_an_iterator_may_print_fork_and_start_threads():
     program = (
         "import functools, headrace as hr\n"
-        "from tests.pipeline.workers import sent\n"
-        "pipeline = hr.iterable(functools.partial(sent.forks_and_prints, 30), 1)\n"
+        "from tests.pipeline.workers import picklable\n"
+        "pipeline = hr.iterable(functools.partial(picklable.forks_and_prints, 30), 1)\n"
         "assert [int(example['n']) for example in pipeline] == list(range(30))"
     )
     run = subprocess.run(
@@ -427,19 +429,19 @@ def test_an_iterator_may_print_fork_and_start_threads():
 
 
 def test_a_closed_iteration_says_so():
-    batches = iter(hr.iterable(sent.part, 4))
+    batches = iter(hr.iterable(picklable.part, 4))
     next(batches)
     batches.close()
     assert next(batches, None) is None
-    closed = iter(hr.iterable(sent.part, 4))
+    closed = iter(hr.iterable(picklable.part, 4))
     closed.close()
-    assert numbers_of(hr.iterable(sent.part, 4).resume(closed.state())) == numbers_of(
-        hr.iterable(sent.part, 4)
+    assert numbers_of(hr.iterable(picklable.part, 4).resume(closed.state())) == numbers_of(
+        hr.iterable(picklable.part, 4)
     )
 
 
 def test_bottleneck_and_statistics_name_the_processes():
-    batches = iter(hr.iterable(partial(sent.even_part, count=500), 2).batch(50))
+    batches = iter(hr.iterable(partial(picklable.even_part, count=500), 2).batch(50))
     assert len(list(batches)) == 10
     assert {stage.name: stage.examples for stage in batches.statistics().stages} == {
         "iterable(partial)": 500,

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.pipeline.workers import sent
+from tests.pipeline.workers import picklable
 
 import headrace as hr
 from headrace.testing import dump_waits
@@ -54,7 +54,7 @@ def wait_until(holds):
 
 
 def test_two_processes_call_the_function_and_results_come_in_order():
-    found = taken(rows(400).map(sent.with_process, num_processes=2))
+    found = taken(rows(400).map(picklable.with_process, num_processes=2))
     assert [example["n"] for example in found] == list(range(400))
     assert [example["text"] for example in found] == [f"é{n}" for n in range(400)]
     processes = {example["process"] for example in found}
@@ -74,19 +74,19 @@ def check_same(one, other):
 
 
 def test_all_kinds_of_values_are_sent_unchanged():
-    made = rows().map(sent.everything)
-    check_same(made, rows().map(sent.everything, num_processes=2))
+    made = rows().map(picklable.everything)
+    check_same(made, rows().map(picklable.everything, num_processes=2))
     check_same(made.map(dict), made.map(dict, num_processes=1))
 
 
 def test_batches_are_sent_unchanged():
-    for batched in (rows().batch(30), rows().map(sent.everything).padded_batch(30)):
+    for batched in (rows().batch(30), rows().map(picklable.everything).padded_batch(30)):
         one, other = (batched.map(dict, num_processes=number) for number in (0, 2))
         for here, there in zip(one, other, strict=True):
             assert here.keys() == there.keys()
             for name, value in here.items():
                 np.testing.assert_array_equal(value, there[name])
-    sums = rows().batch(30).map(sent.batch_sum, num_processes=2)
+    sums = rows().batch(30).map(picklable.batch_sum, num_processes=2)
     assert [batch["sum"].tolist() for batch in sums] == [
         (9 * np.arange(begin, min(begin + 30, 100)) + 3).tolist() for begin in (0, 30, 60, 90)
     ]
@@ -95,12 +95,12 @@ def test_batches_are_sent_unchanged():
 def with_all(number):
     return (
         rows(300)
-        .map(sent.noisy, seed=7, num_processes=number)
-        .map(sent.plus_one, num_processes=number)
-        .filter(sent.is_odd, num_processes=number)
+        .map(picklable.noisy, seed=7, num_processes=number)
+        .map(picklable.plus_one, num_processes=number)
+        .filter(picklable.is_odd, num_processes=number)
         .shuffle(50, seed=3)
-        .flat_map(sent.twice, num_processes=number)
-        .map(sent.noisy, seed=8, num_processes=number)
+        .flat_map(picklable.twice, num_processes=number)
+        .map(picklable.noisy, seed=8, num_processes=number)
         .epochs(2)
         .batch(32)
     )
@@ -122,9 +122,9 @@ def test_batches_are_the_same_for_any_number_and_a_state_serves_any():
 def test_neighbouring_stages_run_in_one_call_of_a_worker():
     pipeline = (
         rows()
-        .map(sent.with_process, num_processes=2)
-        .map(sent.plus_one, num_processes=2)
-        .filter(sent.is_odd, num_processes=2)
+        .map(picklable.with_process, num_processes=2)
+        .map(picklable.plus_one, num_processes=2)
+        .filter(picklable.is_odd, num_processes=2)
     )
     with iter(pipeline) as batches:
         found = taken(batches)
@@ -142,10 +142,10 @@ def test_neighbouring_stages_run_in_one_call_of_a_worker():
 def skipping(number):
     return (
         rows(200)
-        .map(sent.with_process, num_processes=number)
-        .map(sent.fails_often, num_processes=number)
-        .map(sent.fails_elsewhere, num_processes=number)
-        .filter(sent.is_odd, num_processes=number)
+        .map(picklable.with_process, num_processes=number)
+        .map(picklable.fails_often, num_processes=number)
+        .map(picklable.fails_elsewhere, num_processes=number)
+        .filter(picklable.is_odd, num_processes=number)
         .skip_errors(200)
     )
 
@@ -175,7 +175,7 @@ def test_a_state_before_skip_errors_serves_any_number_of_processes():
 
 
 def test_a_function_may_keep_its_arguments():
-    found = taken(rows(300).map(sent.keeps_what_it_gets, num_processes=1))
+    found = taken(rows(300).map(picklable.keeps_what_it_gets, num_processes=1))
     # The first example was used for inference.
     assert [example["count"] for example in found][:3] in ([1, 2, 3], [2, 3, 4])
     offset = found[0]["count"] - 1
@@ -186,10 +186,10 @@ def test_a_function_may_keep_its_arguments():
 @pytest.mark.parametrize(
     ("function", "kind", "message"),
     [
-        (sent.fails, KeyError, "thirty"),
-        (sent.fails_without_unpickling, Exception, "one and two"),
-        (sent.fails_without_pickling, ValueError, "thirty is refused"),
-        (sent.gives_a_lock, TypeError, "lock"),
+        (picklable.fails, KeyError, "thirty"),
+        (picklable.fails_without_unpickling, Exception, "one and two"),
+        (picklable.fails_without_pickling, ValueError, "thirty is refused"),
+        (picklable.gives_a_lock, TypeError, "lock"),
     ],
 )
 def test_an_exception_keeps_type_message_traceback_and_record(function, kind, message):
@@ -206,9 +206,9 @@ def test_an_exception_keeps_type_message_traceback_and_record(function, kind, me
 @pytest.mark.parametrize(
     ("function", "kind", "message"),
     [
-        (sent.gives_locks, TypeError, r"holds objects \(lock\)"),
-        (sent.gives_a_large_int, ValueError, "has an int that int64"),
-        (sent.gives_none, TypeError, "returned NoneType, expected a dict"),
+        (picklable.gives_locks, TypeError, r"holds objects \(lock\)"),
+        (picklable.gives_a_large_int, ValueError, "has an int that int64"),
+        (picklable.gives_none, TypeError, "returned NoneType, expected a dict"),
     ],
 )
 def test_a_first_result_that_is_no_example_names_its_record(function, kind, message):
@@ -221,12 +221,15 @@ def test_a_first_result_that_is_no_example_names_its_record(function, kind, mess
 @pytest.mark.parametrize(
     ("function", "words"),
     [
-        (sent.exits, ["has exited with code 7 at arrays: row 30", "has called os._exit"]),
+        (picklable.exits, ["has exited with code 7 at arrays: row 30", "has called os._exit"]),
         (
-            sent.kills_itself,
+            picklable.kills_itself,
             ["was ended by SIGKILL (signal 9) at arrays: row 30", "Out of memory", "num_processes"],
         ),
-        (sent.crashes, ["was ended by SIGSEGV (signal 11) at arrays: row 30", "native library"]),
+        (
+            picklable.crashes,
+            ["was ended by SIGSEGV (signal 11) at arrays: row 30", "native library"],
+        ),
     ],
 )
 def test_a_dead_worker_is_an_error_with_record_and_signal(function, words):
@@ -240,17 +243,17 @@ def test_a_dead_worker_is_an_error_with_record_and_signal(function, words):
 
 
 def test_examples_at_which_workers_die_or_fail_can_be_skipped():
-    died = iter(rows().map(sent.kills_itself, num_processes=2).skip_errors(5))
+    died = iter(rows().map(picklable.kills_itself, num_processes=2).skip_errors(5))
     assert [int(e["n"]) for e in died] == [n for n in range(100) if n not in (30, 31, 77)]
     assert [left.record_number for left in died.skipped] == [30, 31, 77]
     assert all("SIGKILL" in left.reason for left in died.skipped)
-    failed = iter(rows().map(sent.fails_often, num_processes=2).skip_errors(20))
+    failed = iter(rows().map(picklable.fails_often, num_processes=2).skip_errors(20))
     assert [int(e["n"]) for e in failed] == [n for n in range(100) if n % 10 != 3]
     assert [left.record_number for left in failed.skipped] == list(range(3, 100, 10))
 
 
 def test_workers_are_kept_between_epochs_of_a_loader_and_end_with_the_pipeline():
-    pipeline = rows().map(sent.with_process, num_processes=2)
+    pipeline = rows().map(picklable.with_process, num_processes=2)
     processes = [
         {int(example["process"]) for example in pipeline.epoch(number)} for number in range(4)
     ]
@@ -264,8 +267,8 @@ def test_workers_are_kept_between_epochs_of_a_loader_and_end_with_the_pipeline()
 
 def test_functions_may_print_fork_and_start_threads():
     program = (
-        "from tests.pipeline.workers import sent, test_processes as t\n"
-        "pipeline = t.rows().map(sent.prints_forks_and_starts_threads, num_processes=2)\n"
+        "from tests.pipeline.workers import picklable, test_processes as t\n"
+        "pipeline = t.rows().map(picklable.prints_forks_and_starts_threads, num_processes=2)\n"
         "assert [int(example['n']) for example in pipeline] == list(range(100))"
     )
     run = subprocess.run(
@@ -279,7 +282,7 @@ def test_functions_may_print_fork_and_start_threads():
 
 
 def test_a_call_that_hangs_is_shown_and_its_worker_ends_with_the_iteration(tmp_path, caplog):
-    pipeline = rows(20).map(sent.Waits(tmp_path), num_processes=1).options(warn_after_s=0.05)
+    pipeline = rows(20).map(picklable.Waits(tmp_path), num_processes=1).options(warn_after_s=0.05)
     batches = iter(pipeline)
     assert int(next(batches)["n"]) == 0
     wait_until(lambda: list(tmp_path.glob("waits-*")))
@@ -298,11 +301,11 @@ def test_a_call_that_hangs_is_shown_and_its_worker_ends_with_the_iteration(tmp_p
 @pytest.mark.parametrize("kind", ["map", "filter", "iterable"])
 def test_a_function_is_not_blamed_while_its_worker_starts(tmp_path, caplog, kind):
     file = tmp_path / "go"
-    slow = sent.SlowToLoad(file)
+    slow = picklable.SlowToLoad(file)
     pipeline = {
         "map": lambda: rows(3).map(slow, num_processes=1),
         "filter": lambda: rows(3).filter(slow, num_processes=1),
-        "iterable": lambda: hr.iterable(sent.SlowSource(file), num_processes=1),
+        "iterable": lambda: hr.iterable(picklable.SlowSource(file), num_processes=1),
     }[kind]().options(warn_after_s=0.02)
     found = []
     thread = threading.Thread(target=lambda: found.extend(pipeline))
@@ -318,10 +321,10 @@ def test_a_function_is_not_blamed_while_its_worker_starts(tmp_path, caplog, kind
 @pytest.mark.parametrize("stage", ["map", "flat_map"])
 def test_each_row_goes_through_neighbouring_functions_in_one_worker(stage, num_processes):
     """The first row too, from which components are learned."""
-    pipeline = rows(50).map(sent.remember, num_processes=num_processes)
-    pipeline = pipeline.map(sent.is_remembered, num_processes=num_processes)
+    pipeline = rows(50).map(picklable.remember, num_processes=num_processes)
+    pipeline = pipeline.map(picklable.is_remembered, num_processes=num_processes)
     if stage == "flat_map":
-        pipeline = pipeline.flat_map(sent.is_remembered_twice, num_processes=num_processes)
+        pipeline = pipeline.flat_map(picklable.is_remembered_twice, num_processes=num_processes)
     for epoch in range(2):
         found = list(pipeline.epoch(epoch))
         assert [int(example["n"]) for example in found] == list(range(50))
@@ -349,17 +352,17 @@ def test_processes_are_refused_where_they_are_not_supported():
     with pytest.raises(ValueError, match="num_threads is 2 and num_processes is 2, expected one"):
         rows().map(dict, num_threads=2, num_processes=2)
     with pytest.raises(ValueError, match="num_processes is 2 for a native function"):
-        rows().map(hr.native(sent.plus_one), num_processes=2)
+        rows().map(hr.native(picklable.plus_one), num_processes=2)
 
 
 def test_bottleneck_names_processes():
-    batches = iter(rows(1000).map(sent.slow, num_processes=2).batch(50))
+    batches = iter(rows(1000).map(picklable.slow, num_processes=2).batch(50))
     assert len(list(batches)) == 20
     assert "map(slow) (Python) limits: each of its 2 processes was busy" in batches.bottleneck()
 
 
 def test_many_epochs_leave_no_descriptor_or_memory_file():
-    pipeline = rows().map(sent.plus_one, num_processes=2)
+    pipeline = rows().map(picklable.plus_one, num_processes=2)
 
     def descriptors():
         gc.collect()
@@ -378,10 +381,10 @@ PROGRAM = """
 import os, sys
 import headrace as hr
 import numpy as np
-from tests.pipeline.workers import sent
+from tests.pipeline.workers import picklable
 
 if __name__ == "__main__":
-    batches = iter(hr.arrays({"n": np.arange(10**6)}).map(sent.with_process, num_processes=2))
+    batches = iter(hr.arrays({"n": np.arange(10**6)}).map(picklable.with_process, num_processes=2))
     print(*{int(next(batches)["process"]) for _ in range(2000)}, flush=True)
     sys.stdin.readline()
     if sys.argv[1] == "exit":
@@ -453,19 +456,19 @@ def test_pipelines_load_no_operations_and_workers_few_modules():
 
 
 def test_all_workers_load_the_function_before_the_first_result(tmp_path):
-    meeting = sent.MeetsWhenLoaded(tmp_path, 2)
+    meeting = picklable.MeetsWhenLoaded(tmp_path, 2)
     found = taken(rows(4).map(meeting, num_processes=2))
     assert [example["n"] for example in found] == list(range(4))
 
 
 def test_reading_the_spec_starts_one_worker(tmp_path):
-    pipeline = rows(4).map(sent.MeetsWhenLoaded(tmp_path, 1), num_processes=2)
+    pipeline = rows(4).map(picklable.MeetsWhenLoaded(tmp_path, 1), num_processes=2)
     assert list(pipeline.spec) == ["n"]
     assert len(list(tmp_path.iterdir())) == 1
 
 
 def test_neighbouring_stages_share_workers_during_inference(tmp_path):
-    loads = sent.MeetsWhenLoaded(tmp_path, 2)
-    pipeline = rows(40).map(loads, num_processes=2).map(sent.plus_one, num_processes=2)
+    loads = picklable.MeetsWhenLoaded(tmp_path, 2)
+    pipeline = rows(40).map(loads, num_processes=2).map(picklable.plus_one, num_processes=2)
     assert [example["n"] for example in taken(pipeline)] == list(range(1, 41))
     assert len(list(tmp_path.iterdir())) == 2

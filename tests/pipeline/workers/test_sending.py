@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 import pytest
-from tests.pipeline.workers import sent
+from tests.pipeline.workers import picklable
 from tests.pipeline.workers.test_processes import environment
 
 import headrace as hr
@@ -44,14 +44,14 @@ def test_a_large_function_is_in_memory_once_in_each_worker(monkeypatch, kind, hi
         monkeypatch.setitem(sys.modules, "cloudpickle", None)
 
     def bytes_of(num_bytes):
-        function, before = sent.Large(num_bytes), sent.resident_bytes()
+        function, before = picklable.Large(num_bytes), picklable.resident_bytes()
         pipeline = {
             "map": lambda: hr.arrays({"n": np.arange(9)}).map(function, num_processes=1),
             "iterable": lambda: hr.iterable(function, num_processes=1),
         }[kind]()
         with iter(pipeline.epoch(0)) as examples:
             first = next(examples)
-            more = sent.resident_bytes() - before
+            more = picklable.resident_bytes() - before
         assert int(first["last"]) == 1
         # The kept worker has the function already.
         assert {int(example["last"]) for example in pipeline.epoch(1)} == {1}
@@ -74,7 +74,7 @@ def test_a_lack_of_room_for_a_large_function_names_the_directory(monkeypatch):
     def full(descriptor, data):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    pipeline = hr.arrays({"n": np.arange(9)}).map(sent.Large(LARGE), num_processes=1)
+    pipeline = hr.arrays({"n": np.arange(9)}).map(picklable.Large(LARGE), num_processes=1)
     monkeypatch.setattr("headrace.pipeline.workers.sending.os.write", full)
     with pytest.raises(MemoryError, match=r"no room for a function in /.*No space left.*TMPDIR"):
         list(pipeline)
@@ -129,7 +129,7 @@ def test_a_lambda_is_refused_without_cloudpickle(monkeypatch):
 
 
 def iterate():
-    rows = hr.arrays({"n": np.arange(100)}).map(sent.plus_one, num_processes=2)
+    rows = hr.arrays({"n": np.arange(100)}).map(picklable.plus_one, num_processes=2)
     if [int(example["n"]) for example in rows] != list(range(1, 101)):
         raise SystemExit(5)
 

@@ -4,7 +4,7 @@ import os
 import sys
 
 import pytest
-from tests.pipeline.workers import sent
+from tests.pipeline.workers import picklable
 from tests.pipeline.workers.test_processes import TIMEOUT, rows
 
 import headrace as hr
@@ -35,10 +35,12 @@ def changed(monkeypatch):
 @pytest.mark.parametrize("kind", ["map", "flat_map", "filter", "iterable"])
 def test_each_start_brings_the_directory_and_the_environment(kind, tmp_path, changed):
     pipeline = {
-        "map": lambda: rows(4).map(sent.surroundings, num_processes=1),
-        "flat_map": lambda: rows(4).flat_map(sent.many_surroundings, num_processes=1),
-        "filter": lambda: rows(4).filter(sent.has_variable, num_processes=1).map(sent.surroundings),
-        "iterable": lambda: hr.iterable(sent.source_of_surroundings, num_processes=1),
+        "map": lambda: rows(4).map(picklable.surroundings, num_processes=1),
+        "flat_map": lambda: rows(4).flat_map(picklable.many_surroundings, num_processes=1),
+        "filter": lambda: (
+            rows(4).filter(picklable.has_variable, num_processes=1).map(picklable.surroundings)
+        ),
+        "iterable": lambda: hr.iterable(picklable.source_of_surroundings, num_processes=1),
     }[kind]()
     changed(tmp_path / "one", "first")
     assert texts(pipeline.epoch(0)) == {("one", "first")}
@@ -53,12 +55,12 @@ def test_a_deleted_directory_does_not_stop_workers(tmp_path, changed):
     changed(tmp_path / "gone", "first")
     (tmp_path / "gone" / "here.txt").unlink()
     os.rmdir(tmp_path / "gone")
-    pipeline = rows(4).map(sent.plus_one, num_processes=1)
+    pipeline = rows(4).map(picklable.plus_one, num_processes=1)
     assert [example["n"] for example in pipeline] == [1, 2, 3, 4]
 
 
 def test_a_module_on_a_path_that_was_added_later_is_found(tmp_path, monkeypatch):
-    assert len(list(rows(4).map(sent.plus_one, num_processes=1))) == 4
+    assert len(list(rows(4).map(picklable.plus_one, num_processes=1))) == 4
     (tmp_path / "later_module.py").write_text("def f(example):\n    return {'n': 7}\n")
     monkeypatch.syspath_prepend(tmp_path)
     import later_module  # noqa: PLC0415

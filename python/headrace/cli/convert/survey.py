@@ -23,7 +23,7 @@ from headrace.cli.failures import Failure
 from headrace.cli.interrupts import Interrupts
 from headrace.core.progress import Bar
 from headrace.pipeline import Pipeline
-from headrace.pipeline.tracing import native
+from headrace.pipeline.native_functions import native
 from headrace.pipeline.writing.column import Column
 from headrace.pipeline.writing.values import Row
 

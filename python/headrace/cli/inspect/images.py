@@ -10,7 +10,7 @@ import numpy.typing as npt
 from headrace import ops
 from headrace.cli.file_kinds import image_kind
 from headrace.core.errors import OpError
-from headrace.pipeline.tracing import native
+from headrace.pipeline.native_functions import native
 
 __all__ = ["DECODED", "Picture", "as_png", "decoded", "drawn"]
 

@@ -21,7 +21,7 @@ from headrace.core.progress import Bar
 from headrace.io import storage
 from headrace.io.atomic_file import AtomicFile
 from headrace.pipeline import Pipeline, concat
-from headrace.pipeline.tracing import native
+from headrace.pipeline.native_functions import native
 
 __all__ = ["Request", "TokenizeResult", "run"]
 

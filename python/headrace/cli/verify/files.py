@@ -21,7 +21,7 @@ from headrace.core.errors import OpError
 from headrace.core.progress import Bar
 from headrace.core.repr_prefix import printable, without_passwords
 from headrace.pipeline import Pipeline, Skipped
-from headrace.pipeline.tracing import native
+from headrace.pipeline.native_functions import native
 
 __all__ = ["TOGETHER", "Result", "VerifyResult", "verified", "verified_alone", "verified_together"]
 

@@ -1,7 +1,7 @@
 """The interface to functions that the engine computes.
 
-Tracing is in `headrace.pipeline.tracing`, which needs all operations and is loaded when a program
-uses `headrace.native`.
+`headrace.pipeline.native_functions` traces them. It needs all operations and is loaded when a
+program uses `headrace.native`.
 """
 
 from abc import ABC, abstractmethod

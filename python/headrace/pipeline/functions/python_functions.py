@@ -27,7 +27,7 @@ from headrace.pipeline.functions.function_state import (
 )
 from headrace.pipeline.functions.global_generators import GlobalDraws
 from headrace.pipeline.functions.indexed_rows import IndexedRows
-from headrace.pipeline.functions.opened_iterators import name_of
+from headrace.pipeline.functions.iterators import name_of
 from headrace.pipeline.functions.random_generators import Draws
 from headrace.pipeline.functions.results import Results
 from headrace.pipeline.functions.spec_probe import ProbeCalls

@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from headrace.pipeline.outputs.ahead import ConvertedBatches
+from headrace.pipeline.outputs.converted_batches import ConvertedBatches
 from headrace.pipeline.run.batches import Batches
 from headrace.pipeline.values.nested import NestedList
 

@@ -7,7 +7,7 @@ from typing import Any, cast
 from headrace.core import engine
 from headrace.pipeline.functions.cached_probe_results import CachedProbeResults
 from headrace.pipeline.functions.function_state import keeps_state
-from headrace.pipeline.functions.opened_iterators import name_of
+from headrace.pipeline.functions.iterators import name_of
 from headrace.pipeline.functions.python_functions import PythonWorker
 from headrace.pipeline.functions.spec_probe import ProbeCalls
 from headrace.pipeline.plan.pipeline_plan import MeteredStage, SharedState

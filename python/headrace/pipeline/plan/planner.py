@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from headrace.core import engine
-from headrace.pipeline.plan.caching.keys import cache_key, with_companions
+from headrace.pipeline.plan.cache_keys.keys import cache_key, with_companions
 from headrace.pipeline.plan.deferred_reads import defer_reads
 from headrace.pipeline.plan.function_planning import FunctionPlanning
 from headrace.pipeline.plan.global_order import ordered_stages

@@ -13,10 +13,10 @@ from math import ceil, prod
 from typing import Any, Final, NamedTuple
 
 from headrace.pipeline.functions.function_state import initial, unchanged
-from headrace.pipeline.functions.opened_iterators import name_of
+from headrace.pipeline.functions.iterators import name_of
 from headrace.pipeline.functions.python_functions import noted
 from headrace.pipeline.paths.index_files import index_files
-from headrace.pipeline.plan.caching.spec_file import SpecFile
+from headrace.pipeline.plan.cache_keys.spec_file import SpecFile
 from headrace.pipeline.plan.function_planning import first_called_with
 from headrace.pipeline.plan.planner import plan
 from headrace.pipeline.plan.revisions import pinned, revisions_of

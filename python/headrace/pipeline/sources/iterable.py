@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from headrace.core import engine
-from headrace.pipeline.functions.opened_iterators import Reiterable, check_factory, check_reiterable
+from headrace.pipeline.functions.iterators import Reiterable, check_factory, check_reiterable
 from headrace.pipeline.stages.arguments import check_processes, checked_int
 from headrace.pipeline.stages.chain import Chain
 from headrace.pipeline.stages.source import Source, SourcePlanning

@@ -9,8 +9,8 @@ from typing import Any, Final, SupportsIndex
 
 from headrace.io import storage
 from headrace.pipeline.functions.function_state import keeps_state
+from headrace.pipeline.functions.iterators import name_of
 from headrace.pipeline.functions.native_function import NativeFunction
-from headrace.pipeline.functions.opened_iterators import name_of
 
 __all__ = [
     "check_bool",

@@ -5,7 +5,7 @@ from inspect import isfunction
 from typing import Any, Final, Self
 
 from headrace.pipeline.stages.components import ChainSpecs, known_names, static_specs
-from headrace.pipeline.stages.order_advice import RepeatedOrderWarning, check_even
+from headrace.pipeline.stages.order_warnings import RepeatedOrderWarning, check_even
 from headrace.pipeline.stages.other_libraries import with_explained_calls
 from headrace.pipeline.stages.stage import Stages, Step
 

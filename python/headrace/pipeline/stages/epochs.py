@@ -6,7 +6,7 @@ from typing import ClassVar, Self
 
 from headrace.pipeline.stages.arguments import checked_int
 from headrace.pipeline.stages.chain import Chain
-from headrace.pipeline.stages.order_advice import warn_of_leaks
+from headrace.pipeline.stages.order_warnings import warn_of_leaks
 from headrace.pipeline.stages.stage import Effect, KeepsComponents, Planning
 
 __all__ = ["Epochs", "EpochsMethod"]

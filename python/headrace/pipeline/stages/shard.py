@@ -9,7 +9,7 @@ from headrace.core.process_rank import process_rank
 from headrace.pipeline.stages.arguments import checked_int
 from headrace.pipeline.stages.chain import Chain
 from headrace.pipeline.stages.components import all_stages, source_of, steps
-from headrace.pipeline.stages.order_advice import check_one_order
+from headrace.pipeline.stages.order_warnings import check_one_order
 from headrace.pipeline.stages.random_access import (
     has_deferred_reads,
     needs_scan,

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any, Final
 
-from headrace.pipeline.functions.opened_iterators import (
+from headrace.pipeline.functions.iterators import (
     AlreadyOpened,
     Examples,
     Factory,

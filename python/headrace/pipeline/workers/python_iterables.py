@@ -11,7 +11,7 @@ from threading import get_ident
 from typing import Any, Final
 
 from headrace.core import engine
-from headrace.pipeline.functions.opened_iterators import Examples, Factory, Values, name_of
+from headrace.pipeline.functions.iterators import Examples, Factory, Values, name_of
 from headrace.pipeline.functions.python_functions import Result, RunningCalls, finish, noted
 from headrace.pipeline.values.column_conversion import as_values
 from headrace.pipeline.values.types import Specs

@@ -73,7 +73,7 @@ class RemoteWorker:
 
     Attributes:
         process: The number of the process.
-        board: The shared board with its current call.
+        call_status: The shared status with its current call.
         is_busy: Whether it has a message to answer.
         plan: The number of its last plan.
     """

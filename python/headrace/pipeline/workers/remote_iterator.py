@@ -19,7 +19,7 @@ from typing import Any, Final, TypeVar, cast
 import numpy as np
 
 from headrace.core.errors import add_note
-from headrace.pipeline.functions.opened_iterators import RemoteIteratorBase, Values
+from headrace.pipeline.functions.iterators import RemoteIteratorBase, Values
 from headrace.pipeline.functions.worker_holder import WorkerHolder
 from headrace.pipeline.values.types import Spec
 from headrace.pipeline.workers.main_module import Surroundings

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from headrace.pipeline.functions.function_state import keeps_state, kept, restore
-from headrace.pipeline.functions.opened_iterators import AlreadyOpened
+from headrace.pipeline.functions.iterators import AlreadyOpened
 from headrace.pipeline.values.column_conversion import as_values, check_components
 from headrace.pipeline.values.python_values import as_value
 from headrace.pipeline.values.types import Specs
@@ -173,7 +173,7 @@ class ServedIterator:
     """The iterator whose examples a worker process sends.
 
     Args:
-        board: The shared board, on which calls are recorded.
+        call_status: The shared status, on which calls are recorded.
         made: The arena for examples.
         load: Returns a tuple with the factory.
     """

@@ -139,8 +139,8 @@ def run_worker(descriptors: Sequence[int], server: int) -> None:
     """Works until the other end of the connection is closed.
 
     Args:
-        descriptors: The descriptors of the connection, the call status, and the arenas for rows and for
-            results.
+        descriptors: The descriptors of the connection, the call status, and the arenas for rows and
+            for results.
         server: The number of the process that has started this one.
     """
     _end_with(server)

@@ -13,7 +13,7 @@ from headrace.core import dtypes
 from headrace.graph import Tensor, TensorLike, name_scope
 from headrace.tf1 import metrics, ops
 from headrace.tf1.adapters.matrices import confusion_matrix
-from headrace.tf1.metrics.accumulated import Collections, Metric
+from headrace.tf1.metrics.accumulators import Collections, Metric
 from headrace.tf1.namespace import namespace
 
 __all__ = [

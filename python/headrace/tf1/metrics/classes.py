@@ -8,7 +8,7 @@ from __future__ import annotations
 from headrace.core import dtypes
 from headrace.graph import Tensor, TensorLike
 from headrace.tf1 import ops
-from headrace.tf1.metrics.accumulated import Collections, Metric, metric_variable, published
+from headrace.tf1.metrics.accumulators import Collections, Metric, metric_variable, published
 
 __all__ = ["mean_iou", "mean_per_class_accuracy"]
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from headrace.core import dtypes
 from headrace.graph import Tensor, TensorLike
 from headrace.tf1 import ops
-from headrace.tf1.metrics.accumulated import Collections, Metric, metric_variable, published
+from headrace.tf1.metrics.accumulators import Collections, Metric, metric_variable, published
 from headrace.tf1.ops.math.weights import aligned, broadcast_weights
 
 __all__ = [

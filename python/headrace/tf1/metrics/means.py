@@ -9,7 +9,7 @@ from headrace.core import dtypes
 from headrace.graph import Tensor, TensorLike, control_dependencies
 from headrace.ops.math.histogram import remove_squeezable_dimensions
 from headrace.tf1 import ops
-from headrace.tf1.metrics.accumulated import Collections, Metric, metric_variable, published
+from headrace.tf1.metrics.accumulators import Collections, Metric, metric_variable, published
 from headrace.tf1.ops.math.weights import aligned, aligned_weights, broadcast_weights
 
 __all__ = [

@@ -11,7 +11,7 @@ from typing import Any
 from headrace.core import dtypes
 from headrace.graph import Tensor, TensorLike, name_scope
 from headrace.tf1 import ops
-from headrace.tf1.metrics.accumulated import Collections, Metric, metric_variable, published
+from headrace.tf1.metrics.accumulators import Collections, Metric, metric_variable, published
 from headrace.tf1.ops.math.at_k import NO_LABEL, average_precision_of, matches_at_k
 from headrace.tf1.ops.math.weights import broadcast_weights
 

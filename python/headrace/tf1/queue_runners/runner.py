@@ -18,13 +18,13 @@ from headrace.core import errors
 from headrace.graph import get_default_graph
 from headrace.tf1.coordinator import exception_of
 from headrace.tf1.ops.queues import QueueBase
-from headrace.tf1.queue_runners.census import Census
 from headrace.tf1.queue_runners.definition import (
     QueueRunnerDef,
     add_scope,
     check_closed_types,
     strip_scope,
 )
+from headrace.tf1.queue_runners.filling_threads import Census
 from headrace.tf1.queue_runners.loops import (
     CoordinatorLike,
     FindSession,

@@ -1,0 +1,127 @@
+"""A traced function as programs of the engine."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from headrace.core import engine
+from headrace.graph import Tensor
+from headrace.graph.lowering.feeding import as_array
+from headrace.pipeline.functions.native_function import TracedFunction
+from headrace.pipeline.native_functions.segments import Segments, segments_of
+from headrace.pipeline.native_functions.trace import Trace
+from headrace.pipeline.values.column_conversion import decoded
+
+__all__ = ["CompiledFunction", "compiled"]
+
+# A call of a function outside a pipeline never waits.
+_PATIENCE_SECS: Final = 3600.0
+# The number of hexadecimal digits of a digest.
+_DIGEST_LETTERS: Final = 32
+
+
+@dataclass(frozen=True)
+class CompiledFunction(TracedFunction):
+    """A traced function with its programs.
+
+    Attributes:
+        trace: Its operations.
+        feeds: The arguments that it needs, by component.
+        computed: The results that are not arguments.
+        program: The program that computes those for one row.
+        segments: The programs that compute them for the rows of a block.
+    """
+
+    trace: Trace
+    feeds: dict[str, Tensor]
+    computed: dict[str, Tensor]
+    program: engine.Program
+    segments: Segments
+
+    def stage(self, is_batched: bool) -> engine.Stage:
+        """Returns the stage that calls it for each row; see `TracedFunction.stage`."""
+        if self.trace.use == "filter":
+            return engine.Stage.filter_native(self._parts(is_batched))
+        columns = [self._column(name) for name in self.trace.results]
+        if self.trace.use == "flat_map":
+            return engine.Stage.flat_map_native(self._parts(is_batched), columns)
+        if not self.computed:
+            return engine.Stage.select([number for number, _ in columns])
+        return engine.Stage.map_native(self._parts(is_batched), columns)
+
+    def call(self, values: Mapping[str, Any]) -> Any:
+        """Returns the results for one example of NumPy values with the components of the trace.
+
+        Raises:
+            OpError: If an operation fails.
+        """
+        feeds = [as_array(values[name], tensor.dtype) for name, tensor in self.feeds.items()]
+        cancellation = engine.Cancellation(lambda names: None, _PATIENCE_SECS)
+        try:
+            fetched = engine.call_functions(self.program.run(feeds, cancellation))
+        except engine.EngineError as error:
+            engine.raise_op_error(error)
+        made = dict(zip(self.computed, fetched, strict=True))
+        results = {
+            name: made[name] if name in made else values[self._argument(name)]
+            for name in self.trace.results
+        }
+        shown = {
+            name: decoded(value) if self.specs[name].dtype is str else value
+            for name, value in results.items()
+        }
+        return shown[""] if list(shown) == [""] else shown
+
+    def _parts(self, is_batched: bool) -> engine.NativeParts:
+        columns = list(self.trace.arguments)
+        inputs = [columns.index(name) for name in self.feeds]
+        segments = [] if is_batched else self.segments.parts
+        results = self.segments.results
+        is_random = self.trace.graph.lowering.is_random
+        return self.trace.name, inputs, self.program, segments, results, is_batched, is_random
+
+    def _column(self, name: str) -> tuple[int, bool]:
+        """Returns the number of a result, and whether it is an input column."""
+        if name in self.computed:
+            return list(self.computed).index(name), False
+        return list(self.trace.arguments).index(self._argument(name)), True
+
+    def _argument(self, result: str) -> str:
+        """Returns the name of the argument that the function returned as this result."""
+        wanted = self.trace.results[result]
+        return next(name for name, other in self.trace.arguments.items() if other is wanted)
+
+
+def compiled(trace: Trace) -> CompiledFunction:
+    """Compiles a traced function to programs."""
+    arguments = list(trace.arguments.values())
+    computed = {
+        name: tensor
+        for name, tensor in trace.results.items()
+        if trace.use == "filter" or not any(tensor is other for other in arguments)
+    }
+    results = list(computed.values())
+    read = {tensor for op in trace.operations() for tensor in op.inputs}.union(results)
+    feeds = {name: tensor for name, tensor in trace.arguments.items() if tensor in read}
+    program = trace.graph.lowering.lower(results, [], list(feeds.values()))
+    segments = segments_of(trace, feeds.values(), results)
+    return CompiledFunction(
+        trace.specs, _contents(trace), trace, feeds, computed, program, segments
+    )
+
+
+def _contents(trace: Trace) -> tuple[tuple[str, str], ...]:
+    """Returns the names of the files that operations are made from, and digests of these files."""
+    made = [op.attrs for op in trace.graph.get_operations() if op.definition.has_content]
+    found = (
+        (
+            os.fsdecode(os.path.basename(attrs["path"])),
+            hashlib.sha256(attrs["content"]).hexdigest()[:_DIGEST_LETTERS],
+        )
+        for attrs in made
+    )
+    return tuple(dict.fromkeys(found))

@@ -1,0 +1,93 @@
+"""`native`: the decorator of functions that the engine computes."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from headrace.graph import Tensor
+from headrace.pipeline.functions.native_function import NativeFunction, Use
+from headrace.pipeline.native_functions.compiled import CompiledFunction, compiled
+from headrace.pipeline.native_functions.trace import trace
+from headrace.pipeline.values.column_conversion import check_components
+from headrace.pipeline.values.python_values import as_value, spec_of
+from headrace.pipeline.values.types import Spec
+
+__all__ = ["native"]
+
+
+def native(function: Callable[..., Any]) -> NativeFunction:
+    """Compiles a function for `map`, `filter` or `flat_map` to run in the engine, without Python.
+
+    The function is called once, when you pass it to the pipeline, with a dict of symbolic tensors.
+    The operations that it applies to them are recorded: those of `headrace.ops` and Python's
+    operators. They run later for each example or batch, on all threads of the engine. The function
+    must not print, use the values of tensors or depend on anything that changes.
+
+    Args:
+        function: A function of a dict with one tensor per component. For `map`, it returns a dict
+            of tensors. For `filter`, it returns a bool scalar. For `flat_map`, it returns a dict of
+            tensors whose first axis has one row per new example.
+
+    Returns:
+        A function for pipelines. You can also call it with a dict of NumPy values.
+
+    Raises:
+        TypeError: If `function` is not callable, or is already native.
+
+    Examples:
+        >>> @hr.native
+        ... def scale(example):
+        ...     return {"x": hr.ops.cast(example["x"], np.float32) / 255}
+        >>> next(iter(hr.arrays({"x": np.array([0, 255], np.uint8)}).map(scale).batch(2)))
+        {'x': array([0., 1.], dtype=float32)}
+    """
+    if not callable(function):
+        raise TypeError(f"native: got {function!r}, expected a function of a dict.")
+    if isinstance(function, NativeFunction):
+        raise TypeError(f"native: {function!r} is native already. Leave one @native out.")
+    return _Native(function)
+
+
+class _Native(NativeFunction):
+    """A native function. It is pickled by its name, as other functions are."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, function)
+        self._function = function
+        self._name: str = getattr(function, "__qualname__", type(function).__name__)
+        self._lock = threading.Lock()
+        # Guarded by the lock.
+        self._compiled: dict[object, CompiledFunction] = {}
+
+    def traced(self, use: Use, specs: dict[str, Spec], seed: int | None = None) -> CompiledFunction:
+        """Returns the compiled function for some components; each set of specs is traced once."""
+        key = use, tuple(specs.items()), seed
+        with self._lock:
+            found = self._compiled.get(key)
+        if found is None:
+            found = compiled(trace(use, self._function, self._name, specs, seed))
+            with self._lock:
+                found = self._compiled.setdefault(key, found)
+        return found
+
+    def __call__(self, example: Mapping[str, Any]) -> Any:
+        """Computes the function for one example of NumPy values.
+
+        Inside another native function it becomes part of that one.
+        """
+        where = f"native {self._name}"
+        components = check_components(where, example)
+        if any(isinstance(value, Tensor) for value in components.values()):
+            return self._function(example)
+        specs = {name: spec_of(where, name, value) for name, value in components.items()}
+        given = {name: as_value(where, name, value) for name, value in components.items()}
+        return self.traced("call", specs).call(given)
+
+    def __reduce__(self) -> str:
+        return self._name
+
+    def __repr__(self) -> str:
+        return f"<native function {self._name}>"

@@ -1,0 +1,178 @@
+"""Native functions over segments: few calls for all the rows of a block.
+
+Operations whose definition has a batch rule become operations over all rows; they form segments
+that run once for a block. Between them, segments of the other operations run for each row. An
+operation on large rows stays in such a loop even if it has a rule: the values of one row are still
+in the processor's cache when the next operation reads them, and intermediate values, such as a
+decoded photograph, are in memory for one row only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from headrace.core import engine
+from headrace.graph import Graph, Operation, Tensor
+from headrace.ops.array.placeholder import placeholder
+from headrace.ops.framework.batching import BlockInput, batched_shape
+from headrace.pipeline.native_functions.trace import Trace
+
+__all__ = ["Segments", "segments_of"]
+
+# Rows of more bytes than this are computed one by one.
+_MAX_ROW_BYTES: Final = 32 << 10
+
+
+@dataclass(frozen=True)
+class Segments:
+    """The segments of a function, in order. Values are numbered: arguments, then results.
+
+    Attributes:
+        parts: For each segment its program, the numbers of its input values, and whether it runs
+            for each row. Empty if the whole function is better run for each row.
+        results: The numbers of the values that are the results.
+    """
+
+    parts: list[tuple[engine.Program, list[int], bool]]
+    results: list[int]
+
+
+def segments_of(trace: Trace, feeds: Iterable[Tensor], results: Iterable[Tensor]) -> Segments:
+    """Divides a function into segments.
+
+    Args:
+        trace: The function.
+        feeds: The arguments that it needs.
+        results: The results to compute.
+    """
+    division = _Division(trace, list(feeds), list(results))
+    for op in trace.operations():
+        division.add(op)
+    return division.segments()
+
+
+class _Division:
+    """The operations of a function, each in its segment. Even segments run once for a block."""
+
+    def __init__(self, trace: Trace, feeds: list[Tensor], results: list[Tensor]) -> None:
+        self._trace = trace
+        self._feeds = feeds
+        self._results = results
+        # In a graph of blocks: all rows of a tensor, or a copy of one that all rows share.
+        self._graph = Graph()
+        self._blocks: dict[Tensor, Tensor] = {}
+        self._ops: dict[int, list[Operation]] = {}
+        # The segment of each tensor that differs between rows.
+        self._segment_of = dict.fromkeys(feeds, 0)
+        # The tensors whose rows differ in shape.
+        self._uneven = {
+            tensor for name, tensor in trace.arguments.items() if trace.given[name].is_ragged
+        }
+
+    def add(self, op: Operation) -> None:
+        """Puts an operation into the first segment that it can be in."""
+        outputs = self._over_blocks(op)
+        is_looped = outputs is None
+        first = max(self._segment_of.get(tensor, 0) for tensor in op.inputs)
+        segment = first if first % 2 == is_looped else first + 1
+        self._ops.setdefault(segment, []).append(op)
+        self._segment_of |= dict.fromkeys(op.outputs, segment)
+        if outputs is None:
+            self._uneven |= {tensor for tensor in op.outputs if _row_bytes(tensor) is None}
+        else:
+            self._blocks |= zip(op.outputs, outputs, strict=True)
+
+    def segments(self) -> Segments:
+        """Returns the segments; none if all operations run for each row."""
+        if all(segment % 2 for segment in self._ops):
+            return Segments([], list(range(len(self._results))))
+        constants = [tensor for tensor in self._results if tensor not in self._segment_of]
+        if constants:
+            # Constants are repeated for each row.
+            segment = max(self._ops) // 2 * 2 + 1
+            self._ops.setdefault(segment, [])
+            self._segment_of |= dict.fromkeys(constants, segment)
+        numbers = {tensor: number for number, tensor in enumerate(self._feeds)}
+        parts = []
+        for segment in sorted(self._ops):
+            feeds, fetches = self._borders(segment)
+            parts.append(
+                (
+                    self._program(segment, feeds, fetches),
+                    [numbers[t] for t in feeds],
+                    segment % 2 == 1,
+                )
+            )
+            numbers |= {tensor: len(numbers) + number for number, tensor in enumerate(fetches)}
+        return Segments(parts, [numbers[tensor] for tensor in self._results])
+
+    def _borders(self, segment: int) -> tuple[list[Tensor], list[Tensor]]:
+        """Returns the inputs of a segment from earlier ones, and its outputs for later ones."""
+        ops = self._ops[segment]
+        read = dict.fromkeys(tensor for op in ops for tensor in op.inputs)
+        feeds = [tensor for tensor in read if self._segment_of.get(tensor, segment) < segment]
+        feeds += [t for t in read if t in self._feeds and t not in feeds]
+        later = {
+            t
+            for other, ops in self._ops.items()
+            if other > segment
+            for op in ops
+            for t in op.inputs
+        }
+        fetched = dict.fromkeys([t for op in ops for t in op.outputs if t in later])
+        fetched |= dict.fromkeys(
+            t for t in self._results if self._segment_of[t] == segment and t not in self._feeds
+        )
+        return feeds, list(fetched)
+
+    def _program(self, segment: int, feeds: list[Tensor], fetches: list[Tensor]) -> engine.Program:
+        if segment % 2:
+            return self._trace.graph.lowering.lower(fetches, [], feeds)
+        blocks = [[self._block(tensor) for tensor in tensors] for tensors in (fetches, feeds)]
+        return self._trace.graph.lowering.lower(blocks[0], [], blocks[1])
+
+    def _over_blocks(self, op: Operation) -> Sequence[Tensor] | None:
+        """Adds an operation to the graph of blocks; returns None if it must run for each row."""
+        rule = op.definition.batch_rule
+        rows = [tensor for tensor in op.inputs if tensor in self._segment_of]
+        if rule is None or any(tensor in self._uneven for tensor in rows):
+            return None
+        if any((_row_bytes(tensor) or 0) > _MAX_ROW_BYTES for tensor in (*rows, *op.outputs)):
+            return None
+        with self._graph.as_default():
+            inputs = [BlockInput(self._block(t), t, t in self._segment_of) for t in op.inputs]
+            outputs: Sequence[Tensor] | None = rule(op, inputs)
+        return outputs
+
+    def _block(self, tensor: Tensor) -> Tensor:
+        if tensor not in self._blocks:
+            with self._graph.as_default():
+                if tensor in self._segment_of:
+                    made = [placeholder(tensor.dtype, batched_shape(tensor.shape))]
+                    self._blocks[tensor] = made[0]
+                else:
+                    self._copy(tensor.op)
+        return self._blocks[tensor]
+
+    def _copy(self, op: Operation) -> None:
+        copy = self._graph.create_op(
+            op.type,
+            [self._block(tensor) for tensor in op.inputs],
+            [tensor.dtype for tensor in op.outputs],
+            output_shapes=[tensor.shape for tensor in op.outputs],
+            attrs=dict(op.attrs),
+            kernel=op.kernel,
+        )
+        self._blocks |= zip(op.outputs, copy.outputs, strict=True)
+
+
+def _row_bytes(tensor: Tensor) -> int | None:
+    """Returns the size of a row in bytes; None if unknown. Strings are assumed to be short."""
+    count = tensor.shape.num_elements()
+    if tensor.dtype.name == "string" and count is not None:
+        return count
+    return None if count is None else count * np.dtype(tensor.dtype.as_numpy_dtype).itemsize

@@ -1,0 +1,512 @@
+"""A hash of Python values and functions that is the same in another process.
+
+A function counts with its bytecode and constants, its defaults, its attributes, what it has closed
+over, and the functions, classes and values that its names lead to. If a module is used in any other
+way than by an attribute that is read at once, or names are looked up while the function runs, the
+sources of the module and of all that it imports count instead. The code of installed packages
+counts as their versions. Other objects count as what they would be pickled from.
+"""
+
+import builtins
+import copyreg
+import functools
+import hashlib
+import importlib
+import importlib.util
+import inspect
+import pickle
+import re
+import sys
+import types
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from headrace.pipeline.functions.native_function import NativeFunction
+from headrace.pipeline.plan.cache_keys import code_reach
+from headrace.pipeline.plan.cache_keys.modules import (
+    NoSourceError,
+    is_library,
+    is_library_file,
+    module_of,
+    sources,
+    version,
+)
+
+__all__ = ["Fingerprint"]
+
+_PLAIN: Final = (type(None), bool, int, float, complex, str, bytes, type(...), type(NotImplemented))
+# Equal ones may be one object in one process and two in another.
+_BY_VALUE: Final = (list, tuple, dict, set, frozenset, types.CodeType, np.ndarray)
+# Attributes of classes that do not matter, or count elsewhere.
+_SILENT: Final = frozenset(
+    (
+        *("__dict__", "__weakref__", "__doc__", "__module__", "__firstlineno__", "__slotnames__"),
+        *("__annotations__", "__annotate__", "__annotate_func__", "__annotations_cache__"),
+        *("__static_attributes__", "__abstractmethods__", "_abc_impl", "__classdictcell__"),
+    )
+)
+# The parts of classes that are written in C.
+_NATIVE: Final = (
+    types.MemberDescriptorType,
+    types.GetSetDescriptorType,
+    types.WrapperDescriptorType,
+    types.MethodDescriptorType,
+    types.ClassMethodDescriptorType,
+)
+_HEAP_TYPE: Final = 1 << 9
+# Functions that lead to any name of the program.
+_LOOKS_UP: Final = (eval, exec, compile, globals, locals, vars, dir, breakpoint)
+_LOOKING_UP: Final = frozenset(("gc", "inspect", "pickle", "_pickle", "marshal", "builtins"))
+_LOOKING_NAMES: Final = frozenset(
+    ("__globals__", "__builtins__", "__subclasses__", "f_globals", "f_locals", "f_builtins")
+)
+# Functions that import what a text names.
+_IMPORTS: Final = frozenset(
+    (
+        *("import_module", "__import__", "reload", "spec_from_file_location", "module_from_spec"),
+        *("run_path", "run_module", "locate", "resolve_name", "instantiate", "get_class"),
+        *("get_method", "get_object", "SourceFileLoader", "exec_module", "load_module"),
+    )
+)
+_IMPORTING: Final = frozenset(
+    ("importlib", "_frozen_importlib", "builtins", "runpy", "pydoc", "pkgutil", "hydra", "imp")
+)
+_ADDRESS: Final = re.compile("0x[0-9a-fA-F]+")
+_MOST_DEPTH: Final = 200
+_KEY: Final = 'give the cache a key, as key="v1", and another one with each change.'
+
+
+class Fingerprint:
+    """A hash that values are added to."""
+
+    def __init__(self, depth: int = 0) -> None:
+        self._hash = hashlib.sha256()
+        # The number of each object by its identity, and the objects, which keeps identities apart.
+        self._numbers: dict[int, int] = {}
+        self._alive: list[object] = []
+        self._depth = depth
+        # The modules whose sources were added, and the words of all functions. Values of these
+        # modules count that the words may lead to: a program may have set them.
+        self._whole: dict[str, types.ModuleType] = {}
+        self._words: set[str] = set()
+        self._is_ending = False
+        # The functions that are being added, one within the other.
+        self._functions: list[types.FunctionType] = []
+
+    def hexdigest(self) -> str:
+        """Returns the hash, as hexadecimal digits."""
+        seen: set[tuple[str, str]] = set()
+        self._is_ending = True
+        while (
+            found := {
+                (module, word)
+                for module, loaded in self._whole.items()
+                for word in self._words & vars(loaded).keys()
+            }
+            - seen
+        ):
+            seen |= found
+            for module, word in sorted(found):
+                value = vars(self._whole[module])[word]
+                self._put(module, word)
+                if not (isinstance(value, types.ModuleType) and is_library(value)):
+                    self.add(value, f"{module}.{word}")
+        return self._hash.hexdigest()
+
+    def add(self, value: object, where: str) -> None:
+        """Adds a value.
+
+        Args:
+            value: The value.
+            where: Where it is used, for errors.
+
+        Raises:
+            ValueError: If it cannot be compared between programs.
+        """
+        if type(value) in _PLAIN:
+            self._put(type(value).__name__, repr(value))
+            return
+        if type(value) is dict and (module := module_of(value)) is not None:
+            self._add_whole(module, where)
+            return
+        if value is sys.modules:
+            self._add_own_module(where)
+            return
+        if not isinstance(value, _BY_VALUE):
+            if id(value) in self._numbers:
+                self._put("again", str(self._numbers[id(value)]))
+                return
+            self._numbers[id(value)] = len(self._numbers)
+            self._alive.append(value)
+        if self._depth > _MOST_DEPTH:
+            raise _incomparable(where, value)
+        self._depth += 1
+        self._add(value, where)
+        self._depth -= 1
+
+    def _put(self, *texts: str) -> None:
+        for text in texts:
+            encoded = text.encode("utf-8", "surrogatepass")
+            self._hash.update(b"%d:%b" % (len(encoded), encoded))
+
+    def _add(self, value: object, where: str) -> None:  # noqa: PLR0912 (one for each kind of value)
+        match value:
+            case list() | tuple() if type(value) in (list, tuple):
+                self._put(type(value).__name__, str(len(value)))
+                for item in value:
+                    self.add(item, where)
+            case dict() if type(value) is dict:
+                self._put("dict", str(len(value)))
+                for key, item in value.items():
+                    self.add(key, where)
+                    self.add(item, where)
+            case set() | frozenset() if type(value) in (set, frozenset):
+                self._put("set", *sorted(_alone(item, where, self._depth) for item in value))
+            case np.ndarray() if type(value) is np.ndarray:
+                self._put("array", str(value.shape), str(value.strides))
+                self.add(value.dtype, where)
+                if value.dtype.hasobject:
+                    self.add(value.ravel().tolist(), where)
+                else:
+                    self._hash.update(np.ascontiguousarray(value).tobytes())
+            case np.dtype():
+                self._add_dtype(value, where)
+            case types.CodeType():
+                self._add_code(value, where)
+            case NativeFunction():
+                self.add(getattr(value, "__wrapped__", None), where)
+            case types.FunctionType():
+                self._add_function(value, where)
+            case types.MethodType():
+                self._add_method(value, where)
+            case types.BuiltinFunctionType():
+                self._add_builtin(value, where)
+            case functools.partial():
+                self.add((type(value), value.func, value.args, value.keywords), where)
+                self.add(vars(value), where)
+            case types.ModuleType():
+                self._add_whole(value, where)
+            case type():
+                self._add_class(value, where)
+            case property():
+                self.add((type(value), value.fget, value.fset, value.fdel), where)
+            case staticmethod() | classmethod():
+                self.add((value.__func__, vars(value)), where)
+            case functools.cached_property():
+                self.add(value.func, where)
+            case types.MappingProxyType():
+                self.add(dict(value), where)
+            case _ if isinstance(value, _NATIVE):
+                self._put("native", value.__objclass__.__qualname__, value.__name__)
+                self.add(value.__objclass__, where)
+            case _:
+                self._add_object(value, where)
+
+    def _add_dtype(self, dtype: np.dtype[Any], where: str) -> None:
+        self._put("dtype", type(dtype).__qualname__, dtype.str, repr(dtype.names), str(dtype.flags))
+        self._put(str(dtype.itemsize), str(dtype.alignment), str(dtype.isalignedstruct))
+        self.add(dict(dtype.metadata or {}), where)
+        for name in dtype.names or ():
+            self.add(dtype.fields and dtype.fields[name], where)
+        self.add(dtype.subdtype, where)
+
+    def _add_code(self, code: types.CodeType, where: str) -> None:
+        names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
+        numbers = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags)
+        table = getattr(code, "co_exceptiontable", b"")
+        self._put("code", sys.version, code.co_code.hex(), table.hex(), repr(names), repr(numbers))
+        for constant in code.co_consts:
+            self.add(constant, where)
+
+    def _add_function(self, function: types.FunctionType, where: str) -> None:
+        module = module_of(function.__globals__)
+        is_own = not (
+            module and is_library(module) and is_library_file(function.__code__.co_filename)
+        )
+        if not is_own:
+            assert module is not None
+            self._check_library_function(function, module, where)
+            self._put("library", module.__name__, version(module), function.__qualname__)
+            if _is_at(module, function):
+                return
+            self._put(function.__code__.co_name, str(function.__code__.co_firstlineno))
+            if isinstance(registry := vars(function).get("registry"), types.MappingProxyType):
+                # `singledispatch` keeps a memory of calls beside its registry.
+                self.add(list(registry.items()), where)
+                return
+        self._put("function")
+        if is_own:
+            self.add(function.__code__, where)
+        self.add((function.__defaults__, function.__kwdefaults__, vars(function)), where)
+        self._put(_text_of_annotations(function))
+        self._functions.append(function)
+        for name, cell in zip(
+            function.__code__.co_freevars, function.__closure__ or (), strict=True
+        ):
+            self._put(name)
+            try:
+                contents = cell.cell_contents
+            except ValueError:  # The cell is empty.
+                continue
+            self.add(contents, f"{where}: {name}")
+        if is_own:
+            self._add_reached(function, where)
+        self._functions.pop()
+
+    def _add_reached(self, function: types.FunctionType, where: str) -> None:
+        """Adds what the global names of a function lead to, and what it imports."""
+        code, names = function.__code__, function.__globals__
+        self._words.update(code_reach.words(code))
+        if not _LOOKING_NAMES.isdisjoint(code_reach.words(code)):
+            self._add_own_module(where)
+        for name, chain in sorted(set(code_reach.loads(code)) - {("__builtins__", ())}):
+            value = names.get(name, vars(builtins).get(name, self))
+            self._put(name)
+            if isinstance(value, types.ModuleType):
+                self._add_chain(value, chain, f"{where}: {name}")
+            elif value is not self:
+                self.add(value, f"{where}: {name}")
+        for imported in sorted(set(code_reach.imports(code))):
+            self._add_import(imported, function, where)
+
+    def _add_chain(self, module: types.ModuleType, chain: Iterable[str], where: str) -> None:
+        """Adds what attributes that are read one after the other lead to, from a module on."""
+        for name in chain:
+            is_lib, value = is_library(module), vars(module).get(name, self)
+            self._put(module.__name__, name, version(module) if is_lib else "")
+            if module.__name__.partition(".")[0] in _LOOKING_UP or value is sys.modules:
+                self._add_own_module(where)
+                return
+            if value is self:
+                # The module makes the attribute when it is asked for it.
+                if not is_lib:
+                    self._add_whole(module, where)
+                return
+            if not isinstance(value, types.ModuleType):
+                if not is_lib or _may_be_foreign(value):
+                    self.add(value, f"{where}.{name}")
+                return
+            module = value
+        self._add_whole(module, where)
+
+    def _add_import(
+        self, imported: code_reach.Import, function: types.FunctionType, where: str
+    ) -> None:
+        names = function.__globals__
+        package = names.get("__package__") or str(names.get("__name__")).rpartition(".")[0]
+        try:
+            name = importlib.util.resolve_name("." * imported.level + imported.name, package)
+            module = importlib.import_module(name)
+        except Exception:
+            text = (
+                f"cache: {where}: the import of {imported.name!r} inside of "
+                f"{function.__qualname__} cannot be followed, so a change of it would not be "
+                f"noticed. Import it outside of the function, or {_KEY}"
+            )
+            raise ValueError(text) from None
+        self._put("import", name)
+        if is_library(module):
+            for attribute in imported.names or ("",):
+                self._add_chain(module, (attribute,) if attribute else (), where)
+            return
+        self._add_whole(module, where)
+        for attribute in imported.names:
+            if (inner := sys.modules.get(f"{name}.{attribute}")) is not None:
+                self._add_whole(inner, where)
+
+    def _add_own_module(self, where: str) -> None:
+        """Adds all that a function can look up by name: its module, and what that imports."""
+        if self._is_ending:
+            return
+        if not self._functions:
+            raise ValueError(
+                f"cache: {where} looks up names while it runs, so a change of what they lead to "
+                f"would not be noticed. Call it in a function, or {_KEY}"
+            )
+        function = self._functions[-1]
+        module = module_of(function.__globals__)
+        if module is None:
+            raise ValueError(
+                f"cache: {where}: {function.__qualname__} looks up names while it runs, and its "
+                "module is not loaded, so a change of what they lead to would not be "
+                f"noticed. Use the names in the code itself, or {_KEY}"
+            )
+        self._add_whole(module, where)
+
+    def _add_whole(self, module: types.ModuleType, where: str) -> None:
+        """Adds the sources of a module and of all that it imports; of a library, the version."""
+        self._put("module", module.__name__)
+        if is_library(module):
+            if module.__name__.partition(".")[0] in _LOOKING_UP or module is sys:
+                self._add_own_module(where)
+            self._put(version(module))
+            return
+        if module.__name__ in self._whole:
+            return
+        self._whole[module.__name__] = module
+        try:
+            for name, digest in sources(module):
+                self._put(name, digest)
+        except (NoSourceError, SyntaxError) as error:
+            raise ValueError(
+                f"cache: {where}: the source of the module {error} cannot be read, so a change of "
+                f"it would not be noticed. Use names of it in the code itself, or {_KEY}"
+            ) from None
+
+    def _check_library_function(
+        self, function: types.FunctionType, module: types.ModuleType, where: str
+    ) -> None:
+        top = module.__name__.partition(".")[0]
+        if top in _IMPORTING and function.__name__ in _IMPORTS:
+            raise _importing(where, function.__name__)
+        if top in _LOOKING_UP:
+            self._add_own_module(where)
+
+    def _add_method(self, method: types.MethodType, where: str) -> None:
+        module = module_of(getattr(method.__func__, "__globals__", {}))
+        if module is not None and is_library(module) and _is_at(module, method, method.__name__):
+            # Such as `random.choice`, whose object has drawn before.
+            self._put("method", module.__name__, method.__name__, version(module))
+            return
+        self.add((method.__func__, method.__self__), where)
+
+    def _add_builtin(self, function: types.BuiltinFunctionType, where: str) -> None:
+        owner = function.__self__
+        if owner is not None and not isinstance(owner, types.ModuleType):
+            self.add((function.__name__, owner), where)
+            return
+        module = sys.modules.get(function.__module__ or "")
+        self._put("builtin", str(function.__module__), function.__qualname__)
+        if module is not None:
+            self._put(version(module))
+        top = (function.__module__ or "").partition(".")[0]
+        if top in _IMPORTING and function.__name__ in _IMPORTS:
+            raise _importing(where, function.__name__)
+        looks_up = function in _LOOKS_UP or (top in _LOOKING_UP and top != "builtins")
+        if looks_up or function is sys._getframe:
+            self._add_own_module(where)
+
+    def _add_class(self, kind: type, where: str) -> None:
+        # Classes of C may have a descriptor of their objects' attribute instead.
+        name = kind.__module__ if isinstance(kind.__module__, str) else "builtins"
+        module = sys.modules.get(name)
+        self._put("class", name, kind.__qualname__)
+        is_lib = module is not None and is_library(module)
+        if module is not None and is_lib:
+            self._put(version(module))
+        if not kind.__flags__ & _HEAP_TYPE or (module and _is_at(module, kind) and is_lib):
+            return
+        if type(kind) is not type:
+            self.add(type(kind), where)
+        for base in kind.__bases__:
+            self.add(base, where)
+        self._put(_text_of_annotations(kind))
+        for name, value in sorted(vars(kind).items()):
+            if name in _SILENT or isinstance(value, _NATIVE) or (is_lib and not _is_code(value)):
+                continue
+            self._put(name)
+            self.add(value, f"{where}: {kind.__qualname__}.{name}")
+
+    def _add_object(self, value: object, where: str) -> None:
+        try:
+            reduce = copyreg.dispatch_table.get(type(value))
+            reduced = value.__reduce_ex__(4) if reduce is None else reduce(value)
+        except Exception:
+            raise _incomparable(where, value) from None
+        self._put("object")
+        self.add(type(value), where)
+        if isinstance(reduced, str):
+            self._add_named(value, reduced, where)
+            return
+        for part in reduced:
+            match part:
+                case Iterator():
+                    self.add(list(part), where)
+                case Mapping():
+                    self.add(dict(part), where)
+                case _:
+                    self.add(part, where)
+
+    def _add_named(self, value: object, name: str, where: str) -> None:
+        """Adds an object that is pickled by its name alone."""
+        self._put(name)
+        module = sys.modules.get(pickle.whichmodule(value, name))  # type: ignore[attr-defined]
+        if module is not None and is_library(module) and _is_at(module, value, name):
+            self._put(module.__name__, version(module))
+            return
+        state = _state_of(value)
+        kind = sys.modules.get(type(value).__module__)
+        if kind is not None and is_library(kind) and "__wrapped__" not in state:
+            # Only a TypeVar and the like are known to have no more than their names.
+            if kind.__name__ != "typing":
+                raise _incomparable(where, value)
+            state = {}
+        self.add(state, where)
+
+
+def _alone(value: object, where: str, depth: int) -> str:
+    fingerprint = Fingerprint(depth)
+    fingerprint.add(value, where)
+    return fingerprint.hexdigest()
+
+
+def _incomparable(where: str, value: object) -> ValueError:
+    kind = type(value)
+    return ValueError(
+        f"cache: {where} is or uses a {kind.__module__}.{kind.__qualname__}, which a later program "
+        "cannot compare with its own, so it could read examples that were made with another one. "
+        f"Make it inside of the function, put the function after the cache, or {_KEY}"
+    )
+
+
+def _importing(where: str, name: str) -> ValueError:
+    return ValueError(
+        f"cache: {where} calls {name}, which imports what a text names, so a change of that would "
+        f"not be noticed. Import it at the top of the file, or {_KEY}"
+    )
+
+
+def _is_at(module: types.ModuleType, value: Any, qualname: str | None = None) -> bool:
+    """Returns whether a module has a value under its qualified name."""
+    found: object = module
+    for name in (value.__qualname__ if qualname is None else qualname).split("."):
+        found = inspect.getattr_static(found, name, None)
+    if isinstance(found, (staticmethod, classmethod)):
+        found = found.__func__
+    return found is value
+
+
+def _may_be_foreign(value: object) -> bool:
+    """Returns whether a value of a library may have been put there by the program."""
+    if isinstance(value, types.BuiltinFunctionType):
+        return isinstance(value.__self__, types.ModuleType)
+    if isinstance(value, type):
+        module = sys.modules.get(value.__module__)
+        return module is not None and not is_library(module)
+    return isinstance(value, types.FunctionType)
+
+
+def _is_code(value: object) -> bool:
+    kinds = (types.FunctionType, staticmethod, classmethod, property)
+    return isinstance(value, kinds) or type(value) in _PLAIN
+
+
+def _state_of(value: object) -> dict[str, Any]:
+    """Returns the attributes of an object, those in slots too."""
+    state = dict(getattr(value, "__dict__", {}))
+    for kind in type(value).__mro__:
+        for name, slot in vars(kind).items():
+            if isinstance(slot, types.MemberDescriptorType) and hasattr(value, name):
+                state[name] = getattr(value, name)
+    return state
+
+
+def _text_of_annotations(value: object) -> str:
+    try:
+        found = vars(value).get("__annotations__") if isinstance(value, type) else None
+        found = value.__annotations__ if found is None else found
+        return _ADDRESS.sub("", repr(found))
+    except Exception:  # A name in them may be missing.
+        return ""

@@ -1,0 +1,87 @@
+"""Keys of caches on disk: a hash of all that decides the examples, apart from the files.
+
+The files that examples are read from, with their sizes and times, are compared by the engine.
+"""
+
+import os
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import fields
+from typing import Any, Final, cast
+
+from headrace.core import engine
+from headrace.pipeline.functions.worker_holder import WorkerHolder
+from headrace.pipeline.plan.cache_keys.code_fingerprint import Fingerprint
+from headrace.pipeline.stages.cache import CachedExamples
+from headrace.pipeline.stages.source import Source
+from headrace.pipeline.stages.stage import Stage
+from headrace.pipeline.workers.iterator_pool import IteratorPool
+
+__all__ = ["cache_key", "with_companions"]
+
+# Fields that do not decide the examples.
+_LEFT_OUT: Final = ("num_threads", "num_processes", "is_seed_given", "taken_from", "kept", "part")
+_RUNTIME: Final = (CachedExamples, engine.Index, WorkerHolder, IteratorPool, deque)
+# The ends of the names of files that say where the documents of a token file begin.
+_COMPANIONS: Final = (".idx", ".index", ".metadata")
+
+
+def cache_key(
+    chain: Sequence[Stage],
+    contents: Iterable[tuple[str, str]],
+    number: int,
+    key: str | None = None,
+) -> str:
+    """Returns the hash of a description, as hexadecimal digits.
+
+    Args:
+        chain: The stages before the cache.
+        contents: The files that native functions are made from, with digests.
+        number: The number of the cache among all stages, for reports of skipped examples.
+        key: The user's key, which stands for the functions; None to compare them.
+
+    Raises:
+        ValueError: If a function uses a value that cannot be compared between programs.
+    """
+    fingerprint = Fingerprint()
+    fingerprint.add(
+        ("headrace", engine.version, sorted(contents), number), "the files of functions"
+    )
+    fingerprint.add(key, "key")
+    _add_chain(fingerprint, chain, key is None)
+    return fingerprint.hexdigest()[:32]
+
+
+def _add_chain(fingerprint: Fingerprint, chain: Sequence[Stage], reads_functions: bool) -> None:
+    for stage in chain:
+        fingerprint.add((type(stage).__qualname__, stage.name), stage.name)
+        for name, value in _decisive(stage):
+            fingerprint.add(name, stage.name)
+            if name == "parts":
+                for part in value:
+                    _add_chain(fingerprint, part, reads_functions)
+            elif reads_functions or name != "function":
+                fingerprint.add(value, stage.name)
+
+
+def _decisive(stage: Stage) -> Iterator[tuple[str, Any]]:
+    """Yields the fields of a stage that decide the examples."""
+    for item in fields(cast("Any", stage)):
+        value = getattr(stage, item.name)
+        if item.name in _LEFT_OUT or isinstance(value, _RUNTIME):
+            continue
+        # A source may remember what it has found in its files.
+        if item.compare or not isinstance(stage, Source):
+            yield item.name, value
+
+
+def with_companions(paths: Iterable[bytes]) -> list[bytes]:
+    """Returns files together with the files of this machine that describe their content."""
+    found = []
+    for path in paths:
+        found.append(path)
+        stem, suffix = os.path.splitext(path)
+        if suffix in (b".bin", b".ds"):
+            names = [start + os.fsencode(end) for start in (stem, path) for end in _COMPANIONS]
+            found += [name for name in names if os.path.exists(name)]
+    return found
