@@ -269,6 +269,7 @@ from headrace.tf1.session import InteractiveSession as InteractiveSession
 from headrace.tf1.session import OptimizerOptions as OptimizerOptions
 from headrace.tf1.session import RunOptions as RunOptions
 from headrace.tf1.session import Session as Session
+from headrace.tf1.tensor_spec import *
 from headrace.tf1.version import COMPILER_VERSION as COMPILER_VERSION
 from headrace.tf1.version import GIT_VERSION as GIT_VERSION
 from headrace.tf1.version import GRAPH_DEF_VERSION as GRAPH_DEF_VERSION
@@ -288,6 +289,7 @@ if TYPE_CHECKING:
     )
     from headrace.tf1.protos import Event as Event
     from headrace.tf1.protos import HistogramProto as HistogramProto
+    from headrace.tf1.protos import MetaGraphDef as MetaGraphDef
     from headrace.tf1.protos import RunMetadata as RunMetadata
     from headrace.tf1.protos import SessionLog as SessionLog
     from headrace.tf1.protos import Summary as Summary
@@ -340,7 +342,14 @@ _MODULES = frozenset(
 _LATE = {
     "headrace.tf1.ops.records.decode_json_example": ("decode_json_example",),
     "headrace.protos": ("AttrValue", "GraphDef", "NodeDef"),
-    "headrace.tf1.protos": ("Event", "HistogramProto", "RunMetadata", "SessionLog", "Summary"),
+    "headrace.tf1.protos": (
+        "Event",
+        "HistogramProto",
+        "MetaGraphDef",
+        "RunMetadata",
+        "SessionLog",
+        "Summary",
+    ),
     "headrace.tf1.adapters.tensor_protos": (
         "make_ndarray",
         "make_tensor_proto",

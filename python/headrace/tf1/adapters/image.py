@@ -20,6 +20,7 @@ __all__ = [
     "decode_image",
     "draw_bounding_boxes",
     "extract_image_patches",
+    "extract_patches",
     "resize_bicubic",
     "resize_bilinear",
     "resize_image_with_pad",
@@ -178,3 +179,15 @@ def extract_image_patches(
     gaps: Any = rates
     mode: Any = padding
     return ops.extract_image_patches(images, window, steps, gaps, mode, name)
+
+
+def extract_patches(
+    images: TensorLike,
+    sizes: Sequence[int],
+    strides: Sequence[int],
+    rates: Sequence[int],
+    padding: str,
+    name: str | None = None,
+) -> Tensor:
+    """Calls `ops.extract_image_patches`, whose `ksizes` has another name."""
+    return ops.extract_image_patches(images, sizes, strides, rates, padding, name)

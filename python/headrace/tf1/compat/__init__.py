@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final, TypeVar, overload
 
 import numpy as np
 
-from headrace.tf1.compat import v2
+from headrace.core.shapes import dimension_at_index, dimension_value
+from headrace.tf1.compat import v1, v2
 from headrace.tf1.namespace import namespace
 
 if TYPE_CHECKING:
@@ -22,10 +23,13 @@ __all__ = [
     "as_text",
     "bytes_or_text_types",
     "complex_types",
+    "dimension_at_index",
+    "dimension_value",
     "install",
     "integral_types",
     "path_to_str",
     "real_types",
+    "v1",
     "v2",
 ]
 

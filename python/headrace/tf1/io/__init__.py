@@ -32,6 +32,7 @@ from headrace.tf1.adapters.records import (
 )
 from headrace.tf1.adapters.sparse import serialize_many_sparse, serialize_sparse
 from headrace.tf1.input import match_filenames_once
+from headrace.tf1.io import gfile
 from headrace.tf1.namespace import namespace
 from headrace.tf1.ops.queues import PaddingFIFOQueue, PriorityQueue, QueueBase, RandomShuffleQueue
 from headrace.tf1.ops.readers.files import matching_files, read_file, write_file
@@ -73,6 +74,7 @@ __all__ = [
     "encode_jpeg",
     "encode_png",
     "extract_jpeg_shape",
+    "gfile",
     "is_jpeg",
     "match_filenames_once",
     "matching_files",

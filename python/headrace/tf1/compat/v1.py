@@ -1,0 +1,11 @@
+"""`tf.compat.v1`: `headrace.tf1` itself, under the name that upgraded programs use."""
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+# Python imports the package before this module, and binds the name to what stands here.
+sys.modules[__name__] = sys.modules["headrace.tf1"]
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any: ...
