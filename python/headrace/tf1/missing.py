@@ -51,7 +51,7 @@ _REMEDIES = (
     (r"(io\.)?[Rr]agged", _RAGGED),
     (
         r"nn\.|layers|keras|estimator|gradients|hessians|distribute|feature_column"
-        r"|train\.\w*(Optimizer|Average|decay|sdca|piecewise|warm)|contrib\.(layers|losses|metrics|rnn|opt|keras|estimator|slim\.[^.]*$|learn\.[^.]*$)"
+        r"|train\.\w*(Optimizer|sdca|warm)|contrib\.(layers|losses|metrics|rnn|opt|keras|estimator|slim\.[^.]*$|learn\.[^.]*$)"
         r"|GradientTape|custom_gradient|clip_by_\w*norm|RegisterGradient|trainable_variables|tpu",
         _TRAINING,
     ),

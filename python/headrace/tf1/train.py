@@ -21,12 +21,25 @@ from headrace.tf1.input import (
     string_input_producer,
 )
 from headrace.tf1.namespace import namespace
+from headrace.tf1.ops.math.decays import (
+    cosine_decay,
+    cosine_decay_restarts,
+    exponential_decay,
+    inverse_time_decay,
+    linear_cosine_decay,
+    natural_exp_decay,
+    noisy_linear_cosine_decay,
+    piecewise_constant,
+    polynomial_decay,
+)
+from headrace.tf1.ops.math.decays import piecewise_constant as piecewise_constant_decay
 from headrace.tf1.ops.variables.global_step import (
     assert_global_step,
     get_global_step,
     get_or_create_global_step,
     global_step,
 )
+from headrace.tf1.ops.variables.moving_averages import ExponentialMovingAverage
 from headrace.tf1.queue_runners import (
     QueueRunner,
     QueueRunnerDef,
@@ -48,6 +61,7 @@ if TYPE_CHECKING:
     )
     from headrace.tf1.events import summary_iterator
     from headrace.tf1.graph_import import import_meta_graph
+    from headrace.tf1.protos import SaverDef
     from headrace.tf1.saver import (
         NewCheckpointReader,
         Saver,
@@ -104,6 +118,7 @@ __all__ = [
     "ClusterSpec",
     "Coordinator",
     "Example",
+    "ExponentialMovingAverage",
     "Feature",
     "FeatureList",
     "FeatureLists",
@@ -124,6 +139,7 @@ __all__ = [
     "QueueRunner",
     "QueueRunnerDef",
     "Saver",
+    "SaverDef",
     "Scaffold",
     "SecondOrStepTimer",
     "SequenceExample",
@@ -146,7 +162,10 @@ __all__ = [
     "batch",
     "batch_join",
     "checkpoint_exists",
+    "cosine_decay",
+    "cosine_decay_restarts",
     "create_global_step",
+    "exponential_decay",
     "export_meta_graph",
     "get_checkpoint_mtimes",
     "get_checkpoint_state",
@@ -155,8 +174,10 @@ __all__ = [
     "global_step",
     "import_meta_graph",
     "input_producer",
+    "inverse_time_decay",
     "latest_checkpoint",
     "limit_epochs",
+    "linear_cosine_decay",
     "list_variables",
     "load_checkpoint",
     "load_variable",
@@ -165,6 +186,11 @@ __all__ = [
     "maybe_batch_join",
     "maybe_shuffle_batch",
     "maybe_shuffle_batch_join",
+    "natural_exp_decay",
+    "noisy_linear_cosine_decay",
+    "piecewise_constant",
+    "piecewise_constant_decay",
+    "polynomial_decay",
     "queue_runner",
     "range_input_producer",
     "remove_checkpoint",
@@ -181,6 +207,7 @@ __all__ = [
 
 # What needs protocol buffers is loaded when it is first used: that takes longer than all the rest.
 _LATE = {
+    "SaverDef": "headrace.tf1.protos",
     "import_meta_graph": "headrace.tf1.graph_import",
     "summary_iterator": "headrace.tf1.events",
     **dict.fromkeys(

@@ -127,6 +127,7 @@ from headrace.tf1.ops.image.suppression import *
 from headrace.tf1.ops.lookup import tables_initializer as tables_initializer
 from headrace.tf1.ops.math.bitwise import *
 from headrace.tf1.ops.math.check_numerics import *
+from headrace.tf1.ops.math.decays import *
 from headrace.tf1.ops.math.products import *
 from headrace.tf1.ops.math.segment import *
 from headrace.tf1.ops.math.sparse_segment import *
@@ -171,6 +172,7 @@ from headrace.tf1.ops.variables.assign import *
 from headrace.tf1.ops.variables.global_step import *
 from headrace.tf1.ops.variables.initialization import *
 from headrace.tf1.ops.variables.initializers import *
+from headrace.tf1.ops.variables.moving_averages import *
 from headrace.tf1.ops.variables.partitioners import *
 from headrace.tf1.ops.variables.scatter import *
 from headrace.tf1.ops.variables.scope import AUTO_REUSE as AUTO_REUSE
