@@ -66,7 +66,7 @@ def test_every_path_of_the_table_can_be_imported_and_lists_its_names():
         ("from tensorflow.core.example import example_pb2", "example_pb2.Example"),
         ("from tensorflow.python.training import saver", "saver.latest_checkpoint"),
         ("import tensorflow.python.ops.control_flow_ops as ops", "ops.with_dependencies"),
-        ("import tensorflow.compat.v1 as tf", "tf.train.batch"),
+        ("import tensorflow.compat.v1 as tf", "tf.compat.v1.train.batch"),
         ("import tensorflow.train as train", "train.shuffle_batch"),
         ("import tensorflow as tf", "tf.python.ops.image_ops.decode_jpeg"),
     ],
@@ -91,6 +91,28 @@ def test_rarer_names_are_found_where_programs_import_them_from():
         print(versions.GRAPH_DEF_VERSION, generated is merge, fixed_size_partitioner(2)([3]))
     """
     assert run(program) == ["134 True [2]"]
+
+
+def test_names_around_inputs_are_found_where_programs_import_them_from():
+    program = """
+        import tensorflow as tf
+        from tensorflow.contrib.framework.python.framework import tensor_util
+        from tensorflow.contrib.framework.python.ops.variables import get_or_create_global_step
+        from tensorflow.contrib.learn.python.learn.learn_io.graph_io import queue_parsed_features
+        from tensorflow.contrib.slim.python.slim.data.data_decoder import DataDecoder
+        from tensorflow.contrib.slim.python.slim.queues import QueueRunners
+        from tensorflow.contrib.training.python.training.resample import weighted_resample
+        from tensorflow.io import gfile
+        from tensorflow.python.ops.gen_nn_ops import relu
+        from tensorflow.python.training.learning_rate_decay import exponential_decay
+        from tensorflow.python.training.moving_averages import assign_moving_average
+        from tensorflow.python.util.deprecation import deprecated
+        from tensorflow.python.util.function_utils import fn_args
+        from tensorflow.python.framework.tensor_spec import TensorSpec
+        print(gfile.exists is tf.io.gfile.exists is tf.compat.v1.io.gfile.exists)
+        print(fn_args(relu), tensor_util.is_tensor(TensorSpec([])), tf.MetaGraphDef().ByteSize())
+    """
+    assert run(program) == ["True", "('features', 'name') False 0"]
 
 
 def test_a_missing_path_or_name_has_a_remedy():

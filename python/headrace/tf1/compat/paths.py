@@ -55,6 +55,7 @@ _OPS: Final = {
     "gen_control_flow_ops": ["", "headrace.tf1.ops.control.switch"],
     "gen_image_ops": ["image", ""],
     "gen_io_ops": ["io", ""],
+    "gen_nn_ops": ["nn", ""],
     "gen_parsing_ops": ["io", ""],
     "image_ops": ["image", "io"],
     "image_ops_impl": ["image", "io"],
@@ -88,13 +89,21 @@ _TRAINING: Final = [
     *("summary_io", "supervisor", "training", "training_util"),
 ]
 _SLIM: Final = [
-    *("data_provider", "dataset", "dataset_data_provider", "parallel_reader", "prefetch_queue"),
-    "tfexample_decoder",
+    *("data_decoder", "data_provider", "dataset", "dataset_data_provider", "parallel_reader"),
+    *("prefetch_queue", "tfexample_decoder"),
 ]
-_CONTRIB_TRAINING: Final = ["bucket_ops", "hparam", "sampling_ops", "sequence_queueing_state_saver"]
+_CONTRIB_TRAINING: Final = [
+    *("bucket_ops", "hparam", "resample", "sampling_ops", "sequence_queueing_state_saver"),
+]
 _OTHERS: Final = {
     "contrib.deprecated": ["compat.before_1_0"],
+    "contrib.framework.python.framework.checkpoint_utils": ["train"],
+    "contrib.framework.python.framework.tensor_util": ["contrib.framework", ""],
+    "contrib.framework.python.ops.ops": [""],
+    "contrib.framework.python.ops.variables": ["contrib.framework", ""],
     "contrib.framework.python.ops.audio_ops": ["audio", "headrace.tf1.ops.records.spectrum"],
+    "contrib.learn.python.learn.learn_io.graph_io": ["contrib.learn.io"],
+    "contrib.slim.python.slim.queues": ["contrib.slim.queues"],
     "contrib.lookup.lookup_ops": ["contrib.lookup"],
     "contrib.losses.python.losses.loss_ops": ["contrib.losses"],
     "contrib.metrics.python.ops.metric_ops": ["contrib.metrics"],
@@ -130,7 +139,12 @@ _OTHERS: Final = {
     "python.summary.summary_iterator": ["train"],
     "python.summary.writer.writer": ["summary"],
     "python.summary.writer.writer_cache": ["summary"],
+    "python.training.learning_rate_decay": ["train"],
+    "python.training.learning_rate_decay_v2": ["train"],
+    "python.training.moving_averages": ["headrace.tf1.ops.variables.moving_averages", "train"],
     "python.util.compat": ["compat"],
+    "python.util.deprecation": ["headrace.tf1.compat.deprecation"],
+    "python.util.function_utils": ["headrace.tf1.compat.function_utils"],
     "python.util.nest": ["contrib.framework.nest"],
 }
 

@@ -109,3 +109,72 @@ def test_modes_are_names():
     learn, estimator = tf.contrib.learn.ModeKeys, tf.estimator.ModeKeys
     assert [learn.TRAIN, learn.EVAL, learn.INFER] == ["train", "eval", "infer"]
     assert [estimator.TRAIN, estimator.EVAL, estimator.PREDICT] == ["train", "eval", "infer"]
+
+
+@pytest.mark.parametrize(
+    "read", [io.read_keyed_batch_examples, tf.contrib.learn.read_keyed_batch_examples_shared_queue]
+)
+@pytest.mark.parametrize("read_batch_size", [1, 2])
+def test_records_come_with_their_keys(pattern, read, read_batch_size):
+    keys, records = read(
+        pattern, 2, tf.TFRecordReader, False, num_epochs=1, read_batch_size=read_batch_size
+    )
+    numbers = tf.parse_example(records, FEATURES)["number"]
+    found = [
+        (key.rpartition(b"/")[2], int(number))
+        for each, some in taken([keys, numbers])
+        for key, number in zip(each, some, strict=True)
+    ]
+    first = found[0][0]
+    assert [number for _, number in found] == [*range(6)]
+    assert first.startswith(b"0.tfrecord:")
+    assert [key.partition(b":")[0] for key, _ in found] == [b"0.tfrecord"] * 3 + [b"1.tfrecord"] * 3
+
+
+@pytest.mark.parametrize("as_dict", [True, False])
+def test_keys_stay_with_what_is_parsed_before_the_queue(pattern, as_dict):
+    def parse(record):
+        found = tf.parse_single_example(record, FEATURES)
+        return found if as_dict else (found["number"], found["number"] * 10)
+
+    keys, parsed = io.read_keyed_batch_examples(
+        pattern, 3, tf.TFRecordReader, False, num_epochs=1, parse_fn=parse
+    )
+    first, second = taken([keys, parsed])
+    if as_dict:
+        assert first[1]["number"].tolist() == [0, 1, 2]
+        assert set(parsed) == {"number"}
+    else:
+        assert [part.tolist() for part in second[1]] == [[3, 4, 5], [30, 40, 50]]
+    assert b"1.tfrecord" in second[0][0]
+
+
+@pytest.mark.parametrize(
+    "read", [io.read_keyed_batch_features, io.read_keyed_batch_features_shared_queue]
+)
+def test_features_with_keys_go_through_a_second_queue(pattern, read):
+    features = {**FEATURES, "missing": tf.VarLenFeature(tf.int64)}
+    keys, batch = read(pattern, 4, features, tf.TFRecordReader, False, num_epochs=1)
+    assert batch["number"].op.type == keys.op.type == "QueueDequeueV2"
+    assert batch["number"].shape.as_list() == [None]
+    found = sorted(taken([keys, batch]), key=lambda each: each[1]["number"][0])
+    assert [each["number"].tolist() for _, each in found] == [[0, 1, 2, 3], [4, 5]]
+    assert [key.shape for key, _ in found] == [(4,), (2,)]
+    assert [each["missing"].dense_shape.tolist() for _, each in found] == [[4, 0], [2, 0]]
+
+
+def test_no_batch_is_lost_when_several_threads_parse(pattern):
+    _, batch = io.read_keyed_batch_features(
+        pattern, 1, FEATURES, tf.TFRecordReader, num_epochs=20, num_enqueue_threads=4
+    )
+    numbers = [int(each["number"][0]) for each in taken(batch)]
+    assert sorted(numbers) == sorted([*range(6)] * 20)
+
+
+def test_features_without_keys():
+    sparse = tf.SparseTensor([[0, 1]], [tf.train.range_input_producer(2, 1).dequeue()], [1, 2])
+    keys, found = io.queue_parsed_features({"s": sparse, "d": tf.constant([5])})
+    assert keys is None
+    assert found["d"].shape == (1,)
+    values = sorted((each["s"].values.tolist(), each["d"].tolist()) for each in taken(found))
+    assert values == [([0], [5]), ([1], [5])]

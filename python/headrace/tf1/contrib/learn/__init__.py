@@ -4,9 +4,14 @@ from typing import TYPE_CHECKING
 
 from headrace.tf1.contrib.learn import io
 from headrace.tf1.contrib.learn.io import (
+    queue_parsed_features,
     read_batch_examples,
     read_batch_features,
     read_batch_record_features,
+    read_keyed_batch_examples,
+    read_keyed_batch_examples_shared_queue,
+    read_keyed_batch_features,
+    read_keyed_batch_features_shared_queue,
 )
 from headrace.tf1.estimator.mode_keys import LearnModeKeys as ModeKeys
 from headrace.tf1.namespace import namespace
@@ -17,9 +22,14 @@ if TYPE_CHECKING:
 __all__ = [
     "ModeKeys",
     "io",
+    "queue_parsed_features",
     "read_batch_examples",
     "read_batch_features",
     "read_batch_record_features",
+    "read_keyed_batch_examples",
+    "read_keyed_batch_examples_shared_queue",
+    "read_keyed_batch_features",
+    "read_keyed_batch_features_shared_queue",
     "run_n",
 ]
 

@@ -4,25 +4,38 @@ Source: `tf.contrib.learn.io` of TensorFlow 1.15.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from headrace.graph import Tensor, name_scope
+from headrace.ops.math.cast import cast
+from headrace.ops.sparse.tensor import SparseTensor
 from headrace.tf1 import gfile
 from headrace.tf1.adapters.records import parse_example
 from headrace.tf1.contrib.learn.generator import generator_input_fn
 from headrace.tf1.estimator.inputs import numpy_input_fn, pandas_input_fn
 from headrace.tf1.input import batch_join, shuffle_batch_join, string_input_producer
 from headrace.tf1.namespace import namespace
+from headrace.tf1.ops.queues import FIFOQueue
 from headrace.tf1.ops.readers.reader import TFRecordReader
+from headrace.tf1.ops.summary.scalar import scalar
+from headrace.tf1.queue_runners import QueueRunner, add_queue_runner
 
 __all__ = [
     "generator_input_fn",
     "numpy_input_fn",
     "pandas_input_fn",
+    "queue_parsed_features",
     "read_batch_examples",
     "read_batch_features",
     "read_batch_record_features",
+    "read_keyed_batch_examples",
+    "read_keyed_batch_examples_shared_queue",
+    "read_keyed_batch_features",
+    "read_keyed_batch_features_shared_queue",
 ]
+
+# The name of the key among the tensors that `parse_fn` returns.
+_KEY: Final = "__key__"
 
 
 def read_batch_examples(
@@ -60,6 +73,46 @@ def read_batch_examples(
     Raises:
         ValueError: If there are no files, or numbers do not fit.
     """
+    return read_keyed_batch_examples(
+        *(file_pattern, batch_size, reader, randomize_input, num_epochs, queue_capacity),
+        *(num_threads, read_batch_size, parse_fn, name, seed),
+    )[1]
+
+
+def read_keyed_batch_examples(
+    file_pattern: str | Sequence[str],
+    batch_size: int,
+    reader: Callable[[], Any],
+    randomize_input: bool = True,
+    num_epochs: int | None = None,
+    queue_capacity: int = 10000,
+    num_threads: int = 1,
+    read_batch_size: int = 1,
+    parse_fn: Callable[[Tensor], Any] | None = None,
+    name: str | None = None,
+    seed: int | None = None,
+) -> tuple[Tensor, Any]:
+    """Makes batches of the records of files, with their keys; see `read_batch_examples`.
+
+    Args:
+        file_pattern: As for `read_batch_examples`, like all others.
+        batch_size: See there.
+        reader: See there.
+        randomize_input: See there.
+        num_epochs: See there.
+        queue_capacity: See there.
+        num_threads: See there.
+        read_batch_size: See there.
+        parse_fn: See there.
+        name: See there.
+        seed: See there.
+
+    Returns:
+        The keys of the records of a batch, a string vector, and the batch.
+
+    Raises:
+        ValueError: As `read_batch_examples`.
+    """
     files = _files(file_pattern)
     if batch_size is None or not 0 < batch_size < queue_capacity:
         raise ValueError(f"Invalid batch_size {batch_size}, with queue_capacity {queue_capacity}.")
@@ -77,12 +130,17 @@ def read_batch_examples(
             "enqueue_many": enqueue_many,
             "allow_smaller_final_batch": num_epochs is not None,
         }
-        if not randomize_input:
-            return batch_join(examples, batch_size, **arguments)
-        kept_back = max(queue_capacity - max(num_threads, 1) * batch_size * 2, 0)
-        return shuffle_batch_join(
-            examples, batch_size, min_after_dequeue=kept_back, seed=seed, **arguments
-        )
+        if randomize_input:
+            kept_back = max(queue_capacity - max(num_threads, 1) * batch_size * 2, 0)
+            batch = shuffle_batch_join(
+                examples, batch_size, min_after_dequeue=kept_back, seed=seed, **arguments
+            )
+        else:
+            batch = batch_join(examples, batch_size, **arguments)
+        if isinstance(batch, dict):
+            return batch.pop(_KEY), batch
+        keys, *parsed = batch
+        return keys, parsed[0] if len(parsed) == 1 else parsed
 
 
 def read_batch_features(
@@ -165,14 +223,161 @@ def read_batch_record_features(
     )
 
 
+def read_keyed_batch_features(
+    file_pattern: str | Sequence[str],
+    batch_size: int,
+    features: Mapping[str, Any],
+    reader: Callable[[], Any],
+    randomize_input: bool = True,
+    num_epochs: int | None = None,
+    queue_capacity: int = 10000,
+    reader_num_threads: int = 1,
+    feature_queue_capacity: int = 100,
+    num_enqueue_threads: int = 2,
+    parse_fn: Callable[[Tensor], Any] | None = None,
+    name: str | None = None,
+) -> tuple[Tensor, dict[str, Any]]:
+    """Makes batches of features with the records' keys, parsed ahead into a second queue.
+
+    Args:
+        file_pattern: As for `read_batch_examples`, like all others.
+        batch_size: See there.
+        features: The features, as for `tf.parse_example`.
+        reader: See there.
+        randomize_input: See there.
+        num_epochs: See there.
+        queue_capacity: See there.
+        reader_num_threads: The number of files to read at the same time.
+        feature_queue_capacity: The number of parsed batches that the second queue holds.
+        num_enqueue_threads: Threads that parse. With more than one, batches change their order.
+        parse_fn: Called with a record; returns the bytes of the `tf.train.Example` to parse.
+        name: See there.
+
+    Returns:
+        The keys of the records of a batch, a string vector, and the tensors of the features by
+        their names.
+
+    Raises:
+        ValueError: As `read_batch_examples`.
+    """
+    with name_scope(name, "read_batch_features"):
+        keys, records = read_keyed_batch_examples(
+            *(file_pattern, batch_size, reader, randomize_input, num_epochs, queue_capacity),
+            num_threads=reader_num_threads,
+            read_batch_size=batch_size,
+            parse_fn=parse_fn,
+        )
+        parsed = parse_example(records, features)
+        queued, tensors = queue_parsed_features(
+            parsed, keys, feature_queue_capacity, num_enqueue_threads
+        )
+        assert queued is not None
+        return queued, tensors
+
+
+def read_keyed_batch_examples_shared_queue(
+    file_pattern: str | Sequence[str],
+    batch_size: int,
+    reader: Callable[[], Any],
+    randomize_input: bool = True,
+    num_epochs: int | None = None,
+    queue_capacity: int = 10000,
+    num_threads: int = 1,
+    read_batch_size: int = 1,
+    parse_fn: Callable[[Tensor], Any] | None = None,
+    name: str | None = None,
+    seed: int | None = None,
+) -> tuple[Tensor, Any]:
+    """Calls `read_keyed_batch_examples`: the workers of one process share its file names."""
+    return read_keyed_batch_examples(
+        *(file_pattern, batch_size, reader, randomize_input, num_epochs, queue_capacity),
+        *(num_threads, read_batch_size, parse_fn, name, seed),
+    )
+
+
+def read_keyed_batch_features_shared_queue(
+    file_pattern: str | Sequence[str],
+    batch_size: int,
+    features: Mapping[str, Any],
+    reader: Callable[[], Any],
+    randomize_input: bool = True,
+    num_epochs: int | None = None,
+    queue_capacity: int = 10000,
+    reader_num_threads: int = 1,
+    feature_queue_capacity: int = 100,
+    num_queue_runners: int = 2,
+    parse_fn: Callable[[Tensor], Any] | None = None,
+    name: str | None = None,
+) -> tuple[Tensor, dict[str, Any]]:
+    """Calls `read_keyed_batch_features`: the workers of one process share its file names."""
+    return read_keyed_batch_features(
+        *(file_pattern, batch_size, features, reader, randomize_input, num_epochs),
+        *(queue_capacity, reader_num_threads, feature_queue_capacity, num_queue_runners),
+        *(parse_fn, name),
+    )
+
+
+def queue_parsed_features(
+    parsed_features: Mapping[str, Any],
+    keys: Tensor | None = None,
+    feature_queue_capacity: int = 100,
+    num_enqueue_threads: int = 2,
+    name: str | None = None,
+) -> tuple[Tensor | None, dict[str, Any]]:
+    """Puts features into a queue that a runner fills, so that they are parsed ahead.
+
+    Args:
+        parsed_features: Tensors and sparse tensors by their names, as from `tf.parse_example`.
+        keys: The keys of their records; None for none.
+        feature_queue_capacity: The number of batches that the queue holds.
+        num_enqueue_threads: Threads that fill it. With more than one, batches change their order.
+        name: Name scope of the operations.
+
+    Returns:
+        The keys or None, and the features, both from the queue.
+    """
+    with name_scope(name, "queue_parsed_features"):
+        names = sorted(parsed_features)
+        parts = [_parts_of(parsed_features[key]) for key in names]
+        if keys is not None:
+            parts.append([keys])
+        tensors = [tensor for each in parts for tensor in each]
+        queue = FIFOQueue(feature_queue_capacity, [tensor.dtype.base_dtype for tensor in tensors])
+        share = cast(queue.size(), "float32") * (1.0 / feature_queue_capacity)
+        scalar(
+            f"queue/parsed_features/{queue.name}/fraction_of_{feature_queue_capacity}_full", share
+        )
+        add_queue_runner(QueueRunner(queue, [queue.enqueue(tensors)] * num_enqueue_threads))
+        dequeued: Any = queue.dequeue()
+        for output, tensor in zip(dequeued, tensors, strict=True):
+            output.set_shape(tensor.shape)
+        rest = iter(dequeued)
+        values = [[next(rest) for _ in each] for each in parts]
+        queued_keys = values.pop()[0] if keys is not None else None
+        features = {
+            key: SparseTensor(*each) if len(each) > 1 else each[0]
+            for key, each in zip(names, values, strict=True)
+        }
+        return queued_keys, features
+
+
+def _parts_of(feature: Tensor | SparseTensor) -> list[Tensor]:
+    if isinstance(feature, SparseTensor):
+        return [feature.indices, feature.values, feature.dense_shape]
+    return [feature]
+
+
 def _read(
     reader: Any, names: Any, num_records: int, parse_fn: Callable[[Tensor], Any] | None
 ) -> Any:
+    """Returns the tensors of an example, its key first or under `_KEY`; of several in the rows."""
     if num_records > 1 and parse_fn is None:
-        return [reader.read_up_to(names, num_records)[1]]
-    record = reader.read(names)[1]
+        return list(reader.read_up_to(names, num_records))
+    key, record = reader.read(names)
     parsed = record if parse_fn is None else parse_fn(record)
-    return parsed if isinstance(parsed, (dict, list, tuple)) else [parsed]
+    if isinstance(parsed, dict):
+        return {**parsed, _KEY: key}
+    return [key, *(parsed if isinstance(parsed, (list, tuple)) else [parsed])]
 
 
 def _files(file_pattern: str | Sequence[str]) -> list[str]:

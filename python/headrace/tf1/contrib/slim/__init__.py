@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 from headrace.tf1.adapters.variables import create_global_step
 from headrace.tf1.contrib import losses, metrics
 from headrace.tf1.contrib.slim import (
+    data_decoder,
     data_provider,
     dataset,
     dataset_data_provider,
     parallel_reader,
     prefetch_queue,
+    queues,
     tfexample_decoder,
 )
 from headrace.tf1.contrib.slim.labels import one_hot_encoding
@@ -25,6 +27,7 @@ from headrace.tf1.ops.variables.initialization import local_variables as get_loc
 
 __all__ = [
     "create_global_step",
+    "data_decoder",
     "data_provider",
     "dataset",
     "dataset_data_provider",
@@ -36,6 +39,7 @@ __all__ = [
     "one_hot_encoding",
     "parallel_reader",
     "prefetch_queue",
+    "queues",
     "tfexample_decoder",
 ]
 

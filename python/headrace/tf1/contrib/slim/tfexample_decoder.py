@@ -15,6 +15,7 @@ from headrace.tf1 import ops
 from headrace.tf1.adapters.control import cond
 from headrace.tf1.adapters.image import decode_image
 from headrace.tf1.adapters.records import decode_raw, parse_single_example
+from headrace.tf1.contrib.slim.data_decoder import DataDecoder
 from headrace.tf1.namespace import namespace
 from headrace.tf1.ops.lookup import LookupInterface
 from headrace.tf1.ops.sparse.to_dense import sparse_tensor_to_dense
@@ -290,7 +291,7 @@ class Image(ItemHandler):
         return image
 
 
-class TFExampleDecoder:
+class TFExampleDecoder(DataDecoder):
     """Decodes `tf.train.Example` records to items.
 
     Args:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from headrace.tf1.contrib.training.bucketing import bucket, bucket_by_sequence_length
 from headrace.tf1.contrib.training.hparam import HParams, parse_values
+from headrace.tf1.contrib.training.resample import resample_at_rate, weighted_resample
 from headrace.tf1.contrib.training.sampling import rejection_sample, stratified_sample
 from headrace.tf1.contrib.training.sequences import batch_sequences_with_states
 from headrace.tf1.contrib.training.state_saver import (
@@ -24,7 +25,9 @@ __all__ = [
     "bucket_by_sequence_length",
     "parse_values",
     "rejection_sample",
+    "resample_at_rate",
     "stratified_sample",
+    "weighted_resample",
 ]
 
 if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.

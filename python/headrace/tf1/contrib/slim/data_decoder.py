@@ -1,0 +1,33 @@
+"""`slim.data_decoder`: the base of decoders of records.
+
+Source: `tf.contrib.slim.data_decoder` of TensorFlow 1.15.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from headrace.tf1.namespace import namespace
+
+__all__ = ["DataDecoder"]
+
+
+class DataDecoder(ABC):
+    """The base of decoders, which turn a record into items."""
+
+    @abstractmethod
+    def decode(self, data: Any, items: Sequence[str]) -> list[Any]:
+        """Returns the tensors of items of a record.
+
+        Args:
+            data: The record, in whatever form the decoder takes it.
+            items: Names of the items.
+        """
+
+    @abstractmethod
+    def list_items(self) -> list[str]:
+        """Returns the names of the items."""
+
+
+if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
+    __getattr__, __dir__ = namespace(__name__, __all__)

@@ -1,0 +1,60 @@
+"""`slim.queues`: queue runners for the length of a `with` block.
+
+Source: `tf.contrib.slim.queues` of TensorFlow 1.15.
+"""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from headrace.graph import GraphKeys, get_collection
+from headrace.tf1.coordinator import Coordinator
+from headrace.tf1.namespace import namespace
+from headrace.tf1.session import Session
+
+__all__ = ["NestedQueueRunnerError", "QueueRunners"]
+
+_lock: Final = threading.Lock()
+_GRACE_SECONDS: Final = 120
+
+
+class NestedQueueRunnerError(Exception):
+    """A block of `QueueRunners` is inside another one."""
+
+
+@contextmanager
+def QueueRunners(session: Session) -> Iterator[None]:
+    """Starts the queue runners of the default graph, and stops them after the `with` block.
+
+    Afterwards it raises the error that ended a runner, unless its input had just ended. If threads
+    do not stop within two minutes, it closes the session.
+
+    Args:
+        session: The session that they run in.
+
+    Raises:
+        NestedQueueRunnerError: If it is called inside such a block, in any thread.
+    """
+    if not _lock.acquire(blocking=False):
+        raise NestedQueueRunnerError("QueueRunners cannot be nested")
+    coord = Coordinator()
+    try:
+        threads = [
+            thread
+            for runner in get_collection(GraphKeys.QUEUE_RUNNERS)
+            for thread in runner.create_threads(session, coord=coord, daemon=True, start=True)
+        ]
+        try:
+            yield
+        finally:
+            coord.request_stop()
+            coord.join(threads, _GRACE_SECONDS, ignore_live_threads=True)
+            if any(thread.is_alive() for thread in threads):
+                session.close()
+    finally:
+        _lock.release()
+
+
+if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
+    __getattr__, __dir__ = namespace(__name__, __all__)
