@@ -3,7 +3,7 @@
 import os
 from collections.abc import Collection, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from headrace.core.errors import OutOfRangeError
 from headrace.core.tracebacks import with_short_tracebacks
@@ -25,16 +25,16 @@ from headrace.pipeline.stages.bucket_by_length import BucketByLengthMethod
 from headrace.pipeline.stages.cache import CacheMethod
 from headrace.pipeline.stages.components import (
     ChainSpecs,
-    all_stages,
     batch_depth,
     source_of,
+    specs_from,
     static_specs,
     steps,
 )
 from headrace.pipeline.stages.epochs import EpochsMethod
 from headrace.pipeline.stages.filter import FilterMethod
 from headrace.pipeline.stages.flat_map import FlatMapMethod
-from headrace.pipeline.stages.function_step import FunctionStep
+from headrace.pipeline.stages.function_step import callers
 from headrace.pipeline.stages.map import MapMethod
 from headrace.pipeline.stages.options import OptionsMethod
 from headrace.pipeline.stages.other_libraries import advice_on_method
@@ -45,7 +45,7 @@ from headrace.pipeline.stages.prefetch import PrefetchMethod
 from headrace.pipeline.stages.rename import RenameMethod
 from headrace.pipeline.stages.select import SelectMethod
 from headrace.pipeline.stages.shard import ShardMethod, read_by_shard
-from headrace.pipeline.stages.shuffle import Shuffle, ShuffleMethod
+from headrace.pipeline.stages.shuffle import ShuffleMethod
 from headrace.pipeline.stages.skip import SkipMethod
 from headrace.pipeline.stages.skip_errors import SkipErrorsMethod
 from headrace.pipeline.stages.split import SplitMethod
@@ -211,8 +211,9 @@ class Pipeline(
         options = [f"options: {name}={value}" for name, value in self._options.items()]
         if "num_threads" in self._options and any(stage.runs_python for stage in self._stages):
             options.append("options: num_threads leaves each Python function one thread of its own")
-        known, source = static_specs(self._stages), self._stages[0]
-        if isinstance(source, InferredSource) and source.spec is None:
+        known, source = static_specs(self._stages), source_of(self._stages)
+        if source.reads_files and source.spec is None:
+            source = cast("InferredSource", source)
             lines.append(f"{source.name}: {source.described()}")
             known = self._with_inferred(source)
         components = (
@@ -223,12 +224,7 @@ class Pipeline(
         return "\n".join([*lines, *options, *components])
 
     def _with_inferred(self, source: InferredSource) -> Specs | None:
-        specs = source.inferred()
-        for step in steps(self._stages):
-            if step.has_unknown_output:
-                return None
-            specs = step.specs_after(specs)
-        return specs
+        return specs_from(source.inferred(), self._stages)
 
     def resume(self, state: Mapping[str, Any] | None, allow: Collection[str] = ()) -> Batches:
         """Continues from the state of an earlier iteration, with the batches that come next.
@@ -496,9 +492,12 @@ class Pipeline(
         return f"Pipeline({', '.join(str(stage) for stage in self._stages)})"
 
     def _described(self, number: int, stage: Stage) -> str:
-        if isinstance(stage, Shuffle):
+        effect = steps(self._stages)[number - 1].effect if number else None
+        if effect is Effect.REORDERS:
             return f"{stage}{shuffle_in_words(self._stages, number, self._options)}"
-        return f"{stage}{read_by_shard(self._stages, number)}"
+        if effect is Effect.DIVIDES:
+            return f"{stage}{read_by_shard(self._stages, number)}"
+        return str(stage)
 
     def _start_at(self, epoch: int, state: Mapping[str, Any] | None) -> Batches:
         """Starts an epoch for a loader; worker processes stay alive between epochs."""
@@ -557,9 +556,8 @@ class Pipeline(
 
 def release_workers(chain: Stages) -> None:
     """Ends worker processes that wait for an iteration."""
-    for stage in all_stages(chain):
-        if isinstance(stage, FunctionStep):
-            stage.holder.release()
+    for caller in callers(chain):
+        caller.of.holder.release()
 
 
 def _has_skipped(chain: Stages) -> bool:

@@ -14,7 +14,6 @@ from headrace.pipeline.pipeline import Pipeline
 from headrace.pipeline.run.reader_shards import check_shares, work_of_all
 from headrace.pipeline.stages.arguments import checked_int
 from headrace.pipeline.stages.components import steps
-from headrace.pipeline.stages.function_step import FunctionStep
 from headrace.pipeline.stages.stage import Effect, Step
 from headrace.ray.actors import Head, Settings
 from headrace.ray.answers import answer_of
@@ -94,8 +93,9 @@ def _done_for_all(pipe: Pipeline) -> list[Step]:
     done: list[Step] = []
     waiting: list[Step] = []
     for step in steps(work_of_all(pipe)):
-        is_moving = step.effect in _MOVING and not step.runs_python
-        if is_moving and isinstance(step, FunctionStep):
+        can_move = step.effect in _MOVING or step.counts_examples
+        is_moving = can_move and not step.runs_python
+        if is_moving and step.called_function is not None:
             waiting.append(step)
         elif not is_moving:
             done += [*waiting, step]
@@ -104,11 +104,11 @@ def _done_for_all(pipe: Pipeline) -> list[Step]:
 
 
 # What moves rows, or can be deferred.
-_MOVING: Final = (Effect.EACH, Effect.COUNTS, Effect.REORDERS, Effect.REPEATS)
+_MOVING: Final = (Effect.EACH, Effect.REORDERS, Effect.REPEATS)
 
 
 def _takes_time(step: Step) -> bool:
-    return isinstance(step, FunctionStep) or step.groups_evenly
+    return step.called_function is not None or step.groups_evenly
 
 
 class Feed:

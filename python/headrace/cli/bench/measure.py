@@ -18,7 +18,6 @@ from headrace.pipeline import Batches, Pipeline
 from headrace.pipeline.run.statistics import Statistics
 from headrace.pipeline.sources.concat import Concat
 from headrace.pipeline.stages.components import batch_depth, steps
-from headrace.pipeline.stages.skip import Skip
 from headrace.pipeline.stages.stage import Effect, Stage
 
 __all__ = ["Measurements", "measured"]
@@ -161,10 +160,7 @@ def _bytes_read(
 
 def _reads_all(chain: Sequence[Stage]) -> bool:
     """Returns whether the pipeline makes a single pass, which reads all files once."""
-    others = (Effect.REPEATS, Effect.KEEPS)
+    others = (Effect.REPEATS, Effect.KEEPS, Effect.TAKES, Effect.DIVIDES, Effect.SHARES)
     is_concat = not chain[0].parts or isinstance(chain[0], Concat)
-    is_one_pass = not any(
-        step.effect in others or (step.effect is Effect.COUNTS and not isinstance(step, Skip))
-        for step in steps(chain)
-    )
+    is_one_pass = not any(step.effect in others for step in steps(chain))
     return is_concat and is_one_pass and all(map(_reads_all, chain[0].parts))

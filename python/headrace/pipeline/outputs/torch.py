@@ -20,8 +20,7 @@ from headrace.pipeline.outputs.tensors import Tensors
 from headrace.pipeline.run.batches import Batches
 from headrace.pipeline.run.state import keys_of
 from headrace.pipeline.stages.arguments import checked_int
-from headrace.pipeline.stages.components import all_stages, batch_depth
-from headrace.pipeline.stages.shard import Shard
+from headrace.pipeline.stages.components import all_steps, batch_depth
 
 __all__ = ["TorchBatches", "TorchLoader", "torch_loader"]
 
@@ -86,8 +85,7 @@ class TorchLoader:
                 "threads of its own, and each worker would give all batches. Leave it out."
             )
         chain = self.pipeline._stages
-        shards = (stage for stage in all_stages(chain) if isinstance(stage, Shard))
-        check_use(batch_depth(chain) > 0, any(shard.count > 1 for shard in shards))
+        check_use(batch_depth(chain) > 0, any(step.num_shares > 1 for step in all_steps(chain)))
         return TorchBatches(self)
 
     def __len__(self) -> int:

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from headrace.pipeline.stages.components import ChainSpecs, steps
-from headrace.pipeline.stages.stage import Effect, Stage
+from headrace.pipeline.stages.components import ChainSpecs, source_of, steps
+from headrace.pipeline.stages.source import Origin
+from headrace.pipeline.stages.stage import Stage
 
 __all__ = ["defer_reads"]
 
@@ -19,13 +20,13 @@ def defer_reads(
         known: The components after each of them.
         is_covered: True if failing examples are skipped by a stage after all of these.
     """
-    if len(chain) < 2 or not steps(chain)[0].reads_rows:
+    if len(chain) < 2 or source_of(chain).origin is not Origin.ROWS:
         return chain, known
     is_covered = is_covered or any(step.judges_errors for step in steps(chain))
     end = 2
     for step in steps(chain)[1:]:
         # What counts examples depends on which ones were skipped.
-        if step.needs_values or (is_covered and step.effect is Effect.COUNTS):
+        if step.needs_values or (is_covered and step.counts_examples):
             break
         end += 1
     specs = [*[known.specs[0]] * (end - 1), known.specs[1], *known.specs[end:]]

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import cast
 
 from headrace.core import engine
 from headrace.pipeline.functions.cached_probe_results import CachedProbeResults
@@ -12,7 +12,7 @@ from headrace.pipeline.functions.python_functions import PythonWorker
 from headrace.pipeline.functions.spec_probe import ProbeCalls
 from headrace.pipeline.plan.pipeline_plan import MeteredStage, SharedState
 from headrace.pipeline.stages.components import ChainSpecs, batch_depth
-from headrace.pipeline.stages.function_step import FunctionStep
+from headrace.pipeline.stages.function_step import Caller, FunctionStep, caller_of
 from headrace.pipeline.stages.learn import Learn
 from headrace.pipeline.stages.stage import Effect, Stage
 from headrace.pipeline.values.types import Specs
@@ -51,9 +51,9 @@ class FunctionPlanning:
     _covered: int
     _num_cached: int
 
-    def call(self, step: FunctionStep | Learn) -> None:
+    def call(self, step: Caller) -> None:
         """Calls the function of a step for each row."""
-        of, is_learned = _function_step(step), isinstance(step, Learn)
+        of, is_learned = step.of, step.of is not step
         index = self.index
         is_batched = batch_depth(self.chain[:index]) > 0
         before, after = self._specs[index - 1], self._specs[index]
@@ -69,17 +69,15 @@ class FunctionPlanning:
             if self._goes_on(index):
                 return
             worker = self._process_functions(is_batched)
-        elif isinstance(step, Learn):
-            worker = step.worker(self._first(of, index), before)
         else:
             worker = step.worker(self._first(of, index), before, after, is_batched)
         self.finish_waiting()
-        called = [self.chain[n] for n, _ in self._in_process] or [step]
+        called = [cast("Caller", self.chain[n]) for n, _ in self._in_process] or [step]
         num_functions = len(called)
         self._in_process = []
         # A function that keeps a state must see the same examples as before.
         keeps_count = all(
-            isinstance(one, FunctionStep) and one.effect is Effect.EACH for one in called
+            one.of is one and one.effect is Effect.EACH for one in called
         ) and not keeps_state(of.function)
         self.plan = self.plan.map_python(
             self.python_worker(worker), keeps_count, worker.num_callers, num_functions
@@ -99,8 +97,8 @@ class FunctionPlanning:
 
         functions, holders = [], []
         for index, number in self._in_process:
-            of = _function_step(self.chain[index])
-            is_learned = of is not self.chain[index]
+            step = cast("Caller", self.chain[index])
+            of, is_learned = step.of, step.of is not step
             specs = (self._specs[index - 1], None if is_learned else self._specs[index])
             first = None if is_learned else self._first_results(of, index)
             functions.append(
@@ -112,7 +110,8 @@ class FunctionPlanning:
             if index != self._in_process[-1][0]:
                 # A state counts functions, in processes too.
                 self._shared.python_workers.append(process_functions.FusedStage(of.function))
-        if isinstance(learn := self.chain[index], Learn):
+        if is_learned:
+            learn = cast("Learn", step)
             # The workers of the stages before run this one, too.
             is_start = learn.is_start and len(functions) == 1
             num_started = of.num_processes if is_start else 1
@@ -171,17 +170,12 @@ class FunctionPlanning:
         return number
 
 
-def _function_step(stage: Any) -> FunctionStep:
-    """Returns the stage whose components are learned, or else the stage itself."""
-    return cast("FunctionStep", stage.stage if isinstance(stage, Learn) else stage)
-
-
 def _are_called_together(stage: Stage, after: Stage | None = None) -> bool:
     """Returns whether a stage and the next one run in the same call of a worker process."""
-    if not isinstance(stage, FunctionStep) or stage.effect is not Effect.EACH:
+    step, other = caller_of(stage), None if after is None else caller_of(after)
+    if step is None or other is None or step.of is not step or step.effect is not Effect.EACH:
         return False
-    of = _function_step(after)
-    return isinstance(of, FunctionStep) and of.num_processes == stage.num_processes > 0
+    return other.of.num_processes == step.of.num_processes > 0
 
 
 def first_called_with(chain: Sequence[Stage]) -> int:

@@ -2,10 +2,8 @@
 
 from collections.abc import Sequence
 
-from headrace.pipeline.stages.components import all_stages, steps
-from headrace.pipeline.stages.shard import Shard
-from headrace.pipeline.stages.skip import Skip
-from headrace.pipeline.stages.stage import Effect, Stage
+from headrace.pipeline.stages.components import all_steps, steps
+from headrace.pipeline.stages.stage import Effect, Stage, Step
 
 __all__ = ["ordered_stages"]
 
@@ -16,7 +14,7 @@ def ordered_stages(chain: Sequence[Stage]) -> int | str:
     The stages after these give one example for each, or batches of one size, or are a `shard`. So
     the number of their results tells the place in the order, on each rank.
     """
-    if any(_is_shard(stage) for part in chain[0].parts for stage in all_stages(part)):
+    if any(_is_shard(step) for part in chain[0].parts for step in all_steps(part)):
         return (
             "a shard stands in a part of a combination, so each rank has an order of its own. "
             "Write shard(...) after the combination"
@@ -32,6 +30,7 @@ def ordered_stages(chain: Sequence[Stage]) -> int | str:
     while count > 1:
         step = steps(chain)[count - 2]
         is_behind_shard = 0 < shard < count - 1
+        passing = (Effect.EACH, Effect.OMITS) if is_behind_shard else (Effect.EACH,)
         if _is_shard(step) or step.groups_evenly:
             has_groups = True
         elif step.effect is Effect.REPEATS and is_behind_shard and (has_groups or has_epochs):
@@ -41,7 +40,7 @@ def ordered_stages(chain: Sequence[Stage]) -> int | str:
             )
         elif step.effect is Effect.REPEATS and not has_groups and not has_epochs:
             has_epochs = True
-        elif step.effect is not Effect.EACH and not (is_behind_shard and isinstance(step, Skip)):
+        elif step.effect not in passing:
             break
         count -= 1
     if count > shard > 0:
@@ -52,5 +51,5 @@ def ordered_stages(chain: Sequence[Stage]) -> int | str:
     return count
 
 
-def _is_shard(stage: Stage) -> bool:
-    return isinstance(stage, Shard)
+def _is_shard(step: Step) -> bool:
+    return step.effect is Effect.DIVIDES

@@ -10,9 +10,6 @@ from headrace.core.errors import OpError
 from headrace.io import storage
 from headrace.pipeline.paths.paths import find_files
 from headrace.pipeline.plan.revisions import pinned, revisions_of
-from headrace.pipeline.sources.concat import Concat
-from headrace.pipeline.sources.mix import Mix
-from headrace.pipeline.sources.zip import Zip
 from headrace.pipeline.stages.components import num_cached, source_of, steps
 from headrace.pipeline.stages.source import Source
 from headrace.pipeline.stages.split import Split, num_kept
@@ -95,10 +92,10 @@ class _Lengths:
         num_epochs: float = 1
         splits: list[Split] = []
         for step in steps(chain):
-            if isinstance(step, Split) and source.numbers_lines:
+            if step.effect is Effect.SPLITS and source.numbers_lines:
                 counts = None
-            if isinstance(step, Split) and counts is not None:
-                splits.append(step)
+            if step.effect is Effect.SPLITS and counts is not None:
+                splits.append(cast("Split", step))
                 kept = num_kept(splits, counts)
                 length = kept * num_epochs if kept and num_epochs else 0
                 continue
@@ -110,13 +107,9 @@ class _Lengths:
         return length
 
     def _combined(self, source: Source, index: engine.Index | None, part: int) -> float:
-        match source:
-            case Concat(parts=parts):
-                return sum(self._each(parts, index, part))
-            case Mix(stop="all", exhausted=list() as parts):
-                return sum(self.of(part, _index_of(part), 0) for part in parts)
-            case Zip(parts=parts):
-                return min(self._each(parts, index, part))
+        combined = source.combined_length(lambda parts: self._each(parts, index, part))
+        if combined is not None:
+            return combined
         text = (
             f"len: how many examples {source.name} has is not known before it is read. count() "
             "reads them all and counts"

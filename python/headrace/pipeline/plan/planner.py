@@ -152,7 +152,7 @@ class _Planning(FunctionPlanning):
     def _add(self, step: Step) -> None:
         self.number = self._count(step)
         self._is_fused = self._is_grouped = False
-        if self.is_covered and (step.effect is Effect.COUNTS or step.groups_evenly):
+        if self.is_covered and (step.counts_examples or step.groups_evenly):
             # The step counts examples that were not skipped, so failures must be known before it.
             self.finish_waiting()
         plan = self.plan

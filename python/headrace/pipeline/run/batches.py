@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NoReturn, cast
 
 from headrace.core import engine
 from headrace.core.errors import FailedPreconditionError
@@ -39,9 +39,9 @@ from headrace.pipeline.run.statistics import (
 from headrace.pipeline.run.threads.gil_share import GilShares
 from headrace.pipeline.run.threads.iteration_end import close
 from headrace.pipeline.run.threads.python_threads import Threads, callers_of
-from headrace.pipeline.sources.iterable import Iterable_
-from headrace.pipeline.stages.components import ChainSpecs, all_stages, batch_depth
+from headrace.pipeline.stages.components import ChainSpecs, all_sources, batch_depth
 from headrace.pipeline.stages.skip_errors import SkipErrors
+from headrace.pipeline.stages.source import Origin
 from headrace.pipeline.stages.stage import Stage, Stages
 from headrace.pipeline.values.column_conversion import shown
 from headrace.pipeline.values.nested import NestedList
@@ -209,9 +209,9 @@ class Batches(Reports):
         self._names = list(map(StageReadings.name_of, planned.stages))
         self._name = " > ".join(dict.fromkeys(map(StageReadings.name_of, whole)))
         judged = {
-            number: counted.stage
+            number: cast("SkipErrors", counted.stage)
             for number, counted in enumerate(planned.stages)
-            if isinstance(counted.stage, SkipErrors)
+            if counted.stage.judges_errors
         }
         self._functions = _functions(planned.python_workers, resumed)
         self._absent = MissingComponents(planned.sightings)
@@ -589,7 +589,7 @@ class Batches(Reports):
 
 def _has_iterables(chain: Sequence[Stage]) -> bool:
     """Returns whether a pipeline may have to wait for an iterator of the user's."""
-    return any(isinstance(stage, Iterable_) for stage in all_stages(chain))
+    return any(source.origin is Origin.ITERATOR for source in all_sources(chain))
 
 
 def _component(name: str, spec: Spec, column: Any) -> Any:

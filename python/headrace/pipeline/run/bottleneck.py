@@ -2,15 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final, cast
 
 from headrace.core.processors import num_cores
 from headrace.pipeline.functions.function_state import keeps_state
 from headrace.pipeline.run.statistics import Readings, StageReadings
-from headrace.pipeline.sources.iterable import Iterable_
-from headrace.pipeline.stages.function_step import FunctionStep
-from headrace.pipeline.stages.source import Source
-from headrace.pipeline.stages.stage import Stage, Step
+from headrace.pipeline.stages.function_step import caller_of
+from headrace.pipeline.stages.stage import Stage
 
 __all__ = ["bottleneck"]
 
@@ -125,8 +123,7 @@ def _less_work(stage: StageReadings, num_threads: int, cores: int) -> str:
 
 
 def _groups(readings: StageReadings) -> bool:
-    stage = readings.counted.stage
-    return isinstance(stage, Step) and stage.added_axes > 0
+    return readings.counted.stage.added_axes > 0
 
 
 def _gets_batches(before: Sequence[StageReadings]) -> bool:
@@ -147,7 +144,7 @@ def _python(stage: StageReadings, readings: Readings, before: Sequence[StageRead
     gets_batches = _gets_batches(before)
     remedy = _less_python(stage.counted.stage, gets_batches)
     held = stage.holds_gil
-    if held is not None and isinstance(stage.counted.stage, FunctionStep) and not num_processes:
+    if held is not None and caller_of(stage.counted.stage) is not None and not num_processes:
         seconds = stage.busy / max(before[-1].examples if before else 0, 1)
         is_short = seconds < _LEAST_SECONDS and not gets_batches
         if is_short:
@@ -174,12 +171,12 @@ def _more_threads(stage: StageReadings, parallel: int) -> int | None:
 
 
 def _less_python(stage: Stage, gets_batches: bool) -> str:
-    if isinstance(stage, Source) and stage.reads_files:
+    if stage.reads_files:
         has_columns = getattr(stage, "columns", None) is not None
         fewer = "name fewer columns" if has_columns else "name the columns you need, columns=[...]"
         return f"{fewer}, or keep the data in a format that all threads read, such as TFRecords"
-    if isinstance(stage, Iterable_):
-        more = "more processes" if stage.num_processes else "a process of its own"
+    if caller_of(stage) is None:
+        more = "more processes" if cast("Any", stage).num_processes else "a process of its own"
         return f"give it {more} (num_processes), or write the examples to files"
     whole = "" if gets_batches else "let it take whole batches, after batch(...), "
     return f"make it native (headrace.native), {whole}or do less in it"

@@ -9,8 +9,14 @@ from headrace.pipeline.functions.function_state import keeps_state
 from headrace.pipeline.paths.index_files import index_files
 from headrace.pipeline.plan.lengths import length_after, length_of
 from headrace.pipeline.run.batches import Batches
-from headrace.pipeline.sources.iterable import Iterable_
-from headrace.pipeline.stages.components import ChainSpecs, all_stages, batch_depth, steps
+from headrace.pipeline.stages.components import (
+    ChainSpecs,
+    all_sources,
+    all_stages,
+    batch_depth,
+    steps,
+)
+from headrace.pipeline.stages.source import Origin
 from headrace.pipeline.stages.stage import Effect, Stage, Stages
 
 __all__ = ["count_of"]
@@ -51,14 +57,16 @@ def count_of(chain: Stages, options: Mapping[str, Any], known: ChainSpecs) -> in
 
 def _may_differ(stage: Stage) -> bool:
     """Returns whether a stage may give other examples in another epoch."""
-    return stage.draws or isinstance(stage, Iterable_) or keeps_state(stage.called_function)
+    return stage.draws or keeps_state(stage.called_function)
 
 
 def _num_read(chain: Sequence[Stage]) -> int:
     """Returns the number of stages that must run; the counts of later ones follow from theirs."""
     numbered = list(enumerate(steps(chain), 1))
     end = 1 + max((n for n, step in numbered if step.length_after(1) is None), default=0)
-    is_drawn = any(map(_may_differ, all_stages(chain[:end])))
+    is_drawn = any(map(_may_differ, all_stages(chain[:end]))) or any(
+        source.origin is Origin.ITERATOR for source in all_sources(chain)
+    )
     epochs = [n for n, step in numbered if step.effect is Effect.REPEATS]
     # Epochs with random draws may have different numbers of examples.
     return epochs[-1] + 1 if is_drawn and epochs and epochs[-1] >= end else end

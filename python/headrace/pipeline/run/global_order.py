@@ -10,8 +10,8 @@ from headrace.core.errors import FailedPreconditionError
 from headrace.pipeline.plan.global_order import ordered_stages
 from headrace.pipeline.run.mixture_parts import CHANGED_MIXTURE_PASS
 from headrace.pipeline.run.state import ResumePoint, num_described, order_of
-from headrace.pipeline.stages.share import Share
-from headrace.pipeline.stages.stage import Stage
+from headrace.pipeline.stages.components import steps
+from headrace.pipeline.stages.stage import Effect, Stage
 
 __all__ = ["GlobalOrder"]
 
@@ -33,7 +33,7 @@ class GlobalOrder:
         """
         found = ordered_stages(chain)
         # Readers that share the batches of a pipeline each see a part of the order.
-        is_shared = any(isinstance(stage, Share) for stage in chain)
+        is_shared = any(step.effect is Effect.SHARES for step in steps(chain))
         self._refusal = found if isinstance(found, str) else "readers share its batches"
         self._ordered = chain[:found] if isinstance(found, int) and not is_shared else ()
         # True if a change of the mixture has broken the order.

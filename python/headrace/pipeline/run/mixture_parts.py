@@ -6,11 +6,8 @@ from typing import Any, Final
 
 from headrace.core import engine
 from headrace.core.errors import FailedPreconditionError
-from headrace.pipeline.sources.mix import Mix
-from headrace.pipeline.stages.components import all_stages, steps
-from headrace.pipeline.stages.epochs import Epochs
-from headrace.pipeline.stages.shard import Shard
-from headrace.pipeline.stages.source import Source
+from headrace.pipeline.sources.mix import Mix, mixture_of
+from headrace.pipeline.stages.components import all_sources, all_stages, all_steps, source_of, steps
 from headrace.pipeline.stages.stage import Effect, Stage
 
 __all__ = [
@@ -54,11 +51,10 @@ class MixtureParts:
 
     def __init__(self, chain: Sequence[Stage], resumed: MixtureResumePoint | None) -> None:
         """Sets the stages, and the position and the counts to continue with."""
-        source = chain[0]
-        self._mix = source if isinstance(source, Mix) else None
+        self._mix = mixture_of(source_of(chain))
         self._resumed = resumed
         self._divider = _divider(chain)
-        self._has_shard = any(isinstance(step, Shard) for step in steps(chain))
+        self._has_shard = any(step.effect is Effect.DIVIDES for step in steps(chain))
 
     @property
     def is_changed(self) -> bool:
@@ -122,7 +118,7 @@ def _divider(chain: Sequence[Stage]) -> str | None:
     has_groups = False
     for step in steps(chain):
         has_groups = has_groups or step.effect is Effect.GROUPS
-        if has_groups and step.takes_apart:
+        if has_groups and step.effect is Effect.EXPANDS:
             return step.name
     return None
 
@@ -176,8 +172,8 @@ def with_parts(
     Raises:
         ValueError: If the parts differ and `allow` does not have "parts".
     """
-    source, mixture = chain[0], state.get("mixture")
-    if not isinstance(source, Mix) or mixture is None:
+    source, mixture = mixture_of(source_of(chain)), state.get("mixture")
+    if source is None or mixture is None:
         return dict(state)
     old, new = mixture["names"], list(source.called)
     if old == new or not source.part_names:
@@ -213,12 +209,12 @@ def with_parts(
 
 def _sizes(part: Sequence[Stage]) -> list[int]:
     """Returns the number of values of each entry of a state that belong to a part."""
-    whole = list(all_stages(part))
+    sources = list(all_sources(part))
     return [
-        sum(isinstance(stage, Source) and stage.reads_files for stage in whole),
-        sum(getattr(stage, "seed", None) is not None for stage in whole),
-        sum(isinstance(stage, Epochs) for stage in whole),
-        sum(isinstance(stage, Mix) for stage in whole),
+        sum(source.reads_files for source in sources),
+        sum(getattr(stage, "seed", None) is not None for stage in all_stages(part)),
+        sum(step.effect is Effect.REPEATS for step in all_steps(part)),
+        sum(mixture_of(source) is not None for source in sources),
     ]
 
 

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from itertools import chain as joined
 from itertools import islice
 from math import ceil, prod
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 from headrace.pipeline.functions.function_state import initial, unchanged
 from headrace.pipeline.functions.iterators import name_of
@@ -29,14 +29,15 @@ from headrace.pipeline.sources.iterable import Iterable_
 from headrace.pipeline.stages.cache import Cache
 from headrace.pipeline.stages.components import (
     ChainSpecs,
-    all_stages,
     batch_depth,
+    source_of,
     static_specs,
     steps,
 )
-from headrace.pipeline.stages.function_step import FunctionStep
+from headrace.pipeline.stages.function_step import FunctionStep, callers
 from headrace.pipeline.stages.learn import Learn
 from headrace.pipeline.stages.skip_errors import SkipErrors
+from headrace.pipeline.stages.source import Origin, Source
 from headrace.pipeline.stages.stage import Effect, Stage, Step
 from headrace.pipeline.stages.take import Take
 from headrace.pipeline.values.column_conversion import check_components
@@ -104,12 +105,11 @@ def chain_specs(
     else:
         found, known, first_empty_stage = list(before.specs), before.parts, before.first_empty_stage
         first = list(before.first)
-    for index, stage in enumerate(chain[len(found) :], len(found)):
+    for index in range(len(found), len(chain)):
         specs = static_specs(chain[: index + 1]) if first_empty_stage is None else {}
         if specs is None:
             specs = _next(
                 chain[: index + 1],
-                stage,
                 ChainSpecs(found, known, first=first),
                 (*steps(chain)[index:], *behind),
                 how,
@@ -122,45 +122,51 @@ def chain_specs(
 
 def _next(
     chain: Sequence[Stage],
-    stage: Stage,
     known: ChainSpecs,
     behind: Sequence[Step],
     how: InferenceContext,
 ) -> Specs | None:
     """Returns the components after the last stage; None if there is no example to learn from."""
-    if isinstance(stage, Step) and not stage.has_unknown_output:
-        return stage.specs_after(known.specs[-1])
-    if isinstance(stage, Combination):
-        parts = [part.specs[-1] for part in known.parts if part.first_empty_stage is None]
-        return stage.combined_of(parts)
+    if len(chain) == 1:
+        return _of_source(source_of(chain), known, behind, how)
+    specs = steps(chain)[-1].specs_after(known.specs[-1])
+    if specs is not None:
+        return specs
+    function = cast("FunctionStep", chain[-1])
+    kept = _kept_specs(chain, known, behind, how)
+    specs = None if kept is None else kept.read()
+    if specs is None:
+        specs = _learned_from_results(chain[:-1], function, known, behind, how)
+        if kept is not None and specs is not None:
+            kept.write(specs)
+    return specs
+
+
+def _of_source(
+    source: Source, known: ChainSpecs, behind: Sequence[Step], how: InferenceContext
+) -> Specs | None:
+    """Returns the components of a source that does not know them; None if there is no example."""
     seconds = how.options.get("warn_after_s")
-    match stage:
-        case InferredSource():
-            with named_if_stuck(f"{stage.name}: the look at its components", seconds):
-                return stage.inferred()
-        case Iterable_():
-            name = f"iterable({name_of(stage.factory)})"
-            start = "the start of its worker processes and " if stage.num_processes else ""
-            text = f"{name}: {start}its first example, which says the components,"
-            with named_if_stuck(text, seconds):
-                return _learned_from_passes(stage, behind)
-        case FunctionStep():
-            kept = _kept_specs(chain, known, behind, how)
-            specs = None if kept is None else kept.read()
-            if specs is None:
-                specs = _learned_from_results(chain[:-1], stage, known, behind, how)
-                if kept is not None and specs is not None:
-                    kept.write(specs)
-            return specs
-    raise AssertionError(f"the components of {stage!r} are known")
+    if source.origin is Origin.ITERATOR:
+        iterable = cast("Iterable_", source)
+        name = f"iterable({name_of(iterable.factory)})"
+        start = "the start of its worker processes and " if iterable.num_processes else ""
+        text = f"{name}: {start}its first example, which says the components,"
+        with named_if_stuck(text, seconds):
+            return _learned_from_passes(iterable, behind)
+    if source.origin is Origin.PARTS:
+        parts = [part.specs[-1] for part in known.parts if part.first_empty_stage is None]
+        return cast("Combination", source).combined_of(parts)
+    with named_if_stuck(f"{source.name}: the look at its components", seconds):
+        return cast("InferredSource", source).inferred()
 
 
 def _kept_specs(
     chain: Sequence[Stage], known: ChainSpecs, behind: Sequence[Step], how: InferenceContext
 ) -> SpecFile | None:
     """Returns the components kept beside the next cache on disk; None if none follows."""
-    caches = (step for step in behind if isinstance(step, Cache) and step.keeps_on_disk)
-    if (cache := next(caches, None)) is None:
+    cache = next((cast("Cache", step) for step in behind if step.keeps_on_disk), None)
+    if cache is None:
         return None
     before = pinned(chain[:-1], revisions_of(chain))
     indexes = index_files(how.options)
@@ -246,7 +252,7 @@ def _made(
     """
     made: deque[Mapping[str, Any]] = deque()
     whole = [*chain, Learn(stage, made, how.is_start)]
-    budgets = [later.budget for later in behind if isinstance(later, SkipErrors)]
+    budgets = [cast("SkipErrors", later).budget for later in behind if later.judges_errors]
     if budgets:
         whole.append(SkipErrors(max(_MOST_TRIED, *map(ceil, budgets))))
     # After no epoch at all, the components are still those of an example.
@@ -260,18 +266,11 @@ def _made(
     options = how.options
     chosen = {name: options[name] for name in _OPTIONS if name in options} | {"num_threads": 1}
     with ExitStack() as stack:
-        for function in _functions(whole):
-            initial(function)
-            stack.enter_context(unchanged(function))
+        for caller in callers(whole):
+            initial(caller.called_function)
+            stack.enter_context(unchanged(caller.called_function))
         of_stages = ChainSpecs(specs, known.parts, first=known.first)
         batches = Batches(tuple(whole), chosen, of_stages, how.epoch, is_learning=True)
         for _ in stack.enter_context(batches):
             while made:
                 yield made.popleft()
-
-
-def _functions(chain: Sequence[Stage]) -> Iterator[object]:
-    steps_of_all = (
-        stage for stage in all_stages(chain) if isinstance(stage, (FunctionStep, Learn))
-    )
-    yield from (step.called_function for step in steps_of_all)

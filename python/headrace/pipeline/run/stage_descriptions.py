@@ -7,8 +7,8 @@ from typing import Any, Final, TypeAlias, cast
 
 from headrace.pipeline.functions.function_state import keeps_state
 from headrace.pipeline.functions.python_functions import name_of
-from headrace.pipeline.stages.prefetch import Prefetch
-from headrace.pipeline.stages.shard import Shard
+from headrace.pipeline.stages.components import source_of, steps
+from headrace.pipeline.stages.source import Source
 from headrace.pipeline.stages.stage import Effect, Stage, Step, text
 
 __all__ = ["Words", "check_alike", "describe_stages", "is_valid"]
@@ -115,44 +115,55 @@ def describe_stages(chain: Sequence[Stage], is_part: bool = False) -> list[Words
     """
     shards = (
         index
-        for index, stage in enumerate(chain)
-        if isinstance(stage, Shard) and stage.by == "example"
+        for index, step in enumerate(steps(chain), 1)
+        if step.effect is Effect.DIVIDES and step.piece_shard is None
     )
     elastic = next(
         (index for index in shards if not is_part and _is_elastic(chain[index + 1 :])), len(chain)
     )
     fixed = elastic + _num_fixed(chain[elastic:])
-    return [
-        _stage_words(stage, index >= elastic, index < fixed)
-        for index, stage in enumerate(chain)
-        if not isinstance(stage, Prefetch)
+    words = [_source_words(source_of(chain))]
+    words += [
+        _step_words(step, index >= elastic, index < fixed)
+        for index, step in enumerate(steps(chain), 1)
+        if step.described_by is not None
     ]
+    return words
 
 
-def _stage_words(stage: Stage, is_elastic: bool, is_size_fixed: bool) -> Words:
-    """Returns a short description of a stage.
+def _source_words(source: Source) -> Words:
+    """Returns a short description of a source."""
+    words = _shortened(source, _LEFT_OUT)
+    parts = source.parts
+    return [words, *(describe_stages(part, is_part=True) for part in parts)] if parts else words
+
+
+def _step_words(step: Step, is_elastic: bool, is_size_fixed: bool) -> str:
+    """Returns a short description of a step.
 
     Args:
-        stage: The stage.
+        step: The step.
         is_elastic: Whether it is a `shard` whose number may change, or follows one.
         is_size_fixed: Whether batches must keep their size.
     """
+    if step.effect is Effect.DIVIDES and is_elastic:
+        even = step.makes_even
+        return step.name if even is None else f"{step.name}(even={even!r})"
     left_out = _LEFT_OUT
-    match stage:
-        case Shard(even=even) if is_elastic:
-            return "shard" if even is None else f"shard(even={even!r})"
-        case Step(groups_evenly=True) if not is_size_fixed:
-            left_out = (*_LEFT_OUT, "size")
-        case Step(effect=Effect.REPEATS):
-            left_out = (*_LEFT_OUT, "count")
+    if step.groups_evenly and not is_size_fixed:
+        left_out = (*_LEFT_OUT, "size")
+    elif step.effect is Effect.REPEATS:
+        left_out = (*_LEFT_OUT, "count")
+    words = _shortened(step, left_out)
+    has_state = step.effect is Effect.EACH and keeps_state(step.called_function)
+    return f"{words} with a state" if has_state else words
+
+
+def _shortened(stage: Stage, left_out: Collection[str]) -> str:
     words = stage.described_by or _with_fields(stage, left_out)
     if len(words) > _MOST_LETTERS:
         words = f"{stage.name}#{hashlib.sha256(words.encode()).hexdigest()[:8]}"
-    if isinstance(stage, Step) and stage.effect is Effect.EACH:
-        words += " with a state" if keeps_state(stage.called_function) else ""
-    words += stage.described_in_state
-    parts = stage.parts
-    return [words, *(describe_stages(part, is_part=True) for part in parts)] if parts else words
+    return words + stage.described_in_state
 
 
 def _with_fields(stage: Stage, left_out: Collection[str]) -> str:

@@ -24,13 +24,11 @@ from headrace.pipeline.run.mixture_parts import (
 )
 from headrace.pipeline.run.skipped import is_report
 from headrace.pipeline.run.stage_descriptions import check_alike, describe_stages, is_valid
-from headrace.pipeline.sources.mix import Mix
+from headrace.pipeline.sources.mix import mixture_of
 from headrace.pipeline.stages.cache import Cache, CachedExamples
-from headrace.pipeline.stages.components import all_stages, steps
+from headrace.pipeline.stages.components import all_sources, all_stages, all_steps, source_of, steps
 from headrace.pipeline.stages.epochs import Epochs
-from headrace.pipeline.stages.shard import Shard
-from headrace.pipeline.stages.source import Source
-from headrace.pipeline.stages.stage import Stage, Stages
+from headrace.pipeline.stages.stage import Effect, Stage, Stages
 
 __all__ = [
     "ResumePoint",
@@ -192,7 +190,7 @@ def resumed(chain: Stages, state: Mapping[str, Any], allow: Collection[str] = ()
         "stages": describe_stages(chain),
         "seeds": [stage.seed for stage in _drawn(chain)],
         **_numbers(chain),
-        "files": [None] * sum(map(_has_files, all_stages(chain))),
+        "files": [None] * sum(source.reads_files for source in all_sources(chain)),
         "functions": [],
     }
     before, state = state, with_parts(chain, state, allow, own)
@@ -245,7 +243,8 @@ def _mixture(
     if found is not None:
         # No batch of a changed mixture has been taken yet, so its own place alone counts.
         is_changed = is_changed or state["digest"] == CHANGED_MIXTURE_ORDER
-        is_changed = is_changed or found["names"] != list(cast(Mix, chain[0]).called)
+        mix = mixture_of(source_of(chain))
+        is_changed = is_changed or mix is None or found["names"] != list(mix.called)
     if is_changed and (found is None or state["weights"][:-1] != mine[:-1]):
         raise ValueError(
             "resume: the weights of a mix may differ only if it is the source of the pipeline, not "
@@ -266,8 +265,8 @@ def _mixture(
             "taken with, since a part with a shard of its own was added to parts without, or the "
             "last one was removed. Write shard after mix, or give such a part the others' shard."
         )
-    has_shard = any(isinstance(step, Shard) for step in steps(chain))
-    if is_changed and has_shard and any(isinstance(step, Epochs) for step in steps(chain)):
+    effects = {step.effect for step in steps(chain)}
+    if is_changed and {Effect.DIVIDES, Effect.REPEATS} <= effects:
         raise ValueError(
             "resume: the parts and weights of mix cannot be others than in the pipeline that the "
             "state was taken with, since epochs and shard follow mix. Loop over "
@@ -284,10 +283,6 @@ def _has_inner_shard(words: Sequence[Any]) -> bool:
         word.startswith("shard(") if isinstance(word, str) else _has_inner_shard(word)
         for word in words
     )
-
-
-def _has_files(stage: Stage) -> bool:
-    return isinstance(stage, Source) and stage.reads_files
 
 
 def check_files(files: Sequence[Sequence[bytes]], expected: Sequence[list[Any] | None]) -> None:
@@ -434,8 +429,10 @@ def _drawn(chain: Sequence[Stage]) -> Iterator[Any]:
 def _numbers(chain: Sequence[Stage]) -> dict[str, list[Any]]:
     """Returns the values that may differ if `allow` says so, by the keys of `_ALLOWED`."""
     return {
-        "epochs": [stage.count for stage in all_stages(chain) if isinstance(stage, Epochs)],
-        "weights": [weights_of(stage) for stage in all_stages(chain) if isinstance(stage, Mix)],
+        "epochs": [
+            cast("Epochs", step).count for step in all_steps(chain) if step.effect is Effect.REPEATS
+        ],
+        "weights": [weights_of(mix) for mix in map(mixture_of, all_sources(chain)) if mix],
     }
 
 
@@ -471,8 +468,8 @@ def _with_empty_caches(chain: Stages) -> Stages:
     if parts := source.parts:
         source = replace(cast("Any", source), parts=tuple(map(_with_empty_caches, parts)))
     emptied = (
-        replace(stage, kept=CachedExamples()) if isinstance(stage, Cache) else stage
-        for stage in chain[1:]
+        replace(cast("Cache", step), kept=CachedExamples()) if step.effect is Effect.KEEPS else step
+        for step in steps(chain)
     )
     return (source, *emptied)
 

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from headrace.core import engine
 from headrace.pipeline.sources.array_columns import array_columns
-from headrace.pipeline.stages.source import Source, SourcePlanning
+from headrace.pipeline.stages.source import Origin, Source, SourcePlanning
 from headrace.pipeline.values.types import ElementType, Spec, array_type, carried, engine_code
 
 __all__ = ["Arrays", "arrays"]
@@ -26,10 +26,7 @@ class Arrays(Source):
     arrays: Mapping[str, npt.NDArray[Any]]
     texts: frozenset[str]
 
-    reads_files: ClassVar = False
-    is_scanned: ClassVar = False
-    is_kept_for_shuffle: ClassVar = False
-    numbers_lines: ClassVar = False
+    origin: ClassVar = Origin.ARRAYS
 
     @property
     def name(self) -> str:

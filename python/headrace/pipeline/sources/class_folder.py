@@ -31,11 +31,10 @@ class ClassFolder(FileSource, is_base=True):
         extensions: The endings of names that are wanted, in lower case.
     """
 
-    is_reachable: ClassVar = True
     is_scanned: ClassVar = True
     is_kept_for_shuffle: ClassVar = False
     numbers_lines: ClassVar = False
-    has_pieces: ClassVar = True
+    piece: ClassVar = "file"
     noun: ClassVar[str]
     decoded: ClassVar[tuple[str, ...]]
     others: ClassVar[tuple[str, ...]]
@@ -84,6 +83,9 @@ class ClassFolder(FileSource, is_base=True):
         encoded = list(map(os.fsencode, self.classes))
         plan = engine.labelled_files(paths, len(os.fsencode(root)), encoded)
         return SourcePlan(plan, paths, [check_paths([(2, "path")])], len(paths))
+
+    def records(self) -> None:
+        """Returns None: each file is a record."""
 
     def counts(self) -> list[int]:
         """Returns the number of examples in each file, which is 1."""

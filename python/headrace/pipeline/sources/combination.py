@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from headrace.pipeline.stages.chain import Chain
 from headrace.pipeline.stages.components import batch_depth, known_names, static_specs
-from headrace.pipeline.stages.source import Source
+from headrace.pipeline.stages.source import Origin, Source
 from headrace.pipeline.stages.stage import Stages
 from headrace.pipeline.values.types import Spec, Specs
 
@@ -18,10 +18,7 @@ __all__ = ["Combination", "check_alike", "parts_of"]
 class Combination(Source, is_base=True):
     """Several pipelines as one."""
 
-    reads_files: ClassVar = False
-    is_scanned: ClassVar = False
-    is_kept_for_shuffle: ClassVar = False
-    numbers_lines: ClassVar = False
+    origin: ClassVar = Origin.PARTS
 
     parts: tuple[Stages, ...] = field()
 

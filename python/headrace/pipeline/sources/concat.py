@@ -1,6 +1,6 @@
 """Pipelines one after the other."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from headrace.core import engine
@@ -8,6 +8,7 @@ from headrace.pipeline.sources.combination import Combination, check_alike, part
 from headrace.pipeline.stages.chain import Chain
 from headrace.pipeline.stages.random_access import is_reordered, obstacle, pieces_before
 from headrace.pipeline.stages.source import SourcePlanning
+from headrace.pipeline.stages.stage import Stages
 
 __all__ = ["Concat", "concat"]
 
@@ -35,6 +36,10 @@ class Concat(Combination):
     def window_pieces(self, block_bytes: int | None) -> list[str]:
         """Returns what a window after it may read in another order, as text."""
         return [name for part in self.parts for name in pieces_before(part, block_bytes)]
+
+    def combined_length(self, lengths: Callable[[Sequence[Stages]], Iterator[float]]) -> float:
+        """Returns the number of examples of all parts."""
+        return sum(lengths(self.parts))
 
     def source_plan(self, planning: SourcePlanning) -> engine.Plan:
         """Returns the plan of the parts, one after the other."""

@@ -41,11 +41,11 @@ class Csv(InferredSource):
         dtypes: The types of some columns, if the others are inferred.
     """
 
-    is_reachable: ClassVar = True
     is_scanned: ClassVar = True
     is_kept_for_shuffle: ClassVar = False
     numbers_lines: ClassVar = True
-    has_pieces: ClassVar = True
+    classes: ClassVar = None
+    piece: ClassVar = "file"
 
     paths: tuple[str, ...]
     columns: Pairs | None = None

@@ -9,7 +9,7 @@ from headrace.core import engine
 from headrace.core.errors import InvalidArgumentError
 from headrace.pipeline.functions.python_functions import PythonWorker
 from headrace.pipeline.paths.paths import find_files
-from headrace.pipeline.stages.source import Source, SourcePlanning
+from headrace.pipeline.stages.source import Origin, Source, SourcePlanning
 from headrace.pipeline.values.types import Spec, Specs
 
 __all__ = ["FileSource", "InferredSource", "SourcePlan", "check_paths", "first_found"]
@@ -42,31 +42,18 @@ class SourcePlan(NamedTuple):
 
 
 class FileSource(Source, is_base=True):
-    """A source of files whose format defines the components.
+    """A source of files whose format defines the components."""
 
-    Attributes:
-        is_reachable: Whether there is random access to its examples, for a full shuffle, if the
-            files are not compressed.
-        has_pieces: Whether a shuffle over a window may read its files in another order.
-    """
-
-    facts: ClassVar[tuple[str, ...]] = (*Source.facts, "is_reachable", "has_pieces")
-
-    reads_files: ClassVar = True
-    is_reachable: ClassVar[bool]
-    has_pieces: ClassVar[bool]
+    origin: ClassVar = Origin.FILES
 
     @property
     def may_have_index(self) -> bool:
         """Whether index files can have the places of its records."""
-        is_plain = self._compression in (None, "auto")
-        return self.is_reachable and not self.is_kept_for_shuffle and is_plain
+        return self._compression in (None, "auto") and not self.is_kept_for_shuffle
 
     @property
     def obstacle(self) -> str | None:
         """Why there is no random access to its examples; None if there is."""
-        if not self.is_reachable:
-            return f"{self.name} gives its examples in order only"
         if self._compression in (None, "auto"):  # The scan finds out.
             return None
         return f"the files of {self.name} are compressed with {self._compression}"
@@ -78,8 +65,6 @@ class FileSource(Source, is_base=True):
 
     def window_pieces(self, block_bytes: int | None) -> list[str]:
         """Returns what a window after it may read in another order, as text."""
-        if not self.has_pieces:
-            return []
         if self.piece != "file":
             return [f"the {self.piece}s of {self.name}"]
         blocks = "" if block_bytes is None else f"pieces of {block_bytes:,} bytes of "

@@ -10,7 +10,7 @@ from headrace.core import engine
 from headrace.pipeline.functions.indexed_rows import IndexedRows
 from headrace.pipeline.stages.arguments import checked_names, checked_num_callers
 from headrace.pipeline.stages.map import Map
-from headrace.pipeline.stages.source import Source, SourcePlanning
+from headrace.pipeline.stages.source import Origin, Source, SourcePlanning
 from headrace.pipeline.stages.stage import named
 from headrace.pipeline.values.types import Spec
 
@@ -24,17 +24,15 @@ class Indexed(Source):
     Attributes:
         length: The number of rows.
         rows: The reader of rows.
-        names: The names of the components; None if rows name them.
+        components: The names of the components; None if rows name them.
     """
 
     length: int
     rows: IndexedRows = field(repr=False)
-    names: tuple[str, ...] | None = named(None)
+    components: tuple[str, ...] | None = named(None, keyword="names")
 
-    reads_files: ClassVar = False
-    is_scanned: ClassVar = False
-    is_kept_for_shuffle: ClassVar = False
-    numbers_lines: ClassVar = False
+    origin: ClassVar = Origin.ROWS
+    measured_part: ClassVar = "numbers"
 
     @property
     def name(self) -> str:
@@ -45,16 +43,6 @@ class Indexed(Source):
     def spec(self) -> dict[str, Spec]:
         """The components of an example."""
         return {"index": Spec(np.dtype(np.int64), ())}
-
-    @property
-    def measured_part(self) -> str:
-        """The part of the source that is measured here."""
-        return "numbers"
-
-    @property
-    def reads_objects(self) -> bool:
-        """True: they come from an object of the program."""
-        return True
 
     @property
     def obstacle(self) -> None:
@@ -83,11 +71,6 @@ class Indexed(Source):
 @dataclass(frozen=True)
 class ReadRows(Map):
     """The rows of an indexed source in place of their numbers."""
-
-    @property
-    def reads_rows(self) -> bool:
-        """True: it reads the rows whose numbers the source gives."""
-        return True
 
     @property
     def name(self) -> str:

@@ -8,7 +8,7 @@ from headrace.core import engine
 from headrace.pipeline.functions.iterators import Reiterable, check_factory, check_reiterable
 from headrace.pipeline.stages.arguments import check_processes, checked_int
 from headrace.pipeline.stages.chain import Chain
-from headrace.pipeline.stages.source import Source, SourcePlanning
+from headrace.pipeline.stages.source import Origin, Source, SourcePlanning
 from headrace.pipeline.stages.stage import named
 from headrace.pipeline.workers.iterator_pool import IteratorPool
 from headrace.pipeline.workers.python_iterables import IterableFunction, SpecProbe
@@ -30,10 +30,7 @@ class Iterable_(Source):
     num_processes: int = named(0)
     openings: IteratorPool = field(default_factory=IteratorPool, compare=False, repr=False)
 
-    reads_files: ClassVar = False
-    is_scanned: ClassVar = False
-    is_kept_for_shuffle: ClassVar = False
-    numbers_lines: ClassVar = False
+    origin: ClassVar = Origin.ITERATOR
 
     @property
     def name(self) -> str:
@@ -46,11 +43,6 @@ class Iterable_(Source):
         return None
 
     @property
-    def runs_python(self) -> bool:
-        """True: the iterator is one of Python."""
-        return True
-
-    @property
     def called_function(self) -> Callable[..., Any]:
         """The function that returns iterators."""
         return self.factory
@@ -59,11 +51,6 @@ class Iterable_(Source):
     def num_parallel(self) -> int:
         """1: examples are taken in turn."""
         return 1
-
-    @property
-    def reads_objects(self) -> bool:
-        """True: they come from an object of the program."""
-        return True
 
     @property
     def described_in_state(self) -> str:

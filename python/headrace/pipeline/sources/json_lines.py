@@ -36,11 +36,11 @@ class JsonLines(InferredSource):
         dtypes: The types of some keys, if the others are inferred.
     """
 
-    is_reachable: ClassVar = True
     is_scanned: ClassVar = True
     is_kept_for_shuffle: ClassVar = False
     numbers_lines: ClassVar = True
-    has_pieces: ClassVar = True
+    classes: ClassVar = None
+    piece: ClassVar = "file"
     is_array: ClassVar[bool] = False
 
     paths: tuple[str, ...]

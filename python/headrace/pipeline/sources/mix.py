@@ -3,9 +3,9 @@
 import hashlib
 import math
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal, TypeAlias
+from typing import ClassVar, Final, Literal, TypeAlias
 
 from headrace.core import engine
 from headrace.pipeline.sources.combination import Combination, check_alike, parts_of
@@ -13,11 +13,11 @@ from headrace.pipeline.stages.arguments import checked_int
 from headrace.pipeline.stages.chain import Chain
 from headrace.pipeline.stages.components import static_specs
 from headrace.pipeline.stages.random_access import is_reordered, pieces_before
-from headrace.pipeline.stages.source import SourcePlanning
+from headrace.pipeline.stages.source import Source, SourcePlanning
 from headrace.pipeline.stages.stage import Stages, named
 from headrace.pipeline.values.types import Spec
 
-__all__ = ["Mix", "mix"]
+__all__ = ["Mix", "mix", "mixture_of"]
 
 # In the order of the parts, or by their names.
 Weights: TypeAlias = Sequence[float] | Mapping[str, float]
@@ -40,6 +40,8 @@ class Mix(Combination):
         measured: The component whose elements the weights share out; None for examples.
     """
 
+    draws: ClassVar = True
+
     weights: tuple[float, ...]
     seed: int
     stop: Literal["first", "all"] = "first"
@@ -52,11 +54,6 @@ class Mix(Combination):
     def name(self) -> str:
         """Its name in messages: that of the function that makes it."""
         return "mix"
-
-    @property
-    def draws(self) -> bool:
-        """True: its order is drawn."""
-        return True
 
     @property
     def called(self) -> tuple[str, ...]:
@@ -88,6 +85,13 @@ class Mix(Combination):
         """Returns what a window after it may read in another order, as text."""
         return [name for part in self.parts for name in pieces_before(part, block_bytes)]
 
+    def combined_length(
+        self, lengths: Callable[[Sequence[Stages]], Iterator[float]]
+    ) -> float | None:
+        """Returns the number of examples, if parts are drawn to their end; None otherwise."""
+        is_known = self.stop == "all" and self.exhausted is not None
+        return sum(lengths(self.exhausted or ())) if is_known else None
+
     def source_plan(self, planning: SourcePlanning) -> engine.Plan:
         """Returns the plan of examples drawn from the parts."""
         schedule = [(0, self.weights), *self.schedule]
@@ -103,6 +107,11 @@ class Mix(Combination):
         return engine.Plan.mix(
             parts, schedule, is_all, self.seed, ids, measured, planning.resumed_mixture
         )
+
+
+def mixture_of(source: Source) -> Mix | None:
+    """Returns the source if its examples are drawn from parts; None otherwise."""
+    return source if isinstance(source, Mix) else None
 
 
 def mix(

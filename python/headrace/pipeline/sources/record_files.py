@@ -28,11 +28,11 @@ class RecordFiles(FileSource, is_base=True):
 
     facts: ClassVar[tuple[str, ...]] = (*FileSource.facts, "kind")
 
-    is_reachable: ClassVar = True
     is_scanned: ClassVar = True
     is_kept_for_shuffle: ClassVar = False
     numbers_lines: ClassVar = False
-    has_pieces: ClassVar = True
+    classes: ClassVar = None
+    piece: ClassVar = "file"
     kind: ClassVar[str]
 
     paths: tuple[str, ...]

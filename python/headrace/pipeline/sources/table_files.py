@@ -73,11 +73,10 @@ class TableFiles(InferredSource, is_base=True):
         dtypes: The types of some of the columns that are not given types.
     """
 
-    is_reachable: ClassVar = True
     is_scanned: ClassVar = True
     is_kept_for_shuffle: ClassVar = True
     numbers_lines: ClassVar = False
-    has_pieces: ClassVar = True
+    classes: ClassVar = None
     format: ClassVar[TableFormat]
 
     paths: tuple[str, ...]
@@ -125,6 +124,9 @@ class TableFiles(InferredSource, is_base=True):
             return None
         with engine.op_errors():
             return self.format.counts(self.files())
+
+    def records(self) -> None:
+        """Returns None: each file says where its rows are."""
 
     def num_pieces(self) -> list[int]:
         """Returns the number of pieces of each file that may have rows for the conditions."""

@@ -39,11 +39,11 @@ class Tokens(InferredSource):
         documents: The treatment of the ends of documents.
     """
 
-    is_reachable: ClassVar = True
     is_scanned: ClassVar = False
     is_kept_for_shuffle: ClassVar = False
     numbers_lines: ClassVar = False
-    has_pieces: ClassVar = True
+    classes: ClassVar = None
+    piece: ClassVar = "file"
 
     paths: tuple[str, ...]
     length: int
@@ -73,6 +73,9 @@ class Tokens(InferredSource):
     def described(self) -> str:
         """Returns a text that says how the components are inferred."""
         return "the type of the tokens is that of the first file"
+
+    def records(self) -> None:
+        """Returns None: the places of windows follow from their length."""
 
     def counts(self) -> list[int]:
         """Returns the number of windows in each file, by its size and the ends of its documents."""

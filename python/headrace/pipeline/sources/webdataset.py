@@ -30,11 +30,11 @@ class WebDataset(InferredSource):
         compression: The compression of the archives.
     """
 
-    is_reachable: ClassVar = True
     is_scanned: ClassVar = True
     is_kept_for_shuffle: ClassVar = False
     numbers_lines: ClassVar = False
-    has_pieces: ClassVar = True
+    classes: ClassVar = None
+    piece: ClassVar = "file"
 
     paths: tuple[str, ...]
     defaults: Pairs = ()

@@ -1,6 +1,6 @@
 """Pipelines side by side."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from headrace.core import engine
@@ -10,6 +10,7 @@ from headrace.pipeline.stages.chain import Chain
 from headrace.pipeline.stages.components import batch_depth, known_names, static_specs
 from headrace.pipeline.stages.random_access import obstacle
 from headrace.pipeline.stages.source import SourcePlanning
+from headrace.pipeline.stages.stage import Stages
 from headrace.pipeline.values.types import Specs
 
 __all__ = ["Zip", "zip"]
@@ -61,6 +62,10 @@ class Zip(Combination):
     def window_pieces(self, block_bytes: int | None) -> list[str]:
         """Returns nothing: the parts keep their order."""
         return []
+
+    def combined_length(self, lengths: Callable[[Sequence[Stages]], Iterator[float]]) -> float:
+        """Returns the number of examples of the shortest part."""
+        return min(lengths(self.parts))
 
     def source_plan(self, planning: SourcePlanning) -> engine.Plan:
         """Returns the plan of the parts, side by side."""

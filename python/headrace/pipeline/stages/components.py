@@ -11,13 +11,16 @@ from headrace.pipeline.values.types import Specs
 
 __all__ = [
     "ChainSpecs",
+    "all_sources",
     "all_stages",
+    "all_steps",
     "batch_depth",
     "has_epochs",
     "is_on_disk",
     "known_names",
     "num_cached",
     "source_of",
+    "specs_from",
     "static_specs",
     "steps",
 ]
@@ -88,6 +91,20 @@ def all_stages(chain: Sequence[Stage]) -> Iterator[Stage]:
     yield from chain
 
 
+def all_steps(chain: Sequence[Stage]) -> Iterator[Step]:
+    """Yields all steps, those of combined pipelines first."""
+    for part in chain[0].parts:
+        yield from all_steps(part)
+    yield from steps(chain)
+
+
+def all_sources(chain: Sequence[Stage]) -> Iterator[Source]:
+    """Yields all sources, those of combined pipelines before the combination."""
+    for part in chain[0].parts:
+        yield from all_sources(part)
+    yield source_of(chain)
+
+
 def num_cached(chain: Sequence[Stage]) -> int:
     """Returns how many stages are before the last cache."""
     caches = (n for n, step in enumerate(steps(chain), 1) if step.effect is Effect.KEEPS)
@@ -103,7 +120,7 @@ def has_epochs(chain: Sequence[Stage]) -> bool:
 
 def is_on_disk(chain: Sequence[Stage]) -> bool:
     """Returns whether examples of a pipeline, or of a part of it, are kept on disk."""
-    return any(stage.keeps_on_disk or any(map(is_on_disk, stage.parts)) for stage in chain)
+    return any(step.keeps_on_disk for step in all_steps(chain))
 
 
 def batch_depth(chain: Sequence[Stage]) -> int:
@@ -118,9 +135,13 @@ def batch_depth(chain: Sequence[Stage]) -> int:
 
 def static_specs(chain: Sequence[Stage]) -> Specs | None:
     """Returns the components after all stages; None after a Python function."""
-    specs = source_of(chain).spec
+    return specs_from(source_of(chain).spec, chain)
+
+
+def specs_from(specs: Specs | None, chain: Sequence[Stage]) -> Specs | None:
+    """Returns the components after all stages, from those of the source; None if unknown."""
     for step in steps(chain):
-        if specs is None or step.has_unknown_output:
+        if specs is None:
             return None
         specs = step.specs_after(specs)
     return specs
@@ -135,9 +156,6 @@ def known_names(chain: Sequence[Stage]) -> tuple[str, ...] | None:
     source = source_of(chain)
     specs, names = source.spec, source.names
     for step in steps(chain):
-        if specs is not None and not step.has_unknown_output:
-            specs = step.specs_after(specs)
-            names = tuple(specs)
-        else:
-            specs, names = None, step.names_after(names)
+        specs = None if specs is None else step.specs_after(specs)
+        names = step.names_after(names) if specs is None else tuple(specs)
     return names

@@ -32,7 +32,7 @@ class Filter(FunctionStep):
     num_processes: int = named(0)
     holder: WorkerHolder = field(default_factory=WorkerHolder, compare=False, repr=False)
 
-    effect: ClassVar = Effect.SOME
+    effect: ClassVar = Effect.FILTERS
     use: ClassVar = "filter"
 
     def specs_after(self, specs: Specs) -> Specs:

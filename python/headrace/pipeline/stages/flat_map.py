@@ -35,22 +35,12 @@ class FlatMap(FunctionStep):
     num_processes: int = named(0)
     holder: WorkerHolder = field(default_factory=WorkerHolder, compare=False, repr=False)
 
-    effect: ClassVar = Effect.SOME
+    effect: ClassVar = Effect.EXPANDS
     use: ClassVar = "flat_map"
 
-    @property
-    def has_unknown_output(self) -> bool:
-        """Whether its components have to be learned from its results."""
-        return self.runs_python
-
-    @property
-    def takes_apart(self) -> bool:
-        """True: it makes several examples of one."""
-        return True
-
-    def specs_after(self, specs: Specs) -> Specs:
-        """Returns the components of a native function."""
-        return self.traced(specs).specs
+    def specs_after(self, specs: Specs) -> Specs | None:
+        """Returns the components of a native function; None for one of Python."""
+        return None if self.runs_python else self.traced(specs).specs
 
     def names_after(self, names: tuple[str, ...] | None) -> None:
         """Returns None: its function may return any names."""

@@ -1,20 +1,52 @@
 """The common base of steps that call a function of the user."""
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, Literal
 
 from headrace.pipeline.functions.native_function import NativeFunction, TracedFunction
 from headrace.pipeline.functions.python_functions import PythonWorker
 from headrace.pipeline.functions.spec_probe import ProbeCalls
 from headrace.pipeline.functions.worker_holder import WorkerHolder
-from headrace.pipeline.stages.stage import Planning, Step
+from headrace.pipeline.stages.components import all_steps
+from headrace.pipeline.stages.stage import Planning, Stage, Step
 from headrace.pipeline.values.types import Specs
 
-__all__ = ["FunctionStep"]
+__all__ = ["Caller", "FunctionStep", "caller_of", "callers"]
 
 
-class FunctionStep(Step, is_base=True):
+class Caller(Step, is_base=True):
+    """A step that calls a function, which a plan runs by `Planning.call`."""
+
+    facts: ClassVar[tuple[str, ...]] = (*Step.facts, "called_function")
+
+    needs_values: ClassVar = True
+    added_axes: ClassVar = 0
+
+    @property
+    @abstractmethod
+    def of(self) -> "FunctionStep":
+        """The step whose function it calls: itself, or the one whose results it keeps aside."""
+
+    @abstractmethod
+    def worker(
+        self, first: ProbeCalls, before: Specs, after: Specs, is_batched: bool
+    ) -> PythonWorker:
+        """Returns the work of the threads that call the function.
+
+        Args:
+            first: Its results for the first examples.
+            before: The components before it.
+            after: The components after it.
+            is_batched: Whether it gets batches.
+        """
+
+    def plan_into(self, planning: Planning) -> None:
+        """Adds its work to a plan."""
+        planning.call(self)
+
+
+class FunctionStep(Caller, is_base=True):
     """A step that calls a function for each example, or for each batch.
 
     Attributes:
@@ -26,10 +58,9 @@ class FunctionStep(Step, is_base=True):
         holder: Their workers between two iterations.
     """
 
-    facts: ClassVar[tuple[str, ...]] = (*Step.facts, "use")
+    facts: ClassVar[tuple[str, ...]] = (*Caller.facts, "use")
 
-    needs_values: ClassVar = True
-    added_axes: ClassVar = 0
+    is_seed_given = True
     use: ClassVar[Literal["map", "filter", "flat_map"]]
 
     function: Callable[..., Any]
@@ -39,14 +70,14 @@ class FunctionStep(Step, is_base=True):
     holder: WorkerHolder
 
     @property
+    def of(self) -> "FunctionStep":
+        """The step itself."""
+        return self
+
+    @property
     def native(self) -> NativeFunction | None:
         """The function, if the engine computes it."""
         return self.function if isinstance(self.function, NativeFunction) else None
-
-    @property
-    def runs_python(self) -> bool:
-        """Whether it calls a function of Python."""
-        return self.native is None
 
     @property
     def draws(self) -> bool:
@@ -76,19 +107,12 @@ class FunctionStep(Step, is_base=True):
         assert self.native is not None
         return self.native.traced(self.use, specs, self.seed)
 
-    @abstractmethod
-    def worker(
-        self, first: ProbeCalls, before: Specs, after: Specs, is_batched: bool
-    ) -> PythonWorker:
-        """Returns the work of the threads that call the function.
 
-        Args:
-            first: Its results for the first examples.
-            before: The components before it.
-            after: The components after it.
-            is_batched: Whether it gets batches.
-        """
+def caller_of(stage: Stage) -> Caller | None:
+    """Returns the stage if it calls a function of the user for each example; None otherwise."""
+    return stage if isinstance(stage, Caller) else None
 
-    def plan_into(self, planning: Planning) -> None:
-        """Adds its work to a plan."""
-        planning.call(self)
+
+def callers(chain: Sequence[Stage]) -> Iterator[Caller]:
+    """Yields all steps that call a function of the user, those of combined pipelines first."""
+    return (step for step in map(caller_of, all_steps(chain)) if step is not None)

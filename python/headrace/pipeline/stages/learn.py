@@ -7,15 +7,15 @@ from typing import Any, ClassVar
 
 from headrace.pipeline.functions.python_functions import LearnFunction, PythonWorker
 from headrace.pipeline.functions.spec_probe import ProbeCalls
-from headrace.pipeline.stages.function_step import FunctionStep
-from headrace.pipeline.stages.stage import Effect, KeepsComponents, Planning
+from headrace.pipeline.stages.function_step import Caller, FunctionStep
+from headrace.pipeline.stages.stage import Effect, KeepsComponents
 from headrace.pipeline.values.types import Specs
 
 __all__ = ["Learn"]
 
 
 @dataclass(frozen=True)
-class Learn(KeepsComponents):
+class Learn(KeepsComponents, Caller):
     """A function whose results are kept aside; examples stay as they are.
 
     Attributes:
@@ -25,22 +25,20 @@ class Learn(KeepsComponents):
     """
 
     effect: ClassVar = Effect.EACH
-    needs_values: ClassVar = True
-    added_axes: ClassVar = 0
 
     stage: FunctionStep
     results: deque[Mapping[str, Any]] = field(default_factory=deque, compare=False, repr=False)
     is_start: bool = False
 
     @property
-    def runs_python(self) -> bool:
-        """True: it calls the function."""
-        return True
-
-    @property
     def name(self) -> str:
         """Its name in messages: that of the function."""
         return self.stage.name
+
+    @property
+    def of(self) -> FunctionStep:
+        """The step whose results it keeps aside."""
+        return self.stage
 
     @property
     def called_function(self) -> Callable[..., Any]:
@@ -51,11 +49,9 @@ class Learn(KeepsComponents):
         """Returns how many examples come out of it."""
         return length
 
-    def worker(self, first: ProbeCalls, before: Specs) -> PythonWorker:
+    def worker(
+        self, first: ProbeCalls, before: Specs, after: Specs, is_batched: bool
+    ) -> PythonWorker:
         """Returns the work of the threads that call the function."""
         of = self.stage
         return LearnFunction(of.name, of.function, first, of.seed, before, self.results)
-
-    def plan_into(self, planning: Planning) -> None:
-        """Adds its work to a plan."""
-        planning.call(self)

@@ -37,14 +37,9 @@ class Map(FunctionStep):
     effect: ClassVar = Effect.EACH
     use: ClassVar = "map"
 
-    @property
-    def has_unknown_output(self) -> bool:
-        """Whether its components have to be learned from its results."""
-        return self.runs_python
-
-    def specs_after(self, specs: Specs) -> Specs:
-        """Returns the components of a native function."""
-        return self.traced(specs).specs
+    def specs_after(self, specs: Specs) -> Specs | None:
+        """Returns the components of a native function; None for one of Python."""
+        return None if self.runs_python else self.traced(specs).specs
 
     def names_after(self, names: tuple[str, ...] | None) -> None:
         """Returns None: its function may return any names."""

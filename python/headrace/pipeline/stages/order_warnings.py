@@ -3,14 +3,15 @@
 import logging
 import math
 from collections.abc import Sequence
-from typing import Any, Final, cast
+from typing import Final
 
-from headrace.pipeline.stages.components import all_stages, has_epochs, steps
+from headrace.pipeline.stages.components import all_stages, all_steps, has_epochs, steps
 from headrace.pipeline.stages.stage import Effect, Stage, Step
 
 __all__ = ["RepeatedOrderWarning", "check_even", "check_one_order", "warn_of_leaks"]
 
 _log: Final = logging.getLogger("headrace.pipeline")
+_DIVIDING: Final = (Effect.DIVIDES, Effect.SHARES)
 
 
 def check_one_order(chain: Sequence[Stage]) -> None:
@@ -41,7 +42,7 @@ def check_even(chain: Sequence[Stage], step: Step) -> None:
     """
     if step.length_after(1) is not None:
         return
-    even = next((one.makes_even for one in all_stages(chain) if one.makes_even), None)
+    even = next((one.makes_even for one in all_steps(chain) if one.makes_even), None)
     if even is not None:
         raise ValueError(
             f"{step.name}: it follows shard(..., even={even!r}), which gives all ranks equally "
@@ -93,7 +94,7 @@ class RepeatedOrderWarning:
 def warn_of_leaks(chain: Sequence[Stage]) -> None:
     """Warns if `take` or `skip` of these stages omits different examples in each epoch."""
     for number, step in enumerate(steps(chain), 1):
-        if step.effect is Effect.COUNTS and not step.divides and _is_drawn(chain, number):
+        if step.effect in (Effect.TAKES, Effect.OMITS) and _is_drawn(chain, number):
             _log.warning(
                 "%s: it follows a shuffle, and each epoch has another order: so it skips other "
                 "examples in each epoch, and those that it skips in one come in another. Parts for "
@@ -111,11 +112,11 @@ def _is_drawn(chain: Sequence[Stage], number: int) -> bool:
     if Effect.REORDERS not in effects or Effect.REPEATS in effects:
         return False
     # Ranks get equally many examples: a remainder smaller than the number of ranks is dropped.
-    behind = (step for step in steps(chain)[number:] if step.divides)
-    divided = cast("Any", next(behind, None))
+    divided = next((step for step in steps(chain)[number:] if step.effect in _DIVIDING), None)
     taken = steps(chain)[number - 1].length_after(math.inf)
-    is_even = divided is not None and taken != math.inf and not taken % divided.count
-    return not is_even
+    if divided is None or taken is None or taken == math.inf:
+        return True
+    return taken % divided.num_shares != 0
 
 
 def _repeated(chain: Sequence[Stage]) -> str | None:

@@ -19,6 +19,7 @@ class Prefetch(KeepsComponents):
     effect: ClassVar = Effect.EACH
     needs_values: ClassVar = False
     added_axes: ClassVar = 0
+    described_by: ClassVar = None  # States serve any number.
 
     def length_after(self, length: float) -> float:
         """Returns how many examples come out of it."""

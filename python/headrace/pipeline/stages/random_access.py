@@ -24,9 +24,12 @@ __all__ = [
 # What a full shuffle may follow: one example comes of each record.
 _OF_RECORDS: Final = (Effect.EACH, Effect.KEEPS)
 # What works on each example alone, so that a window before it may permute files.
-_ALONE: Final = (Effect.EACH, Effect.SOME, Effect.SIFTS)
+_ALONE: Final = (
+    *(Effect.EACH, Effect.EXPANDS, Effect.FILTERS),
+    *(Effect.SPLITS, Effect.SKIPS_ERRORS),
+)
 # What may be between a window and ranks that read files of their own.
-_OF_EXAMPLES: Final = (Effect.EACH, Effect.SOME, Effect.REPEATS)
+_OF_EXAMPLES: Final = (Effect.EACH, Effect.EXPANDS, Effect.FILTERS, Effect.REPEATS)
 
 
 def check_reachable(chain: Sequence[Stage]) -> None:
@@ -81,11 +84,11 @@ def obstacle(chain: Sequence[Stage], is_part: bool = False) -> str | None:
             return "cache keeps a part of them only; write cache() before split(...)"
         if step.effect in _OF_RECORDS:
             continue
-        if step.effect is not Effect.SIFTS:
+        if step.judges_errors:
+            return f"{step.name} skips some; shuffle before it"
+        if step.effect is not Effect.SPLITS:
             return f"{step.name} does not make one example of each"
         # The keys of a split's examples are known before these are read.
-        if step.needs_values:
-            return f"{step.name} skips some; shuffle before it"
         is_split = True
     return source_of(chain).obstacle
 
@@ -104,9 +107,9 @@ def has_deferred_reads(chain: Sequence[Stage], shuffle: int) -> bool:
     if is_combined or not all(map(_waits, steps(chain)[: shuffle - 1])):
         return False
     for step in steps(chain)[shuffle:]:
-        if step.divides:
+        if step.effect in (Effect.DIVIDES, Effect.SHARES):
             return True
-        if not _waits(step) and step.effect not in (Effect.COUNTS, Effect.REPEATS):
+        if not _waits(step) and not step.counts_examples and step.effect is not Effect.REPEATS:
             return False
     return False
 

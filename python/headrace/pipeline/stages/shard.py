@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal, Self, TypeAlias
+from typing import ClassVar, Literal, Self, TypeAlias, cast
 
 from headrace.core.process_rank import process_rank
 from headrace.pipeline.stages.arguments import checked_int
@@ -43,14 +43,14 @@ class Shard(KeepsComponents):
     by: Literal["example", "piece"] = field(default="example", metadata={"is_named": True})
     taken_from: str = field(default="", compare=False, repr=False)
 
-    effect: ClassVar = Effect.COUNTS
+    effect: ClassVar = Effect.DIVIDES
     needs_values: ClassVar = False
     added_axes: ClassVar = 0
 
     @property
-    def divides(self) -> bool:
-        """True: it keeps the share of a rank."""
-        return True
+    def num_shares(self) -> int:
+        """The number of ranks of which each keeps a share."""
+        return self.count
 
     @property
     def makes_even(self) -> str | None:
@@ -206,11 +206,9 @@ def read_by_shard(chain: Sequence[Stage], index: int) -> str:
 
     Args:
         chain: All stages.
-        index: The index of a stage; the text is empty if it is no `shard`.
+        index: The index of the `shard`.
     """
-    shard = chain[index]
-    if not isinstance(shard, Shard):
-        return ""
+    shard = cast("Shard", chain[index])
     taken_from = f": taken from {shard.taken_from}" if shard.taken_from else ""
     return taken_from + _share_in_words(shard, chain, index)
 

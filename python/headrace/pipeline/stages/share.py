@@ -25,14 +25,14 @@ class Share(KeepsComponents):
     index: int = field(compare=False, repr=False)
     count: int = field(compare=False, repr=False)
 
-    effect: ClassVar = Effect.COUNTS
+    effect: ClassVar = Effect.SHARES
     needs_values: ClassVar = False
     added_axes: ClassVar = 0
 
     @property
-    def divides(self) -> bool:
-        """True: it keeps the share of a reader."""
-        return True
+    def num_shares(self) -> int:
+        """The number of readers of which each keeps a share."""
+        return self.count
 
     def length_after(self, length: float) -> None:
         """Returns None: nobody asks for the length of a share."""

@@ -48,11 +48,7 @@ class Shuffle(KeepsComponents):
     effect: ClassVar = Effect.REORDERS
     needs_values: ClassVar = False
     added_axes: ClassVar = 0
-
-    @property
-    def draws(self) -> bool:
-        """True: its orders are drawn."""
-        return True
+    draws: ClassVar = True
 
     @property
     def full_shuffle(self) -> bool:

@@ -16,7 +16,7 @@ class Skip(KeepsComponents):
 
     count: int
 
-    effect: ClassVar = Effect.COUNTS
+    effect: ClassVar = Effect.OMITS
     needs_values: ClassVar = False
     added_axes: ClassVar = 0
 

@@ -23,14 +23,9 @@ class SkipErrors(KeepsComponents):
     budget: int | float
     raises_at_end: bool = False
 
-    effect: ClassVar = Effect.SIFTS
+    effect: ClassVar = Effect.SKIPS_ERRORS
     needs_values: ClassVar = True
     added_axes: ClassVar = 0
-
-    @property
-    def judges_errors(self) -> bool:
-        """True: it skips examples at which an earlier step fails."""
-        return True
 
     def length_after(self, length: float) -> None:
         """Returns None: it is not known how many examples fail."""

@@ -1,15 +1,16 @@
 """The common base of sources: what a pipeline can begin with."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
-from typing import Any, ClassVar, Protocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from enum import Enum, auto
+from typing import Any, ClassVar, Final, Protocol
 
 from headrace.core import engine
 from headrace.pipeline.functions.python_functions import PythonWorker
-from headrace.pipeline.stages.stage import Stage
+from headrace.pipeline.stages.stage import Stage, Stages
 from headrace.pipeline.values.types import Specs
 
-__all__ = ["Source", "SourcePlanning"]
+__all__ = ["Origin", "Source", "SourcePlanning"]
 
 
 class SourcePlanning(Protocol):
@@ -53,28 +54,86 @@ class SourcePlanning(Protocol):
         """Returns the plans of the parts that the source combines."""
 
 
+_FILE: Final = "file"
+
+
+class Origin(Enum):
+    """Where the examples of a source come from."""
+
+    #: Files.
+    FILES = auto()
+    #: Arrays in memory.
+    ARRAYS = auto()
+    #: An iterator of the program.
+    ITERATOR = auto()
+    #: An object of the program, whose rows the next step reads by their numbers.
+    ROWS = auto()
+    #: Other pipelines.
+    PARTS = auto()
+
+
+# The facts that sources with an origin have to state; of other sources they are not true.
+_FACTS_OF: Final[Mapping[Origin, tuple[str, ...]]] = {
+    Origin.FILES: (
+        *("is_scanned", "is_kept_for_shuffle", "numbers_lines"),
+        *("classes", "piece", "may_have_index", "records"),
+    ),
+    Origin.ITERATOR: ("called_function", "num_parallel", "described_in_state"),
+    Origin.ROWS: ("measured_part",),
+    Origin.PARTS: ("parts", "combined_length"),
+}
+
+
 class Source(Stage, is_base=True):
     """A stage that a pipeline begins with.
 
     Attributes:
-        reads_files: Whether its examples come from files.
+        origin: Where its examples come from.
         is_scanned: Whether a full shuffle scans its files for the places of records.
         is_kept_for_shuffle: Whether a full shuffle keeps all examples in memory, since a single
             example cannot be read.
         numbers_lines: Whether records are numbered by lines, so that their numbers have gaps.
+        classes: The names of the classes, in the order of their labels; None if there are none.
+        piece: The word for a unit that one thread reads from beginning to end.
+        may_have_index: Whether index files can have the places of its records.
     """
 
-    facts: ClassVar[tuple[str, ...]] = (
-        "reads_files",
-        "is_scanned",
-        "is_kept_for_shuffle",
-        "numbers_lines",
-    )
+    facts: ClassVar[tuple[str, ...]] = ("origin",)
 
-    reads_files: ClassVar[bool]
-    is_scanned: ClassVar[bool]
-    is_kept_for_shuffle: ClassVar[bool]
-    numbers_lines: ClassVar[bool]
+    origin: ClassVar[Origin]
+    added_axes: ClassVar = 0
+
+    @classmethod
+    def _required_facts(cls) -> Iterator[str]:
+        yield from super()._required_facts()
+        yield from _FACTS_OF.get(getattr(cls, "origin", Origin.ARRAYS), ())
+        if getattr(cls, "piece", _FILE) not in (_FILE, Source.piece):
+            yield "num_pieces"
+
+    @property
+    def reads_files(self) -> bool:
+        """Whether its examples come from files."""
+        return self.origin is Origin.FILES
+
+    @property
+    def reads_objects(self) -> bool:
+        """Whether its examples come from an object that only this program has."""
+        return self.origin in (Origin.ITERATOR, Origin.ROWS)
+
+    @property
+    def is_scanned(self) -> bool:
+        """Whether a full shuffle scans its files for the places of records."""
+        return False
+
+    @property
+    def is_kept_for_shuffle(self) -> bool:
+        """Whether a full shuffle keeps all examples in memory."""
+        return False
+
+    @property
+    def numbers_lines(self) -> bool:
+        """Whether records are numbered by lines, so that their numbers have gaps."""
+        return False
 
     @property
     @abstractmethod
@@ -94,7 +153,7 @@ class Source(Stage, is_base=True):
     @property
     def piece(self) -> str:
         """The word for a unit that one thread reads from beginning to end."""
-        return "file"
+        return _FILE
 
     @property
     def may_have_index(self) -> bool:
@@ -125,6 +184,16 @@ class Source(Stage, is_base=True):
 
         Files whose number is not needed may count as one. None if it is unknown.
         """
+
+    def combined_length(
+        self, lengths: Callable[[Sequence[Stages]], Iterator[float]]
+    ) -> float | None:
+        """Returns the number of examples of the parts together; None if it is unknown.
+
+        Args:
+            lengths: Yields the number of examples of each of these parts.
+        """
+        return None
 
     def num_pieces(self) -> Sequence[int] | None:
         """Returns the number of pieces of each file, from its footer; None if each is one piece."""

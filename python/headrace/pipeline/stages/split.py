@@ -40,9 +40,11 @@ class Split(KeepsComponents):
     seed: int
     keys: tuple[int, int] = field(compare=False, repr=False)
 
-    effect: ClassVar = Effect.SIFTS
+    effect: ClassVar = Effect.SPLITS
     needs_values: ClassVar = False
     added_axes: ClassVar = 0
+    draws: ClassVar = False  # The parts are the same in all epochs.
+    is_seed_given = True
 
     def length_after(self, length: float) -> None:
         """Returns None: the number follows from those of each file; see `num_kept`."""
@@ -210,7 +212,7 @@ def shuffled_before(
         known: The components after each of them.
     """
     shuffle = next((n for n, step in enumerate(steps(chain), 1) if step.full_shuffle), None)
-    split = next((n for n, stage in enumerate(chain) if isinstance(stage, Split)), None)
+    split = next((n for n, s in enumerate(steps(chain), 1) if s.effect is Effect.SPLITS), None)
     if shuffle is None or split is None or shuffle < split:
         return chain, known
     moved = list(chain)

@@ -2,14 +2,16 @@
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, fields
 from difflib import get_close_matches
 from enum import Enum, auto
-from typing import Any, ClassVar, Final, NoReturn, Protocol, TypeAlias, cast
+from inspect import get_annotations
+from typing import Any, ClassVar, Final, NoReturn, Protocol, TypeAlias, cast, get_origin
 
 from headrace.core import engine
 from headrace.core.repr_prefix import without_passwords
+from headrace.pipeline.functions.native_function import NativeFunction
 from headrace.pipeline.values.types import Feature, Specs
 
 __all__ = [
@@ -33,12 +35,22 @@ class Effect(Enum):
 
     #: Makes one example of each, and looks at no other.
     EACH = auto()
-    #: Makes any number of examples of each, and looks at no other.
-    SOME = auto()
-    #: Keeps or drops each as it is, and looks at no other.
-    SIFTS = auto()
-    #: Keeps examples by their places in the order.
-    COUNTS = auto()
+    #: Makes several examples of one, and looks at no other.
+    EXPANDS = auto()
+    #: Keeps each example for which a function is true.
+    FILTERS = auto()
+    #: Keeps each example whose record belongs to one part of the data.
+    SPLITS = auto()
+    #: Drops the examples at which an earlier stage fails.
+    SKIPS_ERRORS = auto()
+    #: Keeps the first examples.
+    TAKES = auto()
+    #: Drops the first examples.
+    OMITS = auto()
+    #: Keeps the share of a rank.
+    DIVIDES = auto()
+    #: Keeps the share of one of several readers of a pipeline.
+    SHARES = auto()
     #: Puts several examples together.
     GROUPS = auto()
     #: Changes the order.
@@ -48,6 +60,19 @@ class Effect(Enum):
     #: Keeps the examples of a pass for later ones.
     KEEPS = auto()
 
+
+# The facts that steps with an effect have to state; of other steps they are not true.
+_FACTS_OF: Final[Mapping[Effect, tuple[str, ...]]] = {
+    Effect.SKIPS_ERRORS: ("budget", "raises_at_end"),
+    Effect.DIVIDES: ("num_shares", "makes_even", "piece_shard"),
+    Effect.SHARES: ("num_shares",),
+    Effect.REORDERS: ("full_shuffle",),
+    Effect.KEEPS: ("keeps_on_disk",),
+}
+# The effects that depend on the places of examples in the order.
+_OF_PLACES: Final = (Effect.TAKES, Effect.OMITS, Effect.DIVIDES, Effect.SHARES)
+# The facts that stages with a seed have to state.
+_FACTS_OF_SEEDS: Final = ("draws", "is_seed_given")
 
 #: The stages of a pipeline: a source, and the steps after it.
 Stages: TypeAlias = "tuple[Stage, ...]"
@@ -64,31 +89,35 @@ def text(value: object) -> str:
     return repr(value)
 
 
-def named(default: Any) -> Any:
-    """Returns a field that is written as a keyword argument."""
-    return field(default=default, metadata={"is_named": True})
+def named(default: Any, keyword: str = "") -> Any:
+    """Returns a field that is written as a keyword argument, under its own name by default."""
+    return field(default=default, metadata={"is_named": True, "keyword": keyword})
 
 
-class Stage(ABC):  # noqa: B024 (its kinds have abstract methods)
+class Stage(ABC):
     """A source of a pipeline, or a step after it.
 
     A class that is not a base (`is_base=True`) has to state each fact that its bases leave open, or
-    it cannot be defined.
+    it cannot be defined. `Stage` and its two kinds answer for stages that a fact cannot apply to:
+    one without a seed draws nothing. A class that a fact does apply to must state it.
 
     Attributes:
         facts: The names of facts that classes state.
+        added_axes: The number of leading axes that it adds: 1 for a batch, -1 for what splits one.
         is_seed_given: False if a seed was drawn because the program gave none.
         parts: The pipelines that a source combines, each as its stages.
     """
 
     facts: ClassVar[tuple[str, ...]] = ()
+
+    added_axes: ClassVar[int]
     is_seed_given: bool = True
     parts: "tuple[Stages, ...]" = ()
 
     def __init_subclass__(cls, is_base: bool = False) -> None:
         if is_base:
             return
-        open_facts = [name for name in cls.facts if not hasattr(cls, name)]
+        open_facts = [name for name in cls._required_facts() if not _is_stated(cls, name)]
         open_facts += [
             name
             for name in dir(cls)
@@ -96,6 +125,13 @@ class Stage(ABC):  # noqa: B024 (its kinds have abstract methods)
         ]
         if open_facts:
             raise TypeError(f"the stage {cls.__name__} does not state {', '.join(open_facts)}")
+
+    @classmethod
+    def _required_facts(cls) -> Iterator[str]:
+        """Yields the names of the facts that the class has to state."""
+        yield from cls.facts
+        if _is_stated(cls, "seed"):
+            yield from _FACTS_OF_SEEDS
 
     @property
     def name(self) -> str:
@@ -105,16 +141,12 @@ class Stage(ABC):  # noqa: B024 (its kinds have abstract methods)
     @property
     def runs_python(self) -> bool:
         """Whether it calls a function of Python for each example."""
-        return False
-
-    @property
-    def has_unknown_output(self) -> bool:
-        """Whether its components have to be learned from its results."""
-        return False
+        function = self.called_function
+        return function is not None and not isinstance(function, NativeFunction)
 
     @property
     def draws(self) -> bool:
-        """Whether it draws at random, by a seed and the number of the epoch."""
+        """Whether it draws at random, by its seed and the number of the epoch."""
         return False
 
     @property
@@ -128,29 +160,24 @@ class Stage(ABC):  # noqa: B024 (its kinds have abstract methods)
         return False
 
     @property
-    def makes_even(self) -> str | None:
-        """How it gives all ranks equally many examples; None if it does not."""
-        return None
-
-    @property
-    def described_by(self) -> str:
-        """Its description in states, if that is not made of its fields."""
-        return ""
-
-    @property
-    def described_in_state(self) -> str:
-        """What states say of it beside its fields."""
-        return ""
-
-    @property
-    def keeps_on_disk(self) -> bool:
-        """Whether it keeps examples on disk."""
+    def reads_files(self) -> bool:
+        """Whether its examples come from files."""
         return False
 
     @property
     def reads_objects(self) -> bool:
         """Whether its examples come from an object that only this program has."""
         return False
+
+    @property
+    def described_by(self) -> str | None:
+        """Its description in states: "" for one made of its fields, None for none."""
+        return ""
+
+    @property
+    def described_in_state(self) -> str:
+        """The text that states add to its description."""
+        return ""
 
     @property
     def num_parallel(self) -> int | None:
@@ -165,7 +192,9 @@ class Stage(ABC):  # noqa: B024 (its kinds have abstract methods)
     def __str__(self) -> str:
         """Returns the stage as a program writes it, without default values."""
         shown = [
-            f"{item.name}={text(value)}" if item.metadata.get("is_named") else text(value)
+            f"{item.metadata.get('keyword') or item.name}={text(value)}"
+            if item.metadata.get("is_named")
+            else text(value)
             for item in fields(cast("Any", self))
             if item.repr and (value := getattr(self, item.name)) != item.default
         ]
@@ -178,14 +207,22 @@ class Step(Stage, is_base=True):
     Attributes:
         effect: What it does to examples, as far as their order is concerned.
         needs_values: Whether it needs the values of components, not only the rows' places.
-        added_axes: The number of leading axes that it adds: 1 for a batch, -1 for what splits one.
     """
 
     facts: ClassVar[tuple[str, ...]] = ("effect", "needs_values", "added_axes")
 
     effect: ClassVar[Effect]
     needs_values: ClassVar[bool]
-    added_axes: ClassVar[int]
+
+    @classmethod
+    def _required_facts(cls) -> Iterator[str]:
+        yield from super()._required_facts()
+        yield from _FACTS_OF.get(getattr(cls, "effect", Effect.EACH), ())
+
+    @property
+    def judges_errors(self) -> bool:
+        """Whether it skips examples at which an earlier step fails."""
+        return self.effect is Effect.SKIPS_ERRORS
 
     @property
     def groups_evenly(self) -> bool:
@@ -193,19 +230,24 @@ class Step(Stage, is_base=True):
         return self.effect is Effect.GROUPS and self.length_after(1) is not None
 
     @property
-    def takes_apart(self) -> bool:
-        """Whether it makes several examples of one."""
-        return False
+    def counts_examples(self) -> bool:
+        """Whether it keeps examples by their places in the order."""
+        return self.effect in _OF_PLACES
 
     @property
-    def divides(self) -> bool:
-        """Whether it keeps the share of a rank or a reader."""
-        return False
+    def num_shares(self) -> int:
+        """The number of ranks or readers of which each keeps a share."""
+        return 1
 
     @property
-    def reads_rows(self) -> bool:
-        """Whether it reads the rows whose numbers an indexed source gives."""
-        return False
+    def makes_even(self) -> str | None:
+        """How it gives all ranks equally many examples; None if it does not."""
+        return None
+
+    @property
+    def piece_shard(self) -> tuple[int, int] | None:
+        """The rank and the number of ranks of which each reads other files; None otherwise."""
+        return None
 
     @property
     def full_shuffle(self) -> bool:
@@ -213,13 +255,13 @@ class Step(Stage, is_base=True):
         return False
 
     @property
-    def piece_shard(self) -> tuple[int, int] | None:
-        """The rank and the number of ranks of which each reads other files; None otherwise."""
-        return None
+    def keeps_on_disk(self) -> bool:
+        """Whether it keeps examples on disk."""
+        return False
 
     @abstractmethod
-    def specs_after(self, specs: Specs) -> Specs:
-        """Returns the components after it.
+    def specs_after(self, specs: Specs) -> Specs | None:
+        """Returns the components after it; None if they have to be learned from its results.
 
         Args:
             specs: The components before it.
@@ -336,6 +378,18 @@ class Planning(Protocol):
 
     def call(self, step: Any) -> None:
         """Calls the function of a step for each row."""
+
+
+def _is_stated(cls: type[Stage], name: str) -> bool:
+    """Returns whether a class states a fact, or one of its bases below the kinds of stages."""
+    own = (one for one in cls.__mro__ if issubclass(one, Stage))
+    stating = (one for one in own if one is not Stage and Stage not in one.__bases__)
+    return any(name in vars(one) or name in _field_names(one) for one in stating)
+
+
+def _field_names(cls: type) -> list[str]:
+    annotations = get_annotations(cls)
+    return [name for name, of in annotations.items() if ClassVar not in (of, get_origin(of))]
 
 
 def check_names(stage: Stage, names: Iterable[str], there: Iterable[str] | None) -> None:

@@ -16,7 +16,7 @@ class Take(KeepsComponents):
 
     count: int
 
-    effect: ClassVar = Effect.COUNTS
+    effect: ClassVar = Effect.TAKES
     needs_values: ClassVar = False
     added_axes: ClassVar = 0
 

@@ -15,14 +15,9 @@ __all__ = ["Unbatch", "UnbatchMethod"]
 class Unbatch(Step):
     """Batches split into examples, one for each row of the leading axis."""
 
-    effect: ClassVar = Effect.SOME
+    effect: ClassVar = Effect.EXPANDS
     needs_values: ClassVar = True
     added_axes: ClassVar = -1
-
-    @property
-    def takes_apart(self) -> bool:
-        """True: it makes several examples of one."""
-        return True
 
     def specs_after(self, specs: Specs) -> Specs:
         """Returns the components without their leading axis."""

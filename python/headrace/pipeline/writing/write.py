@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,8 +16,7 @@ from headrace.io.atomic_file import AtomicFile
 from headrace.io.os_errors import os_errors
 from headrace.pipeline.run.batches import Batches
 from headrace.pipeline.stages.arguments import check_bool, checked_int
-from headrace.pipeline.stages.components import batch_depth
-from headrace.pipeline.stages.epochs import Epochs
+from headrace.pipeline.stages.components import batch_depth, steps
 from headrace.pipeline.stages.stage import Stages
 from headrace.pipeline.values.types import Spec
 from headrace.pipeline.writing.column import Column
@@ -101,7 +101,7 @@ def _checked(
             "write: the pipeline gives batches, expected examples. Remove batch(...), or write "
             "unbatch() after it."
         )
-    if any(isinstance(stage, Epochs) and stage.count is None for stage in pipe._stages):
+    if any(step.length_after(1) == math.inf for step in steps(pipe._stages)):
         raise ValueError("write: the pipeline has no end. Give epochs(...) a count.")
     if not pipe._options.get("deterministic", True):
         raise ValueError(

@@ -13,7 +13,6 @@ from headrace.core import engine
 from headrace.pipeline.functions.worker_holder import WorkerHolder
 from headrace.pipeline.plan.cache_keys.code_fingerprint import Fingerprint
 from headrace.pipeline.stages.cache import CachedExamples
-from headrace.pipeline.stages.source import Source
 from headrace.pipeline.stages.stage import Stage
 from headrace.pipeline.workers.iterator_pool import IteratorPool
 
@@ -53,9 +52,9 @@ def cache_key(
 
 
 def _add_chain(fingerprint: Fingerprint, chain: Sequence[Stage], reads_functions: bool) -> None:
-    for stage in chain:
+    for place, stage in enumerate(chain):
         fingerprint.add((type(stage).__qualname__, stage.name), stage.name)
-        for name, value in _decisive(stage):
+        for name, value in _decisive(stage, is_source=place == 0):
             fingerprint.add(name, stage.name)
             if name == "parts":
                 for part in value:
@@ -64,14 +63,14 @@ def _add_chain(fingerprint: Fingerprint, chain: Sequence[Stage], reads_functions
                 fingerprint.add(value, stage.name)
 
 
-def _decisive(stage: Stage) -> Iterator[tuple[str, Any]]:
+def _decisive(stage: Stage, is_source: bool) -> Iterator[tuple[str, Any]]:
     """Yields the fields of a stage that decide the examples."""
     for item in fields(cast("Any", stage)):
         value = getattr(stage, item.name)
         if item.name in _LEFT_OUT or isinstance(value, _RUNTIME):
             continue
         # A source may remember what it has found in its files.
-        if item.compare or not isinstance(stage, Source):
+        if item.compare or not is_source:
             yield item.name, value
 
 
