@@ -26,8 +26,8 @@ from benchmarks import (  # noqa: E402
     plot,
     process,
     report,
-    running,
-    starts,
+    runner,
+    startup,
 )
 from benchmarks.workload import LIMIT, Part, Program  # noqa: E402
 from benchmarks.workloads import (  # noqa: E402
@@ -122,8 +122,8 @@ def test_without_photographs_a_workload_is_skipped(monkeypatch, capsys):
 
 
 def test_a_table_has_the_programs_and_says_which_are_not_installed(monkeypatch):
-    monkeypatch.setattr(running, "_python_of", lambda name: None)
-    rows = running.measured(W14, 1, 0.1, 0.001, ["headrace", "alone"])
+    monkeypatch.setattr(runner, "_python_of", lambda name: None)
+    rows = runner.measured(W14, 1, 0.1, 0.001, ["headrace", "alone"])
     table = report.table_of(W14, rows)
     assert "\n| headrace | " in table
     assert "NumPy by hand is skipped: could not be installed." in table
@@ -133,7 +133,7 @@ def test_a_program_that_loses_a_row_has_failed():
     home, [part] = dataset.ensure(W14, 0.001)
     expected = [part.count + 1, *part.sums]
     [ours] = W14.chosen(["headrace"])
-    results = running.repeated(replace(W14, num_epochs=1), [ours], 1, home, expected)
+    results = runner.repeated(replace(W14, num_epochs=1), [ours], 1, home, expected)
     assert "rows were lost, doubled or changed" in results["headrace"].failure
 
 
@@ -298,9 +298,9 @@ def test_each_workload_has_the_limit_and_our_two_programs(workload):
 def test_a_program_that_is_measured_once_runs_as_often_as_its_trial_needs(monkeypatch):
     program = [sys.executable, "-c", 'print(\'{"count": 1, "sums": [], "seconds": 9.0}\')']
     contender = comparison.Contender("it", program)
-    monkeypatch.setattr(running, "contender_of", lambda *_: contender)
+    monkeypatch.setattr(runner, "contender_of", lambda *_: contender)
     for rounds in (1, 2):
-        result = running.sized(W5, [program_of("it")], rounds, 0.1, 0.001)["it"]
+        result = runner.sized(W5, [program_of("it")], rounds, 0.1, 0.001)["it"]
         assert len(result.rates) == rounds
 
 
@@ -318,9 +318,9 @@ def test_the_first_batch_of_each_case_has_different_lines(program):
 
 
 def test_first_batches_have_a_table_for_each_case(monkeypatch):
-    monkeypatch.setattr(starts, "CASES", {"second": "The second start"})
-    [(workload, rows)] = starts.measured(1, 0.01, ["headrace"])
-    table = starts.table_of(workload, rows)
+    monkeypatch.setattr(startup, "CASES", {"second": "The second start"})
+    [(workload, rows)] = startup.measured(1, 0.01, ["headrace"])
+    table = startup.table_of(workload, rows)
     assert table.startswith("### W15. The second start\n")
     assert "\n| headrace | " in table
     assert "| 1.00 |" in table
@@ -339,9 +339,9 @@ def test_the_limit_of_functions_makes_each_result_once():
 
 
 def test_functions_are_measured_with_their_limit(monkeypatch):
-    monkeypatch.setattr(running, "_python_of", lambda name: Path(sys.executable))
-    workload = running.with_count(functions.HOLDS, 70)
-    rows = running.measured(workload, 1, 0.1, 1.0, ["limit", "headrace-threads"])
+    monkeypatch.setattr(runner, "_python_of", lambda name: Path(sys.executable))
+    workload = runner.with_count(functions.HOLDS, 70)
+    rows = runner.measured(workload, 1, 0.1, 1.0, ["limit", "headrace-threads"])
     assert sorted(row.key for row in rows if row.rate) == ["headrace-threads", "limit"]
 
 
