@@ -66,7 +66,7 @@ def broadcast_dynamic_shape(shape_x: TensorLike, shape_y: TensorLike) -> Tensor:
 
 
 def broadcast_to(input: TensorLike, shape: TensorLike, name: str | None = None) -> Tensor:
-    """Returns a tensor repeated along axes of size 1, and along new axes in front.
+    """Repeats a tensor along new leading axes and along axes of size 1.
 
     Args:
         input: The tensor.
@@ -74,7 +74,13 @@ def broadcast_to(input: TensorLike, shape: TensorLike, name: str | None = None) 
         name: Name of the operation.
 
     Raises:
-        ValueError: If the static shape shows that it does not fit.
+        ValueError: If the static shapes are incompatible.
+
+    Examples:
+        >>> repeat = hr.native(lambda example: {"y": hr.ops.broadcast_to(example["x"], [2, 3])})
+        >>> repeat({"x": np.array([1, 2, 3])})
+        {'y': array([[1, 2, 3],
+               [1, 2, 3]])}
     """
     inputs = [
         Input("input", input),

@@ -34,15 +34,15 @@ def eye(
     """Returns a matrix with ones on the diagonal and zeros elsewhere.
 
     Args:
-        num_rows: Number of rows, an integer scalar.
-        num_columns: Number of columns; None for as many as rows.
-        batch_shape: Axes in front, along which the matrix is repeated; None for none.
-        dtype: Type of the elements: numbers or bool.
+        num_rows: The number of rows, an integer scalar.
+        num_columns: The number of columns. None for a square matrix.
+        batch_shape: Leading axes along which the matrix is repeated. None for no axes.
+        dtype: The type of the elements: numbers or bool.
         name: Name of the scope.
 
     Raises:
-        TypeError: If a number of rows or columns is not an integer, or the type is string.
-        ValueError: If one is negative, or 2**63 or more.
+        TypeError: If a size is not an integer, or the type is string.
+        ValueError: If a size is negative or at least 2**63.
     """
     kind = as_dtype(dtype).base_dtype
     if kind == dtypes.string:

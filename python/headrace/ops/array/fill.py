@@ -35,12 +35,12 @@ def fill(dims: TensorLike, value: TensorLike, name: str | None = None) -> Tensor
     """Returns a tensor filled with one value.
 
     Args:
-        dims: Its shape, an integer vector.
+        dims: The shape, an integer vector.
         value: A scalar.
         name: Name of the operation.
 
     Raises:
-        ValueError: If `value` is not a scalar or a dimension is negative.
+        ValueError: If `value` is not a scalar, or a size is negative.
     """
     inputs = [
         Input("dims", dims, var="index_type", allowed=INDEX_TYPES, default=dtypes.int32),
@@ -50,11 +50,11 @@ def fill(dims: TensorLike, value: TensorLike, name: str | None = None) -> Tensor
 
 
 def zeros(shape: TensorLike, dtype: DTypeLike = dtypes.float32, name: str | None = None) -> Tensor:
-    """Returns a tensor of zeros; of empty strings or False for those types.
+    """Returns a tensor of zeros, or of False or empty strings for these types.
 
     Args:
-        shape: Its shape: a list of ints, a `TensorShape` or an integer vector tensor.
-        dtype: Type of the elements.
+        shape: The shape: a list of ints, a `TensorShape` or an integer vector.
+        dtype: The type of the elements.
         name: Name of the operation.
 
     Raises:
@@ -65,11 +65,11 @@ def zeros(shape: TensorLike, dtype: DTypeLike = dtypes.float32, name: str | None
 
 
 def ones(shape: TensorLike, dtype: DTypeLike = dtypes.float32, name: str | None = None) -> Tensor:
-    """Returns a tensor of ones; of True for bool.
+    """Returns a tensor of ones, or of True for bool.
 
     Args:
-        shape: Its shape: a list of ints, a `TensorShape` or an integer vector tensor.
-        dtype: Type of the elements.
+        shape: The shape: a list of ints, a `TensorShape` or an integer vector.
+        dtype: The type of the elements.
         name: Name of the operation.
 
     Raises:
@@ -89,8 +89,8 @@ def zeros_like(
 
     Args:
         tensor: The tensor.
-        dtype: Type of the elements; None for that of `tensor`.
-        optimize: Whether a known shape may be written into the graph.
+        dtype: The type of the elements. None for the type of `tensor`.
+        optimize: If True, a known shape is stored in the graph as a constant.
         name: Name of the operation.
     """
     with name_scope(name, "zeros_like", [tensor]) as scope:
@@ -117,7 +117,7 @@ def ones_like(
 
     Args:
         tensor: The tensor.
-        dtype: Type of the elements; None for that of `tensor`.
+        dtype: The type of the elements. None for the type of `tensor`.
         name: Name of the operation.
     """
     with name_scope(name, "ones_like", [tensor]) as scope:

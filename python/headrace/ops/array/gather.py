@@ -34,19 +34,26 @@ def gather(
     batch_dims: int = 0,
     name: str | None = None,
 ) -> Tensor:
-    """Returns the slices of a tensor at some indices.
+    """Returns the slices of a tensor at the given indices.
 
     Args:
         params: The tensor.
         indices: The positions along `axis`, an integer tensor of any shape. Unlike in Python,
-            negative ones are out of range.
-        axis: The axis to pick from; None for `batch_dims`.
-        batch_dims: The number of leading axes that `params` and `indices` share.
+            negative indices are out of range.
+        axis: The axis to select from. None for `batch_dims`.
+        batch_dims: The number of leading axes that `params` and `indices` have in common.
         name: Name of the operation.
 
     Returns:
-        A tensor in which the axes of `indices` replace `axis`. A run with an index
-        out of range ends with InvalidArgumentError.
+        A tensor in which the axes of `indices` replace `axis`.
+
+    Raises:
+        InvalidArgumentError: When run, if an index is out of range.
+
+    Examples:
+        >>> pick = hr.native(lambda example: {"y": hr.ops.gather(example["x"], [2, 0])})
+        >>> pick({"x": np.array([10, 20, 30])})
+        {'y': array([30, 10])}
     """
     axis = batch_dims if axis is None else axis
     inputs = [
@@ -121,20 +128,25 @@ def boolean_mask(
     axis: int | Tensor | None = None,
     name: str = "boolean_mask",
 ) -> Tensor:
-    """Returns the slices of a tensor where a mask is true.
+    """Returns the slices of a tensor for which a mask is true.
 
     Args:
         tensor: The tensor.
-        mask: Bools, or numbers that count as true unless zero; its shape is that of the first axes
-            of `tensor`, counted from `axis`. Its rank must be known.
-        axis: The first axis of the mask; None for 0.
-        name: Name of the scope of the operation.
+        mask: Bools, or numbers of which all but 0 are true. The rank must be known. The shape must
+            match the axes of `tensor` that start at `axis`.
+        axis: The first axis to which the mask applies. None for 0.
+        name: Name of the scope.
 
     Returns:
-        A tensor in which one axis, of a size not known before the run, replaces those of the mask.
+        A tensor in which one axis replaces the axes of the mask. Its size depends on the mask.
 
     Raises:
-        ValueError: If the mask is a scalar, has no known rank, or its shape does not fit.
+        ValueError: If the mask is a scalar, its rank is unknown, or its shape does not match.
+
+    Examples:
+        >>> keep = hr.native(lambda one: {"y": hr.ops.boolean_mask(one["x"], one["x"] > 1)})
+        >>> keep({"x": np.array([1, 2, 3])})
+        {'y': array([2, 3])}
     """
     with name_scope(name, values=[tensor, mask]):
         tensor = convert_to_tensor(tensor, name="tensor")

@@ -33,16 +33,21 @@ __all__ = ["concat", "split", "stack", "unstack"]
 
 
 def stack(values: TensorLike, axis: int = 0, name: str = "stack") -> Tensor:
-    """Stacks tensors of one shape along a new axis.
+    """Stacks tensors of the same shape along a new axis.
 
     Args:
-        values: The tensors, a list.
+        values: A list of tensors.
         axis: The position of the new axis.
         name: Name of the operation.
 
     Raises:
         TypeError: If the types differ.
-        ValueError: If the shapes differ or there is no such axis.
+        ValueError: If the shapes differ, or the axis does not exist.
+
+    Examples:
+        >>> pair = hr.native(lambda example: {"xy": hr.ops.stack([example["x"], example["y"]])})
+        >>> pair({"x": np.float32(1), "y": np.float32(2)})
+        {'xy': array([1., 2.], dtype=float32)}
     """
     if axis == 0:
         try:
@@ -73,15 +78,15 @@ def unstack(
 
     Args:
         value: The tensor.
-        num: The size of the axis; None if it is known from the static shape.
+        num: The size of the axis. None if the static shape has it.
         axis: The axis.
         name: Name of the operation.
 
     Returns:
-        One tensor for each place along the axis, without it.
+        A list with one tensor per index. The tensors do not have the axis.
 
     Raises:
-        ValueError: If there is no such axis, or its size is not known or not `num`.
+        ValueError: If the axis does not exist, or its size is unknown or differs from `num`.
     """
     if num is None:
         value = convert_to_tensor(value)
@@ -119,13 +124,18 @@ def concat(values: TensorLike, axis: TensorLike, name: str = "concat") -> Tensor
     """Concatenates tensors along an axis.
 
     Args:
-        values: The tensors, a list.
+        values: A list of tensors.
         axis: The axis.
         name: Name of the operation.
 
     Raises:
         TypeError: If the types differ.
-        ValueError: If other axes differ in size, or there is no such axis.
+        ValueError: If other axes differ in size, or the axis does not exist.
+
+    Examples:
+        >>> join = hr.native(lambda example: {"y": hr.ops.concat([example["x"], [9]], axis=0)})
+        >>> join({"x": np.array([1, 2])})
+        {'y': array([1, 2, 9])}
     """
     if not isinstance(values, (list, tuple)):
         values = [values]
@@ -154,21 +164,21 @@ def split(
     num: int | None = None,
     name: str = "split",
 ) -> list[Tensor]:
-    """Splits a tensor into parts along an axis.
+    """Splits a tensor along an axis into several tensors.
 
     Args:
         value: The tensor.
-        num_or_size_splits: The number of equal parts, an int; or the size of each part, an integer
-            vector in which one size may be -1 and is then computed.
+        num_or_size_splits: An int for this number of equal parts. An integer vector for the size of
+            each part; one of the sizes can be -1, which is then computed.
         axis: The axis.
         num: The number of parts, if the static shape of the sizes is unknown.
         name: Name of the operation.
 
     Returns:
-        The parts.
+        A list of tensors.
 
     Raises:
-        ValueError: If the parts do not fill the axis, or their number is not known.
+        ValueError: If the parts do not fill the axis, or the number of parts is unknown.
     """
     if isinstance(num_or_size_splits, Dimension) and num_or_size_splits.value is not None:
         return _split_evenly(value, num_or_size_splits.value, axis, name)

@@ -19,17 +19,17 @@ def meshgrid(*args: TensorLike, indexing: str = "xy", name: str = "meshgrid") ->
     """Returns the coordinates of the points of a grid.
 
     Args:
-        *args: The coordinates along each axis: vectors; anything else is flattened.
-        indexing: "xy" where the first vector runs along the second axis of the grid and the second
-            along the first, as in pictures; "ij" where each runs along its own axis.
+        *args: The coordinates along each axis, as vectors. Other shapes are flattened.
+        indexing: "ij" if each vector runs along its own axis of the grid. "xy" if the first vector
+            runs along the second axis and the second along the first, as in images.
         name: Name of the scope.
 
     Returns:
-        For each vector a tensor with an axis for every vector.
+        One tensor per vector, each with one axis per vector.
 
     Raises:
         TypeError: If the types differ.
-        ValueError: If `indexing` is something else.
+        ValueError: If `indexing` is neither "xy" nor "ij".
     """
     if indexing not in ("xy", "ij"):
         raise ValueError("indexing parameter must be either 'xy' or 'ij'")

@@ -34,19 +34,24 @@ def one_hot(
     dtype: DTypeLike | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Returns one-hot vectors: along a new axis, one value at the index and another elsewhere.
+    """Returns one-hot vectors: one value at an index along a new axis, and another value elsewhere.
 
     Args:
-        indices: The positions of `on_value`; none for an index outside of [0, depth).
+        indices: The positions of `on_value`. An index outside [0, depth) has no `on_value`.
         depth: The size of the new axis.
-        on_value: The value at the index; None for 1.
-        off_value: The value elsewhere; None for 0.
-        axis: The position of the new axis; None for the end.
-        dtype: Type of the result; None for that of the values, or float32.
+        on_value: The value at the index. None for 1.
+        off_value: The value elsewhere. None for 0.
+        axis: The position of the new axis. None for the last.
+        dtype: The type of the result. None for the type of the values, or float32.
         name: Name of the operation.
 
     Raises:
-        TypeError: If the types of the values do not fit.
+        TypeError: If the types of the values do not match.
+
+    Examples:
+        >>> encode = hr.native(lambda example: {"y": hr.ops.one_hot(example["label"], 4)})
+        >>> encode({"label": np.int64(2)})
+        {'y': array([0., 0., 1., 0.], dtype=float32)}
     """
     with name_scope(name, "one_hot", [indices, depth, on_value, off_value]) as scope:
         on = None if on_value is None else convert_to_tensor(on_value)

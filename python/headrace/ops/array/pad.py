@@ -31,18 +31,24 @@ def pad(
     constant_values: TensorLike = 0,
     name: str | None = None,
 ) -> Tensor:
-    """Returns a tensor with more elements before and after along each axis.
+    """Adds elements before and after a tensor along each axis.
 
     Args:
         tensor: The tensor.
-        paddings: The number of elements to add before and after, an integer matrix with a row for
-            each axis.
-        mode: "CONSTANT", "REFLECT" (mirrored without the edge) or "SYMMETRIC" (with the edge).
-        constant_values: The value to pad with in constant mode, a scalar.
+        paddings: The numbers of elements to add before and after, an integer matrix with one row
+            per axis.
+        mode: "CONSTANT", "REFLECT" (mirrored, without repeating the edge) or "SYMMETRIC" (mirrored,
+            with the edge).
+        constant_values: The value of new elements in constant mode, a scalar.
         name: Name of the operation.
 
     Raises:
-        ValueError: If there is no such mode, or not one row an axis.
+        ValueError: If the mode does not exist, or `paddings` does not have one row per axis.
+
+    Examples:
+        >>> extend = hr.native(lambda example: {"y": hr.ops.pad(example["x"], [[1, 2]])})
+        >>> extend({"x": np.array([7, 8])})
+        {'y': array([0, 7, 8, 0, 0])}
     """
     mode = mode.upper()
     numpy_mode = {"CONSTANT": "constant", "REFLECT": "reflect", "SYMMETRIC": "symmetric"}.get(mode)

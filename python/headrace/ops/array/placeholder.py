@@ -73,7 +73,7 @@ def placeholder_with_default(
 
 
 def identity(input: TensorLike | SparseTensor, name: str | None = None) -> Tensor:
-    """Returns a tensor with the same value as another, dense or sparse."""
+    """Returns a tensor with the same value as `input`, which may be dense or sparse."""
     if isinstance(input, SparseTensor):
         parts = (input.indices, input.values, input.dense_shape)
         return SparseTensor(*(identity(part, name) for part in parts))  # type: ignore[return-value]
@@ -103,7 +103,7 @@ def identity_n(input: Sequence[TensorLike], name: str | None = None) -> list[Ten
 
 
 def stop_gradient(input: TensorLike, name: str | None = None) -> Tensor:
-    """Returns a tensor with the same value as another. headrace computes no gradients."""
+    """Returns a tensor with the same value as `input`. headrace does not compute gradients."""
     inputs = [Input("input", input)]
     return apply_op("StopGradient", inputs, like, name=name, kernel=lambda x: x).outputs[0]
 

@@ -36,19 +36,18 @@ def range(
     dtype: DTypeLike | None = None,
     name: str = "range",
 ) -> Tensor:
-    """Returns start, start + delta, and so on, up to but not including limit.
+    """Returns numbers from start up to, but not including, limit.
 
     Args:
-        start: The first number; the limit, if that is not given.
-        limit: The end; None to count from 0 to `start`.
+        start: The first number. If `limit` is None, this is the limit, and numbers start at 0.
+        limit: The end of the range.
         delta: The step, not 0.
-        dtype: Type of the numbers; None for that of the arguments.
+        dtype: The type of the numbers. None for the type of the arguments.
         name: Name of the operation.
 
     Raises:
-        ValueError: If delta is 0, or leads away from limit.
-        AssertionError: If the type is not to be given and an argument is neither int32, int64,
-            float32 nor float64.
+        ValueError: If `delta` is 0 or has the wrong sign.
+        AssertionError: If `dtype` is None and an argument is not int32, int64, float32 or float64.
     """
     if limit is None:
         start, limit = 0, start

@@ -28,9 +28,9 @@ def repeat(
 
     Args:
         input: The tensor.
-        repeats: The number of copies of each slice: an integer for all, or a vector of one for
-            each.
-        axis: The axis; None for the elements of the flat tensor.
+        repeats: The number of copies of each slice: an integer for all slices, or a vector with one
+            number per slice.
+        axis: The axis. None repeats the elements of the flattened tensor.
         name: Name of the scope.
     """
     with name_scope(name, "Repeat", [input, repeats]):

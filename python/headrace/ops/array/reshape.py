@@ -41,11 +41,16 @@ def reshape(tensor: TensorLike, shape: TensorLike, name: str | None = None) -> T
 
     Args:
         tensor: The tensor.
-        shape: The new shape, an integer vector; one size may be -1 and is then computed.
+        shape: The new shape, an integer vector. One size can be -1, which is then computed.
         name: Name of the operation.
 
     Raises:
         ValueError: If the static shapes have different numbers of elements.
+
+    Examples:
+        >>> flatten = hr.native(lambda example: {"y": hr.ops.reshape(example["x"], [-1])})
+        >>> flatten({"x": np.array([[1, 2], [3, 4]])})
+        {'y': array([1, 2, 3, 4])}
     """
     inputs = [
         Input("tensor", tensor),
@@ -55,19 +60,21 @@ def reshape(tensor: TensorLike, shape: TensorLike, name: str | None = None) -> T
 
 
 def ensure_shape(x: TensorLike, shape: ShapeLike, name: str | None = None) -> Tensor:
-    """Returns a tensor unchanged, after a check of its shape.
+    """Checks the shape of a tensor and returns the tensor unchanged.
+
+    Use it after an operation whose result has an unknown static shape, such as `decode_image`.
 
     Args:
         x: The tensor.
-        shape: The shape; None for each size that may be any.
+        shape: The expected shape. None for each size that may vary.
         name: Name of the operation.
 
     Returns:
-        The same values, with `shape` merged into the static shape. A run with another shape ends
-        with InvalidArgumentError.
+        The same values, with a static shape that includes `shape`.
 
     Raises:
-        ValueError: If the static shape is known to be another one.
+        InvalidArgumentError: When run, if the shape is different.
+        ValueError: If the static shape is already incompatible.
     """
     wanted = as_shape(shape)
 
@@ -88,15 +95,15 @@ def ensure_shape(x: TensorLike, shape: ShapeLike, name: str | None = None) -> Te
 
 
 def expand_dims(input: TensorLike, axis: TensorLike, name: str | None = None) -> Tensor:
-    """Returns a tensor with a new axis of size 1.
+    """Adds an axis of size 1 to a tensor.
 
     Args:
         input: The tensor.
-        axis: The position of the new axis; -1 for the end.
+        axis: The position of the new axis. -1 for the last.
         name: Name of the operation.
 
     Raises:
-        ValueError: If there is no such axis.
+        ValueError: If the position does not exist.
     """
     inputs = [
         Input("input", input),
@@ -119,15 +126,15 @@ def squeeze(
     axis: SupportsIndex | Sequence[SupportsIndex] | npt.NDArray[Any] | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Returns a tensor without axes of size 1.
+    """Removes axes of size 1 from a tensor.
 
     Args:
         input: The tensor.
-        axis: An axis or a list of axes to remove; None for all of size 1.
+        axis: The axis or axes to remove. None for all axes of size 1.
         name: Name of the operation.
 
     Raises:
-        ValueError: If there is no such axis or its size is known not to be 1.
+        ValueError: If the axis does not exist, or its size is known not to be 1.
     """
     try:
         axes = [] if axis is None else [int(a) for a in np.ravel(np.asarray(axis))]

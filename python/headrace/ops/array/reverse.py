@@ -22,7 +22,7 @@ __all__ = ["reverse", "roll"]
 
 
 def reverse(tensor: TensorLike, axis: TensorLike, name: str | None = None) -> Tensor:
-    """Returns a tensor with the order along some axes reversed.
+    """Reverses the order of elements along some axes.
 
     Args:
         tensor: The tensor.
@@ -30,7 +30,7 @@ def reverse(tensor: TensorLike, axis: TensorLike, name: str | None = None) -> Te
         name: Name of the operation.
 
     Raises:
-        ValueError: If there is no such axis or one is named twice.
+        ValueError: If an axis does not exist or is listed twice.
     """
     inputs = [
         Input("tensor", tensor),
@@ -57,19 +57,19 @@ def reverse(tensor: TensorLike, axis: TensorLike, name: str | None = None) -> Te
 
 
 def roll(input: TensorLike, shift: TensorLike, axis: TensorLike, name: str | None = None) -> Tensor:
-    """Returns a tensor with elements shifted along axes; elements past one end enter at the other.
+    """Shifts elements along axes. Elements that leave at one end enter at the other.
 
     Args:
         input: The tensor, of rank 1 or more.
-        shift: The distance to move towards larger indices, an integer scalar or vector.
-        axis: The axis for each shift; an axis named twice is moved twice.
+        shift: The distance towards larger indices, an integer scalar or vector.
+        axis: The axis of each shift. An axis that is listed twice is shifted twice.
         name: Name of the operation.
 
     Returns:
-        A tensor of the same shape. A run in which there is no such axis ends with
-        InvalidArgumentError.
+        A tensor of the same shape.
 
     Raises:
+        InvalidArgumentError: When run, if an axis does not exist.
         ValueError: If `shift` and `axis` differ in shape, or `input` is a scalar.
     """
     inputs = [

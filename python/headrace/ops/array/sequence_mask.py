@@ -28,16 +28,22 @@ def sequence_mask(
     """Returns a mask that is true for the first elements of each row.
 
     Args:
-        lengths: The number of true elements of each row, an integer tensor.
-        maxlen: The length of the rows, a scalar; None for the largest of `lengths`.
-        dtype: Type of the mask.
+        lengths: The number of true elements in each row, an integer tensor.
+        maxlen: The length of the rows, a scalar. None for the maximum of `lengths`.
+        dtype: The type of the mask.
         name: Name of the scope.
 
     Returns:
-        A tensor with one axis more than `lengths`.
+        A tensor with one more axis than `lengths`.
 
     Raises:
         ValueError: If `maxlen` is not a scalar.
+
+    Examples:
+        >>> mask = hr.native(lambda example: {"mask": hr.ops.sequence_mask(example["length"])})
+        >>> mask({"length": np.array([1, 3])})
+        {'mask': array([[ True, False, False],
+               [ True,  True,  True]])}
     """
     with name_scope(name, "SequenceMask", [lengths, maxlen]):
         lengths = convert_to_tensor(lengths)

@@ -60,7 +60,7 @@ def size(input: TensorLike, out_type: DTypeLike = dtypes.int32, name: str | None
 
 
 def rank(input: TensorLike | SparseTensor, name: str | None = None) -> Tensor:
-    """Returns the number of dimensions of a tensor, dense or sparse, as an int32 scalar."""
+    """Returns the number of axes of a dense or sparse tensor, as an int32 scalar."""
     with name_scope(name, "Rank", [input]) as scope:
         if isinstance(input, SparseTensor):
             return size(input.dense_shape, name=scope)

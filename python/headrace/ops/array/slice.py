@@ -49,16 +49,16 @@ newaxis: Final = None
 def slice(
     input: TensorLike, begin: TensorLike, size: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Returns the part of a tensor with a given begin and size.
+    """Returns a part of a tensor, from its start and size.
 
     Args:
         input: The tensor.
-        begin: The beginning of the part, an integer vector with an entry for each axis.
-        size: Its size along each axis; -1 for all remaining elements.
+        begin: The start of the part, an integer vector with one entry per axis.
+        size: The size of the part along each axis. -1 for all remaining elements.
         name: Name of the operation.
 
     Raises:
-        ValueError: If there is not one entry an axis.
+        ValueError: If a vector does not have one entry per axis.
     """
     inputs = [
         Input("input", input),
@@ -80,22 +80,24 @@ def strided_slice(
     shrink_axis_mask: int = 0,
     name: str | None = None,
 ) -> Tensor:
-    """Returns the part `input[begin:end:strides, ...]` of a tensor, as in Python.
+    """Returns `input[begin:end:strides, ...]`, as in Python.
+
+    In most cases, write `input[...]` instead.
 
     Args:
         input: The tensor.
-        begin: The beginning of the part, an integer vector with an entry for each index.
+        begin: The start of the part, an integer vector with one entry per index.
         end: The end of the part.
-        strides: The steps; None for 1 everywhere.
-        begin_mask: Bit i: the i-th index begins at the beginning.
-        end_mask: Bit i: the i-th index ends at the end.
-        ellipsis_mask: Bit i: the i-th index is `...`.
-        new_axis_mask: Bit i: the i-th index is a new axis.
-        shrink_axis_mask: Bit i: the i-th index is an int, and its axis disappears.
+        strides: The steps. None for 1.
+        begin_mask: If bit i is set, index i starts at the first element.
+        end_mask: If bit i is set, index i ends after the last element.
+        ellipsis_mask: If bit i is set, index i is `...`.
+        new_axis_mask: If bit i is set, index i adds an axis.
+        shrink_axis_mask: If bit i is set, index i is an int, and its axis is removed.
         name: Name of the operation.
 
     Raises:
-        ValueError: If an index is out of bounds, or there are too many.
+        ValueError: If an index is out of bounds, or there are too many indices.
     """
     if strides is None:
         strides = ones_like(begin)

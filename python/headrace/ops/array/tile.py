@@ -24,7 +24,7 @@ __all__ = ["tile"]
 
 
 def tile(input: TensorLike, multiples: TensorLike, name: str | None = None) -> Tensor:
-    """Returns a tensor repeated along its axes.
+    """Repeats a whole tensor along its axes.
 
     Args:
         input: The tensor.
@@ -32,7 +32,7 @@ def tile(input: TensorLike, multiples: TensorLike, name: str | None = None) -> T
         name: Name of the operation.
 
     Raises:
-        ValueError: If there is not one multiple an axis.
+        ValueError: If `multiples` does not have one entry per axis.
     """
     inputs = [
         Input("input", input),

@@ -36,16 +36,16 @@ __all__ = ["transpose"]
 def transpose(
     a: TensorLike, perm: TensorLike | None = None, conjugate: bool = False, name: str = "transpose"
 ) -> Tensor:
-    """Returns a tensor with its axes in another order.
+    """Reorders the axes of a tensor.
 
     Args:
         a: The tensor.
-        perm: For each new axis, the old one; None reverses them.
-        conjugate: Whether complex elements become their conjugates.
+        perm: The old axis for each new axis. None reverses the axes.
+        conjugate: If True, complex elements are conjugated.
         name: Name of the operation.
 
     Raises:
-        ValueError: If `perm` has the wrong length or names no axis.
+        ValueError: If `perm` has the wrong length, or an axis does not exist.
     """
     with name_scope(name, "transpose", [a]) as scope:
         if perm is None:

@@ -35,21 +35,26 @@ def where(
     y: TensorLike | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Returns the indices of true elements, or selects elements of two tensors by a condition.
+    """Selects elements of two tensors by a condition, or returns the indices of true elements.
 
     Args:
-        condition: Bools. With `x` and `y` it has their shape, or is a scalar, or a vector that
-            picks whole rows.
+        condition: Bools. With `x` and `y`, it has their shape, or is a scalar, or is a vector that
+            selects whole rows.
         x: The values where the condition is true.
-        y: The values where it is false.
+        y: The values where the condition is false.
         name: Name of the operation.
 
     Returns:
-        Without `x` and `y` the int64 indices of the true elements, one row each; else a tensor like
-        `x` and `y`.
+        A tensor like `x` and `y`. Without them, the int64 indices of the true elements, with one
+        row per element.
 
     Raises:
-        ValueError: If only one of `x` and `y` is given, or shapes differ.
+        ValueError: If only one of `x` and `y` is passed, or shapes differ.
+
+    Examples:
+        >>> rectify = hr.native(lambda one: {"y": hr.ops.where(one["x"] > 0, one["x"], [0, 0])})
+        >>> rectify({"x": np.array([-1, 5])})
+        {'y': array([0, 5])}
     """
     if (x is None) != (y is None):
         raise ValueError("x and y must both be non-None or both be None.")

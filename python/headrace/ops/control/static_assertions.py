@@ -252,20 +252,20 @@ def is_numeric_tensor(tensor: object) -> bool:
 
 
 def is_non_decreasing(x: TensorLike, name: str | None = None) -> Tensor:
-    """Returns whether no element is smaller than the one before it, in row-major order.
+    """Returns whether no element is smaller than the previous one, in row-major order.
 
     Raises:
-        TypeError: If the tensor holds no numbers.
+        TypeError: If the elements are not numbers.
     """
     with name_scope(name, "is_non_decreasing", [x]):
         return _compare_neighbours(x, less_equal)
 
 
 def is_strictly_increasing(x: TensorLike, name: str | None = None) -> Tensor:
-    """Returns whether each element is larger than the one before it, in row-major order.
+    """Returns whether each element is larger than the previous one, in row-major order.
 
     Raises:
-        TypeError: If the tensor holds no numbers.
+        TypeError: If the elements are not numbers.
     """
     with name_scope(name, "is_strictly_increasing", [x]):
         return _compare_neighbours(x, less)

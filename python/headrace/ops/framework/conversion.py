@@ -46,18 +46,19 @@ def constant(
     """Creates a tensor with a fixed value.
 
     Args:
-        value: A number, bool, string, nested lists of them, or an array; copied.
-        dtype: Its type; None to infer it: Python floats become float32, ints int32.
-        shape: Its shape; None for the value's own. Too few elements are filled up with the last.
-        verify_shape: Whether the value must have `shape` already.
+        value: A number, a bool, a string, nested lists of them, or an array. It is copied.
+        dtype: The type. None infers it: Python floats become float32 and ints become int32.
+        shape: The shape. None for the shape of `value`. If there are too few elements, the last one
+            is repeated.
+        verify_shape: If True, `value` must already have `shape`.
         name: Name of the operation.
 
     Returns:
-        A tensor of that value.
+        A tensor with this value.
 
     Raises:
-        TypeError: If an element cannot have the type.
-        ValueError: If the value is None, ragged, or has more elements than `shape`.
+        TypeError: If an element does not fit the type.
+        ValueError: If `value` is None, ragged, or has more elements than `shape`.
     """
     wanted = None if dtype is None else as_dtype(dtype)
     given: Any = value.as_list() if isinstance(value, TensorShape) else value
@@ -71,21 +72,22 @@ def convert_to_tensor(
     dtype_hint: DTypeLike | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Returns `value` if it is a tensor, else converts it to one.
+    """Converts a value to a tensor. A tensor is returned as it is.
 
     Args:
-        value: A tensor, anything `constant` takes, a list that holds tensors, a `TensorShape`, or
-            an object of a type with a registered function, such as a variable.
-        dtype: The type it must have; None for any.
-        dtype_hint: Tried first if `dtype` is None; ignored where it does not fit.
-        name: Name of the constant, if one is made.
+        value: A tensor, a value that `constant` accepts, a list that contains tensors, a
+            `TensorShape`, or an object of a type with a registered conversion, such as a variable.
+        dtype: The required type. None for any type.
+        dtype_hint: The preferred type if `dtype` is None. It is ignored if the value does not fit
+            it.
+        name: Name of the constant, if one is created.
 
     Returns:
         The tensor.
 
     Raises:
-        TypeError: If it cannot be a tensor, or an element cannot have the type.
-        ValueError: If it is a tensor of another type, or None.
+        TypeError: If the value cannot be converted, or an element does not fit the type.
+        ValueError: If the value is None or a tensor of another type.
     """
     wanted = None if dtype is None else as_dtype(dtype)
     if isinstance(value, Tensor):

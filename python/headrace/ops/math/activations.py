@@ -146,7 +146,7 @@ def l2_loss(t: TensorLike, name: str | None = None) -> Tensor:
 
 
 def zero_fraction(value: TensorLike, name: str | None = None) -> Tensor:
-    """Returns the fraction of zero elements: a float32 scalar, NaN without elements."""
+    """Returns the fraction of zero elements (float32), or NaN if the tensor is empty."""
     with name_scope(name, "zero_fraction", [value]):
         tensor = convert_to_tensor(value, name="value")
         total = cast(size(tensor, dtypes.int64), dtypes.float32)

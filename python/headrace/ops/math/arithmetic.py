@@ -84,7 +84,7 @@ def _floor_mod(x: Array, y: Array) -> Array:
 
 
 def add(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Returns x + y; strings are joined."""
+    """Returns x + y. Strings are concatenated."""
     return binary("Add", x, y, name, allowed=(*NUMBERS, dtypes.string))
 
 
@@ -99,7 +99,7 @@ def multiply(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 
 
 def scalar_mul(scalar: TensorLike, x: TensorLike, name: str | None = None) -> Tensor:
-    """Returns a tensor times a scalar of its type.
+    """Multiplies a tensor by a scalar of the same type.
 
     Raises:
         ValueError: If `scalar` is not a scalar.
@@ -117,9 +117,9 @@ def realdiv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 
 
 def truediv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Returns x / y as Python 3 does: integers become floats first.
+    """Returns x / y as in Python 3. Integers are converted to floats first.
 
-    Integers of up to 16 bits become float32, longer ones float64.
+    Integers of up to 16 bits become float32, and longer ones float64.
 
     Raises:
         TypeError: If the types differ.
@@ -137,14 +137,14 @@ def truediv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 
 
 def divide(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Returns x / y as Python 3 does; the type is that of the side that is a tensor."""
+    """Returns x / y, as in Python 3. If only one side is a tensor, the result has its type."""
     if isinstance(y, Tensor) and not isinstance(x, Tensor):
         x = convert_to_tensor(x, dtype=y.dtype.base_dtype, name="x")
     return truediv(x, y, name=name)
 
 
 def div_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Returns x / y, and 0 where y is 0."""
+    """Returns x / y, or 0 where y is 0."""
     with name_scope(name, "div_no_nan", [x, y]) as scope:
         x = convert_to_tensor(x, name="x")
         y = convert_to_tensor(y, name="y", dtype=x.dtype.base_dtype)
@@ -152,13 +152,13 @@ def div_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 
 
 def floordiv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Returns the largest integer not above x / y."""
+    """Returns the largest integer not greater than x / y."""
     with name_scope(name, "floordiv", [x, y]) as scope:
         return binary("FloorDiv", x, y, scope, allowed=REALS)
 
 
 def floormod(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Returns the remainder of floor division; it has the sign of y."""
+    """Returns the remainder of floor division, which has the sign of y."""
     return binary("FloorMod", x, y, name, allowed=REALS)
 
 
@@ -182,7 +182,7 @@ def minimum(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 
 
 def squared_difference(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Returns (x - y) squared."""
+    """Returns the square of x - y."""
     return binary(
         "SquaredDifference", x, y, name, allowed=(*FLOATS, dtypes.int32, dtypes.int64, *COMPLEX)
     )
@@ -213,14 +213,14 @@ def abs(x: TensorLike | SparseTensor, name: str | None = None) -> Tensor:
 
 
 def sign(x: TensorLike | SparseTensor, name: str | None = None) -> Tensor:
-    """Returns -1, 0 or 1."""
+    """Returns the sign of each element: -1, 0 or 1."""
     if isinstance(x, SparseTensor):
         return of_elements(sign, x, name)
     return unary("Sign", x, name, allowed=SIGNED + COMPLEX)
 
 
 def square(x: TensorLike | SparseTensor, name: str | None = None) -> Tensor:
-    """Returns x times x."""
+    """Returns the square of x."""
     if isinstance(x, SparseTensor):
         return of_elements(square, x, name)
     return unary("Square", x, name, allowed=NUMBERS)
@@ -234,7 +234,7 @@ def sqrt(x: TensorLike | SparseTensor, name: str | None = None) -> Tensor:
 
 
 def rsqrt(x: TensorLike, name: str | None = None) -> Tensor:
-    """Returns 1 over the square root."""
+    """Returns the reciprocal of the square root."""
     return unary("Rsqrt", x, name, allowed=FLOATS + COMPLEX)
 
 
@@ -249,7 +249,7 @@ def exp(x: TensorLike, name: str | None = None) -> Tensor:
 
 
 def expm1(x: TensorLike, name: str | None = None) -> Tensor:
-    """Returns e to the power of x, less 1; exact where x is small."""
+    """Returns e to the power of x, minus 1. It is accurate for small x."""
     return unary("Expm1", x, name, allowed=FLOATS + COMPLEX)
 
 
@@ -276,17 +276,17 @@ def sigmoid(x: TensorLike, name: str | None = None) -> Tensor:
 
 
 def floor(x: TensorLike, name: str | None = None) -> Tensor:
-    """Returns the largest integer not above x, as a float."""
+    """Returns the largest integer not greater than x, as a float."""
     return unary("Floor", x, name, allowed=FLOATS)
 
 
 def ceil(x: TensorLike, name: str | None = None) -> Tensor:
-    """Returns the smallest integer not below x, as a float."""
+    """Returns the smallest integer not less than x, as a float."""
     return unary("Ceil", x, name, allowed=FLOATS)
 
 
 def round(x: TensorLike, name: str | None = None) -> Tensor:
-    """Returns the nearest integer, halves to the even one; integers are unchanged."""
+    """Returns the nearest integer, with halves rounded to even. Integers are unchanged."""
     x = convert_to_tensor(x, name="x")
     if x.dtype.is_integer:
         tensor: Tensor = x
@@ -295,19 +295,19 @@ def round(x: TensorLike, name: str | None = None) -> Tensor:
 
 
 def rint(x: TensorLike, name: str | None = None) -> Tensor:
-    """Returns the nearest integer, halves to the even one, as a float."""
+    """Returns the nearest integer as a float, with halves rounded to even."""
     return unary("Rint", x, name, allowed=FLOATS)
 
 
 def add_n(inputs: Sequence[TensorLike], name: str | None = None) -> Tensor:
-    """Returns the sum of a list of tensors of one dtype and shape.
+    """Returns the sum of several tensors of the same type and shape.
 
     Args:
         inputs: A list or tuple of tensors, not empty.
-        name: Name of the operation. A single tensor is returned as it is if there is none.
+        name: Name of the operation. If it is None, a single tensor is returned as it is.
 
     Raises:
-        ValueError: If it is not a list, is empty, or the shapes differ.
+        ValueError: If `inputs` is not a list or tuple, is empty, or the shapes differ.
     """
     text = (
         "inputs must be a list of at least one Tensor/IndexedSlices with the same dtype and shape"
@@ -333,7 +333,7 @@ def add_n(inputs: Sequence[TensorLike], name: str | None = None) -> Tensor:
 def clip_by_value(
     t: TensorLike, clip_value_min: TensorLike, clip_value_max: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Returns t, with its elements clipped to two limits.
+    """Clips the elements of a tensor to a range.
 
     Raises:
         ValueError: If the limits would broadcast `t` to another shape.

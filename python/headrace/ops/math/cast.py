@@ -28,15 +28,21 @@ __all__ = [
 def cast(x: TensorLike | SparseTensor, dtype: DTypeLike, name: str | None = None) -> Tensor:
     """Converts the elements of a tensor to another type.
 
-    Floats become integers by dropping the fraction; numbers become bools by being nonzero.
+    Floats are converted to integers by dropping the fraction. Numbers other than 0 become True.
 
     Args:
-        x: A tensor, dense or sparse, or what can become one.
-        dtype: The type to make.
+        x: A dense or sparse tensor, or a value that can be converted to one.
+        dtype: The new type.
         name: Name of the operation.
 
     Returns:
-        A tensor of that type; `x` itself if it has it. A `SparseTensor` for a sparse one.
+        A tensor of the new type, or `x` itself if it already has this type. A sparse tensor stays
+        sparse.
+
+    Examples:
+        >>> to_float = hr.native(lambda example: {"y": hr.ops.cast(example["x"], np.float32)})
+        >>> to_float({"x": np.array([1, 2])})
+        {'y': array([1., 2.], dtype=float32)}
     """
     wanted = as_dtype(dtype).base_dtype
     if isinstance(x, Tensor) and x.dtype == wanted:

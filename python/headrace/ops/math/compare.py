@@ -39,32 +39,32 @@ _COMPARABLE = (*NUMBERS, dtypes.bool, dtypes.string)
 
 
 def equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Returns bools, true where x == y."""
+    """Returns True where x == y."""
     return binary("Equal", x, y, name, allowed=_COMPARABLE, output_dtype=dtypes.bool)
 
 
 def not_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Returns bools, true where x != y."""
+    """Returns True where x != y."""
     return binary("NotEqual", x, y, name, allowed=_COMPARABLE, output_dtype=dtypes.bool)
 
 
 def less(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Returns bools, true where x < y."""
+    """Returns True where x < y."""
     return binary("Less", x, y, name, allowed=REALS, output_dtype=dtypes.bool)
 
 
 def less_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Returns bools, true where x <= y."""
+    """Returns True where x <= y."""
     return binary("LessEqual", x, y, name, allowed=REALS, output_dtype=dtypes.bool)
 
 
 def greater(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Returns bools, true where x > y."""
+    """Returns True where x > y."""
     return binary("Greater", x, y, name, allowed=REALS, output_dtype=dtypes.bool)
 
 
 def greater_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Returns bools, true where x >= y."""
+    """Returns True where x >= y."""
     return binary(
         "GreaterEqual",
         x,
@@ -76,38 +76,38 @@ def greater_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tens
 
 
 def is_nan(x: TensorLike, name: str | None = None) -> Tensor:
-    """Returns bools, true where x is NaN."""
+    """Returns True where x is NaN."""
     return unary("IsNan", x, name, allowed=FLOATS, output_dtype=dtypes.bool)
 
 
 def is_inf(x: TensorLike, name: str | None = None) -> Tensor:
-    """Returns bools, true where x is infinite."""
+    """Returns True where x is infinite."""
     return unary("IsInf", x, name, allowed=FLOATS, output_dtype=dtypes.bool)
 
 
 def is_finite(x: TensorLike, name: str | None = None) -> Tensor:
-    """Returns bools, true where x is neither infinite nor NaN."""
+    """Returns True where x is neither infinite nor NaN."""
     return unary("IsFinite", x, name, allowed=FLOATS, output_dtype=dtypes.bool)
 
 
 def logical_and(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Returns bools, true where both inputs are true."""
+    """Returns True where both inputs are true."""
     return _logical("LogicalAnd", x, y, name, np.logical_and)
 
 
 def logical_or(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Returns bools, true where at least one input is true."""
+    """Returns True where at least one input is true."""
     return _logical("LogicalOr", x, y, name, np.logical_or)
 
 
 def logical_not(x: TensorLike, name: str | None = None) -> Tensor:
-    """Returns bools, true where the input is false."""
+    """Returns True where the input is false."""
     inputs = [Input("x", x, dtypes.bool)]
     return apply_op("LogicalNot", inputs, like, name=name, kernel=np.logical_not).outputs[0]
 
 
 def logical_xor(x: TensorLike, y: TensorLike, name: str = "LogicalXor") -> Tensor:
-    """Returns bools, true where exactly one input is true."""
+    """Returns True where exactly one input is true."""
     either = logical_or(x, y)
     return logical_and(either, logical_not(logical_and(x, y)), name=name)
 

@@ -138,8 +138,8 @@ def sigmoid_cross_entropy_with_logits(
     """Returns the cross entropy of `sigmoid(logits)` for each element.
 
     Args:
-        labels: The probabilities, of the shape of `logits`.
-        logits: Numbers of a float type.
+        labels: The probabilities, in the shape of `logits`.
+        logits: A floating-point tensor.
         name: Name of the operation.
 
     Raises:
@@ -163,8 +163,8 @@ def weighted_cross_entropy_with_logits(
     """Returns the cross entropy of `sigmoid(logits)`, with a weight for positive labels.
 
     Args:
-        labels: The probabilities, of the shape of `logits`.
-        logits: Numbers of a float type.
+        labels: The probabilities, in the shape of `logits`.
+        logits: A floating-point tensor.
         pos_weight: The weight of positive labels.
         name: Name of the operation.
 
@@ -186,12 +186,12 @@ def log_poisson_loss(
     compute_full_loss: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Returns the negative logarithm of the likelihood of counts, for each element.
+    """Returns the negative Poisson log likelihood of each element.
 
     Args:
         targets: The counts.
-        log_input: The logarithm of the expected count, of the same shape.
-        compute_full_loss: Whether to add an approximation of the logarithm of the factorial.
+        log_input: The logarithm of the expected counts, of the same shape.
+        compute_full_loss: If True, adds an approximation of the logarithm of the factorial.
         name: Name of the operation.
 
     Raises:

@@ -32,13 +32,20 @@ def cumsum(
     Args:
         x: The tensor.
         axis: The axis, a scalar.
-        exclusive: Whether the element at the position itself does not count.
-        reverse: Whether to begin at the end.
+        exclusive: If True, each sum excludes the element at its own position.
+        reverse: If True, starts at the end.
         name: Name of the operation.
 
     Returns:
-        A tensor of the same type and shape. A run in which there is no such axis ends with
-        InvalidArgumentError.
+        A tensor of the same type and shape.
+
+    Raises:
+        InvalidArgumentError: When run, if the axis does not exist.
+
+    Examples:
+        >>> total = hr.native(lambda example: {"y": hr.ops.cumsum(example["x"])})
+        >>> total({"x": np.array([1, 2, 3])})
+        {'y': array([1, 3, 6])}
     """
     with name_scope(name, "Cumsum", [x]) as scope:
         return _accumulate("Cumsum", np.cumsum, x, axis, exclusive, reverse, scope)
@@ -56,13 +63,15 @@ def cumprod(
     Args:
         x: The tensor.
         axis: The axis, a scalar.
-        exclusive: Whether the element at the position itself does not count.
-        reverse: Whether to begin at the end.
+        exclusive: If True, each product excludes the element at its own position.
+        reverse: If True, starts at the end.
         name: Name of the operation.
 
     Returns:
-        A tensor of the same type and shape. A run in which there is no such axis ends with
-        InvalidArgumentError.
+        A tensor of the same type and shape.
+
+    Raises:
+        InvalidArgumentError: When run, if the axis does not exist.
     """
     with name_scope(name, "Cumprod", [x]) as scope:
         return _accumulate("Cumprod", np.cumprod, x, axis, exclusive, reverse, scope)

@@ -194,13 +194,15 @@ def histogram_fixed_width_bins(
     dtype: DTypeLike = dtypes.int32,
     name: str | None = None,
 ) -> Tensor:
-    """Returns the number of the bin in which `histogram_fixed_width` counts each number.
+    """Returns the index of the histogram bin for each number.
 
     Args:
         values: The numbers, of any shape.
-        value_range: The beginning of the first bin and the end of the last one, of the same type.
-        nbins: The number of bins.
-        dtype: Type of the result.
+        value_range: The start of the first bin and the end of the last bin, of the same type as
+            `values`.
+        nbins: The number of bins, all of the same width. Numbers outside the range are in the first
+            or last bin.
+        dtype: The type of the result.
         name: Name of the scope.
     """
     with name_scope(name, "histogram_fixed_width_bins", [values, value_range, nbins]):

@@ -75,12 +75,12 @@ def l2_normalize(
     epsilon: float = 1e-12,
     name: str | None = None,
 ) -> Tensor:
-    """Returns a tensor divided by its Euclidean length along some axes.
+    """Divides a tensor by its Euclidean norm along some axes.
 
     Args:
         x: The tensor.
-        axis: The axis, or a list of axes; None for all.
-        epsilon: The smallest square of a length to divide by.
+        axis: An axis or a list of axes. None for all axes.
+        epsilon: The minimum square of the norm to divide by.
         name: Name of the operation.
     """
     with name_scope(name, "l2_normalize", [x]) as scope:
@@ -95,9 +95,9 @@ def moments(
     """Returns the mean and the variance along some axes.
 
     Args:
-        x: A float tensor.
+        x: A floating-point tensor.
         axes: The axes, a list of integers.
-        keepdims: Whether they stay, with size 1.
+        keepdims: If True, reduced axes are kept with size 1.
         name: Name of the scope.
     """
     with name_scope(name, "moments", [x, axes]):

@@ -60,15 +60,16 @@ def norm(
     """Returns the norm of vectors or matrices.
 
     Args:
-        tensor: Real numbers of a float type.
-        ord: "euclidean" ("fro" for matrices), or the order: 1, 2, infinity; for vectors any number
-            above 0.
-        axis: The axis of the vectors, or both axes of the matrices; None for one vector of all.
-        keepdims: Whether these axes stay, with size 1.
+        tensor: A floating-point tensor of real numbers.
+        ord: "euclidean" ("fro" for matrices), or the order: 1, 2 or infinity, and any number above
+            0 for vectors.
+        axis: The axis of the vectors, or the two axes of the matrices. None for one vector of all
+            elements.
+        keepdims: If True, reduced axes are kept with size 1.
         name: Name of the scope.
 
     Raises:
-        ValueError: If the axes or the order are none of these.
+        ValueError: If `ord` or `axis` is invalid.
     """
     axes, is_matrix = _axes_of(axis)
     if is_matrix and ord not in ("euclidean", "fro", 1, 2, math.inf):
@@ -93,16 +94,16 @@ def clip_by_norm(
     axes: TensorLike | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Returns a tensor, scaled down where its Euclidean norm is too large.
+    """Scales a tensor down where its Euclidean norm exceeds a limit.
 
     Args:
-        t: Numbers of a float type.
-        clip_norm: The largest length.
-        axes: The axes along which lengths are taken; None for one length of all.
+        t: A floating-point tensor.
+        clip_norm: The maximum norm.
+        axes: The axes of the norm. None for one norm over all axes.
         name: Name of the operation.
 
     Raises:
-        ValueError: If the shapes of `t` and `clip_norm` do not fit.
+        ValueError: If the shapes of `t` and `clip_norm` are incompatible.
     """
     with name_scope(name, "clip_by_norm", [t, clip_norm]) as scope:
         numbers = convert_to_tensor(t, name="t")
@@ -115,11 +116,11 @@ def clip_by_norm(
 
 
 def clip_by_average_norm(t: TensorLike, clip_norm: TensorLike, name: str | None = None) -> Tensor:
-    """Returns a tensor, scaled down if its norm divided by its size is too large.
+    """Scales a tensor down if its norm divided by its size exceeds a limit.
 
     Args:
-        t: Numbers of a float type.
-        clip_norm: The largest average.
+        t: A floating-point tensor.
+        clip_norm: The maximum average norm.
         name: Name of the operation.
     """
     with name_scope(name, "clip_by_average_norm", [t, clip_norm]) as scope:

@@ -53,16 +53,16 @@ class Reduction(Protocol):
     """A function that reduces a tensor over some axes.
 
     Args:
-        input_tensor: The tensor to reduce.
-        axis: An axis, or a list or vector of axes; None for all.
-        keepdims: Whether reduced axes stay, with size 1.
+        input_tensor: The tensor.
+        axis: An axis, or a list or vector of axes. None for all axes.
+        keepdims: If True, reduced axes are kept with size 1.
         name: Name of the operation.
 
     Returns:
         A tensor of the same type.
 
     Raises:
-        ValueError: If there is no such axis.
+        ValueError: If an axis does not exist.
     """
 
     def __call__(
@@ -170,15 +170,18 @@ def _any(array: Array, axes: tuple[int, ...], keep: bool) -> Any:
     return np.any(array, axis=axes, keepdims=keep)
 
 
-reduce_sum = _make("Sum", "Returns the sum over some axes.", _sum, NUMBERS)
-reduce_prod = _make("Prod", "Returns the product over some axes.", _prod, NUMBERS)
+reduce_sum = _make("Sum", "Returns the sum along some axes.", _sum, NUMBERS)
+reduce_prod = _make("Prod", "Returns the product along some axes.", _prod, NUMBERS)
 reduce_mean = _make(
-    "Mean", "Returns the mean over some axes; of integers without the fraction.", _mean, NUMBERS
+    "Mean",
+    "Returns the mean along some axes. For integers, the fraction is dropped.",
+    _mean,
+    NUMBERS,
 )
-reduce_max = _make("Max", "Returns the largest element over some axes.", _max, REALS)
-reduce_min = _make("Min", "Returns the smallest element over some axes.", _min, REALS)
-reduce_all = _make("All", "Returns whether all bools over some axes are true.", _all, None)
-reduce_any = _make("Any", "Returns whether any bool over some axes is true.", _any, None)
+reduce_max = _make("Max", "Returns the largest element along some axes.", _max, REALS)
+reduce_min = _make("Min", "Returns the smallest element along some axes.", _min, REALS)
+reduce_all = _make("All", "Returns whether all bools along some axes are true.", _all, None)
+reduce_any = _make("Any", "Returns whether any bool along some axes is true.", _any, None)
 
 
 def count_nonzero(
@@ -188,13 +191,13 @@ def count_nonzero(
     dtype: DTypeLike = dtypes.int64,
     name: str | None = None,
 ) -> Tensor:
-    """Returns the number of elements that are not zero (not empty, not False) over some axes.
+    """Returns the number of elements along some axes that are not 0, False or empty.
 
     Args:
-        input: The tensor to count in.
-        axis: An axis, or a list of axes; None for all.
-        keepdims: Whether reduced axes stay, with size 1.
-        dtype: Type of the result.
+        input: The tensor.
+        axis: An axis or a list of axes. None for all axes.
+        keepdims: If True, reduced axes are kept with size 1.
+        dtype: The type of the result.
         name: Name of the scope.
     """
     with name_scope(name, "count_nonzero", [input]):
@@ -210,16 +213,16 @@ def argmax(
     output_type: DTypeLike = dtypes.int64,
     name: str | None = None,
 ) -> Tensor:
-    """Returns the index of the largest element along an axis; the first among equal ones.
+    """Returns the index of the largest element along an axis, or of the first of equal ones.
 
     Args:
         input: The tensor.
-        axis: The axis; None for 0.
+        axis: The axis. None for 0.
         output_type: int32 or int64.
         name: Name of the operation.
 
     Raises:
-        ValueError: If there is no such axis.
+        ValueError: If the axis does not exist.
     """
     return _arg("ArgMax", input, axis, name, output_type)
 
@@ -230,16 +233,16 @@ def argmin(
     output_type: DTypeLike = dtypes.int64,
     name: str | None = None,
 ) -> Tensor:
-    """Returns the index of the smallest element along an axis; the first among equal ones.
+    """Returns the index of the smallest element along an axis, or of the first of equal ones.
 
     Args:
         input: The tensor.
-        axis: The axis; None for 0.
+        axis: The axis. None for 0.
         output_type: int32 or int64.
         name: Name of the operation.
 
     Raises:
-        ValueError: If there is no such axis.
+        ValueError: If the axis does not exist.
     """
     return _arg("ArgMin", input, axis, name, output_type)
 

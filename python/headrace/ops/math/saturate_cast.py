@@ -17,15 +17,20 @@ __all__ = ["saturate_cast"]
 
 
 def saturate_cast(value: TensorLike, dtype: DTypeLike, name: str | None = None) -> Tensor:
-    """Converts numbers to another type, clipped to its range.
+    """Converts numbers to another type, and clips them to its range.
 
     Args:
         value: A tensor of numbers.
-        dtype: The type to make.
+        dtype: The new type.
         name: Name of the operation.
 
     Raises:
-        TypeError: If one of the types has no largest number.
+        TypeError: If one of the types has no range, such as bool or string.
+
+    Examples:
+        >>> to_bytes = hr.native(lambda one: {"y": hr.ops.saturate_cast(one["x"], np.uint8)})
+        >>> to_bytes({"x": np.array([-5, 100, 300])})
+        {'y': array([  0, 100, 255], dtype=uint8)}
     """
     with name_scope(name, "saturate_cast", [value]) as scope:
         tensor = convert_to_tensor(value, name="value")

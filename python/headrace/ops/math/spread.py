@@ -25,16 +25,16 @@ def reduce_logsumexp(
     keepdims: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Returns log(sum(exp(x))) over some axes, without overflow.
+    """Returns log(sum(exp(x))) along some axes, without overflow.
 
     Args:
-        input_tensor: Numbers of a float type.
-        axis: An axis, or a list or vector of axes; None for all.
-        keepdims: Whether reduced axes stay, with size 1.
+        input_tensor: A floating-point tensor.
+        axis: An axis, or a list or vector of axes. None for all axes.
+        keepdims: If True, reduced axes are kept with size 1.
         name: Name of the scope.
 
     Raises:
-        ValueError: If there is no such axis.
+        ValueError: If an axis does not exist.
     """
     with name_scope(name, "ReduceLogSumExp", [input_tensor]):
         tensor = convert_to_tensor(input_tensor)
@@ -50,17 +50,17 @@ def reduce_variance(
     keepdims: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Returns the variance over some axes.
+    """Returns the variance along some axes.
 
     Args:
-        input_tensor: Numbers of a float type.
-        axis: An axis, or a list or vector of axes; None for all.
-        keepdims: Whether reduced axes stay, with size 1.
+        input_tensor: A floating-point tensor.
+        axis: An axis, or a list or vector of axes. None for all axes.
+        keepdims: If True, reduced axes are kept with size 1.
         name: Name of the scope.
 
     Raises:
-        TypeError: If the numbers are integers.
-        ValueError: If there is no such axis.
+        TypeError: If the tensor has integers.
+        ValueError: If an axis does not exist.
     """
     with name_scope(name or "reduce_variance"):
         tensor = convert_to_tensor(input_tensor)
@@ -76,7 +76,7 @@ def reduce_std(
     keepdims: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Returns the standard deviation over some axes; see `reduce_variance` for the arguments."""
+    """Returns the standard deviation along some axes. See `reduce_variance` for the arguments."""
     with name_scope(name or "reduce_std"):
         return sqrt(reduce_variance(input_tensor, axis, keepdims))
 
@@ -87,16 +87,16 @@ def reduce_euclidean_norm(
     keepdims: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Returns the square root of the sum of squares over some axes.
+    """Returns the Euclidean norm along some axes.
 
     Args:
-        input_tensor: Numbers of a float type.
-        axis: An axis, or a list or vector of axes; None for all.
-        keepdims: Whether reduced axes stay, with size 1.
+        input_tensor: A floating-point tensor.
+        axis: An axis, or a list or vector of axes. None for all axes.
+        keepdims: If True, reduced axes are kept with size 1.
         name: Name of the scope.
 
     Raises:
-        ValueError: If there is no such axis.
+        ValueError: If an axis does not exist.
     """
     with name_scope(name or "reduce_euclidean_norm"):
         tensor = convert_to_tensor(input_tensor)

@@ -31,22 +31,22 @@ def tan(x: TensorLike, name: str | None = None) -> Tensor:
 
 
 def asin(x: TensorLike, name: str | None = None) -> Tensor:
-    """Returns the angle between -pi/2 and pi/2 with a given sine."""
+    """Returns the inverse sine, in radians from -pi/2 to pi/2."""
     return unary("Asin", x, name, allowed=FLOATS + COMPLEX)
 
 
 def acos(x: TensorLike, name: str | None = None) -> Tensor:
-    """Returns the angle between 0 and pi with a given cosine."""
+    """Returns the inverse cosine, in radians from 0 to pi."""
     return unary("Acos", x, name, allowed=FLOATS + COMPLEX)
 
 
 def atan(x: TensorLike, name: str | None = None) -> Tensor:
-    """Returns the angle between -pi/2 and pi/2 with a given tangent."""
+    """Returns the inverse tangent, in radians from -pi/2 to pi/2."""
     return unary("Atan", x, name, allowed=FLOATS + COMPLEX)
 
 
 def atan2(y: TensorLike, x: TensorLike, name: str | None = None) -> Tensor:
-    """Returns the angle of the point (x, y), from -pi to pi."""
+    """Returns the angle of the point (x, y), in radians from -pi to pi."""
     return binary("Atan2", y, x, name, allowed=FLOATS, parameters=("y", "x"))
 
 
