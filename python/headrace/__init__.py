@@ -6,6 +6,8 @@ headrace.tf1 as tf` has the names of TensorFlow 1. Each name is loaded when it i
 that a command can handle Ctrl-C before NumPy and the engine are loaded.
 """
 
+from importlib import import_module as _import_module
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from headrace import errors, ops, pipeline, protos, records, testing, tf1
@@ -97,17 +99,15 @@ _HOMES = {
 if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
 
     def __getattr__(name: str) -> object:
-        from importlib import import_module  # noqa: PLC0415  (see above)
-
         if name == "__version__":
-            return import_module("headrace.core.engine").version
+            return _import_module("headrace.core.engine").version
         if name in _MODULES:
-            return import_module(f"headrace.{name}")
+            return _import_module(f"headrace.{name}")
         if name in __all__:
-            return getattr(import_module(f"headrace.{_HOMES.get(name, 'pipeline')}"), name)
+            return getattr(_import_module(f"headrace.{_HOMES.get(name, 'pipeline')}"), name)
         text = f"module 'headrace' has no attribute {name!r}"
         if not name.startswith("_"):
-            other_libraries = import_module("headrace.pipeline.stages.other_libraries")
+            other_libraries = _import_module("headrace.pipeline.stages.other_libraries")
             text = f"{text}. {other_libraries.advice_on_function(name, __all__)}"
         raise AttributeError(text)
 

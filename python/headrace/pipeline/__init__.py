@@ -5,6 +5,7 @@ only a description; iterating over it starts threads and gives `Batches`. Names 
 are first used: a worker process needs few of the modules.
 """
 
+from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -105,10 +106,8 @@ _HOMES = {
 if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
 
     def __getattr__(name: str) -> object:
-        from importlib import import_module  # noqa: PLC0415  (few need it)
-
         if name in _HOMES:
-            found = getattr(import_module(f"headrace.pipeline.{_HOMES[name]}"), name)
+            found = getattr(_import_module(f"headrace.pipeline.{_HOMES[name]}"), name)
             globals()[name] = found
             return found
         raise AttributeError(f"module 'headrace.pipeline' has no attribute {name!r}")
