@@ -2,4 +2,4 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| headrace_fuzzed::run(env!("CARGO_BIN_NAME"), data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| headrace_fuzz_targets::run(env!("CARGO_BIN_NAME"), data));

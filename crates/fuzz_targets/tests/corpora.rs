@@ -1,7 +1,7 @@
 //! Each target runs once more on the inputs that fuzzers have kept; see `fuzz/README.md`.
 #![expect(clippy::unwrap_used, reason = "also the helpers of tests may fail")]
 
-use headrace_fuzzed::TARGETS;
+use headrace_fuzz_targets::TARGETS;
 use std::fs;
 use std::path::{Path, PathBuf};
 

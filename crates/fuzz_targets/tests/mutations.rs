@@ -2,7 +2,7 @@
 //! `HEADRACE_MUTATIONS` says; see `fuzz/README.md`.
 #![expect(clippy::unwrap_used, reason = "also the helpers of tests may fail")]
 
-use headrace_fuzzed::{TARGETS, Target};
+use headrace_fuzz_targets::{TARGETS, Target};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

@@ -4,7 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "also the helpers of tests may fail")]
 
 use bytes::Bytes;
-use headrace_fuzzed::{TARGETS, place_files};
+use headrace_fuzz_targets::{TARGETS, place_files};
 use memmap2::{Mmap, MmapOptions};
 use std::fs::{self, File};
 use std::ops::Range;

@@ -18,7 +18,7 @@ impl File {
         let in_memory = Path::new("/dev/shm");
         let directory = if in_memory.is_dir() { in_memory.to_owned() } else { env::temp_dir() };
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let path = directory.join(format!("headrace-fuzzed-{}-{number}", process::id()));
+        let path = directory.join(format!("headrace-fuzz-targets-{}-{number}", process::id()));
         fs::write(&path, bytes)?;
         Ok(Self(path))
     }
