@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+import textwrap
 from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,14 +20,18 @@ TORCHDATA_WARNING = "ignore:'set_vital' is deprecated, please do not call"
 
 
 def programs_of(pages: Iterable[Path]) -> list:
-    """Returns a parameter for each block of Python, with the page and the line as its name."""
+    """Returns a parameter for each block of Python, with the page and the line as its name.
+
+    Blocks in tabs are indented.
+    """
     return [
         pytest.param(
-            match[1], id=f"{page.relative_to(TOP)}:{text[: match.start()].count(chr(10)) + 1}"
+            textwrap.dedent(match[2]),
+            id=f"{page.relative_to(TOP)}:{text[: match.start()].count(chr(10)) + 1}",
         )
         for page in pages
         for text in [page.read_text("utf-8")]
-        for match in re.finditer(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+        for match in re.finditer(r"^( *)```python\n(.*?)^\1```$", text, re.MULTILINE | re.DOTALL)
     ]
 
 

@@ -1,6 +1,5 @@
 """The pages of the documentation: their links and paths exist, and the site has all of them."""
 
-import json
 import re
 from pathlib import Path
 
@@ -9,7 +8,6 @@ from tools.docs.api import api_pages
 from tools.docs.links import anchors_of, broken_links, replace_targets
 from tools.docs.op_types import types_of
 from tools.docs.resources import foreign_resources
-from tools.docs.search import QUERIES, not_found
 
 import headrace as hr
 
@@ -23,6 +21,8 @@ PAGES = [
     *sorted(path for top in ("python", "crates") for path in (TOP / top).rglob("README.md")),
 ]
 
+
+SETTINGS, NAVIGATION = (TOP / "mkdocs.yml").read_text("utf-8").split("\nnav:\n")
 
 # Folders whose files are named on pages; files that tools write there are not in the repository.
 FOLDERS = (
@@ -76,7 +76,7 @@ def missing_paths(names: list[str], paths: str) -> list[str]:
 
 @pytest.mark.parametrize(
     "page",
-    [page for page in PAGES if is_of_code(page) or page.parent.name in ("docs", "tf1")],
+    [page for page in PAGES if is_of_code(page) or page.is_relative_to(TOP / "docs")],
     ids=lambda page: str(page.relative_to(TOP)),
 )
 def test_paths_that_a_page_names_exist(page):
@@ -113,10 +113,10 @@ def test_missing_paths_are_found(tmp_path):
     [
         page
         for page in PAGES
-        if page.parent.name in ("docs", "tf1")
+        if page.is_relative_to(TOP / "docs")
         and f"{page.parent.name}/{page.stem}" not in WITH_LONG_PROGRAMS
     ],
-    ids=lambda page: page.name,
+    ids=lambda page: str(page.relative_to(TOP / "docs")),
 )
 def test_the_first_program_of_a_page_is_short(page):
     found = re.search(r"^```\w+\n(.*?)^```$", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
@@ -166,11 +166,19 @@ def test_targets_are_replaced_outside_code():
 
 
 def test_the_site_has_every_page():
-    text = (TOP / "mkdocs.yml").read_text("utf-8")
-    listed = set(re.findall(r"\b([\w/]+\.md)$", text, re.MULTILINE))
+    listed = set(re.findall(r"\b([\w/]+\.md)$", NAVIGATION, re.MULTILINE))
     pages = {str(path.relative_to(TOP / "docs")) for path in (TOP / "docs").rglob("*.md")}
     decisions = {name for name in pages if name.startswith("decisions/0")}
-    assert pages - decisions - {"index.md"} <= listed
+    assert pages - decisions <= listed
+
+
+def test_old_addresses_lead_to_pages():
+    """The build writes a page for each, and fails if its target is missing."""
+    moved = dict(re.findall(r"^ {8}([\w/]+\.md): ([\w/]+\.md)$", SETTINGS, re.MULTILINE))
+    assert len(moved) > 20
+    pages = {str(path.relative_to(TOP / "docs")) for path in (TOP / "docs").rglob("*.md")}
+    assert not moved.keys() & pages
+    assert set(moved.values()) <= pages
 
 
 def test_the_page_of_decisions_lists_each_once():
@@ -185,7 +193,7 @@ def test_the_reference_has_every_public_name():
     pages = api_pages()
     assert "`hr.tfrecords`" in pages["index.md"]
     assert "::: headrace.pipeline.sources.tfrecords.tfrecords" in pages["sources.md"]
-    listed = set(re.findall(r"\bapi/([\w/]+\.md)$", (TOP / "mkdocs.yml").read_text(), re.MULTILINE))
+    listed = set(re.findall(r"\bapi/([\w/]+\.md)$", NAVIGATION, re.MULTILINE))
     assert set(pages) == listed
 
 
@@ -202,26 +210,6 @@ def test_resources_that_a_page_fetches_from_other_hosts_are_found():
         "https://a.org/x.js",
         "https://d.org/x.png",
     ]
-
-
-def test_words_that_no_title_has_are_not_found():
-    entries = [
-        {"location": "a.html#b", "title": "What is the <code>shuffle</code>, or buffer?"},
-        {"location": "c.html", "title": "Shuffle"},
-    ]
-    index = {"config": {"separator": r"[\s,?]+"}, "docs": entries}
-    assert list(not_found({"Shuffle buffer": "a.html"}, index)) == []
-    assert list(not_found({"shuffle buffer": "c.html"}, index)) == [
-        "search: 'shuffle buffer' is in titles of ['a.html#b'], expected c.html."
-    ]
-    assert len(list(not_found({"buffers": "a.html"}, index))) == 1
-
-
-def test_search_finds_words_that_people_type():
-    path = TOP / "build" / "site" / "search" / "search_index.json"
-    if not path.exists():
-        pytest.skip("the site is not built; make docs builds it, and checks this too")
-    assert list(not_found(QUERIES, json.loads(path.read_text("utf-8")))) == []
 
 
 def test_the_reference_tells_the_types_of_elementwise_operations():

@@ -10,9 +10,9 @@ COLUMNS = 100
 
 def pages() -> list[Path]:
     """Returns the pages that people write."""
-    folders = (TOP, TOP / "docs", TOP / "fuzz", TOP / "benchmarks", TOP / "crates")
+    folders = (TOP, TOP / "fuzz", TOP / "benchmarks", TOP / "crates")
     found = [path for folder in folders for path in folder.glob("*.md")]
-    found += (page for room in ("decisions", "tf1") for page in (TOP / "docs" / room).glob("*.md"))
+    found += (TOP / "docs").rglob("*.md")
     found += [TOP / folder / "README.md" for folder in ("examples", "tests")]
     found += [page for top in ("python", "crates") for page in (TOP / top).rglob("README.md")]
     return [path for path in found if path.name != "CHANGELOG.md"]

@@ -1,4 +1,4 @@
-"""The shell sessions of docs/command_line.md run unchanged, one after the other."""
+"""The shell sessions of docs/reference/command_line.md run unchanged, one after the other."""
 
 import os
 import re
@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-PAGE = Path(__file__).parents[2] / "docs" / "command_line.md"
+PAGE = Path(__file__).parents[2] / "docs/reference/command_line.md"
 
 
 def test_the_sessions_of_the_page_run(tmp_path):

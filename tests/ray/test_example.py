@@ -30,7 +30,7 @@ def test_a_network_learns_on_ray(tmp_path):
 
 
 def test_the_program_of_the_page_runs(tmp_path):
-    text = (TOP / "docs" / "past_one_machine.md").read_text("utf-8")
+    text = (TOP / "docs/guides/beyond_one_machine.md").read_text("utf-8")
     [block] = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     program = tmp_path / "page.py"
     program.write_text(block, "utf-8")

@@ -1,4 +1,4 @@
-"""Every call that waits: docs/waits.md has a row for each, and each row has tests.
+"""Every call that waits: docs/reference/waits.md has a row for each, and each row has tests.
 
 Ctrl-C is tested here, for all of them. Other ends of waits are mostly tested beside the code, and
 the table says where.
@@ -20,7 +20,7 @@ from tests.io.storage.server import Server, stalls
 import headrace.tf1 as tf
 
 TESTS = Path(__file__).parents[1]
-PAGE = TESTS.parent / "docs/waits.md"
+PAGE = TESTS.parent / "docs/reference/waits.md"
 
 EAGER = "tf1/queues/test_eager_contract.py"
 BLOCKING = "tf1/session/test_blocking.py"

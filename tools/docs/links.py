@@ -7,7 +7,7 @@ from pathlib import Path
 
 __all__ = ["anchors_of", "broken_links", "is_relative", "replace_targets"]
 
-_BLOCK = re.compile(r"^ {0,3}```.*?^ {0,3}```[ ]*$", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(r"^ *```.*?^ *```[ ]*$", re.MULTILINE | re.DOTALL)
 _CODE = re.compile(rf"({_BLOCK.pattern}|`[^`\n]*`)", _BLOCK.flags)
 _LINK = re.compile(r"(?<=\]\()([^)\s]+)(?=\))")
 _HEADING = re.compile(r"^#{1,6} +(.*?) *#*$", re.MULTILINE)

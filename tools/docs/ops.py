@@ -1,6 +1,6 @@
 """The reference of operations: pages of `hr.ops` by group, and entries of TensorFlow 1's.
 
-The table in docs/native.md has the same groups.
+The table in docs/reference/operations.md has the same groups.
 """
 
 import inspect
@@ -17,7 +17,7 @@ import headrace.ops
 
 __all__ = ["entry", "family_entries", "operation_pages"]
 
-TABLE = Path(__file__).parents[2] / "docs" / "native.md"
+TABLE = Path(__file__).parents[2] / "docs/reference/operations.md"
 # The page of each group, with a title. A group that is missing here is an error.
 GROUPS = {
     "Numbers": "numbers",
@@ -58,9 +58,10 @@ def _contents(groups: dict[str, list[str]]) -> str:
     lines = [
         "# hr.ops",
         "",
-        "Operations of [native functions](../../native.md), which the engine computes on all cores",
-        "and without Python. A *tensor* below is a symbolic value: what the function is given, or",
-        "the result of another operation. Numbers and arrays are taken, too.",
+        "The engine runs these operations of",
+        "[native functions](../../guides/transform/native_functions.md) on all cores, without",
+        "Python. A *tensor* is a symbolic value: the input of the function, or the result of",
+        "another operation. You can pass numbers and arrays too.",
         "",
     ]
     for group, names in groups.items():

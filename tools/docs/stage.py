@@ -6,6 +6,7 @@ A link to a file that is not a page is replaced by the URL of its source.
 """
 
 import html
+import json
 import os
 import re
 import shutil
@@ -23,6 +24,7 @@ TOP = Path(__file__).parents[2]
 DOCS = TOP / "docs"
 ASSETS = Path(__file__).parent / "assets"
 STAGED = TOP / "build" / "docs"
+EDIT_LINKS = TOP / "build" / "sources.json"
 # Code hosts show `\|` in a table as a bar, mkdocs as a backslash and a bar.
 _BAR_IN_CODE = re.compile(r"(?<=[ (])`([^`\n]*\\\|[^`\n]*)`(?=.*\|$)", re.MULTILINE)
 # Paths in the site of pages outside of docs/.
@@ -100,6 +102,12 @@ def main() -> int:
             path.write_text(staged(source, text, targets, host), "utf-8")
         else:
             shutil.copyfile(source, path)
+    edit_links = {
+        str(target): f"{host.replace('/blob/', '/edit/')}/{source.relative_to(TOP)}"
+        for source, target in targets.items()
+        if source.exists()
+    }
+    EDIT_LINKS.write_text(json.dumps(edit_links), "utf-8")
     shutil.copytree(ASSETS, STAGED / "assets")
     (STAGED / "llms.txt").write_text(_for_agents(host), "utf-8")
     for name, text in api_pages().items():

@@ -1,8 +1,8 @@
 """The main job of `headrace demo` as a TensorFlow 1 program: train, save, restore, evaluate.
 
 Queues of file names and of examples, queue runners, a coordinator and a saver, from end to end. It
-counts the ids of the examples: each comes exactly once in each epoch. `docs/demo.md` describes the
-data, and tells the same job as a pipeline.
+counts the ids of the examples: each comes exactly once in each epoch. `docs/start/demo.md`
+describes the data and the same job as a pipeline.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """Operations for native functions, the functions under `headrace.native`.
 
 They take the symbolic values that a native function gets, and return such values. The page
-docs/native.md lists them by purpose.
+docs/reference/operations.md lists them by purpose.
 
 Names come from the modules that define them: all names of a module with `*`, single names where
 native functions take only some.

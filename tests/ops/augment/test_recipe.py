@@ -1,4 +1,4 @@
-"""The ImageNet recipe of docs/augmentation.md, over files that the test makes."""
+"""The ImageNet recipe of docs/guides/transform/augmentation.md, over files that the test makes."""
 
 import io
 

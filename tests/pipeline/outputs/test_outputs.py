@@ -350,7 +350,7 @@ class TestTorch:
         assert len({number for batches in seen for batch in batches for number in batch}) == 96
 
     def test_the_program_of_the_page_trains_as_two_ranks(self, tmp_path):
-        page = Path(__file__).parents[3] / "docs" / "frameworks.md"
+        page = Path(__file__).parents[3] / "docs/guides/several_gpus.md"
         blocks = re.findall(r"^```python\n(.*?)^```$", page.read_text("utf-8"), re.M | re.S)
         (program,) = (block for block in blocks if "init_process_group" in block)
         assert sum(map(bool, program.splitlines())) <= 20

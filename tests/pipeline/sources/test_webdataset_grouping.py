@@ -168,7 +168,7 @@ def test_samples_end_with_their_archive(tmp_path):
 
 
 class TestDifferences:
-    """The deliberate differences from the library, as docs/sources.md lists them."""
+    """The deliberate differences from the library, as docs/guides/read/webdataset.md lists them."""
 
     @pytest.mark.parametrize("kind", LINKS)
     def test_a_path_that_is_not_a_file_is_an_error(self, tmp_path, kind):

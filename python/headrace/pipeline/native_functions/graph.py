@@ -146,7 +146,9 @@ class TracedGraph(Graph):
                 return
         types = ", ".join(tensor.dtype.name for tensor in op.inputs)
         self._refuse(
-            op, f"has no kernel in the engine for {types}. docs/native.md lists those that have one"
+            op,
+            f"has no kernel in the engine for {types}. "
+            "docs/reference/operations.md lists those that have one",
         )
 
     def _refuse(self, op: Operation, why: str) -> NoReturn:
