@@ -59,6 +59,7 @@ from headrace.ops.image.differences import total_variation as total_variation
 from headrace.ops.image.draw import *
 from headrace.ops.image.encode import *
 from headrace.ops.image.flip import *
+from headrace.ops.image.jpeg_quality import *
 from headrace.ops.image.random import *
 from headrace.ops.image.resize import *
 from headrace.ops.image.resized_crop import *

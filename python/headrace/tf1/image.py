@@ -41,6 +41,7 @@ from headrace.ops.image.differences import image_gradients, psnr, sobel_edges, t
 from headrace.ops.image.encode import encode_jpeg, encode_png
 from headrace.ops.image.flip import flip_left_right, flip_up_down, rot90, transpose_image
 from headrace.ops.image.flip import transpose_image as transpose
+from headrace.ops.image.jpeg_quality import adjust_jpeg_quality, random_jpeg_quality
 from headrace.ops.image.random import (
     random_brightness,
     random_contrast,
@@ -80,6 +81,7 @@ __all__ = [
     "adjust_contrast",
     "adjust_gamma",
     "adjust_hue",
+    "adjust_jpeg_quality",
     "adjust_saturation",
     "central_crop",
     "convert_image_dtype",
@@ -115,6 +117,7 @@ __all__ = [
     "random_flip_left_right",
     "random_flip_up_down",
     "random_hue",
+    "random_jpeg_quality",
     "random_saturation",
     "resize",
     "resize_area",

@@ -11,7 +11,7 @@ from headrace.graph import Tensor, TensorLike, define
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.inference import check_rank
 
-__all__ = ["encode_jpeg", "encode_png"]
+__all__ = ["encode_jpeg", "encode_jpeg_variable_quality", "encode_png"]
 
 
 def encode_jpeg(
@@ -61,6 +61,29 @@ def encode_jpeg(
     return apply_op("EncodeJpeg", inputs, _infer, name=name, attrs=attrs).outputs[0]
 
 
+def encode_jpeg_variable_quality(
+    images: TensorLike, quality: TensorLike, name: str | None = None
+) -> Tensor:
+    """Encodes pixels as a JPEG of a quality that is computed.
+
+    Args:
+        images: uint8, (height, width, channels), 0-255: 1 channel is grey, 3 are RGB.
+        quality: 0 to 100, an int32 scalar.
+        name: Name of the operation.
+
+    Returns:
+        The file's bytes, a scalar string. A run with values that do not fit ends with
+        InvalidArgumentError.
+    """
+
+    def infer(image: Tensor, number: Tensor) -> Outputs:
+        check_rank(number.shape, 0)
+        return _infer(image)
+
+    inputs = [Input("images", images, dtypes.uint8), Input("quality", quality, dtypes.int32)]
+    return apply_op("EncodeJpegVariableQuality", inputs, infer, name=name).outputs[0]
+
+
 def encode_png(image: TensorLike, compression: int = -1, name: str | None = None) -> Tensor:
     """Encodes pixels as a PNG.
 
@@ -85,4 +108,5 @@ def _infer(image: Tensor) -> Outputs:
 
 
 define("EncodeJpeg")
+define("EncodeJpegVariableQuality")
 define("EncodePng")

@@ -67,6 +67,7 @@ from headrace.ops.image.differences import *
 from headrace.ops.image.draw import *
 from headrace.ops.image.encode import *
 from headrace.ops.image.flip import *
+from headrace.ops.image.jpeg_quality import *
 from headrace.ops.image.random import *
 from headrace.ops.image.resize import *
 from headrace.ops.image.transform import (

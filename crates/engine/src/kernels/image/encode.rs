@@ -45,10 +45,7 @@ impl EncodeJpeg {
                 return Err(Error::invalid_argument(text));
             }
         };
-        let quality = attrs.int("quality")?;
-        if !(0..=100).contains(&quality) {
-            return Err(Error::invalid_argument(format!("quality must be in [0,100], got {quality}")));
-        }
+        let quality = checked_quality(attrs.int("quality")?)?;
         let unit = match attrs.string("density_unit")? {
             "in" => 1,
             "cm" => 2,
@@ -62,7 +59,7 @@ impl EncodeJpeg {
         Ok(Self {
             channels,
             options: EncodeOptions {
-                quality: quality as u8,
+                quality,
                 is_progressive: attrs.bool("progressive")?,
                 is_optimized: attrs.bool("optimize_size")?,
                 is_chroma_downsampled: attrs.bool("chroma_downsampling")?,
@@ -79,27 +76,64 @@ impl EncodeJpeg {
 impl Kernel for EncodeJpeg {
     fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
         let [image] = expect_inputs(&inputs)?;
-        let [height, width, channels] = sizes(image)?;
-        let shape = || bracketed(image.shape());
-        let colours = match (channels, self.channels) {
-            (1, None | Some(1)) => Colours::Grey,
-            (3, None | Some(3)) => Colours::Rgb,
-            (_, None) => {
-                return Err(Error::invalid_argument(format!("image must have 1 or 3 channels, got {}", shape())));
-            }
-            (_, Some(expected)) => {
-                let format = if expected == 1 { "grayscale" } else { "rgb" };
-                let text = format!("format {format} expects {expected} channels, got {}", shape());
+        encode_jpeg(image, self.channels, &self.options)
+    }
+}
+
+/// Encodes grey or RGB pixels of 8 bits as a JPEG of a quality that is an input.
+pub struct EncodeJpegVariableQuality;
+
+impl Kernel for EncodeJpegVariableQuality {
+    fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
+        let [image, quality] = expect_inputs(&inputs)?;
+        let quality = match (quality.shape().len(), quality.values::<i32>()?) {
+            (0, [value]) => checked_quality((*value).into())?,
+            _ => {
+                let text = format!("quality must be scalar, got shape {}", bracketed(quality.shape()));
                 return Err(Error::invalid_argument(text));
             }
         };
-        let file =
-            headrace_jpeg::encode(image.values::<u8>()?, width, height, colours, &self.options).map_err(|error| {
-                let what = "JPEG encoding failed";
-                short_of_memory(what, &error).unwrap_or_else(|| Error::invalid_argument(format!("{what}: {error}")))
-            })?;
-        Ok(Step::one(Tensor::string(file)))
+        let options = EncodeOptions {
+            quality,
+            is_progressive: false,
+            is_optimized: false,
+            is_chroma_downsampled: true,
+            density: Density { unit: 1, x: 300, y: 300 },
+            app1: Vec::new(),
+        };
+        encode_jpeg(image, None, &options)
     }
+}
+
+/// The quality of a JPEG. Fails unless it is from 0 to 100.
+fn checked_quality(quality: i64) -> Result<u8> {
+    match quality {
+        0..=100 => Ok(quality as u8),
+        _ => Err(Error::invalid_argument(format!("quality must be in [0,100], got {quality}"))),
+    }
+}
+
+/// The bytes of a JPEG with the pixels of an image, which has `expected` channels; `None` for 1 or 3.
+fn encode_jpeg(image: &Tensor, expected: Option<usize>, options: &EncodeOptions) -> Result<Step> {
+    let [height, width, channels] = sizes(image)?;
+    let shape = || bracketed(image.shape());
+    let colours = match (channels, expected) {
+        (1, None | Some(1)) => Colours::Grey,
+        (3, None | Some(3)) => Colours::Rgb,
+        (_, None) => {
+            return Err(Error::invalid_argument(format!("image must have 1 or 3 channels, got {}", shape())));
+        }
+        (_, Some(expected)) => {
+            let format = if expected == 1 { "grayscale" } else { "rgb" };
+            let text = format!("format {format} expects {expected} channels, got {}", shape());
+            return Err(Error::invalid_argument(text));
+        }
+    };
+    let file = headrace_jpeg::encode(image.values::<u8>()?, width, height, colours, options).map_err(|error| {
+        let what = "JPEG encoding failed";
+        short_of_memory(what, &error).unwrap_or_else(|| Error::invalid_argument(format!("{what}: {error}")))
+    })?;
+    Ok(Step::one(Tensor::string(file)))
 }
 
 /// Encodes pixels of 8 or 16 bits as a PNG.

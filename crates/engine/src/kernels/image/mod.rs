@@ -44,6 +44,7 @@ pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
         }
         "DrawBoundingBoxes" | "DrawBoundingBoxesV2" => Arc::new(draw::DrawBoundingBoxes),
         "EncodeJpeg" => Arc::new(encode::EncodeJpeg::from_attrs(attrs)?),
+        "EncodeJpegVariableQuality" => Arc::new(encode::EncodeJpegVariableQuality),
         "EncodePng" => Arc::new(encode::EncodePng::from_attrs(attrs)?),
         "ExtractJpegShape" => Arc::new(decode::ExtractJpegShape::from_attrs(attrs)?),
         "FitImage" => Arc::new(resize::fit::FitImage),

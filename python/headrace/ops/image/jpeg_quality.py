@@ -1,0 +1,70 @@
+"""Losing detail of images as a JPEG of low quality does.
+
+Source: `tf.image.adjust_jpeg_quality` and `tf.image.random_jpeg_quality` of TensorFlow 1.15, with
+values outside of their range clipped, as in TensorFlow 2.
+"""
+
+from __future__ import annotations
+
+from headrace.core import dtypes
+from headrace.graph import Tensor, TensorLike, name_scope
+from headrace.ops.framework.conversion import convert_to_tensor
+from headrace.ops.image.colour import convert_image_dtype
+from headrace.ops.image.decode import decode_jpeg
+from headrace.ops.image.encode import encode_jpeg_variable_quality
+from headrace.ops.image.frames import require
+from headrace.ops.random.numbers import random_uniform
+
+__all__ = ["adjust_jpeg_quality", "random_jpeg_quality"]
+
+
+def adjust_jpeg_quality(
+    image: TensorLike, jpeg_quality: TensorLike, name: str | None = None
+) -> Tensor:
+    """Encodes an image as a JPEG and decodes it again.
+
+    Args:
+        image: Pixels, (height, width, channels) with 1 or 3 channels: floats from 0 to 1, or
+            integers from 0 to the largest of their type. Values outside of that are clipped.
+        jpeg_quality: 0 to 100, an int32 scalar.
+        name: Name of the scope.
+
+    Returns:
+        Pixels of the same type and shape. A run with another number of channels, or with no such
+        quality, ends with InvalidArgumentError.
+    """
+    with name_scope(name, "adjust_jpeg_quality", [image]):
+        pixels = convert_to_tensor(image, name="image")
+        dtype = pixels.dtype.base_dtype
+        quality = convert_to_tensor(jpeg_quality, dtype=dtypes.int32)
+        file = encode_jpeg_variable_quality(
+            convert_image_dtype(pixels, dtypes.uint8, saturate=True), quality
+        )
+        channels = pixels.shape[-1].value if pixels.shape.rank else None
+        # A number that no JPEG has is an error of the run, as if it were not known.
+        decoded = decode_jpeg(file, channels=channels if channels in (1, 3) else 0)
+        decoded.set_shape(pixels.shape)
+        return convert_image_dtype(decoded, dtype, saturate=True)
+
+
+def random_jpeg_quality(
+    image: TensorLike, min_jpeg_quality: int, max_jpeg_quality: int, seed: int | None = None
+) -> Tensor:
+    """Encodes an image as a JPEG of a random quality; see `adjust_jpeg_quality`.
+
+    Args:
+        image: See there.
+        min_jpeg_quality: The lowest quality, 0 or more.
+        max_jpeg_quality: The end of the range, which cannot come itself; 100 or less.
+        seed: With the graph's seed, determines which; see `headrace.graph.get_seed`.
+
+    Raises:
+        ValueError: If there is no such range.
+    """
+    limits = min_jpeg_quality, max_jpeg_quality
+    require(
+        all(0 <= limit <= 100 for limit in limits), "jpeg encoding range must be between 0 and 100."
+    )
+    require(limits[0] < limits[1], "`min_jpeg_quality` must be less than `max_jpeg_quality`.")
+    quality = random_uniform([], *limits, dtype=dtypes.int32, seed=seed)
+    return adjust_jpeg_quality(image, quality)
