@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from headrace.tf1.contrib.learn import io
+from headrace.tf1.contrib.learn import datasets, io
 from headrace.tf1.contrib.learn.io import (
     queue_parsed_features,
     read_batch_examples,
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ModeKeys",
+    "datasets",
     "io",
     "queue_parsed_features",
     "read_batch_examples",
