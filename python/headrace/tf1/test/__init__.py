@@ -1,10 +1,37 @@
-"""`tf.test`: questions about devices. The processor is the only device."""
+"""`tf.test`: tests of graphs, and questions about devices. The processor is the only device."""
 
 from typing import TYPE_CHECKING
 
 from headrace.tf1.namespace import namespace
+from headrace.tf1.test.directories import get_temp_dir
 
-__all__ = ["gpu_device_name", "is_built_with_cuda", "is_gpu_available"]
+if TYPE_CHECKING:
+    from unittest import mock
+
+    from headrace.tf1.test.case import TestCase, main
+    from headrace.tf1.test.graph_defs import assert_equal_graph_def
+
+__all__ = [
+    "TestCase",
+    "assert_equal_graph_def",
+    "get_temp_dir",
+    "gpu_device_name",
+    "is_built_with_cuda",
+    "is_built_with_gpu_support",
+    "is_built_with_rocm",
+    "is_built_with_xla",
+    "is_gpu_available",
+    "main",
+    "mock",
+]
+
+# Names that need other packages are loaded when they are first used.
+_LATE = {
+    "TestCase": "headrace.tf1.test.case",
+    "assert_equal_graph_def": "headrace.tf1.test.graph_defs",
+    "main": "headrace.tf1.test.case",
+    "mock": "unittest",
+}
 
 
 def is_gpu_available(
@@ -19,10 +46,25 @@ def is_built_with_cuda() -> bool:
     return False
 
 
+def is_built_with_gpu_support() -> bool:
+    """Returns False: there are no kernels for GPUs."""
+    return False
+
+
+def is_built_with_rocm() -> bool:
+    """Returns False: there are no kernels for GPUs."""
+    return False
+
+
+def is_built_with_xla() -> bool:
+    """Returns False: graphs are not compiled."""
+    return False
+
+
 def gpu_device_name() -> str:
     """Returns an empty string: there is no GPU."""
     return ""
 
 
 if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
-    __getattr__, __dir__ = namespace(__name__, __all__)
+    __getattr__, __dir__ = namespace(__name__, __all__, _LATE)
