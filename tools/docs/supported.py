@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import TypeGuard
 
 import headrace.tf1 as tf
 from headrace.tf1.missing import _missing_names, remedy_for
@@ -45,12 +46,17 @@ def page() -> str:
 def spaces(space: str, module: ModuleType) -> Iterator[tuple[str, dict[str, object]]]:
     """Yields a module and its submodules: the name in programs, and the values of its names."""
     names = {name: getattr(module, name) for name in dir(module) if not name.startswith("_")}
-    inner = {name: item for name, item in names.items() if isinstance(item, ModuleType)}
+    inner = {name: item for name, item in names.items() if _is_own_module(item)}
     if names.keys() - inner.keys():
         yield space, {name: item for name, item in names.items() if name not in inner}
     for name, item in inner.items():
         if item is not tf:
             yield from spaces(f"{space}.{name}", item)
+
+
+def _is_own_module(item: object) -> TypeGuard[ModuleType]:
+    """Returns whether a name is a module of headrace; `tf.test.mock` is one of Python."""
+    return isinstance(item, ModuleType) and item.__name__.startswith("headrace.")
 
 
 def missing() -> dict[str, dict[str, list[str]]]:
@@ -69,6 +75,8 @@ def _table(names: dict[str, object]) -> list[str]:
 
 def _meaning(item: object) -> str:
     """Returns the first sentence of a docstring, fit for a table; for a value its type."""
+    if isinstance(item, ModuleType):
+        return f"The module `{item.__name__}`."
     if not callable(item) or isinstance(item, tf.DType):
         return f"`{item!r}`".replace("|", "\\|")
     text = (inspect.getdoc(item) or "").split("\n\n")[0].replace("\n", " ")
