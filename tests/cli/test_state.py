@@ -4,13 +4,20 @@ import json
 import re
 import subprocess
 import sys
+from importlib import import_module
+from inspect import isabstract
 from pathlib import Path
+from pkgutil import iter_modules
 
 import numpy as np
 import pytest
 from tests.cli.files import call, write_numbers
 
 import headrace as hr
+from headrace.cli.state import position
+from headrace.pipeline import source_functions, stages
+from headrace.pipeline.run.checkpoints import last_checkpoint
+from headrace.pipeline.stages.stage import Step
 
 
 @pytest.fixture(autouse=True)
@@ -35,6 +42,29 @@ def said(state):
     done = call("state", "state.json")
     assert (done.exit_code, done.stderr) == (0, "")
     return [line.strip() for line in done.stdout.splitlines()]
+
+
+def windows():
+    np.arange(400, dtype=np.uint16).tofile("windows.bin")
+    return "windows.bin"
+
+
+def tables():
+    pa = pytest.importorskip("pyarrow")
+    table = pa.table({"n": list(range(50))})
+    with pa.OSFile("tables.arrow", "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table, max_chunksize=10)
+    return "tables.arrow"
+
+
+STAGE_MODULES = [
+    import_module(f"headrace.pipeline.stages.{module.name}")
+    for module in iter_modules(stages.__path__)
+]
+
+
+def is_step(value):
+    return isinstance(value, type) and issubclass(value, Step) and not isabstract(value)
 
 
 def reads():
@@ -163,6 +193,11 @@ def test_skipped_examples_are_reported():
         lambda: hr.iterable(lambda: ({"n": n} for n in range(50))).skip(2).take(30).batch(3),
         lambda: reads().batch(4).map(lambda e: e).unbatch().batch(3),
         lambda: reads().skip_errors(4).shuffle(window=5, seed=1).batch(3),
+        lambda: hr.indexed(range(50)).batch(3),
+        lambda: hr.tokens(windows(), length=10, dtype=np.uint16).batch(3),
+        lambda: hr.tokens(windows(), length=10, dtype=np.uint16).shuffle(window=5).batch(3),
+        lambda: hr.arrow(tables()).batch(3),
+        lambda: hr.arrow(tables()).shuffle(window=5).batch(3),
     ],
 )
 @pytest.mark.parametrize("number", [0, 1, 8])
@@ -170,7 +205,28 @@ def test_states_of_all_stages_are_described(pipe, number):
     lines = said(state_of(pipe(), number))
     begin = lines.index("Each stage resumes where these lines say, the last stage first:") + 1
     assert lines[begin:]
-    assert not any("no stage has" in line for line in lines)
+    assert not any("no stage has" in line or "no words" in line for line in lines)
+
+
+def test_every_stage_has_words_for_its_place():
+    steps = {step for room in STAGE_MODULES for step in vars(room).values() if is_step(step)}
+    of_readers = {"share", "read_rows", "origin_files", "learn"}  # No user's state has them.
+    names = {re.sub(r"(?<=[a-z])(?=[A-Z])", "_", step.__name__).lower() for step in steps}
+    named = {name for name, _ in position._SAYINGS}
+    without_place = {"prefetch", *position._OF_ROWS, *position._GROUPS}
+    assert names - of_readers <= named | without_place
+
+
+def test_every_source_has_words_for_its_place():
+    named = {name for name, _ in position._SAYINGS} | set(position._TOGETHER)
+    assert set(source_functions.__all__) <= named
+
+
+def test_an_unknown_place_is_told_with_its_numbers():
+    state = state_of(reads().batch(4), 2)
+    checkpoint = last_checkpoint(state["place"])
+    lines = list(position.position_lines(["tfrecords()", "sorted()"], checkpoint))
+    assert lines == ["sorted: This headrace has no words for its place, which is 1, 4."]
 
 
 def test_states_are_found_within_a_checkpoint():

@@ -27,8 +27,9 @@ _FILES: Final = (
     "webdataset",
 )
 # Sources whose files a shuffle over a window may permute.
-_IN_PIECES: Final = (*_FILES, "parquet", "concat")
+_IN_PIECES: Final = (*_FILES, "parquet", "arrow", "tokens", "concat")
 _BATCHES: Final = ("batch", "padded_batch")
+_PIECES: Final = {"parquet": "row group", "arrow": "record batch"}
 _TOGETHER: Final = ("concat", "mix", "zip")
 # The texts of stages, by their number of numbers. `total` is the first number plus later examples.
 _SAYINGS: Final = {
@@ -46,16 +47,29 @@ _SAYINGS: Final = {
     ("shuffle", 1): "The next example is at place {total:,} of the order of this pass.",
     ("shuffle", 5): "It has drawn {total:,} examples. Its window is read from the place below.",
     ("arrays", 1): "The next row is number {total:,}, counted from 0.",
+    ("indexed", 1): "The next row is number {total:,}, counted from 0.",
     ("iterable", 1): "The iterator has yielded {total:,} examples.",
     ("parquet", 3): (
         "The next row is number {record:,} of its file, in row group {first} of all files, both "
         "counted from 0."
     ),
+    ("arrow", 3): (
+        "The next row is number {record:,} of its file, in record batch {first} of all files, both "
+        "counted from 0."
+    ),
+    ("tokens", 3): "The next window is number {record:,} of file {first}, both counted from 0.",
     **{
         (name, 3): "The next record is number {record:,} of file {first}, both counted from 0."
         for name in _FILES
     },
 }
+_GROUPS: Final = ("bucket_by_length", "pack")
+_WITH_RESULTS: Final = ("map", "filter", "flat_map", "unbatch")
+# Stages that work on single rows: they have no place of their own.
+_OF_ROWS: Final = (
+    *("parse", "select", "rename", "with_origin", "split", "indexed"),
+    *_WITH_RESULTS,
+)
 # Stages that give one example for each of the stage before.
 _ONE_TO_ONE: Final = ("take", "skip", "epochs", "skip_errors", "cache")
 
@@ -67,7 +81,7 @@ def num_batches(words: Sequence[Any], checkpoint: Checkpoint) -> int | None:
     return checkpoint.skip + (checkpoint.numbers[0] if checkpoint.numbers else 0)
 
 
-def position_lines(
+def position_lines(  # noqa: PLR0911 (one return for each way in which a place is told)
     words: Sequence[Any],
     checkpoint: Checkpoint,
     after: int = 0,
@@ -96,7 +110,7 @@ def position_lines(
         if not checkpoint.numbers:
             # Functions that change the number of examples have no numbers of their own.
             total = checkpoint.skip + after
-            if name in ("map", "filter", "flat_map", "unbatch"):
+            if name in _WITH_RESULTS:
                 yield f"{name}: It has given {count_of(total, 'result')} since the place below."
                 yield from position_lines(
                     words[:index], checkpoint.inputs[0], 0, digested, in_blocks
@@ -109,6 +123,9 @@ def position_lines(
         if name in (*_IN_PIECES, *_TOGETHER) and checkpoint.inputs:
             yield from _lines_of_inputs(words[index], checkpoint, after, in_blocks)
             return
+        if name == "shuffle" and len(checkpoint.inputs) > 1:
+            yield from _lines_of_shuffled_parts(words[index - 1], checkpoint, after)
+            return
         saying = _SAYINGS.get((name, len(checkpoint.numbers)))
         if saying is not None:
             yield f"{name}: {_said(saying, checkpoint, after)}"
@@ -118,9 +135,13 @@ def position_lines(
                     words[:index], checkpoint.inputs[0], rest, digested, in_blocks
                 )
             return
-        if name in ("bucket_by_length", "pack"):
+        if name in _GROUPS:
             taken = count_of(checkpoint.skip + after, "result")
             yield f"{name}: It has given {taken} since a place at which examples waited."
+            return
+        if index == 0 or name not in _OF_ROWS:
+            numbers = ", ".join(map(str, checkpoint.numbers))
+            yield f"{name}: This headrace has no words for its place, which is {numbers}."
             return
 
 
@@ -148,7 +169,7 @@ def _lines_of_inputs(
         yield f"{name}: It has given {taken} since these places of its parts."
         yield from _lines_of_parts(words, checkpoint.inputs)
         return
-    word = "row group" if name == "parquet" else "piece" if is_of_blocks else "file"
+    word = _PIECES.get(name, "piece" if is_of_blocks else "file")
     begun = count_of(checkpoint.numbers[0], word)
     yield f"{name}: It had begun {begun}, and has given {taken} since. Those that were open:"
     if name != "concat":
@@ -180,6 +201,18 @@ def _lines_of_parts(words: Any, inputs: Sequence[Checkpoint]) -> Iterator[str]:
     for number, (part, checkpoint) in enumerate(zip(words[1:], inputs, strict=False)):
         for line in position_lines(part, checkpoint):
             yield f"  part {number}: {line}"
+
+
+def _lines_of_shuffled_parts(words: Any, checkpoint: Checkpoint, after: int) -> Iterator[str]:
+    """Yields the lines of a shuffle of all examples of a combination, each part in its order."""
+    taken = count_of(checkpoint.skip + after, "example")
+    yield f"shuffle: It has given {taken} since these places in the orders of its parts."
+    for number, (part, inner) in enumerate(zip(words[1:], checkpoint.inputs, strict=False)):
+        if len(inner.numbers) == 1 and not inner.inputs:
+            place = inner.numbers[0] + inner.skip
+            yield f"  part {number}: {name_of(part[0])}: The next example is at place {place:,}."
+        else:
+            yield from (f"  part {number}: {line}" for line in position_lines(part, inner))
 
 
 def name_of(words: Any) -> str:
