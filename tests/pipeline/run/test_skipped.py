@@ -668,3 +668,19 @@ class TestZip:
         pairs = hr.zip([records, self.part("b", lambda n: False, 40)])
         with pytest.raises(errors.DataLossError, match=r"record 20.*does not skip it"):
             list(pairs.skip_errors(10))
+
+
+@pytest.mark.parametrize("directory", [None, "kept"])
+def test_failures_of_two_cached_parts_of_one_source_are_told_apart(directory, tmp_path):
+    def fail_at_fives(example):
+        if example["n"] % 5 == 0:
+            raise ValueError("a five")
+        return example
+
+    place = None if directory is None else tmp_path / directory
+    numbers = hr.arrays({"n": np.arange(10)})
+    parts = [numbers.map(fail_at_fives).cache(place) for _ in range(2)]
+    for _ in range(2):  # The second time from the cache.
+        with iter(hr.concat(parts).skip_errors(4)) as batches:
+            assert len(list(batches)) == 16
+            assert [one.record_number for one in batches.skipped] == [0, 5, 0, 5]

@@ -271,8 +271,11 @@ def _about(lost: int | None) -> str:
 
 
 def _key(failure: engine.Failure, stage: str) -> int:
-    """Returns a key of a failure, which is the same in another process."""
-    text = f"{stage} {failure.file!r} {failure.row_id}"
+    """Returns a key of a failure, which is the same in another process.
+
+    Parts before a cache have the same row ids, so the number of the stage tells them apart.
+    """
+    text = f"{failure.stage} {stage} {failure.file!r} {failure.row_id}"
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:_KEY_BYTES], "big")
 
 
