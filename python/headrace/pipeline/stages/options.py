@@ -41,8 +41,8 @@ class OptionsMethod(Chain):
         Args:
             num_threads: The number of the engine's threads, which read, decode and run native
                 functions. None for the number of cores, or a container's CPU limit. More threads
-                help only if reads wait for storage. Each Python function has its own thread in
-                addition, except on a free-threaded Python.
+                help only if reads wait for storage. Each Python function has threads of its own in
+                addition, as many as its stage's `num_threads`.
             memory_bytes: The limit on memory for data that are read but not used yet: read-ahead,
                 shuffle windows and finished batches. None for a quarter of the memory of the
                 machine or its control group, at least 64 MiB.
