@@ -248,6 +248,7 @@ from headrace.tf1.ops.sparse.layout import sparse_reset_shape as sparse_reset_sh
 from headrace.tf1.ops.sparse.layout import sparse_transpose as sparse_transpose
 from headrace.tf1.ops.sparse.matmul import *
 from headrace.tf1.ops.sparse.placeholder import *
+from headrace.tf1.ops.sparse.ragged import *
 from headrace.tf1.ops.sparse.reorder import *
 from headrace.tf1.ops.sparse.reshape import *
 from headrace.tf1.ops.sparse.serialize import deserialize_many_sparse as deserialize_many_sparse

@@ -27,7 +27,8 @@ _STAGING = (
     "(`tensorflow.python.ops.data_flow_ops`), which collects components by their keys."
 )
 _RAGGED = (
-    "Ragged tensors are not here: parse with `tf.VarLenFeature` and `tf.sparse.to_dense`, or with "
+    "Only `tf.strings.unicode_decode` and its kin make ragged tensors here: parse with "
+    "`tf.VarLenFeature` and `tf.sparse.to_dense`, or with "
     "`tf.FixedLenSequenceFeature(allow_missing=True)`; `tf.train.batch(dynamic_pad=True)` pads."
 )
 _GRAPHS = (

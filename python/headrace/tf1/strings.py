@@ -17,6 +17,15 @@ from headrace.tf1.adapters.strings import string_to_hash_bucket as to_hash_bucke
 from headrace.tf1.adapters.strings import string_to_number as to_number
 from headrace.tf1.namespace import namespace
 from headrace.tf1.ops.strings.format import string_format as format
+from headrace.tf1.ops.strings.unicode import (
+    unicode_decode,
+    unicode_decode_with_offsets,
+    unicode_encode,
+    unicode_script,
+    unicode_split,
+    unicode_split_with_offsets,
+    unicode_transcode,
+)
 
 __all__ = [
     "as_string",
@@ -34,6 +43,13 @@ __all__ = [
     "to_hash_bucket_fast",
     "to_hash_bucket_strong",
     "to_number",
+    "unicode_decode",
+    "unicode_decode_with_offsets",
+    "unicode_encode",
+    "unicode_script",
+    "unicode_split",
+    "unicode_split_with_offsets",
+    "unicode_transcode",
     "upper",
 ]
 

@@ -4,7 +4,7 @@ Source: `tf.reduce_join`, `tf.string_split`, `tf.strings.split`, `tf.string_to_h
 `tf.string_to_number` of TensorFlow 1.15.
 """
 
-from typing import cast
+from typing import Any, cast
 
 from headrace.core import dtypes
 from headrace.core.dtypes import DTypeLike
@@ -50,8 +50,11 @@ def string_split(
     delimiter: TensorLike | None = None,
     result_type: str = "SparseTensor",
     name: str | None = None,
-) -> SparseTensor:
+) -> Any:
     """Calls `ops.split_at_bytes`; `sep` and `delimiter` are names of one argument.
+
+    Returns:
+        A sparse tensor, or, with `result_type="RaggedTensor"`, a `RaggedTensor`.
 
     Raises:
         ValueError: If `source` is not a vector, or the separators are given twice.
@@ -60,7 +63,8 @@ def string_split(
     if sep is not None and delimiter is not None:
         raise ValueError("Cannot specify both 'delimiter' and 'sep'.")
     given = delimiter if sep is None else sep
-    return ops.split_at_bytes(source, " " if given is None else given, skip_empty, name)
+    parts = ops.split_at_bytes(source, " " if given is None else given, skip_empty, name)
+    return _as(result_type, parts)
 
 
 def split_strings(
@@ -70,8 +74,11 @@ def split_strings(
     result_type: str = "SparseTensor",
     source: TensorLike | None = None,
     name: str | None = None,
-) -> SparseTensor:
+) -> Any:
     """Calls `ops.string_split`; takes `source`, the old name of `input`, too.
+
+    Returns:
+        A sparse tensor, or, with `result_type="RaggedTensor"`, a `RaggedTensor`.
 
     Raises:
         ValueError: If `input` has more than one dimension, or is given twice.
@@ -80,15 +87,18 @@ def split_strings(
     if input is not None and source is not None:
         raise ValueError("Cannot specify both 'source' and 'input'.")
     text = cast("TensorLike", source if input is None else input)
-    return ops.string_split(text, sep, maxsplit, name)
+    return _as(result_type, ops.string_split(text, sep, maxsplit, name))
 
 
 def _check_result_type(result_type: str) -> None:
-    if result_type != "SparseTensor":
+    if result_type not in ("SparseTensor", "RaggedTensor"):
         raise ValueError(
-            "result_type must be 'RaggedTensor' or 'SparseTensor', and there are no ragged tensors "
-            f"here; got {result_type!r}. Use 'SparseTensor'."
+            f"result_type must be 'RaggedTensor' or 'SparseTensor', got {result_type!r}."
         )
+
+
+def _as(result_type: str, parts: SparseTensor) -> SparseTensor | ops.RaggedTensor:
+    return parts if result_type == "SparseTensor" else ops.RaggedTensor.from_sparse(parts)
 
 
 def string_to_number(

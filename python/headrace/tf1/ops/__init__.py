@@ -156,6 +156,7 @@ from headrace.tf1.ops.sparse.join import *
 from headrace.tf1.ops.sparse.layout import *
 from headrace.tf1.ops.sparse.matmul import *
 from headrace.tf1.ops.sparse.placeholder import *
+from headrace.tf1.ops.sparse.ragged import *
 from headrace.tf1.ops.sparse.reduce import *
 from headrace.tf1.ops.sparse.reorder import *
 from headrace.tf1.ops.sparse.reshape import *
@@ -165,6 +166,7 @@ from headrace.tf1.ops.sparse.softmax import *
 from headrace.tf1.ops.sparse.to_dense import *
 from headrace.tf1.ops.strings.format import *
 from headrace.tf1.ops.strings.reduce_join import *
+from headrace.tf1.ops.strings.unicode import *
 from headrace.tf1.ops.summary import histogram as _histogram
 from headrace.tf1.ops.summary import image as _image
 from headrace.tf1.ops.summary import merge as _merge

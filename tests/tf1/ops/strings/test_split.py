@@ -69,8 +69,8 @@ def test_static_shapes_and_names(hidden, split, op_type):
         (lambda: tf.string_split(["a"], " ", True, " "), ValueError, "both 'delimiter' and 'sep'"),
         (lambda: tf.strings.split(["a"], source=["a"]), ValueError, "both 'source' and 'input'"),
         (
-            lambda: tf.strings.split(["a"], result_type="RaggedTensor"),
-            *(ValueError, "there are no ragged tensors here"),
+            lambda: tf.strings.split(["a"], result_type="Tensor"),
+            *(ValueError, "must be 'RaggedTensor' or 'SparseTensor', got 'Tensor'"),
         ),
     ],
 )
@@ -92,3 +92,12 @@ def test_words_split_as_in_python(strings, separator, limit):
         source = tf.constant(strings, tf.string, [len(strings)])
         parts = tf.strings.split(source, sep=separator, maxsplit=limit)
         assert rows(session.run(parts)) == [text.split(separator, limit) for text in strings]
+
+
+@pytest.mark.parametrize("split", [tf.strings.split, tf.string_split])
+def test_parts_in_rows_of_different_lengths(run, split):
+    parts = split(["a b", "", "c"], result_type="RaggedTensor")
+    assert run(parts).to_list() == [[b"a", b"b"], [], [b"c"]]
+    assert run(parts.to_tensor("_")).tolist() == [[b"a", b"b"], [b"_", b"_"], [b"c", b"_"]]
+    empty = split(tf.constant([], tf.string), result_type="RaggedTensor")
+    assert run(empty).to_list() == []
