@@ -107,9 +107,9 @@ if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
 
     def __getattr__(name: str) -> object:
         if name in _HOMES:
-            found = getattr(_import_module(f"headrace.pipeline.{_HOMES[name]}"), name)
-            globals()[name] = found
-            return found
+            value = getattr(_import_module(f"headrace.pipeline.{_HOMES[name]}"), name)
+            globals()[name] = value
+            return value
         raise AttributeError(f"module 'headrace.pipeline' has no attribute {name!r}")
 
     def __dir__() -> list[str]:

@@ -16,7 +16,7 @@ from headrace.pipeline.plan.lengths import length_of
 from headrace.pipeline.plan.mixing_estimate import shuffle_in_words
 from headrace.pipeline.run.batches import Batches
 from headrace.pipeline.run.count import count_of
-from headrace.pipeline.run.spec_inference import InferenceContext, chain_specs
+from headrace.pipeline.run.spec_inference import InferenceContext, infer_specs
 from headrace.pipeline.run.state import resumed
 from headrace.pipeline.sources.file_source import InferredSource
 from headrace.pipeline.stages.arguments import checked_int
@@ -148,11 +148,11 @@ class Pipeline(
             >>> hr.arrays({"x": range(10)}).filter(lambda example: example["x"] > 6).count()
             3
         """
-        known = self._all_specs()
+        chain_specs = self._all_specs()
         try:
-            return count_of(self._stages, self._options, known)
+            return count_of(self._stages, self._options, chain_specs)
         finally:
-            known.forget(self._stages)
+            chain_specs.forget(self._stages)
 
     @property
     @with_short_tracebacks
@@ -171,15 +171,15 @@ class Pipeline(
         """
         if self._specs is not None:
             return dict(self._specs)
-        known = self._learned_specs()
-        if known.first_empty_stage is not None:
+        chain_specs = self._learned_specs()
+        if chain_specs.first_empty_stage is not None:
             raise OutOfRangeError(
                 None,
                 None,
-                f"spec: {self._stages[known.first_empty_stage]} has no example, from which the "
-                "components after it are learned, expected one. Check what comes before it.",
+                f"spec: {self._stages[chain_specs.first_empty_stage]} has no example, from which "
+                "the components after it are learned, expected one. Check what comes before it.",
             )
-        return dict(known.specs[-1])
+        return dict(chain_specs.specs[-1])
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -211,15 +211,15 @@ class Pipeline(
         options = [f"options: {name}={value}" for name, value in self._options.items()]
         if "num_threads" in self._options and any(stage.runs_python for stage in self._stages):
             options.append("options: num_threads leaves each Python function one thread of its own")
-        known, source = static_specs(self._stages), source_of(self._stages)
+        chain_specs, source = static_specs(self._stages), source_of(self._stages)
         if source.reads_files and source.spec is None:
             source = cast("InferredSource", source)
             lines.append(f"{source.name}: {source.described()}")
-            known = self._with_inferred(source)
+            chain_specs = self._with_inferred(source)
         components = (
             ["components: known when the first example has gone through the functions"]
-            if known is None
-            else [f"component {name!r}: {spec!r}" for name, spec in known.items()]
+            if chain_specs is None
+            else [f"component {name!r}: {spec!r}" for name, spec in chain_specs.items()]
         )
         return "\n".join([*lines, *options, *components])
 
@@ -267,13 +267,13 @@ class Pipeline(
         return self._start(0) if state is None else self._resumed(state, allow, False)
 
     def _resumed(self, state: Mapping[str, Any], allow: Collection[str], keeps: bool) -> Batches:
-        found = resumed(self._stages, state, allow)
+        resume_point = resumed(self._stages, state, allow)
         return Batches(
-            found.chain,
+            resume_point.chain,
             self._options,
-            partial(self._all_specs, found.epoch, is_start=True),
-            found.epoch,
-            found,
+            partial(self._all_specs, resume_point.epoch, is_start=True),
+            resume_point.epoch,
+            resume_point,
             keeps_workers=keeps,
         )
 
@@ -297,9 +297,16 @@ class Pipeline(
             >>> [record_number for file, record_number, offset in replayed.origins()]
             [2, 3]
         """
-        found = resumed(self._stages, state, ())
-        known = partial(self._all_specs, found.epoch)
-        return Batches(found.chain, self._options, known, found.epoch, found, keeps_origins=True)
+        resume_point = resumed(self._stages, state, ())
+        find_specs = partial(self._all_specs, resume_point.epoch)
+        return Batches(
+            resume_point.chain,
+            self._options,
+            find_specs,
+            resume_point.epoch,
+            resume_point,
+            keeps_origins=True,
+        )
 
     def to_torch(
         self, device: Any = None, pin_memory: bool | None = None, length: int | None = None
@@ -363,11 +370,11 @@ class Pipeline(
             {'x': [1, 2, 3]}
         """
         check_arrow()
-        known, options = self._all_specs(), {**self._options, "strings": "arrow"}
-        specs = known.specs[-1]
+        chain_specs, options = self._all_specs(), {**self._options, "strings": "arrow"}
+        specs = chain_specs.specs[-1]
         if batch_depth(self._stages) > 0:
             specs = {name: spec.row() for name, spec in specs.items()}
-        batches = Batches(self._stages, options, known, 0, in_columns=True)
+        batches = Batches(self._stages, options, chain_specs, 0, in_columns=True)
         return record_batches(batches, specs)
 
     def to_ray_dataset(self, num_blocks: int = 8) -> Any:
@@ -522,12 +529,12 @@ class Pipeline(
         A Python function is called for the first example of an epoch to learn its components.
         """
         try:
-            known = self._all_specs(epoch)
+            chain_specs = self._all_specs(epoch)
         finally:
             release_workers(self._stages)
         # The function or its data may change before the next iteration.
-        known.forget(self._stages)
-        return known
+        chain_specs.forget(self._stages)
+        return chain_specs
 
     def _all_specs(self, epoch: int = 0, is_start: bool = False) -> ChainSpecs:
         # A loop, since there may be more stages than the recursion limit.
@@ -536,20 +543,20 @@ class Pipeline(
         while pipe is not None and pipe._known is None:
             unknown.append(pipe)
             pipe = None if _has_skipped(pipe._stages) else pipe._base
-        known = None if pipe is None else pipe._known
+        chain_specs = None if pipe is None else pipe._known
         how = InferenceContext(self._options, is_start, epoch)
         for pipe in reversed(unknown):
             try:
                 behind = steps(self._stages)[len(pipe._stages) - 1 :]
-                known = chain_specs(pipe._stages, how, known, behind)
+                chain_specs = infer_specs(pipe._stages, how, chain_specs, behind)
             except BaseException:
                 release_workers(self._stages)
                 raise
-            if known.is_whole:
+            if chain_specs.is_whole:
                 # An empty result is not stored: there may be examples the next time.
-                pipe._known = known
-        if known is not None:
-            return known
+                pipe._known = chain_specs
+        if chain_specs is not None:
+            return chain_specs
         assert self._known is not None
         return self._known
 

@@ -62,8 +62,8 @@ def _begins(
 
     @functools.wraps(make)
     def begin(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> Pipeline:
-        made = explained(*args, **kwargs)
-        return Pipeline(made if isinstance(made, tuple) else (made,))
+        pipeline = explained(*args, **kwargs)
+        return Pipeline(pipeline if isinstance(pipeline, tuple) else (pipeline,))
 
     explained = with_explained_calls(make)
     signature = inspect.signature(make)

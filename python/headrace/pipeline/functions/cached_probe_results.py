@@ -89,17 +89,17 @@ class CachedProbeResults:
     def found(self, key: Key, digest: bytes | None) -> tuple[Any] | None:
         """Returns a copy of the result for an example, which stays; None if there is none."""
         results = self._made.get(key, ())
-        return next(((deepcopy(made),) for one, made in results if one == digest), None)
+        return next(((deepcopy(value),) for one, value in results if one == digest), None)
 
     def pop(self, key: Key, digest: bytes | None) -> tuple[Any] | None:
         """Returns the result for an example, and removes it; None if there is none."""
         results = self._made.get(key, [])
-        for number, (one, made) in enumerate(results):
+        for number, (one, value) in enumerate(results):
             if one == digest:
                 del results[number]
                 if not results:
                     self._made.pop(key, None)
-                return (made,)
+                return (value,)
         return None
 
     def made(self) -> list[Any]:
@@ -140,12 +140,12 @@ def _plain(value: Any) -> Any:
     return value.dtype.str, value.shape, items
 
 
-def _num_bytes(made: Any) -> int:
+def _num_bytes(result: Any) -> int:
     """Returns the approximate size of a result, in bytes."""
-    if isinstance(made, Mapping):
-        return sum(map(_num_bytes, made.values()))
-    if isinstance(made, (list, tuple)):
-        return sum(map(_num_bytes, made))
-    if isinstance(made, (bytes, str)):
-        return len(made)
-    return int(getattr(made, "nbytes", 64))
+    if isinstance(result, Mapping):
+        return sum(map(_num_bytes, result.values()))
+    if isinstance(result, (list, tuple)):
+        return sum(map(_num_bytes, result))
+    if isinstance(result, (bytes, str)):
+        return len(result)
+    return int(getattr(result, "nbytes", 64))

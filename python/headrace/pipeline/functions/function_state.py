@@ -98,10 +98,10 @@ _lock = threading.Lock()
 
 def _known(function: object) -> _FunctionFacts:
     with _lock:
-        known = _all.get(id(function))
-        if known is None or known.function() is not function:
-            known = _all[id(function)] = _FunctionFacts(function)
-        return known
+        facts = _all.get(id(function))
+        if facts is None or facts.function() is not function:
+            facts = _all[id(function)] = _FunctionFacts(function)
+        return facts
 
 
 def _reference(function: object) -> Callable[[], object]:
@@ -117,8 +117,8 @@ def _renew_locks() -> None:
     """Makes new locks in a child process, which lacks the threads that held the old ones."""
     global _lock  # noqa: PLW0603 (a lock that another thread held cannot be released)
     _lock = threading.Lock()
-    for known in _all.values():
-        known.lock = threading.Lock()
+    for facts in _all.values():
+        facts.lock = threading.Lock()
 
 
 if hasattr(os, "register_at_fork"):

@@ -38,10 +38,10 @@ class IndexedRows:
 
     def check_length(self) -> None:
         """Raises ValueError unless the source has as many rows as when it was described."""
-        found = source_length(self._source)
-        if found != self.length:
+        length = source_length(self._source)
+        if length != self.length:
             raise ValueError(
-                f"indexed: the length of {self.__qualname__} is {found}, but it was {self.length} "
+                f"indexed: the length of {self.__qualname__} is {length}, but it was {self.length} "
                 "when the pipeline was described, expected the same in each pass. Describe the "
                 "pipeline again."
             )
@@ -76,8 +76,8 @@ class IndexedRows:
                 rows = None
             if rows is not None:
                 coming.rows = dict(zip(numbers, rows, strict=True))
-        found = coming.rows.pop(number, _MISSING)
-        return self._single(number) if found is _MISSING else found
+        row = coming.rows.pop(number, _MISSING)
+        return self._single(number) if row is _MISSING else row
 
     def _single(self, number: int) -> Any:
         try:
@@ -242,14 +242,14 @@ def _block_of(source: Any, numbers: Sequence[int]) -> Sequence[Any] | None:
 
 
 def _of_items(source: Any, numbers: Sequence[int]) -> Sequence[Any]:
-    found = source.__getitems__(list(numbers))
-    if isinstance(found, Mapping) or len(found) != len(numbers):
-        what = type(found).__name__ if isinstance(found, Mapping) else f"{len(found)} rows"
+    items = source.__getitems__(list(numbers))
+    if isinstance(items, Mapping) or len(items) != len(numbers):
+        what = type(items).__name__ if isinstance(items, Mapping) else f"{len(items)} rows"
         raise ValueError(
             f"indexed: __getitems__ of {type(source).__name__} has returned {what} for "
             f"{len(numbers)} indexes, expected a list with a row for each. Correct it."
         )
-    rows: Sequence[Any] = found
+    rows: Sequence[Any] = items
     return rows
 
 

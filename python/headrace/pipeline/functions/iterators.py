@@ -134,7 +134,7 @@ class AlreadyOpened:
     def __init__(self) -> None:
         self._last: Callable[[], object] = lambda: None
 
-    def checked(self, where: str, made: Any) -> Iterator[Any]:
+    def checked(self, where: str, iterable: Any) -> Iterator[Any]:
         """Returns the iterator of a factory's result.
 
         Raises:
@@ -142,11 +142,11 @@ class AlreadyOpened:
             ValueError: If the factory returned the same iterator again.
         """
         try:
-            iterator: Iterator[Any] = iter(made)
+            iterator: Iterator[Any] = iter(iterable)
         except TypeError as error:
             raise TypeError(
-                f"{where}: the function returned {type(made).__name__}, expected an iterable of "
-                "dicts."
+                f"{where}: the function returned {type(iterable).__name__}, expected an iterable "
+                "of dicts."
             ) from error
         if iterator is self._last():
             raise ValueError(

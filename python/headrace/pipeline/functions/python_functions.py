@@ -212,7 +212,7 @@ class _Function(ABC):
         self,
         function: Callable[..., Any],
         first: ProbeCalls,
-        given: Specs,
+        input_specs: Specs,
         stage: str,
         num_callers: int = 1,
     ) -> None:
@@ -223,7 +223,7 @@ class _Function(ABC):
         self.function = function
         self.where = f"{stage}({name_of(function)})"
         self.global_draws = GlobalDraws(self.where)
-        self._given = given
+        self._given = input_specs
         self._first = first
 
     def known(self, job: engine.Job, calls: _Calls) -> Callable[..., Any]:
@@ -253,15 +253,15 @@ class MapFunction(_Function):
         function: Callable[..., Mapping[str, Any]],
         first: ProbeCalls,
         seed: int | None,
-        given: Specs,
-        made: Specs,
+        input_specs: Specs,
+        output_specs: Specs,
         is_batched: bool,
         num_callers: int = 1,
         stage: str = "map",
     ) -> None:
-        super().__init__(function, first, given, stage, num_callers)
+        super().__init__(function, first, input_specs, stage, num_callers)
         self._draws = None if seed is None else Draws(seed)
-        self._made = made
+        self._made = output_specs
         self._is_batched = is_batched
 
     def _call_all(self, job: engine.Job, calls: _Calls) -> None:
@@ -293,10 +293,10 @@ class FilterFunction(_Function):
         self,
         function: Callable[[dict[str, Any]], object],
         first: ProbeCalls,
-        given: Specs,
+        input_specs: Specs,
         num_callers: int = 1,
     ) -> None:
-        super().__init__(function, first, given, "filter", num_callers)
+        super().__init__(function, first, input_specs, "filter", num_callers)
 
     def _call_all(self, job: engine.Job, calls: _Calls) -> None:
         function = self.known(job, calls)
@@ -314,13 +314,13 @@ class FlatMapFunction(_Function):
         function: Callable[..., Iterable[Mapping[str, Any]]],
         first: ProbeCalls,
         seed: int | None,
-        given: Specs,
-        made: Specs,
+        input_specs: Specs,
+        output_specs: Specs,
         num_callers: int = 1,
     ) -> None:
-        super().__init__(function, first, given, "flat_map", num_callers)
+        super().__init__(function, first, input_specs, "flat_map", num_callers)
         self._draws = None if seed is None else Draws(seed)
-        self._made = made
+        self._made = output_specs
 
     def _call_all(self, job: engine.Job, calls: _Calls) -> None:
         function = self.known(job, calls)
@@ -337,8 +337,8 @@ class FlatMapFunction(_Function):
                 raise
             return len(results) - before
 
-        made = dict(calls.of(_drawing(call, self._draws, job)))
-        counts = [made.get(number, 0) for number in range(job.num_rows)]
+        rows = dict(calls.of(_drawing(call, self._draws, job)))
+        counts = [rows.get(number, 0) for number in range(job.num_rows)]
         _give(job, self.where, results, counts, calls)
 
 
@@ -354,34 +354,34 @@ class LearnFunction(_Function):
         function: Callable[..., Any],
         first: ProbeCalls,
         seed: int | None,
-        given: Specs,
-        made: "deque[Mapping[str, Any]]",
+        input_specs: Specs,
+        results: "deque[Mapping[str, Any]]",
     ) -> None:
-        """Adds the results of the function to `made`."""
-        super().__init__(function, first, given, stage)
+        """Adds the results of the function to `results`."""
+        super().__init__(function, first, input_specs, stage)
         self.gives_many = stage == "flat_map"
         self._draws = None if seed is None else Draws(seed)
-        self._made = made
+        self._made = results
 
     def _call_all(self, job: engine.Job, calls: _Calls) -> None:
         function = self.known(job, calls)
 
         def call(example: dict[str, Any], *draws: np.random.Generator) -> bool:
-            given = dict(example)
-            made = function(example, *draws)
-            rows = made if self.gives_many else [made]
-            return self._learn([copied(with_unchanged(row, given, self._given)) for row in rows])
+            before = dict(example)
+            result = function(example, *draws)
+            rows = result if self.gives_many else [result]
+            return self._learn([copied(with_unchanged(row, before, self._given)) for row in rows])
 
         drawing = _drawing(call, self._draws, job)
         kept = [number for number, is_kept in calls.of(drawing) if is_kept]
         job.keep(kept, calls.error, calls.state, calls.failed)
 
-    def _learn(self, found: Sequence[Any]) -> bool:
-        for row in found:
+    def _learn(self, results: Sequence[Any]) -> bool:
+        for row in results:
             for name, value in check_components(self.where, row).items():
                 spec_of(self.where, name, value)
-        self._made.extend(found)
-        return bool(found)
+        self._made.extend(results)
+        return bool(results)
 
 
 @dataclass(eq=False)

@@ -29,7 +29,7 @@ _ARRAYS: Final = (np.ndarray, np.generic)
 class _Rows(Protocol):
     """A component of the rows so far."""
 
-    def add(self, where: str, given: Any) -> None:
+    def add(self, where: str, value: Any) -> None:
         """Adds the value of a row."""
 
     def keep(self, num_rows: int) -> None:
@@ -63,7 +63,7 @@ class Results:
     def __len__(self) -> int:
         return self._num_rows
 
-    def add(self, given: object) -> None:
+    def add(self, row: object) -> None:
         """Adds a copy of the function's result for a row; adds nothing if that raises.
 
         Raises:
@@ -72,7 +72,7 @@ class Results:
             ValueError: If the names differ from those of the first example.
             ResourceExhaustedError: If there is no memory for it.
         """
-        components: Mapping[str, Any] = as_components(self._where, given, self._specs)
+        components: Mapping[str, Any] = as_components(self._where, row, self._specs)
         try:
             for name, rows in zip(self._specs, self._rows, strict=True):
                 rows.add(self._where, components[name])
@@ -104,13 +104,13 @@ class _Numbers:
         self._is_carried = is_carried(spec.dtype)
         self._builder = engine.ColumnBuilder(engine_code(spec.dtype), num_rows, is_batched)
 
-    def add(self, where: str, given: Any) -> None:
-        if type(given) is self._plain:
-            given = self._number(given)
-        is_array = isinstance(given, _ARRAYS) and not isinstance(given, np.ma.MaskedArray)
-        if is_array and not self._is_carried and self._builder.push(given):
+    def add(self, where: str, number: Any) -> None:
+        if type(number) is self._plain:
+            number = self._number(number)
+        is_array = isinstance(number, _ARRAYS) and not isinstance(number, np.ma.MaskedArray)
+        if is_array and not self._is_carried and self._builder.push(number):
             return
-        value = carried(typed(where, self._name, given, self._spec))
+        value = carried(typed(where, self._name, number, self._spec))
         if not self._builder.push(np.asarray(value, order="C")):
             raise AssertionError(f"{where}: an array of {value.dtype} for {self._spec.dtype}")
 
@@ -120,11 +120,11 @@ class _Numbers:
     def column(self) -> engine.Column:
         return self._builder.column()
 
-    def _number(self, given: Any) -> Any:
+    def _number(self, value: Any) -> Any:
         try:
-            return self._dtype.type(given)
+            return self._dtype.type(value)
         except OverflowError:
-            return given
+            return value
 
 
 class _Objects:
@@ -136,8 +136,8 @@ class _Objects:
         self._is_batched = is_batched
         self._values: list[Any] = []
 
-    def add(self, where: str, given: Any) -> None:
-        self._values.append(typed(where, self._name, given, self._spec))
+    def add(self, where: str, value: Any) -> None:
+        self._values.append(typed(where, self._name, value, self._spec))
 
     def keep(self, num_rows: int) -> None:
         del self._values[num_rows:]

@@ -69,9 +69,9 @@ class ProbeCalls:
             if self._is_learning:
                 return self._learn(function, key, example, draws, gives_many)
             if key in self._results:
-                found = self._results.pop(key, _digest(function, example))
-                if found is not None:
-                    return _taken(function, found[0])
+                result = self._results.pop(key, _digest(function, example))
+                if result is not None:
+                    return _taken(function, result[0])
             return function(example, *draws)
 
         return call
@@ -88,20 +88,20 @@ class ProbeCalls:
         gives_many: bool,
     ) -> Any:
         digest = _digest(function, example)
-        found = self._results.found(key, digest)
-        if found is not None:
-            return _taken(function, found[0])
-        made = function(example, *draws)
+        result = self._results.found(key, digest)
+        if result is not None:
+            return _taken(function, result[0])
+        output = function(example, *draws)
         if gives_many:
-            if not isinstance(made, Iterable):
+            if not isinstance(output, Iterable):
                 raise TypeError(
-                    f"flat_map: the function returned {type(made).__name__}, expected an iterable "
-                    "of dicts. Return [example] for one example, and [] for none."
+                    f"flat_map: the function returned {type(output).__name__}, expected an "
+                    "iterable of dicts. Return [example] for one example, and [] for none."
                 )
-            made = list(map(copied, made))
+            output = list(map(copied, output))
         after = kept(function)
-        self._results.add(key, digest, made if after is None else _ResultWithState(made, after))
-        return made
+        self._results.add(key, digest, output if after is None else _ResultWithState(output, after))
+        return output
 
 
 class _ResultWithState(NamedTuple):

@@ -114,7 +114,7 @@ def _mode() -> Callable[[int], Any]:
         def _like(self, function: Any, tensor: Any, *args: Any, **kwargs: Any) -> Any:
             bounds = [*args, *(kwargs.pop(name) for name in ("low", "high") if name in kwargs)]
             kwargs.pop("generator", None)
-            made = torch.empty_like(tensor, **kwargs)
-            return like[function](made, *bounds, generator=self._generator)
+            result = torch.empty_like(tensor, **kwargs)
+            return like[function](result, *bounds, generator=self._generator)
 
     return RandomFunctionMode

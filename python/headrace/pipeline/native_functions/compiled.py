@@ -65,9 +65,9 @@ class CompiledFunction(TracedFunction):
             fetched = engine.call_functions(self.program.run(feeds, cancellation))
         except engine.EngineError as error:
             engine.raise_op_error(error)
-        made = dict(zip(self.computed, fetched, strict=True))
+        outputs = dict(zip(self.computed, fetched, strict=True))
         results = {
-            name: made[name] if name in made else values[self._argument(name)]
+            name: outputs[name] if name in outputs else values[self._argument(name)]
             for name in self.trace.results
         }
         shown = {
@@ -92,8 +92,8 @@ class CompiledFunction(TracedFunction):
 
     def _argument(self, result: str) -> str:
         """Returns the name of the argument that the function returned as this result."""
-        wanted = self.trace.results[result]
-        return next(name for name, other in self.trace.arguments.items() if other is wanted)
+        tensor = self.trace.results[result]
+        return next(name for name, other in self.trace.arguments.items() if other is tensor)
 
 
 def compiled(trace: Trace) -> CompiledFunction:
@@ -116,12 +116,12 @@ def compiled(trace: Trace) -> CompiledFunction:
 
 def _contents(trace: Trace) -> tuple[tuple[str, str], ...]:
     """Returns the names of the files that operations are made from, and digests of these files."""
-    made = [op.attrs for op in trace.graph.get_operations() if op.definition.has_content]
-    found = (
+    attributes = [op.attrs for op in trace.graph.get_operations() if op.definition.has_content]
+    digests = (
         (
             os.fsdecode(os.path.basename(attrs["path"])),
             hashlib.sha256(attrs["content"]).hexdigest()[:_DIGEST_LETTERS],
         )
-        for attrs in made
+        for attrs in attributes
     )
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(digests))

@@ -66,12 +66,12 @@ class _Native(NativeFunction):
         """Returns the compiled function for some components; each set of specs is traced once."""
         key = use, tuple(specs.items()), seed
         with self._lock:
-            found = self._compiled.get(key)
-        if found is None:
-            found = compiled(trace(use, self._function, self._name, specs, seed))
+            function = self._compiled.get(key)
+        if function is None:
+            function = compiled(trace(use, self._function, self._name, specs, seed))
             with self._lock:
-                found = self._compiled.setdefault(key, found)
-        return found
+                function = self._compiled.setdefault(key, function)
+        return function
 
     def __call__(self, example: Mapping[str, Any]) -> Any:
         """Computes the function for one example of NumPy values.
@@ -83,8 +83,8 @@ class _Native(NativeFunction):
         if any(isinstance(value, Tensor) for value in components.values()):
             return self._function(example)
         specs = {name: spec_of(where, name, value) for name, value in components.items()}
-        given = {name: as_value(where, name, value) for name, value in components.items()}
-        return self.traced("call", specs).call(given)
+        inputs = {name: as_value(where, name, value) for name, value in components.items()}
+        return self.traced("call", specs).call(inputs)
 
     def __reduce__(self) -> str:
         return self._name

@@ -152,8 +152,8 @@ class _Division:
         if tensor not in self._blocks:
             with self._graph.as_default():
                 if tensor in self._segment_of:
-                    made = [placeholder(tensor.dtype, batched_shape(tensor.shape))]
-                    self._blocks[tensor] = made[0]
+                    inputs = [placeholder(tensor.dtype, batched_shape(tensor.shape))]
+                    self._blocks[tensor] = inputs[0]
                 else:
                     self._copy(tensor.op)
         return self._blocks[tensor]

@@ -97,12 +97,12 @@ def trace(
                 raise mixed from error
             raise
         results = _results(name, use, returned)
-    made = {
+    output_specs = {
         component: _spec(name, component, tensor, use, arguments, specs)
         for component, tensor in results.items()
     }
-    made = specs if use == "filter" else made
-    return Trace(use, name, specs, graph, arguments, results, made)
+    output_specs = specs if use == "filter" else output_specs
+    return Trace(use, name, specs, graph, arguments, results, output_specs)
 
 
 def _argument(spec: Spec) -> Tensor:
@@ -165,9 +165,9 @@ def _results(name: str, use: Use, returned: object) -> dict[str, Tensor]:
 def _tensor(name: str, component: str, value: object) -> Tensor:
     if isinstance(value, Tensor):
         return value
-    made = as_value(name, component, value)
-    dtype = dtypes.string if isinstance(made, bytes) else None
-    return constant(made, dtype)
+    array = as_value(name, component, value)
+    dtype = dtypes.string if isinstance(array, bytes) else None
+    return constant(array, dtype)
 
 
 def _spec(
@@ -178,9 +178,11 @@ def _spec(
     arguments: dict[str, Tensor],
     specs: dict[str, Spec],
 ) -> Spec:
-    given = next((other for other, argument in arguments.items() if argument is tensor), None)
-    if given is not None and use in ("call", "map"):
-        return specs[given]
+    argument_name = next(
+        (other for other, argument in arguments.items() if argument is tensor), None
+    )
+    if argument_name is not None and use in ("call", "map"):
+        return specs[argument_name]
     rank = tensor.shape.rank
     shape = None if rank is None else tuple(tensor.shape.as_list())
     if use == "flat_map":
@@ -190,8 +192,8 @@ def _spec(
                 "a row for each new example."
             )
         shape = None if shape is None else shape[1:]
-    if given is not None:
-        return Spec(specs[given].dtype, shape)
+    if argument_name is not None:
+        return Spec(specs[argument_name].dtype, shape)
     is_text = tensor.dtype == dtypes.string
     return Spec(bytes if is_text else np.dtype(tensor.dtype.as_numpy_dtype), shape)
 

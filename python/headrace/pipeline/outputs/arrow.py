@@ -39,8 +39,8 @@ def record_batches(batches: Batches, specs: Mapping[str, Spec]) -> Any:
 
     def each() -> Iterator[Any]:
         with batches:
-            while (given := batches.next_columns()) is not None:
-                arrays = [_array(specs[name], column) for name, column in given[1].items()]
+            while (columns := batches.next_columns()) is not None:
+                arrays = [_array(specs[name], column) for name, column in columns[1].items()]
                 yield pa.record_batch(arrays, schema)
 
     return pa.RecordBatchReader.from_batches(schema, each())
@@ -75,10 +75,10 @@ def _type(name: str, spec: Spec) -> Any:
             "map, for example value.astype('timedelta64[s]'), or drop it with select."
         )
     pa = import_module("pyarrow")
-    made = _element_type(spec)
+    arrow_type = _element_type(spec)
     for size in reversed(spec.shape):
-        made = pa.large_list(made) if size is None else pa.list_(made, size)
-    return made
+        arrow_type = pa.large_list(arrow_type) if size is None else pa.list_(arrow_type, size)
+    return arrow_type
 
 
 def _array(spec: Spec, column: Any) -> Any:
@@ -92,9 +92,9 @@ def _array(spec: Spec, column: Any) -> Any:
         return _lists_of_lists(spec, list(column))
     shapes = {column.shape[1:]} if isinstance(column, np.ndarray) else set(map(np.shape, column))
     if any(not _fits(row, shape) for row in shapes):
-        found = sorted(shapes)
+        sizes = sorted(shapes)
         raise TypeError(
-            f"to_arrow: rows have the shapes {found}, expected {shape}. Reshape them in map."
+            f"to_arrow: rows have the shapes {sizes}, expected {shape}. Reshape them in map."
         )
     if isinstance(column, np.ndarray):
         return _nested(spec, column, shape)
@@ -112,10 +112,10 @@ def _texts(objects: Sequence[Any], ndim: int) -> Any:
 
 def _lists(ndim: int) -> Any:
     pa = import_module("pyarrow")
-    made = pa.large_string()
+    arrow_type = pa.large_string()
     for _ in range(ndim):
-        made = pa.large_list(made)
-    return made
+        arrow_type = pa.large_list(arrow_type)
+    return arrow_type
 
 
 def _lists_of_lists(spec: Spec, rows: Sequence[Any]) -> Any:
@@ -127,16 +127,16 @@ def _lists_of_lists(spec: Spec, rows: Sequence[Any]) -> Any:
         if axis + 1 < len(spec.shape or ()):
             lists = [inner for outer in lists for inner in outer]
     dtype = object if isinstance(spec.dtype, type) else spec.dtype
-    made = _flat(spec, np.concatenate([np.empty(0, dtype), *lists]).astype(dtype, copy=False))
+    array = _flat(spec, np.concatenate([np.empty(0, dtype), *lists]).astype(dtype, copy=False))
     for offsets in reversed(ends):
-        made = pa.LargeListArray.from_arrays(pa.array(offsets), made)
-    return made
+        array = pa.LargeListArray.from_arrays(pa.array(offsets), array)
+    return array
 
 
 def _fits(row: Sequence[int], shape: Sequence[int | None]) -> bool:
     """Returns whether a row of shape `row` fits into a column of `shape`."""
     return len(row) == len(shape) and all(
-        size in (found, None) for found, size in zip(row, shape, strict=True)
+        size in (actual, None) for actual, size in zip(row, shape, strict=True)
     )
 
 
@@ -145,17 +145,17 @@ def _ragged(spec: Spec, rows: Sequence[Any], shape: Sequence[int | None]) -> Any
     pa = import_module("pyarrow")
     dtype = object if isinstance(spec.dtype, type) else spec.dtype
     arrays = [np.asarray(row, dtype) for row in rows]
-    made = _flat(spec, np.concatenate([row.ravel() for row in arrays]))
+    array = _flat(spec, np.concatenate([row.ravel() for row in arrays]))
     for axis in range(len(shape) - 1, -1, -1):
         size = shape[axis]
         if size is None:
             num_lists = [math.prod(row.shape[:axis]) for row in arrays]
             lengths = np.repeat([row.shape[axis] for row in arrays], num_lists)
             ends = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-            made = pa.LargeListArray.from_arrays(pa.array(ends), made)
+            array = pa.LargeListArray.from_arrays(pa.array(ends), array)
         else:
-            made = pa.FixedSizeListArray.from_arrays(made, size)
-    return made
+            array = pa.FixedSizeListArray.from_arrays(array, size)
+    return array
 
 
 def _flat(spec: Spec, values: npt.NDArray[Any]) -> Any:

@@ -469,10 +469,10 @@ def torch_loader(
     is_cuda = target is not None and target.type == "cuda"
     dataset = import_module("torch.utils.data").IterableDataset
     loader = type("TorchLoader", (TorchLoader, dataset), {"__doc__": TorchLoader.__doc__})
-    made: TorchLoader = loader(
+    new_loader: TorchLoader = loader(
         pipeline, start, target, is_cuda if pin_memory is None else pin_memory, length
     )
-    return made
+    return new_loader
 
 
 def _copied(

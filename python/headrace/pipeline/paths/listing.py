@@ -93,12 +93,12 @@ def files_in(directory: str) -> list[str]:
     Raises:
         OpError: If it cannot be listed.
     """
-    found = [
+    files = [
         (path, entry.is_symlink())
         for path, entry in _visible(directory)
         if entry.is_file() or (entry.is_symlink() and not os.path.exists(path))
     ]
-    return _once(directory, found)
+    return _once(directory, files)
 
 
 def files_in_partitions(directory: str) -> list[str]:
@@ -122,10 +122,10 @@ def files_below(directory: str) -> list[str]:
     Raises:
         OpError: If a directory cannot be listed.
     """
-    found = [
+    files = [
         (path, entry.is_symlink()) for path, entry in _below(directory) if not _leads_down(entry)
     ]
-    return _once(directory, found)
+    return _once(directory, files)
 
 
 def matching(pattern: str) -> list[str]:
@@ -141,12 +141,12 @@ def matching(pattern: str) -> list[str]:
     Source: `glob.glob` of Python with `recursive`.
     """
     entries = dict(_matching(pattern))
-    found = [
+    files = [
         (path, os.path.islink(path) if entry is None else entry.is_symlink())
         for path, entry in sorted(entries.items(), key=itemgetter(0))
         if not (os.path.isdir(path or os.curdir) if entry is None else _leads_down(entry))
     ]
-    return _once(_root_of(pattern), found)
+    return _once(_root_of(pattern), files)
 
 
 def _root_of(pattern: str) -> str:
@@ -157,17 +157,17 @@ def _root_of(pattern: str) -> str:
     return directory
 
 
-def _once(root: str, found: Sequence[tuple[str, bool]]) -> list[str]:
+def _once(root: str, entries: Sequence[tuple[str, bool]]) -> list[str]:
     """Returns paths, with each file once, even if several paths lead to it.
 
     Args:
         root: A directory above all of them.
-        found: Different paths, and whether each is a link.
+        entries: Different paths, and whether each is a link.
     """
-    parents = {os.path.dirname(path) for path, _ in found}
+    parents = {os.path.dirname(path) for path, _ in entries}
     reals = {directory: os.path.realpath(directory or os.curdir) for directory in parents}
-    if len(set(reals.values())) == len(reals) and not any(is_link for _, is_link in found):
-        return [path for path, _ in found]
+    if len(set(reals.values())) == len(reals) and not any(is_link for _, is_link in entries):
+        return [path for path, _ in entries]
     top = os.path.realpath(root or os.curdir)
     # For each directory, its path without links within the root.
     owns = {
@@ -177,7 +177,7 @@ def _once(root: str, found: Sequence[tuple[str, bool]]) -> list[str]:
         for directory in parents
     }
     names: dict[str, tuple[bool, int, str]] = {}
-    for index, (path, is_link) in enumerate(found):
+    for index, (path, is_link) in enumerate(entries):
         directory, name = os.path.split(path)
         real, own = reals[directory], owns[directory]
         identity = os.path.realpath(path) if is_link else os.path.join(real, name)
@@ -197,10 +197,10 @@ def _matching(pattern: str) -> "Iterator[tuple[str, os.DirEntry[str] | None]]":
             yield from _below(parent)
         elif is_pattern(part):
             is_named = part.startswith((".", "_")) or is_index(part)
-            found = _entries(parent) if is_named else _visible(parent)
+            entries = _entries(parent) if is_named else _visible(parent)
             yield from (
                 (path, entry)
-                for path, entry in found
+                for path, entry in entries
                 if fnmatchcase(entry.name, part) and (is_index(part) or not is_index(entry.name))
             )
         elif os.path.lexists(path := os.path.join(parent, part)):

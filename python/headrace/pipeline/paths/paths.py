@@ -46,15 +46,15 @@ def as_paths(where: str, paths: Paths) -> tuple[str, ...]:
         TypeError: If an item is not a path.
         ValueError: If it is empty.
     """
-    given: list[Any]
+    items: list[Any]
     if isinstance(paths, (str, bytes, os.PathLike)) or not isinstance(paths, Iterable):
-        given = [paths]
+        items = [paths]
     else:
-        given = list(paths)
-    for path in given:
+        items = list(paths)
+    for path in items:
         if not isinstance(path, (str, os.PathLike)) or isinstance(os.fspath(path), bytes):
             raise TypeError(f"{where}: {path!r} is not a path, expected a str or a pathlib.Path.")
-    texts = tuple(os.fspath(path) for path in given)
+    texts = tuple(os.fspath(path) for path in items)
     if not texts:
         raise ValueError(f"{where}: no paths given, expected at least one path or pattern.")
     return texts
@@ -87,19 +87,19 @@ def find_partitioned(where: str, paths: Iterable[str]) -> list[tuple[bytes, str]
     names have a `=`, at any depth. The part below a pattern begins with the first directory that
     the pattern leaves open.
     """
-    found = _found(where, paths, has_partitions=True)
-    return [(os.fsencode(path), _below(base, path)) for base, path in found]
+    files = _found(where, paths, has_partitions=True)
+    return [(os.fsencode(path), _below(base, path)) for base, path in files]
 
 
 def _found(where: str, paths: Iterable[str], *, has_partitions: bool) -> list[tuple[str, str]]:
     """Returns files, each with the path that leads to it, up to the first pattern."""
-    given = _without_braces(where, list(map(storage.local_path, paths)))
-    remote = [path for _, path in given if storage.is_remote(path)]
-    known = dict(_remote_files(where, remote, has_partitions)) if remote else {}
+    local_paths = _without_braces(where, list(map(storage.local_path, paths)))
+    remote = [path for _, path in local_paths if storage.is_remote(path)]
+    remote_files = dict(_remote_files(where, remote, has_partitions)) if remote else {}
     return [
         (base, file)
-        for base, path in given
-        for file in known.get(path) or _files_of(where, path, has_partitions)
+        for base, path in local_paths
+        for file in remote_files.get(path) or _files_of(where, path, has_partitions)
     ]
 
 
@@ -128,8 +128,8 @@ def _without_braces(where: str, paths: list[str]) -> list[tuple[str, str]]:
     braced = [path for path in paths if "{" in path]
     # HTTP servers are not asked whether the path exists: URLs have no braces.
     remote = [path for path in braced if storage.is_remote(path) and storage.can_be_listed(path)]
-    found = zip(remote, storage.statuses(remote), strict=True) if remote else ()
-    there = {path for path, status in found if status is not None}
+    statuses = zip(remote, storage.statuses(remote), strict=True) if remote else ()
+    there = {path for path, status in statuses if status is not None}
     there |= {path for path in braced if not storage.is_remote(path) and os.path.lexists(path)}
     try:
         each = [expanded(path) if "{" in path and path not in there else [path] for path in paths]
@@ -153,45 +153,45 @@ def _remote_files(
         if (is_pattern(url.partition("?")[0]) and not storage.can_be_listed(url))
         or (storage.can_be_listed(url) and not storage.has_pattern(url))
     ]
-    known = dict(zip(named, storage.statuses(named), strict=True))
+    statuses = dict(zip(named, storage.statuses(named), strict=True))
     for url in urls:
         remedy = "Check the bucket and the name."
         if storage.has_pattern(url):
-            found = _remote_matching(url) or _remote_files_in(url, has_partitions)
+            files = _remote_matching(url) or _remote_files_in(url, has_partitions)
             what = "no file matches this pattern"
-        elif known.get(url, True) is not None:
-            found, what = [url], ""
+        elif statuses.get(url, True) is not None:
+            files, what = [url], ""
         elif storage.can_be_listed(url):
-            found = _remote_files_in(url, has_partitions)
+            files = _remote_files_in(url, has_partitions)
             what = "there is no such file, and no directory with files"
         else:
-            found, what = [], "the server answered 404 Not Found"
+            files, what = [], "the server answered 404 Not Found"
             remedy = "Patterns are not expanded over HTTP, which has no listings. Name each file."
-        if not found:
+        if not files:
             raise NotFoundError(None, None, f"{where}: {printable(url)}: {what}. {remedy}")
-        yield url, found
+        yield url, files
 
 
 def _remote_files_in(url: str, has_partitions: bool) -> list[str]:
     inside = storage.entries(url)
-    found = [
+    files = [
         entry.path for entry in inside if not entry.is_directory and _is_data(_name(entry.path))
     ]
     for entry in inside if has_partitions else ():
         if entry.is_directory and is_partition(_name(entry.path.rstrip("/"))):
-            found += _remote_files_in(entry.path, has_partitions)
-    return found
+            files += _remote_files_in(entry.path, has_partitions)
+    return files
 
 
 def _remote_matching(url: str) -> list[str]:
     last = _name(url)
-    found = storage.matching(url)
+    files = storage.matching(url)
     if is_index(last):
-        return found
+        return files
     is_named = last.startswith("_")
     return [
         path
-        for path in found
+        for path in files
         if not is_index(_name(path)) and (is_named or not is_left_by_tools(_name(path)))
     ]
 
@@ -207,23 +207,23 @@ def _name(url: str) -> str:
 def _files_of(where: str, path: str, has_partitions: bool) -> list[str]:
     match is_directory(path):
         case True:
-            found = files_in_partitions(path) if has_partitions else files_in(path)
+            files = files_in_partitions(path) if has_partitions else files_in(path)
             what = "there are no files in this directory"
-            if not found and any(map(os.path.isdir, glob.iglob(f"{glob.escape(path)}/*"))):
+            if not files and any(map(os.path.isdir, glob.iglob(f"{glob.escape(path)}/*"))):
                 what += ", but directories. To read the files in them, add '/**' to the path"
         case False:
             return [path]
         case None if is_pattern(path):
-            found, what = matching(path), "no file matches this pattern"
+            files, what = matching(path), "no file matches this pattern"
         case None:
-            found, what = [], "there is no such file"
+            files, what = [], "there is no such file"
             if "{" in path:
                 what += ", and its braces are not a pattern: expected {a,b} or {000..010}"
-    if not found:
+    if not files:
         raise NotFoundError(
             None,
             None,
             f"{where}: {printable(path)}: {what}. Check the name; relative ones start at "
             f"{printable(os.getcwd())}.",
         )
-    return found
+    return files

@@ -11,17 +11,17 @@ __all__ = ["defer_reads"]
 
 
 def defer_reads(
-    chain: Sequence[Stage], known: ChainSpecs, is_covered: bool
+    chain: Sequence[Stage], chain_specs: ChainSpecs, is_covered: bool
 ) -> tuple[Sequence[Stage], ChainSpecs]:
     """Returns equivalent stages that read only the rows that remain.
 
     Args:
         chain: The stages.
-        known: The components after each of them.
+        chain_specs: The components after each of them.
         is_covered: True if failing examples are skipped by a stage after all of these.
     """
     if len(chain) < 2 or source_of(chain).origin is not Origin.ROWS:
-        return chain, known
+        return chain, chain_specs
     is_covered = is_covered or any(step.judges_errors for step in steps(chain))
     end = 2
     for step in steps(chain)[1:]:
@@ -29,5 +29,5 @@ def defer_reads(
         if step.needs_values or (is_covered and step.counts_examples):
             break
         end += 1
-    specs = [*[known.specs[0]] * (end - 1), known.specs[1], *known.specs[end:]]
-    return [chain[0], *chain[2:end], chain[1], *chain[end:]], replace(known, specs=specs)
+    specs = [*[chain_specs.specs[0]] * (end - 1), chain_specs.specs[1], *chain_specs.specs[end:]]
+    return [chain[0], *chain[2:end], chain[1], *chain[end:]], replace(chain_specs, specs=specs)

@@ -148,8 +148,8 @@ class _Lengths:
         except OpError:
             # The next iteration raises this error.
             return None
-        known = [count for count in counts if count is not None]
-        return known if len(known) == len(counts) else None
+        lengths = [count for count in counts if count is not None]
+        return lengths if len(lengths) == len(counts) else None
 
 
 # Steps that keep each example as one record of the source.
@@ -175,11 +175,11 @@ def _is_of_unknown_compression(source: Any) -> bool:
 def _scanned(source: Any, index: engine.Index, part: int) -> Sequence[int] | None:
     """Returns the numbers of records by a full shuffle's scan; None if files have changed."""
     paths = getattr(source, "paths", None)
-    known = {(name, size): count for of, name, size, count in index.counts() if of == part}
-    if paths is None or not known:
+    num_records = {(name, size): count for of, name, size, count in index.counts() if of == part}
+    if paths is None or not num_records:
         return None
     files = find_files(source.name, paths)
     sizes = storage.sizes(map(os.fsdecode, files))
-    counts = [known.get(found) for found in zip(files, sizes, strict=True)]
-    whole = [count for count in counts if count is not None]
-    return whole if len(whole) == len(files) else None
+    counts = [num_records.get(file) for file in zip(files, sizes, strict=True)]
+    known_counts = [count for count in counts if count is not None]
+    return known_counts if len(known_counts) == len(files) else None

@@ -124,12 +124,16 @@ def mixing_in_words(chain: Sequence[Stage], index: int, options: Mapping[str, An
     if num_files < 2 or any(not files for _, files, _ in parts):
         return ""
     of_files = f"of {num_files:,} files"
-    unknown = [found for _, _, found in parts if found is not None]
+    unknown = [estimate for _, _, estimate in parts if estimate is not None]
     if not unknown:
         count = sum(file.num_examples or 0 for _, files, _ in parts for file in files)
         chances = [one for share, files, _ in parts for one in _chances(files, share, shuffle)]
         return f"; {_first(count)} come from about {_num_drawn(chances):,} {of_files}"
-    until = "" if not all(found.may_have_index for found in unknown) else " until there are indexes"
+    until = (
+        ""
+        if not all(estimate.may_have_index for estimate in unknown)
+        else " until there are indexes"
+    )
     if shuffle.window is None:
         return f"; from how many {of_files} {_first(FIRST)} come is unknown{until}"
     least = round(sum(_num_first(files, shuffle) for _, files, _ in parts))
@@ -155,9 +159,9 @@ def _parts(
             for part, weight in drawn:
                 yield from _parts(part, share * weight / sum(weights), shuffle, options)
         case Concat(parts=parts):
-            found = [one for part in parts for one in _parts(part, share, shuffle, options)]
-            unknown = next((unknown for _, _, unknown in found if unknown is not None), None)
-            yield share, [file for _, files, _ in found for file in files], unknown
+            parts_of_all = [one for part in parts for one in _parts(part, share, shuffle, options)]
+            unknown = next((unknown for _, _, unknown in parts_of_all if unknown is not None), None)
+            yield share, [file for _, files, _ in parts_of_all for file in files], unknown
         case _:
             files = _files(source, shuffle, options)
             is_unknown = any(file.num_examples is None for file in files)
@@ -169,17 +173,17 @@ def _files(source: Source, shuffle: Shuffle, options: Mapping[str, Any]) -> list
     paths = getattr(source, "paths", ())
     if any(map(storage.is_remote, paths)):
         return []
-    found = list(map(os.fsdecode, find_files(source.name, paths)))
+    names = list(map(os.fsdecode, find_files(source.name, paths)))
     counts = counts_of(source, index_files(options))
-    known: Sequence[int | None] = counts or [None] * len(found)
+    lengths: Sequence[int | None] = counts or [None] * len(names)
     own = source.num_pieces()
     if own is not None:
-        return [file for file in map(_File, own, known) if file.num_pieces]
-    pieces = [1] * len(found)
-    is_whole = source.name in _FORMATS_OF_WHOLE_FILES or not _is_uncompressed(source, found)
+        return [file for file in map(_File, own, lengths) if file.num_pieces]
+    pieces = [1] * len(names)
+    is_whole = source.name in _FORMATS_OF_WHOLE_FILES or not _is_uncompressed(source, names)
     if shuffle.block_bytes is not None and not is_whole:
-        pieces = [max(1, -(-size // shuffle.block_bytes)) for size in storage.sizes(found)]
-    return list(map(_File, pieces, known))
+        pieces = [max(1, -(-size // shuffle.block_bytes)) for size in storage.sizes(names)]
+    return list(map(_File, pieces, lengths))
 
 
 def _is_uncompressed(source: Source, files: Sequence[str]) -> bool:

@@ -29,7 +29,7 @@ __all__ = ["PipelinePlan", "plan"]
 
 def plan(
     chain: Sequence[Stage],
-    known: ChainSpecs,
+    chain_specs: ChainSpecs,
     cache: CacheDirectory | None = None,
     is_learning: bool = False,
     is_resumed: bool = False,
@@ -41,7 +41,7 @@ def plan(
 
     Args:
         chain: Its stages.
-        known: The components after each of them.
+        chain_specs: The components after each of them.
         cache: The cache directory of remote files and its limit in bytes.
         is_learning: Whether components are learned, so that examples of iterators are kept.
         is_resumed: Whether the iteration continues with a state.
@@ -57,10 +57,10 @@ def plan(
     shared = SharedState(
         [], [], [], cache, is_learning, is_resumed, [], [], indexes, [], mix_checkpoint, chain
     )
-    planning = _Planning(chain, known, shared, digest=digest, is_whole=True)
-    whole, num_ready = planning.whole(), planning.num_ready
+    planning = _Planning(chain, chain_specs, shared, digest=digest, is_whole=True)
+    engine_plan, num_ready = planning.whole(), planning.num_ready
     return PipelinePlan(
-        whole,
+        engine_plan,
         shared.python_workers,
         shared.counted,
         shared.files,
@@ -77,7 +77,7 @@ class _Planning(Requests):
     def __init__(
         self,
         chain: Sequence[Stage],
-        known: ChainSpecs,
+        chain_specs: ChainSpecs,
         shared: SharedState,
         is_covered: bool = False,
         is_cached: bool = False,
@@ -90,7 +90,7 @@ class _Planning(Requests):
 
         Args:
             chain: Its stages.
-            known: The components after each of them.
+            chain_specs: The components after each of them.
             shared: The data shared by the parts of a combined pipeline.
             is_covered: True if failing examples are skipped by a stage after all of these.
             is_cached: True if the results are kept by a stage after all of these.
@@ -99,19 +99,19 @@ class _Planning(Requests):
             digest: The digest of the global order, if these stages make it.
             is_whole: True unless they are a part of a combination.
         """
-        if known.first_empty_stage is not None:
+        if chain_specs.first_empty_stage is not None:
             # Only reports of skipped examples follow that stage, in each epoch.
-            behind = steps(chain)[known.first_empty_stage :]
+            behind = steps(chain)[chain_specs.first_empty_stage :]
             reporting = [s for s in behind if s.judges_errors or s.effect is Effect.REPEATS]
-            chain = [*chain[: known.first_empty_stage + 1], *reporting]
+            chain = [*chain[: chain_specs.first_empty_stage + 1], *reporting]
         self._shared = shared
         self.num_ready = 2
-        chain, known = defer_reads(*shuffled_before(chain, known), is_covered)
+        chain, chain_specs = defer_reads(*shuffled_before(chain, chain_specs), is_covered)
         self.chain = chain
         # The numbers of the first files and of the first contents of these stages.
         self._first_files = len(shared.files), len(shared.contents)
-        self._known = known
-        self._specs = known.specs
+        self._known = chain_specs
+        self._specs = chain_specs.specs
         self._waiting = []
         self.index = 0
         self.number = self._source_number = self._count(chain[0])
@@ -162,8 +162,8 @@ class _Planning(Requests):
         """Returns the plans of the parts that the source combines."""
         behind = self._covered > 0, self._num_cached > 0, self.depth() + 1, self.is_shuffled
         return [
-            _Planning(part, known, self._shared, *behind).whole()
-            for part, known in zip(self.chain[0].parts, self._known.parts, strict=True)
+            _Planning(part, chain_specs, self._shared, *behind).whole()
+            for part, chain_specs in zip(self.chain[0].parts, self._known.parts, strict=True)
         ]
 
     def group(self, rows: engine.Plan, counts_rows: bool = True) -> None:

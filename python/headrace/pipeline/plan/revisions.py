@@ -34,7 +34,7 @@ def revisions_of(chain: Sequence[Stage]) -> dict[str, str]:
     Raises:
         OpError: If the hub cannot be asked.
     """
-    named = {found[0] for path in _paths(chain) if (found := _DATA_SET.match(path)) is not None}
+    named = {match[0] for path in _paths(chain) if (match := _DATA_SET.match(path)) is not None}
     open_ones = sorted(name for name in named if _COMMIT.search(name) is None)
     return {name: commit for name in open_ones if (commit := storage.revision(name)) is not None}
 
@@ -64,11 +64,11 @@ def are_revisions(value: object) -> bool:
 
 
 def _pinned(path: str, revisions: Mapping[str, str]) -> str:
-    found = _DATA_SET.match(path)
-    if found is None or found[0] not in revisions:
+    match = _DATA_SET.match(path)
+    if match is None or match[0] not in revisions:
         return path
-    name, _, _ = found[0].partition("@")
-    return f"{name}@{revisions[found[0]]}{path[found.end() :]}"
+    name, _, _ = match[0].partition("@")
+    return f"{name}@{revisions[match[0]]}{path[match.end() :]}"
 
 
 def _paths(chain: Sequence[Stage]) -> Iterator[str]:
@@ -78,30 +78,30 @@ def _paths(chain: Sequence[Stage]) -> Iterator[str]:
     yield from (path for path in paths if isinstance(path, str))
 
 
-def contents_of(found: Iterable[tuple[str, str]]) -> list[list[str]]:
+def contents_of(contents: Iterable[tuple[str, str]]) -> list[list[str]]:
     """Returns what states have of the files that native functions are made from.
 
     Args:
-        found: Their names without directories, and digests of what they hold.
+        contents: Their names without directories, and digests of what they hold.
     """
-    return sorted(map(list, dict.fromkeys(found)))
+    return sorted(map(list, dict.fromkeys(contents)))
 
 
 def check_contents(
-    mine: Sequence[Sequence[str]], known: Sequence[Sequence[str]], is_changed: bool
+    mine: Sequence[Sequence[str]], expected_contents: Sequence[Sequence[str]], is_changed: bool
 ) -> None:
     """Raises ValueError unless files hold what they held when a state was taken.
 
     Args:
         mine: What `contents_of` returns for the pipeline.
-        known: The same, from the state.
+        expected_contents: The same, from the state.
         is_changed: Whether the pipeline is a mixture that may have other parts.
     """
-    digests, others = _by_name(mine), _by_name(known)
+    digests, others = _by_name(mine), _by_name(expected_contents)
     for name in sorted(digests.keys() & others.keys()):
-        found, expected = digests[name], others[name]
-        is_part = found <= expected or expected <= found
-        if not is_part or (found != expected and not is_changed):
+        digest, expected = digests[name], others[name]
+        is_part = digest <= expected or expected <= digest
+        if not is_part or (digest != expected and not is_changed):
             raise ValueError(
                 f"resume: {name}, which a native function is made from, holds something else than "
                 "when the state was taken, expected the same content. Resume with the file as it "
@@ -123,10 +123,10 @@ def are_contents(value: object) -> bool:
 
 
 def _by_name(contents: Sequence[Sequence[str]]) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = {}
+    digests: dict[str, set[str]] = {}
     for name, digest in contents:
-        found.setdefault(name, set()).add(digest)
-    return found
+        digests.setdefault(name, set()).add(digest)
+    return digests
 
 
 def _list(names: Iterable[str]) -> str:

@@ -88,7 +88,7 @@ class Batches(Reports):
         self,
         chain: Stages,
         options: Mapping[str, Any],
-        known: ChainSpecs | Callable[[], ChainSpecs],
+        chain_specs: ChainSpecs | Callable[[], ChainSpecs],
         epoch: int,
         resumed: ResumePoint | None = None,
         in_columns: bool = False,
@@ -102,7 +102,7 @@ class Batches(Reports):
         Args:
             chain: The stages.
             options: The options of the pipeline.
-            known: The components, or the object that learns them.
+            chain_specs: The components, or the object that learns them.
             epoch: The number of the epoch.
             resumed: The state to continue from.
             in_columns: Whether only columns are requested, never single examples.
@@ -151,13 +151,13 @@ class Batches(Reports):
         self._callers: list[threading.Thread] = []
         # The thread that measures the GIL, until it is started.
         self._gil_watch: threading.Thread | None = None
-        self._learn = known if callable(known) else None
+        self._learn = chain_specs if callable(chain_specs) else None
         self._begin = time.monotonic()
         self._end_time: float | None = None
-        if not callable(known):
-            self._begin_with(known)
+        if not callable(chain_specs):
+            self._begin_with(chain_specs)
         elif not _has_iterables(chain):
-            self._begin_with(known())
+            self._begin_with(chain_specs())
         _alive.add(self)
 
     @property
@@ -180,7 +180,7 @@ class Batches(Reports):
             self._is_beginning = False
 
     @engine.op_errors()
-    def _begin_with(self, known: ChainSpecs) -> None:
+    def _begin_with(self, chain_specs: ChainSpecs) -> None:
         """Starts the threads."""
         chain, options, resumed, epoch = self._chain, self._options, self._resumed, self._epoch
         self._order = GlobalOrder(chain, resumed, self._is_deterministic and not self._is_learning)
@@ -189,7 +189,7 @@ class Batches(Reports):
         self._parts = MixtureParts(chain, changed)
         planned = plan(
             pinned(chain, self._revisions),
-            known,
+            chain_specs,
             cache_of(options),
             self._is_learning,
             resumed is not None,
@@ -205,9 +205,9 @@ class Batches(Reports):
         self._files = planned.files
         self._disk_caches = planned.disk_caches
         self._counted = planned.stages
-        whole = [replace(counted, part="") for counted in planned.stages]
+        stages = [replace(counted, part="") for counted in planned.stages]
         self._names = list(map(StageReadings.name_of, planned.stages))
-        self._name = " > ".join(dict.fromkeys(map(StageReadings.name_of, whole)))
+        self._name = " > ".join(dict.fromkeys(map(StageReadings.name_of, stages)))
         judged = {
             number: cast("SkipErrors", counted.stage)
             for number, counted in enumerate(planned.stages)
@@ -215,10 +215,10 @@ class Batches(Reports):
         }
         self._functions = _functions(planned.python_workers, resumed)
         self._absent = MissingComponents(planned.sightings)
-        self._report = Report(judged, list(map(StageReadings.name_of, whole)))
+        self._report = Report(judged, list(map(StageReadings.name_of, stages)))
         if resumed is not None:
             self._report.restore(resumed.skipped)
-        self._specs = known.specs[-1]
+        self._specs = chain_specs.specs[-1]
         callers = callers_of(planned.python_workers)
         self._execution = engine.Execution(
             planned.plan,
@@ -249,12 +249,15 @@ class Batches(Reports):
         self._callers = threads.callers
         self._begin = time.monotonic()
         processes = [
-            found
+            worker_processes
             for python_worker in planned.python_workers
-            if (found := getattr(python_worker, "processes", None)) is not None
+            if (worker_processes := getattr(python_worker, "processes", None)) is not None
         ]
-        for found in processes:
-            found.hold, found.keeps_workers = self._execution.hold, self._keeps_workers
+        for worker_processes in processes:
+            worker_processes.hold, worker_processes.keeps_workers = (
+                self._execution.hold,
+                self._keeps_workers,
+            )
         ending = threads.ending(self._name, processes)
         self._end = weakref.finalize(self, close, ending, self._process)
         if self._is_closed:
@@ -268,22 +271,22 @@ class Batches(Reports):
 
     def __next__(self) -> dict[str, Any]:
         try:
-            given = self._take()
+            columns = self._take()
         except StopIteration:
             raise
         except BaseException as error:
             hide_own_frames(error)
             raise
         self._num_taken += 1
-        return given
+        return columns
 
     def _take(self) -> dict[str, Any]:
         if self._examples:
             return self._examples.popleft()
-        given = self.next_columns()
-        if given is None:
+        columns = self.next_columns()
+        if columns is None:
             raise StopIteration
-        num_rows, components = given
+        num_rows, components = columns
         if self._is_batched:
             return components
         self._examples.extend(
@@ -309,7 +312,7 @@ class Batches(Reports):
         self._check_caller()
         try:
             self._begin_now()
-            given = self._next()
+            batch = self._next()
             self._say_of_caches()
         except engine.EngineError as error:
             self._fail(error)
@@ -317,7 +320,7 @@ class Batches(Reports):
         except BaseException as error:
             self._fail(error)
             raise
-        if given is None:
+        if batch is None:
             if not self.is_open:
                 self._check_end()
             self.close()
@@ -334,7 +337,7 @@ class Batches(Reports):
             # A short iteration needs no advice about its functions.
             watch_gil, self._gil_watch = self._gil_watch, None
             watch_gil.start()
-        num_rows, columns = given
+        num_rows, columns = batch
         return num_rows, {
             name: _component(name, spec, column)
             for (name, spec), column in zip(self._specs.items(), columns, strict=True)
@@ -349,10 +352,10 @@ class Batches(Reports):
     def _next(self) -> tuple[int, list[Any]] | None:
         """Returns the next batch or examples; adds the examples skipped before to the report."""
         while True:
-            given = self._execution.next(self._has_arrow_strings)
-            if given is None or isinstance(given, tuple):
-                return given
-            self._report.add(given)
+            result = self._execution.next(self._has_arrow_strings)
+            if result is None or isinstance(result, tuple):
+                return result
+            self._report.add(result)
 
     def _check_caller(self) -> None:
         """Refuses a call by a function of the pipeline itself, which would wait for itself."""
@@ -412,9 +415,9 @@ class Batches(Reports):
         if self._end is None:
             self._is_closed = True
             self._closed_by = threading.get_ident()
-        elif (found := self._end.detach()) is not None:
+        elif (finalizer := self._end.detach()) is not None:
             self._closed_by = self._closed_by or threading.get_ident()
-            _, _, (ending, process), _ = found
+            _, _, (ending, process), _ = finalizer
             close(ending, process, engine.Execution.close_or_interrupt)
 
     @property
@@ -478,8 +481,8 @@ class Batches(Reports):
         Each origin is a tuple: the file, or None if there is none; the record number; and the
         offset of the record in the uncompressed file, or None if it is unknown.
         """
-        found = self._execution.origins(self._num_left)
-        return [(os.fsdecode(file) or None, record, byte) for file, record, byte in found]
+        pairs = self._execution.origins(self._num_left)
+        return [(os.fsdecode(file) or None, record, byte) for file, record, byte in pairs]
 
     @property
     def counts(self) -> dict[str, int]:

@@ -44,9 +44,9 @@ def bottleneck(readings: Readings) -> str:
     return f"{worst.finding}; {times}; {worst.remedy}"
 
 
-def _share(part: float, whole: float) -> float:
+def _share(part: float, total: float) -> float:
     """Returns a share of the time, at most 1, since clocks of threads differ a little."""
-    return min(max(part / whole, 0.0), 1.0) if whole > 0 else 0.0
+    return min(max(part / total, 0.0), 1.0) if total > 0 else 0.0
 
 
 def _suspects(readings: Readings) -> Iterator[_Suspect]:
@@ -82,21 +82,21 @@ def _budget(readings: Readings) -> _Suspect:
 def _workers(readings: Readings) -> _Suspect:
     pooled = [stage for stage in readings.stages if not stage.counted.is_python]
     used = {id(stage): stage.busy - _stored(stage, readings) for stage in pooled}
-    whole = sum(used.values())
+    total = sum(used.values())
     worst = max(pooled, key=lambda stage: used[id(stage)], default=None)
-    if worst is None or whole <= 0:
+    if worst is None or total <= 0:
         return _Suspect(0.0, "the workers", "")
     cores = num_cores()
     if readings.num_threads > cores:
         # Workers that wait for a core count as busy.
-        load = _share(whole / _crowding(readings), cores * readings.seconds)
+        load = _share(total / _crowding(readings), cores * readings.seconds)
         busy = f"workers used {load:.0%} of the {_cores(cores)}"
     else:
-        load = _share(whole, readings.num_threads * _scheduled(readings))
+        load = _share(total, readings.num_threads * _scheduled(readings))
         busy = f"workers were busy {load:.0%} of the time"
     return _Suspect(
         load,
-        f"{worst.name} limits: {busy}, {_share(used[id(worst)], whole):.0%} of that with it",
+        f"{worst.name} limits: {busy}, {_share(used[id(worst)], total):.0%} of that with it",
         _less_work(worst, readings.num_threads, cores),
     )
 
@@ -178,8 +178,8 @@ def _less_python(stage: Stage, gets_batches: bool) -> str:
     if caller_of(stage) is None:
         more = "more processes" if cast("Any", stage).num_processes else "a process of its own"
         return f"give it {more} (num_processes), or write the examples to files"
-    whole = "" if gets_batches else "let it take whole batches, after batch(...), "
-    return f"make it native (headrace.native), {whole}or do less in it"
+    advice = "" if gets_batches else "let it take whole batches, after batch(...), "
+    return f"make it native (headrace.native), {advice}or do less in it"
 
 
 def _storage(stage: StageReadings, readings: Readings) -> _Suspect:
@@ -240,5 +240,5 @@ def _scheduled(readings: Readings) -> float:
     Less than all on a crowded machine.
     """
     read = sum(stage.busy for stage in readings.stages if stage.counted.reads_files)
-    known = readings.tasks_busy + read + readings.idle
-    return min(max(known / readings.num_threads, 1e-9), readings.seconds)
+    total = readings.tasks_busy + read + readings.idle
+    return min(max(total / readings.num_threads, 1e-9), readings.seconds)

@@ -24,13 +24,13 @@ __all__ = ["count_of"]
 _log: Final = logging.getLogger("headrace.pipeline")
 
 
-def count_of(chain: Stages, options: Mapping[str, Any], known: ChainSpecs) -> int:
+def count_of(chain: Stages, options: Mapping[str, Any], chain_specs: ChainSpecs) -> int:
     """Returns the number of examples, or batches, that the stages give.
 
     Args:
         chain: The stages.
         options: The limits of the pipeline's resources.
-        known: The components after each stage.
+        chain_specs: The components after each stage.
 
     Raises:
         TypeError: If the pipeline is endless.
@@ -42,12 +42,12 @@ def count_of(chain: Stages, options: Mapping[str, Any], known: ChainSpecs) -> in
     if any(step.length_after(1) == math.inf for step in steps(chain[:end])):
         raise TypeError("count: the pipeline has no end, since epochs() has no count.")
     _log.info("count: reading all of %s", " > ".join(stage.name for stage in chain[:end]))
-    specs = ChainSpecs(known.specs[:end], known.parts, first=known.first)
+    specs = ChainSpecs(chain_specs.specs[:end], chain_specs.parts, first=chain_specs.first)
     is_batched = batch_depth(chain[:end]) > 0
     length: float = 0
     with Batches(chain[:end], options, specs, 0) as batches:
-        while (given := batches.next_columns()) is not None:
-            length += 1 if is_batched else given[0]
+        while (columns := batches.next_columns()) is not None:
+            length += 1 if is_batched else columns[0]
     for step in steps(chain)[end - 1 :]:
         length = length_after(step, length)
     if length == math.inf:

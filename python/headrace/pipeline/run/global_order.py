@@ -31,11 +31,13 @@ class GlobalOrder:
             resumed: The state to continue from.
             is_wanted: Whether the examples have an order.
         """
-        found = ordered_stages(chain)
+        num_ordered = ordered_stages(chain)
         # Readers that share the batches of a pipeline each see a part of the order.
         is_shared = any(step.effect is Effect.SHARES for step in steps(chain))
-        self._refusal = found if isinstance(found, str) else "readers share its batches"
-        self._ordered = chain[:found] if isinstance(found, int) and not is_shared else ()
+        self._refusal = num_ordered if isinstance(num_ordered, str) else "readers share its batches"
+        self._ordered = (
+            chain[:num_ordered] if isinstance(num_ordered, int) and not is_shared else ()
+        )
         # True if a change of the mixture has broken the order.
         self._is_cut = False
         #: The part of the engine; None if there is no order.

@@ -47,10 +47,10 @@ class MissingComponents:
 def _warn(stage: str, num_records: int, names: list[str], there: list[str]) -> None:
     word, has, result = _WORDS[stage]
     records = f"1 {word}" if num_records == 1 else f"{num_records:,} {word}s"
-    wanted = ", ".join(map(repr, names))
+    listing = ", ".join(map(repr, names))
     others = ", ".join(map(repr, there)) or "none"
     warnings.warn(
-        f"{stage}: of {records}, none {has.format(wanted)}, so {result}; one of the {word}s has "
+        f"{stage}: of {records}, none {has.format(listing)}, so {result}; one of the {word}s has "
         f"{others}. Correct the names, or remove those that the files do not have.",
         stacklevel=6,
     )

@@ -198,8 +198,8 @@ def with_parts(
     for number, key in enumerate(_OF_PARTS):
         old_values, rest = _divided(state[key], [sizes[number] for sizes in mixture["sizes"]])
         new_values, _ = _divided(mine[key], [_sizes(part)[number] for part in source.parts])
-        known = dict(zip(old, old_values, strict=True))
-        chosen = [known.get(name, new_values[n]) for n, name in enumerate(new)]
+        old_by_name = dict(zip(old, old_values, strict=True))
+        chosen = [old_by_name.get(name, new_values[n]) for n, name in enumerate(new)]
         adapted[key] = [value for values in chosen for value in values] + rest
     if adapted["weights"]:
         # Weights belong to the parts.

@@ -93,20 +93,24 @@ class ShareBatches:
         where, run = _divided(pipe._stages)
         chain = (*pipe._stages[:where], Share(run, index, count), *pipe._stages[where:])
         # Python functions are called to learn this, for the first example of the whole pipeline.
-        found = None if cursor.state is None else resumed(chain, cursor.state)
-        known = pipe._learned_specs(epoch if found is None else found.epoch)
-        specs = [*known.specs[:where], known.specs[where - 1], *known.specs[where:]]
+        resume_point = None if cursor.state is None else resumed(chain, cursor.state)
+        chain_specs = pipe._learned_specs(epoch if resume_point is None else resume_point.epoch)
+        specs = [
+            *chain_specs.specs[:where],
+            chain_specs.specs[where - 1],
+            *chain_specs.specs[where:],
+        ]
         self._count = count
         self._run = run
         self._first = cursor.first
         #: The number of the batch that comes next.
         self.next_number = cursor.first + index
         self._batches = Batches(
-            chain if found is None else found.chain,
+            chain if resume_point is None else resume_point.chain,
             pipe._options,
-            ChainSpecs(specs, known.parts, _moved(known.first_empty_stage, where)),
-            epoch if found is None else found.epoch,
-            found,
+            ChainSpecs(specs, chain_specs.parts, _moved(chain_specs.first_empty_stage, where)),
+            epoch if resume_point is None else resume_point.epoch,
+            resume_point,
         )
 
     def cursor(self) -> Cursor:

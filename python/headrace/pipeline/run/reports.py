@@ -101,7 +101,7 @@ class Reports:
     def _readings(self) -> Readings:
         self._begin_now()
         seconds = (self._end_time or time.monotonic()) - self._begin
-        rows, whole = self._execution.readings()
+        rows, total = self._execution.readings()
         stages = [
             StageReadings(
                 counted,
@@ -112,4 +112,4 @@ class Reports:
             )
             for counted, row in zip(self._counted, rows, strict=True)
         ]
-        return Readings(seconds, self._num_threads, stages, *whole)
+        return Readings(seconds, self._num_threads, stages, *total)

@@ -128,8 +128,8 @@ class _SkipCounter:
 
 def _left_out(count: int, total: int | None = None) -> str:
     """Returns a text with the number of skipped examples, and of all examples if it is given."""
-    whole = count if total is None else total
-    examples = "example" if whole == 1 else "examples"
+    total_count = count if total is None else total
+    examples = "example" if total_count == 1 else "examples"
     of = "" if total is None else f" of {total}"
     return f"{count}{of} {examples} {'was' if count == 1 else 'were'} skipped"
 

@@ -44,7 +44,7 @@ from headrace.pipeline.values.column_conversion import check_components
 from headrace.pipeline.values.python_values import learned, spec_of
 from headrace.pipeline.values.types import Specs
 
-__all__ = ["InferenceContext", "chain_specs"]
+__all__ = ["InferenceContext", "infer_specs"]
 
 # The largest number of examples to learn from.
 _MOST_TRIED: Final = 1000
@@ -75,7 +75,7 @@ class InferenceContext(NamedTuple):
     is_part: bool = False
 
 
-def chain_specs(
+def infer_specs(
     chain: Sequence[Stage],
     how: InferenceContext,
     before: ChainSpecs | None = None,
@@ -98,52 +98,56 @@ def chain_specs(
     """
     if before is None:
         parts = chain[0].parts
-        found: list[Specs] = []
+        specs_so_far: list[Specs] = []
         rest, of_part = (*steps(chain), *behind), how._replace(is_part=True)
-        known = [chain_specs(part, of_part, None, rest) for part in parts]
+        parts_specs = [infer_specs(part, of_part, None, rest) for part in parts]
         first_empty_stage, first = None, []
     else:
-        found, known, first_empty_stage = list(before.specs), before.parts, before.first_empty_stage
+        specs_so_far, parts_specs, first_empty_stage = (
+            list(before.specs),
+            before.parts,
+            before.first_empty_stage,
+        )
         first = list(before.first)
-    for index in range(len(found), len(chain)):
+    for index in range(len(specs_so_far), len(chain)):
         specs = static_specs(chain[: index + 1]) if first_empty_stage is None else {}
         if specs is None:
             specs = _next(
                 chain[: index + 1],
-                ChainSpecs(found, known, first=first),
+                ChainSpecs(specs_so_far, parts_specs, first=first),
                 (*steps(chain)[index:], *behind),
                 how,
             )
         if specs is None:
             specs, first_empty_stage = {}, index
-        found.append(specs)
-    return ChainSpecs(found, known, first_empty_stage, first)
+        specs_so_far.append(specs)
+    return ChainSpecs(specs_so_far, parts_specs, first_empty_stage, first)
 
 
 def _next(
     chain: Sequence[Stage],
-    known: ChainSpecs,
+    chain_specs: ChainSpecs,
     behind: Sequence[Step],
     how: InferenceContext,
 ) -> Specs | None:
     """Returns the components after the last stage; None if there is no example to learn from."""
     if len(chain) == 1:
-        return _of_source(source_of(chain), known, behind, how)
-    specs = steps(chain)[-1].specs_after(known.specs[-1])
+        return _of_source(source_of(chain), chain_specs, behind, how)
+    specs = steps(chain)[-1].specs_after(chain_specs.specs[-1])
     if specs is not None:
         return specs
     function = cast("FunctionStep", chain[-1])
-    kept = _kept_specs(chain, known, behind, how)
+    kept = _kept_specs(chain, chain_specs, behind, how)
     specs = None if kept is None else kept.read()
     if specs is None:
-        specs = _learned_from_results(chain[:-1], function, known, behind, how)
+        specs = _learned_from_results(chain[:-1], function, chain_specs, behind, how)
         if kept is not None and specs is not None:
             kept.write(specs)
     return specs
 
 
 def _of_source(
-    source: Source, known: ChainSpecs, behind: Sequence[Step], how: InferenceContext
+    source: Source, chain_specs: ChainSpecs, behind: Sequence[Step], how: InferenceContext
 ) -> Specs | None:
     """Returns the components of a source that does not know them; None if there is no example."""
     seconds = how.options.get("warn_after_s")
@@ -155,14 +159,14 @@ def _of_source(
         with named_if_stuck(text, seconds):
             return _learned_from_passes(iterable, behind)
     if source.origin is Origin.PARTS:
-        parts = [part.specs[-1] for part in known.parts if part.first_empty_stage is None]
+        parts = [part.specs[-1] for part in chain_specs.parts if part.first_empty_stage is None]
         return cast("Combination", source).combined_of(parts)
     with named_if_stuck(f"{source.name}: the look at its components", seconds):
         return cast("InferredSource", source).inferred()
 
 
 def _kept_specs(
-    chain: Sequence[Stage], known: ChainSpecs, behind: Sequence[Step], how: InferenceContext
+    chain: Sequence[Stage], chain_specs: ChainSpecs, behind: Sequence[Step], how: InferenceContext
 ) -> SpecFile | None:
     """Returns the components kept beside the next cache on disk; None if none follows."""
     cache = next((cast("Cache", step) for step in behind if step.keeps_on_disk), None)
@@ -170,14 +174,14 @@ def _kept_specs(
         return None
     before = pinned(chain[:-1], revisions_of(chain))
     indexes = index_files(how.options)
-    planned = plan(before, known, cache_of(how.options), is_learning=True, indexes=indexes)
+    planned = plan(before, chain_specs, cache_of(how.options), is_learning=True, indexes=indexes)
     return SpecFile(chain, planned.contents, joined.from_iterable(planned.files), cache)
 
 
 def _learned_from_results(
     chain: Sequence[Stage],
     stage: FunctionStep,
-    known: ChainSpecs,
+    chain_specs: ChainSpecs,
     behind: Sequence[Step],
     how: InferenceContext,
 ) -> Specs | None:
@@ -186,8 +190,8 @@ def _learned_from_results(
     # The draws of a part are others than those of its stages alone, so an epoch that yields nothing
     # here may yield something there.
     for epoch in range(how.epoch, how.epoch + (_MOST_EPOCHS if how.is_part else 1)):
-        made = _few(chain, stage, known, behind, how._replace(epoch=epoch))
-        specs = learned(stage.name, islice(made, _MOST_TRIED), is_batched)
+        results = _few(chain, stage, chain_specs, behind, how._replace(epoch=epoch))
+        specs = learned(stage.name, islice(results, _MOST_TRIED), is_batched)
         if specs is not None:
             return specs
     return None
@@ -215,33 +219,33 @@ def _looked_at(source: Iterable_, number_of_pass: int) -> Iterator[Mapping[str, 
             yield example
             number += 1  # noqa: PLW2901 (an error now is of the next one)
     except Exception as error:
-        found = noted(error, where, f"item {number}, counted from 0")
-        if found is error:
+        error_with_notes = noted(error, where, f"item {number}, counted from 0")
+        if error_with_notes is error:
             raise
-        raise found from error
+        raise error_with_notes from error
 
 
 def _few(
     chain: Sequence[Stage],
     stage: FunctionStep,
-    known: ChainSpecs,
+    chain_specs: ChainSpecs,
     behind: Sequence[Step],
     how: InferenceContext,
 ) -> Iterator[Mapping[str, Any]]:
     """Yields a function's results for the first example, and for more if types are still open."""
     num_first = 0
-    for made in _made(chain, stage, known, behind, 1, how):
+    for example in _made(chain, stage, chain_specs, behind, 1, how):
         num_first += 1
-        yield made
+        yield example
     if num_first:
-        more = _made(chain, stage, known, behind, _MOST_TRIED, how)
+        more = _made(chain, stage, chain_specs, behind, _MOST_TRIED, how)
         yield from islice(more, num_first, None)
 
 
 def _made(
     chain: Sequence[Stage],
     stage: FunctionStep,
-    known: ChainSpecs,
+    chain_specs: ChainSpecs,
     behind: Sequence[Step],
     most: int,
     how: InferenceContext,
@@ -250,27 +254,27 @@ def _made(
 
     Skips examples at which it fails, if a later `skip_errors` would.
     """
-    made: deque[Mapping[str, Any]] = deque()
-    whole = [*chain, Learn(stage, made, how.is_start)]
+    results: deque[Mapping[str, Any]] = deque()
+    learning_chain = [*chain, Learn(stage, results, how.is_start)]
     budgets = [cast("SkipErrors", later).budget for later in behind if later.judges_errors]
     if budgets:
-        whole.append(SkipErrors(max(_MOST_TRIED, *map(ceil, budgets))))
+        learning_chain.append(SkipErrors(max(_MOST_TRIED, *map(ceil, budgets))))
     # After no epoch at all, the components are still those of an example.
-    whole.extend(
+    learning_chain.extend(
         later for later in behind if later.effect is Effect.REPEATS and later.length_after(1) != 0
     )
-    whole.append(Take(most))
+    learning_chain.append(Take(most))
     # Learning leaves examples as they come to the first stage of the same call.
-    before = known.specs[first_called_with(whole[: len(chain) + 1]) - 1]
-    specs = [*known.specs, *[before] * (len(whole) - len(known.specs))]
+    before = chain_specs.specs[first_called_with(learning_chain[: len(chain) + 1]) - 1]
+    specs = [*chain_specs.specs, *[before] * (len(learning_chain) - len(chain_specs.specs))]
     options = how.options
     chosen = {name: options[name] for name in _OPTIONS if name in options} | {"num_threads": 1}
     with ExitStack() as stack:
-        for caller in callers(whole):
+        for caller in callers(learning_chain):
             initial(caller.called_function)
             stack.enter_context(unchanged(caller.called_function))
-        of_stages = ChainSpecs(specs, known.parts, first=known.first)
-        batches = Batches(tuple(whole), chosen, of_stages, how.epoch, is_learning=True)
+        of_stages = ChainSpecs(specs, chain_specs.parts, first=chain_specs.first)
+        batches = Batches(tuple(learning_chain), chosen, of_stages, how.epoch, is_learning=True)
         for _ in stack.enter_context(batches):
-            while made:
-                yield made.popleft()
+            while results:
+                yield results.popleft()

@@ -239,18 +239,18 @@ def _mixture(
     """
     weights, mine = before["weights"], _numbers(chain)["weights"]
     is_changed = weights != mine or state["seeds"] != before["seeds"]
-    found = before.get("mixture")
-    if found is not None:
+    mixture_state = before.get("mixture")
+    if mixture_state is not None:
         # No batch of a changed mixture has been taken yet, so its own place alone counts.
         is_changed = is_changed or state["digest"] == CHANGED_MIXTURE_ORDER
         mix = mixture_of(source_of(chain))
-        is_changed = is_changed or mix is None or found["names"] != list(mix.called)
-    if is_changed and (found is None or state["weights"][:-1] != mine[:-1]):
+        is_changed = is_changed or mix is None or mixture_state["names"] != list(mix.called)
+    if is_changed and (mixture_state is None or state["weights"][:-1] != mine[:-1]):
         raise ValueError(
             "resume: the weights of a mix may differ only if it is the source of the pipeline, not "
             "a part of another one, and the state says where it is. Resume with the same weights."
         )
-    if is_changed and found is not None and found["place"] is None:
+    if is_changed and mixture_state is not None and mixture_state["place"] is None:
         raise ValueError(
             "resume: the parts and weights of mix cannot be others than in the pipeline that the "
             "state was taken with, since a stage after mix holds examples back, as a window, "
@@ -273,7 +273,9 @@ def _mixture(
             "pipe.epoch(n) instead of epochs, or resume with the same ones."
         )
     return (
-        None if found is None else MixtureResumePoint(found["counts"], found["place"], is_changed)
+        None
+        if mixture_state is None
+        else MixtureResumePoint(mixture_state["counts"], mixture_state["place"], is_changed)
     )
 
 
@@ -293,17 +295,17 @@ def check_files(files: Sequence[Sequence[bytes]], expected: Sequence[list[Any] |
     """
     if len(files) != len(expected):
         raise damaged()
-    for paths, known in zip(files, expected, strict=True):
-        if known is None:
+    for paths, expected_digests in zip(files, expected, strict=True):
+        if expected_digests is None:
             continue
-        count, digests = known
+        count, digests = expected_digests
         if count != len(paths):
             raise ValueError(
                 f"resume: there are {len(paths)} files, {_first(paths)}, but the state was taken "
                 f"with {count}. Resume with the same files."
             )
-        for number, (found, digest) in enumerate(zip(digests_of(paths)[1], digests, strict=True)):
-            if found != digest:
+        for number, (actual, digest) in enumerate(zip(digests_of(paths)[1], digests, strict=True)):
+            if actual != digest:
                 group = group_of(paths, number)
                 names = " to ".join(dict.fromkeys(map(_name, (group[0], group[-1]))))
                 raise ValueError(

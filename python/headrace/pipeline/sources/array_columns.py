@@ -34,9 +34,9 @@ class ArrayColumns:
     """
 
     def __init__(self, columns: Mapping[str, Any]) -> None:
-        given = {name: _array(f"arrays: '{name}'", value) for name, value in columns.items()}
-        self.texts = frozenset(name for name, array in given.items() if _is_text(array))
-        self.arrays = {name: _checked(f"arrays: '{name}'", a) for name, a in given.items()}
+        arrays = {name: _array(f"arrays: '{name}'", value) for name, value in columns.items()}
+        self.texts = frozenset(name for name, array in arrays.items() if _is_text(array))
+        self.arrays = {name: _checked(f"arrays: '{name}'", a) for name, a in arrays.items()}
         lengths = {name: len(array) for name, array in self.arrays.items()}
         if len(set(lengths.values())) > 1:
             raise ValueError(f"arrays: the lengths are {lengths}, expected equal ones.")

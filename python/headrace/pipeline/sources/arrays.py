@@ -110,5 +110,5 @@ def arrays(components: Any) -> Arrays:
         >>> next(iter(pipe.select("label").batch(3)))
         {'label': array([3, 1, 4])}
     """
-    found = array_columns(components)
-    return Arrays(found.arrays, found.texts)
+    columns = array_columns(components)
+    return Arrays(columns.arrays, columns.texts)

@@ -29,7 +29,7 @@ _BESIDE_TABLES: Final = re.compile(
 )
 
 
-def _tables(found: Sequence[tuple[bytes, str]]) -> list[tuple[bytes, str]]:
+def _tables(paths: Sequence[tuple[bytes, str]]) -> list[tuple[bytes, str]]:
     """Returns the tables among files, each of which has the part of its path below the given one.
 
     Of a directory that `Dataset.save_to_disk` has written, these are the files that its
@@ -40,7 +40,7 @@ def _tables(found: Sequence[tuple[bytes, str]]) -> list[tuple[bytes, str]]:
         InvalidArgumentError: If a directory is that of a `DatasetDict`.
         NotFoundError: If a listed file is not there.
     """
-    split = {path: os.path.split(os.fsdecode(path)) for path, _ in found}
+    split = {path: os.path.split(os.fsdecode(path)) for path, _ in paths}
     listed = {}
     for path, (directory, name) in split.items():
         if name == "dataset_dict.json" and (splits := _field(path, "splits")):
@@ -69,7 +69,7 @@ def _tables(found: Sequence[tuple[bytes, str]]) -> list[tuple[bytes, str]]:
             return name in listed[directory]
         return not below or _BESIDE_TABLES.fullmatch(name) is None
 
-    return [file for file in found if is_table(*file)] or list(found)
+    return [file for file in paths if is_table(*file)] or list(paths)
 
 
 def _field(path: bytes, key: str) -> Any:

@@ -61,11 +61,11 @@ class ClassFolder(FileSource, is_base=True):
         """
         if storage.is_remote(self.root):
             inside = storage.entries(self.root)
-            found = [entry.path.rpartition("/")[2] for entry in inside if entry.is_directory]
+            directories = [entry.path.rpartition("/")[2] for entry in inside if entry.is_directory]
         else:
             with os_errors(self.root, ". Give the directory that has a directory for each class."):
-                found = [entry.name for entry in os.scandir(self.root) if entry.is_dir()]
-        names = tuple(sorted(name for name in found if not name.startswith(".")))
+                directories = [entry.name for entry in os.scandir(self.root) if entry.is_dir()]
+        names = tuple(sorted(name for name in directories if not name.startswith(".")))
         if not names:
             raise NotFoundError(
                 None,
@@ -134,14 +134,14 @@ def folder_path(where: str, root: str | os.PathLike[str]) -> str:
     return path.rstrip("/") if storage.is_remote(path) else path
 
 
-def chosen_extensions(where: str, given: Iterable[str], example: str) -> tuple[str, ...]:
+def chosen_extensions(where: str, extensions: Iterable[str], example: str) -> tuple[str, ...]:
     """Returns the endings of names that a caller gives, in lower case, each with its dot.
 
     Raises:
         TypeError: If they are not strings.
         ValueError: If there are none.
     """
-    chosen = (given,) if isinstance(given, str) else tuple(given)
+    chosen = (extensions,) if isinstance(extensions, str) else tuple(extensions)
     if not all(isinstance(one, str) and one.strip(".") for one in chosen):
         raise TypeError(f"{where}: extensions are {chosen}, expected strings such as {example!r}.")
     if not chosen:

@@ -151,11 +151,11 @@ def components_of(
     Raises:
         ValueError: If a default has no component.
     """
-    found = dict(defaults)
+    values = dict(defaults)
     typed = dict(columns)
     masked = {name for name, word in columns if isinstance(word, Nullable)}
     masks = set(map(_mask_of, masked))
-    for name in found:
+    for name in values:
         if name not in specs or name in masks:
             there = ", ".join(repr(name) for name in specs if name not in masks)
             raise ValueError(
@@ -164,9 +164,9 @@ def components_of(
     for name, word in columns:
         feature = word.dtype if isinstance(word, Nullable) else word
         if isinstance(feature, Feature) and feature.default is not None:
-            found.setdefault(name, feature.default)
+            values.setdefault(name, feature.default)
     return [
-        Component(name, spec, found.get(name), name not in typed, name in masked)
+        Component(name, spec, values.get(name), name not in typed, name in masked)
         for name, spec in specs.items()
         if name not in masks
     ]
@@ -205,10 +205,10 @@ def native(component: Component) -> engine.Given:
     """
     name, spec, default = component.name, component.spec, component.default
     shape = [size for size in spec.shape or () if size is not None]
-    made = None if default is None else _default(name, spec, default)
+    value = None if default is None else _default(name, spec, default)
     code, num_lists = engine_code(spec.dtype), len(spec.shape or ()) - len(shape)
     form = form_of(spec.dtype)
-    return name, code, form, num_lists, shape, made, component.is_inferred, component.has_mask
+    return name, code, form, num_lists, shape, value, component.is_inferred, component.has_mask
 
 
 def form_of(dtype: ElementType) -> str:
@@ -260,10 +260,10 @@ def _default(name: str, spec: Spec, value: Any) -> Any:
         if times is None or (spec.is_ragged and times.ndim != 1):
             raise wrong
         return _filled(carried(times), shape, wrong)
-    made = exactly(value, spec.dtype)
-    if made is None or (spec.is_ragged and made.ndim != 1):
+    exact = exactly(value, spec.dtype)
+    if exact is None or (spec.is_ragged and exact.ndim != 1):
         raise wrong
-    return _filled(made, shape, wrong)
+    return _filled(exact, shape, wrong)
 
 
 def _strings(spec: Spec, value: Any, shape: Any, wrong: ValueError) -> Any:
@@ -271,14 +271,14 @@ def _strings(spec: Spec, value: Any, shape: Any, wrong: ValueError) -> Any:
     encoded = [item.encode() if isinstance(item, str) else item for item in items]
     if not all(isinstance(item, bytes) for item in encoded):
         raise wrong
-    made = np.empty(len(encoded), object)
-    made[:] = encoded
-    return _filled(made if _is_list(value) else made.reshape(()), shape, wrong)
+    array = np.empty(len(encoded), object)
+    array[:] = encoded
+    return _filled(array if _is_list(value) else array.reshape(()), shape, wrong)
 
 
-def _filled(made: Any, shape: Any, wrong: ValueError) -> Any:
+def _filled(default: Any, shape: Any, wrong: ValueError) -> Any:
     try:
-        return np.array(np.broadcast_to(made, shape), order="C")
+        return np.array(np.broadcast_to(default, shape), order="C")
     except ValueError as error:
         raise wrong from error
 

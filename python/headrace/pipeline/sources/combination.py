@@ -26,26 +26,28 @@ class Combination(Source, is_base=True):
     def spec(self) -> Specs | None:
         """The components of an example, if those of all parts are known."""
         specs = [static_specs(part) for part in self.parts]
-        known = [one for one in specs if one is not None]
-        return self.combined(known) if len(known) == len(self.parts) else None
+        known_specs = [one for one in specs if one is not None]
+        return self.combined(known_specs) if len(known_specs) == len(self.parts) else None
 
     def combined(self, specs: Sequence[Specs]) -> Specs:
         """Returns the components of an example, by those of the parts that are known."""
         return specs[0]
 
-    def combined_of(self, known: Sequence[Specs]) -> Specs | None:
+    def combined_of(self, parts_specs: Sequence[Specs]) -> Specs | None:
         """Returns the components of an example, by those of the parts that have examples.
 
         Raises:
             ValueError: If parts have different components.
         """
-        return _common(self.name, known) if known else None
+        return _common(self.name, parts_specs) if parts_specs else None
 
     @property
     def names(self) -> tuple[str, ...] | None:
         """The names of the components, by those of a part that is known."""
-        known = (names for part in self.parts if (names := known_names(part)) is not None)
-        return next(known, None)
+        known_specs_names = (
+            names for part in self.parts if (names := known_names(part)) is not None
+        )
+        return next(known_specs_names, None)
 
     def counts(self) -> None:
         """Returns None: the parts have the files."""
@@ -73,11 +75,11 @@ def parts_of(where: str, pipelines: Iterable[Chain]) -> tuple[Stages, ...]:
 
 def check_alike(where: str, parts: Sequence[Stages]) -> None:
     """Raises ValueError if pipelines are known to have different components."""
-    known = [specs for part in parts if (specs := static_specs(part)) is not None]
-    for other in known[1:]:
-        if other != known[0]:
+    known_specs = [specs for part in parts if (specs := static_specs(part)) is not None]
+    for other in known_specs[1:]:
+        if other != known_specs[0]:
             raise ValueError(
-                f"{where}: the components are {known[0]} and {other}, expected the same."
+                f"{where}: the components are {known_specs[0]} and {other}, expected the same."
             )
     if len({batch_depth(part) for part in parts}) > 1:
         raise ValueError(f"{where}: some give batches, others examples, expected the same.")

@@ -31,19 +31,19 @@ _OPS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
 }
 
 
-def as_where(where: str, given: object) -> tuple[Condition, ...]:
+def as_where(where: str, condition: object) -> tuple[Condition, ...]:
     """Returns conditions as plain data.
 
     Raises:
         TypeError: If they are not tuples of a name, a comparison and a value.
         ValueError: If there is no such comparison, or no value.
     """
-    if given is None:
+    if condition is None:
         return ()
-    form = f'{where}: where is {given!r}, expected conditions such as [("year", ">=", 2020)].'
-    if isinstance(given, (str, Mapping)) or not isinstance(given, Sequence):
+    form = f'{where}: where is {condition!r}, expected conditions such as [("year", ">=", 2020)].'
+    if isinstance(condition, (str, Mapping)) or not isinstance(condition, Sequence):
         raise TypeError(form)
-    return tuple(_condition(where, form, item) for item in given)
+    return tuple(_condition(where, form, item) for item in condition)
 
 
 def _condition(where: str, form: str, item: object) -> Condition:
@@ -87,16 +87,16 @@ def is_met(value: int | str | None, condition: Condition) -> bool:
     Raises:
         TypeError: If it is compared with a value of another type.
     """
-    name, op, wanted = condition
+    name, op, operand = condition
     if value is None:
         return False
-    for one in wanted if op in _SEVERAL else (wanted,):
+    for one in operand if op in _SEVERAL else (operand,):
         if isinstance(value, str) != isinstance(one, str):
             raise TypeError(
                 f"where: the column {name!r} is {value!r} in the name of a directory, and is "
                 f"compared with {one!r}, expected values of one type."
             )
-    return _OPS[op](value, wanted)
+    return _OPS[op](value, operand)
 
 
 def given_condition(
@@ -140,10 +140,10 @@ def _value(where: str, name: str, spec: Spec, value: Any) -> Any:
             raise TypeError(f"{wrong}, expected a string.")
         return value.encode() if isinstance(value, str) else value
     if spec.dtype.kind in "mM":
-        made = exactly(value, spec.dtype) if not isinstance(value, (int, float)) else None
-        if made is None:
+        exact = exactly(value, spec.dtype) if not isinstance(value, (int, float)) else None
+        if exact is None:
             raise ValueError(f"{wrong}, expected a time that {spec.dtype.name} holds exactly.")
-        return int(made.astype(np.int64))
+        return int(exact.astype(np.int64))
     if not isinstance(value, (bool, int, float)) or isinstance(value, bool) != (
         spec.dtype.kind == "b"
     ):

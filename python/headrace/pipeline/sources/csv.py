@@ -68,19 +68,19 @@ class Csv(InferredSource):
 
     def inferred(self) -> dict[str, Spec]:
         """Returns the columns, inferred from the first block of the first file with records."""
-        given = self.compression or "", ord(self.delimiter), self._missing()
-        found = first_found(
-            "csv", self.paths, "records", lambda path: engine.infer_csv(path, *given)
+        options = self.compression or "", ord(self.delimiter), self._missing()
+        spec = first_found(
+            "csv", self.paths, "records", lambda path: engine.infer_csv(path, *options)
         )
         typed = dict(self.dtypes)
-        for name, _, _, decided in found:
+        for name, _, _, decided in spec:
             if decided is not None and name not in typed:
                 _log.warning(
                     "csv: %s. Correct the line, or give the type, with dtypes={%r: ...}.",
                     decided,
                     name,
                 )
-        specs = {name: Spec(element_of(code, is_text), ()) for name, code, is_text, _ in found}
+        specs = {name: Spec(element_of(code, is_text), ()) for name, code, is_text, _ in spec}
         return with_dtypes("csv", specs, self.dtypes)
 
     def described(self) -> str:
@@ -93,8 +93,8 @@ class Csv(InferredSource):
     def records(self) -> engine.Plan:
         """Returns a plan of the records of its files."""
         names: list[str] | None = [] if self.header else None
-        given = self.compression or "", ord(self.delimiter), names, len(self.columns or ())
-        return engine.csv_records(find_files("csv", self.paths), *given)
+        options = self.compression or "", ord(self.delimiter), names, len(self.columns or ())
+        return engine.csv_records(find_files("csv", self.paths), *options)
 
     def planned(
         self, specs: dict[str, Spec], add_python_worker: Callable[[Any], int]
@@ -170,11 +170,11 @@ def csv(
     """
     chosen = as_columns("csv", columns)
     typed = as_dtypes("csv", dtypes, columns)
-    given = typed if chosen is None else chosen
-    for name, spec in specs_of("csv", given).items():
+    column_types = typed if chosen is None else chosen
+    for name, spec in specs_of("csv", column_types).items():
         if form_of(spec.dtype) not in ("", "str"):
             raise TypeError(
-                f"csv: the column {name!r} is {dict(given)[name]!r}, expected numbers, "
+                f"csv: the column {name!r} is {dict(column_types)[name]!r}, expected numbers, "
                 "bool, bytes or str. Read it as str and convert it in map."
             )
         if spec.shape != ():
@@ -199,12 +199,12 @@ def _texts(na_values: object) -> tuple[str, ...]:
     texts = (na_values,) if isinstance(na_values, str) else na_values
     if isinstance(texts, (bytes, Mapping)) or not isinstance(texts, Iterable):
         texts = (texts,)
-    found = tuple(texts)
-    if not all(isinstance(text, str) for text in found):
+    result = tuple(texts)
+    if not all(isinstance(text, str) for text in result):
         raise TypeError(
             f'csv: na_values is {na_values!r}, expected texts of fields, such as ["NA", "null"].'
         )
-    return found
+    return result
 
 
 def _is_delimiter(char: str) -> bool:

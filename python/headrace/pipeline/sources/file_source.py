@@ -148,9 +148,9 @@ def first_found(
     files = find_files(where, paths)
     for path in files:
         with engine.op_errors():
-            found = infer(path)
-        if found is not None:
-            return found
+            inferred = infer(path)
+        if inferred is not None:
+            return inferred
     first = os.fsdecode(files[0])
     which = first if len(files) == 1 else f"{first} and {len(files) - 1} more files"
     have = "has" if len(files) == 1 else "have"

@@ -66,15 +66,15 @@ class JsonLines(InferredSource):
 
     def inferred(self) -> dict[str, Spec]:
         """Returns the keys in the first block of the first file with records."""
-        given = self.compression or "", self.is_array, [name for name, _ in self.dtypes]
-        found = first_found(
-            self.name, self.paths, self._records, lambda path: engine.infer_json(path, *given)
+        options = self.compression or "", self.is_array, [name for name, _ in self.dtypes]
+        result = first_found(
+            self.name, self.paths, self._records, lambda path: engine.infer_json(path, *options)
         )
         specs = {
             name: Spec(
                 Json if is_json else element_of(code, True), (None,) * num_lists, num_lists > 0
             )
-            for name, code, is_json, num_lists in found
+            for name, code, is_json, num_lists in result
         }
         # A key may be missing or null in the first block.
         specs |= {name: Spec(Json, ()) for name, _ in self.dtypes if name not in specs}
@@ -103,8 +103,8 @@ class JsonLines(InferredSource):
         paths = find_files(self.name, self.paths)
         records = engine.json_records(paths, self.compression or "", self.is_array)
         # Inferred keys occur; their names are not the user's.
-        given = None if self.columns is None else sightings
-        return SourcePlan(records, paths, [fields], len(paths), sightings=given)
+        missing = None if self.columns is None else sightings
+        return SourcePlan(records, paths, [fields], len(paths), sightings=missing)
 
 
 def json_lines(

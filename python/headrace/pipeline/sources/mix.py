@@ -202,9 +202,9 @@ def checked_schedule(
     if not isinstance(schedule, Mapping):
         raise TypeError(f"mix: schedule is {schedule!r}, expected a dict of weights by examples.")
     changes = []
-    for position, given in schedule.items():
+    for position, weights_there in schedule.items():
         what = f"weights from example {position} on are"
-        chosen = _checked(what, _weights(given, names, count))
+        chosen = _checked(what, _weights(weights_there, names, count))
         changes.append((checked_int("mix", "a place of schedule", position, 0), chosen))
     changes.sort()
     if not changes or changes[0][0] != 0:
@@ -223,18 +223,18 @@ def checked_unit(unit: object, specs: Sequence[Mapping[str, Spec] | None]) -> st
         return None
     match unit:
         case ("tokens", str(name)):
-            for found in specs:
-                if found is None:
+            for part_specs in specs:
+                if part_specs is None:
                     continue
-                if name not in found:
+                if name not in part_specs:
                     raise ValueError(
                         f"mix: unit names the component {name!r}, expected one of "
-                        f"{', '.join(map(repr, found))}."
+                        f"{', '.join(map(repr, part_specs))}."
                     )
-                if found[name].shape == ():
+                if part_specs[name].shape == ():
                     raise ValueError(
-                        f"mix: unit names the component {name!r}, which is {found[name]}, expected "
-                        "a list."
+                        f"mix: unit names the component {name!r}, which is {part_specs[name]}, "
+                        "expected a list."
                     )
             return name
     raise ValueError(f"mix: unit is {unit!r}, expected 'examples' or ('tokens', NAME).")
@@ -247,20 +247,20 @@ def _checked(what: str, weights: tuple[float, ...]) -> tuple[float, ...]:
     return weights
 
 
-def _weights(given: object, names: tuple[str, ...], count: int) -> tuple[float, ...]:
-    if isinstance(given, Mapping):
+def _weights(weights: object, names: tuple[str, ...], count: int) -> tuple[float, ...]:
+    if isinstance(weights, Mapping):
         if not names:
             raise ValueError("mix: weights have names, but the pipelines have none. Give a dict.")
-        if set(given) != set(names):
+        if set(weights) != set(names):
             raise ValueError(
-                f"mix: weights are of {', '.join(map(repr, given))}, expected one for each of "
+                f"mix: weights are of {', '.join(map(repr, weights))}, expected one for each of "
                 f"{', '.join(map(repr, names))}."
             )
-        given = [given[name] for name in names]
+        weights = [weights[name] for name in names]
     try:
-        chosen = tuple(float(weight) for weight in given)  # type: ignore[attr-defined]
+        chosen = tuple(float(weight) for weight in weights)  # type: ignore[attr-defined]
     except (TypeError, ValueError) as error:
-        raise TypeError(f"mix: weights are {given!r}, expected numbers from 0 up.") from error
+        raise TypeError(f"mix: weights are {weights!r}, expected numbers from 0 up.") from error
     if len(chosen) != count:
         raise ValueError(f"mix: there are {len(chosen)} weights, expected {count}.")
     return chosen

@@ -33,9 +33,9 @@ def partitions_of(where: str, files: Sequence[tuple[bytes, str]]) -> Partitions:
     Raises:
         InvalidArgumentError: If two files have different columns.
     """
-    found = [_pairs(below) for _, below in files]
-    names = list(found[0]) if found else []
-    for (path, _), pairs in zip(files, found, strict=True):
+    pairs_of_files = [_pairs(below) for _, below in files]
+    names = list(pairs_of_files[0]) if pairs_of_files else []
+    for (path, _), pairs in zip(files, pairs_of_files, strict=True):
         if pairs.keys() != set(names):
             raise InvalidArgumentError(
                 None,
@@ -44,7 +44,7 @@ def partitions_of(where: str, files: Sequence[tuple[bytes, str]]) -> Partitions:
                 f"expected {sorted(names)}, as those of {os.fsdecode(files[0][0])}. Read them "
                 "apart, and put the pipelines together with concat.",
             )
-    return {name: _values([pairs[name] for pairs in found]) for name in names}
+    return {name: _values([pairs[name] for pairs in pairs_of_files]) for name in names}
 
 
 def constant(
@@ -60,14 +60,14 @@ def constant(
 
 def _exact(where: str, name: str, spec: Spec, value: int | str) -> npt.NDArray[Any]:
     is_fit = spec.shape == () and not spec.is_ragged
-    given = str(value) if isinstance(spec.dtype, type) else value
-    made = exactly(given, spec.dtype) if is_fit else None
-    if made is None:
+    text = str(value) if isinstance(spec.dtype, type) else value
+    result = exactly(text, spec.dtype) if is_fit else None
+    if result is None:
         raise ValueError(
             f"{where}: the column {name!r} is {value!r} in the name of a directory, expected "
             f"{spec}. Read it as another type."
         )
-    return np.array(carried(made), order="C")
+    return np.array(carried(result), order="C")
 
 
 def spec_of_values(values: Sequence[int | str | None]) -> Spec:
@@ -83,6 +83,6 @@ def _pairs(path: str) -> Mapping[str, str]:
 
 
 def _values(texts: Sequence[str]) -> list[int | str | None]:
-    known = [text for text in texts if text != _NULL]
-    are_ints = all(_INT.fullmatch(text) for text in known)
+    present = [text for text in texts if text != _NULL]
+    are_ints = all(_INT.fullmatch(text) for text in present)
     return [None if text == _NULL else int(text) if are_ints else text for text in texts]

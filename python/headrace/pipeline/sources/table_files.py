@@ -109,9 +109,9 @@ class TableFiles(InferredSource, is_base=True):
     def inferred(self) -> dict[str, Spec]:
         """Returns the columns of the first file, and those in the names of directories."""
         files, partitions = self._partitioned()
-        wanted = None if self.columns is None else [n for n in self.columns if n not in partitions]
+        names = None if self.columns is None else [n for n in self.columns if n not in partitions]
         first = next(iter(self._kept(partitions, files)), 0)
-        own = self._own_specs(files[first], wanted)
+        own = self._own_specs(files[first], names)
         named = {name: spec_of_values(values) for name, values in partitions.items()}
         specs = {name: spec for name, spec in own.items() if name not in named} | named
         if self.columns is not None:
@@ -130,14 +130,14 @@ class TableFiles(InferredSource, is_base=True):
 
     def num_pieces(self) -> list[int]:
         """Returns the number of pieces of each file that may have rows for the conditions."""
-        found, partitions = self._partitioned()
-        kept = self._kept(partitions, found)
-        numbers = [0] * len(found)
+        tables, partitions = self._partitioned()
+        kept = self._kept(partitions, tables)
+        numbers = [0] * len(tables)
         if kept:
-            conditions = self._conditions(found[kept[0]], partitions)
+            conditions = self._conditions(tables[kept[0]], partitions)
             with engine.op_errors():
                 for index in kept:
-                    _, numbers[index] = self.format.rows([found[index]], [], conditions, [])
+                    _, numbers[index] = self.format.rows([tables[index]], [], conditions, [])
         return numbers
 
     def described(self) -> str:
@@ -148,11 +148,11 @@ class TableFiles(InferredSource, is_base=True):
         self, specs: dict[str, Spec], add_python_worker: Callable[[Any], int]
     ) -> SourcePlan:
         """Returns the plan, which reads pieces of files whose places are in the files."""
-        found, partitions = self._partitioned()
-        kept = self._kept(partitions, found)
-        files = [found[index] for index in kept]
+        tables, partitions = self._partitioned()
+        kept = self._kept(partitions, tables)
+        files = [tables[index] for index in kept]
         if not files:
-            return SourcePlan(engine.Plan.concat([]), found)
+            return SourcePlan(engine.Plan.concat([]), tables)
         typed = self.dtypes if self.types is None else self.types
         components = components_of(self.name, specs, typed, self.defaults)
         names = [component.name for component in components]
@@ -166,8 +166,8 @@ class TableFiles(InferredSource, is_base=True):
         ]
         conditions = self._conditions(files[0], partitions)
         with engine.op_errors():
-            given = list(map(native, components))
-            plan, num_pieces = self.format.rows(files, given, conditions, constants)
+            native_columns = list(map(native, components))
+            plan, num_pieces = self.format.rows(files, native_columns, conditions, constants)
         return SourcePlan(plan, files, num_parallel=num_pieces)
 
     def _own_specs(self, path: bytes, names: Sequence[str] | None) -> dict[str, Spec]:
@@ -205,8 +205,8 @@ class TableFiles(InferredSource, is_base=True):
 
     def _partitioned(self) -> tuple[list[bytes], Partitions]:
         """Returns the paths of its files, in order, and the columns in their directories."""
-        found = self.format.tables(find_partitioned(self.name, self.paths))
-        return [path for path, _ in found], partitions_of(self.name, found)
+        tables = self.format.tables(find_partitioned(self.name, self.paths))
+        return [path for path, _ in tables], partitions_of(self.name, tables)
 
     def files(self) -> list[bytes]:
         """Returns the paths of its files, in order."""
@@ -242,10 +242,10 @@ def as_table_columns(
 
 
 def _spec(path: str, name: str, column: _Found) -> Spec:
-    words, found, remedy = column
-    if found is None:
+    words, inferred_type, remedy = column
+    if inferred_type is None:
         raise InvalidArgumentError(None, None, f"{path}: the column {name!r} is {words}, {remedy}")
-    code, form, num_lists, shape = found
+    code, form, num_lists, shape = inferred_type
     axes = (None,) * num_lists if num_lists else tuple(shape)
     return Spec(_element(code, form), axes, num_lists > 0)
 

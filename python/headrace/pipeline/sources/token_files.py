@@ -94,7 +94,7 @@ def data_files(paths: Sequence[bytes]) -> list[str]:
         InvalidArgumentError: If one is an index whose tokens are not among them, or is compressed.
     """
     names = list(map(os.fsdecode, paths))
-    there, found = set(names), []
+    there, files = set(names), []
     for name in names:
         beside = next((ending for ending in _BESIDE if name.endswith(ending)), None)
         if beside is None:
@@ -103,12 +103,12 @@ def data_files(paths: Sequence[bytes]) -> list[str]:
                     name,
                     "it is compressed, by its name. Decompress it: windows are read from any place",
                 )
-            found.append(name)
+            files.append(name)
         elif (tokens := name.removesuffix(beside) + _BESIDE[beside]) not in there:
             raise _invalid(
                 name, f"it is an index, without tokens. Give the file of tokens: {tokens}"
             )
-    return found
+    return files
 
 
 def dtype_of(path: str, dtype: _Dtype | None) -> _Dtype:
@@ -126,20 +126,22 @@ def dtype_of(path: str, dtype: _Dtype | None) -> _Dtype:
     match form:
         case "megatron":
             assert index is not None
-            found = _of_megatron(index)[0]
+            dtype_in_file = _of_megatron(index)[0]
         case "datatrove":
-            found = _of_datatrove(path, storage.status(path).length, index, dtype)
+            dtype_in_file = _of_datatrove(path, storage.status(path).length, index, dtype)
         case ".npy":
-            found = _of_npy(path)[0]
+            dtype_in_file = _of_npy(path)[0]
         case _ if dtype is None:
             raise _invalid(
                 path, "it does not say the type of its tokens. Give it, as dtype=np.uint16"
             )
         case _:
             return dtype
-    if dtype is not None and dtype != found:
-        raise _invalid(path, f"its tokens are {found}, and dtype is {dtype}. Leave dtype out")
-    return found
+    if dtype is not None and dtype != dtype_in_file:
+        raise _invalid(
+            path, f"its tokens are {dtype_in_file}, and dtype is {dtype}. Leave dtype out"
+        )
+    return dtype_in_file
 
 
 def looked_at(paths: Sequence[str], dtype: _Dtype) -> list[TokenFile]:
@@ -168,31 +170,33 @@ def type_code(dtype: _Dtype) -> int:
 
 def _looked_at(path: str, size: int, index: str | None, dtype: _Dtype) -> TokenFile:
     form, first_byte, num_bytes = _form(path, index), 0, size
-    found = dtype
+    stored_dtype = dtype
     match form:
         case "megatron":
             assert index is not None
-            found, expected = _of_megatron(index)
-            if found == dtype and expected != size:
+            stored_dtype, expected = _of_megatron(index)
+            if stored_dtype == dtype and expected != size:
                 text = (
                     f"it has {size} bytes, expected {expected} by {index}: the index is of another "
                     "file, or one of them is cut short. Copy both again"
                 )
                 raise _damaged(path, text)
         case "datatrove":
-            found = _of_datatrove(path, size, index, dtype)
+            stored_dtype = _of_datatrove(path, size, index, dtype)
         case ".npy":
-            found, first_byte, num_tokens = _of_npy(path)
-            num_bytes = num_tokens * found.itemsize
-            if found == dtype and size != first_byte + num_bytes:
+            stored_dtype, first_byte, num_tokens = _of_npy(path)
+            num_bytes = num_tokens * stored_dtype.itemsize
+            if stored_dtype == dtype and size != first_byte + num_bytes:
                 text = (
                     f"it has {size} bytes, expected {first_byte + num_bytes}: a header of "
-                    f"{first_byte} bytes and {num_tokens} tokens of {found}. Copy the file again"
+                    f"{first_byte} bytes and {num_tokens} tokens of {stored_dtype}. Copy the file "
+                    "again"
                 )
                 raise _damaged(path, text)
-    if found != dtype:
+    if stored_dtype != dtype:
         raise _invalid(
-            path, f"its tokens are {found}, expected {dtype}. Read files of one type together"
+            path,
+            f"its tokens are {stored_dtype}, expected {dtype}. Read files of one type together",
         )
     # Of remote files only small ones are looked at, as pointers are: it takes a request.
     if form == ".bin" and (size <= _CONTENT_BYTES or not storage.is_remote(path)):
@@ -220,9 +224,9 @@ def _check_content(path: str, dtype: _Dtype | None = None) -> None:
     """
     with storage.open_file(path) as opened:
         start = opened.read(_CONTENT_BYTES)
-    found = engine.content_of(start)
-    if found is not None and found[0].startswith(_NEVER_TOKENS):
-        what, remedy = found
+    content = engine.content_of(start)
+    if content is not None and content[0].startswith(_NEVER_TOKENS):
+        what, remedy = content
         if what.startswith("compressed"):
             remedy = "Decompress it: windows are read from any place."
         raise _invalid(path, f"it is {what}, expected tokens. {remedy.removesuffix('.')}")
@@ -285,12 +289,12 @@ def _form(path: str, index: str | None) -> str:
 
 def _with_indexes(paths: Sequence[str]) -> list[tuple[str, str | None]]:
     """Returns each file with the index of its documents, if there is one."""
-    wanted = {path: found for path in paths if (found := _index_of(path)) is not None}
-    remote = [index for index in wanted.values() if storage.is_remote(index)]
+    indexes = {path: index_file for path in paths if (index_file := _index_of(path)) is not None}
+    remote = [index for index in indexes.values() if storage.is_remote(index)]
     statuses = storage.statuses(remote) if remote else []
     there = {index for index, status in zip(remote, statuses, strict=True) if status is not None}
-    there |= {index for index in wanted.values() if index not in remote and os.path.exists(index)}
-    return [(path, index if (index := wanted.get(path)) in there else None) for path in paths]
+    there |= {index for index in indexes.values() if index not in remote and os.path.exists(index)}
+    return [(path, index if (index := indexes.get(path)) in there else None) for path in paths]
 
 
 def _index_of(path: str) -> str | None:
@@ -324,9 +328,9 @@ def _of_datatrove(path: str, size: int, index: str | None, dtype: _Dtype | None)
             num_tokens = int.from_bytes(opened.read(_END_BYTES), "little")
     if num_tokens == size == 0:
         return _OF_DATATROVE[2] if dtype is None else dtype
-    for num_bytes, found in _OF_DATATROVE.items():
+    for num_bytes, index_dtype in _OF_DATATROVE.items():
         if num_tokens * num_bytes == size:
-            return found
+            return index_dtype
     raise _damaged(
         path,
         f"it has {size} bytes, expected 2 or 4 for each of the {num_tokens} tokens that {index} "

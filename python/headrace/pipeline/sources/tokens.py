@@ -80,8 +80,8 @@ class Tokens(InferredSource):
     def counts(self) -> list[int]:
         """Returns the number of windows in each file, by its size and the ends of its documents."""
         files, dtype = self._files(), self.dtype
-        found = looked_at(files, dtype_of(files[0], dtype))
-        _, _, counts, _ = self._windows(found)
+        token_files = looked_at(files, dtype_of(files[0], dtype))
+        _, _, counts, _ = self._windows(token_files)
         return counts
 
     def planned(
@@ -105,12 +105,12 @@ class Tokens(InferredSource):
     def _windows(
         self, files: Sequence[TokenFile]
     ) -> tuple[engine.Plan, engine.Stage, list[int], int]:
-        given = [file.given(self.documents) for file in files]
+        arguments = [file.given(self.documents) for file in files]
         is_checked = any(not file.says_its_type for file in files)
         size = self.length, self.stride
         with engine.op_errors():
             return engine.token_windows(
-                given, type_code(files[0].dtype), size, self.documents or "", is_checked
+                arguments, type_code(files[0].dtype), size, self.documents or "", is_checked
             )
 
     def _read(self, files: Sequence[TokenFile]) -> list[str]:
@@ -182,13 +182,13 @@ def tokens(
 def _integers(dtype: npt.DTypeLike | None) -> "np.dtype[Any] | None":
     if dtype is None:
         return None
-    found = element_type("tokens", dtype)
-    if isinstance(found, type) or found.kind not in "iu":
+    element = element_type("tokens", dtype)
+    if isinstance(element, type) or element.kind not in "iu":
         raise TypeError(f"tokens: dtype is {dtype!r}, expected integers, such as np.uint16.")
-    given = np.dtype(cast(Any, dtype))
-    if not given.isnative:
+    numpy_dtype = np.dtype(cast(Any, dtype))
+    if not numpy_dtype.isnative:
         raise TypeError(
-            f"tokens: dtype is {given.str}, expected a little-endian type: files of tokens are "
-            f"read in this order. Write them again, as {given.newbyteorder().str}."
+            f"tokens: dtype is {numpy_dtype.str}, expected a little-endian type: files of tokens "
+            f"are read in this order. Write them again, as {numpy_dtype.newbyteorder().str}."
         )
-    return found
+    return element

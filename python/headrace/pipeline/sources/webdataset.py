@@ -52,14 +52,14 @@ class WebDataset(InferredSource):
 
     def inferred(self) -> dict[str, Spec]:
         """Returns the components of the first sample."""
-        found = first_found(
+        result = first_found(
             "webdataset",
             self.paths,
             "samples",
             lambda path: engine.infer_tar(path, self.compression or ""),
             "Expected files with names such as 'key.jpg' and 'key.cls'.",
         )
-        files = {name: Spec(bytes, ()) for name in found if name != _KEY}
+        files = {name: Spec(bytes, ()) for name in result if name != _KEY}
         return {_KEY: Spec(str, ()), **files}
 
     def described(self) -> str:
@@ -76,9 +76,9 @@ class WebDataset(InferredSource):
         """Returns the plan, which reads archives in order, several at the same time."""
         files = {name: spec for name, spec in specs.items() if name != _KEY}
         components = components_of("webdataset", files, (), self.defaults)
-        given = [(component.name, component.default) for component in components]
+        defaults = [(component.name, component.default) for component in components]
         paths = find_files("webdataset", self.paths)
-        plan = engine.tar_samples(paths, self.compression or "", given)
+        plan = engine.tar_samples(paths, self.compression or "", defaults)
         return SourcePlan(plan, paths, [check_paths([(0, _KEY)])], len(paths))
 
 

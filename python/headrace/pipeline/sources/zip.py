@@ -31,10 +31,10 @@ class Zip(Combination):
     def names(self) -> tuple[str, ...] | None:
         """The names of the components, if those of all parts are known."""
         parts = [known_names(part) for part in self.parts]
-        known = [names for names in parts if names is not None]
-        if len(known) < len(parts):
+        known_names_of_parts = [names for names in parts if names is not None]
+        if len(known_names_of_parts) < len(parts):
             return None
-        return tuple(name for names in known for name in names)
+        return tuple(name for names in known_names_of_parts for name in names)
 
     def combined(self, specs: Sequence[Specs]) -> Specs:
         """Returns the components of all parts.
@@ -44,9 +44,9 @@ class Zip(Combination):
         """
         return zipped(specs)
 
-    def combined_of(self, known: Sequence[Specs]) -> Specs | None:
+    def combined_of(self, specs_of_parts: Sequence[Specs]) -> Specs | None:
         """Returns the components of all parts; None if a part has no examples."""
-        return zipped(known) if len(known) == len(self.parts) else None
+        return zipped(specs_of_parts) if len(specs_of_parts) == len(self.parts) else None
 
     @property
     def obstacle(self) -> str | None:

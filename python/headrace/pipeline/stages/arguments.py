@@ -62,12 +62,12 @@ def check_function(where: str, function: object, has_seed: bool = False) -> None
             f"{where}({name}, seed=7): then the second is a generator of random numbers."
         )
     else:
-        given = (
+        expected = (
             "two arguments, the example and a generator"
             if has_seed
             else "one argument, the example"
         )
-        text = f"{name} does not take {given}. Bind other arguments with functools.partial."
+        text = f"{name} does not take {expected}. Bind other arguments with functools.partial."
     raise TypeError(f"{where}: {text}")
 
 
@@ -111,17 +111,17 @@ def checked_num_callers(
             f"{where}: num_threads is {threads} and num_processes is {processes}, expected one of "
             "them. Each process has one thread; take as many processes as there are cores."
         )
-    given = f"num_processes is {processes}" if processes else f"num_threads is {threads}"
+    argument = f"num_processes is {processes}" if processes else f"num_threads is {threads}"
     if isinstance(function, NativeFunction):
         raise ValueError(
-            f"{where}: {given} for a native function, which runs on all threads of the engine. "
+            f"{where}: {argument} for a native function, which runs on all threads of the engine. "
             "Leave it out; options(num_threads=...) says how many those are."
         )
     if keeps_state(function):
         raise ValueError(
-            f"{where}: {given}, and {name_of(function)} keeps a state, expected one thread of this "
-            "process: a state is that of one call after the other. Leave it out, or the methods "
-            "state and restore."
+            f"{where}: {argument}, and {name_of(function)} keeps a state, expected one thread of "
+            "this process: a state is that of one call after the other. Leave it out, or the "
+            "methods state and restore."
         )
     if processes:
         check_processes(where, processes)
@@ -152,16 +152,16 @@ def checked_ints(where: str, name: str, values: object, least: int) -> tuple[int
 
 def checked_names(where: str, names: Iterable[object]) -> tuple[str, ...]:
     """Returns names of components; raises an error if there is none or one comes twice."""
-    found: tuple[Any, ...] = tuple(names)
-    for name in found:
+    checked: tuple[Any, ...] = tuple(names)
+    for name in checked:
         if not isinstance(name, str):
             raise TypeError(
                 f"{where}: {name!r} is not a name of a component, expected strings: "
                 f"{where}('a', 'b')."
             )
-    if not found or len(set(found)) < len(found):
-        raise ValueError(f"{where}: names are {found}, expected at least one, each once.")
-    return found
+    if not checked or len(set(checked)) < len(checked):
+        raise ValueError(f"{where}: names are {checked}, expected at least one, each once.")
+    return checked
 
 
 def checked_directory(path: object, name: str = "cache_directory", where: str = "options") -> str:

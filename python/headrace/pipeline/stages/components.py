@@ -45,11 +45,11 @@ class ChainSpecs:
 
     def first_of(self, stage: Stage) -> CachedProbeResults:
         """Returns the results of a stage's function for the first examples."""
-        found = next((first for first in self.first if first.of is stage), None)
-        if found is None:
-            found = CachedProbeResults(stage)
-            self.first.append(found)
-        return found
+        results = next((first for first in self.first if first.of is stage), None)
+        if results is None:
+            results = CachedProbeResults(stage)
+            self.first.append(results)
+        return results
 
     def forget(self, chain: Sequence[Stage], is_cached: bool = False) -> None:
         """Forgets the results of functions, which may change before the next iteration.
@@ -65,8 +65,8 @@ class ChainSpecs:
             for first in self.first:
                 if first.of is stage:
                     first.forget(index < cached)
-        for part, known in zip(chain[0].parts, self.parts, strict=True):
-            known.forget(part, cached > 0)
+        for part, specs in zip(chain[0].parts, self.parts, strict=True):
+            specs.forget(part, cached > 0)
 
     @property
     def is_whole(self) -> bool:

@@ -17,19 +17,19 @@ from headrace.pipeline.values.types import Feature, Ragged, element_type
 __all__ = ["as_feature"]
 
 
-def as_feature(name: str, given: Any) -> Feature | Ragged:
+def as_feature(name: str, value: Any) -> Feature | Ragged:
     """Returns a feature that an `Example` can hold.
 
     Args:
         name: Its name, for messages.
-        given: A type, a `Feature`, a `Ragged`, or one of `FixedLenFeature`, `VarLenFeature` and
+        value: A type, a `Feature`, a `Ragged`, or one of `FixedLenFeature`, `VarLenFeature` and
             `FixedLenSequenceFeature` of scalars.
 
     Raises:
         TypeError: If it is none of these, or of a type that an `Example` cannot hold.
         ValueError: If its shape is unknown.
     """
-    chosen = _chosen(name, given)
+    chosen = _chosen(name, value)
     dtype = element_type("parse", chosen.dtype)
     if not isinstance(dtype, type) and dtype.name not in ("int64", "float32"):
         raise TypeError(
@@ -39,10 +39,10 @@ def as_feature(name: str, given: Any) -> Feature | Ragged:
     return chosen
 
 
-def _chosen(name: str, given: Any) -> Feature | Ragged:
-    match given:
+def _chosen(name: str, value: Any) -> Feature | Ragged:
+    match value:
         case Feature() | Ragged():
-            return given
+            return value
         case FixedLenFeature(shape=shape, dtype=dtype, default_value=default):
             kind = _type(dtype)
             return Feature(kind, _dims(name, shape), _default(kind, default))
@@ -53,7 +53,7 @@ def _chosen(name: str, given: Any) -> Feature | Ragged:
         ):
             if _dims(name, shape) != () or not allow:
                 raise ValueError(
-                    f"parse: the feature {name!r} is {given}, expected rows of shape () and "
+                    f"parse: the feature {name!r} is {value}, expected rows of shape () and "
                     "allow_missing=True, which are a list. Parse Ragged(dtype) and reshape it in "
                     "map."
                 )
@@ -63,19 +63,19 @@ def _chosen(name: str, given: Any) -> Feature | Ragged:
                 f"parse: the feature {name!r} is a SparseFeature, but a component is an array or a "
                 f"list. Parse {indices!r} and {values!r} as Ragged and put them together in map."
             )
-    return Feature(given)
+    return Feature(value)
 
 
 def _type(dtype: Any) -> Any:
     """Returns the type of a component that represents a type of TensorFlow."""
-    found: DType = as_dtype(dtype)
-    return bytes if found == string else np.dtype(found.as_numpy_dtype)
+    element: DType = as_dtype(dtype)
+    return bytes if element == string else np.dtype(element.as_numpy_dtype)
 
 
-def _default(kind: Any, given: Any) -> Any:
-    if given is None or kind is not bytes:
-        return given
-    texts = np.asarray(given, object)
+def _default(kind: Any, value: Any) -> Any:
+    if value is None or kind is not bytes:
+        return value
+    texts = np.asarray(value, object)
     encoded = [text.encode() if isinstance(text, str) else text for text in texts.ravel()]
     strings = np.empty(texts.size, object)
     strings[:] = encoded

@@ -25,10 +25,10 @@ def as_values(where: str, values: object) -> Values:
     if values is None:
         return 0
     if isinstance(values, Mapping):
-        given = {name: value for name, value in values.items() if value is not None}
+        fill_values = {name: value for name, value in values.items() if value is not None}
     else:
-        given = {"": values}
-    for name, value in given.items():
+        fill_values = {"": values}
+    for name, value in fill_values.items():
         if not isinstance(name, str):
             raise TypeError(f"{where}: values has the name {name!r}, expected names of components.")
         if not isinstance(value, _SCALARS):
@@ -38,7 +38,7 @@ def as_values(where: str, values: object) -> Values:
                 "of them by component."
             )
     plain: dict[str, Any] = {
-        n: v.item() if isinstance(v, np.generic) else v for n, v in given.items()
+        n: v.item() if isinstance(v, np.generic) else v for n, v in fill_values.items()
     }
     return tuple(plain.items()) if isinstance(values, Mapping) else plain[""]
 

@@ -120,10 +120,10 @@ def _splits(chain: Sequence[Stage], shares: Sequence[float], seed: int) -> list[
         )
     checked_int("split", "seed", seed, 0)
     _check_depth(chain, 0)
-    if (found := _grouping(chain)) is not None:
+    if (grouping := _grouping(chain)) is not None:
         raise ValueError(
-            f"split: it follows {found.name}, which puts examples together, expected examples that "
-            f"are records of the source. Write split(...) before {found.name}(...)."
+            f"split: it follows {grouping.name}, which puts examples together, expected examples "
+            f"that are records of the source. Write split(...) before {grouping.name}(...)."
         )
     ends = [round(sum(numbers[: index + 1]) * _KEYS) for index in range(len(numbers) - 1)]
     bounds = [0, *ends, _KEYS]
@@ -156,8 +156,8 @@ def _depth(chain: Sequence[Stage]) -> int:
 def _grouping(chain: Sequence[Stage]) -> Stage | None:
     """Returns a stage that puts examples together, also within parts; None without one."""
     for part in chain[0].parts:
-        if (found := _grouping(part)) is not None:
-            return found
+        if (grouping := _grouping(part)) is not None:
+            return grouping
     return next((step for step in steps(chain) if step.effect is Effect.GROUPS), None)
 
 
@@ -200,7 +200,7 @@ def _mixed(one: Any, other: Any) -> Any:
 
 
 def shuffled_before(
-    chain: Sequence[Stage], known: ChainSpecs
+    chain: Sequence[Stage], chain_specs: ChainSpecs
 ) -> tuple[Sequence[Stage], ChainSpecs]:
     """Returns equivalent stages with a full shuffle before any `split`.
 
@@ -209,15 +209,15 @@ def shuffled_before(
 
     Args:
         chain: The stages.
-        known: The components after each of them.
+        chain_specs: The components after each of them.
     """
     shuffle = next((n for n, step in enumerate(steps(chain), 1) if step.full_shuffle), None)
     split = next((n for n, s in enumerate(steps(chain), 1) if s.effect is Effect.SPLITS), None)
     if shuffle is None or split is None or shuffle < split:
-        return chain, known
+        return chain, chain_specs
     moved = list(chain)
     moved.insert(split, moved.pop(shuffle))
-    specs = list(known.specs)
+    specs = list(chain_specs.specs)
     del specs[shuffle]
     specs.insert(split, specs[split - 1])
-    return moved, replace(known, specs=specs)
+    return moved, replace(chain_specs, specs=specs)

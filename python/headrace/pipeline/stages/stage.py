@@ -400,18 +400,18 @@ def check_names(stage: Stage, names: Iterable[str], there: Iterable[str] | None)
         names: The names.
         there: The names of the components; None if they are unknown.
     """
-    known = None if there is None else list(there)
+    names_before = None if there is None else list(there)
     for name in names:
-        if known is not None and name not in known:
-            no_component(stage, name, known)
+        if names_before is not None and name not in names_before:
+            no_component(stage, name, names_before)
 
 
 def no_component(stage: Stage, name: str, names: Iterable[str]) -> NoReturn:
     """Raises the error for a missing component."""
-    known = list(names)
-    near = get_close_matches(name, known, 1)
+    names_before = list(names)
+    near = get_close_matches(name, names_before, 1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
     raise ValueError(
         f"{stage.name}: there is no component {name!r}, expected one of "
-        f"{', '.join(map(repr, known))}.{hint}"
+        f"{', '.join(map(repr, names_before))}.{hint}"
     )

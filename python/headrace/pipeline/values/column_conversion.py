@@ -93,9 +93,10 @@ def column_of(name: str, values: Sequence[Any]) -> engine.Column:
     arrays = [np.asarray(value, object) if isinstance(value, bytes) else value for value in values]
     types = {array.dtype for array in arrays}
     if len(types) > 1:
-        found = ", ".join(sorted(str(dtype) for dtype in types))
+        types_text = ", ".join(sorted(str(dtype) for dtype in types))
         raise TypeError(
-            f"the component {name!r} has the types {found}, expected the same for each example."
+            f"the component {name!r} has the types {types_text}, expected the same for each "
+            "example."
         )
     code = _code(arrays[0])
     arrays = list(map(carried, arrays))
@@ -121,25 +122,25 @@ def batches_of(values: Sequence[Any]) -> engine.Column:
     return engine.Column.batches([_for_engine(value) for value in values], _code(first))
 
 
-def as_values(where: str, given: object, specs: Specs) -> list[Any]:
+def as_values(where: str, value: object, specs: Specs) -> list[Any]:
     """Returns the components of a function's result, in order, each a copy by `as_value`.
 
     Raises:
         TypeError: As `as_components` and `typed` do.
         ValueError: As `as_components` does.
     """
-    components = as_components(where, given, specs)
+    components = as_components(where, value, specs)
     return [typed(where, name, components[name], spec, True) for name, spec in specs.items()]
 
 
-def as_components(where: str, given: object, specs: Specs) -> Mapping[str, Any]:
+def as_components(where: str, value: object, specs: Specs) -> Mapping[str, Any]:
     """Returns the components of a function's result, checked against the first example.
 
     Raises:
         TypeError: If the result is not a dict.
         ValueError: If the names differ from those of the first example.
     """
-    components = check_components(where, given)
+    components = check_components(where, value)
     if components.keys() != specs.keys():
         if not specs:
             raise ValueError(
@@ -153,7 +154,7 @@ def as_components(where: str, given: object, specs: Specs) -> Mapping[str, Any]:
     return components
 
 
-def typed(where: str, name: str, given: Any, spec: Spec, is_separate: bool = False) -> Any:
+def typed(where: str, name: str, raw: Any, spec: Spec, is_separate: bool = False) -> Any:
     """Returns a value as `as_value` does; an empty list has the type of the first example.
 
     Raises:
@@ -161,42 +162,42 @@ def typed(where: str, name: str, given: Any, spec: Spec, is_separate: bool = Fal
             first example.
     """
     if spec.dtype is Json:
-        return _json(where, name, given, spec.shape or ())
+        return _json(where, name, raw, spec.shape or ())
     if spec.is_nested:
         try:
-            return nested_value(given, spec)
+            return nested_value(raw, spec)
         except (TypeError, ValueError) as error:
             raise type(error)(f"{where}: the component {name!r}: {error}") from error
     if spec.is_listed:
-        return _arrays(where, name, given, spec.row())
-    value = as_value(where, name, given, is_separate)
+        return _arrays(where, name, raw, spec.row())
+    value = as_value(where, name, raw, is_separate)
     is_of_strings = isinstance(spec.dtype, type)
-    if not has_type(given, value) and (is_of_strings or value.dtype != object):
+    if not has_type(raw, value) and (is_of_strings or value.dtype != object):
         return np.empty(value.shape, object if is_of_strings else spec.dtype)
-    _check_type(name, spec, given, value)
+    _check_type(name, spec, raw, value)
     return value
 
 
-def _arrays(where: str, name: str, given: Any, row: Spec) -> list[Any]:
+def _arrays(where: str, name: str, value: Any, row: Spec) -> list[Any]:
     """Returns a copy of each array of a list."""
-    if not isinstance(given, (list, tuple)):
+    if not isinstance(value, (list, tuple)):
         raise TypeError(
-            f"{where}: the component {name!r} is {type(given).__name__}, expected a list of arrays "
+            f"{where}: the component {name!r} is {type(value).__name__}, expected a list of arrays "
             "as before, one for each example of the batch."
         )
-    return [typed(where, name, item, row, is_separate=True) for item in given]
+    return [typed(where, name, item, row, is_separate=True) for item in value]
 
 
-def _json(where: str, name: str, given: Any, shape: Sequence[int | None]) -> Any:
+def _json(where: str, name: str, value: Any, shape: Sequence[int | None]) -> Any:
     """Returns the JSON text of an object; for a batch, an array of texts."""
     if not shape:
-        return json_text(where, name, given)
-    if not isinstance(given, (list, tuple, np.ndarray)):
+        return json_text(where, name, value)
+    if not isinstance(value, (list, tuple, np.ndarray)):
         raise TypeError(
-            f"{where}: the component {name!r} is {type(given).__name__}, expected a list of "
+            f"{where}: the component {name!r} is {type(value).__name__}, expected a list of "
             "objects, one for each example of the batch."
         )
-    rows = [_json(where, name, row, shape[1:]) for row in given]
+    rows = [_json(where, name, row, shape[1:]) for row in value]
     if len(shape) > 1:
         return np.stack(rows)
     texts = np.empty(len(rows), object)
@@ -204,45 +205,45 @@ def _json(where: str, name: str, given: Any, shape: Sequence[int | None]) -> Any
     return texts
 
 
-def _check_type(name: str, spec: Spec, given: Any, value: Any) -> None:
+def _check_type(name: str, spec: Spec, raw: Any, value: Any) -> None:
     """Refuses a value whose type differs from that of the first example."""
-    found: ElementType
+    actual: ElementType
     if isinstance(value, bytes):
-        found = str if isinstance(given, str) else bytes
+        actual = str if isinstance(raw, str) else bytes
     elif value.dtype == object:
-        is_text = value.size > 0 and isinstance(np.asarray(given, object).flat[0], str)
+        is_text = value.size > 0 and isinstance(np.asarray(raw, object).flat[0], str)
         is_either = value.size == 0 and isinstance(spec.dtype, type)
-        found = spec.dtype if is_either else str if is_text else bytes
+        actual = spec.dtype if is_either else str if is_text else bytes
     else:
-        found = value.dtype
-    if found != spec.dtype:
-        types = ", ".join(sorted(map(type_name, (found, spec.dtype))))
+        actual = value.dtype
+    if actual != spec.dtype:
+        types = ", ".join(sorted(map(type_name, (actual, spec.dtype))))
         raise TypeError(
             f"the component {name!r} has the types {types}, expected the same for each example."
         )
 
 
-def check_components(where: str, given: object) -> Mapping[str, Any]:
+def check_components(where: str, value: object) -> Mapping[str, Any]:
     """Returns a function's result, after a check of its type.
 
     Raises:
         TypeError: If it is not a dict, or has a key that is not a string.
     """
-    if not isinstance(given, Mapping):
-        kind = type(given).__name__
+    if not isinstance(value, Mapping):
+        kind = type(value).__name__
         if where.startswith("flat_map"):
             raise TypeError(
                 f"{where}: the function returned an iterable with {kind} in it, expected an "
                 "iterable of dicts. Return [example] for one example, and [] for none."
             )
         raise TypeError(f"{where}: the function returned {kind}, expected a dict of components.")
-    for name in given:
+    for name in value:
         if not isinstance(name, str):
             raise TypeError(
                 f"{where}: the function returned a dict with the key {name!r}, expected strings, "
                 "which are the names of components. Return other keys."
             )
-    return given
+    return value
 
 
 def _code(array: npt.NDArray[Any]) -> int:

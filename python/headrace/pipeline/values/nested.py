@@ -26,11 +26,11 @@ class NestedList(list[Any]):
         return NestedList, (list(self), self.spec)
 
 
-def nested_value(given: Any, spec: Spec, is_given: bool = False) -> NestedList:
+def nested_value(value: Any, spec: Spec, is_given: bool = False) -> NestedList:
     """Returns a value as lists of arrays.
 
     Args:
-        given: Lists of arrays; strings are `bytes` objects.
+        value: Lists of arrays; strings are `bytes` objects.
         spec: The component.
         is_given: Whether it goes to the program: strings are `str` then, and times have their type.
 
@@ -39,7 +39,7 @@ def nested_value(given: Any, spec: Spec, is_given: bool = False) -> NestedList:
         ValueError: If it has another number of axes.
     """
     shape = spec.shape or ()
-    return NestedList(_lists(given, spec, len(shape), is_given), spec)
+    return NestedList(_lists(value, spec, len(shape), is_given), spec)
 
 
 def nested_column(rows: Sequence[Any], spec: Spec) -> engine.Column:
@@ -61,27 +61,27 @@ def _ends(lists: Sequence[Any]) -> Any:
     return np.cumsum([len(items) for items in lists], dtype=np.int64)
 
 
-def _lists(given: Any, spec: Spec, ndim: int, is_given: bool) -> list[Any]:
-    if not isinstance(given, (list, tuple, np.ndarray)):
+def _lists(value: Any, spec: Spec, ndim: int, is_given: bool) -> list[Any]:
+    if not isinstance(value, (list, tuple, np.ndarray)):
         raise ValueError(
-            f"got {type(given).__name__}, expected lists with {len(spec.shape or ())} axes."
+            f"got {type(value).__name__}, expected lists with {len(spec.shape or ())} axes."
         )
     if ndim > 1:
         return [
             _array(item, spec, is_given) if ndim == 2 else _lists(item, spec, ndim - 1, is_given)
-            for item in given
+            for item in value
         ]
-    return list(given)
+    return list(value)
 
 
-def _array(given: Any, spec: Spec, is_given: bool) -> Any:
+def _array(value: Any, spec: Spec, is_given: bool) -> Any:
     if isinstance(spec.dtype, type):
-        strings = np.empty(len(given), object)
-        wanted = [_string(item, spec.dtype is str and is_given) for item in given]
-        strings[:] = wanted
+        strings = np.empty(len(value), object)
+        elements = [_string(item, spec.dtype is str and is_given) for item in value]
+        strings[:] = elements
         return strings
     # A function may reuse the array of its result for the next one.
-    array = np.asarray(given) if is_given else np.array(given)
+    array = np.asarray(value) if is_given else np.array(value)
     if is_given:
         array.flags.writeable = False
         return delivered(array, spec) if array.dtype != spec.dtype else array

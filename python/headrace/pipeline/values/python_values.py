@@ -55,11 +55,11 @@ def as_value(where: str, name: str, value: Any, is_separate: bool = True) -> Any
     what = f"{where}: the component {name!r}"
     # PyTorch warns if a tensor is asked for a copy: it does not take that argument.
     refuse_masked(what, value)
-    given = as_array(what, value) if hasattr(value, "__array__") else value
-    if isinstance(given, np.ndarray):
-        array = native_order(np.array(given) if is_separate else given)
+    converted = as_array(what, value) if hasattr(value, "__array__") else value
+    if isinstance(converted, np.ndarray):
+        array = native_order(np.array(converted) if is_separate else converted)
     else:
-        array = of_python(what, given)
+        array = of_python(what, converted)
     if array.dtype.kind in "SUO":
         return strings_of(what, array)
     array_type(what, array.dtype)
@@ -75,34 +75,34 @@ def refuse_masked(what: str, value: Any) -> None:
         )
 
 
-def has_type(given: Any, made: Any) -> bool:
+def has_type(array: Any, value: Any) -> bool:
     """Returns whether a value tells its own type.
 
     Empty lists do not. An empty array of strings may be one of `str` or of `bytes`.
 
     Args:
-        given: The value.
-        made: The result of `as_value` for it.
+        array: The value.
+        value: The result of `as_value` for it.
     """
-    if isinstance(made, bytes) or made.size > 0:
+    if isinstance(value, bytes) or value.size > 0:
         return True
-    return hasattr(given, "dtype") and (made.dtype != object or given.dtype.kind != "O")
+    return hasattr(array, "dtype") and (value.dtype != object or array.dtype.kind != "O")
 
 
 def spec_of(where: str, name: str, value: Any) -> Spec:
     """Returns the spec of a component for which a function returned this value."""
     if isinstance(value, NestedList) and value.spec.is_listed:
         return _spec_of_list(where, name, value)
-    if (known := _known(value)) is not None:
-        return known
-    made = as_value(where, name, value)
-    if isinstance(made, bytes):
+    if (spec := _known(value)) is not None:
+        return spec
+    array = as_value(where, name, value)
+    if isinstance(array, bytes):
         return Spec(str if isinstance(value, str) else bytes, ())
-    if made.dtype == object:
+    if array.dtype == object:
         texts = np.asarray(value, object).ravel()
         is_text = isinstance(texts[0], str) if len(texts) else np.asarray(value).dtype.kind == "U"
-        return Spec(str if is_text else bytes, (None,) * made.ndim)
-    return Spec(made.dtype, (None,) * made.ndim)
+        return Spec(str if is_text else bytes, (None,) * array.ndim)
+    return Spec(array.dtype, (None,) * array.ndim)
 
 
 def _spec_of_list(where: str, name: str, arrays: NestedList) -> Spec:
@@ -138,22 +138,22 @@ def learned(
     Further examples are read while one of the components was an empty list in each example so far:
     it has the type of its first list that is not empty. If all are empty, the type is float64.
     """
-    found: dict[str, Spec] | None = None
+    specs: dict[str, Spec] | None = None
     empty: set[str] = set()
     for example in examples:
-        if found is None:
-            found = {name: spec_of(where, name, value) for name, value in example.items()}
-            empty = set(found)
+        if specs is None:
+            specs = {name: spec_of(where, name, value) for name, value in example.items()}
+            empty = set(specs)
         for name in sorted(empty & example.keys()):
             value = example[name]
             if _tells_type(where, name, value):
                 spec = spec_of(where, name, value)
                 is_new = spec.dtype is Json and not isinstance(value, Unchanged)
-                found[name] = spec.batched(None) if is_batched and is_new else spec
+                specs[name] = spec.batched(None) if is_batched and is_new else spec
                 empty.discard(name)
         if not empty:
             break
-    return found
+    return specs
 
 
 def native_order(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -167,15 +167,15 @@ def strings_of(what: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     Raises:
         TypeError: If it holds other objects, or both `bytes` and `str`.
     """
-    given = array.ravel().tolist()
-    kinds = {type(item) for item in given}
+    elements = array.ravel().tolist()
+    kinds = {type(item) for item in elements}
     if not all(issubclass(kind, (bytes, str)) for kind in kinds):
         names = ", ".join(sorted(kind.__name__ for kind in kinds))
         raise TypeError(f"{what} holds objects ({names}), expected numbers, bytes or str.")
     if any(issubclass(kind, str) for kind in kinds) and len(kinds) > 1:
         names = ", ".join(sorted(kind.__name__ for kind in kinds))
         raise TypeError(f"{what} holds {names}, expected only str or only bytes.")
-    items = [item.encode() if isinstance(item, str) else item for item in given]
+    items = [item.encode() if isinstance(item, str) else item for item in elements]
     strings = np.empty(array.size, object)
     strings[:] = items
     return strings.reshape(array.shape)

@@ -146,23 +146,23 @@ def element_type(where: str, word: TypeWord) -> ElementType:
     """
     if word is bytes or word is str:
         return word
-    found = _WORDS.get(word) if isinstance(word, type) else None
+    dtype = _WORDS.get(word) if isinstance(word, type) else None
     try:
-        found = np.dtype(word) if found is None else found
-        if _is_known_time(found):
-            return found.newbyteorder("=")
-        dtypes.as_dtype(found)
-        is_number = found.kind in "biufc"
+        dtype = np.dtype(word) if dtype is None else dtype
+        if _is_known_time(dtype):
+            return dtype.newbyteorder("=")
+        dtypes.as_dtype(dtype)
+        is_number = dtype.kind in "biufc"
     except TypeError:
         is_number = False
-    if found is None or not is_number:
+    if dtype is None or not is_number:
         raise TypeError(
             f"{where}: {word!r} is not a type of a component, expected int (int64), float "
             "(float32), "
             "bool, bytes, str, a NumPy type of numbers, or datetime64 or timedelta64 of D, s, ms, "
             "us or ns."
         )
-    return found.newbyteorder("=")
+    return dtype.newbyteorder("=")
 
 
 def array_type(where: str, dtype: np.dtype[Any]) -> ElementType:
@@ -252,43 +252,43 @@ def exactly(value: Any, dtype: ElementType) -> npt.NDArray[Any] | None:
     """
     if not isinstance(dtype, type) and dtype.kind in "mM":
         return _exact_times(value, dtype)
-    given = np.asarray(value, object)
+    array = np.asarray(value, object)
     if isinstance(dtype, type):
-        items = [item.encode() if isinstance(item, str) else item for item in given.ravel()]
+        items = [item.encode() if isinstance(item, str) else item for item in array.ravel()]
         if not all(isinstance(item, bytes) for item in items):
             return None
         strings = np.empty(len(items), object)
         strings[:] = items
-        return strings.reshape(given.shape)
-    if any(isinstance(item, (bytes, str)) for item in given.ravel()):
+        return strings.reshape(array.shape)
+    if any(isinstance(item, (bytes, str)) for item in array.ravel()):
         return None
     try:
         with np.errstate(all="ignore"):
-            made = given.astype(dtype)
+            result = array.astype(dtype)
             if is_carried(dtype) or dtype.kind in "fc":
-                wide = given.astype(np.complex128 if made.dtype.kind == "c" else np.float64)
+                wide = array.astype(np.complex128 if result.dtype.kind == "c" else np.float64)
                 is_whole = (wide == np.trunc(wide.real)) & (np.abs(wide) < 2.0**64)
-                is_kept = np.isfinite(made) & ~(is_whole & (made.astype(wide.dtype) != given))
+                is_kept = np.isfinite(result) & ~(is_whole & (result.astype(wide.dtype) != array))
                 is_held = is_kept.astype(np.bool_) | ~np.isfinite(wide)
             else:
-                is_held = made.astype(object) == given
+                is_held = result.astype(object) == array
     except (TypeError, ValueError, OverflowError):
         return None
-    return made if np.all(is_held) else None
+    return result if np.all(is_held) else None
 
 
 def _exact_times(value: Any, dtype: np.dtype[Any]) -> npt.NDArray[Any] | None:
     try:
-        given = np.asarray(value)
-        if given.dtype.kind not in "mMUO" or (given.dtype.kind == "m") != (dtype.kind == "m"):
+        array = np.asarray(value)
+        if array.dtype.kind not in "mMUO" or (array.dtype.kind == "m") != (dtype.kind == "m"):
             # A bare number has no unit, but for 0.
-            return np.zeros(given.shape, dtype) if not np.any(given) else None
-        given = np.asarray(value, np.dtype(dtype.kind + "8"))
-        made = given.astype(dtype)
-        is_held = (made == given) | (np.isnat(made) & np.isnat(given))
+            return np.zeros(array.shape, dtype) if not np.any(array) else None
+        array = np.asarray(value, np.dtype(dtype.kind + "8"))
+        result = array.astype(dtype)
+        is_held = (result == array) | (np.isnat(result) & np.isnat(array))
     except (TypeError, ValueError, OverflowError):
         return None
-    return made if np.all(is_held) else None
+    return result if np.all(is_held) else None
 
 
 def element_of(code: int, is_text: bool) -> ElementType:
@@ -330,8 +330,8 @@ class Feature:
             raise ValueError(f"Feature: shape is {self.shape}, expected sizes from 0 up.")
         if self.default is None:
             return
-        made = exactly(self.default, dtype)
-        if made is None or made.shape not in ((), self.shape):
+        exact_default = exactly(self.default, dtype)
+        if exact_default is None or exact_default.shape not in ((), self.shape):
             raise ValueError(
                 f"Feature: default is {self.default!r}, expected {type_name(dtype)} of shape "
                 f"{self.shape} or a scalar."

@@ -21,38 +21,38 @@ class Unchanged(NamedTuple):
     spec: Spec
 
 
-def with_unchanged(made: Any, example: Mapping[str, Any], specs: Mapping[str, Spec]) -> Any:
+def with_unchanged(result: Any, example: Mapping[str, Any], specs: Mapping[str, Spec]) -> Any:
     """Returns a function's result, with `Unchanged` in place of JSON values that it did not change.
 
     A list for a component that was a list of arrays becomes a `NestedList`.
 
     Args:
-        made: The function's result for an example.
+        result: The function's result for an example.
         example: The example that the function got.
         specs: The components of the example.
     """
-    if not isinstance(made, Mapping):
-        return made
+    if not isinstance(result, Mapping):
+        return result
     listed = {name: spec for name, spec in specs.items() if spec.is_listed}
-    made = {
+    result = {
         name: NestedList(value, listed[name])
         if name in listed and isinstance(value, (list, tuple))
         else value
-        for name, value in made.items()
+        for name, value in result.items()
     }
     objects = {name: example[name] for name, spec in specs.items() if spec.dtype is Json}
     if not objects:
-        return made
-    return {name: _passed(name, value, objects, specs) for name, value in made.items()}
+        return result
+    return {name: _passed(name, value, objects, specs) for name, value in result.items()}
 
 
-def without_unchanged(made: Any, example: Mapping[str, Any]) -> Any:
+def without_unchanged(result: Any, example: Mapping[str, Any]) -> Any:
     """Returns a function's result, with the values of the example in place of `Unchanged`."""
-    if not isinstance(made, Mapping):
-        return made
+    if not isinstance(result, Mapping):
+        return result
     return {
         name: example[value.name] if isinstance(value, Unchanged) else value
-        for name, value in made.items()
+        for name, value in result.items()
     }
 
 
@@ -60,7 +60,7 @@ def _passed(name: str, value: Any, objects: Mapping[str, Any], specs: Mapping[st
     if name in objects and value is objects[name]:
         return Unchanged(name, specs[name])
     if isinstance(value, (dict, list)):
-        for other, given in objects.items():
-            if value is given:
+        for other, component in objects.items():
+            if value is component:
                 return Unchanged(other, specs[other])
     return value

@@ -120,13 +120,13 @@ class Steps:
         if isinstance(self._functions[0], IndexedRows):
             coming = [int(n) for row, n in enumerate(columns[0]) if row not in left_out]
             self._functions[0].expect(coming)
-        seconds, made = [0.0] * len(self._steps), [0] * len(self._steps)
+        seconds, num_results = [0.0] * len(self._steps), [0] * len(self._steps)
         for row, values in enumerate(zip(*columns, strict=True)):
             if row in left_out:
                 result.counts.append(0)
                 continue
-            step, given = 0, list(values)
-            rows: Sequence[Any] = [given]
+            step, inputs = 0, list(values)
+            rows: Sequence[Any] = [inputs]
             try:
                 for step, stage in enumerate(self._steps):
                     if note(row, step):
@@ -134,15 +134,15 @@ class Steps:
                         return result
                     begin = time.perf_counter()
                     before = rows
-                    rows = self._call(step, row, given, row_ids, made_rows)
+                    rows = self._call(step, row, inputs, row_ids, made_rows)
                     seconds[step] += time.perf_counter() - begin
-                    made[step] += len(rows)
+                    num_results[step] += len(rows)
                     if stage.stage == "filter":
                         if rows and made_rows is not None and step:
                             made_rows.add_values(stage.where, before[0])
                     elif step + 1 < len(self._steps):
                         assert stage.made is not None
-                        given = _given(rows[0], stage.made)
+                        inputs = _given(rows[0], stage.made)
             except BaseException as error:
                 failure = Failure(row, step, PackedError.of(error))
                 if not (skips_errors and isinstance(error, Exception)):
@@ -155,7 +155,7 @@ class Steps:
             result.counts.append(len(rows))
             if rows:
                 result.kept.append(row)
-        result.done, result.digest = list(zip(made, seconds, strict=True)), self._digest
+        result.done, result.digest = list(zip(num_results, seconds, strict=True)), self._digest
         return result
 
     def _call(
@@ -171,28 +171,28 @@ class Steps:
         example = dict(zip(step.given, values, strict=True))
         if row == 0 and step.made is None:
             self._digest = digest_of(example)
-        found = self._recalled(number, row, example, row_ids)
-        if found is None:
+        result = self._recalled(number, row, example, row_ids)
+        if result is None:
             function, draws = self._functions[number], self._draws[number]
             if draws is not None:
                 function = _drawing(function, draws.at(*row_ids[row].tolist()))
-            found = self._global_draws[number].watching(function)(example)
+            result = self._global_draws[number].watching(function)(example)
         if step.stage == "filter":
-            return [values] if found else []
+            return [values] if result else []
         if step.made is None:
-            given = dict(zip(step.given, values, strict=True))
+            inputs = dict(zip(step.given, values, strict=True))
             if step.stage == "flat_map":
-                return [[copied(with_unchanged(row, given, step.given)) for row in found]]
-            return [with_unchanged(found, given, step.given)]
+                return [[copied(with_unchanged(row, inputs, step.given)) for row in result]]
+            return [with_unchanged(result, inputs, step.given)]
         if number + 1 < len(self._steps):
-            return [as_values(step.where, found, step.made)]
+            return [as_values(step.where, result, step.made)]
         assert made_rows is not None
         if step.stage == "map":
-            made_rows.add(step.where, found)
+            made_rows.add(step.where, result)
             return _ONE
         num_before = len(made_rows)
         try:
-            for item in found:
+            for item in result:
                 made_rows.add(step.where, item)
         except BaseException:
             made_rows.keep(num_before)
@@ -207,12 +207,12 @@ class Steps:
         if row > 0 or not step.first:
             return None
         key = key_of(row_ids[0].tolist(), step.seed is not None)
-        found = step.first.pop(key, digest_of(example)) if key in step.first else None
-        if found is None:
+        result = step.first.pop(key, digest_of(example)) if key in step.first else None
+        if result is None:
             return None
         if step.stage == "flat_map":
-            return [without_unchanged(one, example) for one in found[0]]
-        return without_unchanged(found[0], example)
+            return [without_unchanged(one, example) for one in result[0]]
+        return without_unchanged(result[0], example)
 
 
 def _drawing(

@@ -89,9 +89,9 @@ class IteratorPool:
         if self._num_processes:
             from headrace.pipeline.workers import remote_iterator  # noqa: PLC0415
 
-            found = remote_iterator.RemoteIterator(where, self._num_processes, self._holder)
+            iterator = remote_iterator.RemoteIterator(where, self._num_processes, self._holder)
             if processes is not None:
-                processes.begin(found)
-            found.open(factory)
-            return Examples(found)
+                processes.begin(iterator)
+            iterator.open(factory)
+            return Examples(iterator)
         return Examples(self._before.checked(where, factory()))

@@ -84,9 +84,9 @@ class ProcessStage:
         return Step(self.kind, self.where, self.seed, self.given, self.made, first)
 
 
-def _is_plain(made: Any) -> bool:
+def _is_plain(result: Any) -> bool:
     """Returns whether a function's result can be sent unchanged."""
-    items = made if isinstance(made, list) else [made]
+    items = result if isinstance(result, list) else [result]
     plain = (str, bytes, bool, int, float, complex, np.ndarray, np.generic, Unchanged)
     return all(
         type(item) is dict and all(isinstance(value, plain) for value in item.values())
@@ -239,15 +239,15 @@ class ProcessFunctions:
             except BaseException as error:  # A worker cannot be started, or memory is exhausted.
                 job.keep([], noted(error, calls.where))
                 return
-            made, arena = answer
-            for failure in made.result.failed:
-                found = self._failed(job, failure)
-                failed[failure.row] = (failure.row, found, self._stages[failure.step].number)
-            if made.result.error is not None:
-                ended = self._failed(job, made.result.error)
-            if not made.result.is_stopped:
+            message, arena = answer
+            for failure in message.result.failed:
+                raised = self._failed(job, failure)
+                failed[failure.row] = (failure.row, raised, self._stages[failure.step].number)
+            if message.result.error is not None:
+                ended = self._failed(job, message.result.error)
+            if not message.result.is_stopped:
                 left_out = [failed[row] for row in sorted(failed)]
-                self._give(job, made, arena, ended, left_out)
+                self._give(job, message, arena, ended, left_out)
             return
 
     def _asked(
@@ -298,18 +298,18 @@ class ProcessFunctions:
     def _give(
         self,
         job: engine.Job,
-        made: ResultMessage,
+        message: ResultMessage,
         arena: Arena,
         error: BaseException | None,
         failed: list[tuple[int, BaseException, int | None]],
     ) -> None:
         """Sets the result of a block."""
         last = self._stages[-1]
-        result = made.result
+        result = message.result
         for stage, (num_rows, seconds) in zip(self._stages[:-1], result.done, strict=False):
             job.count(stage.number, num_rows, 0, seconds)
-        if made.columns is None or made.num_rows == 0:
-            job.keep(result.kept if made.columns is None else [], error, None, failed)
+        if message.columns is None or message.num_rows == 0:
+            job.keep(result.kept if message.columns is None else [], error, None, failed)
             return
         counts = kept = None
         if last.kind == "flat_map":
@@ -320,12 +320,12 @@ class ProcessFunctions:
         try:
             columns = [
                 self._column(arena, location, name, spec)
-                for (name, spec), location in zip(specs.items(), made.columns, strict=True)
+                for (name, spec), location in zip(specs.items(), message.columns, strict=True)
             ]
         except BaseException as raised:
             job.keep([], noted(raised, last.where))
             return
-        job.finish(columns, made.num_rows, counts, error, None, failed, kept)
+        job.finish(columns, message.num_rows, counts, error, None, failed, kept)
 
     def _column(
         self, arena: Arena, location: tuple[Any, ...], name: str, spec: Spec
@@ -334,14 +334,14 @@ class ProcessFunctions:
         kind = location[0]
         if kind == "strings" and len(location[1]) == 1 and not self._is_batched:
             return engine.Column.text(*strings_at(arena, location))
-        found = Layout.found(arena, location)
+        column = Layout.found(arena, location)
         if spec.is_nested:
-            return nested_column([nested_value(row, spec) for row in found], spec)
+            return nested_column([nested_value(row, spec) for row in column], spec)
         if spec.is_listed:
-            return lists_of(found, spec)
+            return lists_of(column, spec)
         if kind == "array" and not self._is_batched:
-            return engine.Column.dense(carried(found), engine_code(found.dtype))
-        values = list(found)
+            return engine.Column.dense(carried(column), engine_code(column.dtype))
+        values = list(column)
         return batches_of(values) if self._is_batched else column_of(name, values)
 
 
@@ -354,18 +354,18 @@ class LearnInProcess(ProcessFunctions):
         num_processes: int,
         num_started: int,
         holders: Sequence[WorkerHolder],
-        made: "deque[Mapping[str, Any]]",
+        results: "deque[Mapping[str, Any]]",
         first: CachedProbeResults,
     ) -> None:
-        """Adds the function's results to `made`, and those for the first example to `first`."""
+        """Adds the function's results to `results`, and those for the first example to `first`."""
         super().__init__(stages, num_processes, False, holders, 1, num_started)
-        self._learned = made
+        self._learned = results
         self._first: CachedProbeResults | None = first
 
     def _give(
         self,
         job: engine.Job,
-        made: ResultMessage,
+        message: ResultMessage,
         arena: Arena,
         error: BaseException | None,
         failed: list[tuple[int, BaseException, int | None]],
@@ -374,12 +374,12 @@ class LearnInProcess(ProcessFunctions):
         kept = []
         row = 0
         try:
-            for row, found in zip(made.result.kept, made.result.rows, strict=True):
-                items = [found] if stage.kind == "map" else found
+            for row, result in zip(message.result.kept, message.result.rows, strict=True):
+                items = [result] if stage.kind == "map" else result
                 for item in items:
                     for name, value in check_components(stage.where, item).items():
                         spec_of(stage.where, name, value)
-                self._note_first(job, row, found, made.result.digest)
+                self._note_first(job, row, result, message.result.digest)
                 self._learned.extend(items)
                 if items:
                     kept.append(row)
@@ -387,11 +387,11 @@ class LearnInProcess(ProcessFunctions):
             error = noted(raised, stage.where, job.origin(row))
         job.keep(kept, error, None, failed)
 
-    def _note_first(self, job: engine.Job, row: int, made: Any, digest: bytes | None) -> None:
+    def _note_first(self, job: engine.Job, row: int, result: Any, digest: bytes | None) -> None:
         results, self._first = self._first, None
         if results is not None and row == 0:
             key = key_of(job.row_ids()[0].tolist(), self._stages[-1].seed is not None)
-            results.add(key, digest, made)
+            results.add(key, digest, result)
 
 
 def _remedy(code: int | None) -> str:

@@ -119,14 +119,14 @@ class IterableFunction:
     num_callers = 1
     initial = None
 
-    def __init__(self, factory: Factory, openings: IteratorPool, made: Specs) -> None:
+    def __init__(self, factory: Factory, openings: IteratorPool, output_specs: Specs) -> None:
         self.running: dict[int, RunningCalls] = {}
         self.is_over = False
         self.function = factory
         self.feed: Final = Feed()
         self.processes: Final = openings.processes(is_looking=False)
         self._openings = openings
-        self._made = made
+        self._made = output_specs
         self._pass: tuple[int, Examples] | None = None
         self._where = f"iterable({name_of(factory)})"
 
@@ -182,13 +182,13 @@ class SpecProbe:
     num_callers = 1
     initial = None
 
-    def __init__(self, factory: Factory, openings: IteratorPool, made: Specs) -> None:
+    def __init__(self, factory: Factory, openings: IteratorPool, output_specs: Specs) -> None:
         self.running: dict[int, RunningCalls] = {}
         self.is_over = False
         self.function = factory
         self.processes: Final = openings.processes(is_looking=True)
         self._openings = openings
-        self._made = made
+        self._made = output_specs
         self._passes: dict[int, Any] = {}
         # The number of iterators that had no example.
         self._num_empty = 0

@@ -152,9 +152,9 @@ class RemoteWorker:
         descriptors = [self._given.descriptor] if self._is_renewed else []
         self.call_status.forget_calls()
         self.tell(block, descriptors)
-        made = cast("ResultMessage", self.answer())
-        self._is_renewed = made.keeps_arrays
-        return made, self.made(made.size)
+        message = cast("ResultMessage", self.answer())
+        self._is_renewed = message.keeps_arrays
+        return message, self.made(message.size)
 
     def end(self) -> None:
         """Ends the process and waits for that."""
@@ -292,20 +292,20 @@ class Processes:
         with self._lock:
             if self._has_ended:
                 raise RuntimeError("the iteration is over")
-            found = self._workers.get(thread)
-            if found is None:
+            idle = self._workers.get(thread)
+            if idle is None:
                 if not self._spare:
                     self._start(plan)
-                found = self._spare.pop(0)
-                self._workers[thread] = found
-        return found
+                idle = self._spare.pop(0)
+                self._workers[thread] = idle
+        return idle
 
     def _start(self, plan: StagesMessage) -> None:
         """Starts spare workers, which load their functions at the same time."""
         ended = None
         for _ in range(_MOST_STARTS):
             count = max(self._num_workers - len(self._workers), 1)
-            taken = [found for _ in range(count) if (found := self._taken()) is not None]
+            taken = [workers for _ in range(count) if (workers := self._taken()) is not None]
             for worker in (*taken, *start_workers(count - len(taken))):
                 worker.call_status.stop(self.is_over)
                 try:
@@ -374,12 +374,12 @@ class Processes:
 
 def columns_of(layout: Layout, columns: Sequence[Any]) -> tuple[Any, ...]:
     """Adds columns of the engine to a layout, and returns their places."""
-    found = []
+    arrays = []
     for column in columns:
         strings: tuple[npt.NDArray[Any], npt.NDArray[Any]] | None = column.to_arrow()
         added = layout.add(column.to_python()) if strings is None else layout.add_strings(*strings)
-        found.append(added)
-    return tuple(found)
+        arrays.append(added)
+    return tuple(arrays)
 
 
 def row_ids_of(layout: Layout, row_ids: npt.NDArray[np.uint64]) -> tuple[Any, ...]:

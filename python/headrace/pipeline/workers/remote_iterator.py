@@ -118,8 +118,8 @@ class RemoteIterator(RemoteIteratorBase):
             self._parts.append(_Part(number, OpenRequest(data, main, self._where, arguments, here)))
         for part in self._parts:
             self._begin(part)
-        found = [self._begun(part) for part in self._parts]
-        self._keeps_state = all(opened.keeps_state for opened in found)
+        replies = [self._begun(part) for part in self._parts]
+        self._keeps_state = all(opened.keeps_state for opened in replies)
 
     def expect(self, specs: Mapping[str, Spec], num_bytes: int) -> None:
         """See `RemoteIteratorBase`."""
@@ -309,16 +309,16 @@ class RemoteIterator(RemoteIteratorBase):
         num_rows = 1 if self._specs is None else _MOST_ROWS
         specs = None if self._specs is None else dict(self._specs)
         self._tell(part, NextRequest(specs, num_rows, self._num_bytes))
-        given = cast("ExamplesMessage", self._answer(part))
+        message = cast("ExamplesMessage", self._answer(part))
         assert part.worker is not None
         if specs is None:
-            examples: Sequence[Any] = [loads(example) for example in given.examples]
+            examples: Sequence[Any] = [loads(example) for example in message.examples]
         else:
-            arena = part.worker.made(given.size)
-            examples = _values(arena, given.columns, len(given.states))
-        part.rows.extend(zip(examples, given.states, strict=False))
-        part.state, part.has_ended = given.state, given.is_over
-        part.error = None if given.error is None else given.error.unpacked()
+            arena = part.worker.made(message.size)
+            examples = _values(arena, message.columns, len(message.states))
+        part.rows.extend(zip(examples, message.states, strict=False))
+        part.state, part.has_ended = message.state, message.is_over
+        part.error = None if message.error is None else message.error.unpacked()
         num_bytes = _NUM_COPIES * part.worker.num_bytes
         if num_bytes > part.num_charged:
             self.hold(num_bytes - part.num_charged)

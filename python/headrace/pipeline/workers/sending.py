@@ -204,11 +204,11 @@ class PackedError:
     def _made(self) -> BaseException:
         if self.pickled is not None:
             try:
-                found = pickle.loads(self.pickled)
+                exception = pickle.loads(self.pickled)
             except Exception:  # The class may be missing in this process.
-                found = None
-            if isinstance(found, BaseException):
-                return found
+                exception = None
+            if isinstance(exception, BaseException):
+                return exception
         base = next((kind for kind in map(_builtin, self.names) if kind is not None), Exception)
         module, name = self.names[0]
         kind = type(name.rsplit(".", 1)[-1], (base,), {"__module__": module})

@@ -61,11 +61,11 @@ class OpenRequest:
     def serve(
         self,
         call_status: SharedCallStatus,
-        made: Arena,
+        output_arena: Arena,
         load: Callable[["OpenRequest"], tuple[Any, ...]],
     ) -> "ServedIterator":
         """Returns the object that answers this message and the following ones."""
-        return ServedIterator(call_status, made, load)
+        return ServedIterator(call_status, output_arena, load)
 
 
 @dataclass(frozen=True)
@@ -181,11 +181,11 @@ class ServedIterator:
     def __init__(
         self,
         call_status: SharedCallStatus,
-        made: Arena,
+        output_arena: Arena,
         load: Callable[[OpenRequest], tuple[Any, ...]],
     ) -> None:
         self._call_status: Final = call_status
-        self._made: Final = made
+        self._made: Final = output_arena
         self._load: Final = load
         self._before: Final = AlreadyOpened()
         self._changed: Final = threading.Condition()
@@ -229,25 +229,25 @@ class ServedIterator:
                     return OpenReply()
         return task.result[0]
 
-    def _more(self, wanted: NextRequest) -> ExamplesMessage:
+    def _more(self, request: NextRequest) -> ExamplesMessage:
         with self._changed:
-            self._wanted = wanted
+            self._wanted = request
             self._changed.notify_all()
             while not self._changed.wait_for(self._has_some, _LOOK_S):
                 if self._call_status.must_stop():
                     return ExamplesMessage(is_over=True)
-            if wanted.num_rows > 1:
+            if request.num_rows > 1:
                 self._changed.wait_for(lambda: not self._wants_more(), _PATIENCE_S)
             rows, self._rows, self._num_bytes = self._rows, deque(), 0
             opened = self._opened
             assert opened is not None
             is_over, state, error = opened.is_over, opened.state, opened.error
-            if wanted.specs is None:
+            if request.specs is None:
                 self._wanted = None
             self._changed.notify_all()
         packed = None if error is None else PackedError.of(error)
         states = tuple(before for _, before, _ in rows)
-        if wanted.specs is None:
+        if request.specs is None:
             examples = tuple(example for example, _, _ in rows)
             return ExamplesMessage(examples, (), 0, states, state, is_over, packed)
         layout = Layout()
@@ -266,12 +266,12 @@ class ServedIterator:
         return self._opened is None or self._opened.is_over
 
     def _wants_more(self) -> bool:
-        wanted = self._wanted
+        request = self._wanted
         return (
-            wanted is not None
+            request is not None
             and not self._has_ended()
-            and len(self._rows) < wanted.num_rows
-            and self._num_bytes < wanted.num_bytes
+            and len(self._rows) < request.num_rows
+            and self._num_bytes < request.num_bytes
         )
 
     def _serve(self) -> None:
@@ -280,10 +280,10 @@ class ServedIterator:
             with self._changed:
                 self._changed.wait_for(lambda: self._task is not None or self._wants_more())
                 task, self._task = self._task, None
-                wanted = self._wanted
+                request = self._wanted
             if task is None:
-                assert wanted is not None
-                self._ask(wanted)
+                assert request is not None
+                self._ask(request)
                 continue
             result = task.call()
             with self._changed:
@@ -295,8 +295,8 @@ class ServedIterator:
         try:
             self._call_status.begin_call(0, 0)
             [factory] = self._load(message)
-            made = factory(*message.arguments)
-            iterator = self._before.checked(message.where, made)
+            result = factory(*message.arguments)
+            iterator = self._before.checked(message.where, result)
             opened = _OpenIterator(message.where, iterator, kept(iterator))
         except BaseException as error:
             return OpenReply(error=PackedError.of(error))
@@ -335,7 +335,7 @@ class ServedIterator:
             self._opened = None
             self._rows, self._num_bytes = deque(), 0
 
-    def _ask(self, wanted: NextRequest) -> None:
+    def _ask(self, request: NextRequest) -> None:
         """Asks the iterator for an example."""
         opened = self._opened
         assert opened is not None
@@ -350,7 +350,7 @@ class ServedIterator:
             if example is _END:
                 opened.is_over = True
             else:
-                row = _packed(opened.where, example, wanted.specs), before
+                row = _packed(opened.where, example, request.specs), before
                 opened.state = kept(opened.iterator)
         except BaseException as error:
             opened.error, opened.is_over = error, True
@@ -369,10 +369,10 @@ def _packed(where: str, example: Any, specs: Specs | None) -> Any:
     """Returns a copy of an example: its components if they are known, else all of it pickled."""
     if specs is not None:
         return as_values(where, example, specs)
-    found = {
+    values = {
         name: _plain(where, name, value) for name, value in check_components(where, example).items()
     }
-    return pickle.dumps(found, pickle.HIGHEST_PROTOCOL)
+    return pickle.dumps(values, pickle.HIGHEST_PROTOCOL)
 
 
 def _plain(where: str, name: str, value: Any) -> Any:

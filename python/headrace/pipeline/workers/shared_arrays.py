@@ -187,5 +187,5 @@ def _raw(array: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
 
 def _array(arena: Arena, dtype: Any, shape: tuple[int, ...], offset: int) -> npt.NDArray[Any]:
     count = int(np.prod(shape, dtype=np.int64))
-    found: npt.NDArray[Any] = arena.at(offset, count * dtype.itemsize).view(dtype)
-    return found.reshape(shape)
+    array: npt.NDArray[Any] = arena.at(offset, count * dtype.itemsize).view(dtype)
+    return array.reshape(shape)

@@ -41,16 +41,16 @@ class _Component:
         self.rows: npt.NDArray[Any] | None = None
         self.values: list[Any] = []
 
-    def value(self, where: str, given: Any) -> Any:
+    def value(self, where: str, raw: Any) -> Any:
         """Returns the value to store; an array may be the given one itself."""
-        if type(given) is self.plain or (
-            type(given) is np.ndarray
-            and given.dtype == self.spec.dtype
-            and given.dtype.isnative
+        if type(raw) is self.plain or (
+            type(raw) is np.ndarray
+            and raw.dtype == self.spec.dtype
+            and raw.dtype.isnative
             and not self.spec.is_listed
         ):
-            return given
-        return typed(where, self.name, given, self.spec)
+            return raw
+        return typed(where, self.name, raw, self.spec)
 
     def put(self, where: str, row: int, value: Any) -> None:
         """Sets the value of a row, which is the next one."""
@@ -101,7 +101,7 @@ class SharedRows:
     def __len__(self) -> int:
         return self._num_rows
 
-    def add(self, where: str, given: object) -> None:
+    def add(self, where: str, row: object) -> None:
         """Adds a copy of a function's result for a row; adds nothing if that raises.
 
         Raises:
@@ -109,8 +109,8 @@ class SharedRows:
             ValueError: As `Results.add` does.
             MemoryError: If there is no memory for it.
         """
-        found = as_components(where, given, self._specs)
-        self.add_values(where, [each.value(where, found[each.name]) for each in self._components])
+        values = as_components(where, row, self._specs)
+        self.add_values(where, [each.value(where, values[each.name]) for each in self._components])
 
     def add_values(self, where: str, values: Sequence[Any]) -> None:
         """Adds a copy of a row of results of `as_values`."""
@@ -155,11 +155,11 @@ class SharedRows:
         """Reserves memory for rows of the shapes of the first one."""
         self._size = 0
         dense = []
-        for each, given in zip(self._components, values, strict=True):
+        for each, row_value in zip(self._components, values, strict=True):
             each.values, each.rows = [], None
             if each.is_separate:
                 continue
-            value = each.as_array(where, given)
+            value = each.as_array(where, row_value)
             if value.nbytes * self._room <= max(_MOST_BYTES, value.nbytes):
                 each.offset = self._taken(value.nbytes * self._room)
                 dense.append((each, value))

@@ -129,7 +129,7 @@ class IteratorMessage(Protocol):
     def serve(
         self,
         call_status: SharedCallStatus,
-        made: Arena,
+        output_arena: Arena,
         load: Callable[[FunctionsMessage], tuple[Any, ...]],
     ) -> IteratorServer:
         """Returns the part of the worker that answers messages about iterators."""
@@ -144,19 +144,19 @@ def run_worker(descriptors: Sequence[int], server: int) -> None:
         server: The number of the process that has started this one.
     """
     _end_with(server)
-    connection, call_status, given, made = descriptors
+    connection, call_status, input_arena, output_arena = descriptors
     channel = Channel(socket.socket(fileno=connection))
     with contextlib.closing(channel):
-        _serve(channel, call_status, given, made)
+        _serve(channel, call_status, input_arena, output_arena)
 
 
-def _serve(channel: Channel, call_status: int, given: int, made: int) -> None:
+def _serve(channel: Channel, call_status: int, input_arena: int, output_arena: int) -> None:
     with contextlib.suppress(Exception):  # Standard error may be missing.
         faulthandler.enable()
     if (random := sys.modules.get("numpy.random")) is not None:
         # Otherwise all workers, which are forks of one process, would draw the same numbers.
         random.seed()
-    worker = _Worker(SharedCallStatus(call_status), Arena(given), Arena(made))
+    worker = _Worker(SharedCallStatus(call_status), Arena(input_arena), Arena(output_arena))
     with contextlib.closing(channel), contextlib.suppress(EOFError, ConnectionError):
         while True:
             message, renewed = channel.receive()
@@ -164,10 +164,12 @@ def _serve(channel: Channel, call_status: int, given: int, made: int) -> None:
 
 
 class _Worker:
-    def __init__(self, call_status: SharedCallStatus, given: Arena, made: Arena) -> None:
+    def __init__(
+        self, call_status: SharedCallStatus, input_arena: Arena, output_arena: Arena
+    ) -> None:
         self._call_status = call_status
-        self._given = given
-        self._made = made
+        self._given = input_arena
+        self._made = output_arena
         # The plan's components whose rows had different shapes.
         self._uneven: set[str] = set()
         self._functions: dict[bytes, tuple[Any, ...]] = {}
@@ -250,11 +252,11 @@ class _Worker:
         return ResultMessage(result, columns, len(rows), self._made.size, keeps_arrays)
 
     def _run(
-        self, block: RowsMessage, given: Specs, steps: Steps, rows: SharedRows | None
+        self, block: RowsMessage, input_specs: Specs, steps: Steps, rows: SharedRows | None
     ) -> Result:
         columns = [
             list(as_rows(Layout.found(self._given, location), spec))[: block.limit]
-            for location, spec in zip(block.columns, given.values(), strict=True)
+            for location, spec in zip(block.columns, input_specs.values(), strict=True)
         ]
         row_ids = Layout.found(self._given, block.row_ids)
         with calling_functions():
@@ -277,20 +279,20 @@ def _failure(result: Result, plan: StagesMessage, error: Exception) -> Failure:
     return Failure(first, len(plan.steps) - 1, PackedError.of(error))
 
 
-def _picklable(step: Step, made: Any) -> Any:
+def _picklable(step: Step, result: Any) -> Any:
     """Returns a function's result in a form that can be pickled: arrays and plain values."""
     if step.stage == "flat_map":
-        return [_plain(step.where, item) for item in made]
-    return _plain(step.where, made)
+        return [_plain(step.where, item) for item in result]
+    return _plain(step.where, result)
 
 
-def _plain(where: str, made: Any) -> Any:
-    if not isinstance(made, dict):
-        return made
+def _plain(where: str, result: Any) -> Any:
+    if not isinstance(result, dict):
+        return result
     plain = (str, bytes, bool, int, float, complex, np.ndarray, np.generic, dict)
     return {
         name: value if isinstance(value, (*plain, list, tuple)) else as_value(where, name, value)
-        for name, value in made.items()
+        for name, value in result.items()
     }
 
 

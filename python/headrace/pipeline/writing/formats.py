@@ -64,16 +64,16 @@ def format_of(path: str) -> tuple[Format, str | None]:
     lower = path.lower()
     compression = "gzip" if lower.endswith(".gz") else None
     ending = lower.removesuffix(".gz").rpartition(".")[2]
-    found = _FORMATS.get(ending)
-    if found is None or (compression and found.name == "Parquet"):
+    file_format = _FORMATS.get(ending)
+    if file_format is None or (compression and file_format.name == "Parquet"):
         raise ValueError(
             f"write: the path is {without_passwords(path)!r}, expected one that ends with "
             ".tfrecord, .tar or .jsonl, perhaps followed by .gz, or with .parquet. The ending says "
             "the format."
         )
-    if missing := found.missing():
+    if missing := file_format.missing():
         raise ModuleNotFoundError(f"write: {missing}")
-    return found, compression
+    return file_format, compression
 
 
 def is_records(specs: Mapping[str, Spec]) -> bool:

@@ -88,17 +88,17 @@ class Journal:
         self._file.close()
 
     def _read(self) -> None:
-        whole = 0
+        total = 0
         for line in self._file.read().splitlines(keepends=True):
             content = _content(line)
             if content is None:
                 break
-            whole += len(line)
+            total += len(line)
             if self.header is None:
                 self.header = self._header(content)
             else:
                 self.done.append(content)
-        self._file.truncate(whole)
+        self._file.truncate(total)
 
     def _header(self, content: dict[str, Any]) -> dict[str, Any]:
         if content.pop("format", None) != self._program or content.pop("version", None) != _VERSION:

@@ -51,8 +51,8 @@ class ShardNames:
     def existing(self) -> list[str]:
         """Returns the paths of the shards that exist."""
         if storage.is_remote(self._directory):
-            found = zip(self.paths, storage.statuses(self.paths), strict=True)
-            return [path for path, status in found if status is not None]
+            statuses = zip(self.paths, storage.statuses(self.paths), strict=True)
+            return [path for path, status in statuses if status is not None]
         return [path for path in self.paths if os.path.lexists(path)]
 
     def remove_leftovers(self) -> None:
@@ -61,6 +61,6 @@ class ShardNames:
             return  # A storage has only whole files.
         mine = {os.path.basename(path) for path in self.paths}
         for name in os.listdir(self._directory or "."):
-            found = re.fullmatch(r"\.(.+)\.tmp[0-9a-f]{16}", name, re.DOTALL)
-            if found is not None and found[1] in mine:
+            match = re.fullmatch(r"\.(.+)\.tmp[0-9a-f]{16}", name, re.DOTALL)
+            if match is not None and match[1] in mine:
                 os.unlink(os.path.join(self._directory, name))

@@ -58,7 +58,7 @@ def write(
 ) -> list[str]:
     """Writes all examples; see `Pipeline.write`."""
     output = storage.local_path(os.fspath(path))
-    names, found = _checked(pipe, output, num_shards, resume)
+    names, file_format = _checked(pipe, output, num_shards, resume)
     directory = os.path.dirname(output)
     if directory and not storage.is_remote(output):
         with os_errors(directory):
@@ -80,9 +80,9 @@ def write(
                     f"write: there are {count} examples for {num_shards} shards, expected at least "
                     "one for each. Give fewer num_shards."
                 )
-            columns = found[0].columns(pipe.spec)
+            columns = file_format[0].columns(pipe.spec)
             header = {"shards": num_shards, "count": count, "columns": columns}
-        _write(pipe, names, found, header, journal)
+        _write(pipe, names, file_format, header, journal)
     return names.paths
 
 
@@ -92,7 +92,7 @@ def _checked(
     """Returns the names of the shards, their format and its compression."""
     checked_int("write", "num_shards", num_shards, 1)
     check_bool("write", "resume", resume)
-    names, found = ShardNames(output, num_shards), format_of(output)
+    names, file_format = ShardNames(output, num_shards), format_of(output)
     if storage.is_remote(output):
         # Fails if files cannot be written there at all.
         AtomicFile(names.paths[0]).discard()
@@ -108,7 +108,7 @@ def _checked(
             "write: the pipeline has options(deterministic=False), expected one order, which tells "
             "the shard of each example. Leave that out."
         )
-    return names, found
+    return names, file_format
 
 
 def _check_done(output: str, names: ShardNames, journal: Journal, num_shards: int) -> None:
@@ -127,12 +127,12 @@ def _check_done(output: str, names: ShardNames, journal: Journal, num_shards: in
                 f"write: {line['path']}: the run that began this wrote {line['size']} bytes, but "
                 f"the file is not like that any more. {_ANEW}",
             )
-    known = {line["path"] for line in journal.done}
+    finished = {line["path"] for line in journal.done}
     for path in names.existing():
         # A run that was killed between publishing a shard and recording it writes the shard again,
         # with the
         # same bytes.
-        if path not in known and path != names.paths[len(known)]:
+        if path not in finished and path != names.paths[len(finished)]:
             raise AlreadyExistsError(
                 None, None, f"write: {path} exists, and was not written by the run before. {_ANEW}"
             )
@@ -141,7 +141,7 @@ def _check_done(output: str, names: ShardNames, journal: Journal, num_shards: in
 def _write(
     pipe: Description,
     names: ShardNames,
-    found: tuple[Format, str | None],
+    file_format: tuple[Format, str | None],
     header: Mapping[str, Any],
     journal: Journal,
 ) -> None:
@@ -156,7 +156,7 @@ def _write(
         journal.begin({**header, "state": examples.state()})
     with examples, Bar("write", count if count is not None else _length(pipe), " examples") as bar:
         bar.advance(sum(line["examples"] for line in journal.done))
-        output = _Shards(names.paths, found, columns, is_records(pipe.spec), count, bar)
+        output = _Shards(names.paths, file_format, columns, is_records(pipe.spec), count, bar)
         num_examples = write_shards(output, examples, journal)
     if not num_examples:
         raise ValueError("write: there are no examples. Nothing is written.")
@@ -182,14 +182,14 @@ class _Shards(Output):
     def __init__(
         self,
         paths: Sequence[str],
-        found: tuple[Format, str | None],
+        file_format: tuple[Format, str | None],
         columns: list[Column],
         is_raw: bool,
         count: int | None,
         bar: Bar,
     ) -> None:
         self._paths = paths
-        self._format, self._compression = found
+        self._format, self._compression = file_format
         self._columns = columns
         self._is_raw = is_raw
         self._count = count
@@ -228,10 +228,10 @@ class _Shards(Output):
         self._bar.advance()
 
     def _check_shape(self, name: str, shape: tuple[int, ...], number: int) -> None:
-        known = self._shapes.setdefault(name, shape)
-        if known != shape:
+        first_shape = self._shapes.setdefault(name, shape)
+        if first_shape != shape:
             raise UnwritableError(
                 f"write: component {name!r} of example {number} has shape {shape}, and another one "
-                f"{known}, expected one shape for all: {self._format.name} does not keep it. Write "
-                "Parquet, or reshape it in a map."
+                f"{first_shape}, expected one shape for all: {self._format.name} does not keep it. "
+                "Write Parquet, or reshape it in a map."
             )

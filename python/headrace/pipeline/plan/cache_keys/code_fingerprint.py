@@ -100,15 +100,15 @@ class Fingerprint:
         seen: set[tuple[str, str]] = set()
         self._is_ending = True
         while (
-            found := {
+            pairs := {
                 (module, word)
                 for module, loaded in self._whole.items()
                 for word in self._words & vars(loaded).keys()
             }
             - seen
         ):
-            seen |= found
-            for module, word in sorted(found):
+            seen |= pairs
+            for module, word in sorted(pairs):
                 value = vars(self._whole[module])[word]
                 self._put(module, word)
                 if not (isinstance(value, types.ModuleType) and is_library(value)):
@@ -470,12 +470,12 @@ def _importing(where: str, name: str) -> ValueError:
 
 def _is_at(module: types.ModuleType, value: Any, qualname: str | None = None) -> bool:
     """Returns whether a module has a value under its qualified name."""
-    found: object = module
+    current: object = module
     for name in (value.__qualname__ if qualname is None else qualname).split("."):
-        found = inspect.getattr_static(found, name, None)
-    if isinstance(found, (staticmethod, classmethod)):
-        found = found.__func__
-    return found is value
+        current = inspect.getattr_static(current, name, None)
+    if isinstance(current, (staticmethod, classmethod)):
+        current = current.__func__
+    return current is value
 
 
 def _may_be_foreign(value: object) -> bool:
@@ -505,8 +505,8 @@ def _state_of(value: object) -> dict[str, Any]:
 
 def _text_of_annotations(value: object) -> str:
     try:
-        found = vars(value).get("__annotations__") if isinstance(value, type) else None
-        found = value.__annotations__ if found is None else found
-        return _ADDRESS.sub("", repr(found))
+        annotations = vars(value).get("__annotations__") if isinstance(value, type) else None
+        annotations = value.__annotations__ if annotations is None else annotations
+        return _ADDRESS.sub("", repr(annotations))
     except Exception:  # A name in them may be missing.
         return ""

@@ -29,11 +29,11 @@ class Import(NamedTuple):
 def loads(code: types.CodeType) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yields each global name that code loads, with the chain of attributes read at once of it."""
     for part in _parts(code):
-        found = _instructions(part)
-        for number, instruction in enumerate(found):
+        instructions = _instructions(part)
+        for number, instruction in enumerate(instructions):
             if instruction.opname in _GLOBAL:
                 chain = []
-                for after in found[number + 1 :]:
+                for after in instructions[number + 1 :]:
                     if after.opname not in _ATTRIBUTE:
                         break
                     chain.append(str(after.argval))
@@ -43,10 +43,10 @@ def loads(code: types.CodeType) -> Iterator[tuple[str, tuple[str, ...]]]:
 def imports(code: types.CodeType) -> Iterator[Import]:
     """Yields the imports of code."""
     for part in _parts(code):
-        found = _instructions(part)
-        for number, instruction in enumerate(found):
+        instructions = _instructions(part)
+        for number, instruction in enumerate(instructions):
             if instruction.opname == "IMPORT_NAME":
-                level, names = (found[number - back].argval for back in (2, 1))
+                level, names = (instructions[number - back].argval for back in (2, 1))
                 yield Import(int(level or 0), str(instruction.argval), tuple(names or ()))
 
 
@@ -68,4 +68,8 @@ def _parts(code: types.CodeType) -> Iterator[types.CodeType]:
 
 
 def _instructions(code: types.CodeType) -> list[dis.Instruction]:
-    return [found for found in dis.get_instructions(code) if found.opname not in _NOTHING]
+    return [
+        instruction
+        for instruction in dis.get_instructions(code)
+        if instruction.opname not in _NOTHING
+    ]

@@ -76,11 +76,11 @@ def _decisive(stage: Stage, is_source: bool) -> Iterator[tuple[str, Any]]:
 
 def with_companions(paths: Iterable[bytes]) -> list[bytes]:
     """Returns files together with the files of this machine that describe their content."""
-    found = []
+    companions = []
     for path in paths:
-        found.append(path)
+        companions.append(path)
         stem, suffix = os.path.splitext(path)
         if suffix in (b".bin", b".ds"):
             names = [start + os.fsencode(end) for start in (stem, path) for end in _COMPANIONS]
-            found += [name for name in names if os.path.exists(name)]
-    return found
+            companions += [name for name in names if os.path.exists(name)]
+    return companions

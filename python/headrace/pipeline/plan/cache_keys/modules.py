@@ -79,13 +79,13 @@ def _version(top: str, file: str | None) -> str:
             return sys.version
         return f"{top} {_digest(file)}"
     try:
-        found = importlib.metadata.distribution(top)
+        distribution = importlib.metadata.distribution(top)
     except importlib.metadata.PackageNotFoundError:
         loaded = getattr(sys.modules.get(top), "__version__", "")
         return f"{loaded} {_digest(file)}"
     # The list of files has a hash for each, so that another build of a version is seen.
-    record = found.read_text("RECORD") or ""
-    return f"{found.version} {hashlib.sha256(record.encode()).hexdigest()}"
+    record = distribution.read_text("RECORD") or ""
+    return f"{distribution.version} {hashlib.sha256(record.encode()).hexdigest()}"
 
 
 def sources(module: types.ModuleType) -> Iterator[tuple[str, str]]:
@@ -100,11 +100,11 @@ def sources(module: types.ModuleType) -> Iterator[tuple[str, str]]:
     waiting = {module.__name__: _Module.of(module)}
     seen: dict[str, str] = {}
     while waiting:
-        name, found = waiting.popitem()
+        name, loaded = waiting.popitem()
         if name in seen:
             continue
-        seen[name] = found.digest()
-        waiting.update({name: other for name, other in found.imported() if name not in seen})
+        seen[name] = loaded.digest()
+        waiting.update({name: other for name, other in loaded.imported() if name not in seen})
     yield from sorted(seen.items())
 
 
@@ -141,9 +141,9 @@ class _Module:
             return
         names = dict.fromkeys(self._names())
         for name in names:
-            found = _find(name)
-            if found is not None:
-                yield name, found
+            module = _find(name)
+            if module is not None:
+                yield name, module
 
     def _names(self) -> Iterator[str]:
         """Yields the names of modules, and of some attributes of modules."""
@@ -165,10 +165,10 @@ def _find(name: str) -> _Module | None:
     path = None
     parent = name.rpartition(".")[0]
     if parent:
-        found = _find(parent)
-        if found is None or found._path is None:
+        package = _find(parent)
+        if package is None or package._path is None:
             return None
-        path = found._path
+        path = package._path
     try:
         spec = importlib.machinery.PathFinder.find_spec(name, path)
     except (ImportError, ValueError):

@@ -51,8 +51,8 @@ class IterationParts(NamedTuple):
         running = [
             python_worker.running.get(thread.ident or 0) for python_worker in self.python_workers()
         ]
-        found = [calls for calls in running if calls is not None]
-        return (found[0], found[0].number) if found else None
+        calls_in_progress = [calls for calls in running if calls is not None]
+        return (calls_in_progress[0], calls_in_progress[0].number) if calls_in_progress else None
 
 
 def close(

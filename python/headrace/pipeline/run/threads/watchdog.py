@@ -41,11 +41,11 @@ def watch(
         python_workers = [
             python_worker for find in find_python_workers if (python_worker := find()) is not None
         ]
-        found = dict(_under_way(execution, python_workers, names))
+        calls = dict(_under_way(execution, python_workers, names))
         del python_workers
-        since = {key: since.get(key, now) for key in found}
-        warned &= found.keys()
-        for key, text in found.items():
+        since = {key: since.get(key, now) for key in calls}
+        warned &= calls.keys()
+        for key, text in calls.items():
             if now - since[key] >= seconds and key not in warned:
                 warned.add(key)
                 _warn(text, seconds)
