@@ -540,10 +540,10 @@ class Pipeline(
         # A loop, since there may be more stages than the recursion limit.
         unknown: list[Pipeline] = []
         pipe: Pipeline | None = self
-        while pipe is not None and pipe._known is None:
+        while pipe is not None and pipe._chain_specs is None:
             unknown.append(pipe)
             pipe = None if _has_skipped(pipe._stages) else pipe._base
-        chain_specs = None if pipe is None else pipe._known
+        chain_specs = None if pipe is None else pipe._chain_specs
         how = InferenceContext(self._options, is_start, epoch)
         for pipe in reversed(unknown):
             try:
@@ -554,11 +554,11 @@ class Pipeline(
                 raise
             if chain_specs.is_whole:
                 # An empty result is not stored: there may be examples the next time.
-                pipe._known = chain_specs
+                pipe._chain_specs = chain_specs
         if chain_specs is not None:
             return chain_specs
-        assert self._known is not None
-        return self._known
+        assert self._chain_specs is not None
+        return self._chain_specs
 
 
 def release_workers(chain: Stages) -> None:

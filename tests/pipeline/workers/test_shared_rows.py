@@ -18,9 +18,9 @@ def arena():
     arena.close()
 
 
-def found(arena, rows):
+def read_from(arena, rows):
     """Returns the columns that another process reads of the rows."""
-    return [Layout.found(arena, position) for position in rows.locations()]
+    return [Layout.read_from(arena, position) for position in rows.locations()]
 
 
 def test_rows_of_one_shape_are_contiguous_copies(arena):
@@ -33,7 +33,7 @@ def test_rows_of_one_shape_are_contiguous_copies(arena):
         ("array", F32, (3, 2)),
         ("array", I64, (3,)),
     ]
-    x, n = found(arena, rows)
+    x, n = read_from(arena, rows)
     assert x.tolist() == [[0, 0], [1, 1], [2, 2]]
     assert n.tolist() == [0, 1, 2]
 
@@ -42,7 +42,7 @@ def test_more_rows_than_expected_take_more_memory(arena):
     rows = SharedRows(arena, {"x": Spec(F32, (None,)), "s": Spec(str, ())}, 1, set())
     for number in range(100):
         rows.add("flat_map(f)", {"x": np.full(1000, number, np.float32), "s": str(number)})
-    x, strings = found(arena, rows)
+    x, strings = read_from(arena, rows)
     assert np.array_equal(x, np.repeat(np.arange(100, dtype=np.float32), 1000).reshape(100, 1000))
     assert strings.tolist() == [str(number).encode() for number in range(100)]
 
@@ -53,7 +53,7 @@ def test_rows_of_different_shapes_are_read_with_their_components(arena):
         rows = SharedRows(arena, {"x": Spec(I64, (None,)), "n": Spec(I64, ())}, 5, apart)
         for length in (2, 2, 0, 3, 2):
             rows.add("map(f)", {"x": np.arange(length), "n": length})
-        x, n = found(arena, rows)
+        x, n = read_from(arena, rows)
         assert [row.tolist() for row in x] == [[0, 1], [0, 1], [], [0, 1, 2], [0, 1]]
         assert n.tolist() == [2, 2, 0, 3, 2]
         assert apart == {"x"}
@@ -69,7 +69,7 @@ def test_a_failed_row_leaves_no_values(arena):
     with pytest.raises(TypeError, match=r"the component 'x' has the types float64, int64"):
         rows.add("map(f)", {"s": b"3", "x": 1.0})
     rows.add("map(f)", {"s": b"4", "x": 4})
-    strings, x = found(arena, rows)
+    strings, x = read_from(arena, rows)
     assert (strings.tolist(), x.tolist()) == ([b"1", b"4"], [1, 4])
 
 
@@ -79,7 +79,7 @@ def test_rows_beyond_the_kept_ones_are_dropped(arena):
         rows.add("flat_map(f)", {"s": b"%d" % number, "x": [number] * 2})
     rows.keep(3)
     rows.add("flat_map(f)", {"s": b"9", "x": [9, 9]})
-    strings, x = found(arena, rows)
+    strings, x = read_from(arena, rows)
     assert strings.tolist() == [b"0", b"1", b"2", b"9"]
     assert x.tolist() == [[0, 0], [1, 1], [2, 2], [9, 9]]
 
@@ -88,5 +88,5 @@ def test_rows_too_large_to_be_contiguous_are_read(arena):
     rows = SharedRows(arena, {"x": Spec(np.dtype(np.uint8), (None,))}, 1000, set())
     for number in range(3):
         rows.add("map(f)", {"x": np.full(100_000, number, np.uint8)})
-    [x] = found(arena, rows)
+    [x] = read_from(arena, rows)
     assert np.array_equal(x, np.repeat(np.arange(3, dtype=np.uint8), 100_000).reshape(3, -1))

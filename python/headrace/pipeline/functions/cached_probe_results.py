@@ -55,7 +55,7 @@ class CachedProbeResults:
     def __init__(self, of: object) -> None:
         self.of: Final = of
         self.is_for_cache = False
-        self._made: dict[Key, list[tuple[bytes, Any]]] = {}
+        self._results: dict[Key, list[tuple[bytes, Any]]] = {}
         self._num_bytes = 0
 
     def __getstate__(self) -> dict[str, Any]:
@@ -63,10 +63,10 @@ class CachedProbeResults:
         return {**vars(self), "of": None}
 
     def __bool__(self) -> bool:
-        return bool(self._made)
+        return bool(self._results)
 
     def __contains__(self, key: Key) -> bool:
-        return key in self._made
+        return key in self._results
 
     def add(self, key: Key, digest: bytes | None, result: Any) -> None:
         """Adds a copy of a result, which later calls cannot change; does nothing if copying fails.
@@ -83,28 +83,28 @@ class CachedProbeResults:
             copied = deepcopy(result)
         except Exception:  # The user's object cannot be copied, so the function is called again.
             return
-        self._made.setdefault(key, []).append((digest, copied))
+        self._results.setdefault(key, []).append((digest, copied))
         self._num_bytes += size
 
-    def found(self, key: Key, digest: bytes | None) -> tuple[Any] | None:
+    def copy_of(self, key: Key, digest: bytes | None) -> tuple[Any] | None:
         """Returns a copy of the result for an example, which stays; None if there is none."""
-        results = self._made.get(key, ())
+        results = self._results.get(key, ())
         return next(((deepcopy(value),) for one, value in results if one == digest), None)
 
     def pop(self, key: Key, digest: bytes | None) -> tuple[Any] | None:
         """Returns the result for an example, and removes it; None if there is none."""
-        results = self._made.get(key, [])
+        results = self._results.get(key, [])
         for number, (one, value) in enumerate(results):
             if one == digest:
                 del results[number]
                 if not results:
-                    self._made.pop(key, None)
+                    self._results.pop(key, None)
                 return (value,)
         return None
 
-    def made(self) -> list[Any]:
+    def all_results(self) -> list[Any]:
         """Returns all results."""
-        return [made for results in self._made.values() for _, made in results]
+        return [all_results for results in self._results.values() for _, all_results in results]
 
     def take(self, is_cached: bool) -> "CachedProbeResults":
         """Returns all results for an iteration; the next one gets none of them.
@@ -114,14 +114,14 @@ class CachedProbeResults:
         """
         taken = CachedProbeResults(self.of)
         if is_cached or not self.is_for_cache:
-            taken._made, self._made, self._num_bytes = self._made, {}, 0
+            taken._results, self._results, self._num_bytes = self._results, {}, 0
         return taken
 
     def forget(self, is_cached: bool) -> None:
         """Forgets results that a later iteration must not have; see `is_for_cache`."""
         self.is_for_cache |= is_cached
         if not self.is_for_cache:
-            self._made, self._num_bytes = {}, 0
+            self._results, self._num_bytes = {}, 0
 
 
 def digest_of(example: Mapping[str, Any]) -> bytes | None:

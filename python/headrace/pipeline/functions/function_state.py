@@ -28,7 +28,7 @@ def kept(function: object) -> str | None:
 
 def initial(function: object) -> str | None:
     """Returns the state that a function had at the first call of this; None if it keeps none."""
-    return _known(function).initial if keeps_state(function) else None
+    return _facts_of(function).initial if keeps_state(function) else None
 
 
 def restore(function: object, state: str | None) -> None:
@@ -54,7 +54,7 @@ def using(function: object) -> Iterator[None]:
     if not keeps_state(function):
         yield
         return
-    with _known(function).lock:
+    with _facts_of(function).lock:
         yield
 
 
@@ -96,7 +96,7 @@ _all: Final[dict[int, _FunctionFacts]] = {}
 _lock = threading.Lock()
 
 
-def _known(function: object) -> _FunctionFacts:
+def _facts_of(function: object) -> _FunctionFacts:
     with _lock:
         facts = _all.get(id(function))
         if facts is None or facts.function() is not function:

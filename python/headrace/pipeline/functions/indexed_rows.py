@@ -30,7 +30,7 @@ class IndexedRows:
     def __init__(self, source: Any, names: tuple[str, ...] | None) -> None:
         _check_source(source)
         self.__qualname__ = type(source).__name__
-        self._given: Final = source
+        self._user_source: Final = source
         self._source: Final = _Columns(source) if isinstance(source, Mapping) else source
         self._names: Final = names
         self.length: Final = source_length(self._source)
@@ -59,12 +59,12 @@ class IndexedRows:
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, IndexedRows)
-            and self._given is other._given
+            and self._user_source is other._user_source
             and self._names == other._names
         )
 
     def __hash__(self) -> int:
-        return hash((id(self._given), self._names))
+        return hash((id(self._user_source), self._names))
 
     def _row(self, number: int) -> Any:
         coming = self._coming

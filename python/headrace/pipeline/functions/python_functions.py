@@ -223,16 +223,16 @@ class _Function(ABC):
         self.function = function
         self.where = f"{stage}({name_of(function)})"
         self.global_draws = GlobalDraws(self.where)
-        self._given = input_specs
+        self._input_specs = input_specs
         self._first = first
 
-    def known(self, job: engine.Job, calls: _Calls) -> Callable[..., Any]:
-        """Returns the function; see `ProbeCalls.known`."""
-        return self._first.known(self.function, job, calls, self.gives_many)
+    def cached(self, job: engine.Job, calls: _Calls) -> Callable[..., Any]:
+        """Returns the function; see `ProbeCalls.cached`."""
+        return self._first.cached(self.function, job, calls, self.gives_many)
 
     def process(self, job: engine.Job) -> None:
         """Calls the function for each row."""
-        calls = _Calls(job, self._given, self)
+        calls = _Calls(job, self._input_specs, self)
         self.running[get_ident()] = calls
         try:
             with using(self.function):
@@ -261,12 +261,12 @@ class MapFunction(_Function):
     ) -> None:
         super().__init__(function, first, input_specs, stage, num_callers)
         self._draws = None if seed is None else Draws(seed)
-        self._made = output_specs
+        self._output_specs = output_specs
         self._is_batched = is_batched
 
     def _call_all(self, job: engine.Job, calls: _Calls) -> None:
-        function = self.known(job, calls)
-        results = Results(self.where, self._made, job.num_rows, self._is_batched)
+        function = self.cached(job, calls)
+        results = Results(self.where, self._output_specs, job.num_rows, self._is_batched)
 
         def call(example: dict[str, Any], *draws: np.random.Generator) -> None:
             results.add(function(example, *draws))
@@ -299,7 +299,7 @@ class FilterFunction(_Function):
         super().__init__(function, first, input_specs, "filter", num_callers)
 
     def _call_all(self, job: engine.Job, calls: _Calls) -> None:
-        function = self.known(job, calls)
+        function = self.cached(job, calls)
         kept = [number for number, is_kept in calls.of(lambda row: bool(function(row))) if is_kept]
         job.keep(kept, calls.error, calls.state, calls.failed)
 
@@ -320,12 +320,12 @@ class FlatMapFunction(_Function):
     ) -> None:
         super().__init__(function, first, input_specs, "flat_map", num_callers)
         self._draws = None if seed is None else Draws(seed)
-        self._made = output_specs
+        self._output_specs = output_specs
 
     def _call_all(self, job: engine.Job, calls: _Calls) -> None:
-        function = self.known(job, calls)
+        function = self.cached(job, calls)
 
-        results = Results(self.where, self._made, job.num_rows)
+        results = Results(self.where, self._output_specs, job.num_rows)
 
         def call(example: dict[str, Any], *draws: np.random.Generator) -> int:
             before = len(results)
@@ -361,16 +361,18 @@ class LearnFunction(_Function):
         super().__init__(function, first, input_specs, stage)
         self.gives_many = stage == "flat_map"
         self._draws = None if seed is None else Draws(seed)
-        self._made = results
+        self._output_specs = results
 
     def _call_all(self, job: engine.Job, calls: _Calls) -> None:
-        function = self.known(job, calls)
+        function = self.cached(job, calls)
 
         def call(example: dict[str, Any], *draws: np.random.Generator) -> bool:
             before = dict(example)
             result = function(example, *draws)
             rows = result if self.gives_many else [result]
-            return self._learn([copied(with_unchanged(row, before, self._given)) for row in rows])
+            return self._learn(
+                [copied(with_unchanged(row, before, self._input_specs)) for row in rows]
+            )
 
         drawing = _drawing(call, self._draws, job)
         kept = [number for number, is_kept in calls.of(drawing) if is_kept]
@@ -380,7 +382,7 @@ class LearnFunction(_Function):
         for row in results:
             for name, value in check_components(self.where, row).items():
                 spec_of(self.where, name, value)
-        self._made.extend(results)
+        self._output_specs.extend(results)
         return bool(results)
 
 

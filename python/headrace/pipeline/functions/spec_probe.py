@@ -46,7 +46,7 @@ class ProbeCalls:
         self._is_learning = is_learning
         self._num_missed = 0
 
-    def known(
+    def cached(
         self, function: Callable[..., Any], job: engine.Job, calls: NumberedCalls, gives_many: bool
     ) -> Callable[..., Any]:
         """Returns a function that returns known results, and calls the user's function for others.
@@ -88,7 +88,7 @@ class ProbeCalls:
         gives_many: bool,
     ) -> Any:
         digest = _digest(function, example)
-        result = self._results.found(key, digest)
+        result = self._results.copy_of(key, digest)
         if result is not None:
             return _taken(function, result[0])
         output = function(example, *draws)

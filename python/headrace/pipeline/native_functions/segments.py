@@ -70,7 +70,7 @@ class _Division:
         self._segment_of = dict.fromkeys(feeds, 0)
         # The tensors whose rows differ in shape.
         self._uneven = {
-            tensor for name, tensor in trace.arguments.items() if trace.given[name].is_ragged
+            tensor for name, tensor in trace.arguments.items() if trace.input_specs[name].is_ragged
         }
 
     def add(self, op: Operation) -> None:

@@ -29,7 +29,7 @@ class Trace:
     Attributes:
         use: The stage that it is used in.
         name: The name of the function in errors.
-        given: Its input components.
+        input_specs: Its input components.
         graph: The graph of the operations.
         arguments: A placeholder for each input component.
         results: Its results; a result that is not a component has the name "".
@@ -38,7 +38,7 @@ class Trace:
 
     use: Use
     name: str
-    given: dict[str, Spec]
+    input_specs: dict[str, Spec]
     graph: TracedGraph
     arguments: dict[str, Tensor]
     results: dict[str, Tensor]

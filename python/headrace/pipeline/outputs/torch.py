@@ -61,7 +61,7 @@ class TorchLoader:
         self._device: Final = device
         self._pins: Final = pins
         self._length: Final = length
-        self._known: int | TypeError | None = None
+        self._length_or_error: int | TypeError | None = None
         # The next epoch, and the state in it.
         self._epoch = 0
         self._resumed: Mapping[str, Any] | None = None
@@ -89,15 +89,15 @@ class TorchLoader:
         return TorchBatches(self)
 
     def __len__(self) -> int:
-        if self._known is None:
+        if self._length_or_error is None:
             try:
-                self._known = len(self.pipeline) if self._length is None else self._length
+                self._length_or_error = len(self.pipeline) if self._length is None else self._length
             except TypeError as error:
-                self._known = error
+                self._length_or_error = error
         # Loops rely on a constant answer, though an index of files may tell more later.
-        if isinstance(self._known, TypeError):
-            raise self._known
-        return self._known
+        if isinstance(self._length_or_error, TypeError):
+            raise self._length_or_error
+        return self._length_or_error
 
     def __bool__(self) -> bool:
         """Returns True: the number of batches is not known before they are read."""

@@ -77,7 +77,7 @@ def find_files(where: str, paths: Iterable[str]) -> list[bytes]:
         OpError: If a directory that may hold some of the files cannot be listed.
         ValueError: If braces expand to more than a million paths.
     """
-    return [os.fsencode(path) for _, path in _found(where, paths, has_partitions=False)]
+    return [os.fsencode(path) for _, path in _find(where, paths, has_partitions=False)]
 
 
 def find_partitioned(where: str, paths: Iterable[str]) -> list[tuple[bytes, str]]:
@@ -87,11 +87,11 @@ def find_partitioned(where: str, paths: Iterable[str]) -> list[tuple[bytes, str]
     names have a `=`, at any depth. The part below a pattern begins with the first directory that
     the pattern leaves open.
     """
-    files = _found(where, paths, has_partitions=True)
+    files = _find(where, paths, has_partitions=True)
     return [(os.fsencode(path), _below(base, path)) for base, path in files]
 
 
-def _found(where: str, paths: Iterable[str], *, has_partitions: bool) -> list[tuple[str, str]]:
+def _find(where: str, paths: Iterable[str], *, has_partitions: bool) -> list[tuple[str, str]]:
     """Returns files, each with the path that leads to it, up to the first pattern."""
     local_paths = _without_braces(where, list(map(storage.local_path, paths)))
     remote = [path for _, path in local_paths if storage.is_remote(path)]

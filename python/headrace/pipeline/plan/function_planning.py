@@ -40,7 +40,7 @@ class FunctionPlanning:
     turn: tuple[int, int]
     num_ready: int
     is_shuffled: bool
-    _known: ChainSpecs
+    _chain_specs: ChainSpecs
     _specs: Sequence[Specs]
     _shared: SharedState
     _waiting: list[engine.Stage]
@@ -115,7 +115,7 @@ class FunctionPlanning:
             # The workers of the stages before run this one, too.
             is_start = learn.is_start and len(functions) == 1
             num_started = of.num_processes if is_start else 1
-            first = self._known.first_of(of)
+            first = self._chain_specs.first_of(of)
             return process_functions.LearnInProcess(
                 functions, of.num_processes, num_started, holders, learn.results, first
             )
@@ -129,7 +129,7 @@ class FunctionPlanning:
         return ProbeCalls(self._first_results(of, index), of.draws, self._shared.is_learning)
 
     def _first_results(self, of: FunctionStep, index: int) -> CachedProbeResults:
-        first = self._known.first_of(of)
+        first = self._chain_specs.first_of(of)
         return first if self._shared.is_learning else first.take(index < self._num_cached)
 
     def later(self, work: engine.Stage, part: str = "") -> None:

@@ -58,7 +58,7 @@ def plan(
         [], [], [], cache, is_learning, is_resumed, [], [], indexes, [], mix_checkpoint, chain
     )
     planning = _Planning(chain, chain_specs, shared, digest=digest, is_whole=True)
-    engine_plan, num_ready = planning.whole(), planning.num_ready
+    engine_plan, num_ready = planning.finished_plan(), planning.num_ready
     return PipelinePlan(
         engine_plan,
         shared.python_workers,
@@ -110,7 +110,7 @@ class _Planning(Requests):
         self.chain = chain
         # The numbers of the first files and of the first contents of these stages.
         self._first_files = len(shared.files), len(shared.contents)
-        self._known = chain_specs
+        self._chain_specs = chain_specs
         self._specs = chain_specs.specs
         self._waiting = []
         self.index = 0
@@ -135,7 +135,7 @@ class _Planning(Requests):
         for self.index, step in enumerate(steps(chain), 1):
             self._add(step)
 
-    def whole(self) -> engine.Plan:
+    def finished_plan(self) -> engine.Plan:
         """Returns the plan of all stages, which gives blocks of rows."""
         return self.plan.map(self._waiting)
 
@@ -162,8 +162,8 @@ class _Planning(Requests):
         """Returns the plans of the parts that the source combines."""
         behind = self._covered > 0, self._num_cached > 0, self.depth() + 1, self.is_shuffled
         return [
-            _Planning(part, chain_specs, self._shared, *behind).whole()
-            for part, chain_specs in zip(self.chain[0].parts, self._known.parts, strict=True)
+            _Planning(part, chain_specs, self._shared, *behind).finished_plan()
+            for part, chain_specs in zip(self.chain[0].parts, self._chain_specs.parts, strict=True)
         ]
 
     def group(self, rows: engine.Plan, counts_rows: bool = True) -> None:

@@ -151,7 +151,7 @@ class Report:
         self.skipped: list[Skipped] = []
         # For each skipped example, the judges that counted it, and its key.
         self._keys: list[tuple[int, int]] = []
-        self._known: set[tuple[int, int]] = set()
+        self._reported: set[tuple[int, int]] = set()
         # The skipped examples and the judges' counts up to the batch returned last.
         self._settled: tuple[int, list[list[Any]]] = (0, [])
         self._is_settled = False
@@ -170,9 +170,9 @@ class Report:
             return
         stage = self._names[event.stage]
         key = (list(self._judges).index(event.skipper), _key(event, stage))
-        if event.row_id is not None and key in self._known:
+        if event.row_id is not None and key in self._reported:
             return
-        self._known.add(key)
+        self._reported.add(key)
         self._keys.append(key)
         self.skipped.append(_skipped(event, stage))
         judge.add(event)
@@ -227,7 +227,7 @@ class Report:
             name = None if file is None else texts[file]
             self.skipped.append(Skipped(name, record, offset, texts[stage], reason, lost))
             judging[ordinal].count += 1 if lost is None else lost
-        self._known.update(self._keys)
+        self._reported.update(self._keys)
         self._is_settled = False
         self.settle()
 

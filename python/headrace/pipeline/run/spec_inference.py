@@ -234,15 +234,15 @@ def _few(
 ) -> Iterator[Mapping[str, Any]]:
     """Yields a function's results for the first example, and for more if types are still open."""
     num_first = 0
-    for example in _made(chain, stage, chain_specs, behind, 1, how):
+    for example in _learning_results(chain, stage, chain_specs, behind, 1, how):
         num_first += 1
         yield example
     if num_first:
-        more = _made(chain, stage, chain_specs, behind, _MOST_TRIED, how)
+        more = _learning_results(chain, stage, chain_specs, behind, _MOST_TRIED, how)
         yield from islice(more, num_first, None)
 
 
-def _made(
+def _learning_results(
     chain: Sequence[Stage],
     stage: FunctionStep,
     chain_specs: ChainSpecs,

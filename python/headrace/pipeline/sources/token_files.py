@@ -65,7 +65,7 @@ class TokenFile:
         """True if the file itself tells the type of its tokens."""
         return self.form != ".bin"
 
-    def given(
+    def engine_arguments(
         self, documents: Documents | None
     ) -> tuple[bytes, int, int, tuple[str, bytes] | None]:
         """Returns the file in the engine's form.

@@ -105,7 +105,7 @@ class Tokens(InferredSource):
     def _windows(
         self, files: Sequence[TokenFile]
     ) -> tuple[engine.Plan, engine.Stage, list[int], int]:
-        arguments = [file.given(self.documents) for file in files]
+        arguments = [file.engine_arguments(self.documents) for file in files]
         is_checked = any(not file.says_its_type for file in files)
         size = self.length, self.stride
         with engine.op_errors():

@@ -15,7 +15,7 @@ __all__ = ["Chain"]
 class Chain:
     """An immutable chain of stages, which methods make longer."""
 
-    __slots__ = ("_base", "_history", "_known", "_options", "_specs", "_stages")
+    __slots__ = ("_base", "_chain_specs", "_history", "_options", "_specs", "_stages")
 
     def __init_subclass__(cls) -> None:
         """Lets calls with wrong arguments show what to write instead."""
@@ -34,7 +34,7 @@ class Chain:
         self._base: Final = base
         self._options: Final = dict(options or {})
         self._specs: Final = static_specs(chain)
-        self._known: ChainSpecs | None = None
+        self._chain_specs: ChainSpecs | None = None
         self._history: Final = RepeatedOrderWarning(chain)
 
     def _then(self, stage: Step) -> Self:

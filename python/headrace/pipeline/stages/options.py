@@ -107,5 +107,5 @@ class OptionsMethod(Chain):
         if warn_after_s is not None:
             changed["warn_after_s"] = checked_seconds("warn_after_s", warn_after_s)
         optioned = type(self)(self._stages, changed, self._base)
-        optioned._known = self._known
+        optioned._chain_specs = self._chain_specs
         return optioned

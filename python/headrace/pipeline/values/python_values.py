@@ -93,7 +93,7 @@ def spec_of(where: str, name: str, value: Any) -> Spec:
     """Returns the spec of a component for which a function returned this value."""
     if isinstance(value, NestedList) and value.spec.is_listed:
         return _spec_of_list(where, name, value)
-    if (spec := _known(value)) is not None:
+    if (spec := _spec_of_known(value)) is not None:
         return spec
     array = as_value(where, name, value)
     if isinstance(array, bytes):
@@ -118,10 +118,10 @@ def _spec_of_list(where: str, name: str, arrays: NestedList) -> Spec:
 def _tells_type(where: str, name: str, value: Any) -> bool:
     if isinstance(value, NestedList) and value.spec.is_listed:
         return any(_tells_type(where, name, array) for array in value)
-    return _known(value) is not None or has_type(value, as_value(where, name, value))
+    return _spec_of_known(value) is not None or has_type(value, as_value(where, name, value))
 
 
-def _known(value: Any) -> Spec | None:
+def _spec_of_known(value: Any) -> Spec | None:
     """Returns the spec of a JSON value or of lists of lists; None for other values."""
     if isinstance(value, (Unchanged, NestedList)):
         return value.spec

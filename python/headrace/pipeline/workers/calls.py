@@ -38,16 +38,16 @@ class Step:
         stage: "map", "filter" or "flat_map".
         where: The stage and its function, in words.
         seed: The seed of the function's generators; None if it gets none.
-        given: The components of its input.
-        made: The components of its results; None while they are learned.
+        input_specs: The components of its input.
+        output_specs: The components of its results; None while they are learned.
         first: Its results for the first example, from the time when components were learned.
     """
 
     stage: Literal["map", "filter", "flat_map"]
     where: str
     seed: int | None
-    given: Specs
-    made: Specs | None
+    input_specs: Specs
+    output_specs: Specs | None
     first: CachedProbeResults | None = None
 
 
@@ -141,8 +141,8 @@ class Steps:
                         if rows and made_rows is not None and step:
                             made_rows.add_values(stage.where, before[0])
                     elif step + 1 < len(self._steps):
-                        assert stage.made is not None
-                        inputs = _given(rows[0], stage.made)
+                        assert stage.output_specs is not None
+                        inputs = _inputs_of(rows[0], stage.output_specs)
             except BaseException as error:
                 failure = Failure(row, step, PackedError.of(error))
                 if not (skips_errors and isinstance(error, Exception)):
@@ -168,8 +168,8 @@ class Steps:
     ) -> Sequence[Any]:
         """Returns the rows that a step makes of one; of the last step only the number matters."""
         step = self._steps[number]
-        example = dict(zip(step.given, values, strict=True))
-        if row == 0 and step.made is None:
+        example = dict(zip(step.input_specs, values, strict=True))
+        if row == 0 and step.output_specs is None:
             self._digest = digest_of(example)
         result = self._recalled(number, row, example, row_ids)
         if result is None:
@@ -179,13 +179,13 @@ class Steps:
             result = self._global_draws[number].watching(function)(example)
         if step.stage == "filter":
             return [values] if result else []
-        if step.made is None:
-            inputs = dict(zip(step.given, values, strict=True))
+        if step.output_specs is None:
+            inputs = dict(zip(step.input_specs, values, strict=True))
             if step.stage == "flat_map":
-                return [[copied(with_unchanged(row, inputs, step.given)) for row in result]]
-            return [with_unchanged(result, inputs, step.given)]
+                return [[copied(with_unchanged(row, inputs, step.input_specs)) for row in result]]
+            return [with_unchanged(result, inputs, step.input_specs)]
         if number + 1 < len(self._steps):
-            return [as_values(step.where, result, step.made)]
+            return [as_values(step.where, result, step.output_specs)]
         assert made_rows is not None
         if step.stage == "map":
             made_rows.add(step.where, result)
@@ -222,7 +222,7 @@ def _drawing(
     return lambda example: function(example, draws)
 
 
-def _given(values: Sequence[Any], specs: Specs) -> list[Any]:
+def _inputs_of(values: Sequence[Any], specs: Specs) -> list[Any]:
     """Returns a function's results in the form for the next function."""
     return [_as_given(value, spec) for value, spec in zip(values, specs.values(), strict=True)]
 

@@ -58,8 +58,8 @@ class ProcessStage:
         name: The name of the stage in messages.
         function: The user's function.
         seed: The seed of the function's generators; None if it gets none.
-        given: The components of its input.
-        made: The components of its results; None while they are learned.
+        input_specs: The components of its input.
+        output_specs: The components of its results; None while they are learned.
         number: The number under which the stage is counted.
         first: Its results for the first example, from the time when components were learned.
     """
@@ -68,8 +68,8 @@ class ProcessStage:
     name: str
     function: Callable[..., Any]
     seed: int | None
-    given: Specs
-    made: Specs | None
+    input_specs: Specs
+    output_specs: Specs | None
     number: int
     first: CachedProbeResults | None = None
 
@@ -80,8 +80,8 @@ class ProcessStage:
 
     def step(self) -> Step:
         """Returns the stage in the form for workers."""
-        first = self.first if self.first and all(map(_is_plain, self.first.made())) else None
-        return Step(self.kind, self.where, self.seed, self.given, self.made, first)
+        first = self.first if self.first and all(map(_is_plain, self.first.all_results())) else None
+        return Step(self.kind, self.where, self.seed, self.input_specs, self.output_specs, first)
 
 
 def _is_plain(result: Any) -> bool:
@@ -260,7 +260,7 @@ class ProcessFunctions:
                 raise refusal.unpacked()
             calls.has_started = True
             layout = Layout()
-            columns = columns_of(layout, [job.column(n) for n in range(len(self._given))])
+            columns = columns_of(layout, [job.column(n) for n in range(len(self._input_specs))])
             row_ids = row_ids_of(layout, job.row_ids())
             block = RowsMessage(0, columns, row_ids, left_out, limit, job.skips_errors, False)
             answer = worker.run(layout, block)
@@ -273,8 +273,8 @@ class ProcessFunctions:
         return answer
 
     @property
-    def _given(self) -> Specs:
-        return self._stages[0].given
+    def _input_specs(self) -> Specs:
+        return self._stages[0].input_specs
 
     def _ended(self, job: engine.Job, end: WorkerEnded) -> BaseException:
         """Returns the error for a worker that has ended."""
@@ -293,7 +293,7 @@ class ProcessFunctions:
     def _failed(self, job: engine.Job, failure: Failure) -> BaseException:
         stage = self._stages[failure.step]
         origin = job.origin(failure.row)
-        return noted(failure.error.unpacked(), stage.where, origin, stage.given)
+        return noted(failure.error.unpacked(), stage.where, origin, stage.input_specs)
 
     def _give(
         self,
@@ -316,7 +316,7 @@ class ProcessFunctions:
             counts = result.counts + [0] * (job.num_rows - len(result.counts))
         elif last.kind == "filter":
             kept = result.kept
-        specs = last.given if last.made is None else last.made
+        specs = last.input_specs if last.output_specs is None else last.output_specs
         try:
             columns = [
                 self._column(arena, location, name, spec)
@@ -334,7 +334,7 @@ class ProcessFunctions:
         kind = location[0]
         if kind == "strings" and len(location[1]) == 1 and not self._is_batched:
             return engine.Column.text(*strings_at(arena, location))
-        column = Layout.found(arena, location)
+        column = Layout.read_from(arena, location)
         if spec.is_nested:
             return nested_column([nested_value(row, spec) for row in column], spec)
         if spec.is_listed:

@@ -39,7 +39,7 @@ class Feed:
         self._changed = threading.Condition()
         self._rows: list[_Row] = []
         self._num_bytes = 0
-        self._wanted: engine.Job | None = None
+        self._job: engine.Job | None = None
         # The number of the pass that the examples belong to.
         self._pass: int | None = None
         self._is_ended = False
@@ -50,7 +50,7 @@ class Feed:
         """Makes both threads end."""
         with self._changed:
             self.is_over = True
-            self._wanted = None
+            self._job = None
             self._changed.notify_all()
 
     def take(self, job: engine.Job) -> tuple[list[_Row], BaseException | None]:
@@ -58,7 +58,7 @@ class Feed:
         with self._changed:
             if self._pass != job.pass_number:
                 self._rows, self._num_bytes, self._error = [], 0, None
-            self._wanted, self._pass = job, job.pass_number
+            self._job, self._pass = job, job.pass_number
             # The iterator may have failed while nothing was asked for.
             self._is_ended = self._error is not None
             self._changed.notify_all()
@@ -66,7 +66,7 @@ class Feed:
             self._changed.wait_for(
                 lambda: self._is_full(job) or self._has_ended(), timeout=_PATIENCE_S
             )
-            self._wanted = None
+            self._job = None
             rows, self._rows, self._num_bytes = self._rows, [], 0
             error = None if self.is_over else self._error
             self._error = None
@@ -76,7 +76,7 @@ class Feed:
         """Waits until examples are asked for, and returns the task; None after `stop`."""
         with self._changed:
             self._changed.wait_for(lambda: self._wants_more() or self.is_over)
-            return None if self.is_over else self._wanted
+            return None if self.is_over else self._job
 
     def put(self, number: int, values: list[Any], state: str | None) -> bool:
         """Adds an example of a pass; returns whether more are wanted."""
@@ -102,7 +102,7 @@ class Feed:
         return self._is_ended or self.is_over
 
     def _wants_more(self) -> bool:
-        job = self._wanted
+        job = self._job
         return job is not None and not self._has_ended() and not self._is_full(job)
 
     def _is_full(self, job: engine.Job) -> bool:
@@ -126,7 +126,7 @@ class IterableFunction:
         self.feed: Final = Feed()
         self.processes: Final = openings.processes(is_looking=False)
         self._openings = openings
-        self._made = output_specs
+        self._output_specs = output_specs
         self._pass: tuple[int, Examples] | None = None
         self._where = f"iterable({name_of(factory)})"
 
@@ -136,7 +136,7 @@ class IterableFunction:
         rows, result.error = self.feed.take(job)
         if rows:
             result.state = rows[0][1]
-        finish(job, self._where, self._made, [values for values, _ in rows], result)
+        finish(job, self._where, self._output_specs, [values for values, _ in rows], result)
 
     def ask(self, job: engine.Job) -> None:
         """Asks the iterator for as many examples as the task wants."""
@@ -149,7 +149,7 @@ class IterableFunction:
                 result.doing = "the start of its worker processes"
             examples = self._examples(job)
             result.doing = Result.doing
-            examples.expect(self._made, job.wanted_bytes)
+            examples.expect(self._output_specs, job.wanted_bytes)
             while True:
                 state, words = examples.state(), examples.words()
                 example = next(examples, _END)
@@ -157,7 +157,7 @@ class IterableFunction:
                     return self.feed.end(number)
                 result.number += 1
                 if not isinstance(example, Values):
-                    example = as_values(self._where, example, self._made)
+                    example = as_values(self._where, example, self._output_specs)
                 if not self.feed.put(number, example, state):
                     return None
         except BaseException as error:
@@ -188,7 +188,7 @@ class SpecProbe:
         self.function = factory
         self.processes: Final = openings.processes(is_looking=True)
         self._openings = openings
-        self._made = output_specs
+        self._output_specs = output_specs
         self._passes: dict[int, Any] = {}
         # The number of iterators that had no example.
         self._num_empty = 0
@@ -206,14 +206,14 @@ class SpecProbe:
                 examples = islice(looked_at, job.first_row, None)
                 self._passes = {job.pass_number: examples}
             if (example := next(self._passes[job.pass_number], _END)) is not _END:
-                rows.append(as_values(self._where, example, self._made))
+                rows.append(as_values(self._where, example, self._output_specs))
             elif job.first_row == 0:
                 self._num_empty += 1
         except BaseException as error:
             result.error = noted(error, self._where)
         finally:
             del self.running[get_ident()]
-        finish(job, self._where, self._made, rows, result)
+        finish(job, self._where, self._output_specs, rows, result)
 
 
 def serve_feed(feed: Feed, find_python_worker: Callable[[], IterableFunction | None]) -> None:

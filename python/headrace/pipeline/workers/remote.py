@@ -82,7 +82,7 @@ class RemoteWorker:
         """Creates the shared memory; `start_workers` starts the process."""
         self._channel, self._end = channels()
         self._call_status = memory_file()
-        self._given, self._made = Arena(memory_file()), Arena(memory_file())
+        self._input_arena, self._output_arena = Arena(memory_file()), Arena(memory_file())
         self._is_renewed = False
         self._owner: Final = os.getpid()
         self._offered: int | None = None
@@ -92,7 +92,7 @@ class RemoteWorker:
     @property
     def descriptors(self) -> list[int]:
         """The file descriptors that the process gets."""
-        arenas = (self._given.descriptor, self._made.descriptor)
+        arenas = (self._input_arena.descriptor, self._output_arena.descriptor)
         return [self._end.fileno(), self._call_status, *arenas]
 
     def begun(self, process: int) -> None:
@@ -110,7 +110,7 @@ class RemoteWorker:
     @property
     def num_bytes(self) -> int:
         """The number of bytes of memory that are shared with it."""
-        return self._given.size + self._made.size
+        return self._input_arena.size + self._output_arena.size
 
     def offer(self, plan: StagesMessage) -> None:
         """Sends it functions to load, without waiting; `begin` waits.
@@ -145,16 +145,16 @@ class RemoteWorker:
         """
         if self._is_renewed:
             # A function has kept arrays of the arena, which must not change.
-            self._given.close()
-            self._given = Arena(memory_file())
-        layout.write(self._given)
-        block = replace(block, size=self._given.size, is_renewed=self._is_renewed)
-        descriptors = [self._given.descriptor] if self._is_renewed else []
+            self._input_arena.close()
+            self._input_arena = Arena(memory_file())
+        layout.write(self._input_arena)
+        block = replace(block, size=self._input_arena.size, is_renewed=self._is_renewed)
+        descriptors = [self._input_arena.descriptor] if self._is_renewed else []
         self.call_status.forget_calls()
         self.tell(block, descriptors)
         message = cast("ResultMessage", self.answer())
         self._is_renewed = message.keeps_arrays
-        return message, self.made(message.size)
+        return message, self.output_arena(message.size)
 
     def end(self) -> None:
         """Ends the process and waits for that."""
@@ -211,10 +211,10 @@ class RemoteWorker:
         self.is_busy = False
         return answer
 
-    def made(self, size: int) -> Arena:
+    def output_arena(self, size: int) -> Arena:
         """Returns the arena with results, of which `size` bytes are used."""
-        self._made.map(size)
-        return self._made
+        self._output_arena.map(size)
+        return self._output_arena
 
     def _ended(self) -> WorkerEnded:
         call = self.call_status.call()
@@ -222,7 +222,7 @@ class RemoteWorker:
 
     def _close(self) -> None:
         self._channel.close()
-        for arena in (self._given, self._made):
+        for arena in (self._input_arena, self._output_arena):
             with contextlib.suppress(OSError):
                 arena.close()
 

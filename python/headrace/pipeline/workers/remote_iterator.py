@@ -314,7 +314,7 @@ class RemoteIterator(RemoteIteratorBase):
         if specs is None:
             examples: Sequence[Any] = [loads(example) for example in message.examples]
         else:
-            arena = part.worker.made(message.size)
+            arena = part.worker.output_arena(message.size)
             examples = _values(arena, message.columns, len(message.states))
         part.rows.extend(zip(examples, message.states, strict=False))
         part.state, part.has_ended = message.state, message.is_over
@@ -456,7 +456,7 @@ def _that_let_go(workers: Sequence[RemoteWorker]) -> Iterator[RemoteWorker]:
 
 def _values(arena: Arena, locations: Sequence[tuple[Any, ...]], num_rows: int) -> list[Values]:
     """Returns examples as copies of the values that a worker has written into an arena."""
-    columns = [_copied(Layout.found(arena, location)) for location in locations]
+    columns = [_copied(Layout.read_from(arena, location)) for location in locations]
     return [
         Values(column[row, ...] if _is_numeric(column) else column[row] for column in columns)
         for row in range(num_rows)

@@ -197,11 +197,11 @@ class PackedError:
 
     def unpacked(self) -> BaseException:
         """Returns the exception, or one of the nearest class if it cannot be loaded."""
-        error = self._made()
+        error = self._unpickled()
         add_note(error, f"In the worker process:\n{self.trace}")
         return error
 
-    def _made(self) -> BaseException:
+    def _unpickled(self) -> BaseException:
         if self.pickled is not None:
             try:
                 exception = pickle.loads(self.pickled)

@@ -185,7 +185,7 @@ class ServedIterator:
         load: Callable[[OpenRequest], tuple[Any, ...]],
     ) -> None:
         self._call_status: Final = call_status
-        self._made: Final = output_arena
+        self._output_arena: Final = output_arena
         self._load: Final = load
         self._before: Final = AlreadyOpened()
         self._changed: Final = threading.Condition()
@@ -194,7 +194,7 @@ class ServedIterator:
         # Written and read by both threads, with the lock held: the next call, the requested
         # examples, and the examples that are ready, each with the state before it and its size.
         self._task: _Task | None = None
-        self._wanted: NextRequest | None = None
+        self._request: NextRequest | None = None
         self._rows: deque[tuple[Any, str | None, int]] = deque()
         self._num_bytes = 0
 
@@ -222,7 +222,7 @@ class ServedIterator:
             self._thread.start()
         task = _Task(call)
         with self._changed:
-            self._task, self._wanted = task, None
+            self._task, self._request = task, None
             self._changed.notify_all()
             while not self._changed.wait_for(lambda: bool(task.result), _LOOK_S):
                 if self._call_status.must_stop() and not waits_for_all:
@@ -231,7 +231,7 @@ class ServedIterator:
 
     def _more(self, request: NextRequest) -> ExamplesMessage:
         with self._changed:
-            self._wanted = request
+            self._request = request
             self._changed.notify_all()
             while not self._changed.wait_for(self._has_some, _LOOK_S):
                 if self._call_status.must_stop():
@@ -243,7 +243,7 @@ class ServedIterator:
             assert opened is not None
             is_over, state, error = opened.is_over, opened.state, opened.error
             if request.specs is None:
-                self._wanted = None
+                self._request = None
             self._changed.notify_all()
         packed = None if error is None else PackedError.of(error)
         states = tuple(before for _, before, _ in rows)
@@ -254,10 +254,10 @@ class ServedIterator:
         try:
             values = zip(*(row for row, _, _ in rows), strict=True)
             columns = tuple(layout.add(list(column)) for column in values)
-            layout.write(self._made)
+            layout.write(self._output_arena)
         except Exception as raised:
             return ExamplesMessage(is_over=True, error=PackedError.of(raised))
-        return ExamplesMessage((), columns, self._made.size, states, state, is_over, packed)
+        return ExamplesMessage((), columns, self._output_arena.size, states, state, is_over, packed)
 
     def _has_some(self) -> bool:
         return bool(self._rows) or self._has_ended()
@@ -266,7 +266,7 @@ class ServedIterator:
         return self._opened is None or self._opened.is_over
 
     def _wants_more(self) -> bool:
-        request = self._wanted
+        request = self._request
         return (
             request is not None
             and not self._has_ended()
@@ -280,7 +280,7 @@ class ServedIterator:
             with self._changed:
                 self._changed.wait_for(lambda: self._task is not None or self._wants_more())
                 task, self._task = self._task, None
-                request = self._wanted
+                request = self._request
             if task is None:
                 assert request is not None
                 self._ask(request)
@@ -343,7 +343,7 @@ class ServedIterator:
         try:
             if self._call_status.begin_call(opened.number, 0):
                 with self._changed:
-                    self._wanted = None
+                    self._request = None
                 return
             before = opened.state
             example = next(opened.iterator, _END)

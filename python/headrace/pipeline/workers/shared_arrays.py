@@ -96,7 +96,7 @@ class Layout:
         """Adds a value: `bytes`, an array of numbers or of `bytes` objects, or a list of those.
 
         Returns:
-            The place of the value, for `Layout.found`.
+            The place of the value, for `Layout.read_from`.
         """
         if isinstance(value, bytes):
             return ("bytes", self._put([_raw(np.frombuffer(value, np.uint8))]), len(value))
@@ -118,7 +118,7 @@ class Layout:
             arena.at(offset, piece.nbytes)[:] = piece
 
     @staticmethod
-    def found(arena: Arena, location: tuple[Any, ...]) -> Any:
+    def read_from(arena: Arena, location: tuple[Any, ...]) -> Any:
         """Returns a value that another process has added; arrays share the arena's memory."""
         kind, *rest = location
         match kind:
@@ -141,7 +141,7 @@ class Layout:
                     arrays.append(_array(arena, dtype, shape, offset))
                     offset += arrays[-1].nbytes
                 return arrays
-        return [Layout.found(arena, item) for item in rest[0]]
+        return [Layout.read_from(arena, item) for item in rest[0]]
 
     def _list(self, values: Sequence[Any]) -> tuple[Any, ...]:
         if values and all(isinstance(value, bytes) for value in values):

@@ -168,8 +168,8 @@ class _Worker:
         self, call_status: SharedCallStatus, input_arena: Arena, output_arena: Arena
     ) -> None:
         self._call_status = call_status
-        self._given = input_arena
-        self._made = output_arena
+        self._input_arena = input_arena
+        self._output_arena = output_arena
         # The plan's components whose rows had different shapes.
         self._uneven: set[str] = set()
         self._functions: dict[bytes, tuple[Any, ...]] = {}
@@ -184,13 +184,13 @@ class _Worker:
                 return self._begin(replace(message, functions=functions))
             if isinstance(message, RowsMessage):
                 if message.is_renewed:
-                    self._given.close()
-                    self._given = Arena(renewed[0])
+                    self._input_arena.close()
+                    self._input_arena = Arena(renewed[0])
                 return self._work(message)
             if self._iterator is None:
                 # The first message is an `OpenRequest`, whose module is loaded with it.
                 serve = cast("IteratorMessage", message).serve
-                self._iterator = serve(self._call_status, self._made, self._loaded)
+                self._iterator = serve(self._call_status, self._output_arena, self._loaded)
             return self._iterator.answered(message, renewed)
         finally:
             for stream in (sys.stdout, sys.stderr):
@@ -226,12 +226,12 @@ class _Worker:
         assert self._plan is not None
         plan, steps = self._plan
         first, last = plan.steps[0], plan.steps[-1]
-        self._given.map(block.size)
+        self._input_arena.map(block.size)
         rows = None
-        if (specs := last.given if last.stage == "filter" else last.made) is not None:
-            rows = SharedRows(self._made, specs, block.limit, self._uneven)
-        result = self._run(block, first.given, steps, rows)
-        keeps_arrays = self._given.is_kept()
+        if (specs := last.input_specs if last.stage == "filter" else last.output_specs) is not None:
+            rows = SharedRows(self._output_arena, specs, block.limit, self._uneven)
+        result = self._run(block, first.input_specs, steps, rows)
+        keeps_arrays = self._input_arena.is_kept()
         if last.stage == "filter" and len(plan.steps) == 1:
             return ResultMessage(result, None, len(result.kept), 0, keeps_arrays)
         if rows is None:
@@ -249,16 +249,16 @@ class _Worker:
             return ResultMessage(
                 Result(error=_failure(result, plan, error)), (), 0, 0, keeps_arrays
             )
-        return ResultMessage(result, columns, len(rows), self._made.size, keeps_arrays)
+        return ResultMessage(result, columns, len(rows), self._output_arena.size, keeps_arrays)
 
     def _run(
         self, block: RowsMessage, input_specs: Specs, steps: Steps, rows: SharedRows | None
     ) -> Result:
         columns = [
-            list(as_rows(Layout.found(self._given, location), spec))[: block.limit]
+            list(as_rows(Layout.read_from(self._input_arena, location), spec))[: block.limit]
             for location, spec in zip(block.columns, input_specs.values(), strict=True)
         ]
-        row_ids = Layout.found(self._given, block.row_ids)
+        row_ids = Layout.read_from(self._input_arena, block.row_ids)
         with calling_functions():
             result = steps.run(
                 columns,

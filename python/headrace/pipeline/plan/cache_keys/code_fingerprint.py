@@ -89,7 +89,7 @@ class Fingerprint:
         self._depth = depth
         # The modules whose sources were added, and the words of all functions. Values of these
         # modules count that the words may lead to: a program may have set them.
-        self._whole: dict[str, types.ModuleType] = {}
+        self._whole_modules: dict[str, types.ModuleType] = {}
         self._words: set[str] = set()
         self._is_ending = False
         # The functions that are being added, one within the other.
@@ -102,14 +102,14 @@ class Fingerprint:
         while (
             pairs := {
                 (module, word)
-                for module, loaded in self._whole.items()
+                for module, loaded in self._whole_modules.items()
                 for word in self._words & vars(loaded).keys()
             }
             - seen
         ):
             seen |= pairs
             for module, word in sorted(pairs):
-                value = vars(self._whole[module])[word]
+                value = vars(self._whole_modules[module])[word]
                 self._put(module, word)
                 if not (isinstance(value, types.ModuleType) and is_library(value)):
                     self.add(value, f"{module}.{word}")
@@ -343,9 +343,9 @@ class Fingerprint:
                 self._add_own_module(where)
             self._put(version(module))
             return
-        if module.__name__ in self._whole:
+        if module.__name__ in self._whole_modules:
             return
-        self._whole[module.__name__] = module
+        self._whole_modules[module.__name__] = module
         try:
             for name, digest in sources(module):
                 self._put(name, digest)
