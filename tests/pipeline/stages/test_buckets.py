@@ -1,5 +1,7 @@
 """Batches of examples of similar lengths."""
 
+import json
+
 import numpy as np
 import pytest
 from tests.pipeline.conftest import NUM_EXAMPLES
@@ -68,19 +70,35 @@ def test_lists_are_padded_to_the_boundary_if_asked(lists, given):
 
 def test_a_batch_has_at_most_the_given_number_of_elements(given):
     lengths = [3, 4, 1, 4, 2, 30, 4, 4, 3, 2, 2, 1, 9]
-    bucketed = rows_of(lengths).bucket_by_length("x", [4], max_elements=12)
+    bucketed = rows_of(lengths).bucket_by_length("x", [4], max_elements=24)
     batches = given(bucketed)
     assert sorted(n for batch in batches for n in batch["n"].tolist()) == list(range(13))
     for batch in batches:
-        assert batch["x"].shape[0] * batch["x"].shape[1] <= 12 or len(batch["n"]) == 1
+        assert batch["x"].size <= 24 or len(batch["n"]) == 1
     assert [batch["n"].tolist() for batch in batches[:3]] == [[0, 1, 2], [5], [3, 4, 6]]
     to_boundary = given(
-        rows_of(lengths).bucket_by_length("x", [4], max_elements=12, pad_to_boundary=True)
+        rows_of(lengths).bucket_by_length("x", [4], max_elements=24, pad_to_boundary=True)
     )
     widths = {batch["x"].shape[1] for batch in to_boundary}
     assert widths == {4, 9, 30}
-    both = rows_of([1] * 20).bucket_by_length("x", [4], size=3, max_elements=12)
+    both = rows_of([1] * 20).bucket_by_length("x", [4], size=3, max_elements=24)
     assert [len(batch["n"]) for batch in given(both)] == [3] * 6 + [2]
+
+
+def test_elements_are_counted_on_all_padded_axes(given):
+    shapes = [(2, 3), (1, 5), (2, 1), (3, 4), (1, 1), (2, 2)]
+    arrays = hp.iterable(lambda: ({"x": np.ones(shape, np.float32)} for shape in shapes))
+    batches = given(arrays.bucket_by_length("x", [3], max_elements=24))
+    assert [batch["x"].shape for batch in batches] == [(2, 2, 5), (2, 3, 4), (2, 2, 2)]
+
+
+def test_elements_of_lists_of_lists_are_counted_with_their_padding(given, tmp_path):
+    rows = [[[1] * 3], [[1], [1] * 2], [[1] * 6], [[1], [1]]]
+    path = tmp_path / "lists.jsonl"
+    path.write_text("\n".join(json.dumps({"x": row}) for row in rows))
+    lists = hp.json_lines(path, columns={"x": hp.Ragged(int, ndim=2)})
+    batches = given(lists.bucket_by_length("x", [2], max_elements=12))
+    assert [batch["x"].shape for batch in batches] == [(2, 2, 3), (1, 1, 6), (1, 2, 1)]
 
 
 def test_arrays_of_any_rank_are_padded_in_the_first_axis(given):

@@ -7,8 +7,22 @@ use headrace_engine::tensor::Tensor;
 use headrace_engine::tensor::allocate;
 use headrace_engine::tensor::dtype::DType;
 use headrace_engine::tensor::shape::Shape;
+use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
 use std::sync::Arc;
+
+/// The padded size of each axis of a row, from the first.
+pub type Axes = SmallVec<[usize; 4]>;
+
+/// Makes axes, from number `first` on, at least as large as others.
+pub fn widen(axes: &mut Axes, first: usize, others: &[usize]) {
+    for (index, other) in others.iter().enumerate() {
+        match axes.get_mut(first + index) {
+            Some(axis) => *axis = (*axis).max(*other),
+            None => axes.push(*other),
+        }
+    }
+}
 
 /// One component of the rows of a block.
 #[derive(Clone, Debug)]
@@ -268,6 +282,21 @@ impl Column {
             Self::Each(tensors) => tensors[row].shape().first().copied().unwrap_or(1),
             Self::Batches(batches) => batches[row].len(),
         }
+    }
+
+    /// The size of each axis to which row `row` is padded: its dimensions, or the largest of its
+    /// lists.
+    pub fn row_axes(&self, row: usize) -> Axes {
+        let mut axes: Axes = smallvec![self.row_length(row)];
+        match self {
+            Self::Dense(tensor) => axes.extend(tensor.shape().row().iter().skip(1).copied()),
+            Self::Each(tensors) => axes.extend(tensors[row].shape().iter().skip(1).copied()),
+            Self::Lists(lists) => {
+                lists.range(row).for_each(|inner| widen(&mut axes, 1, &lists.inner().row_axes(inner)));
+            }
+            Self::Text(_) | Self::Ragged(_) | Self::Batches(_) => {}
+        }
+        axes
     }
 
     /// All rows as one tensor whose first dimension counts them.

@@ -131,9 +131,9 @@ class BucketByLengthMethod(Chain):
             boundaries: The greatest length of each bucket, ascending. Longer examples share one
                 more bucket.
             size: The number of examples in a batch.
-            max_elements: The maximum number of elements of the component in a batch, padding
-                included. An example that is longer is a batch of its own. Set `max_elements`,
-                `size` or both.
+            max_elements: The maximum number of elements of the component in a batch, including
+                padding on all axes. An example with more elements is a batch of its own. Set
+                `max_elements`, `size` or both.
             pad_to_boundary: If True, the component and all other lists are padded to the smallest
                 boundary that holds them, instead of to the longest in the batch. This leads to
                 fewer different shapes. Lists beyond the last boundary are padded to the longest.

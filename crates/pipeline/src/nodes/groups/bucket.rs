@@ -1,6 +1,7 @@
 //! Groups rows of similar lengths into batches.
 
 use crate::blocks::block::Block;
+use crate::blocks::column::{Axes, widen};
 use crate::nodes::groups::group_by::{Group, Grouping, Waits};
 use headrace_engine::error::Result;
 use std::collections::VecDeque;
@@ -37,29 +38,38 @@ impl Buckets {
         }
     }
 
-    /// True if this many rows, padded for `longest`, have too many elements.
-    fn are_too_many(&self, bucket: usize, longest: usize, num_rows: usize) -> bool {
-        let elements = self.width(bucket, longest).saturating_mul(num_rows);
-        self.max_elements.is_some_and(|most| elements > most)
+    /// True if this many rows, padded to these axes, have too many elements.
+    fn are_too_many(&self, bucket: usize, axes: &Axes, num_rows: usize) -> bool {
+        let longest = axes.first().copied().unwrap_or(1);
+        let row = axes.iter().skip(1).fold(self.width(bucket, longest), |product, axis| product.saturating_mul(*axis));
+        self.max_elements.is_some_and(|most| row.saturating_mul(num_rows) > most)
     }
 
-    /// True if the group is full.
-    fn are_full(&self, bucket: usize, group: &Group) -> bool {
-        let num_rows = group.rows.len();
-        self.size == Some(num_rows) || self.are_too_many(bucket, group.length, num_rows + 1)
+    /// True if the batch is full.
+    fn are_full(&self, bucket: usize, filling: &Filling) -> bool {
+        let num_rows = filling.group.rows.len();
+        self.size == Some(num_rows) || self.are_too_many(bucket, &filling.axes, num_rows + 1)
     }
+}
+
+/// A batch that fills up.
+#[derive(Debug, Default)]
+struct Filling {
+    group: Group,
+    /// The largest size of each axis of its rows.
+    axes: Axes,
 }
 
 /// Batches of rows of similar lengths. The length of a group is the length of its longest row.
 pub struct Bucketing {
     buckets: Buckets,
-    filling: Vec<Group>,
+    filling: Vec<Filling>,
 }
 
 impl Bucketing {
     /// A grouping by these buckets.
     pub fn new(buckets: Buckets) -> Self {
-        let filling = (0..=buckets.boundaries.len()).map(|_| Group::default()).collect();
+        let filling = (0..=buckets.boundaries.len()).map(|_| Filling::default()).collect();
         Self { buckets, filling }
     }
 }
@@ -67,31 +77,35 @@ impl Bucketing {
 impl Grouping for Bucketing {
     const WORD: &'static str = "batch";
 
-    fn length(&self, block: &Block, row: usize) -> Result<Option<usize>> {
-        Ok(Some(block.columns[self.buckets.column].row_length(row)))
+    type Size = Axes;
+
+    fn size(&self, block: &Block, row: usize) -> Result<Option<Axes>> {
+        Ok(Some(block.columns[self.buckets.column].row_axes(row)))
     }
 
-    fn add(&mut self, row: Waits, length: usize, _note: Option<u64>, whole: &mut VecDeque<Group>) -> Result<()> {
-        let bucket = self.buckets.of(length);
-        let group = &mut self.filling[bucket];
-        let longest = group.length.max(length);
-        if !group.rows.is_empty() && self.buckets.are_too_many(bucket, longest, group.rows.len() + 1) {
-            whole.push_back(std::mem::take(group));
+    fn add(&mut self, row: Waits, size: Axes, _note: Option<u64>, whole: &mut VecDeque<Group>) -> Result<()> {
+        let bucket = self.buckets.of(size.first().copied().unwrap_or(1));
+        let filling = &mut self.filling[bucket];
+        let mut axes = filling.axes.clone();
+        widen(&mut axes, 0, &size);
+        if !filling.group.rows.is_empty() && self.buckets.are_too_many(bucket, &axes, filling.group.rows.len() + 1) {
+            whole.push_back(std::mem::take(filling).group);
         }
-        group.length = group.length.max(length);
-        group.rows.push(row);
-        if self.buckets.are_full(bucket, group) {
-            whole.push_back(std::mem::take(group));
+        widen(&mut filling.axes, 0, &size);
+        filling.group.length = filling.axes.first().copied().unwrap_or(1);
+        filling.group.rows.push(row);
+        if self.buckets.are_full(bucket, filling) {
+            whole.push_back(std::mem::take(filling).group);
         }
         Ok(())
     }
 
     fn open(&self) -> impl Iterator<Item = (u64, &Group)> {
-        (0..).zip(&self.filling)
+        (0..).zip(self.filling.iter().map(|filling| &filling.group))
     }
 
     fn finish(&mut self) -> Vec<Group> {
         let left = std::mem::take(&mut self.filling);
-        if self.buckets.drops_remainder { Vec::new() } else { left }
+        if self.buckets.drops_remainder { Vec::new() } else { left.into_iter().map(|filling| filling.group).collect() }
     }
 }

@@ -21,12 +21,15 @@ pub trait Grouping: Send {
     /// The word for groups in messages.
     const WORD: &'static str;
 
-    /// The length of a row; `None` if it is dropped.
-    fn length(&self, block: &Block, row: usize) -> Result<Option<usize>>;
+    /// The size of a row, by which it is grouped.
+    type Size;
 
-    /// Puts a row of this length into a group. `tag` is the tag of the group that it
+    /// The size of a row; `None` if it is dropped.
+    fn size(&self, block: &Block, row: usize) -> Result<Option<Self::Size>>;
+
+    /// Puts a row of this size into a group. `tag` is the tag of the group that it
     /// was in at the checkpoint, if there is one. Complete groups are appended to `whole`.
-    fn add(&mut self, row: Waits, length: usize, tag: Option<u64>, whole: &mut VecDeque<Group>) -> Result<()>;
+    fn add(&mut self, row: Waits, size: Self::Size, tag: Option<u64>, whole: &mut VecDeque<Group>) -> Result<()>;
 
     /// The groups that wait, each with its tag.
     fn open(&self) -> impl Iterator<Item = (u64, &Group)>;
@@ -146,12 +149,12 @@ impl<G: Grouping> GroupBy<G> {
         while self.whole.is_empty()
             && let Some((block, row)) = self.incoming.next_run(1)
         {
-            let length = self.grouping.length(block, row)?;
+            let size = self.grouping.size(block, row)?;
             let (number, tag) = (self.next_row, self.tags.pop_front());
             self.next_row += 1;
-            if let Some(length) = length {
+            if let Some(size) = size {
                 let slot = (self.pending.add(block, row..row + 1, budget)?, row as u32);
-                self.grouping.add((number, slot), length, tag, &mut self.whole)?;
+                self.grouping.add((number, slot), size, tag, &mut self.whole)?;
             }
         }
         Ok(())

@@ -78,7 +78,9 @@ impl FirstFit {
 impl Grouping for FirstFit {
     const WORD: &'static str = "packed row";
 
-    fn length(&self, block: &Block, row: usize) -> Result<Option<usize>> {
+    type Size = usize;
+
+    fn size(&self, block: &Block, row: usize) -> Result<Option<usize>> {
         let mut first = None;
         for (column, name) in block.columns.iter().zip(&self.packing.names) {
             let length = vector_length(column, row, name, block)?;
