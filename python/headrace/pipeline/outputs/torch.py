@@ -1,7 +1,5 @@
 """Loaders of tensors for PyTorch, and for the training loops that are built on it."""
 
-import json
-import logging
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from types import TracebackType
@@ -13,9 +11,9 @@ from headrace.core.tracebacks import with_short_tracebacks
 from headrace.pipeline.outputs.callers import (
     check_use,
     combination,
-    is_lightning,
     unloaded_states,
 )
+from headrace.pipeline.outputs.loader_position import LoaderPosition
 from headrace.pipeline.outputs.tensors import Tensors
 from headrace.pipeline.run.batches import Batches
 from headrace.pipeline.run.state import keys_of
@@ -26,8 +24,8 @@ __all__ = ["TorchBatches", "TorchLoader", "torch_loader"]
 
 # A function that starts an epoch, at its beginning or at a state.
 Start = Callable[[int, Mapping[str, Any] | None], Batches]
-
-_log: Final = logging.getLogger("headrace.pipeline")
+# A function that starts the next epoch for an iteration; see `TorchLoader._begin`.
+Begin = Callable[["TorchBatches"], tuple[int, Tensors | None, dict[str, Any] | None]]
 
 
 class TorchLoader:
@@ -62,20 +60,7 @@ class TorchLoader:
         self._pins: Final = pins
         self._length: Final = length
         self._length_or_error: int | TypeError | None = None
-        # The next epoch, and the state in it.
-        self._epoch = 0
-        self._resumed: Mapping[str, Any] | None = None
-        # The last argument of `set_epoch`, and an offset if a loop counts from a resume on; and
-        # both as they are in the loaded state.
-        self._told: int | None = None
-        self._offset = 0
-        self._count_of_state: tuple[int | None, int] = (None, 0)
-        # The epoch of a loaded state, until `set_epoch` is called with a later one; and whether it
-        # was not begun yet.
-        self._loaded: int | None = None
-        self._is_waiting = False
-        # Whether the surrounding loop takes a batch before it has used the previous one.
-        self._is_held_ahead = False
+        self._position: Final = LoaderPosition()
 
     def __iter__(self) -> "TorchBatches":
         worker = import_module("torch.utils.data").get_worker_info()
@@ -86,7 +71,7 @@ class TorchLoader:
             )
         chain = self.pipeline._stages
         check_use(batch_depth(chain) > 0, any(step.num_shares > 1 for step in all_steps(chain)))
-        return TorchBatches(self)
+        return TorchBatches(self, self._position, self._begin, self._length)
 
     def __len__(self) -> int:
         if self._length_or_error is None:
@@ -114,7 +99,7 @@ class TorchLoader:
 
     def __repr__(self) -> str:
         if self.batches is None or self.batches.is_over:
-            return f"TorchLoader({self.pipeline!r}, before epoch {self._epoch})"
+            return f"TorchLoader({self.pipeline!r}, before epoch {self._position.epoch})"
         return f"TorchLoader({self.pipeline!r}, within epoch {self.batches.epoch})"
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -135,43 +120,7 @@ class TorchLoader:
         Raises:
             ValueError: If `epoch` is negative.
         """
-        number = checked_int("set_epoch", "epoch", epoch, 0)
-        before, self._told = self._told, number
-        if self._is_waiting:
-            self._follow_a_state(number)
-            return
-        if self._loaded is not None:
-            # Loops that restore a state late have set its epoch before that.
-            counts_on = before is not None and number == before + 1 and number != self._loaded + 1
-            self._offset, self._loaded = self._loaded + 1 - number if counts_on else 0, None
-        elif before is not None and number < before:
-            self._offset = 0
-        self._epoch = number + self._offset
-
-    def _follow_a_state(self, number: int) -> None:
-        """Makes epoch `number` the next one, after a state from which no batch was taken yet."""
-        told, offset = self._count_of_state
-        if number == told and (self._epoch == told + offset or is_lightning()):
-            # The loop counts on as before the state.
-            self._offset, self._loaded = offset, None
-            return
-        if told is not None and is_lightning():
-            # It has gone on to another epoch, and counts from the start of the training.
-            self._epoch, self._resumed, self._offset = number, None, 0
-            self._loaded, self._is_waiting = None, False
-            return
-        if number <= self._epoch:
-            self._offset = self._epoch - number
-            return
-        if number > self._epoch + 1:
-            _log.warning(
-                "set_epoch(%d): the loaded state is in epoch %d, the rest of which is skipped. Set "
-                "the epoch before the state is loaded, or omit the call.",
-                number,
-                self._epoch,
-            )
-        self._epoch, self._resumed = number, None
-        self._loaded, self._is_waiting = None, False
+        self._position.set_epoch(checked_int("set_epoch", "epoch", epoch, 0))
 
     def state_dict(self) -> dict[str, Any]:
         """Returns the position after the last batch that your loop received.
@@ -181,16 +130,8 @@ class TorchLoader:
         are always the same, and the values are ints, a str or None.
         """
         if self.batches is None or self.batches.is_over:
-            return self.state_at(self._epoch, self._resumed)
+            return self._position.state()
         return self.batches.state_dict()
-
-    def state_at(self, epoch: int | None, state: Mapping[str, Any] | None) -> dict[str, Any]:
-        """Returns the result of `state_dict` for a state in an epoch; None for its beginning."""
-        batches = None if state is None else json.dumps(state, separators=(",", ":"))
-        count = (self._told, self._offset)
-        if self._told is None and self._is_waiting:
-            count = self._count_of_state
-        return {"epoch": epoch, "batches": batches, "set_epoch": count[0], "offset": count[1]}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Makes the next iteration continue from the result of `state_dict`.
@@ -210,14 +151,7 @@ class TorchLoader:
                 "state_dict(), with the keys 'epoch' and 'batches'. If it is a whole checkpoint, "
                 "pass on the entry of the loader."
             )
-        batches = state_dict["batches"]
-        self._epoch = int(state_dict["epoch"])
-        self._resumed = json.loads(batches) if isinstance(batches, str) else batches
-        self._count_of_state = (state_dict.get("set_epoch"), state_dict.get("offset", 0))
-        self._loaded, self._is_waiting, self._offset = self._epoch, True, 0
-        if self._told is not None and (self._told == self._count_of_state[0] or is_lightning()):
-            # The loop has set the epoch already.
-            self._follow_a_state(self._told)
+        self._position.load(state_dict)
         self.batches = None
 
     def bottleneck(self) -> str:
@@ -231,27 +165,26 @@ class TorchLoader:
 
         The batches are None if the epoch is over already.
         """
-        epoch, resumed = self._epoch, self._resumed
-        mode = combination(self._is_waiting)
+        position = self._position
+        epoch, resumed = position.epoch, position.resumed
+        mode = combination(position.is_waiting)
         # Lightning counts a combination's epochs by its longest loader.
-        if mode == "max_size" and self._told == epoch - self._offset - 1:
+        if mode == "max_size" and position.is_in_previous():
             return epoch - 1, None, None
         tensors = Tensors(self._start(epoch, resumed), self._device, self._pins)
         first = next(tensors, None)
         if first is None and resumed is not None and mode != "max_size":
             epoch += 1
-            self._offset += self._told is not None and mode is None
-            self._loaded = None if self._loaded is None else epoch
             tensors = Tensors(self._start(epoch, None), self._device, self._pins)
             first = next(tensors, None)
         self.batches = batches
-        self._epoch, self._resumed, self._is_waiting = epoch + 1, None, False
+        position.advance(epoch, is_alone=mode is None)
         return epoch, tensors, first
 
     def set_epoch_from_sampler(self, epoch: int) -> None:
         """Sets the epoch, for loops that may have taken its first batch already."""
         batches = None if self._knows_length() else self.batches
-        if batches is None or not batches.is_begun_early(epoch + self._offset):
+        if batches is None or not batches.is_begun_early(epoch + self._position.offset):
             self.set_epoch(epoch)
 
     def _knows_length(self) -> bool:
@@ -291,8 +224,21 @@ class TorchBatches:
         epoch: The number of the epoch; None before the first `next`.
     """
 
-    def __init__(self, loader: TorchLoader) -> None:
+    def __init__(
+        self, loader: TorchLoader, position: LoaderPosition, begin: Begin, length: int | None
+    ) -> None:
+        """Sets the loader and what they share.
+
+        Args:
+            loader: The loader.
+            position: Its next epoch.
+            begin: Starts the next epoch for this iteration.
+            length: The number of batches of a whole epoch, if the program gave it.
+        """
         self._loader: Final = loader
+        self._position: Final = position
+        self._begin: Final = begin
+        self._length: Final = length
         self.is_over = False
         self.epoch: int | None = None
         self._tensors: Tensors | None = None
@@ -320,15 +266,14 @@ class TorchBatches:
         if self._num_taken < 2:
             self._load_late()
         if self._tensors is None:
-            loader = self._loader
-            self._is_whole = loader._resumed is None
-            self._before = loader.state_at(loader._epoch, loader._resumed)
-            self.epoch, self._tensors, batch = loader._begin(self)
+            self._is_whole = self._position.resumed is None
+            self._before = self._position.state()
+            self.epoch, self._tensors, batch = self._begin(self)
         else:
             if self._may_be_held:
                 # The loop continues this iteration, so it took a batch before it began the epoch.
-                self._may_be_held, self._loader._is_held_ahead = False, True
-            if self._loader._is_held_ahead and self._tensors.batches.is_deterministic:
+                self._may_be_held, self._position.is_held_ahead = False, True
+            if self._position.is_held_ahead and self._tensors.batches.is_deterministic:
                 self._before = self._state()
             batch = next(self._tensors, None)
         if batch is None:
@@ -379,7 +324,7 @@ class TorchBatches:
         )
 
     def _check_length(self) -> None:
-        length = self._loader._length
+        length = self._length
         if length is None or not self._is_whole or self._num_taken == length:
             return
         raise ValueError(
@@ -397,13 +342,13 @@ class TorchBatches:
         if self._tensors is None or self.epoch is None:
             return self._loader.state_dict()
         if self.is_over:
-            return self._loader.state_at(self.epoch + 1, None)
-        is_held = self._loader._is_held_ahead or self._may_be_held
+            return self._position.state_at(self.epoch + 1, None)
+        is_held = self._position.is_held_ahead or self._may_be_held
         return self._before if is_held and self._before is not None else self._state()
 
     def _state(self) -> dict[str, Any]:
         assert self._tensors is not None
-        return self._loader.state_at(self.epoch, self._tensors.state())
+        return self._position.state_at(self.epoch, self._tensors.state())
 
     def bottleneck(self) -> str:
         """Returns a sentence that names the bottleneck, its share of the time, and a remedy."""

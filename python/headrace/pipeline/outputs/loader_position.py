@@ -1,0 +1,119 @@
+"""The next epoch of a loader, as the loader and the training loop around it count epochs."""
+
+import json
+import logging
+from collections.abc import Mapping
+from typing import Any, Final
+
+from headrace.pipeline.outputs.callers import is_lightning
+
+__all__ = ["LoaderPosition"]
+
+_log: Final = logging.getLogger("headrace.pipeline")
+
+
+class LoaderPosition:
+    """The next epoch of a loader, and the state in it.
+
+    A loader and its iterations share one position. Loops tell their own number of an epoch with
+    `set_epoch`. After a resume some count on, and some from 0.
+
+    Attributes:
+        epoch: The number of the next epoch.
+        resumed: The state in that epoch from which it continues; None for its beginning.
+        offset: The number of the epoch that the loop calls 0.
+        is_waiting: Whether no batch was taken yet since a state was loaded.
+        is_held_ahead: Whether the loop takes a batch before it has used the previous one.
+    """
+
+    def __init__(self) -> None:
+        self.epoch = 0
+        self.resumed: Mapping[str, Any] | None = None
+        self.offset = 0
+        self.is_waiting = False
+        self.is_held_ahead = False
+        # The last argument of `set_epoch`; and that with the offset, as they are in the loaded
+        # state.
+        self._told: int | None = None
+        self._count_of_state: tuple[int | None, int] = (None, 0)
+        # The epoch of a loaded state, until `set_epoch` is called with a later one.
+        self._loaded: int | None = None
+
+    def set_epoch(self, number: int) -> None:
+        """Makes the epoch that the loop calls `number` the next one."""
+        before, self._told = self._told, number
+        if self.is_waiting:
+            self._follow_a_state(number)
+            return
+        if self._loaded is not None:
+            # Loops that restore a state late have set its epoch before that.
+            counts_on = before is not None and number == before + 1 and number != self._loaded + 1
+            self.offset, self._loaded = self._loaded + 1 - number if counts_on else 0, None
+        elif before is not None and number < before:
+            self.offset = 0
+        self.epoch = number + self.offset
+
+    def _follow_a_state(self, number: int) -> None:
+        """Makes epoch `number` the next one, after a state from which no batch was taken yet."""
+        told, offset = self._count_of_state
+        if number == told and (self.epoch == told + offset or is_lightning()):
+            # The loop counts on as before the state.
+            self.offset, self._loaded = offset, None
+            return
+        if told is not None and is_lightning():
+            # It has gone on to another epoch, and counts from the start of the training.
+            self.epoch, self.resumed, self.offset = number, None, 0
+            self._loaded, self.is_waiting = None, False
+            return
+        if number <= self.epoch:
+            self.offset = self.epoch - number
+            return
+        if number > self.epoch + 1:
+            _log.warning(
+                "set_epoch(%d): the loaded state is in epoch %d, the rest of which is skipped. Set "
+                "the epoch before the state is loaded, or omit the call.",
+                number,
+                self.epoch,
+            )
+        self.epoch, self.resumed = number, None
+        self._loaded, self.is_waiting = None, False
+
+    def is_in_previous(self) -> bool:
+        """Returns whether the loop is still in the epoch before the next one."""
+        return self._told == self.epoch - self.offset - 1
+
+    def advance(self, epoch: int, is_alone: bool) -> None:
+        """Notes that an epoch was begun: the next one follows it.
+
+        Args:
+            epoch: The number of the epoch that was begun: the next one, or the one after it if the
+                state was at the end of that.
+            is_alone: Whether the loop reads this loader alone.
+        """
+        if epoch != self.epoch:
+            self.offset += self._told is not None and is_alone
+            self._loaded = None if self._loaded is None else epoch
+        self.epoch, self.resumed, self.is_waiting = epoch + 1, None, False
+
+    def state(self) -> dict[str, Any]:
+        """Returns the state of a loader of which no batch of the next epoch was taken."""
+        return self.state_at(self.epoch, self.resumed)
+
+    def state_at(self, epoch: int | None, state: Mapping[str, Any] | None) -> dict[str, Any]:
+        """Returns the state of a loader within an epoch; a state of None is its beginning."""
+        batches = None if state is None else json.dumps(state, separators=(",", ":"))
+        count = (self._told, self.offset)
+        if self._told is None and self.is_waiting:
+            count = self._count_of_state
+        return {"epoch": epoch, "batches": batches, "set_epoch": count[0], "offset": count[1]}
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        """Continues from a result of `state` or `state_at`."""
+        batches = state["batches"]
+        self.epoch = int(state["epoch"])
+        self.resumed = json.loads(batches) if isinstance(batches, str) else batches
+        self._count_of_state = (state.get("set_epoch"), state.get("offset", 0))
+        self._loaded, self.is_waiting, self.offset = self.epoch, True, 0
+        if self._told is not None and (self._told == self._count_of_state[0] or is_lightning()):
+            # The loop has set the epoch already.
+            self._follow_a_state(self._told)

@@ -1,0 +1,69 @@
+import pytest
+
+from headrace.pipeline.outputs.loader_position import LoaderPosition
+
+
+def loaded(epoch, state=None, told=None, offset=0):
+    position = LoaderPosition()
+    before = LoaderPosition().state_at(epoch, state)
+    position.load({**before, "set_epoch": told, "offset": offset})
+    return position
+
+
+def test_each_epoch_follows_the_one_before():
+    position = LoaderPosition()
+    position.advance(0, is_alone=True)
+    assert position.epoch == 1
+    position.set_epoch(7)
+    assert position.epoch == 7
+
+
+def test_a_loop_that_counts_from_0_after_a_resume_goes_on_from_the_epoch_of_the_state():
+    position = loaded(3, {"place": [1]})
+    position.set_epoch(0)
+    assert (position.epoch, position.resumed) == (3, {"place": [1]})
+    position.advance(3, is_alone=True)
+    position.set_epoch(1)
+    assert position.epoch == 4
+
+
+def test_a_loop_that_counts_on_keeps_its_numbers():
+    position = loaded(3, {"place": [1]}, told=3)
+    position.set_epoch(3)
+    position.advance(3, is_alone=True)
+    position.set_epoch(4)
+    assert (position.epoch, position.offset) == (4, 0)
+
+
+def test_a_later_epoch_skips_the_rest_of_the_state_and_warns(caplog):
+    position = loaded(1, {"place": [1]})
+    position.set_epoch(5)
+    assert (position.epoch, position.resumed) == (5, None)
+    assert "the loaded state is in epoch 1, the rest of which is skipped" in caplog.text
+
+
+@pytest.mark.parametrize(("is_alone", "offset"), [(True, 3), (False, 2)])
+def test_an_epoch_that_was_at_its_end_counts_for_a_loop_that_reads_it_alone(is_alone, offset):
+    position = loaded(2, {"place": [1]})
+    position.set_epoch(0)
+    position.advance(3, is_alone)
+    assert (position.epoch, position.offset) == (4, offset)
+
+
+def test_a_state_that_was_not_used_is_given_again():
+    position = loaded(3, {"place": [1]}, told=1, offset=2)
+    assert position.state() == {
+        "epoch": 3,
+        "batches": '{"place":[1]}',
+        "set_epoch": 1,
+        "offset": 2,
+    }
+
+
+def test_a_loop_in_the_epoch_before_is_noticed():
+    position = LoaderPosition()
+    position.set_epoch(0)
+    position.advance(0, is_alone=False)
+    assert position.is_in_previous()
+    position.set_epoch(1)
+    assert not position.is_in_previous()
