@@ -124,7 +124,7 @@ def _of_slim() -> dict[str, Callable[[World], Any]]:
 
 
 def _of_contrib() -> dict[str, Callable[[World], Any]]:
-    nest, training = tf.contrib.framework.nest, tf.contrib.training
+    nest, training, learn = tf.contrib.framework.nest, tf.contrib.training, tf.contrib.learn
     cluster = tf.train.ClusterSpec({"a": ["b:1"], "c": {3: "d:2"}})
     area = tf.contrib.staging.StagingArea([tf.int32], [[]], ["a"])
     batch = training.batch_sequences_with_states("k", {"a": [1]}, {"c": 1}, None, {"s": 0.0}, 1, 1)
@@ -152,6 +152,17 @@ def _of_contrib() -> dict[str, Callable[[World], Any]]:
         ),
         "contrib.learn.read_batch_record_features": lambda w: (
             tf.contrib.learn.read_batch_record_features(w.path, 2, w.features)
+        ),
+        "contrib.learn.queue_parsed_features": lambda w: learn.queue_parsed_features({"x": w.x}),
+        "contrib.learn.read_keyed_batch_features": lambda w: learn.read_keyed_batch_features(
+            w.path, 2, w.features, tf.TFRecordReader
+        ),
+        "contrib.learn.read_keyed_batch_features_shared_queue": lambda w: (
+            learn.read_keyed_batch_features_shared_queue(w.path, 2, w.features, tf.TFRecordReader)
+        ),
+        "contrib.training.resample_at_rate": lambda w: training.resample_at_rate([w.x], [1.0, 1.0]),
+        "contrib.training.weighted_resample": lambda w: training.weighted_resample(
+            [w.x], [1.0, 1.0], 1.0
         ),
         "contrib.learn.run_n": lambda w: tf.contrib.learn.run_n({"x": w.x}),
         "contrib.learn.io.read_batch_features": lambda w: tf.contrib.learn.io.read_batch_features(
@@ -224,6 +235,9 @@ RETURNED: dict[str, Callable[[World], Any]] = {
     ),
     "gfile.Glob": lambda w: tf.gfile.Glob(w.path),
     "gfile.ListDirectory": lambda w: tf.gfile.ListDirectory(w.path[:-2]),
+    "io.gfile.glob": lambda w: tf.io.gfile.glob(w.path),
+    "io.gfile.listdir": lambda w: tf.io.gfile.listdir(w.path[:-2]),
+    "io.gfile.walk": lambda w: list(tf.io.gfile.walk(w.path[:-2])),
     "gfile.Walk": lambda w: list(tf.gfile.Walk(w.path[:-2])),
     "global_variables": lambda w: tf.global_variables(),
     "identity_n": lambda w: tf.identity_n([w.x, w.x]),
@@ -258,6 +272,9 @@ RETURNED: dict[str, Callable[[World], Any]] = {
     "train.NewCheckpointReader.get_variable_to_shape_map": lambda w: tf.train.NewCheckpointReader(
         w.checkpoint()
     ).get_variable_to_shape_map(),
+    "train.ExponentialMovingAverage.variables_to_restore": lambda w: (
+        tf.train.ExponentialMovingAverage(0.9).variables_to_restore()
+    ),
     "train.get_checkpoint_mtimes": lambda w: tf.train.get_checkpoint_mtimes([w.checkpoint()]),
     "train.list_variables": lambda w: tf.train.list_variables(w.checkpoint()),
     "train.batch": lambda w: tf.train.batch([w.x, w.x], 2),
@@ -274,7 +291,11 @@ RETURNED: dict[str, Callable[[World], Any]] = {
 }
 
 _FINALIZED = "makes a list of threads for each call; the supervisor has finalized the graph"
+_OF_SUBCLASSES = "a subclass makes it"
 NO_LIST = {
+    "contrib.slim.data_decoder.DataDecoder.decode": _OF_SUBCLASSES,
+    "contrib.slim.data_decoder.DataDecoder.list_items": _OF_SUBCLASSES,
+    "test.TestCase.get_recorded_properties": "absl's own: properties of a test for its report",
     "train.Supervisor.StartQueueRunners": _FINALIZED,
     "train.Supervisor.StartStandardServices": _FINALIZED,
     "train.Supervisor.start_queue_runners": _FINALIZED,

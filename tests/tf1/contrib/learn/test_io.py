@@ -178,3 +178,9 @@ def test_features_without_keys():
     assert found["d"].shape == (1,)
     values = sorted((each["s"].values.tolist(), each["d"].tolist()) for each in taken(found))
     assert values == [([0], [5]), ([1], [5])]
+
+
+def test_a_single_feature_without_keys():
+    number = tf.train.range_input_producer(2, 1, shuffle=False).dequeue()
+    _, found = io.queue_parsed_features({"n": number}, num_enqueue_threads=1)
+    assert taken(found) == [{"n": 0}, {"n": 1}]

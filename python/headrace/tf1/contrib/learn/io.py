@@ -348,9 +348,10 @@ def queue_parsed_features(
             f"queue/parsed_features/{queue.name}/fraction_of_{feature_queue_capacity}_full", share
         )
         add_queue_runner(QueueRunner(queue, [queue.enqueue(tensors)] * num_enqueue_threads))
-        dequeued: Any = queue.dequeue()
-        for output, tensor in zip(dequeued, tensors, strict=True):
-            output.set_shape(tensor.shape)
+        output: Any = queue.dequeue()
+        dequeued = output if isinstance(output, list) else [output]
+        for part, tensor in zip(dequeued, tensors, strict=True):
+            part.set_shape(tensor.shape)
         rest = iter(dequeued)
         values = [[next(rest) for _ in each] for each in parts]
         queued_keys = values.pop()[0] if keys is not None else None
