@@ -43,7 +43,9 @@ class Call:
 def waiting_call(function: Callable[[], Any], awaited: str) -> Call:
     """Starts a call; returns it once a call of the engine waits for what has this name."""
     call = Call(function)
-    while not any(awaited in str(what) for *_, waits, _ in engine.waits() for what in waits):
+    while not any(
+        awaited in f"{event.op} {event.text}" for wait in engine.waits() for event in wait.awaited
+    ):
         assert call.is_running, call.result()
     return call
 

@@ -9,23 +9,42 @@ _Array = npt.NDArray[Any]
 
 __all__ = [
     "AtomicFile",
+    "AwaitedEvent",
     "Barrier",
+    "Blocks",
     "Cache",
     "Cancellation",
     "Column",
     "ColumnBuilder",
+    "ColumnType",
+    "Component",
+    "Condition",
+    "Constant",
     "DiskCache",
     "EngineError",
+    "EngineWait",
     "Execution",
+    "ExecutionState",
+    "FailedRow",
     "Failure",
+    "Gate",
     "Index",
+    "IndexContent",
+    "IndexFile",
     "IndexFiles",
+    "IndexReport",
+    "InferredColumn",
+    "InferredKey",
     "Job",
     "Kernel",
     "LookupTable",
     "MutableTable",
+    "NativeFunction",
     "OrderDigest",
-    "Passed",
+    "OrderPoint",
+    "Origin",
+    "Padding",
+    "PassEnd",
     "Plan",
     "Prepared",
     "Program",
@@ -33,19 +52,34 @@ __all__ = [
     "PythonCall",
     "Queue",
     "RandomGenerator",
+    "ReadInProgress",
     "Reader",
+    "Readings",
     "RecordInput",
     "RecordIterator",
     "RecordWriter",
+    "RemoteEntry",
     "RemoteFile",
     "SavedChunks",
+    "ScannedFile",
+    "Segment",
+    "ShuffleOrder",
     "Sightings",
+    "Span",
+    "SpanOutput",
     "SparseTable",
     "Stage",
+    "StageReadings",
     "StagingArea",
     "StopFlag",
+    "TableColumn",
+    "TableRows",
+    "TokenFile",
+    "TokenWindows",
     "Trace",
+    "UnseenComponents",
     "Variable",
+    "WorkerState",
     "__version__",
     "arrow_columns",
     "arrow_counts",
@@ -95,8 +129,33 @@ def codec_of(start: bytes) -> str: ...
 def content_of(start: bytes) -> tuple[str, str] | None: ...
 def crc32c(data: bytes) -> int: ...
 
-_Given = tuple[str, int, str, int, list[int], Any, bool, bool]
-_Found = tuple[str, int, bool, str | None]
+@final
+class Component:
+    def __new__(
+        cls,
+        name: str,
+        code: int,
+        form: str,
+        num_lists: int,
+        shape: Sequence[int],
+        default: Any,
+        is_inferred: bool,
+        has_mask: bool,
+    ) -> Component: ...
+
+@final
+class InferredColumn:
+    name: str
+    code: int
+    is_text: bool
+    decided: str | None
+
+@final
+class InferredKey:
+    name: str
+    code: int
+    is_json: bool
+    num_lists: int
 
 def csv_records(
     paths: Sequence[bytes],
@@ -105,60 +164,113 @@ def csv_records(
     names: Sequence[str] | None,
     num_columns: int,
 ) -> Plan: ...
-def csv_fields(delimiter: int, given: Sequence[_Given], missing: Sequence[bytes]) -> Stage: ...
+def csv_fields(
+    delimiter: int, components: Sequence[Component], missing: Sequence[bytes]
+) -> Stage: ...
 def infer_csv(
     path: bytes,
     compression: str,
     delimiter: int,
     missing: Sequence[bytes],
-) -> list[_Found] | None: ...
+) -> list[InferredColumn] | None: ...
 def json_records(paths: Sequence[bytes], compression: str, is_array: bool) -> Plan: ...
-def json_fields(given: Sequence[_Given], sightings: Sightings, is_array: bool) -> Stage: ...
+def json_fields(components: Sequence[Component], sightings: Sightings, is_array: bool) -> Stage: ...
 def infer_json(
     path: bytes, compression: str, is_array: bool, typed: Sequence[str]
-) -> list[tuple[str, int, bool, int]] | None: ...
+) -> list[InferredKey] | None: ...
 def infer_tar(path: bytes, compression: str) -> list[str] | None: ...
 def is_compressed(path: bytes, compression: str) -> bool: ...
 
-# A column of a table: its type in words; the component that it is (the number of its type, the name
-# of its form, the number of its axes of any length, its shape); else what to do about it.
-_TableColumn = tuple[str, tuple[int, str, int, list[int]] | None, str]
+@final
+class ColumnType:
+    code: int
+    form: str
+    num_lists: int
+    shape: list[int]
 
-# The column, the comparison and the values; the number of a component, and its value for each file.
-_Condition = tuple[_Given, str, Sequence[int | float | bytes | str]]
-_Constant = tuple[int, Sequence[Any]]
+@final
+class TableColumn:
+    name: str
+    words: str
+    component: ColumnType | None
+    remedy: str
 
-def arrow_columns(path: bytes, names: Sequence[str] | None) -> list[tuple[str, _TableColumn]]: ...
+@final
+class Condition:
+    def __new__(
+        cls, column: Component, op: str, values: Sequence[int | float | bytes | str]
+    ) -> Condition: ...
+
+@final
+class Constant:
+    def __new__(cls, component: int, values: Sequence[Any]) -> Constant: ...
+
+@final
+class TableRows:
+    plan: Plan
+    num_pieces: int
+
+def arrow_columns(path: bytes, names: Sequence[str] | None) -> list[TableColumn]: ...
 def arrow_counts(paths: Sequence[bytes]) -> list[int]: ...
 def arrow_rows(
     paths: Sequence[bytes],
-    given: Sequence[_Given],
-    conditions: Sequence[_Condition],
-    constants: Sequence[_Constant],
-) -> tuple[Plan, int]: ...
-def parquet_columns(path: bytes, names: Sequence[str] | None) -> list[tuple[str, _TableColumn]]: ...
+    components: Sequence[Component],
+    conditions: Sequence[Condition],
+    constants: Sequence[Constant],
+) -> TableRows: ...
+def parquet_columns(path: bytes, names: Sequence[str] | None) -> list[TableColumn]: ...
 def parquet_counts(paths: Sequence[bytes]) -> list[int]: ...
 def parquet_rows(
     paths: Sequence[bytes],
-    given: Sequence[_Given],
-    conditions: Sequence[_Condition],
-    constants: Sequence[_Constant],
-) -> tuple[Plan, int]: ...
+    components: Sequence[Component],
+    conditions: Sequence[Condition],
+    constants: Sequence[Constant],
+) -> TableRows: ...
 def megatron_index(path: bytes) -> tuple[int, int]: ...
+
+@final
+class TokenFile:
+    def __new__(
+        cls, path: bytes, first_byte: int, num_tokens: int, index: tuple[str, bytes] | None
+    ) -> TokenFile: ...
+
+@final
+class TokenWindows:
+    plan: Plan
+    stage: Stage
+    counts: list[int]
+    num_left_out: int
+
 def token_windows(
-    files: Sequence[tuple[bytes, int, int, tuple[str, bytes] | None]],
+    files: Sequence[TokenFile],
     code: int,
-    size: tuple[int, int],
+    *,
+    length: int,
+    stride: int,
     documents: str,
     is_checked: bool,
-) -> tuple[Plan, Stage, list[int], int]: ...
+) -> TokenWindows: ...
+
+@final
+class IndexContent:
+    kind: str
+    file_bytes: int
+    modified: tuple[int, int] | None
+    tag: str | None
+    num_records: int
+    is_whole: bool
+
+@final
+class IndexFile:
+    path: bytes
+    num_records: int
+    is_new: bool
+
 def index_counts(index_files: IndexFiles, source: Plan) -> list[int | None]: ...
-def make_index(source: Plan, number: int, directory: str | None) -> tuple[bytes, int, bool]: ...
-def read_index(
-    path: str,
-) -> tuple[tuple[str, int, tuple[int, int] | None, str | None, int, bool] | None, str | None]: ...
+def make_index(source: Plan, number: int, directory: str | None) -> IndexFile: ...
+def read_index(path: str) -> tuple[IndexContent | None, str | None]: ...
 def tar_samples(
-    paths: Sequence[bytes], compression: str, given: Sequence[tuple[str, bytes | None]]
+    paths: Sequence[bytes], compression: str, extensions: Sequence[tuple[str, bytes | None]]
 ) -> Plan: ...
 def labelled_files(paths: Sequence[bytes], root_bytes: int, classes: Sequence[bytes]) -> Plan: ...
 def begin_exit() -> None: ...
@@ -183,6 +295,10 @@ class StopFlag:
     def is_set(self) -> bool: ...
 
 @final
+class ShuffleOrder:
+    def __new__(cls, min_after_dequeue: int, seed: int, seed2: int) -> ShuffleOrder: ...
+
+@final
 class Queue:
     def __new__(
         cls,
@@ -190,7 +306,7 @@ class Queue:
         capacity: int | None,
         dtypes: Sequence[int],
         shapes: Sequence[Sequence[int | None]] | None,
-        order: str | tuple[int, int, int],
+        order: str | ShuffleOrder,
     ) -> Queue: ...
     def enqueue(self, element: object, timeout: float | None = None) -> bool: ...
     def enqueue_many(self, batch: object, timeout: float | None = None) -> bool: ...
@@ -271,7 +387,19 @@ def save_resource(resource: _Resource) -> SavedChunks: ...
 def prepare_resource(resource: _Resource, chunks: Iterable[bytes], code: int) -> Prepared: ...
 def settle_queue(queue: Queue, cancellation: Cancellation) -> None: ...
 def storage_requests() -> list[tuple[str, float]]: ...
-def waits() -> list[tuple[int, float, list[tuple[str | None, str | None]], Any]]: ...
+def waits() -> list[EngineWait]: ...
+
+@final
+class EngineWait:
+    thread: int
+    seconds: float
+    awaited: list[AwaitedEvent]
+    watch: Any
+
+@final
+class AwaitedEvent:
+    op: str | None
+    text: str | None
 
 @final
 class AtomicFile:
@@ -308,13 +436,16 @@ class RemoteFile:
     def read(self, count: int) -> bytes: ...
     def seek(self, offset: int) -> None: ...
 
-# Its URL, how many bytes it has, when it was written in nanoseconds since 1970, and whether it is a
-# directory.
-_RemoteEntry = tuple[str, int, int, bool]
+@final
+class RemoteEntry:
+    url: str
+    num_bytes: int
+    modified_ns: int
+    is_directory: bool
 
-def remote_statuses(urls: Sequence[str]) -> list[_RemoteEntry | None]: ...
+def remote_statuses(urls: Sequence[str]) -> list[RemoteEntry | None]: ...
 def remote_is_directory(url: str) -> bool: ...
-def remote_list(url: str, is_deep: bool) -> list[_RemoteEntry]: ...
+def remote_list(url: str, is_deep: bool) -> list[RemoteEntry]: ...
 def remote_remove(url: str) -> None: ...
 def remote_revision(url: str) -> str | None: ...
 def remote_copy(source: str, target: str) -> None: ...
@@ -327,6 +458,12 @@ class RecordIterator:
 
 @final
 class Kernel: ...
+
+@final
+class Gate:
+    controls: list[int]
+    guards: list[tuple[int, bool]]
+    def __new__(cls, controls: Sequence[int], guards: Sequence[tuple[int, bool]]) -> Gate: ...
 
 @final
 class ProgramBuilder:
@@ -346,10 +483,13 @@ class ProgramBuilder:
         name: str,
         condition: Program | None,
         body: Program,
+        *,
         num_carried: int,
         num_sequences: int,
         collected: Sequence[tuple[int, Sequence[int | None] | None]],
-        rows: tuple[bool, bool, bool],
+        is_reversed: bool,
+        begins_with_carried: bool,
+        is_pure: bool,
         max_threads: int,
     ) -> Kernel: ...
     @staticmethod
@@ -360,14 +500,14 @@ class ProgramBuilder:
         kernel: Kernel,
         inputs: Sequence[int],
         num_outputs: int,
-        gate: tuple[Sequence[int], Sequence[tuple[int, bool]]],
+        gate: Gate,
     ) -> tuple[int, int]: ...
     def merge(
         self,
         name: str,
         predicate: int,
         branches: tuple[int, int],
-        gate: tuple[Sequence[int], Sequence[tuple[int, bool]]],
+        gate: Gate,
     ) -> tuple[int, int]: ...
     def build(self, fetches: Sequence[int]) -> Program: ...
 
@@ -382,7 +522,22 @@ class Program:
 class Trace:
     def __new__(cls) -> Trace: ...
     def now(self) -> int: ...
-    def take(self) -> list[tuple[str, int, int, list[tuple[int, list[int], int]]]]: ...
+    def take(self) -> list[Span]: ...
+
+@final
+class Span:
+    name: str
+    begin: int
+    end: int
+    outputs: list[SpanOutput]
+    def __new__(cls, name: str, begin: int, end: int, outputs: Sequence[SpanOutput]) -> Span: ...
+
+@final
+class SpanOutput:
+    code: int
+    shape: list[int]
+    num_bytes: int
+    def __new__(cls, code: int, shape: Sequence[int], num_bytes: int) -> SpanOutput: ...
 
 @final
 class PythonCall:
@@ -396,18 +551,34 @@ class PythonCall:
 # A scalar or an array, and the engine's number of its type.
 _Typed = tuple[_Array, int]
 
-# A name, columns that are given, the program for a row, segments (program, values that are fed,
-# whether it runs for each row), values that are results, whether a row is a batch, whether it draws
-# random numbers.
-_NativeParts = tuple[
-    str,
-    Sequence[int],
-    Program,
-    Sequence[tuple[Program, Sequence[int], bool]],
-    Sequence[int],
-    bool,
-    bool,
-]
+@final
+class NativeFunction:
+    def __new__(
+        cls,
+        name: str,
+        inputs: Sequence[int],
+        program: Program,
+        segments: Sequence[Segment],
+        results: Sequence[int],
+        is_batched: bool,
+        is_random: bool,
+    ) -> NativeFunction: ...
+
+@final
+class Segment:
+    program: Program
+    inputs: list[int]
+    is_looped: bool
+    def __new__(cls, program: Program, inputs: Sequence[int], is_looped: bool) -> Segment: ...
+
+@final
+class Padding:
+    def __new__(
+        cls,
+        values: Sequence[_Typed],
+        multiples: Sequence[Sequence[int] | None],
+        boundaries: Sequence[int],
+    ) -> Padding: ...
 
 @final
 class Cache: ...
@@ -427,19 +598,44 @@ class DiskCache:
 
 @final
 class Index:
-    def counts(self) -> list[tuple[int, bytes, int, int]]: ...
+    def counts(self) -> list[ScannedFile]: ...
+
+@final
+class ScannedFile:
+    part: int
+    path: bytes
+    num_bytes: int
+    num_records: int
 
 @final
 class IndexFiles:
     def __new__(cls, mode: str, directories: Sequence[str]) -> IndexFiles: ...
-    def report(self) -> tuple[int, int, int, int, int, list[Path], str | None]: ...
+    def report(self) -> IndexReport: ...
+
+@final
+class IndexReport:
+    num_kept: int
+    num_opened: int
+    num_scanned: int
+    scanned_bytes: int
+    num_written: int
+    directories: list[Path]
+    failure: str | None
 
 @final
 class OrderDigest:
     def __new__(cls) -> OrderDigest: ...
-    def begin(self, point: tuple[int, int, int, int]) -> None: ...
+    def begin(self, point: OrderPoint) -> None: ...
     @property
     def is_long(self) -> bool: ...
+
+@final
+class OrderPoint:
+    pass_number: int
+    position: int
+    hash: int
+    num_hashed: int
+    def __new__(cls, pass_number: int, position: int, hash: int, num_hashed: int) -> OrderPoint: ...
 
 @final
 class Sightings:
@@ -448,7 +644,13 @@ class Sightings:
     def stage(self) -> str: ...
     @property
     def is_done(self) -> bool: ...
-    def unseen(self) -> tuple[int, list[str], list[str]] | None: ...
+    def unseen(self) -> UnseenComponents | None: ...
+
+@final
+class UnseenComponents:
+    num_records: int
+    names: list[str]
+    present: list[str]
 
 @final
 class Stage:
@@ -470,15 +672,15 @@ class Stage:
         names: Sequence[str],
         is_of_batches: bool,
         pad_to: int | None,
-        padding: tuple[Sequence[_Typed], Sequence[Sequence[int] | None], Sequence[int]] | None,
+        padding: Padding | None,
         layouts: Sequence[Literal["stacked", "joined", "arrays", "lists"]],
     ) -> Stage: ...
     @staticmethod
-    def map_native(function: _NativeParts, columns: Sequence[tuple[int, bool]]) -> Stage: ...
+    def map_native(function: NativeFunction, columns: Sequence[tuple[int, bool]]) -> Stage: ...
     @staticmethod
-    def flat_map_native(function: _NativeParts, columns: Sequence[tuple[int, bool]]) -> Stage: ...
+    def flat_map_native(function: NativeFunction, columns: Sequence[tuple[int, bool]]) -> Stage: ...
     @staticmethod
-    def filter_native(function: _NativeParts) -> Stage: ...
+    def filter_native(function: NativeFunction) -> Stage: ...
     @staticmethod
     def with_origin(num_columns: int) -> Stage: ...
     @staticmethod
@@ -501,13 +703,20 @@ class Stage:
     def metered(self, number: int) -> Stage: ...
 
 @final
+class Blocks:
+    def __new__(cls, block_bytes: int, index: Index, index_files: IndexFiles) -> Blocks: ...
+
+@final
 class Plan:
     @staticmethod
     def files(
         kind: str,
         paths: Sequence[bytes],
         compression: str,
-        lengths: tuple[int, int, int],
+        *,
+        header_bytes: int,
+        record_bytes: int,
+        footer_bytes: int,
     ) -> Plan: ...
     def cached(self, directory: str, num_bytes: int) -> Plan: ...
     @staticmethod
@@ -541,7 +750,9 @@ class Plan:
         self,
         column: int,
         boundaries: Sequence[int],
-        limits: tuple[int | None, int | None],
+        *,
+        size: int | None,
+        max_elements: int | None,
         pads_to_boundary: bool,
         drops_remainder: bool,
     ) -> Plan: ...
@@ -558,7 +769,7 @@ class Plan:
         num_open: int,
         seed: int | None,
         shard: tuple[int, int],
-        blocks: tuple[int, Index, IndexFiles] | None = None,
+        blocks: Blocks | None = None,
     ) -> Plan: ...
     def window(self, size: int, seed: int) -> Plan: ...
     def share(self, index: int, count: int, run: int) -> Plan: ...
@@ -618,7 +829,7 @@ class Job:
         counts: Sequence[int] | None,
         error: BaseException | None,
         state: str | None = None,
-        failed: Sequence[tuple[int, BaseException, int | None]] | None = None,
+        failed: Sequence[FailedRow] | None = None,
         kept: Sequence[int] | None = None,
     ) -> None: ...
     def keep(
@@ -626,8 +837,12 @@ class Job:
         rows: Sequence[int],
         error: BaseException | None,
         state: str | None = None,
-        failed: Sequence[tuple[int, BaseException, int | None]] | None = None,
+        failed: Sequence[FailedRow] | None = None,
     ) -> None: ...
+
+@final
+class FailedRow:
+    def __new__(cls, row: int, error: BaseException, stage: int | None) -> FailedRow: ...
 
 @final
 class Failure:
@@ -656,7 +871,7 @@ class Failure:
     def throw(self, remedy: str) -> NoReturn: ...
 
 @final
-class Passed:
+class PassEnd:
     @property
     def skipper(self) -> int: ...
     @property
@@ -671,42 +886,88 @@ class Execution:
     def __new__(
         cls,
         plan: Plan,
-        begin: tuple[int, list[Any] | None, Sequence[str | None]],
-        num_threads: tuple[int, int],
-        num_python_workers_and_stages: tuple[int, int],
+        *,
+        name: str,
+        epoch: int,
+        checkpoint: list[Any] | None,
+        function_states: Sequence[str | None],
+        num_threads: int,
+        num_callers: int,
+        num_python_workers: int,
+        num_stages: int,
         memory_bytes: int,
-        outputs: tuple[int, bool],
+        max_outputs: int,
+        is_batched: bool,
         is_deterministic: bool,
         is_in_step: bool,
-        name: str,
         keeps_origins: bool,
     ) -> Execution: ...
     def checkpoint(self, num_left: int) -> list[Any]: ...
-    def origins(self, num_left: int) -> list[tuple[bytes, int, int | None]]: ...
+    def origins(self, num_left: int) -> list[Origin]: ...
     def part_counts(self, num_left: int) -> list[int]: ...
     def mix_checkpoint(self, plan: Plan, num_left: int) -> list[Any] | None: ...
     def order(
         self, digest: OrderDigest, plan: Plan, pass_number: int, num_left: int
-    ) -> tuple[tuple[int, int, int, int], bool]: ...
+    ) -> tuple[OrderPoint, bool]: ...
     def look_ahead(self) -> bool: ...
-    def next(self, strings_as_arrow: bool) -> tuple[int, list[Any]] | Failure | Passed | None: ...
+    def next(self, strings_as_arrow: bool) -> tuple[int, list[Any]] | Failure | PassEnd | None: ...
     def take(self, python_worker: int) -> Job | None: ...
-    def reads(self) -> list[tuple[int, int, str, int, float]]: ...
-    def snapshot(
-        self,
-    ) -> tuple[
-        list[tuple[int, str, float, int | None]],
-        tuple[int, list[int]],
-        tuple[int, int],
-        tuple[bool, bool, bool],
-    ]: ...
+    def reads(self) -> list[ReadInProgress]: ...
+    def state(self) -> ExecutionState: ...
     def memory(self) -> tuple[int, int]: ...
-    def readings(
-        self,
-    ) -> tuple[
-        list[tuple[int, int, float, float, float, float | None, float | None]], list[float]
-    ]: ...
+    def readings(self) -> Readings: ...
     def close(self) -> None: ...
     def close_or_interrupt(self) -> None: ...
     def hold(self, num_bytes: int) -> None: ...
     def wait_for_gil(self, seconds: float) -> float | None: ...
+
+@final
+class Origin:
+    file: bytes
+    record: int
+    offset_bytes: int | None
+
+@final
+class ExecutionState:
+    workers: list[WorkerState]
+    num_tasks: int
+    num_python_tasks: list[int]
+    num_ready: int
+    max_ready: int
+    is_memory_short: bool
+    is_over: bool
+    is_closed: bool
+
+@final
+class WorkerState:
+    thread: int
+    activity: str
+    seconds: float
+    stage: int | None
+
+@final
+class ReadInProgress:
+    number: int
+    stage: int
+    text: str
+    thread: int
+    seconds: float
+
+@final
+class Readings:
+    stages: list[StageReadings]
+    tasks_busy: float
+    tasks_computing: float
+    idle: float
+    consumer_waiting: float
+    budget_waiting: float
+
+@final
+class StageReadings:
+    examples: int
+    num_bytes: int
+    busy: float
+    computing: float
+    starving: float
+    fill: float | None
+    padding: float | None

@@ -160,8 +160,8 @@ def status(path: str) -> Entry:
 def statuses(urls: Iterable[str]) -> list[Entry | None]:
     """Returns the metadata of remote files, None for missing ones. All requests are concurrent."""
     with _op_errors():
-        found = engine.remote_statuses(list(urls))
-    return [None if entry is None else Entry(*entry) for entry in found]
+        entries = engine.remote_statuses(list(urls))
+    return [None if entry is None else _entry(entry) for entry in entries]
 
 
 def sizes(paths: Iterable[str]) -> list[int]:
@@ -219,7 +219,11 @@ def files_below(directory: str) -> list[Entry]:
 
 def _listed(url: str, is_deep: bool) -> list[Entry]:
     with _op_errors():
-        return [Entry(*entry) for entry in engine.remote_list(url, is_deep)]
+        return list(map(_entry, engine.remote_list(url, is_deep)))
+
+
+def _entry(entry: engine.RemoteEntry) -> Entry:
+    return Entry(entry.url, entry.num_bytes, entry.modified_ns, entry.is_directory)
 
 
 def revision(url: str) -> str | None:

@@ -112,9 +112,9 @@ class _WaitSnapshot:
             self.of_python[thread].append(f"{words[0]}, for {now - since:.1f} s")
         # By the system's number of the thread.
         self.of_engine: defaultdict[int, list[str]] = defaultdict(list)
-        for number, seconds, awaited, watch in engine.waits():
-            text = " or ".join(_words(op, what, watch) for op, what in awaited)
-            self.of_engine[number].append(f"{text}, for {seconds:.1f} s")
+        for wait in engine.waits():
+            text = " or ".join(_words(event.op, event.text, wait.watch) for event in wait.awaited)
+            self.of_engine[wait.thread].append(f"{text}, for {wait.seconds:.1f} s")
 
     def first(self) -> dict[int, str]:
         """Returns the waits of the engine's threads, by the system's numbers."""

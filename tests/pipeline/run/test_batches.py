@@ -254,8 +254,8 @@ numbers = hr.arrays({"x": np.ones((1, 60_000_000))})
 batches = iter(numbers.map(hr.native(long)).batch(1))
 
 def is_in_map():
-    workers = batches._execution.snapshot()[0]
-    return any(doing == "task" and stage == 1 for _, doing, _, stage in workers)
+    workers = batches._execution.state().workers
+    return any(worker.activity == "task" and worker.stage == 1 for worker in workers)
 
 while not is_in_map():
     pass

@@ -15,21 +15,29 @@ use std::sync::{Mutex, PoisonError};
 /// Bytes read at once from a file of unknown length.
 const PART_BYTES: usize = 1 << 20;
 
-/// A remote file: its URL, its size in bytes or -1 if the server does not tell, the time of its
-/// last write in nanoseconds since 1970, and whether it is a directory.
-type Found = (String, i64, u64, bool);
+/// A file or a directory of a remote storage.
+#[pyclass(frozen, get_all, module = "headrace._native")]
+pub struct RemoteEntry {
+    url: String,
+    /// The size in bytes, or -1 if the server does not tell.
+    num_bytes: i64,
+    /// The time of its last write in nanoseconds since 1970.
+    modified_ns: u64,
+    is_directory: bool,
+}
 
-fn found(entry: Entry) -> Found {
-    // A length that no file can have means that the length is unknown.
-    let len = i64::try_from(entry.len).unwrap_or(-1);
-    (entry.url, len, entry.modified_ns, entry.is_directory)
+impl From<Entry> for RemoteEntry {
+    fn from(Entry { url, len, modified_ns, is_directory }: Entry) -> Self {
+        // A length that no file can have means that the length is unknown.
+        Self { url, num_bytes: i64::try_from(len).unwrap_or(-1), modified_ns, is_directory }
+    }
 }
 
 /// The entries of these URLs in their storages; None where there is no file.
 #[pyfunction]
-pub fn remote_statuses(py: Python<'_>, urls: Vec<String>) -> PyResult<Vec<Option<Found>>> {
+pub fn remote_statuses(py: Python<'_>, urls: Vec<String>) -> PyResult<Vec<Option<RemoteEntry>>> {
     let entries = waiting(py, || headrace_remote::statuses(urls))?;
-    Ok(entries.into_iter().map(|entry| entry.map(found)).collect())
+    Ok(entries.into_iter().map(|entry| entry.map(RemoteEntry::from)).collect())
 }
 
 /// True if any file is below this name. False for a server that cannot list files.
@@ -40,8 +48,8 @@ pub fn remote_is_directory(py: Python<'_>, url: String) -> PyResult<bool> {
 
 /// The entries of a directory, by name; if `is_deep`, all files below it and no directories.
 #[pyfunction]
-pub fn remote_list(py: Python<'_>, url: String, is_deep: bool) -> PyResult<Vec<Found>> {
-    Ok(waiting(py, || headrace_remote::list(url, is_deep))?.into_iter().map(found).collect())
+pub fn remote_list(py: Python<'_>, url: String, is_deep: bool) -> PyResult<Vec<RemoteEntry>> {
+    Ok(waiting(py, || headrace_remote::list(url, is_deep))?.into_iter().map(RemoteEntry::from).collect())
 }
 
 /// The commit that the revision in a URL of the hub means now; None where there are no revisions.

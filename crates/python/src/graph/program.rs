@@ -53,9 +53,43 @@ impl StopFlag {
 #[pyclass(frozen, module = "headrace._native")]
 pub struct Trace(Arc<trace::Trace>);
 
-/// The name of an operation, when it began and ended, in microseconds since 1970, and the numbers
-/// of its outputs' types, their shapes and their bytes.
-type Span = (String, u64, u64, Vec<(u8, Vec<usize>, usize)>);
+/// A traced run of an operation.
+#[pyclass(frozen, get_all, new = "from_fields", module = "headrace._native")]
+pub struct Span {
+    /// The name of the operation.
+    name: String,
+    /// Its begin and end, in microseconds since 1970.
+    begin: u64,
+    end: u64,
+    outputs: Vec<SpanOutput>,
+}
+
+/// An output of a traced operation.
+#[pyclass(frozen, get_all, new = "from_fields", from_py_object, module = "headrace._native")]
+#[derive(Clone)]
+pub struct SpanOutput {
+    /// The number of its type.
+    code: u8,
+    /// An unknown dimension is -1.
+    shape: Vec<i64>,
+    num_bytes: usize,
+}
+
+impl From<trace::Span> for Span {
+    fn from(span: trace::Span) -> Self {
+        let output = |output: trace::Output| SpanOutput {
+            code: output.dtype as u8,
+            shape: output.shape.iter().map(|dim| *dim as i64).collect(),
+            num_bytes: output.num_bytes,
+        };
+        Self {
+            name: span.name.to_string(),
+            begin: microseconds(span.begin),
+            end: microseconds(span.end),
+            outputs: span.outputs.into_iter().map(output).collect(),
+        }
+    }
+}
 
 #[pymethods]
 impl Trace {
@@ -71,12 +105,7 @@ impl Trace {
 
     /// Takes the spans collected so far, in the order in which the operations ended.
     fn take(&self) -> Vec<Span> {
-        let output = |output: trace::Output| (output.dtype as u8, output.shape.to_vec(), output.num_bytes);
-        let span = |span: trace::Span| {
-            let outputs = span.outputs.into_iter().map(output).collect();
-            (span.name.to_string(), microseconds(span.begin), microseconds(span.end), outputs)
-        };
-        self.0.take().into_iter().map(span).collect()
+        self.0.take().into_iter().map(Span::from).collect()
     }
 }
 
@@ -112,9 +141,14 @@ enum Resource<'py> {
     RandomGenerator(Bound<'py, RandomGenerator>),
 }
 
-/// The numbers of operations to wait for, and guards: slots of bool scalars, outermost branch
-/// first, with the required values.
-type Gate = (Vec<usize>, Vec<(usize, bool)>);
+/// What an operation waits for.
+#[pyclass(frozen, get_all, new = "from_fields", module = "headrace._native")]
+pub struct Gate {
+    /// The numbers of operations.
+    controls: Vec<usize>,
+    /// The slots of bool scalars, outermost branch first, with the required values.
+    guards: Vec<(usize, bool)>,
+}
 
 #[pymethods]
 impl ProgramBuilder {
@@ -197,9 +231,13 @@ impl ProgramBuilder {
     /// Its inputs are `num_carried` values that each iteration passes to the next one,
     /// `num_sequences` tensors that give each iteration a row, and values that are the same in
     /// each. Its outputs are the last carried values, and the other results of the body, stacked:
-    /// `collected` has their types and, as far as known, their shapes. For a loop over rows, `rows`
-    /// says whether it is reversed, begins with the second row, and is pure.
+    /// `collected` has their types and, as far as known, their shapes. A loop over rows may be
+    /// reversed, and may begin with the second row.
     #[staticmethod]
+    #[pyo3(signature = (
+        name, condition, body, *, num_carried, num_sequences, collected, is_reversed, begins_with_carried, is_pure,
+        max_threads
+    ))]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn repeated(
         py: Python<'_>,
@@ -209,10 +247,11 @@ impl ProgramBuilder {
         num_carried: usize,
         num_sequences: usize,
         collected: Vec<(u8, Option<Vec<Option<usize>>>)>,
-        rows: (bool, bool, bool),
+        is_reversed: bool,
+        begins_with_carried: bool,
+        is_pure: bool,
         max_threads: usize,
     ) -> PyResult<KernelHandle> {
-        let (is_reversed, begins_with_carried, is_pure) = rows;
         let rounds = match condition {
             Some(condition) => Rounds::While(Arc::clone(&condition.get().program)),
             None => Rounds::Rows { is_reversed, begins_with_carried, is_pure },
@@ -241,21 +280,21 @@ impl ProgramBuilder {
         kernel: &Bound<'_, KernelHandle>,
         inputs: Vec<usize>,
         num_outputs: usize,
-        gate: Gate,
+        gate: &Gate,
     ) -> PyResult<(usize, usize)> {
         let name: Arc<str> = name.into();
-        let ((controls, guards), builder) = (gate, &mut self.lock().builder);
+        let (Gate { controls, guards }, builder) = (gate, &mut self.lock().builder);
         let node = match &kernel.get().0 {
             Callee::Native(kernel) => {
                 let kernel = match &self.trace {
                     Some(trace) => Arc::new(Traced::new(Arc::clone(&name), Arc::clone(kernel), Arc::clone(trace))),
                     None => Arc::clone(kernel),
                 };
-                builder.node(name, kernel, &inputs, &controls, &guards, num_outputs)
+                builder.node(name, kernel, &inputs, controls, guards, num_outputs)
             }
             Callee::Python(function) => {
                 let function: HostFunction = Arc::clone(function) as _;
-                builder.host_function(name, function, &inputs, &controls, &guards, num_outputs)
+                builder.host_function(name, function, &inputs, controls, guards, num_outputs)
             }
         };
         node.into_python(py)
@@ -269,9 +308,9 @@ impl ProgramBuilder {
         name: &str,
         predicate: usize,
         branches: (usize, usize),
-        gate: Gate,
+        gate: &Gate,
     ) -> PyResult<(usize, usize)> {
-        self.lock().builder.merge(name.into(), predicate, branches, &gate.0, &gate.1).into_python(py)
+        self.lock().builder.merge(name.into(), predicate, branches, &gate.controls, &gate.guards).into_python(py)
     }
 
     /// The program that returns the values of the slots `fetches`. The builder is empty afterwards.

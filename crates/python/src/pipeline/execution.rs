@@ -5,27 +5,26 @@ use crate::error::{IntoPython, to_python};
 use crate::pipeline::checkpoint;
 use crate::pipeline::column::{arrow, owned};
 use crate::pipeline::job::Job;
-use crate::pipeline::order_digest::{self, Numbers, OrderDigest};
+use crate::pipeline::order_digest::{OrderDigest, OrderPoint};
 use crate::pipeline::plan::Plan;
-use crate::pipeline::skip_event::{Failure, Passed};
+use crate::pipeline::readings::{ExecutionState, ReadInProgress, Readings};
+use crate::pipeline::skip_event::{Failure, PassEnd};
 use crate::waiting::detach::{detached, waiting};
 use headrace_engine::error::{Code, Error, Result};
 use headrace_engine::run::Run;
 use headrace_engine::sync::cancellation::Cancellation;
 use headrace_engine::waits::{self, Awaited};
 use headrace_pipeline::blocks::batches::Batches;
-use headrace_pipeline::blocks::block::{Block, RowProvenance};
+use headrace_pipeline::blocks::block::Block;
 use headrace_pipeline::blocks::column::Column;
 use headrace_pipeline::blocks::file_provenance::FileProvenance;
 use headrace_pipeline::blocks::part_counts::{add_origins, add_part};
 use headrace_pipeline::budget::{Budget, Charge};
 use headrace_pipeline::checkpoint::Checkpoint;
 use headrace_pipeline::execution::executor::{Executor, Output};
-use headrace_pipeline::execution::snapshot::{Activity, Worker};
 use headrace_pipeline::function_states::FunctionStates;
 use headrace_pipeline::plan::Settings;
 use headrace_pipeline::skip_event::SkipEvent;
-use headrace_pipeline::tasks::meters::{Meter, Read, Time};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -37,10 +36,6 @@ use std::time::{Duration, Instant};
 
 /// Interval at which the waiting consumer checks for signals.
 const INTERVAL: Duration = Duration::from_millis(50);
-
-/// The measurements of a stage: examples, bytes, seconds busy, computing and starving, its fill and
-/// its padding.
-type StageReadings = (u64, u64, f64, f64, f64, Option<f64>, Option<f64>);
 
 /// One iteration over a pipeline: its threads.
 #[pyclass(frozen, module = "headrace._native")]
@@ -63,17 +58,15 @@ pub struct Execution {
     keeps_origins: bool,
 }
 
-/// A record: its file, its number, and its offset in the uncompressed file if that is known.
-type Found = (Vec<u8>, u64, Option<u64>);
-
-/// The current work of a worker: the number of its thread, a word for the work, its duration so far
-/// in seconds, and the stage.
-type WorkerSnapshot = (u64, &'static str, f64, Option<usize>);
-
-/// The current state of a pipeline: its workers; the tasks not begun, of workers and of each Python
-/// worker thread; the number of finished blocks and its limit; and whether memory is short, it has
-/// ended, and it was closed.
-type PipelineSnapshot = (Vec<WorkerSnapshot>, (usize, Vec<usize>), (usize, usize), (bool, bool, bool));
+/// A record that a row was made of.
+#[pyclass(frozen, get_all, module = "headrace._native")]
+pub struct Origin {
+    file: Vec<u8>,
+    /// The number of the record in the file.
+    record: u64,
+    /// Its offset in the uncompressed file, if that can be found.
+    offset_bytes: Option<u64>,
+}
 
 /// The threads of the engine.
 struct Workers {
@@ -105,38 +98,43 @@ struct Last {
 
 #[pymethods]
 impl Execution {
-    /// `begin` has the number of an epoch, the checkpoint in it unless it begins at its first row,
-    /// and the initial state of each Python worker's function. If `is_in_step`, nothing is computed
-    /// before its result is requested. `num_threads` counts the engine's own threads and the
-    /// threads that call Python functions. `outputs` has the limit of finished blocks, and whether
-    /// a row is a batch. `name` describes the pipeline in words. With `keeps_origins`, rows remember
-    /// the records that they are made of.
+    /// `checkpoint` is the one to continue from in the epoch, unless it begins at its first row;
+    /// `function_states` has the initial state of each Python worker's function. `num_threads` is
+    /// the number of the engine's own threads, `num_callers` that of the threads that call Python
+    /// functions. At most `max_outputs` finished blocks wait; a row is a batch if `is_batched`. If
+    /// `is_in_step`, nothing is computed before its result is requested. `name` describes the
+    /// pipeline in words. With `keeps_origins`, rows remember the records that they are made of.
     #[new]
+    #[pyo3(signature = (
+        plan, *, name, epoch, checkpoint, function_states, num_threads, num_callers, num_python_workers, num_stages,
+        memory_bytes, max_outputs, is_batched, is_deterministic, is_in_step, keeps_origins
+    ))]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn new(
         py: Python<'_>,
         plan: &Plan,
-        begin: (u64, Option<Bound<'_, PyAny>>, Vec<Option<String>>),
-        num_threads: (usize, usize),
-        num_python_workers_and_stages: (usize, usize),
+        name: &str,
+        epoch: u64,
+        checkpoint: Option<Bound<'_, PyAny>>,
+        function_states: Vec<Option<String>>,
+        num_threads: usize,
+        num_callers: usize,
+        num_python_workers: usize,
+        num_stages: usize,
         memory_bytes: usize,
-        outputs: (usize, bool),
+        max_outputs: usize,
+        is_batched: bool,
         is_deterministic: bool,
         is_in_step: bool,
-        name: &str,
         keeps_origins: bool,
     ) -> PyResult<Self> {
-        let (num_threads, num_callers) = num_threads;
-        let (max_outputs, is_batched) = outputs;
-        let (num_python_workers, num_stages) = num_python_workers_and_stages;
         let settings = Settings::new(num_threads).in_any_order(!is_deterministic).with_steps(is_in_step);
         let settings = settings.with_origins(keeps_origins);
-        let (pass_number, first, states) = begin;
-        let first = first.map_or_else(|| Ok(Checkpoint::default()), |first| checkpoint::from_python(&first))?;
-        let states = FunctionStates::new(states.into_iter().map(|state| state.map(Arc::from)).collect());
+        let states = FunctionStates::new(function_states.into_iter().map(|state| state.map(Arc::from)).collect());
+        let first = checkpoint.map(|checkpoint| checkpoint::from_python(&checkpoint)).transpose()?.unwrap_or_default();
         let beginning = first.clone().with_states(Some(states));
         // Sizes of remote files may be asked for.
-        let root = waiting(py, || Ok(plan.0.start(pass_number, settings, 0, &beginning)))?;
+        let root = waiting(py, || Ok(plan.0.start(epoch, settings, 0, &beginning)))?;
         let root = root.map_err(|error| match error.code() {
             Code::InvalidArgument => PyValueError::new_err(error.message().to_owned()),
             _ => to_python(py, &error),
@@ -185,7 +183,7 @@ impl Execution {
     /// The next rows, as their number and a list with each component; None at the end. If a row is
     /// a batch, one row is returned, with the components of the batch. With `strings_as_arrow`
     /// strings are pairs of arrays: their bytes, and the offset at which each begins. Or a report
-    /// of skipped examples before the next rows: a `Failure`, or a `Passed` at the end of a pass.
+    /// of skipped examples before the next rows: a `Failure`, or a `PassEnd`.
     fn next<'py>(&self, py: Python<'py>, strings_as_arrow: bool) -> PyResult<Option<Bound<'py, PyAny>>> {
         if let Some(batch) = self.last().next_batch() {
             return rows(py, 1, batch.into_python(py)?, strings_as_arrow).map(Some);
@@ -212,7 +210,7 @@ impl Execution {
                 return Ok(Some(Bound::new(py, Failure(*skipped))?.into_any()));
             }
             Output::SkipEvent(SkipEvent::Passed { skipper, rows }) => {
-                return Ok(Some(Bound::new(py, Passed { skipper, rows })?.into_any()));
+                return Ok(Some(Bound::new(py, PassEnd { skipper, rows })?.into_any()));
             }
             Output::End | Output::Timeout => return Ok(None),
         };
@@ -237,20 +235,19 @@ impl Execution {
         self.last().parts(num_left)
     }
 
-    /// The records that the row returned last but `num_left` was made of: for each the file, the
-    /// number of the record, and its offset in the uncompressed file, if that can be found.
-    fn origins(&self, py: Python<'_>, num_left: u64) -> PyResult<Vec<Found>> {
-        let found = {
+    /// The records that the row returned last but `num_left` was made of.
+    fn origins(&self, py: Python<'_>, num_left: u64) -> PyResult<Vec<Origin>> {
+        let records = {
             let last = self.last();
             let row = last.num_rows.checked_sub(num_left + 1).and_then(|row| last.origins.get(row as usize));
             row.cloned().unwrap_or_default()
         };
         waiting(py, || {
             let origin = |(file, record): (Arc<FileProvenance>, u64)| {
-                let offset = file.locate.as_ref().and_then(|locate| locate.offset(&file, record));
-                Ok((file.name.bytes().to_vec(), file.record_number(record)?, offset))
+                let offset_bytes = file.locate.as_ref().and_then(|locate| locate.offset(&file, record));
+                Ok(Origin { file: file.name.bytes().to_vec(), record: file.record_number(record)?, offset_bytes })
             };
-            found.into_iter().map(origin).collect()
+            records.into_iter().map(origin).collect()
         })
     }
 
@@ -269,7 +266,13 @@ impl Execution {
     /// The point of a digest after the rows that were returned, without the last `num_left` of them,
     /// and whether it is known; otherwise, the last point before it that is. `plan` is that of this
     /// iteration, which began with pass number `pass`.
-    fn order(&self, digest: &OrderDigest, plan: &Plan, pass_number: u64, num_left: u64) -> PyResult<(Numbers, bool)> {
+    fn order(
+        &self,
+        digest: &OrderDigest,
+        plan: &Plan,
+        pass_number: u64,
+        num_left: u64,
+    ) -> PyResult<(OrderPoint, bool)> {
         let behind = {
             let last = self.last();
             last.checkpoint.behind(last.num_rows.saturating_sub(num_left))
@@ -278,7 +281,7 @@ impl Execution {
         let found = found.map_err(|error| PyValueError::new_err(error.message().to_owned()))?;
         let (pass, position) = found.ok_or_else(|| PyValueError::new_err("no digest sees the rows"))?;
         let (point, is_known) = digest.0.advance(pass, position);
-        Ok((order_digest::numbers_of(point), is_known))
+        Ok((point.into(), is_known))
     }
 
     /// Lets the threads go on to one more output, even if as many wait as may. Returns after some
@@ -299,60 +302,19 @@ impl Execution {
         task.map(|task| Job::begin(task, executor)).transpose().into_python(py)
     }
 
-    /// The measurements so far. For each stage: examples, bytes, seconds busy, seconds of these
-    /// with a processor, seconds starving, its fill and its padding. Then for all workers together:
-    /// the seconds of their tasks, seconds of these with a processor, and seconds idle; the seconds
-    /// that the consumer waited, and the seconds that workers waited for memory.
-    fn readings(&self) -> (Vec<StageReadings>, [f64; 5]) {
-        let meters = self.executor.meters();
-        let seconds = |time: &Time| time.get().as_secs_f64();
-        let read = |meter: &Meter| {
-            let times = (seconds(&meter.busy), seconds(&meter.computing), seconds(&meter.starving));
-            (meter.examples(), meter.bytes(), times.0, times.1, times.2, meter.fill(), meter.padding())
-        };
-        let whole = [
-            &meters.tasks.busy,
-            &meters.tasks.computing,
-            &meters.idle,
-            &meters.consumer_waiting,
-            &meters.budget_waiting,
-        ];
-        (meters.stages().iter().map(read).collect(), whole.map(seconds))
+    /// The measurements so far.
+    fn readings(&self) -> Readings {
+        self.executor.meters().into()
     }
 
-    /// The reads in progress, each with its number, the number of its stage, its description, the
-    /// number of its thread, and its duration so far in seconds.
-    fn reads(&self) -> Vec<(u64, usize, String, u64, f64)> {
-        let read = |read: Read| {
-            let Read { number, stage, file, record, thread, since } = read;
-            // A record that would have to be counted is not: the file may be what does not answer.
-            let what = match &file.before {
-                None => RowProvenance { file, record, sub: 0 }.to_string(),
-                Some(_) => format!("{}: a {}", file.name.text(), file.numbering.word),
-            };
-            (number, stage, what, thread, since.elapsed().as_secs_f64())
-        };
-        self.executor.meters().reads().into_iter().map(read).collect()
+    /// The reads in progress.
+    fn reads(&self) -> Vec<ReadInProgress> {
+        self.executor.meters().reads().into_iter().map(ReadInProgress::from).collect()
     }
 
     /// The current state.
-    fn snapshot(&self) -> PipelineSnapshot {
-        let snapshot = self.executor.snapshot();
-        let worker = |worker: &Worker| {
-            let activity = match worker.activity {
-                Activity::Nothing => "nothing",
-                Activity::Asking => "asking",
-                Activity::Task => "task",
-                Activity::Ended => "ended",
-            };
-            (worker.thread, activity, worker.since.elapsed().as_secs_f64(), worker.stage())
-        };
-        (
-            snapshot.workers.iter().map(worker).collect(),
-            (snapshot.num_tasks, snapshot.num_python),
-            (snapshot.num_ready, snapshot.max_ready),
-            (snapshot.is_refused, snapshot.is_over, snapshot.is_closed),
-        )
+    fn state(&self) -> ExecutionState {
+        self.executor.snapshot().into()
     }
 
     /// The bytes charged to the pipeline's memory budget, and the budget.

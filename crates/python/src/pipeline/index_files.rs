@@ -12,13 +12,31 @@ use headrace_pipeline::records::{Format, RandomAccess};
 use headrace_pipeline::{index, plan};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The content of an index: its kind, the length of its file, the time of change in seconds and
-/// nanoseconds or the tag, the number of records, and whether all of it is undamaged.
-type Content = (String, u64, Option<(i64, u32)>, Option<String>, u64, bool);
+/// The content of an index.
+#[pyclass(frozen, get_all, module = "headrace._native")]
+pub struct IndexContent {
+    kind: String,
+    /// The length of its file in bytes.
+    file_bytes: u64,
+    /// The time of change of its file in seconds and nanoseconds, or its tag.
+    modified: Option<(i64, u32)>,
+    tag: Option<String>,
+    num_records: u64,
+    /// True if all of it is undamaged.
+    is_whole: bool,
+}
+
+/// An index file for a file of a source.
+#[pyclass(frozen, get_all, module = "headrace._native")]
+pub struct IndexFile {
+    path: Vec<u8>,
+    num_records: u64,
+    /// True if it was written now.
+    is_new: bool,
+}
 
 /// The number of records of each file of a source, from its index. `None` at the first file without
 /// one, and nothing after that.
@@ -30,9 +48,9 @@ pub fn index_counts(py: Python<'_>, index_files: &IndexFiles, source: &Plan) -> 
         let access = access(&format)?;
         let mut counts = Vec::new();
         for file in &*files {
-            let found = FileIndex::known(&*access, file, &index_files)?;
-            counts.push(found.as_ref().map(FileIndex::len));
-            if found.is_none() {
+            let index = FileIndex::known(&*access, file, &index_files)?;
+            counts.push(index.as_ref().map(FileIndex::len));
+            if index.is_none() {
                 break;
             }
         }
@@ -56,17 +74,11 @@ fn access(format: &Arc<dyn Format>) -> headrace_engine::error::Result<Arc<dyn Ra
 }
 
 /// Writes the index of a file of a source, unless it is there: beside it, or into a directory.
-/// Returns the path, the number of records, and whether it was written.
 #[pyfunction]
-pub fn make_index<'py>(
-    py: Python<'py>,
-    source: &Plan,
-    number: usize,
-    directory: Option<PathBuf>,
-) -> PyResult<(Bound<'py, PyBytes>, u64, bool)> {
+pub fn make_index(py: Python<'_>, source: &Plan, number: usize, directory: Option<PathBuf>) -> PyResult<IndexFile> {
     let (format, files) = files_of(source)?;
     let file = files.get(number).ok_or_else(|| PyValueError::new_err("there is no such file"))?;
-    let (target, count, is_new) = waiting(py, || {
+    let (path, num_records, is_new) = waiting(py, || {
         let access = access(&format)?;
         let kind = access.kind().unwrap_or_default();
         let target = index_files::target(&file.name, &kind, directory.as_deref()).ok_or_else(|| {
@@ -77,21 +89,27 @@ pub fn make_index<'py>(
         let (count, is_new) = index::make_index(&*access, file, &target)?;
         Ok((target, count, is_new))
     })?;
-    Ok((PyBytes::new(py, target.bytes()), count, is_new))
+    Ok(IndexFile { path: path.bytes().to_vec(), num_records, is_new })
 }
 
 /// The content of an index file on this machine; otherwise the fault, in words.
 #[pyfunction]
-pub fn read_index(py: Python<'_>, path: PathBuf) -> (Option<Content>, Option<String>) {
+pub fn read_index(py: Python<'_>, path: PathBuf) -> (Option<IndexContent>, Option<String>) {
     let read = || {
         let sidecar = index_files::open(&path)?;
-        let is_whole = sidecar.is_whole();
         let header = sidecar.header();
-        let (time, tag) = match &header.identity.stamp {
+        let (modified, tag) = match &header.identity.stamp {
             Stamp::Modified { seconds, nanos } => (Some((*seconds, *nanos)), None),
             Stamp::Tag(tag) => (None, Some(tag.to_string())),
         };
-        std::io::Result::Ok((header.kind.clone(), header.identity.len, time, tag, header.count, is_whole))
+        std::io::Result::Ok(IndexContent {
+            kind: header.kind.clone(),
+            file_bytes: header.identity.len,
+            modified,
+            tag,
+            num_records: header.count,
+            is_whole: sidecar.is_whole(),
+        })
     };
     match py.detach(read) {
         Ok(content) => (Some(content), None),

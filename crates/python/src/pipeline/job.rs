@@ -13,6 +13,7 @@ use headrace_pipeline::tasks::task::{Outcome, PythonTask};
 use numpy::PyArray2;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::{PyTraverseError, PyVisit};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -38,9 +39,24 @@ pub struct Job {
     process: u32,
 }
 
-/// The number of a row, the exception that a function raised for it, and the stage of that function
-/// if it is not the job's.
-type Failed<'py> = (usize, Bound<'py, PyAny>, Option<usize>);
+/// A row at which a function has failed.
+#[pyclass(frozen, new = "from_fields", module = "headrace._native")]
+pub struct FailedRow {
+    /// The number of the row.
+    row: usize,
+    /// The exception of the function.
+    error: Py<PyAny>,
+    /// The stage of the function if it is not the job's.
+    stage: Option<usize>,
+}
+
+#[pymethods]
+impl FailedRow {
+    // The frames of the exception may hold the list that this is in.
+    fn __traverse__(&self, visit: PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
+        visit.call(&self.error)
+    }
+}
 
 #[pymethods]
 impl Job {
@@ -127,7 +143,7 @@ impl Job {
         counts: Option<Vec<u64>>,
         error: Option<Bound<'_, PyAny>>,
         state: Option<&str>,
-        failed: Option<Vec<Failed<'_>>>,
+        failed: Option<Vec<Bound<'_, FailedRow>>>,
         kept: Option<Vec<usize>>,
     ) -> PyResult<()> {
         let failed = failed.unwrap_or_default();
@@ -149,13 +165,13 @@ impl Job {
             (None, None) => {
                 let mut rows = Rows::new();
                 let mut next = 0;
-                for (row, ..) in &failed {
+                for row in failed.iter().map(|failed| failed.get().row) {
                     rows.push(&self.block, next, row.saturating_sub(next));
                     next = row + 1;
                 }
                 rows.push(&self.block, next, self.block.num_rows().saturating_sub(next));
                 let rows = rows.take_front(num_rows);
-                let before = |row| row - failed.partition_point(|(failed, ..)| *failed < row);
+                let before = |row| row - failed.partition_point(|failed| failed.get().row < row);
                 (rows.provenance(), self.skip_events(py, &failed, before))
             }
         };
@@ -173,7 +189,7 @@ impl Job {
         rows: Vec<usize>,
         error: Option<Bound<'_, PyAny>>,
         state: Option<&str>,
-        failed: Option<Vec<Failed<'_>>>,
+        failed: Option<Vec<Bound<'_, FailedRow>>>,
     ) {
         let failed = failed.unwrap_or_default();
         let skip_events = self.skip_events(py, &failed, |row| rows.partition_point(|kept| *kept < row));
@@ -225,11 +241,17 @@ impl Job {
     }
 
     /// The reports of skipped rows, each with the number of rows returned before it.
-    fn skip_events(&self, py: Python<'_>, failed: &[Failed<'_>], before: impl Fn(usize) -> usize) -> SkipEvents {
+    fn skip_events(
+        &self,
+        py: Python<'_>,
+        failed: &[Bound<'_, FailedRow>],
+        before: impl Fn(usize) -> usize,
+    ) -> SkipEvents {
         let Some(skipper) = self.skipper else { return Vec::new() };
-        let raised = |error: &Bound<'_, PyAny>| from_python(py, PyErr::from_value(error.clone()));
-        let failed: Vec<_> = failed.iter().map(|(row, error, stage)| (*row, raised(error), *stage)).collect();
-        let positions: Vec<_> = failed.iter().map(|(row, ..)| before(*row)).collect();
+        let raised = |error: &Py<PyAny>| from_python(py, PyErr::from_value(error.bind(py).clone()));
+        let failed = failed.iter().map(Bound::get);
+        let positions: Vec<_> = failed.clone().map(|failed| before(failed.row)).collect();
+        let failed: Vec<_> = failed.map(|failed| (failed.row, raised(&failed.error), failed.stage)).collect();
         // This may read the files again, to find where the records begin.
         let skipped = py.detach(|| {
             let skipped = |(row, error, stage): (usize, Error, Option<usize>)| {

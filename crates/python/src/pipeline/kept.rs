@@ -8,7 +8,6 @@ use headrace_pipeline::nodes::cache::Store;
 use headrace_pipeline::nodes::disk_cache::store::DiskStore;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -69,11 +68,9 @@ impl Index {
         Self::default()
     }
 
-    /// For each scanned file: the part of the description, its name, its size in bytes and its
-    /// number of records.
-    fn counts(&self) -> Vec<(usize, Cow<'static, [u8]>, u64, u64)> {
-        let owned = |(part, name, size, count): (_, bytes::Bytes, _, _)| (part, Cow::Owned(name.to_vec()), size, count);
-        self.0.counts().into_iter().map(owned).collect()
+    /// The scanned files.
+    fn counts(&self) -> Vec<ScannedFile> {
+        self.0.counts().into_iter().map(ScannedFile::from).collect()
     }
 
     fn __reduce__<'py>(slf: Bound<'py, Self>) -> (Bound<'py, PyAny>, ()) {
@@ -81,14 +78,41 @@ impl Index {
     }
 }
 
+/// A file whose records were counted by a scan.
+#[pyclass(frozen, get_all, module = "headrace._native")]
+pub struct ScannedFile {
+    /// The part of the description.
+    part: usize,
+    path: Vec<u8>,
+    num_bytes: u64,
+    num_records: u64,
+}
+
+impl From<(usize, bytes::Bytes, u64, u64)> for ScannedFile {
+    fn from((part, path, num_bytes, num_records): (usize, bytes::Bytes, u64, u64)) -> Self {
+        Self { part, path: path.to_vec(), num_bytes, num_records }
+    }
+}
+
 /// The index files of one iteration.
 #[pyclass(frozen, module = "headrace._native")]
 pub struct IndexFiles(pub Arc<index::IndexFiles>);
 
-/// A report: the numbers of files whose places were kept, opened and scanned;
-/// the scanned bytes; the number of indexes written; the directories of indexes; why one could not
-/// be written.
-type Report = (u64, u64, u64, u64, u64, Vec<PathBuf>, Option<String>);
+/// What an iteration has done with indexes.
+#[pyclass(frozen, get_all, module = "headrace._native")]
+pub struct IndexReport {
+    /// The numbers of files whose places were kept, opened and scanned.
+    num_kept: u64,
+    num_opened: u64,
+    num_scanned: u64,
+    scanned_bytes: u64,
+    /// The number of indexes written.
+    num_written: u64,
+    /// The directories of indexes.
+    directories: Vec<PathBuf>,
+    /// The reason why one could not be written.
+    failure: Option<String>,
+}
 
 #[pymethods]
 impl IndexFiles {
@@ -105,10 +129,16 @@ impl IndexFiles {
         Ok(Self(Arc::new(index::IndexFiles::new(mode, directories))))
     }
 
-    fn report(&self) -> Report {
+    fn report(&self) -> IndexReport {
         let report = self.0.report();
-        let directories = report.directories.into_iter().collect();
-        let counts = (report.num_kept, report.num_opened, report.num_scanned);
-        (counts.0, counts.1, counts.2, report.scanned_bytes, report.num_written, directories, report.failure)
+        IndexReport {
+            num_kept: report.num_kept,
+            num_opened: report.num_opened,
+            num_scanned: report.num_scanned,
+            scanned_bytes: report.scanned_bytes,
+            num_written: report.num_written,
+            directories: report.directories.into_iter().collect(),
+            failure: report.failure,
+        }
     }
 }

@@ -9,6 +9,7 @@ pub mod job;
 pub mod kept;
 pub mod order_digest;
 pub mod plan;
+pub mod readings;
 pub mod skip_event;
 pub mod sources;
 pub mod tables;

@@ -4,9 +4,24 @@ use headrace_pipeline::order_digest::{self, Point, SequenceHash};
 use pyo3::prelude::*;
 use std::sync::Arc;
 
-/// A point of the order: the pass, the place in it, and the value and the length of the hash of all
-/// before it.
-pub(crate) type Numbers = (u64, u64, u64, u64);
+/// A point of the order.
+#[pyclass(frozen, get_all, new = "from_fields", from_py_object, module = "headrace._native")]
+#[derive(Clone)]
+pub struct OrderPoint {
+    pass_number: u64,
+    /// The place in the pass.
+    position: u64,
+    /// The hash of all rows before it, and their number.
+    hash: u64,
+    num_hashed: u64,
+}
+
+impl From<Point> for OrderPoint {
+    fn from(point: Point) -> Self {
+        let Point { pass, position, hash } = point;
+        Self { pass_number: pass, position, hash: hash.value, num_hashed: hash.len }
+    }
+}
 
 /// The digest of the global order, up to the place of the consumer.
 #[pyclass(frozen, module = "headrace._native")]
@@ -21,9 +36,9 @@ impl OrderDigest {
     }
 
     /// Begins at a point that an earlier iteration has reached.
-    fn begin(&self, point: Numbers) {
-        let (pass, position, value, len) = point;
-        self.0.begin(Point { pass, position, hash: SequenceHash { value, len } });
+    fn begin(&self, point: OrderPoint) {
+        let hash = SequenceHash { value: point.hash, len: point.num_hashed };
+        self.0.begin(Point { pass: point.pass_number, position: point.position, hash });
     }
 
     /// True if the consumer should tell its place, so that what is before it can be dropped.
@@ -31,9 +46,4 @@ impl OrderDigest {
     fn is_long(&self) -> bool {
         self.0.is_long()
     }
-}
-
-/// A point as numbers.
-pub(crate) fn numbers_of(point: Point) -> Numbers {
-    (point.pass, point.position, point.hash.value, point.hash.len)
 }

@@ -52,8 +52,25 @@ use std::sync::Arc;
 /// A scalar or an array, and the number of its type.
 type Typed<'py> = (Bound<'py, PyAny>, u8);
 
-/// The padding of rows: see `Stage.collate`.
-type Padded<'py> = (Vec<Typed<'py>>, Vec<Option<Vec<usize>>>, Vec<usize>);
+/// The padding of rows to a batch.
+#[pyclass(frozen, new = "from_fields", module = "headrace._native", name = "Padding")]
+pub struct PaddingArgument {
+    /// A scalar for each column, and the number of its type.
+    values: Vec<(Py<PyAny>, u8)>,
+    /// For each column that is padded the numbers that the sizes of its dimensions are multiples
+    /// of, 0 for a dimension of one size.
+    multiples: Vec<Option<Vec<usize>>>,
+    /// If there are any, padded lengths are one of them.
+    boundaries: Vec<usize>,
+}
+
+impl PaddingArgument {
+    fn padding(&self, py: Python<'_>) -> PyResult<Padding> {
+        let value = |(value, code): &(Py<PyAny>, u8)| to_tensor(value.bind(py), dtype(py, *code)?);
+        let values = self.values.iter().map(value).collect::<PyResult<_>>()?;
+        Ok(Padding { values, multiples: self.multiples.clone(), boundaries: self.boundaries.clone() })
+    }
+}
 
 /// A stage: work on rows that the engine's workers do.
 #[pyclass(frozen, module = "headrace._native")]
@@ -91,24 +108,19 @@ impl Stage {
         Self(Arc::new(Select(columns)))
     }
 
-    /// Batches rows, or batches. `padding` has a scalar for each column; for each column that is
-    /// padded the numbers that the sizes of its dimensions are multiples of, 0 for a dimension of one
-    /// size; and `boundaries`: if there are any, padded lengths are one of them. `layouts` has for each column how a
-    /// batch holds its rows: "stacked"; "joined", in two columns, the values of all rows and their
-    /// offsets; "arrays", one each, or "lists", where added rows are empty.
+    /// Batches rows, or batches. `layouts` has for each column how a batch holds its rows:
+    /// "stacked"; "joined", in two columns, the values of all rows and their offsets; "arrays", one
+    /// each, or "lists", where added rows are empty.
     #[staticmethod]
     fn collate(
         py: Python<'_>,
         names: Vec<String>,
         is_of_batches: bool,
         pad_to: Option<usize>,
-        padding: Option<Padded<'_>>,
+        padding: Option<Bound<'_, PaddingArgument>>,
         layouts: Vec<String>,
     ) -> PyResult<Self> {
-        let padding = padding.map(|(values, multiples, boundaries)| -> PyResult<Padding> {
-            let values = values.into_iter().map(|(value, code)| to_tensor(&value, dtype(py, code)?));
-            Ok(Padding { values: values.collect::<PyResult<_>>()?, multiples, boundaries })
-        });
+        let padding = padding.map(|padding| padding.get().padding(py)).transpose()?;
         let layouts = layouts.iter().map(|layout| match layout.as_str() {
             "joined" => Layout::Joined,
             "arrays" => Layout::Apart { adds_empty: false },
@@ -116,26 +128,26 @@ impl Stage {
             _ => Layout::Stacked,
         });
         let layouts = layouts.collect();
-        Ok(Self(Arc::new(Collate { names, is_of_batches, pad_to, padding: padding.transpose()?, layouts })))
+        Ok(Self(Arc::new(Collate { names, is_of_batches, pad_to, padding, layouts })))
     }
 
     /// Applies a native function to each row. The new columns are results of the function, or
     /// columns that are kept: `(number, is_kept)`.
     #[staticmethod]
-    fn map_native(function: NativeParts<'_>, columns: Vec<(usize, bool)>) -> Self {
+    fn map_native(function: &Bound<'_, FunctionArgument>, columns: Vec<(usize, bool)>) -> Self {
         Self(Arc::new(map_native(function, columns)))
     }
 
     /// As `map_native`; the leading axis of each result has the rows made of one input row.
     #[staticmethod]
-    fn flat_map_native(function: NativeParts<'_>, columns: Vec<(usize, bool)>) -> Self {
+    fn flat_map_native(function: &Bound<'_, FunctionArgument>, columns: Vec<(usize, bool)>) -> Self {
         Self(Arc::new(FlatMapNative(map_native(function, columns))))
     }
 
     /// Keeps the rows for which a native function is true.
     #[staticmethod]
-    fn filter_native(function: NativeParts<'_>) -> Self {
-        Self(Arc::new(FilterNative(function.whole())))
+    fn filter_native(function: &Bound<'_, FunctionArgument>) -> Self {
+        Self(Arc::new(FilterNative(function.get().function())))
     }
 
     /// Adds the file and the number of each record, after `num_columns` columns.
@@ -193,37 +205,55 @@ impl Stage {
     }
 }
 
-/// A native function: its name, its input columns, its program for a row, its segments for many
-/// rows (program, numbers of the values fed to it, whether it is run for each row), the values that
-/// are its results, whether a row is a batch, and whether it draws random numbers.
-#[derive(FromPyObject)]
-struct NativeParts<'py>(
-    String,
-    Vec<usize>,
-    Bound<'py, Program>,
-    Vec<(Bound<'py, Program>, Vec<usize>, bool)>,
-    Vec<usize>,
-    bool,
-    bool,
-);
+/// A native function.
+#[pyclass(frozen, new = "from_fields", module = "headrace._native", name = "NativeFunction")]
+pub struct FunctionArgument {
+    name: String,
+    /// Its input columns.
+    inputs: Vec<usize>,
+    /// Its program for a row.
+    program: Py<Program>,
+    /// Its programs for many rows.
+    segments: Vec<Py<SegmentArgument>>,
+    /// The values that are its results.
+    results: Vec<usize>,
+    /// True if a row is a batch.
+    is_batched: bool,
+    /// True if it draws random numbers.
+    is_random: bool,
+}
 
-impl NativeParts<'_> {
-    fn whole(self) -> Function {
-        let Self(name, inputs, program, segments, results, is_batched, is_random) = self;
-        let segment = |(program, inputs, is_looped): (Bound<'_, Program>, _, _)| Segment {
-            program: Arc::clone(&program.get().program),
-            inputs,
-            is_looped,
+/// A part of a native function.
+#[pyclass(frozen, get_all, new = "from_fields", module = "headrace._native", name = "Segment")]
+pub struct SegmentArgument {
+    program: Py<Program>,
+    /// The numbers of the values fed to it.
+    inputs: Vec<usize>,
+    /// True if it runs for each row.
+    is_looped: bool,
+}
+
+impl FunctionArgument {
+    fn function(&self) -> Function {
+        let segment = |segment: &Py<SegmentArgument>| {
+            let SegmentArgument { program, inputs, is_looped } = segment.get();
+            Segment { program: Arc::clone(&program.get().program), inputs: inputs.clone(), is_looped: *is_looped }
         };
-        let segments = segments.into_iter().map(segment).collect();
-        let program = Arc::clone(&program.get().program);
-        Function { name, inputs, program, segments, results, is_batched, is_random }
+        Function {
+            name: self.name.clone(),
+            inputs: self.inputs.clone(),
+            program: Arc::clone(&self.program.get().program),
+            segments: self.segments.iter().map(segment).collect(),
+            results: self.results.clone(),
+            is_batched: self.is_batched,
+            is_random: self.is_random,
+        }
     }
 }
 
-fn map_native(function: NativeParts<'_>, columns: Vec<(usize, bool)>) -> MapNative {
+fn map_native(function: &Bound<'_, FunctionArgument>, columns: Vec<(usize, bool)>) -> MapNative {
     let source = |(number, is_kept)| if is_kept { Source::Kept(number) } else { Source::Result(number) };
-    MapNative { function: function.whole(), columns: columns.into_iter().map(source).collect() }
+    MapNative { function: function.get().function(), columns: columns.into_iter().map(source).collect() }
 }
 
 /// Records which of the requested components, that a record may lack, occur.
@@ -254,10 +284,36 @@ impl Sightings {
         self.shared.is_done()
     }
 
-    /// The number of records, the names of the components that none of them has, and the names that
-    /// one of them has; None if there was no record, or every component has occurred.
-    fn unseen(&self) -> Option<(u64, Vec<String>, Vec<String>)> {
-        self.shared.unseen().map(|unseen| (unseen.num_records, unseen.names, unseen.there))
+    /// The components that have not occurred; None if there was no record, or every one has occurred.
+    fn unseen(&self) -> Option<UnseenComponents> {
+        let unseen = self.shared.unseen()?;
+        Some(UnseenComponents { num_records: unseen.num_records, names: unseen.names, present: unseen.there })
+    }
+}
+
+/// Components that no record has.
+#[pyclass(frozen, get_all, module = "headrace._native")]
+pub struct UnseenComponents {
+    /// The number of records.
+    num_records: u64,
+    /// The names of the components that none of them has.
+    names: Vec<String>,
+    /// The names that one of them has.
+    present: Vec<String>,
+}
+
+/// Pieces of files: runs of records of about so many bytes, whose borders are kept in the index.
+#[pyclass(frozen, new = "from_fields", module = "headrace._native", name = "Blocks")]
+pub struct BlocksArgument {
+    block_bytes: u64,
+    index: Py<Index>,
+    index_files: Py<IndexFiles>,
+}
+
+impl BlocksArgument {
+    fn blocks(&self) -> Blocks {
+        let borders = Arc::clone(&self.index.get().1);
+        Blocks::new(self.block_bytes, borders, Arc::clone(&self.index_files.get().0))
     }
 }
 
@@ -274,14 +330,16 @@ impl Plan {
     /// The records of files, of kind "tfrecords", "text_lines", "files" or "fixed_length_records";
     /// the last takes the bytes of header, record and footer.
     #[staticmethod]
+    #[pyo3(signature = (kind, paths, compression, *, header_bytes, record_bytes, footer_bytes))]
     fn files(
         kind: &str,
         paths: Vec<Bound<'_, PyBytes>>,
         compression: &str,
-        lengths: (usize, usize, usize),
+        header_bytes: usize,
+        record_bytes: usize,
+        footer_bytes: usize,
     ) -> PyResult<Self> {
         let codec = codec(compression)?;
-        let (header_bytes, record_bytes, footer_bytes) = lengths;
         let (format, numbering): (Arc<dyn Format>, _) = match kind {
             "tfrecords" => (Arc::new(TfRecords { codec }), Numbering::RECORDS),
             "text_lines" => (Arc::new(Lines { codec, skips_blank: false }), Numbering { word: "line", first: 1 }),
@@ -412,15 +470,16 @@ impl Plan {
     }
 
     /// Batches of rows of similar lengths of a column.
+    #[pyo3(signature = (column, boundaries, *, size, max_elements, pads_to_boundary, drops_remainder))]
     fn bucket(
         &self,
         column: usize,
         boundaries: Vec<usize>,
-        limits: (Option<usize>, Option<usize>),
+        size: Option<usize>,
+        max_elements: Option<usize>,
         pads_to_boundary: bool,
         drops_remainder: bool,
     ) -> Self {
-        let (size, max_elements) = limits;
         let buckets = Buckets { column, boundaries, size, max_elements, pads_to_boundary, drops_remainder };
         self.then(Step::Bucket(Arc::new(buckets)))
     }
@@ -466,22 +525,19 @@ impl Plan {
 
     /// The pieces of the sources, up to `num_open` at once, in another order for each pass if there
     /// is a seed; of that order, each `shard.1`-th from number `shard.0` on. Pieces are files, or
-    /// with `blocks` runs of records of about so many bytes, whose borders are kept in the index.
-    /// Steps that depend on the order keep what is before them.
+    /// with `blocks` runs of records. Steps that depend on the order keep what is before them.
     #[pyo3(signature = (num_open, seed, shard, blocks=None))]
     fn in_pieces(
         &self,
         num_open: usize,
         seed: Option<u64>,
         shard: (u64, u64),
-        blocks: Option<(u64, Bound<'_, Index>, Bound<'_, IndexFiles>)>,
+        blocks: Option<Bound<'_, BlocksArgument>>,
     ) -> PyResult<Self> {
         if shard != PieceOptions::ALL && !self.0.has_pieces() {
             return Err(PyValueError::new_err("there are no pieces for each rank"));
         }
-        let blocks = blocks.map(|(block_bytes, index, index_files)| {
-            Arc::new(Blocks::new(block_bytes, Arc::clone(&index.get().1), Arc::clone(&index_files.get().0)))
-        });
+        let blocks = blocks.map(|blocks| Arc::new(blocks.get().blocks()));
         Ok(Self(self.0.in_pieces(&PieceOptions { seed, num_open, shard, blocks })))
     }
 

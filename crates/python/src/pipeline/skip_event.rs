@@ -100,13 +100,13 @@ impl Failure {
 
 /// The end of a pass through a `skip_errors` stage.
 #[pyclass(frozen, module = "headrace._native")]
-pub struct Passed {
+pub struct PassEnd {
     pub skipper: usize,
     pub rows: PassedRows,
 }
 
 #[pymethods]
-impl Passed {
+impl PassEnd {
     /// The number of the stage.
     #[getter]
     fn skipper(&self) -> usize {

@@ -26,21 +26,60 @@ use std::sync::Arc;
 const LINES: Numbering = Numbering { word: "line", first: 1 };
 const SAMPLES: Numbering = Numbering { word: "sample", first: 0 };
 
-/// A component: its name, the number of its type, the name of its form, the number of its axes of
-/// any length, its shape, the value for missing ones, whether its type was inferred, and whether it
-/// has a mask.
-pub(super) type Given<'py> = (String, u8, String, usize, Vec<usize>, Option<Bound<'py, PyAny>>, bool, bool);
-
-fn component(py: Python<'_>, given: Given<'_>) -> PyResult<Component> {
-    let (name, code, form, num_lists, shape, default, is_inferred, has_mask) = given;
-    let dtype = dtype(py, code)?;
-    let default = default.map(|value| to_tensor(&value, dtype)).transpose()?;
-    let (form, shape) = (Form::of_name(&form).into_python(py)?, Shape::new(&shape));
-    Ok(Component { name, dtype, form, num_lists, shape, default, is_inferred, has_mask })
+/// A component of a source, as Python describes it.
+#[pyclass(frozen, module = "headrace._native", name = "Component")]
+pub struct ComponentArgument {
+    name: String,
+    /// The number of its type.
+    code: u8,
+    /// The name of its form.
+    form: String,
+    /// The number of its axes of any length.
+    num_lists: usize,
+    /// Its other axes.
+    shape: Vec<usize>,
+    /// The value for missing ones.
+    default: Option<Py<PyAny>>,
+    is_inferred: bool,
+    has_mask: bool,
 }
 
-pub(super) fn components(py: Python<'_>, given: Vec<Given<'_>>) -> PyResult<Vec<Component>> {
-    given.into_iter().map(|given| component(py, given)).collect()
+#[pymethods]
+impl ComponentArgument {
+    #[new]
+    #[expect(clippy::too_many_arguments, reason = "Python names them")]
+    fn new(
+        name: String,
+        code: u8,
+        form: String,
+        num_lists: usize,
+        shape: Vec<usize>,
+        default: Option<Py<PyAny>>,
+        is_inferred: bool,
+        has_mask: bool,
+    ) -> Self {
+        Self { name, code, form, num_lists, shape, default, is_inferred, has_mask }
+    }
+}
+
+impl ComponentArgument {
+    pub(super) fn component(&self, py: Python<'_>) -> PyResult<Component> {
+        let dtype = dtype(py, self.code)?;
+        Ok(Component {
+            name: self.name.clone(),
+            dtype,
+            form: Form::of_name(&self.form).into_python(py)?,
+            num_lists: self.num_lists,
+            shape: Shape::new(&self.shape),
+            default: self.default.as_ref().map(|value| to_tensor(value.bind(py), dtype)).transpose()?,
+            is_inferred: self.is_inferred,
+            has_mask: self.has_mask,
+        })
+    }
+}
+
+pub(super) fn components(py: Python<'_>, components: &[Bound<'_, ComponentArgument>]) -> PyResult<Vec<Component>> {
+    components.iter().map(|component| component.get().component(py)).collect()
 }
 
 pub(super) fn file_provenance(path: &Bound<'_, PyBytes>, numbering: Numbering, number: u64) -> Arc<FileProvenance> {
@@ -72,8 +111,14 @@ pub fn csv_records(
 
 /// Parses CSV records into components. A field equal to one of `missing` has no value.
 #[pyfunction]
-pub fn csv_fields(py: Python<'_>, delimiter: u8, given: Vec<Given<'_>>, missing: Vec<Vec<u8>>) -> PyResult<Stage> {
-    let fields = CsvFields::new(delimiter, components(py, given)?, Words::new(missing));
+#[expect(clippy::needless_pass_by_value, reason = "the form of a Python function")]
+pub fn csv_fields(
+    py: Python<'_>,
+    delimiter: u8,
+    components: Vec<Bound<'_, ComponentArgument>>,
+    missing: Vec<Vec<u8>>,
+) -> PyResult<Stage> {
+    let fields = CsvFields::new(delimiter, self::components(py, &components)?, Words::new(missing));
     Ok(Stage(Arc::new(fields.into_python(py)?)))
 }
 
@@ -86,22 +131,44 @@ pub fn infer_csv(
     compression: &str,
     delimiter: u8,
     missing: Vec<Vec<u8>>,
-) -> PyResult<Option<Vec<Found>>> {
+) -> PyResult<Option<Vec<InferredColumn>>> {
     let (file, codec, missing) = (file_provenance(path, LINES, 0), codec(compression)?, Words::new(missing));
     let columns = waiting(py, || csv::inference::infer_csv(&file, codec, delimiter, &missing))?;
-    Ok(columns.map(found))
+    Ok(columns.map(|columns| columns.into_iter().map(InferredColumn::from).collect()))
 }
 
-/// An inferred column: its name, the number of its type, whether it is text, and the line that made
-/// it one of strings.
-type Found = (String, u8, bool, Option<String>);
+/// An inferred column.
+#[pyclass(frozen, get_all, module = "headrace._native")]
+pub struct InferredColumn {
+    name: String,
+    /// The number of its type.
+    code: u8,
+    is_text: bool,
+    /// The line that made it one of strings, in words.
+    decided: Option<String>,
+}
 
-/// An inferred key: its name, the number of its type, whether it is JSON, the number of lists.
-type FoundKey = (String, u8, bool, usize);
+impl From<Inferred> for InferredColumn {
+    fn from(Inferred { name, dtype, is_text, decided }: Inferred) -> Self {
+        Self { name, code: dtype as u8, is_text, decided }
+    }
+}
 
-fn found(columns: Vec<Inferred>) -> Vec<Found> {
-    let found = |column: Inferred| (column.name, column.dtype as u8, column.is_text, column.decided);
-    columns.into_iter().map(found).collect()
+/// An inferred key of objects.
+#[pyclass(frozen, get_all, module = "headrace._native", name = "InferredKey")]
+pub struct InferredJsonKey {
+    name: String,
+    /// The number of its type.
+    code: u8,
+    is_json: bool,
+    /// The number of its axes of any length.
+    num_lists: usize,
+}
+
+impl From<InferredKey> for InferredJsonKey {
+    fn from(InferredKey { name, dtype, is_json, num_lists }: InferredKey) -> Self {
+        Self { name, code: dtype as u8, is_json, num_lists }
+    }
 }
 
 /// The lines of JSON files, or the elements of their arrays.
@@ -122,13 +189,14 @@ fn json_format(compression: &str, is_array: bool) -> PyResult<(Arc<dyn Format>, 
 /// Parses JSON objects, lines or elements of arrays, into components; `sightings` records which of
 /// those that an object may lack occur.
 #[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "the form of a Python function")]
 pub fn json_fields(
     py: Python<'_>,
-    given: Vec<Given<'_>>,
+    components: Vec<Bound<'_, ComponentArgument>>,
     sightings: &Bound<'_, Sightings>,
     is_array: bool,
 ) -> PyResult<Stage> {
-    let fields = JsonFields::new(components(py, given)?).into_python(py)?.of_array(is_array);
+    let fields = JsonFields::new(self::components(py, &components)?).into_python(py)?.of_array(is_array);
     Ok(Stage(Arc::new(fields.seen_by(sightings.get().shared()))))
 }
 
@@ -141,24 +209,23 @@ pub fn infer_json(
     compression: &str,
     is_array: bool,
     typed: Vec<String>,
-) -> PyResult<Option<Vec<FoundKey>>> {
+) -> PyResult<Option<Vec<InferredJsonKey>>> {
     let (format, numbering) = json_format(compression, is_array)?;
     let file = file_provenance(path, numbering, 0);
     let keys = waiting(py, || json::inference::infer_json(&*format, &file, &typed))?;
-    let found = |key: InferredKey| (key.name, key.dtype as u8, key.is_json, key.num_lists);
-    Ok(keys.map(|keys| keys.into_iter().map(found).collect()))
+    Ok(keys.map(|keys| keys.into_iter().map(InferredJsonKey::from).collect()))
 }
 
-/// The samples of tar archives: a key, and the contents of a file for each extension. `given` are
-/// the extensions and the values for missing files.
+/// The samples of tar archives: a key, and the contents of a file for each extension. `extensions`
+/// have the values for missing files.
 #[pyfunction]
 pub fn tar_samples(
     paths: Vec<Bound<'_, PyBytes>>,
     compression: &str,
-    given: Vec<(String, Option<Bound<'_, PyBytes>>)>,
+    extensions: Vec<(String, Option<Bound<'_, PyBytes>>)>,
 ) -> PyResult<Plan> {
     let default = |bytes: Bound<'_, PyBytes>| Bytes::copy_from_slice(bytes.as_bytes());
-    let extensions = given.into_iter().map(|(name, bytes)| (name, bytes.map(default))).collect();
+    let extensions = extensions.into_iter().map(|(name, bytes)| (name, bytes.map(default))).collect();
     Ok(files(Tar { codec: codec(compression)?, extensions }, &paths, SAMPLES))
 }
 

@@ -3,7 +3,7 @@
 use crate::boundary::view::to_tensor;
 use crate::error::IntoPython;
 use crate::pipeline::plan::Plan;
-use crate::pipeline::sources::{Given, components, file_provenance, file_provenances};
+use crate::pipeline::sources::{ComponentArgument, components, file_provenance, file_provenances};
 use crate::waiting::detach::waiting;
 use headrace_engine::error::Result;
 use headrace_engine::numbering::Numbering;
@@ -18,19 +18,58 @@ use std::sync::Arc;
 
 const ROWS: Numbering = Numbering { word: "row", first: 0 };
 
-/// A column of a table: its type in words, the component that it is (the number of its type, the
-/// name of its form, the number of its axes of any length, its shape), else what to do about it.
-type TableColumn = (String, Option<(u8, String, usize, Vec<usize>)>, String);
+/// A column of a table.
+#[pyclass(frozen, get_all, module = "headrace._native")]
+pub struct TableColumn {
+    name: String,
+    /// Its type in words.
+    words: String,
+    /// The type of the component that it is; None if it is none.
+    component: Option<ColumnType>,
+    /// What to do about a column that is no component.
+    remedy: String,
+}
 
-/// A condition: the column, the comparison and the values.
-type GivenCondition<'py> = (Given<'py>, String, Vec<GivenValue>);
+/// The type of a component that a column of a table is.
+#[pyclass(frozen, get_all, module = "headrace._native")]
+#[derive(Clone)]
+pub struct ColumnType {
+    /// The number of the type.
+    code: u8,
+    /// The name of its form.
+    form: String,
+    /// The number of its axes of any length.
+    num_lists: usize,
+    shape: Vec<usize>,
+}
 
-/// The number of a component, and its value for each file.
-type GivenConstant<'py> = (usize, Vec<Option<Bound<'py, PyAny>>>);
+/// A condition on a column: a comparison with values.
+#[pyclass(frozen, new = "from_fields", module = "headrace._native", name = "Condition")]
+pub struct ConditionArgument {
+    column: Py<ComponentArgument>,
+    op: String,
+    values: Vec<ConditionValue>,
+}
+
+/// A component that is the same in all rows of a file.
+#[pyclass(frozen, new = "from_fields", module = "headrace._native", name = "Constant")]
+pub struct ConstantArgument {
+    /// The number of the component.
+    component: usize,
+    /// Its value for each file.
+    values: Vec<Option<Py<PyAny>>>,
+}
+
+/// The plan for the rows of tables, and the number of the pieces that threads read.
+#[pyclass(frozen, get_all, module = "headrace._native")]
+pub struct TableRows {
+    plan: Py<Plan>,
+    num_pieces: usize,
+}
 
 /// A value of a condition.
-#[derive(FromPyObject)]
-pub enum GivenValue {
+#[derive(Clone, FromPyObject)]
+pub enum ConditionValue {
     /// An integer.
     Integer(i64),
     /// A larger integer.
@@ -43,67 +82,73 @@ pub enum GivenValue {
     Decimal(String),
 }
 
-impl From<GivenValue> for Value {
-    fn from(given: GivenValue) -> Self {
-        match given {
-            GivenValue::Integer(value) => Self::Integer(value.into()),
-            GivenValue::Unsigned(value) => Self::Integer(value.into()),
-            GivenValue::Float(value) => Self::Float(value),
-            GivenValue::Bytes(value) => Self::Bytes(value),
-            GivenValue::Decimal(value) => Self::Decimal(value),
+impl From<ConditionValue> for Value {
+    fn from(value: ConditionValue) -> Self {
+        match value {
+            ConditionValue::Integer(value) => Self::Integer(value.into()),
+            ConditionValue::Unsigned(value) => Self::Integer(value.into()),
+            ConditionValue::Float(value) => Self::Float(value),
+            ConditionValue::Bytes(value) => Self::Bytes(value),
+            ConditionValue::Decimal(value) => Self::Decimal(value),
         }
     }
 }
 
-fn table_column(kind: ColumnKind) -> TableColumn {
-    match kind.component {
+fn table_column((name, kind): (String, ColumnKind)) -> TableColumn {
+    let (component, remedy) = match kind.component {
         Ok(Component { dtype, form, num_lists, shape, .. }) => {
-            (kind.words, Some((dtype as u8, form.name(), num_lists, shape.to_vec())), String::new())
+            let column_type = ColumnType { code: dtype as u8, form: form.name(), num_lists, shape: shape.to_vec() };
+            (Some(column_type), String::new())
         }
-        Err(remedy) => (kind.words, None, remedy),
-    }
+        Err(remedy) => (None, remedy),
+    };
+    TableColumn { name, words: kind.words, component, remedy }
 }
 
 fn columns(
     path: &Bound<'_, PyBytes>,
     look: impl FnOnce(&FileProvenance) -> Result<Vec<(String, ColumnKind)>> + Send,
-) -> PyResult<Vec<(String, TableColumn)>> {
+) -> PyResult<Vec<TableColumn>> {
     let file = file_provenance(path, ROWS, 0);
     let columns = waiting(path.py(), || look(&file))?;
-    Ok(columns.into_iter().map(|(name, kind)| (name, table_column(kind))).collect())
+    Ok(columns.into_iter().map(table_column).collect())
 }
 
-fn wanted(
+fn selection(
     py: Python<'_>,
-    given: Vec<Given<'_>>,
-    conditions: Vec<GivenCondition<'_>>,
-    constants: Vec<GivenConstant<'_>>,
+    components: &[Bound<'_, ComponentArgument>],
+    conditions: &[Bound<'_, ConditionArgument>],
+    constants: &[Bound<'_, ConstantArgument>],
 ) -> PyResult<Wanted> {
-    let components = components(py, given)?;
-    let condition = |(given, op, values): GivenCondition<'_>| {
-        let component = self::components(py, vec![given])?.remove(0);
-        let op = Op::of_name(&op).into_python(py)?;
-        Ok(Condition { component, op, values: values.into_iter().map(Value::from).collect() })
+    let components = self::components(py, components)?;
+    let condition = |condition: &Bound<'_, ConditionArgument>| {
+        let condition = condition.get();
+        let op = Op::of_name(&condition.op).into_python(py)?;
+        let values = condition.values.iter().cloned().map(Value::from).collect();
+        Ok(Condition { component: condition.column.get().component(py)?, op, values })
     };
-    let conditions = conditions.into_iter().map(condition).collect::<PyResult<_>>()?;
-    let constant = |(component, values): GivenConstant<'_>| {
-        let dtype = components.get(component).map(|component: &Component| component.dtype);
+    let conditions = conditions.iter().map(condition).collect::<PyResult<_>>()?;
+    let constant = |constant: &Bound<'_, ConstantArgument>| {
+        let ConstantArgument { component, values } = constant.get();
+        let dtype = components.get(*component).map(|component: &Component| component.dtype);
         let dtype = dtype.ok_or_else(|| pyo3::exceptions::PyIndexError::new_err("no such component"))?;
-        let values = values.iter().map(|value| value.as_ref().map(|value| to_tensor(value, dtype)).transpose());
-        Ok(Constant { component, values: values.collect::<PyResult<_>>()? })
+        let values =
+            values.iter().map(|value| value.as_ref().map(|value| to_tensor(value.bind(py), dtype)).transpose());
+        Ok(Constant { component: *component, values: values.collect::<PyResult<_>>()? })
     };
-    let constants = constants.into_iter().map(constant).collect::<PyResult<_>>()?;
+    let constants = constants.iter().map(constant).collect::<PyResult<_>>()?;
     Ok(Wanted { components, conditions, constants })
 }
 
-fn rows(format: impl Format + 'static, parts: Arc<[Arc<FileProvenance>]>) -> (Plan, usize) {
-    let num_parts = parts.len();
-    (Plan(Arc::new(plan::Plan::Files(Arc::new(format), parts))), num_parts)
+fn rows(py: Python<'_>, format: impl Format + 'static, parts: Arc<[Arc<FileProvenance>]>) -> PyResult<TableRows> {
+    let num_pieces = parts.len();
+    let plan = Py::new(py, Plan(Arc::new(plan::Plan::Files(Arc::new(format), parts))))?;
+    Ok(TableRows { plan, num_pieces })
 }
 
 /// The columns of a Parquet file with their names: the named ones, or all.
 #[pyfunction]
-pub fn parquet_columns(path: &Bound<'_, PyBytes>, names: Option<Vec<String>>) -> PyResult<Vec<(String, TableColumn)>> {
+pub fn parquet_columns(path: &Bound<'_, PyBytes>, names: Option<Vec<String>>) -> PyResult<Vec<TableColumn>> {
     columns(path, |file| formats::parquet_columns(file, names.as_deref()))
 }
 
@@ -114,25 +159,25 @@ pub fn parquet_counts(py: Python<'_>, paths: Vec<Bound<'_, PyBytes>>) -> PyResul
     waiting(py, || formats::parquet_counts(&files))
 }
 
-/// The rows of Parquet files that meet conditions, as components, and the number of their row
-/// groups.
+/// The rows of Parquet files that meet conditions, as components; row groups are pieces.
 #[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "the form of a Python function")]
 pub fn parquet_rows(
     py: Python<'_>,
     paths: Vec<Bound<'_, PyBytes>>,
-    given: Vec<Given<'_>>,
-    conditions: Vec<GivenCondition<'_>>,
-    constants: Vec<GivenConstant<'_>>,
-) -> PyResult<(Plan, usize)> {
-    let wanted = wanted(py, given, conditions, constants)?;
+    components: Vec<Bound<'_, ComponentArgument>>,
+    conditions: Vec<Bound<'_, ConditionArgument>>,
+    constants: Vec<Bound<'_, ConstantArgument>>,
+) -> PyResult<TableRows> {
+    let selection = selection(py, &components, &conditions, &constants)?;
     let files = file_provenances(&paths, ROWS);
-    let (format, parts) = waiting(py, || Parquet::new(&files, wanted))?;
-    Ok(rows(format, parts))
+    let (format, parts) = waiting(py, || Parquet::new(&files, selection))?;
+    rows(py, format, parts)
 }
 
 /// The columns of an Arrow file with their names: the named ones, or all.
 #[pyfunction]
-pub fn arrow_columns(path: &Bound<'_, PyBytes>, names: Option<Vec<String>>) -> PyResult<Vec<(String, TableColumn)>> {
+pub fn arrow_columns(path: &Bound<'_, PyBytes>, names: Option<Vec<String>>) -> PyResult<Vec<TableColumn>> {
     columns(path, |file| formats::arrow_columns(file, names.as_deref()))
 }
 
@@ -143,18 +188,18 @@ pub fn arrow_counts(py: Python<'_>, paths: Vec<Bound<'_, PyBytes>>) -> PyResult<
     waiting(py, || formats::arrow_counts(&files))
 }
 
-/// The rows of Arrow files that meet conditions, as components, and the number of their record
-/// batches.
+/// The rows of Arrow files that meet conditions, as components; record batches are pieces.
 #[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "the form of a Python function")]
 pub fn arrow_rows(
     py: Python<'_>,
     paths: Vec<Bound<'_, PyBytes>>,
-    given: Vec<Given<'_>>,
-    conditions: Vec<GivenCondition<'_>>,
-    constants: Vec<GivenConstant<'_>>,
-) -> PyResult<(Plan, usize)> {
-    let wanted = wanted(py, given, conditions, constants)?;
+    components: Vec<Bound<'_, ComponentArgument>>,
+    conditions: Vec<Bound<'_, ConditionArgument>>,
+    constants: Vec<Bound<'_, ConstantArgument>>,
+) -> PyResult<TableRows> {
+    let selection = selection(py, &components, &conditions, &constants)?;
     let files = file_provenances(&paths, ROWS);
-    let (format, parts) = waiting(py, || Ipc::new(&files, &wanted))?;
-    Ok(rows(format, parts))
+    let (format, parts) = waiting(py, || Ipc::new(&files, &selection))?;
+    rows(py, format, parts)
 }

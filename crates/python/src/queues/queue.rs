@@ -18,18 +18,28 @@ use std::time::Duration;
 /// for each.
 const SMALL_ROW_BYTES: usize = 1024;
 
-/// The order of a queue: the name of its class, or (min_after_dequeue, seed, seed2) for a shuffle
-/// queue.
+/// The order of a shuffle queue.
+#[pyclass(frozen, new = "from_fields", module = "headrace._native")]
+pub struct ShuffleOrder {
+    min_after_dequeue: usize,
+    seed: i64,
+    seed2: i64,
+}
+
+/// The order of a queue: that of a shuffle queue, or the name of its class.
 #[derive(FromPyObject)]
-enum OrderArgument {
-    Shuffle((usize, i64, i64)),
+enum OrderArgument<'py> {
+    Shuffle(Bound<'py, ShuffleOrder>),
     Class(String),
 }
 
-impl OrderArgument {
+impl OrderArgument<'_> {
     fn order(self) -> Result<Order> {
         match self {
-            Self::Shuffle((min_after_dequeue, seed, seed2)) => Ok(Order::Shuffle { min_after_dequeue, seed, seed2 }),
+            Self::Shuffle(order) => {
+                let &ShuffleOrder { min_after_dequeue, seed, seed2 } = order.get();
+                Ok(Order::Shuffle { min_after_dequeue, seed, seed2 })
+            }
             Self::Class(class) => match class.as_str() {
                 "FIFOQueue" => Ok(Order::Fifo),
                 "PaddingFIFOQueue" => Ok(Order::Padding),
@@ -53,7 +63,7 @@ impl Queue {
         capacity: Option<usize>,
         dtypes: Vec<u8>,
         shapes: Option<Vec<Vec<Option<usize>>>>,
-        order: OrderArgument,
+        order: OrderArgument<'_>,
     ) -> PyResult<Self> {
         let order = order.order().into_python(py)?;
         let dtypes = dtypes.into_iter().map(|code| dtype(py, code)).collect::<PyResult<_>>()?;

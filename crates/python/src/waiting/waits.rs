@@ -5,27 +5,45 @@ use headrace_engine::waits::{Awaited, Wait, registered};
 use pyo3::prelude::*;
 use std::any::Any;
 
-/// The operation that waits and the description of its wait; either may be missing.
-type Words = (Option<String>, Option<String>);
+/// A wait of a thread.
+#[pyclass(frozen, get_all, module = "headrace._native")]
+pub struct EngineWait {
+    /// The system's number of the thread.
+    thread: u64,
+    /// Its duration so far.
+    seconds: f64,
+    /// The events that would end it.
+    awaited: Vec<AwaitedEvent>,
+    /// The function that is called if it lasts long.
+    watch: Option<Py<PyAny>>,
+}
 
-/// A wait: the number of its thread, its duration so far in seconds, the events that would end it,
-/// and the function that is called if it lasts long.
-type Found = (u64, f64, Vec<Words>, Option<Py<PyAny>>);
+/// An event that would end a wait. The operation that waits or the description may be missing.
+#[pyclass(frozen, get_all, module = "headrace._native")]
+#[derive(Clone)]
+pub struct AwaitedEvent {
+    op: Option<String>,
+    text: Option<String>,
+}
 
 /// All waits that have lasted for a moment.
 #[pyfunction]
-pub fn waits(py: Python<'_>) -> Vec<Found> {
+pub fn waits(py: Python<'_>) -> Vec<EngineWait> {
     // Describing them takes locks of queues, which no thread holds while it waits for the GIL.
-    let words = |awaited: &Awaited| {
-        let what = awaited.what.as_ref().map(|describe| describe());
-        (awaited.op.as_deref().map(str::to_owned), what)
+    let event = |awaited: &Awaited| AwaitedEvent {
+        op: awaited.op.as_deref().map(str::to_owned),
+        text: awaited.what.as_ref().map(|describe| describe()),
     };
-    let found = |wait: &Wait| {
+    let wait = |wait: &Wait| {
         let watch = wait.watch.as_deref().and_then(|watch| (watch as &dyn Any).downcast_ref::<PythonWatch>());
-        let seconds = wait.since.elapsed().as_secs_f64();
-        (wait.thread, seconds, wait.awaited.iter().map(words).collect(), watch.map(|watch| watch.watch.clone_ref(py)))
+        EngineWait {
+            thread: wait.thread,
+            seconds: wait.since.elapsed().as_secs_f64(),
+            awaited: wait.awaited.iter().map(event).collect(),
+            watch: watch.map(|watch| watch.watch.clone_ref(py)),
+        }
     };
-    registered().iter().map(found).collect()
+    registered().iter().map(wait).collect()
 }
 
 /// The requests to storages in progress, each with its duration so far in seconds.

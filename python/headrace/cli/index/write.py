@@ -69,8 +69,8 @@ def write_index(path: str, directory: str | None, kind: str | None) -> IndexResu
     records = first_stage(source_of(content)._stages).records()
     assert records is not None
     with engine.op_errors():
-        index_path, count, is_new = engine.make_index(records, 0, directory)
-    return IndexResult(path, os.fsdecode(index_path), count, is_new)
+        index = engine.make_index(records, 0, directory)
+    return IndexResult(path, os.fsdecode(index.path), index.num_records, index.is_new)
 
 
 def _check(content: Content) -> None:

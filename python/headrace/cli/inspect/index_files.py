@@ -24,24 +24,23 @@ def report_of_index(
     if found is None:
         damage = {"record": None, "offset_bytes": None, "stage": "index", "reason": str(fault)}
         return {"damage": [damage]}, []
-    kind, num_bytes, time, tag, count, is_whole = found
     reason = "the offsets of some records are damaged; the next run replaces the index"
     damage = {"record": None, "offset_bytes": None, "stage": "index", "reason": reason}
     report: dict[str, Any] = {
         "unit": "records",
-        "count": count,
+        "count": found.num_records,
         "of": content.path.removesuffix(INDEX_SUFFIX),
-        "of_kind": kind,
-        "of_bytes": num_bytes,
+        "of_kind": found.kind,
+        "of_bytes": found.file_bytes,
         "is_current": None,
-        "damage": [] if is_whole else [damage],
+        "damage": [] if found.is_whole else [damage],
     }
-    if content.path.endswith(INDEX_SUFFIX) and tag is None:
-        report["is_current"] = _is_of(report["of"], num_bytes, time)
+    if content.path.endswith(INDEX_SUFFIX) and found.tag is None:
+        report["is_current"] = _is_of(report["of"], found.file_bytes, found.modified)
     return report, []
 
 
-def _read(path: str) -> Any:
+def _read(path: str) -> tuple[engine.IndexContent | None, str | None]:
     if not storage.is_remote(path):
         return engine.read_index(storage.local_path(path))
     with tempfile.TemporaryDirectory() as directory:

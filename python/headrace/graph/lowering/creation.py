@@ -88,12 +88,12 @@ def _make_queue(op: Operation, name: str) -> engine.Queue:
     attrs = op.attrs
     dtypes = [dtype.as_datatype_enum for dtype in component_types(op)]
     shapes = [shape.as_list() for shape in component_shapes(op)] or None
-    order: str | tuple[int, int, int] = op.definition.queue_class
+    order: str | engine.ShuffleOrder = op.definition.queue_class
     if order == "RandomShuffleQueue":
         if attrs["min_after_dequeue"] < 0:
             text = f"min_after_dequeue {attrs['min_after_dequeue']} must be >= 0"
             raise errors.InvalidArgumentError(None, op, text)
-        order = (attrs["min_after_dequeue"], attrs["seed"], attrs["seed2"])
+        order = engine.ShuffleOrder(attrs["min_after_dequeue"], attrs["seed"], attrs["seed2"])
     return engine.Queue(name, capacity_of(op), dtypes, shapes, order)
 
 

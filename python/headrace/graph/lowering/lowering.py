@@ -149,7 +149,6 @@ class Lowering:
         feeds = [*loop.carried, *loop.rows, *captured]
         condition = None if loop.condition is None else self.lower([loop.condition], [], feeds)
         body = self.lower(loop.results, [], feeds)
-        rows = tuple(op.attrs.get(name, False) for name in ("reverse", "skip_first", "is_pure"))
         shapes = [
             (_code(tensor), None if tensor.shape.rank is None else tensor.shape.as_list())
             for tensor in loop.results[len(loop.carried) :]
@@ -158,11 +157,13 @@ class Lowering:
             loop.name,
             condition,
             body,
-            len(loop.carried),
-            len(loop.rows),
-            shapes,
-            (bool(rows[0]), bool(rows[1]), bool(rows[2]) and self.rewrites),
-            op.attrs["parallel_iterations"],
+            num_carried=len(loop.carried),
+            num_sequences=len(loop.rows),
+            collected=shapes,
+            is_reversed=bool(op.attrs.get("reverse")),
+            begins_with_carried=bool(op.attrs.get("skip_first")),
+            is_pure=bool(op.attrs.get("is_pure")) and self.rewrites,
+            max_threads=op.attrs["parallel_iterations"],
         )
 
 
@@ -201,7 +202,9 @@ class _Assembly:
             return
         if role is Role.MERGE:
             if_false, if_true, predicate = (self.slots[tensor] for tensor in op.inputs)
-            node, slot = self._builder.merge(op.name, predicate, (if_false, if_true), gate)
+            node, slot = self._builder.merge(
+                op.name, predicate, (if_false, if_true), engine.Gate(*gate)
+            )
         elif role is Role.LOOP:
             node, slot = self._add_loop(op, gate)
         else:
@@ -246,7 +249,7 @@ class _Assembly:
             kernel = engine.ProgramBuilder.function(function, codes)
         else:
             kernel = self._lowering.kernel(op, resources)
-        return self._builder.node(self._lowering.label(op), kernel, inputs, len(op.outputs), gate)
+        return self._add_node(op, kernel, inputs, gate)
 
     def _add_loop(self, op: Operation, gate: _Gate) -> tuple[int, int]:
         loop = op.repeats
@@ -265,7 +268,13 @@ class _Assembly:
                 captured.append(inside)
                 inputs.append(self.slots[outside])
         kernel = self._lowering.loop_kernel(op, tuple(captured))
-        return self._builder.node(self._lowering.label(op), kernel, inputs, len(op.outputs), gate)
+        return self._add_node(op, kernel, inputs, gate)
+
+    def _add_node(
+        self, op: Operation, kernel: engine.Kernel, inputs: list[int], gate: _Gate
+    ) -> tuple[int, int]:
+        name, num_outputs = self._lowering.label(op), len(op.outputs)
+        return self._builder.node(name, kernel, inputs, num_outputs, engine.Gate(*gate))
 
     def build(self, fetches: Sequence[Tensor]) -> engine.Program:
         """Returns the program that gives the values of `fetches`."""
@@ -282,7 +291,7 @@ class _Assembly:
         kernel = self._lowering.kernel(variable, [self._lowering.resource(variable)])
         # In a trace its time counts for the variable.
         name = reader if self._tracing is None else variable.name
-        _, slot = self._builder.node(name, kernel, [], 1, gate)
+        _, slot = self._builder.node(name, kernel, [], 1, engine.Gate(*gate))
         return slot
 
     def _add_constant(self, tensor: Tensor, value: np.ndarray[Any, Any]) -> None:

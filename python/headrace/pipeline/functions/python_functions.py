@@ -118,8 +118,7 @@ class _Calls:
         error: The error that the function raised, or an error about its result; None if there is
             none.
         state: The function's state before the first call, as text; None if it keeps none.
-        failed: The numbers of skipped examples, each with its exception, and with the number of the
-            stage if it is another one.
+        failed: The skipped examples.
     """
 
     def __init__(self, job: engine.Job, specs: Specs, python_worker: "_Function") -> None:
@@ -131,7 +130,7 @@ class _Calls:
         self.number = 0
         self.error: BaseException | None = None
         self.state: str | None = None
-        self.failed: list[tuple[int, BaseException, int | None]] = []
+        self.failed: list[engine.FailedRow] = []
 
     @property
     def doing(self) -> str:
@@ -164,7 +163,7 @@ class _Calls:
                     if not self._job.skips_errors:
                         raise
                     with_note = noted(error, self.where, self._job.origin(number), self._specs)
-                    self.failed.append((number, with_note, None))
+                    self.failed.append(engine.FailedRow(number, with_note, None))
                     continue
                 yield number, result
             if (left := kept(self._python_worker.function)) is not None:
@@ -395,7 +394,7 @@ class Result:
     number: int = 0
     error: BaseException | None = None
     state: str | None = None
-    failed: tuple[tuple[int, BaseException, int | None], ...] = ()
+    failed: tuple[engine.FailedRow, ...] = ()
     doing: str = "the call for its next example"
 
 

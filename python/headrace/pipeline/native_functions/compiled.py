@@ -45,13 +45,13 @@ class CompiledFunction(TracedFunction):
     def stage(self, is_batched: bool) -> engine.Stage:
         """Returns the stage that calls it for each row; see `TracedFunction.stage`."""
         if self.trace.use == "filter":
-            return engine.Stage.filter_native(self._parts(is_batched))
+            return engine.Stage.filter_native(self._function(is_batched))
         columns = [self._column(name) for name in self.trace.results]
         if self.trace.use == "flat_map":
-            return engine.Stage.flat_map_native(self._parts(is_batched), columns)
+            return engine.Stage.flat_map_native(self._function(is_batched), columns)
         if not self.computed:
             return engine.Stage.select([number for number, _ in columns])
-        return engine.Stage.map_native(self._parts(is_batched), columns)
+        return engine.Stage.map_native(self._function(is_batched), columns)
 
     def call(self, values: Mapping[str, Any]) -> Any:
         """Returns the results for one example of NumPy values with the components of the trace.
@@ -76,13 +76,17 @@ class CompiledFunction(TracedFunction):
         }
         return shown[""] if list(shown) == [""] else shown
 
-    def _parts(self, is_batched: bool) -> engine.NativeParts:
+    def _function(self, is_batched: bool) -> engine.NativeFunction:
         columns = list(self.trace.arguments)
-        inputs = [columns.index(name) for name in self.feeds]
-        segments = [] if is_batched else self.segments.parts
-        results = self.segments.results
-        is_random = self.trace.graph.lowering.is_random
-        return self.trace.name, inputs, self.program, segments, results, is_batched, is_random
+        return engine.NativeFunction(
+            name=self.trace.name,
+            inputs=[columns.index(name) for name in self.feeds],
+            program=self.program,
+            segments=[] if is_batched else self.segments.parts,
+            results=self.segments.results,
+            is_batched=is_batched,
+            is_random=self.trace.graph.lowering.is_random,
+        )
 
     def _column(self, name: str) -> tuple[int, bool]:
         """Returns the number of a result, and whether it is an input column."""

@@ -32,12 +32,11 @@ class Segments:
     """The segments of a function, in order. Values are numbered: arguments, then results.
 
     Attributes:
-        parts: For each segment its program, the numbers of its input values, and whether it runs
-            for each row. Empty if the whole function is better run for each row.
+        parts: The segments. Empty if the whole function is better run for each row.
         results: The numbers of the values that are the results.
     """
 
-    parts: list[tuple[engine.Program, list[int], bool]]
+    parts: list[engine.Segment]
     results: list[int]
 
 
@@ -101,10 +100,10 @@ class _Division:
         for segment in sorted(self._ops):
             feeds, fetches = self._borders(segment)
             parts.append(
-                (
-                    self._program(segment, feeds, fetches),
-                    [numbers[t] for t in feeds],
-                    segment % 2 == 1,
+                engine.Segment(
+                    program=self._program(segment, feeds, fetches),
+                    inputs=[numbers[t] for t in feeds],
+                    is_looped=segment % 2 == 1,
                 )
             )
             numbers |= {tensor: len(numbers) + number for number, tensor in enumerate(fetches)}

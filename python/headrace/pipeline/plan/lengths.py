@@ -175,7 +175,11 @@ def _is_of_unknown_compression(source: Any) -> bool:
 def _scanned(source: Any, index: engine.Index, part: int) -> Sequence[int] | None:
     """Returns the numbers of records by a full shuffle's scan; None if files have changed."""
     paths = getattr(source, "paths", None)
-    num_records = {(name, size): count for of, name, size, count in index.counts() if of == part}
+    num_records = {
+        (file.path, file.num_bytes): file.num_records
+        for file in index.counts()
+        if file.part == part
+    }
     if paths is None or not num_records:
         return None
     files = find_files(source.name, paths)

@@ -26,25 +26,26 @@ def activity_lines(
         names: The names of its stages, by the numbers under which they are measured.
         waits: The waits of threads, by the threads' numbers in the system.
     """
-    workers, (num_tasks, num_python), (num_ready, max_ready), flags = execution.snapshot()
-    is_refused, is_over, is_closed = flags
+    now = execution.state()
     used, limit = execution.memory()
-    state = "it is closed" if is_closed else "it is at its end" if is_over else "it is running"
+    state = (
+        "it is closed" if now.is_closed else "it is at its end" if now.is_over else "it is running"
+    )
     yield (
-        f"{num_ready} of {max_ready} results are ready, {num_tasks} tasks are not begun, "
-        f"{used // _MIB} of {limit // _MIB} MiB of memory are used; {state}"
+        f"{now.num_ready} of {now.max_ready} results are ready, {now.num_tasks} tasks are not "
+        f"begun, {used // _MIB} of {limit // _MIB} MiB of memory are used; {state}"
     )
     reads = {
-        thread: f"reads {text} ({_name(names, stage)})"
-        for _, stage, text, thread, _ in execution.reads()
+        read.thread: f"reads {read.text} ({_name(names, read.stage)})" for read in execution.reads()
     }
-    idle = "has no task, since none fits into the memory" if is_refused else "has no task"
+    idle = "has no task, since none fits into the memory" if now.is_memory_short else "has no task"
     words = {"nothing": idle, "asking": "looks for tasks", "ended": "has ended"}
-    for number, (thread, what, seconds, stage) in enumerate(workers):
-        text = words.get(what) or reads.get(thread) or f"works on {_name(names, stage)}"
-        wait = f"; waits for {waits[thread]}" if thread in waits else ""
-        yield f"worker {number} (thread {thread}) {text}, for {seconds:.1f} s{wait}"
-    for python_worker, num_waiting in zip(python_workers, num_python, strict=False):
+    for number, worker in enumerate(now.workers):
+        text = words.get(worker.activity) or reads.get(worker.thread)
+        text = text or f"works on {_name(names, worker.stage)}"
+        wait = f"; waits for {waits[worker.thread]}" if worker.thread in waits else ""
+        yield f"worker {number} (thread {worker.thread}) {text}, for {worker.seconds:.1f} s{wait}"
+    for python_worker, num_waiting in zip(python_workers, now.num_python_tasks, strict=False):
         calls = list(python_worker.running.values())
         for call in calls:
             seconds = time.monotonic() - call.since

@@ -53,9 +53,6 @@ __all__ = ["Batches", "open_batches"]
 # The seconds after which the share of the GIL is measured.
 _LOOKED_AT_S: Final = 0.2
 
-# The report of an execution that has not begun.
-_NOT_BEGUN = (None, None, None, (False, False, False))
-
 _log: Final = logging.getLogger("headrace.pipeline")
 _alive: "LiveObjects[Batches]" = LiveObjects()
 
@@ -222,15 +219,20 @@ class Batches(Reports):
         callers = callers_of(planned.python_workers)
         self._execution = engine.Execution(
             planned.plan,
-            (epoch, None if resumed is None else resumed.checkpoints, self._functions),
-            (self._num_threads, len(callers)),
-            (len(planned.python_workers), len(planned.stages)),
-            memory_bytes_of(options),
-            (planned.num_ready, self._is_batched),
-            self._is_deterministic,
-            self._is_learning,
-            self._name,
-            self._keeps_origins,
+            name=self._name,
+            epoch=epoch,
+            checkpoint=None if resumed is None else resumed.checkpoints,
+            function_states=self._functions,
+            num_threads=self._num_threads,
+            num_callers=len(callers),
+            num_python_workers=len(planned.python_workers),
+            num_stages=len(planned.stages),
+            memory_bytes=memory_bytes_of(options),
+            max_outputs=planned.num_ready,
+            is_batched=self._is_batched,
+            is_deterministic=self._is_deterministic,
+            is_in_step=self._is_learning,
+            keeps_origins=self._keeps_origins,
         )
         self._order.begin(self._execution, planned.plan, epoch)
         self._plan = planned.plan
@@ -381,7 +383,7 @@ class Batches(Reports):
         exception of a signal handler may come anywhere, and the end does not follow it.
         """
         if self.is_open:
-            _, _, _, (_, is_over, _) = self._execution.snapshot() if self._end else _NOT_BEGUN
+            is_over = self._end is not None and self._execution.state().is_over
             self._failure = None if is_over else error
             self.close()
 
@@ -481,8 +483,8 @@ class Batches(Reports):
         Each origin is a tuple: the file, or None if there is none; the record number; and the
         offset of the record in the uncompressed file, or None if it is unknown.
         """
-        pairs = self._execution.origins(self._num_left)
-        return [(os.fsdecode(file) or None, record, byte) for file, record, byte in pairs]
+        origins = self._execution.origins(self._num_left)
+        return [(os.fsdecode(one.file) or None, one.record, one.offset_bytes) for one in origins]
 
     @property
     def counts(self) -> dict[str, int]:

@@ -43,9 +43,9 @@ class GlobalOrder:
         #: The part of the engine; None if there is no order.
         self.seen = engine.OrderDigest() if is_wanted and self._ordered else None
         if self.seen is not None and resumed is not None and resumed.digest is not None:
-            _, pass_number, position, value, length = resumed.digest
-            self.seen.begin((pass_number, position, value, length))
-            self._is_cut = pass_number >= CHANGED_MIXTURE_PASS
+            point = engine.OrderPoint(*resumed.digest[1:])
+            self.seen.begin(point)
+            self._is_cut = point.pass_number >= CHANGED_MIXTURE_PASS
 
     def begin(self, execution: engine.Execution, plan: engine.Plan, epoch: int) -> None:
         """Sets the execution, its plan, and the number of its epoch."""
@@ -66,7 +66,13 @@ class GlobalOrder:
         if self.seen is None:
             return None
         point, _ = self._point(self.seen, num_left)
-        return [num_described(self._ordered), *point]
+        return [
+            num_described(self._ordered),
+            point.pass_number,
+            point.position,
+            point.hash,
+            point.num_hashed,
+        ]
 
     def digest(self, files: Sequence[Any], num_left: int, name: str) -> str:
         """Returns the digest up to the place of the program; see `Batches.digest`.
@@ -103,13 +109,10 @@ class GlobalOrder:
                     "in the last step were seen, expected an open one. Call digest() before "
                     "close().",
                 )
-        _, _, value, length = point
-        content = json.dumps([order_of(self._ordered), files, value, length])
+        content = json.dumps([order_of(self._ordered), files, point.hash, point.num_hashed])
         return hashlib.sha256(content.encode()).hexdigest()[:_NUM_LETTERS]
 
-    def _point(
-        self, seen: engine.OrderDigest, num_left: int
-    ) -> tuple[tuple[int, int, int, int], bool]:
+    def _point(self, seen: engine.OrderDigest, num_left: int) -> tuple[engine.OrderPoint, bool]:
         """Returns the last known point of the order, and whether the program is exactly there."""
         execution, plan, epoch = self._begun
         return execution.order(seen, plan, epoch, num_left)

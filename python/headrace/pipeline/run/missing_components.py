@@ -37,18 +37,21 @@ class MissingComponents:
             if sightings.is_done:
                 continue
             unseen = sightings.unseen()
-            if unseen is None or (unseen[0] < _LEAST_RECORDS[sightings.stage] and not is_over):
+            if unseen is None or (
+                unseen.num_records < _LEAST_RECORDS[sightings.stage] and not is_over
+            ):
                 waiting.append(sightings)
             else:
-                _warn(sightings.stage, *unseen)
+                _warn(sightings.stage, unseen)
         self._sightings = waiting
 
 
-def _warn(stage: str, num_records: int, names: list[str], there: list[str]) -> None:
+def _warn(stage: str, unseen: engine.UnseenComponents) -> None:
     word, has, result = _WORDS[stage]
+    num_records = unseen.num_records
     records = f"1 {word}" if num_records == 1 else f"{num_records:,} {word}s"
-    listing = ", ".join(map(repr, names))
-    others = ", ".join(map(repr, there)) or "none"
+    listing = ", ".join(map(repr, unseen.names))
+    others = ", ".join(map(repr, unseen.present)) or "none"
     warnings.warn(
         f"{stage}: of {records}, none {has.format(listing)}, so {result}; one of the {word}s has "
         f"{others}. Correct the names, or remove those that the files do not have.",

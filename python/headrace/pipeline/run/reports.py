@@ -74,9 +74,9 @@ class Reports:
     @property
     def worker_threads(self) -> set[int]:
         """The system's numbers of the threads of the engine that work for it."""
-        return (
-            {thread for thread, *_ in self._execution.snapshot()[0]} if self._has_begun else set()
-        )
+        if not self._has_begun:
+            return set()
+        return {worker.thread for worker in self._execution.state().workers}
 
     def activity_lines(self, waits: Mapping[int, str]) -> Iterator[str]:
         """Yields lines of text about its current activity; see `activity_report`."""
@@ -101,15 +101,30 @@ class Reports:
     def _readings(self) -> Readings:
         self._begin_now()
         seconds = (self._end_time or time.monotonic()) - self._begin
-        rows, total = self._execution.readings()
+        total = self._execution.readings()
         stages = [
             StageReadings(
                 counted,
-                *row,
+                stage.examples,
+                stage.num_bytes,
+                stage.busy,
+                stage.computing,
+                stage.starving,
+                stage.fill,
+                stage.padding,
                 None
                 if counted.python_worker is None
                 else self._gil_shares.of(counted.python_worker),
             )
-            for counted, row in zip(self._counted, rows, strict=True)
+            for counted, stage in zip(self._counted, total.stages, strict=True)
         ]
-        return Readings(seconds, self._num_threads, stages, *total)
+        return Readings(
+            seconds,
+            self._num_threads,
+            stages,
+            tasks_busy=total.tasks_busy,
+            tasks_computing=total.tasks_computing,
+            idle=total.idle,
+            consumer_waiting=total.consumer_waiting,
+            budget_waiting=total.budget_waiting,
+        )

@@ -70,7 +70,7 @@ class _SkipCounter:
     next_pass: int = 0
     is_open: bool = False
 
-    def end_pass(self, passed: engine.Passed) -> None:
+    def end_pass(self, passed: engine.PassEnd) -> None:
         """Counts the remaining examples of a pass, unless they were counted before."""
         if passed.pass_number >= self.next_pass:
             self.rows += passed.num_rows
@@ -157,7 +157,7 @@ class Report:
         self._is_settled = False
         self.settle()
 
-    def add(self, event: "engine.Failure | engine.Passed") -> None:
+    def add(self, event: "engine.Failure | engine.PassEnd") -> None:
         """Adds a skipped example, unless it was reported before.
 
         Raises:
@@ -165,7 +165,7 @@ class Report:
         """
         judge = self._judges[event.skipper]
         self._is_settled = False
-        if isinstance(event, engine.Passed):
+        if isinstance(event, engine.PassEnd):
             judge.end_pass(event)
             return
         stage = self._names[event.stage]

@@ -64,9 +64,16 @@ class IndexStatistics:
     @classmethod
     def of(cls, files: engine.IndexFiles) -> "IndexStatistics":
         """Returns the statistics of the index files of an iteration."""
-        kept, opened, scanned, scanned_bytes, written, directories, failure = files.report()
-        names = tuple(map(str, directories))
-        return cls(opened, scanned, scanned_bytes, written, kept, names, failure)
+        report = files.report()
+        return cls(
+            opened=report.num_opened,
+            scanned=report.num_scanned,
+            scanned_bytes=report.scanned_bytes,
+            written=report.num_written,
+            kept=report.num_kept,
+            directories=tuple(map(str, report.directories)),
+            failure=report.failure,
+        )
 
 
 @dataclass(frozen=True)

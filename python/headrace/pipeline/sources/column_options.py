@@ -197,7 +197,7 @@ def _of_mask(where: str, name: str, mask: str) -> str:
     )
 
 
-def native(component: Component) -> engine.Given:
+def native(component: Component) -> engine.Component:
     """Returns a component as the engine takes it.
 
     Raises:
@@ -205,10 +205,16 @@ def native(component: Component) -> engine.Given:
     """
     name, spec, default = component.name, component.spec, component.default
     shape = [size for size in spec.shape or () if size is not None]
-    value = None if default is None else _default(name, spec, default)
-    code, num_lists = engine_code(spec.dtype), len(spec.shape or ()) - len(shape)
-    form = form_of(spec.dtype)
-    return name, code, form, num_lists, shape, value, component.is_inferred, component.has_mask
+    return engine.Component(
+        name=name,
+        code=engine_code(spec.dtype),
+        form=form_of(spec.dtype),
+        num_lists=len(spec.shape or ()) - len(shape),
+        shape=shape,
+        default=None if default is None else _default(name, spec, default),
+        is_inferred=component.is_inferred,
+        has_mask=component.has_mask,
+    )
 
 
 def form_of(dtype: ElementType) -> str:

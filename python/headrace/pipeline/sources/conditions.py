@@ -11,7 +11,7 @@ from headrace.core import engine
 from headrace.pipeline.sources.column_options import Component, native
 from headrace.pipeline.values.types import Json, Spec, exactly
 
-__all__ = ["Condition", "Where", "as_where", "given_condition", "is_met"]
+__all__ = ["Condition", "Where", "as_where", "is_met", "native_condition"]
 
 # A column, a comparison and a value, or several values for "in" and "not in".
 Condition: TypeAlias = tuple[str, str, Any]
@@ -99,9 +99,7 @@ def is_met(value: int | str | None, condition: Condition) -> bool:
     return _OPS[op](value, operand)
 
 
-def given_condition(
-    where: str, spec: Spec | None, condition: Condition
-) -> tuple[engine.Given, str, list[Any]]:
+def native_condition(where: str, spec: Spec | None, condition: Condition) -> engine.Condition:
     """Returns a condition on a column in the engine's form; `spec` is None for decimals.
 
     Raises:
@@ -112,14 +110,15 @@ def given_condition(
     values = value if op in _SEVERAL else (value,)
     if spec is None:
         column = Component(name, Spec(str, ()), has_mask=True)
-        return native(column), op, [_decimal_text(where, name, one) for one in values]
+        texts = [_decimal_text(where, name, one) for one in values]
+        return engine.Condition(native(column), op, texts)
     if spec.shape != () or spec.dtype is Json:
         raise TypeError(
             f"{where}: the condition on {name!r}, which is {spec}, expected a column of single "
             "values. Use filter."
         )
     column = Component(name, spec, None, is_inferred=True, has_mask=True)
-    return native(column), op, [_value(where, name, spec, one) for one in values]
+    return engine.Condition(native(column), op, [_value(where, name, spec, one) for one in values])
 
 
 def _decimal_text(where: str, name: str, value: Any) -> str:

@@ -73,14 +73,14 @@ class Csv(InferredSource):
             "csv", self.paths, "records", lambda path: engine.infer_csv(path, *options)
         )
         typed = dict(self.dtypes)
-        for name, _, _, decided in spec:
-            if decided is not None and name not in typed:
+        for column in spec:
+            if column.decided is not None and column.name not in typed:
                 _log.warning(
                     "csv: %s. Correct the line, or give the type, with dtypes={%r: ...}.",
-                    decided,
-                    name,
+                    column.decided,
+                    column.name,
                 )
-        specs = {name: Spec(element_of(code, is_text), ()) for name, code, is_text, _ in spec}
+        specs = {column.name: Spec(element_of(column.code, column.is_text), ()) for column in spec}
         return with_dtypes("csv", specs, self.dtypes)
 
     def described(self) -> str:

@@ -71,10 +71,12 @@ class JsonLines(InferredSource):
             self.name, self.paths, self._records, lambda path: engine.infer_json(path, *options)
         )
         specs = {
-            name: Spec(
-                Json if is_json else element_of(code, True), (None,) * num_lists, num_lists > 0
+            key.name: Spec(
+                Json if key.is_json else element_of(key.code, True),
+                (None,) * key.num_lists,
+                key.num_lists > 0,
             )
-            for name, code, is_json, num_lists in result
+            for key in result
         }
         # A key may be missing or null in the first block.
         specs |= {name: Spec(Json, ()) for name, _ in self.dtypes if name not in specs}

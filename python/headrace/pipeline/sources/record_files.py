@@ -59,7 +59,15 @@ class RecordFiles(FileSource, is_base=True):
         return SourcePlan(self._plan(paths), paths, num_parallel=len(paths))
 
     def _plan(self, paths: Sequence[bytes]) -> engine.Plan:
-        return engine.Plan.files(self.kind, paths, self.compression or "", self.lengths)
+        header_bytes, record_bytes, footer_bytes = self.lengths
+        return engine.Plan.files(
+            self.kind,
+            paths,
+            self.compression or "",
+            header_bytes=header_bytes,
+            record_bytes=record_bytes,
+            footer_bytes=footer_bytes,
+        )
 
 
 def record_files(

@@ -20,7 +20,7 @@ from headrace.pipeline.sources.column_options import (
     specs_of,
     with_dtypes,
 )
-from headrace.pipeline.sources.conditions import Condition, as_where, given_condition, is_met
+from headrace.pipeline.sources.conditions import Condition, as_where, is_met, native_condition
 from headrace.pipeline.sources.file_source import InferredSource, SourcePlan
 from headrace.pipeline.sources.partitions import (
     Partitions,
@@ -34,8 +34,6 @@ __all__ = ["Columns", "TableFiles", "TableFormat", "as_table_columns"]
 
 # The argument `columns` of a program: names, or types by name.
 Columns: TypeAlias = Sequence[str] | Mapping[str, Any]
-# A column as the engine describes it: see `_TableColumn` of the native module.
-_Found: TypeAlias = tuple[str, tuple[int, str, int, list[int]] | None, str]
 
 
 @dataclass(frozen=True)
@@ -53,9 +51,9 @@ class TableFormat:
 
     name: str
     piece: str
-    columns: Callable[[bytes, Sequence[str] | None], list[tuple[str, _Found]]]
+    columns: Callable[[bytes, Sequence[str] | None], list[engine.TableColumn]]
     counts: Callable[[Sequence[bytes]], list[int]]
-    rows: Callable[..., tuple[engine.Plan, int]]
+    rows: Callable[..., engine.TableRows]
     tables: Callable[[Sequence[tuple[bytes, str]]], list[tuple[bytes, str]]] = list
 
 
@@ -137,7 +135,8 @@ class TableFiles(InferredSource, is_base=True):
             conditions = self._conditions(tables[kept[0]], partitions)
             with engine.op_errors():
                 for index in kept:
-                    _, numbers[index] = self.format.rows([tables[index]], [], conditions, [])
+                    rows = self.format.rows([tables[index]], [], conditions, [])
+                    numbers[index] = rows.num_pieces
         return numbers
 
     def described(self) -> str:
@@ -157,7 +156,7 @@ class TableFiles(InferredSource, is_base=True):
         components = components_of(self.name, specs, typed, self.defaults)
         names = [component.name for component in components]
         constants = [
-            (
+            engine.Constant(
                 names.index(name),
                 constant(self.name, name, specs[name], [values[index] for index in kept]),
             )
@@ -166,18 +165,19 @@ class TableFiles(InferredSource, is_base=True):
         ]
         conditions = self._conditions(files[0], partitions)
         with engine.op_errors():
-            native_columns = list(map(native, components))
-            plan, num_pieces = self.format.rows(files, native_columns, conditions, constants)
-        return SourcePlan(plan, files, num_parallel=num_pieces)
+            rows = self.format.rows(files, list(map(native, components)), conditions, constants)
+        return SourcePlan(rows.plan, files, num_parallel=rows.num_pieces)
 
     def _own_specs(self, path: bytes, names: Sequence[str] | None) -> dict[str, Spec]:
         typed = specs_of(self.name, self.dtypes)
         return {
-            name: typed[name] if name in typed else _spec(os.fsdecode(path), name, column)
-            for name, column in self._own_columns(path, names)
+            column.name: typed[column.name]
+            if column.name in typed
+            else _spec(os.fsdecode(path), column)
+            for column in self._own_columns(path, names)
         }
 
-    def _own_columns(self, path: bytes, names: Sequence[str] | None) -> list[tuple[str, _Found]]:
+    def _own_columns(self, path: bytes, names: Sequence[str] | None) -> list[engine.TableColumn]:
         with engine.op_errors():
             return self.format.columns(path, names)
 
@@ -190,18 +190,17 @@ class TableFiles(InferredSource, is_base=True):
             if all(is_met(partitions[one[0]][number], one) for one in named)
         ]
 
-    def _conditions(self, path: bytes, partitions: Partitions) -> list[Any]:
+    def _conditions(self, path: bytes, partitions: Partitions) -> list[engine.Condition]:
         """Returns the conditions on columns of files."""
         conditions = [one for one in self.where if one[0] not in partitions]
         if not conditions:
             return []
         names = list(dict.fromkeys(name for name, _, _ in conditions))
-        columns = dict(self._own_columns(path, names))
         specs = {
-            name: None if _is_decimal(column) else _spec(os.fsdecode(path), name, column)
-            for name, column in columns.items()
+            column.name: None if _is_decimal(column) else _spec(os.fsdecode(path), column)
+            for column in self._own_columns(path, names)
         }
-        return [given_condition(self.name, specs[one[0]], one) for one in conditions]
+        return [native_condition(self.name, specs[one[0]], one) for one in conditions]
 
     def _partitioned(self) -> tuple[list[bytes], Partitions]:
         """Returns the paths of its files, in order, and the columns in their directories."""
@@ -241,17 +240,18 @@ def as_table_columns(
     return names, None, as_defaults(where, defaults, None), as_where(where, conditions), typed
 
 
-def _spec(path: str, name: str, column: _Found) -> Spec:
-    words, inferred_type, remedy = column
-    if inferred_type is None:
-        raise InvalidArgumentError(None, None, f"{path}: the column {name!r} is {words}, {remedy}")
-    code, form, num_lists, shape = inferred_type
-    axes = (None,) * num_lists if num_lists else tuple(shape)
-    return Spec(_element(code, form), axes, num_lists > 0)
+def _spec(path: str, column: engine.TableColumn) -> Spec:
+    component = column.component
+    if component is None:
+        text = f"{path}: the column {column.name!r} is {column.words}, {column.remedy}"
+        raise InvalidArgumentError(None, None, text)
+    num_lists = component.num_lists
+    axes = (None,) * num_lists if num_lists else tuple(component.shape)
+    return Spec(_element(component.code, component.form), axes, num_lists > 0)
 
 
-def _is_decimal(column: _Found) -> bool:
-    return column[0].startswith("decimal")
+def _is_decimal(column: engine.TableColumn) -> bool:
+    return column.words.startswith("decimal")
 
 
 def _element(code: int, form: str) -> ElementType:

@@ -65,9 +65,7 @@ class TokenFile:
         """True if the file itself tells the type of its tokens."""
         return self.form != ".bin"
 
-    def engine_arguments(
-        self, documents: Documents | None
-    ) -> tuple[bytes, int, int, tuple[str, bytes] | None]:
+    def native(self, documents: Documents | None) -> engine.TokenFile:
         """Returns the file in the engine's form.
 
         Raises:
@@ -75,7 +73,7 @@ class TokenFile:
         """
         path = os.fsencode(self.path)
         if documents is None:
-            return path, self.first_byte, self.num_tokens, None
+            return engine.TokenFile(path, self.first_byte, self.num_tokens, None)
         if self.index is None:
             raise InvalidArgumentError(
                 None,
@@ -84,7 +82,8 @@ class TokenFile:
                 "no index of them beside the file: an .idx as Megatron writes, or .ds.index as "
                 "datatrove does. Write one, or omit documents.",
             )
-        return path, self.first_byte, self.num_tokens, (self.form, os.fsencode(self.index))
+        index = self.form, os.fsencode(self.index)
+        return engine.TokenFile(path, self.first_byte, self.num_tokens, index)
 
 
 def data_files(paths: Sequence[bytes]) -> list[str]:

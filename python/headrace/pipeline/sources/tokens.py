@@ -81,8 +81,7 @@ class Tokens(InferredSource):
         """Returns the number of windows in each file, by its size and the ends of its documents."""
         files, dtype = self._files(), self.dtype
         token_files = looked_at(files, dtype_of(files[0], dtype))
-        _, _, counts, _ = self._windows(token_files)
-        return counts
+        return self._windows(token_files).counts
 
     def planned(
         self, specs: dict[str, Spec], add_python_worker: Callable[[Any], int]
@@ -90,8 +89,8 @@ class Tokens(InferredSource):
         """Returns the plan, which reads bytes that become arrays later."""
         dtype = np.dtype(specs["tokens"].dtype)
         files = looked_at(self._files(), dtype)
-        plan, stage, counts, left_out = self._windows(files)
-        if left_out and not any(counts):
+        windows = self._windows(files)
+        if windows.num_left_out and not any(windows.counts):
             _log.warning(
                 "tokens: no window of %d tokens is in %s, so there is no example: %s. Give a "
                 "smaller length, or join the files.",
@@ -100,17 +99,19 @@ class Tokens(InferredSource):
                 "each document is shorter" if self.documents == "split" else "each file is shorter",
             )
         paths = [path.encode("utf-8", "surrogateescape") for path in self._read(files)]
-        return SourcePlan(plan, paths, [stage], len(files), left_out=left_out)
+        return SourcePlan(
+            windows.plan, paths, [windows.stage], len(files), left_out=windows.num_left_out
+        )
 
-    def _windows(
-        self, files: Sequence[TokenFile]
-    ) -> tuple[engine.Plan, engine.Stage, list[int], int]:
-        arguments = [file.engine_arguments(self.documents) for file in files]
-        is_checked = any(not file.says_its_type for file in files)
-        size = self.length, self.stride
+    def _windows(self, files: Sequence[TokenFile]) -> engine.TokenWindows:
         with engine.op_errors():
             return engine.token_windows(
-                arguments, type_code(files[0].dtype), size, self.documents or "", is_checked
+                [file.native(self.documents) for file in files],
+                type_code(files[0].dtype),
+                length=self.length,
+                stride=self.stride,
+                documents=self.documents or "",
+                is_checked=any(not file.says_its_type for file in files),
             )
 
     def _read(self, files: Sequence[TokenFile]) -> list[str]:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Self, TypeAlias
+from typing import ClassVar, Literal, Self, TypeAlias
 
 from headrace.core import engine
 from headrace.pipeline.stages.arguments import check_remainder, checked_int, checked_names
@@ -224,7 +224,7 @@ def plan_batch(
     planning: Planning,
     size: int,
     remainder: Remainder,
-    padding: Any,
+    padding: engine.Padding | None,
     layouts: Sequence[Layout],
 ) -> None:
     """Adds batches of one size to a plan.
@@ -233,7 +233,7 @@ def plan_batch(
         planning: The plan.
         size: The number of examples in a batch.
         remainder: The treatment of the last batch.
-        padding: The padding of lists, as `engine.Stage.collate` takes it; None for none.
+        padding: The padding of lists; None for none.
         layouts: How a batch holds each component; empty if all are stacked.
     """
     planning.group(planning.plan.batch(size, remainder == "drop", planning.turn))

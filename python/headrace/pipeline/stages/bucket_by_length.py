@@ -85,9 +85,10 @@ class BucketByLength(Step):
             planning.plan.bucket(
                 number,
                 self.boundaries,
-                (self.size, self.max_elements),
-                self.pad_to_boundary,
-                self.remainder == "drop",
+                size=self.size,
+                max_elements=self.max_elements,
+                pads_to_boundary=self.pad_to_boundary,
+                drops_remainder=self.remainder == "drop",
             )
         )
         values = fillers(self.name, self.values, before, self._padded(before))
@@ -97,7 +98,7 @@ class BucketByLength(Step):
             rest = multiples[self.component] or [0] * len(before[self.component].shape or ())
             multiples[self.component] = [1, *rest[1:]]
         boundaries = self.boundaries if self.pad_to_boundary else ()
-        padding = values, list(multiples.values()), boundaries
+        padding = engine.Padding(values, list(multiples.values()), boundaries)
         pad_to = self.size if self.remainder == "pad" else None
         planning.later(engine.Stage.collate(names, False, pad_to, padding, []))
         planning.finish_rows()

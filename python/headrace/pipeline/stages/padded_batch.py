@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, ClassVar, Self
 
+from headrace.core import engine
 from headrace.pipeline.stages.arguments import check_remainder, checked_int
 from headrace.pipeline.stages.batch import (
     Remainder,
@@ -65,7 +66,8 @@ class PaddedBatch(Step):
         before = planning.before
         values = fillers(self.name, self.values, before, open_names(before))
         multiples = [self._multiples_of(name, spec) for name, spec in before.items()]
-        plan_batch(planning, self.size, self.remainder, (values, multiples, ()), [])
+        padding = engine.Padding(values, multiples, ())
+        plan_batch(planning, self.size, self.remainder, padding, [])
 
     @property
     def _multiples(self) -> tuple[tuple[str, tuple[int, ...]], ...]:

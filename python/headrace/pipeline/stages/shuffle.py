@@ -69,7 +69,7 @@ class Shuffle(KeepsComponents):
         shard = shard_of_pieces(planning.chain, planning.index)
         if (self.num_open, seed, shard) != (1, None, (0, 1)):
             size = self.block_bytes
-            blocks = None if size is None else (size, self.index, planning.indexes)
+            blocks = None if size is None else engine.Blocks(size, self.index, planning.indexes)
             plan = plan.in_pieces(self.num_open, seed, shard, blocks)
         planning.plan = plan.window(self.window, self.seed)
 

@@ -211,7 +211,7 @@ class ProcessFunctions:
             del self.running[get_ident()]
 
     def _work(self, job: engine.Job, calls: _Calls) -> None:
-        failed: dict[int, tuple[int, BaseException, int | None]] = {}
+        failed: dict[int, engine.FailedRow] = {}
         limit, ended, num_restarts = job.num_rows, None, 0
         while not self.is_over:
             try:
@@ -228,7 +228,7 @@ class ProcessFunctions:
                 row, step = end.call
                 error = self._ended(job, end)
                 if job.skips_errors:
-                    failed[row] = (row, error, self._stages[step].number)
+                    failed[row] = engine.FailedRow(row, error, self._stages[step].number)
                 else:
                     # The results before it are computed again, and returned before the error.
                     limit, ended = row, error
@@ -242,7 +242,8 @@ class ProcessFunctions:
             message, arena = answer
             for failure in message.result.failed:
                 raised = self._failed(job, failure)
-                failed[failure.row] = (failure.row, raised, self._stages[failure.step].number)
+                stage = self._stages[failure.step].number
+                failed[failure.row] = engine.FailedRow(failure.row, raised, stage)
             if message.result.error is not None:
                 ended = self._failed(job, message.result.error)
             if not message.result.is_stopped:
@@ -301,7 +302,7 @@ class ProcessFunctions:
         message: ResultMessage,
         arena: Arena,
         error: BaseException | None,
-        failed: list[tuple[int, BaseException, int | None]],
+        failed: list[engine.FailedRow],
     ) -> None:
         """Sets the result of a block."""
         last = self._stages[-1]
@@ -368,7 +369,7 @@ class LearnInProcess(ProcessFunctions):
         message: ResultMessage,
         arena: Arena,
         error: BaseException | None,
-        failed: list[tuple[int, BaseException, int | None]],
+        failed: list[engine.FailedRow],
     ) -> None:
         stage = self._stages[-1]
         kept = []

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
+from headrace.core import engine
 from headrace.core.dtypes import DTypesLike, int64
 from headrace.core.errors import InvalidArgumentError
 from headrace.core.shapes import ShapesLike, TensorShape
@@ -83,7 +84,7 @@ class RandomShuffleQueue(Queue):
             text = f"queue '{name}': min_after_dequeue {least} must be >= 0."
             raise InvalidArgumentError(None, None, text)
         seeds = (0, 0) if seed is None else (_GRAPH_SEED, as_integer(seed, name, "seed"))
-        super().__init__(capacity, signature, (least, *seeds))
+        super().__init__(capacity, signature, engine.ShuffleOrder(least, *seeds))
 
 
 class PaddingFIFOQueue(Queue):

@@ -30,7 +30,7 @@ class Queue:
     """
 
     def __init__(
-        self, capacity: int, signature: Signature, order: str | tuple[int, int, int]
+        self, capacity: int, signature: Signature, order: str | engine.ShuffleOrder
     ) -> None:
         capacity = as_integer(capacity, signature.queue, "capacity")
         self._signature = signature

@@ -204,6 +204,6 @@ class TestCheckpoints:
 def waiting_for_barrier():
     """Returns the awaited event, once the engine waits for a barrier."""
     while True:
-        found = [str(what) for *_, awaited, _ in engine.waits() for what in awaited]
+        found = [f"{event.op} {event.text}" for wait in engine.waits() for event in wait.awaited]
         if any("barrier" in what for what in found):
             return found

@@ -86,8 +86,8 @@ def _under_way(
     execution: engine.Execution, python_workers: Sequence[PythonWorker], names: Sequence[str]
 ) -> Iterator[tuple[object, str]]:
     """Yields each call and read in progress: a unique key, and a text."""
-    for number, stage, text, _, _ in execution.reads():
-        yield ("read", number), f"{names[stage]}: reading {text}"
+    for read in execution.reads():
+        yield ("read", read.number), f"{names[read.stage]}: reading {read.text}"
     for python_worker in python_workers:
         for calls in list(python_worker.running.values()):
             number, doing = calls.number, calls.doing

@@ -3,8 +3,9 @@
 Source: `GraphOptions.build_cost_model` and `cost_graph.proto` of TensorFlow 1.15.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
+from headrace.core import engine
 from headrace.graph import Operation, Tensor
 from headrace.protos import TensorShapeProto
 from headrace.tf1.protos import CostGraphDef
@@ -12,28 +13,23 @@ from headrace.tf1.session.devices import CPU
 
 __all__ = ["make_cost_graph"]
 
-# An output's type, shape and size in bytes.
-Output = tuple[int, list[int], int]
-
 # The output is not the memory of an input.
 _NO_ALIAS = -1
 
 
-def make_cost_graph(
-    ops: Iterable[Operation], costs: Mapping[str, tuple[int, Sequence[Output]]]
-) -> CostGraphDef:
+def make_cost_graph(ops: Iterable[Operation], spans: Mapping[str, engine.Span]) -> CostGraphDef:
     """Returns a node for each operation, in the order in which they were made.
 
     Args:
         ops: The operations of the run.
-        costs: For the name of each operation that was timed the microseconds that it took, and its
-            outputs.
+        spans: The span of each operation that was timed, by name.
     """
     graph = CostGraphDef()
     ordered = sorted(ops, key=lambda op: op._id)
     numbers = {op: number for number, op in enumerate(ordered)}
     for op in ordered:
-        micros, outputs = costs.get(op.name, (0, ()))
+        span = spans.get(op.name)
+        micros = 0 if span is None else span.end - span.begin
         node = graph.node.add(name=op.name, device=CPU.name, id=numbers[op], compute_cost=micros)
         for tensor in op.inputs:
             if tensor.op in numbers:
@@ -41,19 +37,21 @@ def make_cost_graph(
                     preceding_node=numbers[tensor.op], preceding_port=tensor.value_index
                 )
         node.control_input.extend(numbers[item] for item in op.control_inputs if item in numbers)
-        for dtype, shape, size in outputs or map(_known_output, op.outputs):
-            dims = [TensorShapeProto.Dim(size=dim) for dim in shape]
+        outputs = span.outputs if span is not None else []
+        for output in outputs or map(_known_output, op.outputs):
+            dims = [TensorShapeProto.Dim(size=dim) for dim in output.shape]
             node.output_info.add(
-                size=size,
+                size=output.num_bytes,
                 alias_input_port=_NO_ALIAS,
                 shape=TensorShapeProto(dim=dims),
-                dtype=dtype,
+                dtype=output.code,
             )
     return graph
 
 
-def _known_output(tensor: Tensor) -> Output:
+def _known_output(tensor: Tensor) -> engine.SpanOutput:
     """Returns type, static shape and size of an untraced output; 0 bytes if unknown."""
     dtype, shape = tensor.dtype.base_dtype, tensor.shape
     dims = [] if shape.rank is None else [-1 if dim is None else dim for dim in shape.as_list()]
-    return dtype.as_datatype_enum, dims, (shape.num_elements() or 0) * dtype.size
+    num_bytes = (shape.num_elements() or 0) * dtype.size
+    return engine.SpanOutput(dtype.as_datatype_enum, dims, num_bytes)

@@ -19,8 +19,6 @@ from headrace.tf1.session.traces.cost_graph import make_cost_graph
 
 __all__ = ["Tracing", "begin_tracing"]
 
-_Span = tuple[str, int, int, list[tuple[int, list[int], int]]]
-
 
 class Tracing:
     """The trace of one run, whose program is made for it and is not optimised.
@@ -41,7 +39,7 @@ class Tracing:
         self._options = options
         self._run_metadata = run_metadata
         self._builds_cost_graph = builds_cost_graph
-        self._functions: list[_Span] = []
+        self._functions: list[engine.Span] = []
 
     def timed(
         self, name: str, function: Callable[..., Sequence[np.ndarray[Any, Any]]], codes: list[int]
@@ -58,10 +56,10 @@ class Tracing:
             begin = self.trace.now()
             results = function(*inputs)
             outputs = [
-                (code, list(result.shape), result.nbytes)
+                engine.SpanOutput(code, result.shape, result.nbytes)
                 for code, result in zip(codes, results, strict=True)
             ]
-            self._functions.append((name, begin, self.trace.now(), outputs))
+            self._functions.append(engine.Span(name, begin, self.trace.now(), outputs))
             return results
 
         return call
@@ -74,9 +72,9 @@ class Tracing:
             ops: The operations that the run needed.
         """
         # In the order in which they began.
-        spans = sorted(self.trace.take() + self._functions, key=lambda span: span[1])
+        spans = sorted(self.trace.take() + self._functions, key=lambda span: span.begin)
         if self._builds_cost_graph:
-            costs = {name: (end - begin, outputs) for name, begin, end, outputs in spans}
+            costs = {span.name: span for span in spans}
             self._run_metadata.cost_graph.CopyFrom(make_cost_graph(ops, costs))
         if self._options.trace_level:
             nodes = [_node(graph, span) for span in spans]
@@ -110,26 +108,25 @@ def begin_tracing(
     return Tracing(wanted, run_metadata, builds_cost_graph)
 
 
-def _node(graph: Graph, span: _Span) -> NodeExecStats:
-    name, begin, end, outputs = span
-    op = graph.get_operation_by_name(name)
+def _node(graph: Graph, span: engine.Span) -> NodeExecStats:
+    op = graph.get_operation_by_name(span.name)
     inputs = [tensor.op.name if tensor.value_index == 0 else tensor.name for tensor in op.inputs]
     inputs += [f"^{control.name}" for control in op.control_inputs]
     return NodeExecStats(
-        node_name=name,
-        all_start_micros=begin,
-        op_end_rel_micros=end - begin,
-        all_end_rel_micros=end - begin,
-        scheduled_micros=begin,
-        timeline_label=f"{name} = {op.type}({', '.join(inputs)})",
-        output=[_output(slot, *output) for slot, output in enumerate(outputs)],
+        node_name=span.name,
+        all_start_micros=span.begin,
+        op_end_rel_micros=span.end - span.begin,
+        all_end_rel_micros=span.end - span.begin,
+        scheduled_micros=span.begin,
+        timeline_label=f"{span.name} = {op.type}({', '.join(inputs)})",
+        output=[_output(slot, output) for slot, output in enumerate(span.outputs)],
     )
 
 
-def _output(slot: int, code: int, shape: list[int], num_bytes: int) -> NodeOutput:
-    dims = [TensorShapeProto.Dim(size=size) for size in shape]
-    tensor = TensorDescription(dtype=code, shape=TensorShapeProto(dim=dims))
-    tensor.allocation_description.requested_bytes = num_bytes
-    tensor.allocation_description.allocated_bytes = num_bytes
+def _output(slot: int, output: engine.SpanOutput) -> NodeOutput:
+    dims = [TensorShapeProto.Dim(size=size) for size in output.shape]
+    tensor = TensorDescription(dtype=output.code, shape=TensorShapeProto(dim=dims))
+    tensor.allocation_description.requested_bytes = output.num_bytes
+    tensor.allocation_description.allocated_bytes = output.num_bytes
     tensor.allocation_description.allocator_name = "cpu"
     return NodeOutput(slot=slot, tensor_description=tensor)
