@@ -26,25 +26,27 @@ def decode_audio(
     mono: bool = True,
     name: str | None = None,
 ) -> Tensor:
-    """Decodes a file of sound: WAV, FLAC, MP3 or Ogg Vorbis.
+    """Decodes a WAV, FLAC, MP3 or Ogg Vorbis file.
 
-    The samples that an MP3 encoder adds at both ends are omitted if the file says how many they
-    are, as FFmpeg and mpg123 do.
+    The padding that an MP3 encoder adds at both ends is removed if the file has its length, as
+    FFmpeg and mpg123 do.
 
     Args:
-        contents: The file's bytes, a scalar string.
-        sample_rate: Samples a second of the result, 1 to 1,000,000, as of `resample`; None for the
-            rate of the file.
-        mono: Whether to return the mean of the channels.
+        contents: The bytes of the file, a scalar string.
+        sample_rate: The sample rate of the result, from 1 to 1,000,000; see `resample`. None for
+            the file's sample rate.
+        mono: If True, returns the mean of the channels.
         name: Name of the operation.
 
     Returns:
-        float32, (samples,), or (samples, channels) if `mono` is False. Full scale is -1 to 1, to
-        which integers are divided by a power of two; floats of a WAV file are as they are stored,
-        and MP3 and Vorbis may go past it. A run with a damaged file ends with DataLossError, with
-        another format, or more than 2**30 values, with InvalidArgumentError.
+        float32, (samples,), or (samples, channels) if `mono` is False. Full scale is -1 to 1:
+        integers are divided by a power of two, and floats in a WAV file are returned as they are
+        stored. MP3 and Vorbis may exceed full scale.
 
     Raises:
+        DataLossError: When run, if the file is damaged.
+        InvalidArgumentError: When run, if the format is not supported, or the result would have
+            more than 2**30 values.
         TypeError: If `sample_rate` is not an integer.
         ValueError: If `sample_rate` is out of range.
     """
@@ -67,27 +69,28 @@ def audio_slice(
     mono: bool = True,
     name: str | None = None,
 ) -> Tensor:
-    """Decodes a part of a file of sound, without the rest.
+    """Decodes a part of a sound file, without decoding the rest.
 
-    The samples are those that `decode_audio` gives, to the last bit. A WAV file is read only there;
-    of FLAC and Ogg Vorbis, the place is found by halving; of MP3, the headers of all frames are
-    read. Damage elsewhere in the file is not noticed.
+    The samples are exactly the same as from `decode_audio`. Of a WAV file, only the part is read.
+    In FLAC and Ogg Vorbis, the part is found with a binary search. In MP3, the headers of all
+    frames are read. Damage elsewhere in the file is not noticed.
 
     Args:
-        contents: The file's bytes, a scalar string.
-        start: The first sample, at the rate of the file: a scalar int64.
-        length: The number of samples, at the rate of the file: a scalar int64.
-        sample_rate: Samples a second of the result, to which the part is resampled by itself; None
-            for the rate of the file.
-        mono: Whether to return the mean of the channels.
+        contents: The bytes of the file, a scalar string.
+        start: The first sample, at the file's sample rate, a scalar int64.
+        length: The number of samples, at the file's sample rate, a scalar int64.
+        sample_rate: The sample rate of the result. Only the part is resampled. None for the file's
+            sample rate.
+        mono: If True, returns the mean of the channels.
         name: Name of the operation.
 
     Returns:
-        float32, (samples,), or (samples, channels) if `mono` is False. A run in which the part does
-        not lie in the file ends with OutOfRangeError; see `audio_num_samples`, and `decode_audio`
-        for other errors.
+        float32, (samples,), or (samples, channels) if `mono` is False.
 
     Raises:
+        OutOfRangeError: When run, if the part is not inside the file; see `audio_num_samples`.
+        DataLossError: When run, if the file is damaged.
+        InvalidArgumentError: When run, if the format is not supported.
         TypeError: If `sample_rate` is not an integer.
         ValueError: If `sample_rate` is out of range.
     """
@@ -108,28 +111,35 @@ def audio_slice(
 
 
 def audio_sample_rate(contents: TensorLike, name: str | None = None) -> Tensor:
-    """Reads the number of samples a second from the headers of a file of sound.
+    """Returns the sample rate of a sound file, in samples per second.
 
     Args:
-        contents: The file's bytes, a scalar string.
+        contents: The bytes of the file, a scalar string.
         name: Name of the operation.
 
     Returns:
-        int32, a scalar. Errors are those of `decode_audio`.
+        int32, a scalar.
+
+    Raises:
+        DataLossError: When run, if the headers are damaged; see `decode_audio`.
+        InvalidArgumentError: When run, if the format is not supported.
     """
     return _of_header("AudioSampleRate", contents, dtypes.int32, name)
 
 
 def audio_num_samples(contents: TensorLike, name: str | None = None) -> Tensor:
-    """Counts the samples of each channel of a file of sound, without decoding them.
+    """Returns the number of samples per channel in a sound file, without decoding them.
 
     Args:
-        contents: The file's bytes, a scalar string.
+        contents: The bytes of the file, a scalar string.
         name: Name of the operation.
 
     Returns:
-        int64, a scalar: the length of what `decode_audio` returns at the rate of the file. Errors
-        are those of `decode_audio`, as far as headers show them.
+        int64, a scalar: the length of the result of `decode_audio` at the file's sample rate.
+
+    Raises:
+        DataLossError: When run, if the headers are damaged; see `decode_audio`.
+        InvalidArgumentError: When run, if the format is not supported.
     """
     return _of_header("AudioNumSamples", contents, dtypes.int64, name)
 

@@ -18,24 +18,25 @@ __all__ = ["resample"]
 def resample(
     samples: TensorLike, orig_freq: TensorLike, new_freq: int, name: str | None = None
 ) -> Tensor:
-    """Changes the number of samples a second, by a filter of windowed sinc functions.
+    """Changes the sample rate, with a filter of windowed sinc functions.
 
-    The samples are those of `torchaudio.functional.resample` with its defaults (a Hann window,
-    width 6, roll-off 0.99), to 2e-5 of full scale, since torchaudio rounds times to float32.
-    Outside of the sound is silence.
+    The result is the same as of `torchaudio.functional.resample` with its defaults (a Hann window,
+    width 6, roll-off 0.99), to within 2e-5 of full scale, because torchaudio rounds times to
+    float32. Samples beyond both ends count as silence.
 
     Args:
         samples: float32, (samples,) or (samples, channels).
-        orig_freq: The number of samples a second that they have, 1 to 1,000,000: a scalar int32,
-            such as `audio_sample_rate` gives.
-        new_freq: The number that they shall have, 1 to 1,000,000.
+        orig_freq: The current sample rate, from 1 to 1,000,000: a scalar int32, for example from
+            `audio_sample_rate`.
+        new_freq: The new sample rate, from 1 to 1,000,000.
         name: Name of the operation.
 
     Returns:
-        float32, of the same rank; the first axis has `new_freq / orig_freq` as many samples,
-        rounded up. A run with an `orig_freq` out of range ends with InvalidArgumentError.
+        float32, of the same rank. The length is multiplied by `new_freq / orig_freq` and rounded
+        up.
 
     Raises:
+        InvalidArgumentError: When run, if `orig_freq` is out of range.
         TypeError: If `new_freq` is not an integer.
         ValueError: If `new_freq` is out of range, or `samples` has another rank.
     """

@@ -45,42 +45,50 @@ def log_mel_spectrogram(
     floor: float = 1e-10,
     name: str | None = None,
 ) -> Tensor:
-    """Computes the logarithm of the energy of mel bands over time.
+    """Computes the logarithm of the energy in mel bands over time.
 
-    The bands are those of librosa and torchaudio with the same arguments, to 1e-5 of the largest;
-    defaults are those of Whisper. `log(max(energy, floor))` follows. Windows are periodic Hann
-    windows.
+    The bands are the same as in librosa and torchaudio with the same arguments, to within 1e-5 of
+    the largest value. The defaults are the same as in Whisper. The result is `log(max(energy,
+    floor))`. Windows are periodic Hann windows.
 
     Args:
         samples: One channel, float32, (samples,).
-        sample_rate: Samples a second.
+        sample_rate: The sample rate, in samples per second.
         n_fft: The length of a frame of the Fourier transform, up to 65,536.
-        hop_length: The number of samples from one frame to the next.
+        hop_length: The number of samples between the starts of two frames.
         n_mels: The number of bands, up to 65,536.
-        win_length: The length of the window, in the middle of a frame; None for `n_fft`.
+        win_length: The length of the window, centred in the frame. None for `n_fft`.
         f_min: The lowest frequency, in Hz.
-        f_max: The highest frequency, in Hz; None for half of `sample_rate`.
-        power: 2 for the energy, 1 for the magnitude.
-        mel_scale: "slaney", as librosa and Whisper, or "htk", as torchaudio.
-        norm: "slaney" divides each band by its width, as librosa and Whisper; None does not, as
-            torchaudio.
-        center: Whether frames are centred at multiples of `hop_length`, for which `n_fft // 2`
-            samples are added at both ends; else the first one begins at the first sample.
-        pad_mode: The samples that are added: "reflect", as torchaudio and Whisper, or "constant"
-            for zeros, as librosa.
-        log: "natural", "log10", or "db" for decibels: 10 times the logarithm to base 10 of an
-            energy, 20 times that of a magnitude.
-        floor: The least energy, which replaces smaller ones: -10 in "log10" by default.
+        f_max: The highest frequency, in Hz. None for half of `sample_rate`.
+        power: 2 for energy, 1 for magnitude.
+        mel_scale: "slaney", as in librosa and Whisper, or "htk", as in torchaudio.
+        norm: "slaney" divides each band by its width, as in librosa and Whisper. None does not, as
+            in torchaudio.
+        center: If True, frames are centred at multiples of `hop_length`, and `n_fft // 2` samples
+            are added at both ends. If False, the first frame starts at the first sample.
+        pad_mode: The added samples: "reflect", as in torchaudio and Whisper, or "constant" for
+            zeros, as in librosa.
+        log: "natural", "log10", or "db" for decibels: 10 times the base-10 logarithm of an energy,
+            or 20 times the base-10 logarithm of a magnitude.
+        floor: The minimum energy. The default corresponds to -10 for "log10".
         name: Name of the operation.
 
     Returns:
-        float32, (n_mels, frames). There are `1 + samples // hop_length` frames, or without `center`
-        `1 + (samples - n_fft) // hop_length`. A run with fewer samples than a frame, or than are
-        reflected, ends with InvalidArgumentError.
+        float32, (n_mels, frames). There are `1 + samples // hop_length` frames, or `1 + (samples -
+        n_fft) // hop_length` if `center` is False.
 
     Raises:
+        InvalidArgumentError: When run, if there are fewer samples than a frame or the reflection
+            needs.
         TypeError: If a size is not an integer.
-        ValueError: If an argument is out of range, or a band is so narrow that it has no frequency.
+        ValueError: If an argument is out of range, or a band is too narrow to contain a frequency.
+
+    Examples:
+        >>> @hr.native
+        ... def bands(example):
+        ...     return {"y": hr.ops.log_mel_spectrogram(example["x"], sample_rate=16000)}
+        >>> bands({"x": np.zeros(16000, np.float32)})["y"].shape
+        (80, 101)
     """
     rate = check_rate("log_mel_spectrogram: sample_rate", sample_rate)
     given = {"mel_scale": mel_scale, "norm": norm, "pad_mode": pad_mode, "log": log, "power": power}

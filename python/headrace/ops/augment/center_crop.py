@@ -14,19 +14,19 @@ __all__ = ["center_crop"]
 
 
 def center_crop(image: TensorLike, size: Pair, name: str | None = None) -> Tensor:
-    """Crops the middle of an image, or of each image of a batch.
+    """Crops the centre of an image, or of each image of a batch.
 
-    Where the image is smaller than `size`, zeros are added around it, one more below and right if
-    their number is odd. Half a pixel of offset is rounded to an even number. The pixels are
-    torchvision's.
+    If the image is smaller than `size`, zeros are added around it. If their number is odd, one more
+    is added below or to the right. If the offset of the crop is half a pixel, it is rounded to an
+    even number. The pixels are the same as in torchvision.
 
     Args:
         image: Numbers or bools, (height, width, channels) or (batch, height, width, channels).
-        size: Height and width of the result; one integer for both.
+        size: The height and width of the result, or one integer for both.
         name: Name of the operation.
 
     Returns:
-        The type of `image`, (height, width, channels), or a batch of them.
+        An image of the same type, (height, width, channels), or a batch of them.
 
     Raises:
         ValueError: If `size` is not positive, or the image has another rank.

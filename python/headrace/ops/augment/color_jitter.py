@@ -27,27 +27,30 @@ def color_jitter(
 ) -> Tensor:
     """Changes brightness, contrast, saturation and hue by random amounts, in a random order.
 
-    Brightness multiplies the pixels by a factor. Contrast moves them away from the mean of the
-    greys, saturation from the grey of the pixel, by a factor; 1 changes nothing. Hue turns the
-    colours by a part of a whole turn. Greys are 0.2989 R + 0.587 G + 0.114 B, and each step cuts
-    fractions off. For the same amounts and order, pixels differ from those of torchvision's tensors
-    by at most 1, after each step.
+    Brightness multiplies the pixels by a factor. Contrast scales their difference from the mean
+    grey of the image, and saturation their difference from their own grey. A factor of 1 changes
+    nothing. Hue is rotated by a fraction of a turn. Grey is 0.2989 R + 0.587 G + 0.114 B. Each step
+    drops fractions. For the same amounts and order, pixels differ from torchvision's tensors by at
+    most 1 after each step.
 
     Args:
-        image: uint8, (height, width, 1 or 3), 0-255; its shape may be unknown.
-        brightness: The factor is from `1 - brightness` (not below 0) to `1 + brightness`; or the
-            least and the largest factor.
-        contrast: The same for contrast.
-        saturation: The same for saturation. A grey image stays as it is.
-        hue: The turn is from `-hue` to `hue`, at most 0.5; or the least and the largest.
-        seed: With the graph's seed, determines which; see `headrace.graph.get_seed`.
+        image: uint8, (height, width, 1 or 3), 0-255. The shape may be unknown.
+        brightness: The factor is drawn from `1 - brightness` (at least 0) to `1 + brightness`. Or a
+            pair of the minimum and maximum factor.
+        contrast: The range of the contrast factor, as for `brightness`.
+        saturation: The range of the saturation factor, as for `brightness`. It does not change grey
+            images.
+        hue: The rotation is drawn from `-hue` to `hue`, at most 0.5. Or a pair of the minimum and
+            maximum.
+        seed: Only for graphs of TensorFlow 1. In a pipeline, set the seed of `map` instead.
 
     Returns:
-        uint8, the shape of `image`. A run with another shape ends with InvalidArgumentError.
+        uint8, in the shape of `image`.
 
     Raises:
+        InvalidArgumentError: When run, if the image has another shape.
         TypeError: If the image is not uint8.
-        ValueError: If a range is not one, or the image has another rank.
+        ValueError: If a range is invalid, or the image has another rank.
 
     Source: `torchvision.transforms.v2.ColorJitter`.
     """

@@ -19,17 +19,17 @@ _TYPES = (dtypes.uint8, dtypes.float32)
 
 
 def random_horizontal_flip(image: TensorLike, p: float = 0.5, seed: int | None = None) -> Tensor:
-    """Flips an image left to right with a probability.
+    """Flips an image horizontally with a given probability.
 
-    `random_flip_left_right` does so with one half, and with TensorFlow's draws.
+    `random_flip_left_right` always uses one half, and has the same random numbers as TensorFlow.
 
     Args:
-        image: uint8 or float32, (height, width, channels); its shape may be unknown.
-        p: The probability, 0 to 1.
-        seed: With the graph's seed, determines which; see `headrace.graph.get_seed`.
+        image: uint8 or float32, (height, width, channels). The shape may be unknown.
+        p: The probability, from 0 to 1.
+        seed: Only for graphs of TensorFlow 1. In a pipeline, set the seed of `map` instead.
 
     Returns:
-        The type and shape of `image`.
+        An image of the same type and shape.
 
     Raises:
         TypeError: If the image has another type.

@@ -22,26 +22,25 @@ def gaussian_blur(
     sigma: float | Sequence[float] = (0.1, 2.0),
     seed: int | None = None,
 ) -> Tensor:
-    """Blurs an image by a Gaussian of a random width.
+    """Blurs an image with a Gaussian of a random width.
 
-    Each pixel becomes the mean of those around it, weighted and rounded; beyond the edge pixels are
-    mirrored, without the one at the edge. For the same width, pixels differ from torchvision's by
+    Each pixel becomes the weighted mean of the pixels around it, rounded. The image is mirrored at
+    its edges, without repeating the edge. For the same width, pixels differ from torchvision's by
     at most 1.
 
     Args:
-        image: uint8, (height, width, channels), 0-255; its shape may be unknown.
-        kernel_size: Pixels that are weighted: along a row and along a column, as in torchvision, or
-            one odd integer for both.
-        sigma: The standard deviation of the Gaussian, in pixels; or the least and the largest,
-            between which it is drawn.
-        seed: With the graph's seed, determines the width; see `headrace.graph.get_seed`. Nothing is
-            drawn for a single `sigma`.
+        image: uint8, (height, width, channels), 0-255. The shape may be unknown.
+        kernel_size: The number of pixels in the mean along a row and along a column, as in
+            torchvision, or one odd integer for both.
+        sigma: The standard deviation of the Gaussian, in pixels. Or a pair of the minimum and
+            maximum, between which it is drawn.
+        seed: Only for graphs of TensorFlow 1. In a pipeline, set the seed of `map` instead.
 
     Returns:
-        uint8, the shape of `image`. A run with an image not larger than half of `kernel_size` ends
-        with InvalidArgumentError.
+        uint8, in the shape of `image`.
 
     Raises:
+        InvalidArgumentError: When run, if the image is not larger than half of `kernel_size`.
         TypeError: If the image is not uint8.
         ValueError: If an argument is out of range, or the image has another rank.
 

@@ -44,31 +44,41 @@ def mixup(
     num_classes: int | None = None,
     seed: int | None = None,
 ) -> Mixed:
-    """Mixes each image of a batch with the one before it, and the first with the last.
+    """Mixes each image of a batch with the previous one, and the first with the last.
 
-    A share is drawn for the batch from Beta(`alpha`, `alpha`): an image times the share, plus the
-    one before it times the rest; labels alike. Call it after a shuffle and `batch`. float32 is
-    what torchvision computes, to 1e-6 of the largest value; uint8, which torchvision refuses, is
-    rounded.
+    One share is drawn for the whole batch from Beta(`alpha`, `alpha`). The result is the share of
+    the image plus the rest of the previous image. Labels are mixed in the same way. Call it after a
+    shuffle and `batch`. For float32, the result is the same as in torchvision, to within 1e-6 of
+    the largest value. uint8, which torchvision does not support, is rounded.
 
     Args:
         images: uint8 or float32, (batch, ...).
-        labels: Integers, (batch), from 0 to `num_classes - 1`; or shares, float32, (batch,
+        labels: Integers, (batch,), from 0 to `num_classes - 1`. Or shares, float32, (batch,
             classes).
-        alpha: The parameter of the distribution, above 0: near 0 most shares are near 0 or 1.
-        num_classes: The number of classes, for labels that are integers.
-        seed: With the graph's seed, determines the shares; see `headrace.graph.get_seed`.
+        alpha: The parameter of the distribution, above 0. If it is near 0, most shares are near 0
+            or 1.
+        num_classes: The number of classes, if labels are integers.
+        seed: Only for graphs of TensorFlow 1. In a pipeline, set the seed of `map` instead.
 
     Returns:
-        A pair: images, the type and shape of `images`; and labels, float32, (batch, classes). A run
-        with a label that is not a class, or with another number of labels than of images, ends with
-        InvalidArgumentError.
+        A pair: images of the same type and shape, and labels, float32, (batch, classes).
 
     Raises:
+        InvalidArgumentError: When run, if a label is not a class, or the numbers of labels and
+            images differ.
         TypeError: If images or labels have another type.
         ValueError: If an argument is out of range, or `num_classes` is missing.
 
     Source: `torchvision.transforms.v2.MixUp`.
+
+    Examples:
+        >>> @hr.native
+        ... def mix(batch):
+        ...     images, labels = hr.ops.mixup(batch["image"], batch["label"], num_classes=10)
+        ...     return {"image": images, "label": labels}
+        >>> data = {"image": np.zeros((4, 8, 8, 3), np.uint8), "label": [3, 1, 4, 1]}
+        >>> next(iter(hr.arrays(data).batch(4).map(mix, seed=7)))["label"].shape
+        (4, 10)
     """
     with name_scope(None, "mixup", [images, labels]):
         pixels, classes = _batch("mixup", images), _labels("mixup", labels, num_classes)
@@ -83,32 +93,32 @@ def cutmix(
     layout: str = "HWC",
     seed: int | None = None,
 ) -> Mixed:
-    """Pastes a rectangle of the image before it into each image of a batch.
+    """Pastes a rectangle of the previous image into each image of a batch.
 
-    The first gets it from the last. The area is drawn for the batch, so that the share that stays
-    is from Beta(`alpha`, `alpha`); what lies beyond the edge is cut off, and labels are mixed by
-    the area that is left. Call it after a shuffle and `batch`. For the same rectangle, images
-    are torchvision's.
+    The first image receives its rectangle from the last one. One area is drawn for the whole batch:
+    the share of each image that remains has the distribution Beta(`alpha`, `alpha`). Parts of the
+    rectangle beyond the edge are cut off, and labels are mixed by the remaining area. Call it after
+    a shuffle and `batch`. For the same rectangle, the images are the same as in torchvision.
 
     Args:
         images: uint8 or float32, (batch, height, width, channels), or (batch, channels, height,
-            width) for the layout "CHW"; at most 4 channels.
-        labels: Integers, (batch), from 0 to `num_classes - 1`; or shares, float32, (batch,
+            width) for the layout "CHW", with at most 4 channels.
+        labels: Integers, (batch,), from 0 to `num_classes - 1`. Or shares, float32, (batch,
             classes).
         alpha: The parameter of the distribution, above 0.
-        num_classes: The number of classes, for labels that are integers.
-        layout: "HWC", or "CHW" for what `normalize` returns.
-        seed: With the graph's seed, determines the rectangles; see `headrace.graph.get_seed`.
+        num_classes: The number of classes, if labels are integers.
+        layout: "HWC", or "CHW" for the result of `normalize`.
+        seed: Only for graphs of TensorFlow 1. In a pipeline, set the seed of `map` instead.
 
     Returns:
-        A pair: images, the type and shape of `images`; and labels, float32, (batch, classes). A run
-        with a label that is not a class, with another number of labels than of images, or with
-        another layout, ends with InvalidArgumentError.
+        A pair: images of the same type and shape, and labels, float32, (batch, classes).
 
     Raises:
+        InvalidArgumentError: When run, if a label is not a class, the numbers of labels and images
+            differ, or the layout is wrong.
         TypeError: If images or labels have another type.
-        ValueError: If an argument is out of range, `num_classes` is missing, or the rank is
-            another one.
+        ValueError: If an argument is out of range, `num_classes` is missing, or the images have
+            another rank.
 
     Source: `torchvision.transforms.v2.CutMix`.
     """

@@ -25,29 +25,34 @@ def normalize(
     layout: str = "CHW",
     name: str | None = None,
 ) -> Tensor:
-    """Subtracts a mean and divides by a standard deviation, and puts the channels in front.
+    """Subtracts a mean, divides by a standard deviation, and moves the channels to the front.
 
-    uint8 is divided by 255 first, so `mean` and `std` are for pixels from 0 to 1; float32 is taken
-    as it is. The values are those of torchvision's `ToDtype(float32, scale=True)` and `Normalize`,
-    to 1e-6 for pixels and deviations around 1.
+    uint8 is divided by 255 first, so `mean` and `std` are for pixels from 0 to 1. float32 is not
+    scaled. The result is the same as of torchvision's `ToDtype(float32, scale=True)` and
+    `Normalize`, to within 1e-6 for pixels and deviations around 1.
 
     Args:
-        image: uint8 or float32, (height, width, channels), or with any axes in front of these.
-        mean: One number for each channel, or one for all.
-        std: The same, not 0.
-        layout: The axes of the result: "CHW" for channels before height and width, as PyTorch
-            wants them, or "HWC" for the order of `image`.
+        image: uint8 or float32, (..., height, width, channels).
+        mean: One number per channel, or one for all channels.
+        std: One number per channel, or one for all channels. Not 0.
+        layout: The order of the axes in the result: "CHW" for channels first, as in PyTorch, or
+            "HWC" for channels last, as in `image`.
         name: Name of the operation.
 
     Returns:
-        float32, (channels, height, width), or (height, width, channels). A run with another number
-        of channels than of means ends with InvalidArgumentError.
+        float32, (..., channels, height, width), or (..., height, width, channels).
 
     Raises:
+        InvalidArgumentError: When run, if the numbers of channels and means differ.
         TypeError: If the image has another type.
-        ValueError: If a deviation is 0, a layout is unknown, or sizes do not fit.
+        ValueError: If a deviation is 0, the layout is unknown, or sizes do not match.
 
     Source: `torchvision.transforms.v2.Normalize`.
+
+    Examples:
+        >>> scale = hr.native(lambda one: {"x": hr.ops.normalize(one["x"], 0.5, 0.5)})
+        >>> scale({"x": np.full((2, 2, 3), 255, np.uint8)})["x"].shape
+        (3, 2, 2)
     """
     layout_axes("normalize", layout)
     means = values_of("normalize", "mean", mean)

@@ -28,36 +28,44 @@ def rand_augment(
     fill: float | Sequence[float] | None = None,
     seed: int | None = None,
 ) -> Tensor:
-    """Applies changes that are drawn from a list of 14, all of one magnitude.
+    """Applies several changes, drawn from a list of 14, all of the same magnitude.
 
-    The list: none, shear (to 0.3) and shift (to 150/331 of the side) along either axis, rotation
-    (to 30 degrees), brightness, saturation, contrast and sharpness (factors to 1 ± 0.9), posterise
-    (to 4 bits), solarise, stretched contrast, equalised histogram. All but the first and the last
-    four have a random sign. For the same changes, pixels differ from those of torchvision's tensors
-    by at most 1 for each change of colours. Sheared, shifted and rotated ones are equal but where a
-    place lies within 1/1000 pixel of the middle between two pixels; with "bilinear" they differ by
-    at most 1.
+    The changes are: none, shear (up to 0.3) and shift (up to 150/331 of the side) along either
+    axis, rotation (up to 30 degrees), brightness, saturation, contrast and sharpness (factors up to
+    1 ± 0.9), posterise (down to 4 bits), solarise, autocontrast and equalise. All except none and
+    the last four have a random sign.
+
+    For the same changes, pixels differ from torchvision's tensors by at most 1 for each colour
+    change. After a shear, shift or rotation, they are equal unless a source position is within
+    1/1000 pixel of the middle between two pixels. With "bilinear", they differ by at most 1.
 
     Args:
-        image: uint8, (height, width, 1 or 3), 0-255; its shape may be unknown.
-        num_ops: How many changes are drawn, one after the other.
-        magnitude: How strong they are: 0 to `num_magnitude_bins - 1`, which is the end of each
-            range.
+        image: uint8, (height, width, 1 or 3), 0-255. The shape may be unknown.
+        num_ops: The number of changes, applied one after the other.
+        magnitude: The strength of the changes, from 0 to `num_magnitude_bins - 1`, which is the end
+            of each range.
         num_magnitude_bins: The number of magnitudes, at least 2.
-        interpolation: "nearest" or "bilinear", for what is sheared, shifted and rotated.
-        fill: The pixels outside of the image, a number for all channels or one for each. None for
-            0.
-        seed: With the graph's seed, determines which; see `headrace.graph.get_seed`.
+        interpolation: "nearest" or "bilinear", for shear, shift and rotation.
+        fill: The value of pixels outside the image: one number for all channels, or one per
+            channel. None for 0.
+        seed: Only for graphs of TensorFlow 1. In a pipeline, set the seed of `map` instead.
 
     Returns:
-        uint8, the shape of `image`. A run with another shape ends with InvalidArgumentError.
+        uint8, in the shape of `image`.
 
     Raises:
+        InvalidArgumentError: When run, if the image has another shape.
         TypeError: If the image is not uint8.
         ValueError: If an argument is out of range, or the image has another rank.
 
     Source: "RandAugment: Practical automated data augmentation with a reduced search space"
     (arXiv:1909.13719), `torchvision.transforms.v2.RandAugment`.
+
+    Examples:
+        >>> augment = hr.native(lambda one: {"x": hr.ops.rand_augment(one["x"])})
+        >>> pipe = hr.arrays({"x": np.zeros((2, 8, 8, 3), np.uint8)}).map(augment, seed=7)
+        >>> next(iter(pipe.batch(2)))["x"].shape
+        (2, 8, 8, 3)
     """
     what = "rand_augment"
     _check_integer(what, "num_ops", num_ops, 0, None)
@@ -80,23 +88,25 @@ def trivial_augment(
     fill: float | Sequence[float] | None = None,
     seed: int | None = None,
 ) -> Tensor:
-    """Applies one change that is drawn from the list of `rand_augment`, of a random magnitude.
+    """Applies one random change of a random magnitude, from the list of `rand_augment`.
 
-    The ranges are wider: shear to 0.99, shift to 32 pixels, rotation to 135 degrees, factors to 1 ±
-    0.99, posterise to 2 bits. Pixels are as near to torchvision's as those of `rand_augment`.
+    The ranges are wider: shear up to 0.99, shift up to 32 pixels, rotation up to 135 degrees,
+    factors up to 1 ± 0.99, and posterise down to 2 bits. Pixels differ from torchvision's as little
+    as for `rand_augment`.
 
     Args:
-        image: uint8, (height, width, 1 or 3), 0-255; its shape may be unknown.
+        image: uint8, (height, width, 1 or 3), 0-255. The shape may be unknown.
         num_magnitude_bins: The number of magnitudes, at least 2.
-        interpolation: "nearest" or "bilinear", for what is sheared, shifted and rotated.
-        fill: The pixels outside of the image, a number for all channels or one for each. None for
-            0.
-        seed: With the graph's seed, determines which; see `headrace.graph.get_seed`.
+        interpolation: "nearest" or "bilinear", for shear, shift and rotation.
+        fill: The value of pixels outside the image: one number for all channels, or one per
+            channel. None for 0.
+        seed: Only for graphs of TensorFlow 1. In a pipeline, set the seed of `map` instead.
 
     Returns:
-        uint8, the shape of `image`. A run with another shape ends with InvalidArgumentError.
+        uint8, in the shape of `image`.
 
     Raises:
+        InvalidArgumentError: When run, if the image has another shape.
         TypeError: If the image is not uint8.
         ValueError: If an argument is out of range, or the image has another rank.
 

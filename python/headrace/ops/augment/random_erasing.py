@@ -36,29 +36,30 @@ def random_erasing(
     layout: str = "HWC",
     seed: int | None = None,
 ) -> Tensor:
-    """Fills a random rectangle of an image with a value or with noise, with a probability.
+    """Fills a random rectangle of an image with a value or with noise, with a given probability.
 
-    Ten sizes are drawn; the first that is smaller than the image on both sides is taken, and if
-    none is, the image stays. Areas are evenly distributed, and so are logarithms of ratios. For the
-    same rectangle, pixels are torchvision's.
+    Ten sizes are drawn, with areas and logarithms of aspect ratios evenly distributed. The first
+    that is smaller than the image on both sides is used. If there is none, the image does not
+    change. For the same rectangle, the pixels are the same as in torchvision.
 
     Args:
         image: uint8 or float32, (height, width, channels), or (channels, height, width) for the
-            layout "CHW"; at most 4 channels. Its shape may be unknown.
-        p: The probability, 0 to 1.
-        scale: The least and the largest area, as a part of that of the image.
-        ratio: The least and the largest ratio of height to width.
-        value: The value that is filled in, or one for each channel; of uint8, whole numbers from 0
-            to 255. "random" is noise, for float32 alone: each value is drawn from the standard
-            normal distribution, so call it after `normalize`.
-        layout: "HWC", or "CHW" for what `normalize` returns.
-        seed: With the graph's seed, determines which; see `headrace.graph.get_seed`.
+            layout "CHW", with at most 4 channels. The shape may be unknown.
+        p: The probability, from 0 to 1.
+        scale: The minimum and maximum area, as a fraction of the image.
+        ratio: The minimum and maximum of height divided by width.
+        value: The value to fill in, or one value per channel. For uint8, integers from 0 to 255.
+            "random" fills in noise from the standard normal distribution. It requires float32, so
+            call it after `normalize`.
+        layout: "HWC", or "CHW" for the result of `normalize`.
+        seed: Only for graphs of TensorFlow 1. In a pipeline, set the seed of `map` instead.
 
     Returns:
-        The type and shape of `image`. A run with another shape ends with InvalidArgumentError.
+        An image of the same type and shape.
 
     Raises:
-        TypeError: If the image has another type, or is uint8 and noise is asked for.
+        InvalidArgumentError: When run, if the image has another shape.
+        TypeError: If the image has another type, or is uint8 and `value` is "random".
         ValueError: If an argument is out of range, or the image has another rank.
 
     Source: `torchvision.transforms.v2.RandomErasing`.

@@ -15,20 +15,21 @@ __all__ = ["random_grayscale"]
 
 
 def random_grayscale(image: TensorLike, p: float = 0.1, seed: int | None = None) -> Tensor:
-    """Makes an image grey with a probability; it keeps its number of channels.
+    """Converts an image to grey with a given probability. The number of channels stays the same.
 
-    Greys are 0.2989 R + 0.587 G + 0.114 B, cut off to whole numbers; they differ from those of
-    torchvision's tensors by at most 1.
+    Grey is 0.2989 R + 0.587 G + 0.114 B, without the fraction. Pixels differ from torchvision's
+    tensors by at most 1.
 
     Args:
-        image: uint8, (height, width, 1 or 3), 0-255; its shape may be unknown.
-        p: The probability, 0 to 1.
-        seed: With the graph's seed, determines which; see `headrace.graph.get_seed`.
+        image: uint8, (height, width, 1 or 3), 0-255. The shape may be unknown.
+        p: The probability, from 0 to 1.
+        seed: Only for graphs of TensorFlow 1. In a pipeline, set the seed of `map` instead.
 
     Returns:
-        uint8, the shape of `image`. A run with another shape ends with InvalidArgumentError.
+        uint8, in the shape of `image`.
 
     Raises:
+        InvalidArgumentError: When run, if the image has another shape.
         TypeError: If the image is not uint8.
         ValueError: If `p` is not from 0 to 1, or the image has another rank.
 

@@ -48,19 +48,24 @@ def convert_image_dtype(
 ) -> Tensor:
     """Converts pixels to another type and scales them to its range.
 
-    Floats are from 0 to 1, integers from 0 to the largest of their type.
+    The range of floats is 0 to 1. The range of an integer type is 0 to its maximum.
 
     Args:
         image: The pixels, of any shape.
-        dtype: The type to make, of floats or integers.
-        saturate: Whether values outside of the range are clipped to it; without it they wrap.
+        dtype: The new type, floats or integers.
+        saturate: If True, values outside the range are clipped. If False, they wrap around.
         name: Name of the operation.
 
     Returns:
-        `dtype`, of the shape of `image`.
+        Pixels of type `dtype`, in the shape of `image`.
 
     Raises:
-        AttributeError: If `dtype` is neither of floats nor of integers.
+        AttributeError: If `dtype` is neither a floating-point nor an integer type.
+
+    Examples:
+        >>> scale = hr.native(lambda one: {"y": hr.ops.convert_image_dtype(one["x"], np.float32)})
+        >>> scale({"x": np.array([0, 255], np.uint8)})
+        {'y': array([0., 1.], dtype=float32)}
     """
     pixels = convert_to_tensor(image, name="image")
     wanted = as_dtype(dtype)
@@ -86,17 +91,17 @@ def convert_image_dtype(
 
 
 def rgb_to_grayscale(images: TensorLike, name: str | None = None) -> Tensor:
-    """Converts RGB to greyscale.
+    """Converts RGB images to greyscale.
 
     Args:
-        images: RGB, of floats from 0 to 1 or of integers: (..., 3).
+        images: RGB, floats from 0 to 1 or integers, (..., 3).
         name: Name of the scope.
 
     Returns:
-        Images of the type of `images`, (..., 1).
+        Images of the same type, (..., 1).
 
     Raises:
-        ValueError: If there are not 3 channels.
+        ValueError: If the images do not have 3 channels.
     """
 
     def infer(images: Tensor) -> Outputs:
@@ -110,17 +115,17 @@ def rgb_to_grayscale(images: TensorLike, name: str | None = None) -> Tensor:
 
 
 def grayscale_to_rgb(images: TensorLike, name: str | None = None) -> Tensor:
-    """Converts greyscale to RGB: repeats the one channel three times.
+    """Converts greyscale images to RGB by repeating the channel three times.
 
     Args:
         images: Any type, (..., 1).
         name: Name of the operation.
 
     Returns:
-        Images of the type of `images`, (..., 3).
+        Images of the same type, (..., 3).
 
     Raises:
-        ValueError: If there is not 1 channel, or no axis besides it.
+        ValueError: If the images do not have 1 channel, or have no other axis.
     """
 
     def infer(images: Tensor) -> Outputs:
@@ -146,10 +151,10 @@ def rgb_to_hsv(images: TensorLike, name: str | None = None) -> Tensor:
         name: Name of the operation.
 
     Returns:
-        Images of the type and shape of `images`, from 0 to 1.
+        Images of the same type and shape, from 0 to 1.
 
     Raises:
-        ValueError: If there are not 3 channels.
+        ValueError: If the images do not have 3 channels.
     """
     return _change("RGBToHSV", images, name)
 
@@ -162,77 +167,78 @@ def hsv_to_rgb(images: TensorLike, name: str | None = None) -> Tensor:
         name: Name of the operation.
 
     Returns:
-        Images of the type and shape of `images`, from 0 to 1.
+        Images of the same type and shape, from 0 to 1.
 
     Raises:
-        ValueError: If there are not 3 channels.
+        ValueError: If the images do not have 3 channels.
     """
     return _change("HSVToRGB", images, name)
 
 
 def rgb_to_yiq(images: TensorLike) -> Tensor:
-    """Converts RGB to YIQ: luma (Y), orange-blue (I) and purple-green (Q) chroma.
+    """Converts RGB to YIQ: luma (Y), and orange-blue (I) and purple-green (Q) chroma.
 
     Args:
         images: Floats from 0 to 1, (..., 3).
 
     Returns:
-        Images of the type and shape of `images`; Y from 0 to 1, I and Q around 0.
+        Images of the same type and shape. Y is from 0 to 1, and I and Q are around 0.
 
     Raises:
-        ValueError: If there are not 3 channels.
+        ValueError: If the images do not have 3 channels.
     """
     return _change("RGBToYIQ", images, None)
 
 
 def yiq_to_rgb(images: TensorLike) -> Tensor:
-    """Converts YIQ to RGB; the inverse of `rgb_to_yiq`.
+    """Converts YIQ to RGB. This is the inverse of `rgb_to_yiq`.
 
     Args:
         images: Floats, (..., 3).
 
     Raises:
-        ValueError: If there are not 3 channels.
+        ValueError: If the images do not have 3 channels.
     """
     return _change("YIQToRGB", images, None)
 
 
 def rgb_to_yuv(images: TensorLike) -> Tensor:
-    """Converts RGB to YUV: luma (Y), blue (U) and red (V) chroma.
+    """Converts RGB to YUV: luma (Y), and blue (U) and red (V) chroma.
 
     Args:
         images: Floats from 0 to 1, (..., 3).
 
     Returns:
-        Images of the type and shape of `images`; Y from 0 to 1, U and V around 0.
+        Images of the same type and shape. Y is from 0 to 1, and U and V are around 0.
 
     Raises:
-        ValueError: If there are not 3 channels.
+        ValueError: If the images do not have 3 channels.
     """
     return _change("RGBToYUV", images, None)
 
 
 def yuv_to_rgb(images: TensorLike) -> Tensor:
-    """Converts YUV to RGB; the inverse of `rgb_to_yuv`.
+    """Converts YUV to RGB. This is the inverse of `rgb_to_yuv`.
 
     Args:
         images: Floats, (..., 3).
 
     Raises:
-        ValueError: If there are not 3 channels.
+        ValueError: If the images do not have 3 channels.
     """
     return _change("YUVToRGB", images, None)
 
 
 def adjust_brightness(image: TensorLike, delta: TensorLike) -> Tensor:
-    """Adjusts the brightness: adds a number to all channels.
+    """Adds a number to all channels of an image.
 
     Args:
-        image: Floats, or integers that count as from 0 to 1 for this: any shape.
-        delta: The number to add, a number or a scalar tensor: -1 is black for all.
+        image: Floats or integers of any shape. Integers are scaled to the range 0 to 1 for the
+            addition.
+        delta: The number to add, a number or a scalar tensor. -1 makes the image black.
 
     Returns:
-        An image of the type and shape of `image`; integers stop at the ends of their range.
+        An image of the same type and shape. Integers are clipped to their range.
     """
 
     def brighten(pixels: Tensor) -> Tensor:
@@ -242,17 +248,17 @@ def adjust_brightness(image: TensorLike, delta: TensorLike) -> Tensor:
 
 
 def adjust_contrast(images: TensorLike, contrast_factor: TensorLike) -> Tensor:
-    """Adjusts the contrast: scales the difference from the mean of each channel of each image.
+    """Scales the difference of each pixel from the mean of its channel in its image.
 
     Args:
         images: Floats or integers, (..., height, width, channels).
         contrast_factor: The factor, a number or a scalar tensor.
 
     Returns:
-        Images of the type and shape of `images`; integers stop at the ends of their range.
+        Images of the same type and shape. Integers are clipped to their range.
 
     Raises:
-        ValueError: If the images have fewer than 3 dimensions.
+        ValueError: If the images have fewer than 3 axes.
     """
 
     def infer(images: Tensor, _: Tensor) -> Outputs:
@@ -274,15 +280,15 @@ def adjust_contrast(images: TensorLike, contrast_factor: TensorLike) -> Tensor:
 def adjust_gamma(
     image: TensorLike, gamma: float | Tensor | SupportsTensor = 1, gain: TensorLike = 1
 ) -> Tensor:
-    """Computes `gain * image ** gamma` of channels from 0 to 1.
+    """Computes `gain * image ** gamma`, with channels from 0 to 1.
 
     Args:
-        image: Floats, or integers that count as from 0 to 1 for this: any shape.
-        gamma: The exponent, not negative: a number or a tensor.
+        image: Floats or integers of any shape. Integers are scaled to the range 0 to 1 for this.
+        gamma: The exponent, at least 0, a number or a tensor.
         gain: The factor, a number or a tensor.
 
     Returns:
-        An image of the type of `image`; integers stop at the ends of their range.
+        An image of the same type. Integers are clipped to their range.
 
     Raises:
         ValueError: If `gamma` is known to be negative.
@@ -300,19 +306,19 @@ def adjust_gamma(
 
 
 def adjust_hue(image: TensorLike, delta: TensorLike, name: str | None = None) -> Tensor:
-    """Adjusts the hue of colours.
+    """Rotates the hue of an image.
 
     Args:
-        image: RGB, of floats from 0 to 1 or of integers: (..., 3).
-        delta: The amount to rotate the hue, in turns: a number or a scalar tensor. 1 changes
+        image: RGB, floats from 0 to 1 or integers, (..., 3).
+        delta: The rotation in turns, a number or a scalar tensor. 1 is a full turn, which changes
             nothing.
         name: Name of the scope.
 
     Returns:
-        An image of the type and shape of `image`.
+        An image of the same type and shape.
 
     Raises:
-        ValueError: If there are not 3 channels.
+        ValueError: If the image does not have 3 channels.
     """
 
     def turn(pixels: Tensor) -> Tensor:
@@ -324,18 +330,18 @@ def adjust_hue(image: TensorLike, delta: TensorLike, name: str | None = None) ->
 def adjust_saturation(
     image: TensorLike, saturation_factor: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Adjusts the saturation of colours: multiplies it.
+    """Multiplies the saturation of an image by a factor.
 
     Args:
-        image: RGB, of floats from 0 to 1 or of integers: (..., 3).
-        saturation_factor: The factor, a number or a scalar tensor: 0 gives greys.
+        image: RGB, floats from 0 to 1 or integers, (..., 3).
+        saturation_factor: The factor, a number or a scalar tensor. 0 makes the image grey.
         name: Name of the scope.
 
     Returns:
-        An image of the type and shape of `image`.
+        An image of the same type and shape.
 
     Raises:
-        ValueError: If there are not 3 channels.
+        ValueError: If the image does not have 3 channels.
     """
 
     def saturate(pixels: Tensor) -> Tensor:
@@ -345,19 +351,19 @@ def adjust_saturation(
 
 
 def per_image_standardization(image: TensorLike) -> Tensor:
-    """Scales each image linearly to a mean of 0 and a variance of 1.
+    """Scales each image to a mean of 0 and a variance of 1.
 
-    The standard deviation counts for at least `1 / sqrt(number of its elements)`, so that an image
-    of one colour becomes 0.
+    The standard deviation is at least `1 / sqrt(number of elements)`, so an image of one colour
+    becomes 0.
 
     Args:
         image: Numbers, (..., height, width, channels).
 
     Returns:
-        float32, of the shape of `image`.
+        float32, in the shape of `image`.
 
     Raises:
-        ValueError: If the image has fewer than 3 dimensions, or cannot have a pixel.
+        ValueError: If the image has fewer than 3 axes, or no pixels.
     """
     with name_scope(None, "per_image_standardization", [image]):
         pixels = convert_to_tensor(image, name="image")

@@ -31,16 +31,23 @@ def crop_to_bounding_box(
 
     Args:
         image: Numbers or bools, (height, width, channels) or (batch, height, width, channels).
-        offset_height: First row of the window: an integer, or a scalar integer tensor, as all.
-        offset_width: Its first column.
-        target_height: Its height.
-        target_width: Its width.
+        offset_height: The first row of the window, an integer or a scalar integer tensor.
+        offset_width: The first column of the window.
+        target_height: The height of the window.
+        target_width: The width of the window.
 
     Returns:
-        The window. A run in which it does not lie in the image ends with InvalidArgumentError.
+        The window.
 
     Raises:
-        ValueError: If that is known already, or the image has another rank.
+        InvalidArgumentError: When run, if the window is not inside the image.
+        ValueError: If the window is known not to be inside the image, or the image has another
+            rank.
+
+    Examples:
+        >>> crop = hr.native(lambda one: {"y": hr.ops.crop_to_bounding_box(one["x"], 0, 0, 2, 3)})
+        >>> crop({"x": np.zeros((4, 4, 3), np.uint8)})["y"].shape
+        (2, 3, 3)
     """
     with name_scope(None, "crop_to_bounding_box", [image]):
         pixels = to_image(image)
@@ -66,17 +73,17 @@ def pad_to_bounding_box(
 
     Args:
         image: Numbers, (height, width, channels) or (batch, height, width, channels).
-        offset_height: Rows of zeros above: an integer, or a scalar integer tensor, as all.
-        offset_width: Columns of zeros to the left.
-        target_height: Height of the result.
-        target_width: Width of the result.
+        offset_height: The number of rows of zeros above, an integer or a scalar integer tensor.
+        offset_width: The number of columns of zeros to the left.
+        target_height: The height of the result.
+        target_width: The width of the result.
 
     Returns:
-        The larger image. A run in which the image does not fit into it ends with
-        InvalidArgumentError.
+        The padded image.
 
     Raises:
-        ValueError: If that is known already, or the image has another rank.
+        InvalidArgumentError: When run, if the image does not fit into the result.
+        ValueError: If the image is known not to fit, or has another rank.
     """
     with name_scope(None, "pad_to_bounding_box", [image]):
         pixels = to_image(image)
@@ -92,21 +99,22 @@ def pad_to_bounding_box(
 def resize_image_with_crop_or_pad(
     image: TensorLike, target_height: Size, target_width: Size
 ) -> Tensor:
-    """Crops an image if it is too large, and pads it with zeros if it is too small.
+    """Crops or pads an image to a size, without scaling it.
 
-    The image stays centred; of an odd difference the larger part is at the end.
+    A larger image is cropped, and a smaller one is padded with zeros. The image stays centred. If
+    the difference is odd, the larger part is at the end.
 
     Args:
         image: Numbers, (height, width, channels) or (batch, height, width, channels).
-        target_height: The new height: an integer, or a scalar integer tensor.
+        target_height: The new height, an integer or a scalar integer tensor.
         target_width: The new width.
 
     Returns:
-        The image of that size. A run with a size that is not positive ends with
-        InvalidArgumentError.
+        An image of this size.
 
     Raises:
-        ValueError: If that is known already, or the image has another rank.
+        InvalidArgumentError: When run, if a size is not positive.
+        ValueError: If a size is known not to be positive, or the image has another rank.
     """
     with name_scope(None, "resize_image_with_crop_or_pad", [image]):
         pixels = to_image(image)
@@ -117,17 +125,17 @@ def resize_image_with_crop_or_pad(
 
 
 def central_crop(image: TensorLike, central_fraction: float) -> Tensor:
-    """Crops an image, or each image of a batch, to its middle.
+    """Crops the centre of an image, or of each image of a batch.
 
     Args:
         image: Numbers or bools, (height, width, channels) or (batch, height, width, channels).
-        central_fraction: The fraction of the height, and of the width, to keep: above 0, up to 1.
+        central_fraction: The fraction of the height and of the width to keep, above 0 and up to 1.
 
     Returns:
-        The middle; the image itself for a fraction of 1.
+        The centre. The image itself if the fraction is 1.
 
     Raises:
-        ValueError: If there is no such fraction, or the image has another rank.
+        ValueError: If the fraction is out of range, or the image has another rank.
     """
     with name_scope(None, "central_crop", [image]):
         pixels = to_image(image)

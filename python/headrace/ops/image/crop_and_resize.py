@@ -31,25 +31,25 @@ def crop_and_resize(
     extrapolation_value: float = 0.0,
     name: str | None = None,
 ) -> Tensor:
-    """Crops windows of images and resizes all to one size.
+    """Crops windows out of images and resizes all windows to one size.
 
     Args:
         image: Numbers, (batch, height, width, channels).
-        boxes: float32, (n, 4): top, left, bottom and right of each window, 0-1. Parts outside of
-            the image are filled; a window with swapped sides is flipped.
-        box_ind: int32, (n,): the number of the image of each window.
-        crop_size: int32, (2,): height and width of all windows.
+        boxes: float32, (n, 4): top, left, bottom and right of each window, from 0 to 1. If the
+            sides are swapped, the window is flipped.
+        box_ind: int32, (n,): the index of the image of each window.
+        crop_size: int32, (2,): the height and width of all windows.
         method: "bilinear" or "nearest".
-        extrapolation_value: The value of pixels outside of the image.
+        extrapolation_value: The value of pixels outside the image.
         name: Name of the operation.
 
     Returns:
-        float32, (n, *crop_size, channels). A run with the number of an image that is not there
-        ends with OutOfRangeError.
+        float32, (n, *crop_size, channels).
 
     Raises:
-        TypeError: If types do not fit.
-        ValueError: If shapes do not fit, or there is no such method.
+        OutOfRangeError: When run, if an index of `box_ind` is out of range.
+        TypeError: If a type is wrong.
+        ValueError: If a shape is wrong, or the method does not exist.
     """
     if method not in ("bilinear", "nearest"):
         raise ValueError(

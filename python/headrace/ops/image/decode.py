@@ -51,24 +51,28 @@ def decode_jpeg(
     """Decodes a JPEG.
 
     Args:
-        contents: The file's bytes, a scalar string.
-        channels: 0 for as many as are stored, 1 for grey, 3 for RGB. Grey of a colour image is its
-            luma as stored; four inks become RGB.
-        ratio: Scales the image down by 1, 2, 4 or 8, rounded up; quicker than decoding all of it.
-        fancy_upscaling: Interpolate between chroma samples; False repeats them.
-        try_recover_truncated: Whether to decode a truncated file as far as possible.
-        acceptable_fraction: The fraction of the rows of a truncated file that must exist; the
-            others are 0.
-        dct_method: "accurate" (the default in a pipeline) for the pixels of Pillow and OpenCV, or
-            "fast", whose pixels differ by one or two levels on average. TensorFlow's names of both
-            are "INTEGER_ACCURATE" and "INTEGER_FAST". In a graph of TensorFlow 1, the default is
-            the fast one, and only those names exist.
+        contents: The bytes of the file, a scalar string.
+        channels: 1 for grey, 3 for RGB, and 0 for the stored number of channels. The grey of a
+            colour image is its stored luma. CMYK becomes RGB.
+        ratio: The factor 1, 2, 4 or 8 by which the image is scaled down. Sizes are rounded up. This
+            is faster than decoding the full image.
+        fancy_upscaling: If True, interpolates between chroma samples. If False, repeats them.
+        try_recover_truncated: If True, decodes a truncated file as far as possible.
+        acceptable_fraction: The fraction of the rows that a truncated file must have. Missing rows
+            are 0.
+        dct_method: "accurate", the default in a pipeline, for the same pixels as in Pillow and
+            OpenCV, or "fast", whose pixels differ by one or two levels on average. In a graph of
+            TensorFlow 1, use TensorFlow's names "INTEGER_ACCURATE" and "INTEGER_FAST", which is the
+            default there.
         name: Name of the operation.
 
     Returns:
-        uint8, (height, width, channels), 0-255. Other formats are decoded too, if they are one
-        image. A run with anything else, or with an option that does not exist, ends with
-        InvalidArgumentError; so does one with more than 178,956,970 pixels or 100 scans.
+        uint8, (height, width, channels), 0-255. Files of other formats are also decoded, if they
+        have one image.
+
+    Raises:
+        InvalidArgumentError: When run, if the file cannot be decoded, has more than 178,956,970
+            pixels or 100 scans, or an option does not exist.
     """
     attrs = _jpeg_attrs(
         channels, ratio, fancy_upscaling, try_recover_truncated, acceptable_fraction, dct_method
@@ -95,23 +99,26 @@ def decode_and_crop_jpeg(
 ) -> Tensor:
     """Decodes a part of a JPEG, without decoding the rest.
 
-    In a pipeline, the pixels are those of the whole image. In a graph of TensorFlow 1, chroma at
-    the left and right edge of the window may differ, as it does in TensorFlow.
+    In a pipeline, the pixels are the same as in the whole image. In a graph of TensorFlow 1, the
+    chroma at the left and right edges of the window may differ, as in TensorFlow.
 
     Args:
-        contents: The file's bytes, a scalar string.
-        crop_window: The part, int32: y, x, height, width, in pixels of the scaled image. A run with
-            one that does not lie in the image ends with InvalidArgumentError.
-        channels: See `decode_jpeg`, as for all that follows.
-        ratio: Scales the image down by 1, 2, 4 or 8.
-        fancy_upscaling: Interpolate between chroma samples.
-        try_recover_truncated: Whether to decode a truncated file as far as possible.
-        acceptable_fraction: The fraction of the rows that must be there.
-        dct_method: "accurate" or "fast".
+        contents: The bytes of the file, a scalar string.
+        crop_window: int32: y, x, height and width of the part, in pixels of the scaled image.
+        channels: The number of channels; see `decode_jpeg`.
+        ratio: The factor 1, 2, 4 or 8 by which the image is scaled down.
+        fancy_upscaling: If True, interpolates between chroma samples.
+        try_recover_truncated: If True, decodes a truncated file as far as possible.
+        acceptable_fraction: The fraction of the rows that a truncated file must have.
+        dct_method: "accurate" or "fast"; see `decode_jpeg`.
         name: Name of the operation.
 
     Returns:
         uint8, (height, width, channels), 0-255.
+
+    Raises:
+        InvalidArgumentError: When run, if the part is not inside the image, or the file cannot be
+            decoded.
     """
     attrs = _jpeg_attrs(
         channels, ratio, fancy_upscaling, try_recover_truncated, acceptable_fraction, dct_method
@@ -139,19 +146,21 @@ def decode_png(
     """Decodes a PNG.
 
     Args:
-        contents: The file's bytes, a scalar string.
-        channels: 0 for as many as are stored, 1 for grey, 3 for RGB, 4 for RGBA. A palette
-            counts as RGB, or RGBA if it has transparent colours. In a graph of TensorFlow 1, alpha
-            added to pixels of 1, 2 or 4 bits is 1, 3 or 15, as in TensorFlow.
-        dtype: uint8, for which 16 bits lose the lower ones, or uint16, for which 8 bits are
-            scaled by 257.
+        contents: The bytes of the file, a scalar string.
+        channels: 1 for grey, 3 for RGB, 4 for RGBA, and 0 for the stored number of channels. A
+            palette counts as RGB, or as RGBA if it has transparent colours. In a graph of
+            TensorFlow 1, the alpha that is added to pixels of 1, 2 or 4 bits is 1, 3 or 15, as in
+            TensorFlow.
+        dtype: uint8, which drops the lower bits of 16-bit pixels, or uint16, which multiplies 8-bit
+            pixels by 257.
         name: Name of the operation.
 
     Returns:
-        `dtype`, (height, width, channels). Other formats are decoded too, if they are one image and
-        `dtype` is uint8. A run with anything else ends with InvalidArgumentError.
+        Pixels of type `dtype`, (height, width, channels). Files of other formats are also decoded,
+        if they have one image and `dtype` is uint8.
 
     Raises:
+        InvalidArgumentError: When run, if the file cannot be decoded.
         TypeError: If `dtype` is another type.
     """
     wanted = as_dtype(dtype)
@@ -173,13 +182,14 @@ def decode_png(
 def decode_gif(contents: TensorLike, name: str | None = None) -> Tensor:
     """Decodes all frames of a GIF.
 
-    Pixels that a frame does not cover, or that are transparent in it, keep the value of the frame
-    before. In a pipeline, each frame is disposed of as the file says, and the first begins with the
-    transparent colour or the first of the palette: the frames are those of Pillow. In a graph of
-    TensorFlow 1, no frame is disposed of, and the first begins with black.
+    Pixels that a frame does not cover, or that are transparent in it, keep their value from the
+    previous frame. In a pipeline, the frames are the same as in Pillow: the disposal method of each
+    frame is applied, and the first frame starts with the transparent colour or the first colour of
+    the palette. In a graph of TensorFlow 1, disposal methods are ignored, and the first frame
+    starts with black.
 
     Args:
-        contents: The file's bytes, a scalar string.
+        contents: The bytes of the file, a scalar string.
         name: Name of the operation.
 
     Returns:
@@ -195,21 +205,24 @@ def decode_gif(contents: TensorLike, name: str | None = None) -> Tensor:
 
 
 def decode_bmp(contents: TensorLike, channels: int = 0, name: str | None = None) -> Tensor:
-    """Decodes a BMP without compression.
+    """Decodes an uncompressed BMP.
 
-    A pipeline reads grey, palettes of 1 to 8 bits, and pixels of 16, 24 or 32 bits with any
-    bit-field masks. A palette of greys gives one channel. A graph of TensorFlow 1 reads 8, 24 and
-    32 bits as TensorFlow does: it takes the numbers of colours for grey, and ignores masks.
+    In a pipeline, it supports grey images, palettes of 1 to 8 bits, and pixels of 16, 24 or 32 bits
+    with any bit masks. A palette that has only greys gives one channel. In a graph of TensorFlow 1,
+    it reads 8, 24 and 32 bits as TensorFlow does: palette indices are returned as grey, and masks
+    are ignored.
 
     Args:
-        contents: The file's bytes, a scalar string.
-        channels: 0 for as many as are stored. In a pipeline also 3 or 4; in a graph of TensorFlow
-            1, only the stored number.
+        contents: The bytes of the file, a scalar string.
+        channels: 0 for the stored number of channels. In a pipeline, also 3 or 4. In a graph of
+            TensorFlow 1, only the stored number.
         name: Name of the operation.
 
     Returns:
-        uint8, (height, width, channels): grey, RGB or RGBA. A run with anything else ends with
-        InvalidArgumentError.
+        uint8, (height, width, channels): grey, RGB or RGBA.
+
+    Raises:
+        InvalidArgumentError: When run, if the file cannot be decoded.
     """
 
     def infer(contents: Tensor) -> Outputs:
@@ -230,34 +243,44 @@ def decode_image(
     dct_method: str = "",
     name: str | None = None,
 ) -> Tensor:
-    """Decodes an image in any of the formats JPEG, PNG, GIF, BMP, TIFF and WebP.
+    """Decodes a JPEG, PNG, GIF, BMP, TIFF or WebP image.
 
-    In a graph of TensorFlow 1, TIFF and WebP are not read. TIFF and BigTIFF may have strips, tiles
-    or planes, packed by LZW, Deflate, PackBits, Zstandard or JPEG or not at all: grey of 1 to 16
-    bits and RGB of 8 or 16, also with alpha; palettes of 1 to 8 bits and CMYK, which become RGB;
-    YCbCr as JPEG. AVIF is not read.
+    TIFF and BigTIFF files can have strips, tiles or planes, without compression or with LZW,
+    Deflate, PackBits, Zstandard or JPEG. The following pixels are supported: grey of 1 to 16 bits,
+    RGB of 8 or 16 bits, both also with alpha; palettes of 1 to 8 bits and CMYK, which become RGB;
+    and YCbCr as JPEG. AVIF is not supported. In a graph of TensorFlow 1, TIFF and WebP are not
+    supported.
 
     Args:
-        contents: The file's bytes, a scalar string.
-        channels: None or 0 for as many as are stored, 1 for grey, 3 for RGB, 4 for RGBA; not every
-            format can give each. A WebP, and a TIFF with colours, do not become grey.
-        dtype: Type of the pixels; see `convert_image_dtype` for their range.
-        expand_animations: Whether a GIF or an animated WebP gives all its frames, in a first axis
-            of their own; False for the first frame alone. A TIFF of several images is an error,
-            unless it is False: then the first one is decoded.
-        orientation: Whether a picture is turned and flipped as the EXIF data of a JPEG, PNG, TIFF
-            or WebP say. Data that are damaged, or without an orientation, change nothing.
+        contents: The bytes of the file, a scalar string.
+        channels: 1 for grey, 3 for RGB, 4 for RGBA, and None or 0 for the stored number of
+            channels. Not every format supports all of them: a WebP, or a TIFF in colour, cannot be
+            converted to grey.
+        dtype: The type of the pixels; see `convert_image_dtype` for its range.
+        expand_animations: If True, a GIF or an animated WebP returns all its frames along a new
+            first axis, and a TIFF with several images is an error. If False, the first frame or
+            image is returned.
+        orientation: If True, the image is rotated and flipped according to the EXIF data of a JPEG,
+            PNG, TIFF or WebP. EXIF data that are damaged or have no orientation are ignored.
         dct_method: For a JPEG, "accurate" or "fast"; see `decode_jpeg`.
         name: Name of the operation.
 
     Returns:
-        `dtype`, (height, width, channels), or (frames, height, width, channels) of a GIF and an
-        animated WebP. The static shape is unknown; `set_shape` helps. In a native function of a
-        pipeline it has three axes if `expand_animations` is False. A run with anything else, or
-        with more than 178,956,970 pixels, ends with InvalidArgumentError.
+        Pixels of type `dtype`, (height, width, channels), or (frames, height, width, channels) for
+        a GIF or an animated WebP. The static shape is unknown: use `ensure_shape` to set it. In a
+        pipeline, the result has three axes if `expand_animations` is False.
 
     Raises:
-        ValueError: If there is no such number of channels.
+        InvalidArgumentError: When run, if the file cannot be decoded or has more than 178,956,970
+            pixels.
+        ValueError: If the number of channels is not supported.
+
+    Examples:
+        >>> @hr.native
+        ... def encode_and_decode(example):
+        ...     return {"image": hr.ops.decode_image(hr.ops.encode_png(example["image"]))}
+        >>> encode_and_decode({"image": np.zeros((4, 6, 3), np.uint8)})["image"].shape
+        (4, 6, 3)
     """
     if channels not in (None, 0, 1, 3, 4):
         raise ValueError("channels must be in (None, 0, 1, 3, 4)")
@@ -291,12 +314,12 @@ def extract_jpeg_shape(
     """Reads the size of a JPEG from its header.
 
     Args:
-        contents: The file's bytes, a scalar string.
+        contents: The bytes of the file, a scalar string.
         output_type: int32 or int64.
         name: Name of the operation.
 
     Returns:
-        `output_type`, (3): height, width and stored channels.
+        `output_type`, (3,): height, width and stored channels.
 
     Raises:
         TypeError: If `output_type` is another type.

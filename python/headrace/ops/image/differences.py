@@ -38,17 +38,17 @@ __all__ = ["image_gradients", "psnr", "sobel_edges", "total_variation"]
 
 
 def total_variation(images: TensorLike, name: str | None = None) -> Tensor:
-    """Returns the sum of the absolute differences of neighbouring pixels.
+    """Returns the sum of the absolute differences between neighbouring pixels.
 
     Args:
-        images: An image or a batch of them, of a known rank.
+        images: An image or a batch of images, of a known rank.
         name: Name of the scope.
 
     Returns:
-        A scalar, or a number for each image, of the same type.
+        A scalar, or one number per image, of the same type.
 
     Raises:
-        ValueError: If `images` has another rank than 3 or 4.
+        ValueError: If the rank of `images` is not 3 or 4.
     """
     with name_scope(name, "total_variation"):
         tensor = convert_to_tensor(images)
@@ -62,7 +62,7 @@ def total_variation(images: TensorLike, name: str | None = None) -> Tensor:
 
 
 def image_gradients(image: TensorLike) -> tuple[Tensor, Tensor]:
-    """Returns the differences of each pixel from the one below it and the one to its right.
+    """Returns the difference between each pixel and the next pixel below and to the right.
 
     Args:
         image: Images, (batch, height, width, channels).
@@ -123,14 +123,15 @@ def psnr(a: TensorLike, b: TensorLike, max_val: Any, name: str | None = None) ->
     Args:
         a: Images, (…, height, width, channels).
         b: Images of the same shape.
-        max_val: The largest value that a pixel can have minus the smallest.
+        max_val: The difference between the largest and the smallest possible pixel value.
         name: Name of the scope.
 
     Returns:
-        A float32 for each image. A run in which the shapes differ ends with InvalidArgumentError.
+        A float32 for each image.
 
     Raises:
-        ValueError: If the shapes differ or have fewer than three axes.
+        InvalidArgumentError: When run, if the shapes differ.
+        ValueError: If the shapes are known to differ, or have fewer than three axes.
     """
     with name_scope(name, "PSNR", [a, b]):
         first = convert_to_tensor(a)

@@ -19,24 +19,25 @@ def draw_bounding_boxes(
     colors: TensorLike | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Draws boxes onto images, with lines one pixel wide.
+    """Draws boxes on images, with lines one pixel wide.
 
-    Sides outside of an image are not drawn, nor are boxes whose sides are swapped.
+    Sides outside the image and boxes with swapped sides are not drawn.
 
     Args:
-        images: float16 or float32, (batch, height, width, 1, 3 or 4 channels), 0-1.
-        boxes: float32, (batch, n, 4): top, left, bottom and right of each box, 0-1.
-        colors: float32, (m, at least as many as channels), 0-1: the boxes of an image have these
-            one after the other, from the first one again after the last. None for ten colours.
+        images: float16 or float32, (batch, height, width, channels) with 1, 3 or 4 channels, from 0
+            to 1.
+        boxes: float32, (batch, n, 4): top, left, bottom and right of each box, from 0 to 1.
+        colors: float32, (m, channels or more), from 0 to 1. The boxes of an image use these colours
+            in turn. None for ten default colours.
         name: Name of the operation.
 
     Returns:
-        A tensor of the same type and shape. A run with other numbers of images than of rows of
-        boxes ends with InvalidArgumentError.
+        A tensor of the same type and shape.
 
     Raises:
-        TypeError: If types do not fit.
-        ValueError: If shapes do not fit.
+        InvalidArgumentError: When run, if the batch sizes of `images` and `boxes` differ.
+        TypeError: If a type is wrong.
+        ValueError: If a shape is wrong.
     """
     inputs = [
         Input("images", images, allowed=(dtypes.float32, dtypes.float16), default=dtypes.float32),

@@ -30,21 +30,24 @@ def encode_jpeg(
     """Encodes pixels as a JPEG.
 
     Args:
-        image: uint8, (height, width, channels), 0-255: 1 channel is grey, 3 are RGB.
-        format: "grayscale" or "rgb", which must fit the channels; "" for what fits.
-        quality: 0 to 100.
-        progressive: Whether a coarse image comes first in the file.
-        optimize_size: Take longer for a smaller file with the same pixels.
-        chroma_downsampling: Store chroma with half of the resolution.
-        density_unit: "in" or "cm", of the densities.
-        x_density: Dots per unit along a row, for the header.
-        y_density: Dots per unit along a column.
-        xmp_metadata: XMP to put into the file.
+        image: uint8, (height, width, channels), 0-255. 1 channel is grey, and 3 channels are RGB.
+        format: "grayscale" or "rgb", which must match the channels. "" selects the format from the
+            channels.
+        quality: From 0 to 100.
+        progressive: If True, the file starts with a coarse image.
+        optimize_size: If True, takes longer to make a smaller file with the same pixels.
+        chroma_downsampling: If True, chroma is stored at half the resolution.
+        density_unit: "in" or "cm", for the densities.
+        x_density: The dots per unit along a row, for the header.
+        y_density: The dots per unit along a column, for the header.
+        xmp_metadata: XMP metadata for the file.
         name: Name of the operation.
 
     Returns:
-        The file's bytes, a scalar string. A run with values that do not fit ends with
-        InvalidArgumentError.
+        The bytes of the file, a scalar string.
+
+    Raises:
+        InvalidArgumentError: When run, if an argument is out of range.
     """
     attrs = {
         "format": format,
@@ -88,14 +91,16 @@ def encode_png(image: TensorLike, compression: int = -1, name: str | None = None
     """Encodes pixels as a PNG.
 
     Args:
-        image: uint8 or uint16, (height, width, channels): 1 channel is grey, 2 are grey and alpha,
-            3 are RGB, 4 are RGBA.
-        compression: From 0 for none to 9 for the smallest file; -1 for 6.
+        image: uint8 or uint16, (height, width, channels). 1 channel is grey, 2 are grey and alpha,
+            3 are RGB, and 4 are RGBA.
+        compression: From 0 (none) to 9 (smallest file). -1 for 6.
         name: Name of the operation.
 
     Returns:
-        The file's bytes, a scalar string. A run with values that do not fit ends with
-        InvalidArgumentError.
+        The bytes of the file, a scalar string.
+
+    Raises:
+        InvalidArgumentError: When run, if an argument is out of range.
     """
     inputs = [Input("image", image, allowed=(dtypes.uint8, dtypes.uint16))]
     attrs = {"compression": compression}

@@ -18,26 +18,26 @@ ROWS, COLUMNS = 0, 1
 
 
 def flip_left_right(image: TensorLike) -> Tensor:
-    """Flips an image, or each image of a batch, so that left becomes right.
+    """Flips an image, or each image of a batch, horizontally.
 
     Args:
         image: Numbers or bools, (height, width, channels) or (batch, height, width, channels).
 
     Raises:
-        ValueError: If it has another rank.
+        ValueError: If the image has another rank.
     """
     with name_scope(None, "flip_left_right", [image]):
         return _flip(to_image(image), COLUMNS, [])
 
 
 def flip_up_down(image: TensorLike) -> Tensor:
-    """Flips an image, or each image of a batch, upside down.
+    """Flips an image, or each image of a batch, vertically.
 
     Args:
         image: Numbers or bools, (height, width, channels) or (batch, height, width, channels).
 
     Raises:
-        ValueError: If it has another rank.
+        ValueError: If the image has another rank.
     """
     with name_scope(None, "flip_up_down", [image]):
         return _flip(to_image(image), ROWS, [])
@@ -74,7 +74,7 @@ def transpose_image(image: TensorLike, name: str | None = None) -> Tensor:
         (width, height, channels), or a batch of them.
 
     Raises:
-        ValueError: If it has another rank.
+        ValueError: If the image has another rank.
     """
     with name_scope(name, "transpose_image", [image]):
         pixels = to_image(image)
@@ -87,11 +87,11 @@ def transpose_image(image: TensorLike, name: str | None = None) -> Tensor:
 
 
 def rot90(image: TensorLike, k: TensorLike = 1, name: str | None = None) -> Tensor:
-    """Rotates an image, or each image of a batch, counter-clockwise by right angles.
+    """Rotates an image, or each image of a batch, counter-clockwise in steps of 90 degrees.
 
     Args:
         image: Numbers or bools, (height, width, channels) or (batch, height, width, channels).
-        k: The number of right angles: an integer, or a scalar integer tensor.
+        k: The number of steps, an integer or a scalar integer tensor.
         name: Name of the scope.
 
     Raises:

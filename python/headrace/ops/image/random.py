@@ -38,27 +38,27 @@ __all__ = [
 
 
 def random_flip_left_right(image: TensorLike, seed: int | None = None) -> Tensor:
-    """Flips an image, or each image of a batch, left to right, with a probability of one half.
+    """Flips an image, or each image of a batch, horizontally with a probability of one half.
 
     Args:
         image: Numbers or bools, (height, width, channels) or (batch, height, width, channels).
-        seed: With the graph's seed, determines which; see `headrace.graph.get_seed`.
+        seed: Only for graphs of TensorFlow 1. In a pipeline, set the seed of `map` instead.
 
     Raises:
-        ValueError: If the image has another rank, or it is not known.
+        ValueError: If the image has another rank, or an unknown rank.
     """
     return _flip_at_random("random_flip_left_right", image, COLUMNS, seed)
 
 
 def random_flip_up_down(image: TensorLike, seed: int | None = None) -> Tensor:
-    """Flips an image, or each image of a batch, upside down, with a probability of one half.
+    """Flips an image, or each image of a batch, vertically with a probability of one half.
 
     Args:
         image: Numbers or bools, (height, width, channels) or (batch, height, width, channels).
-        seed: With the graph's seed, determines which; see `headrace.graph.get_seed`.
+        seed: Only for graphs of TensorFlow 1. In a pipeline, set the seed of `map` instead.
 
     Raises:
-        ValueError: If the image has another rank, or it is not known.
+        ValueError: If the image has another rank, or an unknown rank.
     """
     return _flip_at_random("random_flip_up_down", image, ROWS, seed)
 
@@ -73,12 +73,12 @@ def _flip_at_random(scope: str, image: TensorLike, axis: int, seed: int | None) 
 
 
 def random_brightness(image: TensorLike, max_delta: float, seed: int | None = None) -> Tensor:
-    """Adjusts the brightness by a random number; see `adjust_brightness`.
+    """Changes the brightness by a random number; see `adjust_brightness`.
 
     Args:
-        image: Floats or integers, any shape.
-        max_delta: The number is from `-max_delta` to `max_delta`, for channels from 0 to 1.
-        seed: With the graph's seed, determines which; see `headrace.graph.get_seed`.
+        image: Floats or integers of any shape.
+        max_delta: The number is drawn from `-max_delta` to `max_delta`, for channels from 0 to 1.
+        seed: Only for graphs of TensorFlow 1. In a pipeline, set the seed of `map` instead.
 
     Raises:
         ValueError: If `max_delta` is negative.
@@ -90,16 +90,16 @@ def random_brightness(image: TensorLike, max_delta: float, seed: int | None = No
 def random_contrast(
     image: TensorLike, lower: float, upper: float, seed: int | None = None
 ) -> Tensor:
-    """Adjusts the contrast by a random factor; see `adjust_contrast`.
+    """Changes the contrast by a random factor; see `adjust_contrast`.
 
     Args:
         image: Floats or integers, (..., height, width, channels).
-        lower: The smallest number, not negative.
-        upper: The end of the range, which cannot come itself.
-        seed: With the graph's seed, determines which; see `headrace.graph.get_seed`.
+        lower: The smallest factor, at least 0.
+        upper: The end of the range, which is excluded.
+        seed: Only for graphs of TensorFlow 1. In a pipeline, set the seed of `map` instead.
 
     Raises:
-        ValueError: If there is no such range.
+        ValueError: If the range is invalid.
     """
     return adjust_contrast(image, _factor(lower, upper, seed))
 
@@ -107,30 +107,30 @@ def random_contrast(
 def random_saturation(
     image: TensorLike, lower: float, upper: float, seed: int | None = None
 ) -> Tensor:
-    """Adjusts the saturation by a random factor; see `adjust_saturation`.
+    """Multiplies the saturation by a random factor; see `adjust_saturation`.
 
     Args:
         image: RGB, floats or integers, (..., 3).
-        lower: The smallest number, not negative.
-        upper: The end of the range, which cannot come itself.
-        seed: With the graph's seed, determines which; see `headrace.graph.get_seed`.
+        lower: The smallest factor, at least 0.
+        upper: The end of the range, which is excluded.
+        seed: Only for graphs of TensorFlow 1. In a pipeline, set the seed of `map` instead.
 
     Raises:
-        ValueError: If there is no such range, or there are not 3 channels.
+        ValueError: If the range is invalid, or the image does not have 3 channels.
     """
     return adjust_saturation(image, _factor(lower, upper, seed))
 
 
 def random_hue(image: TensorLike, max_delta: float, seed: int | None = None) -> Tensor:
-    """Adjusts the hue by a random angle; see `adjust_hue`.
+    """Rotates the hue by a random angle; see `adjust_hue`.
 
     Args:
         image: RGB, floats or integers, (..., 3).
-        max_delta: The number is from `-max_delta` to `max_delta`, in turns: 0 to 1/2.
-        seed: With the graph's seed, determines which; see `headrace.graph.get_seed`.
+        max_delta: The angle is drawn from `-max_delta` to `max_delta`, in turns. From 0 to 0.5.
+        seed: Only for graphs of TensorFlow 1. In a pipeline, set the seed of `map` instead.
 
     Raises:
-        ValueError: If there is no such range, or there are not 3 channels.
+        ValueError: If `max_delta` is out of range, or the image does not have 3 channels.
     """
     require(max_delta <= 0.5, "max_delta must be <= 0.5.")
     require(max_delta >= 0, "max_delta must be non-negative.")
@@ -145,14 +145,21 @@ def random_crop(
     Args:
         value: Any type and shape.
         size: The shape of the window, an int32 vector.
-        seed: With the graph's seed, determines where; see `headrace.graph.get_seed`.
+        seed: Only for graphs of TensorFlow 1. In a pipeline, set the seed of `map` instead.
         name: Name of the operation.
 
     Returns:
-        The window. A run with a value that is too small ends with InvalidArgumentError.
+        The window.
 
     Raises:
-        ValueError: If `size` has not one element for each dimension.
+        InvalidArgumentError: When run, if `value` is smaller than the window.
+        ValueError: If `size` does not have one element per axis.
+
+    Examples:
+        >>> crop = hr.native(lambda one: {"image": hr.ops.random_crop(one["image"], [4, 4, 3])})
+        >>> pipe = hr.arrays({"image": np.zeros((2, 8, 8, 3), np.uint8)}).map(crop, seed=7)
+        >>> next(iter(pipe.batch(2)))["image"].shape
+        (2, 4, 4, 3)
     """
 
     def infer(value: Tensor, draws: Tensor, size: Tensor) -> Outputs:

@@ -44,7 +44,7 @@ __all__ = [
 
 
 class ResizeMethod:
-    """The method of computing a pixel: from the nearest pixels, or by a filter over several."""
+    """The method that computes the pixels of a resized image."""
 
     BILINEAR = "bilinear"
     NEAREST_NEIGHBOR = "nearest"
@@ -90,25 +90,26 @@ def resize_images(
     preserve_aspect_ratio: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Resizes an image, or each image of a batch, as TensorFlow 1 does.
+    """Resizes an image, or each image of a batch, in the same way as TensorFlow 1.
 
     Args:
         images: Numbers, (height, width, channels) or (batch, height, width, channels).
         size: int32, the new height and width.
         method: BILINEAR, NEAREST_NEIGHBOR, BICUBIC or AREA of `ResizeMethod`.
-        align_corners: Whether the corner pixels of both images are the same; False for the first
-            pixel alone.
-        preserve_aspect_ratio: Whether the image keeps its proportions and `size` is only a limit.
+        align_corners: If True, the centres of all corner pixels of both images are aligned. If
+            False, only the top left ones are.
+        preserve_aspect_ratio: If True, the image keeps its proportions, and `size` is only a limit.
         name: Name of the scope.
 
     Returns:
-        float32, in the range of the input; of its type for NEAREST_NEIGHBOR. The images themselves,
-        if it is known that they have `size` already and proportions are not asked for. A run with
-        a size that is not positive ends with InvalidArgumentError.
+        float32, in the range of the input. NEAREST_NEIGHBOR keeps the type of the input. If the
+        images are known to have `size` already and `preserve_aspect_ratio` is False, they are
+        returned unchanged.
 
     Raises:
-        ValueError: If `images` has another rank, `size` is not a pair of integers, or there is no
-            such method.
+        InvalidArgumentError: When run, if a size is not positive.
+        ValueError: If `images` has another rank, `size` is not a pair of integers, or the method
+            does not exist.
     """
     way = _way_of_tf1(method, align_corners)
     is_skipped_if_same = not preserve_aspect_ratio
@@ -123,23 +124,28 @@ def resize(
     antialias: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Resizes an image, or each image of a batch, as TensorFlow 2 does.
+    """Resizes an image, or each image of a batch, in the same way as TensorFlow 2.
 
     Args:
         images: Numbers, (height, width, channels) or (batch, height, width, channels).
         size: int32, the new height and width.
         method: A `ResizeMethod`.
-        preserve_aspect_ratio: Whether the image keeps its proportions and `size` is only a limit.
-        antialias: Whether to use a filter over all pixels that a pixel of a smaller image covers,
-            against aliasing. NEAREST_NEIGHBOR never does, AREA always.
+        preserve_aspect_ratio: If True, the image keeps its proportions, and `size` is only a limit.
+        antialias: If True, a smaller image is filtered to avoid aliasing. This has no effect for
+            NEAREST_NEIGHBOR, which never filters, and for AREA, which always does.
         name: Name of the scope.
 
     Returns:
-        float32, in the range of the input; of its type for NEAREST_NEIGHBOR.
+        float32, in the range of the input. NEAREST_NEIGHBOR keeps the type of the input.
 
     Raises:
-        ValueError: If `images` has another rank, `size` is not a pair of integers, or there is no
-            such method.
+        ValueError: If `images` has another rank, `size` is not a pair of integers, or the method
+            does not exist.
+
+    Examples:
+        >>> shrink = hr.native(lambda one: {"image": hr.ops.resize(one["image"], [2, 3])})
+        >>> shrink({"image": np.zeros((4, 6, 3), np.uint8)})["image"].shape
+        (2, 3, 3)
     """
     way = _way_of_tf2(method, antialias)
     return _resize(images, size, way, preserve_aspect_ratio, name, is_skipped_if_same=False)
@@ -152,20 +158,20 @@ def resize_bilinear(
     half_pixel_centers: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Resizes a batch of images; see `resize_images` with BILINEAR.
+    """Resizes a batch of images with the BILINEAR method; see `resize_images`.
 
     Args:
         images: Numbers, (batch, height, width, channels).
         size: int32, the new height and width.
-        align_corners: Whether the corner pixels of both images are the same.
-        half_pixel_centers: Whether both images share their edges, as in TensorFlow 2.
+        align_corners: If True, the centres of the corner pixels of both images are aligned.
+        half_pixel_centers: If True, the edges of both images are aligned, as in TensorFlow 2.
         name: Name of the operation.
 
     Returns:
         float32, (batch, new height, new width, channels).
 
     Raises:
-        ValueError: If a shape does not fit.
+        ValueError: If a shape is wrong.
     """
     return _resize_batch("ResizeBilinear", images, size, align_corners, half_pixel_centers, name)
 
@@ -177,20 +183,20 @@ def resize_nearest_neighbor(
     half_pixel_centers: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Resizes a batch of images; see `resize_images` with NEAREST_NEIGHBOR.
+    """Resizes a batch of images with the NEAREST_NEIGHBOR method; see `resize_images`.
 
     Args:
         images: Numbers, (batch, height, width, channels).
         size: int32, the new height and width.
-        align_corners: Whether the corner pixels of both images are the same.
-        half_pixel_centers: Whether both images share their edges, as in TensorFlow 2.
+        align_corners: If True, the centres of the corner pixels of both images are aligned.
+        half_pixel_centers: If True, the edges of both images are aligned, as in TensorFlow 2.
         name: Name of the operation.
 
     Returns:
-        Images of the type of `images`, (batch, new height, new width, channels).
+        Images of the same type, (batch, new height, new width, channels).
 
     Raises:
-        ValueError: If a shape does not fit.
+        ValueError: If a shape is wrong.
     """
     op_type = "ResizeNearestNeighbor"
     return _resize_batch(op_type, images, size, align_corners, half_pixel_centers, name)
@@ -203,20 +209,20 @@ def resize_bicubic(
     half_pixel_centers: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Resizes a batch of images; see `resize_images` with BICUBIC.
+    """Resizes a batch of images with the BICUBIC method; see `resize_images`.
 
     Args:
         images: Numbers, (batch, height, width, channels).
         size: int32, the new height and width.
-        align_corners: Whether the corner pixels of both images are the same.
-        half_pixel_centers: Whether both images share their edges, as in TensorFlow 2.
+        align_corners: If True, the centres of the corner pixels of both images are aligned.
+        half_pixel_centers: If True, the edges of both images are aligned, as in TensorFlow 2.
         name: Name of the operation.
 
     Returns:
         float32, (batch, new height, new width, channels).
 
     Raises:
-        ValueError: If a shape does not fit.
+        ValueError: If a shape is wrong.
     """
     return _resize_batch("ResizeBicubic", images, size, align_corners, half_pixel_centers, name)
 
@@ -224,19 +230,19 @@ def resize_bicubic(
 def resize_area(
     images: TensorLike, size: TensorLike, align_corners: bool = False, name: str | None = None
 ) -> Tensor:
-    """Resizes a batch of images; see `resize_images` with AREA.
+    """Resizes a batch of images with the AREA method; see `resize_images`.
 
     Args:
         images: Numbers, (batch, height, width, channels).
         size: int32, the new height and width.
-        align_corners: Whether the corner pixels of both images are the same.
+        align_corners: If True, the centres of the corner pixels of both images are aligned.
         name: Name of the operation.
 
     Returns:
         float32, (batch, new height, new width, channels).
 
     Raises:
-        ValueError: If a shape does not fit.
+        ValueError: If a shape is wrong.
     """
     return _resize_batch("ResizeArea", images, size, align_corners, False, name)
 
@@ -248,17 +254,19 @@ def resize_image_with_pad(
     method: str = ResizeMethod.BILINEAR,
     align_corners: bool = False,
 ) -> Tensor:
-    """Resizes an image, keeps its aspect ratio, and pads it with zeros to a size.
+    """Resizes an image with its aspect ratio and pads it with zeros to a size.
+
+    It resizes in the same way as TensorFlow 1. See `resize_with_pad` for TensorFlow 2.
 
     Args:
         image: Numbers, (height, width, channels) or (batch, height, width, channels).
-        target_height: The new height: an integer, or a scalar integer tensor.
+        target_height: The new height, an integer or a scalar integer tensor.
         target_width: The new width.
-        method: See `resize_images`.
+        method: The method; see `resize_images`.
         align_corners: See `resize_images`.
 
     Returns:
-        float32, or for NEAREST_NEIGHBOR of the type of `image`, of the new size.
+        float32 of the new size. NEAREST_NEIGHBOR keeps the type of the input.
 
     Raises:
         ValueError: If a size is not positive, or the image has another rank.
@@ -274,17 +282,19 @@ def resize_with_pad(
     method: str = ResizeMethod.BILINEAR,
     antialias: bool = False,
 ) -> Tensor:
-    """Resizes an image as TensorFlow 2 does, keeps its aspect ratio, and pads it with zeros.
+    """Resizes an image with its aspect ratio and pads it with zeros to a size.
+
+    It resizes in the same way as TensorFlow 2. See `resize_image_with_pad` for TensorFlow 1.
 
     Args:
         image: Numbers, (height, width, channels) or (batch, height, width, channels).
-        target_height: The new height: an integer, or a scalar integer tensor.
+        target_height: The new height, an integer or a scalar integer tensor.
         target_width: The new width.
-        method: See `resize`.
+        method: The method; see `resize`.
         antialias: See `resize`.
 
     Returns:
-        float32, or for NEAREST_NEIGHBOR of the type of `image`, of the new size.
+        float32 of the new size. NEAREST_NEIGHBOR keeps the type of the input.
 
     Raises:
         ValueError: If a size is not positive, or the image has another rank.

@@ -31,36 +31,45 @@ def random_resized_crop(
     seed: int | None = None,
     dct_method: str = "",
 ) -> Tensor:
-    """Cuts a random part out of an image, or out of the bytes of a file, and resizes it.
+    """Crops a random part of an image and resizes it.
 
-    Of a JPEG only that part is decoded, and its pixels are those that `decode_image` gives; files
-    of other formats are decoded first. Ten sizes are drawn, with areas evenly distributed and
-    logarithms of ratios, too; the first that fits is taken, at an even place. If none fits, the
-    middle is taken, with the nearest ratio. The part is resized bilinearly, with antialiasing. For
-    the same part, pixels differ from those of torchvision's tensors by at most 1.
+    The image can be pixels or the bytes of a file. Of a JPEG file, only the part is decoded, and
+    its pixels are the same as from `decode_image`. Files of other formats are decoded completely
+    first.
+
+    Ten sizes are drawn, with areas and logarithms of aspect ratios evenly distributed. The first
+    that fits is used, at a random position. If none fits, the centre is used, with the nearest
+    aspect ratio. The part is resized bilinearly with antialiasing. For the same part, pixels differ
+    from torchvision's tensors by at most 1.
 
     Args:
-        image: uint8, (height, width, channels), 0-255, whose shape may be unknown; or the bytes of
-            a file, a scalar string, of any format of `decode_image`. An EXIF orientation is not
-            applied to a file: decode it with `orientation=True` first. Damage of a JPEG below the
-            part is not noticed.
-        size: Height and width of the result; one integer for both.
-        scale: The least and the largest area of the part, as a part of that of the image.
-        ratio: The least and the largest ratio of its width to its height.
-        channels: Of a file 1 for grey, 3 for RGB, which None means too, or 0 for as many as are
-            stored. None for pixels.
-        seed: With the graph's seed, determines which; see `headrace.graph.get_seed`.
-        dct_method: For the bytes of a JPEG, "accurate" (the default) or "fast"; see `decode_jpeg`.
+        image: Pixels, uint8, (height, width, channels), 0-255, whose shape may be unknown. Or a
+            file, a scalar string in any format of `decode_image`. The EXIF orientation of a file is
+            not applied: to apply it, decode the file with `orientation=True` first. Damage of a
+            JPEG below the part is not noticed.
+        size: The height and width of the result, or one integer for both.
+        scale: The minimum and maximum area of the part, as a fraction of the image.
+        ratio: The minimum and maximum of width divided by height of the part.
+        channels: For a file, 1 for grey, 3 or None for RGB, and 0 for the stored number of
+            channels. None for pixels.
+        seed: Only for graphs of TensorFlow 1. In a pipeline, set the seed of `map` instead.
+        dct_method: For a JPEG file, "accurate" (the default) or "fast"; see `decode_jpeg`.
 
     Returns:
-        uint8, (height, width, channels). A run with another shape than one image, or a damaged
-        file, ends with InvalidArgumentError.
+        uint8, (height, width, channels).
 
     Raises:
+        InvalidArgumentError: When run, if the input is not one image, or the file is damaged.
         TypeError: If the image is neither uint8 nor a string.
         ValueError: If an argument is out of range, or the image has another rank.
 
     Source: `torchvision.transforms.v2.RandomResizedCrop`.
+
+    Examples:
+        >>> crop = hr.native(lambda one: {"x": hr.ops.random_resized_crop(one["x"], 4)})
+        >>> pipe = hr.arrays({"x": np.zeros((2, 8, 8, 3), np.uint8)}).map(crop, seed=7)
+        >>> next(iter(pipe.batch(2)))["x"].shape
+        (2, 4, 4, 3)
     """
     what = "random_resized_crop"
     height, width = size_of(what, "size", size)

@@ -132,12 +132,12 @@ def angles_to_projective_transforms(
     image_width: TensorLike,
     name: str | None = None,
 ) -> Tensor:
-    """Returns the `transforms` that rotate images about their middle: float32, (number, 8).
+    """Returns the transforms that rotate images around their centre: float32, (number, 8).
 
     Args:
-        angles: In radians: a scalar or a vector.
-        image_height: Rows of the images, float32.
-        image_width: Their columns, float32.
+        angles: The angles in radians, a scalar or a vector.
+        image_height: The height of the images, float32.
+        image_width: The width of the images, float32.
         name: Name of the scope.
 
     Raises:
@@ -159,10 +159,10 @@ def angles_to_projective_transforms(
 def translations_to_projective_transforms(
     translations: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Returns the `transforms` that move images: float32, (number, 8).
+    """Returns the transforms that shift images: float32, (number, 8).
 
     Args:
-        translations: float32, (2,) or (number, 2): to the right and down, in pixels.
+        translations: float32, (2,) or (number, 2): the distances to the right and down, in pixels.
         name: Name of the scope.
 
     Raises:

@@ -44,33 +44,34 @@ def sample_distorted_bounding_box(
     use_image_if_no_bounding_boxes: bool | None = None,
     name: str | None = None,
 ) -> SampleDistortedBoundingBox:
-    """Draws a window of an image at random; give its begin and size to `slice`.
+    """Draws a random window of an image. Pass its start and size to `slice`.
 
     Args:
         image_size: Height, width and number of channels, a vector of integers.
-        bounding_boxes: float32, (1, n, 4): top, left, bottom and right of the objects, 0-1.
-        seed: Determines the sequence of windows together with `seed2`. The graph's seed is not
-            used. Without both, or if both are 0, every session has another sequence.
+        bounding_boxes: float32, (1, n, 4): top, left, bottom and right of the objects, from 0 to 1.
+        seed: The first half of the seed in a graph of TensorFlow 1. The graph's seed is not used.
+            If both halves are 0, every session draws another sequence. In a pipeline, set the seed
+            of `map` instead.
         seed2: The second half of the seed.
-        min_object_covered: The fraction of at least one object that a window must show, a float
+        min_object_covered: The fraction of at least one object that a window must cover, a float
             scalar.
-        aspect_ratio_range: The smallest and largest width / height of a window; None for 0.75 and
+        aspect_ratio_range: The minimum and maximum of width divided by height. None for 0.75 and
             1.33.
-        area_range: The smallest and largest fraction of the image that a window covers; None for
+        area_range: The minimum and maximum fraction of the image that a window covers. None for
             0.05 and 1.
-        max_attempts: The number of unsuitable windows after which the whole image is taken; None
-            for 100.
-        use_image_if_no_bounding_boxes: Whether the whole image is the object if there are no
-            boxes; else a run without boxes ends with InvalidArgumentError.
+        max_attempts: The number of attempts before the whole image is used. None for 100.
+        use_image_if_no_bounding_boxes: If True, the whole image is the object if there are no
+            boxes. If False, this is an error.
         name: Name of the operation.
 
     Returns:
-        Begin, size, and the window as a box. A run with a box outside of the image, with a size
-        that is not positive, or with ranges that make no sense ends with InvalidArgumentError.
+        The start, the size, and the window as a box.
 
     Raises:
-        TypeError: If types do not fit.
-        ValueError: If shapes do not fit.
+        InvalidArgumentError: When run, if a box is outside the image, a size is not positive, a
+            range is invalid, or there are no boxes and `use_image_if_no_bounding_boxes` is False.
+        TypeError: If a type is wrong.
+        ValueError: If a shape is wrong.
     """
 
     def infer(size: Tensor, boxes: Tensor, covered: Tensor) -> Outputs:

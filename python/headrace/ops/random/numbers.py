@@ -29,24 +29,24 @@ def random_uniform(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Returns random numbers of a uniform distribution.
+    """Returns random numbers from a uniform distribution.
 
     Args:
         shape: The shape, an integer vector.
-        minval: The lower bound of the range, included.
-        maxval: The upper bound of the range, not included; None for 1, for floats. For integers
-            both bounds are scalars.
-        dtype: Type of the numbers: float16, float32, float64, int32 or int64.
-        seed: With the graph's seed, determines the sequence; see `headrace.graph.get_seed`.
+        minval: The start of the range, which is included.
+        maxval: The end of the range, which is excluded. None for 1, for floats only. For integers,
+            both limits are scalars.
+        dtype: The type of the numbers: float16, float32, float64, int32 or int64.
+        seed: Only for graphs of TensorFlow 1. In a pipeline, set the seed of `map` instead.
         name: Name of the operation.
 
     Returns:
-        A tensor of that shape and type. A run in which an integer range is empty ends with
-        InvalidArgumentError.
+        A tensor of this shape and type.
 
     Raises:
-        TypeError: If a limit cannot have the type.
-        ValueError: If the type is another one, or integers have no `maxval`.
+        InvalidArgumentError: When run, if an integer range is empty.
+        TypeError: If a limit does not fit the type.
+        ValueError: If the type is another one, or `maxval` is missing for integers.
     """
     kind = as_dtype(dtype)
     if kind not in (*FLOATS, *INDEX_TYPES):
@@ -75,15 +75,23 @@ def random_normal(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Returns random numbers of a normal distribution.
+    """Returns random numbers from a normal distribution.
 
     Args:
         shape: The shape, an integer vector.
         mean: The mean of the distribution.
-        stddev: Its standard deviation.
-        dtype: Type of the numbers: float16, float32 or float64.
-        seed: With the graph's seed, determines the sequence; see `headrace.graph.get_seed`.
+        stddev: The standard deviation of the distribution.
+        dtype: The type of the numbers: float16, float32 or float64.
+        seed: Only for graphs of TensorFlow 1. In a pipeline, set the seed of `map` instead.
         name: Name of the operation.
+
+    Examples:
+        >>> @hr.native
+        ... def add_noise(example):
+        ...     return {"x": example["x"] + hr.ops.random_normal([3])}
+        >>> pipe = hr.arrays({"x": np.zeros((2, 3), np.float32)}).map(add_noise, seed=7)
+        >>> next(iter(pipe.batch(2)))["x"].shape
+        (2, 3)
     """
     parameters = shape, mean, stddev, as_dtype(dtype), seed, name
     return _draw_normal("random_normal", "RandomStandardNormal", *parameters)
@@ -97,14 +105,14 @@ def truncated_normal(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Returns random numbers of a normal distribution within two standard deviations of its mean.
+    """Returns normally distributed random numbers within two standard deviations of the mean.
 
     Args:
         shape: The shape, an integer vector.
         mean: The mean of the distribution.
         stddev: The standard deviation of the distribution before it is truncated.
-        dtype: Type of the numbers: float16, float32 or float64.
-        seed: With the graph's seed, determines the sequence; see `headrace.graph.get_seed`.
+        dtype: The type of the numbers: float16, float32 or float64.
+        seed: Only for graphs of TensorFlow 1. In a pipeline, set the seed of `map` instead.
         name: Name of the operation.
     """
     parameters = shape, mean, stddev, as_dtype(dtype), seed, name

@@ -14,11 +14,11 @@ __all__ = ["random_shuffle"]
 
 
 def random_shuffle(value: TensorLike, seed: int | None = None, name: str | None = None) -> Tensor:
-    """Returns the rows of a tensor in random order.
+    """Shuffles the rows of a tensor.
 
     Args:
-        value: The tensor; its first axis is shuffled.
-        seed: With the graph's seed, determines the sequence; see `headrace.graph.get_seed`.
+        value: The tensor. Its first axis is shuffled.
+        seed: Only for graphs of TensorFlow 1. In a pipeline, set the seed of `map` instead.
         name: Name of the operation.
 
     Returns:

@@ -15,24 +15,24 @@ __all__ = ["decode_compressed"]
 def decode_compressed(
     bytes: TensorLike, compression_type: str = "", name: str | None = None
 ) -> Tensor:
-    """Decompresses strings, each by itself.
+    """Decompresses each string separately.
 
-    In a pipeline, each string is read to its end: all streams in it are read, and truncated data
-    are an error. Under the names of TensorFlow 1, as there, only the first zlib stream is read, and
-    truncated data give the part that exists.
+    In a pipeline, all streams of a string are read, and truncated data are an error. Under the
+    names of TensorFlow 1, only the first zlib stream is read, and truncated data return the
+    available part, as in TensorFlow.
 
     Args:
         bytes: The strings, of any shape.
-        compression_type: "GZIP" (several members follow each other), "ZLIB", or "" for strings that
-            are not compressed.
+        compression_type: "GZIP" (also with several members), "ZLIB", or "" for uncompressed
+            strings.
         name: Name of the operation.
 
     Returns:
         The decompressed strings, of the same shape.
 
     Raises:
-        DataLossError: When run: a string is damaged or has another compression.
-        InvalidArgumentError: When run: there is no such compression.
+        DataLossError: When run, if a string is damaged or has another compression.
+        InvalidArgumentError: When run, if the compression type does not exist.
     """
     return apply_op(
         "DecodeCompressed",

@@ -30,33 +30,40 @@ def decode_csv(
     select_cols: Sequence[int] | None = None,
     name: str | None = None,
 ) -> list[Tensor]:
-    """Splits CSV records into fields and returns a tensor for each column.
+    """Splits CSV records into fields and returns one tensor per column.
 
-    A field may be quoted; then it may contain delimiters and line ends, and a quote inside is
+    A field may be quoted. It may then contain delimiters and line breaks, and quotes in it are
     doubled. Numbers may have spaces around them.
 
     Args:
-        records: Strings of any shape, each one record without the end of its line.
-        record_defaults: For each column the value of a missing field: a scalar, a vector of one
-            element, or a vector without elements for a required field. Its type is the
-            column's: float32, float64, int32, int64 or string.
+        records: Strings of any shape. Each is one record, without the line break at its end.
+        record_defaults: The value of a missing field, for each column: a scalar, a vector of one
+            element, or an empty vector for a required field. Its type is the type of the column:
+            float32, float64, int32, int64 or string.
         field_delim: The delimiter between fields, one byte.
-        use_quote_delim: Whether quotes are special.
-        na_value: A field with these bytes counts as missing, like an empty one.
-        select_cols: The numbers of the fields to parse, counted from 0, in ascending order; None
-            for all.
+        use_quote_delim: If True, fields may be quoted.
+        na_value: The text of a missing field. Empty fields are also missing.
+        select_cols: The indices of the fields to parse, in ascending order. None for all fields.
         name: Name of the operation.
 
     Returns:
-        A list with a tensor of the shape of `records` for each column.
+        A list with one tensor per column, each in the shape of `records`.
 
     Raises:
-        InvalidArgumentError: When run: a record has another number of fields, a field is no such
-            number or missing though required, quotes are misplaced, or the delimiter is not one
-            byte.
-        TypeError: If the defaults are not a list, or one is of a type that no column can have.
+        InvalidArgumentError: When run, if a record has the wrong number of fields, a field is not a
+            valid number, a required field is missing, a quote is misplaced, or the delimiter is not
+            one byte.
+        TypeError: If `record_defaults` is not a list, or has a type that is not supported.
         ValueError: If there are no defaults, a default has several elements, or `select_cols` is
             not ascending or differs from the defaults in length.
+
+    Examples:
+        >>> @hr.native
+        ... def parse(example):
+        ...     number, name = hr.ops.decode_csv(example["text"], [[0], [""]])
+        ...     return {"number": number, "name": name}
+        >>> parse({"text": b"3,apple"})
+        {'number': np.int32(3), 'name': b'apple'}
     """
     columns = [] if select_cols is None else list(select_cols)
     if any(column >= following for column, following in pairwise(columns)):

@@ -31,22 +31,29 @@ def decode_raw(
     little_endian: bool = True,
     name: str | None = None,
 ) -> Tensor:
-    """Decodes numbers from the bytes of strings.
+    """Reads numbers from the bytes of strings.
 
     Args:
-        input_bytes: Strings of one length, of any shape.
-        out_type: Type of the numbers: float16/32/64, int8/16/32/64, uint8/16, bool, complex64/128.
-            A NumPy type of big-endian numbers, such as `np.dtype(">i2")`, sets the order as well.
-        little_endian: Order of the bytes of one number.
+        input_bytes: Strings of equal length, in any shape.
+        out_type: The type of the numbers: float16/32/64, int8/16/32/64, uint8/16, bool or
+            complex64/128. A big-endian NumPy type, such as `np.dtype(">i2")`, also sets the byte
+            order.
+        little_endian: The byte order of the numbers.
         name: Name of the operation.
 
     Returns:
-        The numbers, in a new last dimension: shape `input_bytes.shape + [length / size]`.
+        The numbers along a new last axis. Its size is the length of a string divided by the size of
+        a number.
 
     Raises:
-        InvalidArgumentError: When run: the strings differ in length, or a length is not a multiple
-            of the size of a number.
-        TypeError: If there is no such type of numbers.
+        InvalidArgumentError: When run, if the strings differ in length, or the length is not a
+            multiple of the size of a number.
+        TypeError: If the type is not supported.
+
+    Examples:
+        >>> decode = hr.native(lambda one: {"x": hr.ops.decode_raw(one["record"], np.uint8)})
+        >>> decode({"record": bytes([1, 2, 3])})
+        {'x': array([1, 2, 3], dtype=uint8)}
     """
     if isinstance(out_type, np.dtype) and out_type.byteorder == ">":
         little_endian = False

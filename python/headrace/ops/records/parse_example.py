@@ -23,23 +23,23 @@ def parse_single_example(
     example_names: TensorLike | None = None,
     name: str | None = None,
 ) -> dict[str, Any]:
-    """Parses one serialized `Example`. Only the requested features are decoded.
+    """Parses one serialized `tf.train.Example`. Only the requested features are decoded.
 
     Args:
         serialized: A scalar string.
         features: The features to parse, by name: `FixedLenFeature`, `VarLenFeature`,
             `FixedLenSequenceFeature` or `SparseFeature`.
-        example_names: Accepted for compatibility with TensorFlow, and not used.
+        example_names: Accepted for compatibility with TensorFlow, without effect.
         name: Name of the operation.
 
     Returns:
-        A tensor of the feature's shape for each name, a `SparseTensor` for `VarLenFeature` and
-        `SparseFeature`.
+        A dict with a tensor for each name, in the shape of the feature. `VarLenFeature` and
+        `SparseFeature` return a `SparseTensor`.
 
     Raises:
-        InvalidArgumentError: When run: the bytes are not an `Example`, or a feature is missing or
-            of another type or number of values.
-        ValueError: If `features` is empty or one is incomplete, or `serialized` is not a scalar.
+        InvalidArgumentError: When run, if the bytes are not an `Example`, or a feature is missing
+            or has another type or number of values.
+        ValueError: If `features` is empty or incomplete, or `serialized` is not a scalar.
     """
     if not features:
         raise ValueError("Missing features.")

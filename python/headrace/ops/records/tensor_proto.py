@@ -43,7 +43,7 @@ def parse_tensor(serialized: TensorLike, out_type: DTypeLike, name: str | None =
 
 
 def serialize_tensor(tensor: TensorLike, name: str | None = None) -> Tensor:
-    """Serializes a tensor as a `TensorProto`, a scalar string.
+    """Serializes a tensor to a `TensorProto`, as a scalar string.
 
     Args:
         tensor: The tensor.

@@ -15,18 +15,18 @@ __all__ = ["decode_base64", "encode_base64"]
 
 
 def encode_base64(input: TensorLike, pad: bool = False, name: str | None = None) -> Tensor:
-    """Encodes strings as base64, with `-` and `_` in place of `+` and `/`.
+    """Encodes strings as URL-safe base64, with `-` and `_` instead of `+` and `/`.
 
     Args:
         input: The strings.
-        pad: Whether `=` fills up the length to a multiple of four.
+        pad: If True, `=` is added up to a multiple of four characters.
         name: Name of the operation.
 
     Returns:
         Strings of the same shape.
 
     Raises:
-        TypeError: If they are not strings.
+        TypeError: If `input` is not strings.
     """
     attrs = {"pad": bool_attr("pad", pad)}
     inputs = [Input("input", input, dtypes.string)]
@@ -34,17 +34,18 @@ def encode_base64(input: TensorLike, pad: bool = False, name: str | None = None)
 
 
 def decode_base64(input: TensorLike, name: str | None = None) -> Tensor:
-    """Decodes strings that are base64 with `-` and `_`, with padding or without.
+    """Decodes URL-safe base64 strings, which use `-` and `_`, with or without padding.
 
     Args:
         input: The strings.
         name: Name of the operation.
 
     Returns:
-        Strings of the same shape. A run with other letters ends with InvalidArgumentError.
+        Strings of the same shape.
 
     Raises:
-        TypeError: If they are not strings.
+        InvalidArgumentError: When run, if a string has other characters.
+        TypeError: If `input` is not strings.
     """
     inputs = [Input("input", input, dtypes.string)]
     return apply_op("DecodeBase64", inputs, _infer, name=name).outputs[0]

@@ -26,7 +26,7 @@ def string_lower(input: TensorLike, encoding: str = "", name: str | None = None)
 
     Args:
         input: The strings.
-        encoding: "utf-8" for the letters of all languages; "" for those of ASCII.
+        encoding: "utf-8" converts the letters of all languages, and "" only those of ASCII.
         name: Name of the operation.
     """
     return _change_case("StringLower", input, encoding, name, bytes.lower, str.lower)
@@ -37,14 +37,14 @@ def string_upper(input: TensorLike, encoding: str = "", name: str | None = None)
 
     Args:
         input: The strings.
-        encoding: "utf-8" for the letters of all languages; "" for those of ASCII.
+        encoding: "utf-8" converts the letters of all languages, and "" only those of ASCII.
         name: Name of the operation.
     """
     return _change_case("StringUpper", input, encoding, name, bytes.upper, str.upper)
 
 
 def string_strip(input: TensorLike, name: str | None = None) -> Tensor:
-    """Strips white space from both ends of each string."""
+    """Removes white space from both ends of each string."""
     return _map_strings("StringStrip", input, name, lambda text: text.strip(_SPACES))
 
 

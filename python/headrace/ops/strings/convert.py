@@ -68,19 +68,24 @@ def as_string(
 def string_to_number(
     input: TensorLike, out_type: DTypeLike = dtypes.float32, name: str | None = None
 ) -> Tensor:
-    """Reads numbers from strings.
+    """Converts strings to numbers.
 
     Args:
-        input: The strings; spaces around the number are allowed.
+        input: The strings. Spaces around the number are allowed.
         out_type: float32, float64, int32 or int64.
         name: Name of the operation.
 
     Returns:
-        A tensor of the same shape. A run with a string that is no such number ends with
-        InvalidArgumentError.
+        A tensor of the same shape.
 
     Raises:
+        InvalidArgumentError: When run, if a string is not a valid number.
         TypeError: If `out_type` is another type.
+
+    Examples:
+        >>> convert = hr.native(lambda one: {"x": hr.ops.string_to_number(one["text"], np.int64)})
+        >>> convert({"text": b"42"})
+        {'x': np.int64(42)}
     """
     dtype = type_attr("out_type", out_type, _READABLE)
 

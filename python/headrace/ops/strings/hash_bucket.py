@@ -23,10 +23,10 @@ __all__ = [
 def string_to_hash_bucket_fast(
     input: TensorLike, num_buckets: int, name: str | None = None
 ) -> Tensor:
-    """Hashes each string into a bucket and returns the bucket's number.
+    """Hashes each string and returns the index of its bucket.
 
-    Equal strings have equal numbers, on every machine and in every version. The hash (FarmHash) is
-    not cryptographic: strings that share a bucket can be made on purpose.
+    Equal strings have equal results on every machine and in every version. The hash (FarmHash) is
+    not cryptographic: an attacker can create strings that share a bucket.
 
     Args:
         input: The strings.
@@ -37,7 +37,13 @@ def string_to_hash_bucket_fast(
         An int64 tensor of the same shape, in [0, num_buckets).
 
     Raises:
-        ValueError: If there is no bucket.
+        ValueError: If `num_buckets` is below 1.
+
+    Examples:
+        >>> bucket = hr.ops.string_to_hash_bucket_fast
+        >>> hash_word = hr.native(lambda one: {"n": bucket(one["x"], 100)})
+        >>> hash_word({"x": b"apple"})
+        {'n': np.int64(1)}
     """
     return _hashed("StringToHashBucketFast", "input", input, num_buckets, name)
 
@@ -45,11 +51,11 @@ def string_to_hash_bucket_fast(
 def string_to_hash_bucket_strong(
     input: TensorLike, num_buckets: int, key: Sequence[int], name: str | None = None
 ) -> Tensor:
-    """Hashes each string into a bucket, with a key, and returns the bucket's number.
+    """Hashes each string with a key and returns the index of its bucket.
 
-    Equal strings have equal numbers, on every machine and in every version. Without the key nobody
-    can make many strings that share a bucket. The hash (SipHash) is slower than that
-    of `string_to_hash_bucket_fast`.
+    Equal strings have equal results on every machine and in every version. Without the key, nobody
+    can create many strings that share a bucket. The hash (SipHash) is slower than the hash of
+    `string_to_hash_bucket_fast`.
 
     Args:
         input: The strings.
@@ -58,12 +64,12 @@ def string_to_hash_bucket_strong(
         name: Name of the operation.
 
     Returns:
-        An int64 tensor of the same shape, in [0, num_buckets). A run with a key of another length
-        ends with InvalidArgumentError.
+        An int64 tensor of the same shape, in [0, num_buckets).
 
     Raises:
+        InvalidArgumentError: When run, if the key has another length.
         TypeError: If the key is not a list.
-        ValueError: If there is no bucket.
+        ValueError: If `num_buckets` is below 1.
     """
     if not isinstance(key, (list, tuple)):
         raise TypeError(
@@ -77,9 +83,9 @@ def string_to_hash_bucket_strong(
 def string_to_hash_bucket(
     string_tensor: TensorLike, num_buckets: int, name: str | None = None
 ) -> Tensor:
-    """Hashes each string into a bucket by the hash of the first versions of TensorFlow.
+    """Hashes each string to a bucket, with the hash of the first versions of TensorFlow.
 
-    New programs take `string_to_hash_bucket_fast`, which is better and will never change.
+    Use `string_to_hash_bucket_fast` in new programs: it is better and will never change.
 
     Args:
         string_tensor: The strings.
@@ -90,7 +96,7 @@ def string_to_hash_bucket(
         An int64 tensor of the same shape, in [0, num_buckets).
 
     Raises:
-        ValueError: If there is no bucket.
+        ValueError: If `num_buckets` is below 1.
     """
     return _hashed("StringToHashBucket", "string_tensor", string_tensor, num_buckets, name)
 

@@ -23,16 +23,16 @@ __all__ = ["string_join"]
 def string_join(
     inputs: Sequence[TensorLike], separator: str | bytes = "", name: str | None = None
 ) -> Tensor:
-    """Joins strings elementwise.
+    """Concatenates strings elementwise.
 
     Args:
-        inputs: A list of string tensors of one shape; scalars count for every element.
+        inputs: A list of string tensors of the same shape. A scalar is used for every element.
         separator: The string between two parts.
         name: Name of the operation.
 
     Raises:
-        TypeError: If one is not a string tensor, or `inputs` is not a list.
-        ValueError: If shapes differ.
+        TypeError: If an input is not strings, or `inputs` is not a list.
+        ValueError: If the shapes differ.
     """
     if not isinstance(inputs, (list, tuple)):
         raise TypeError(f"Expected list for 'inputs' argument to 'StringJoin' Op, not {inputs!r}.")

@@ -31,15 +31,22 @@ def regex_replace(
 
     Args:
         input: The strings.
-        pattern: The expression, a scalar, in RE2's syntax: no look-around, no backreferences.
-        rewrite: The replacement, a scalar; `\0` is the whole match, `\1` to `\9` are its
+        pattern: The expression, a scalar, in RE2 syntax: no look-around and no backreferences.
+        rewrite: The replacement, a scalar. `\0` is the whole match, and `\1` to `\9` are its
             groups.
-        replace_global: Whether to replace every match; else the first.
+        replace_global: If True, replaces every match. If False, only the first.
         name: Name of the operation.
 
     Returns:
-        Strings of the same shape. A run with an expression or a `rewrite` that is not valid ends
-        with InvalidArgumentError.
+        Strings of the same shape.
+
+    Raises:
+        InvalidArgumentError: When run, if the expression or `rewrite` is invalid.
+
+    Examples:
+        >>> clean = hr.native(lambda one: {"x": hr.ops.regex_replace(one["x"], "[0-9]+", "N")})
+        >>> clean({"x": b"12 apples"})
+        {'x': b'N apples'}
     """
     attrs: dict[str, Any] = {"replace_global": bool_attr("replace_global", replace_global)}
     inputs = [Input("input", input, dtypes.string)]
@@ -60,7 +67,7 @@ def regex_replace(
 
 
 def regex_full_match(input: TensorLike, pattern: TensorLike, name: str | None = None) -> Tensor:
-    """Returns whether a regular expression matches each string as a whole.
+    """Returns whether a regular expression matches each whole string.
 
     Args:
         input: The strings.
@@ -68,8 +75,10 @@ def regex_full_match(input: TensorLike, pattern: TensorLike, name: str | None = 
         name: Name of the operation.
 
     Returns:
-        Bools of the same shape. A run with an expression that is not valid ends with
-        InvalidArgumentError.
+        Bools of the same shape.
+
+    Raises:
+        InvalidArgumentError: When run, if the expression is invalid.
     """
     attrs: dict[str, Any] = {}
     inputs = [Input("input", input, dtypes.string)]

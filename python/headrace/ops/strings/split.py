@@ -52,16 +52,16 @@ def string_split(
     """Splits strings at a separator, as `str.split` does.
 
     Args:
-        input: A vector of strings, or a scalar, which counts as a vector of one.
-        sep: The separator, a scalar string; None or "" for any run of white space.
-        maxsplit: The largest number of splits of a string; negative for no limit.
+        input: A vector of strings. A scalar counts as a vector of one string.
+        sep: The separator, a scalar string. None or "" splits at white space.
+        maxsplit: The maximum number of splits per string. Negative for no limit.
         name: Name of the scope.
 
     Returns:
-        A sparse tensor with a row of parts for each string.
+        A sparse tensor with one row of parts per string.
 
     Raises:
-        ValueError: If `input` has more than one dimension.
+        ValueError: If `input` has more than one axis.
     """
     separator = "" if sep is None else sep
     with name_scope(name, "StringSplit", [input, separator]):

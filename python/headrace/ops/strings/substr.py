@@ -32,22 +32,22 @@ _UNITS: Final = ("BYTE", "UTF8_CHAR")
 def substr(
     input: TensorLike, pos: TensorLike, len: TensorLike, unit: str = "BYTE", name: str | None = None
 ) -> Tensor:
-    """Returns a substring of each string.
+    """Returns a part of each string.
 
     Args:
         input: The strings.
-        pos: The beginning of the part, an integer tensor; negative if counted from the end.
-        len: The length of the part, of the type and shape of `pos`; negative, or past the end, for
-            all that is left.
-        unit: The unit of positions and lengths: "BYTE", or "UTF8_CHAR" for characters.
+        pos: The start of the part, an integer tensor. Negative positions count from the end.
+        len: The length of the part, of the type and shape of `pos`. If it is negative or goes past
+            the end, the part is the rest of the string.
+        unit: "BYTE", or "UTF8_CHAR" to count characters.
         name: Name of the operation.
 
     Returns:
-        Strings in the shape to which `input` and `pos` are broadcast. A run in which a part begins
-        outside of its string ends with InvalidArgumentError.
+        Strings in the broadcast shape of `input` and `pos`.
 
     Raises:
-        ValueError: If the shapes do not fit, or there is no such unit.
+        InvalidArgumentError: When run, if a part starts outside its string.
+        ValueError: If the shapes are incompatible, or the unit does not exist.
     """
     _check_unit("Substr", unit)
 
@@ -86,15 +86,15 @@ def substr(
 
 
 def string_length(input: TensorLike, unit: str = "BYTE", name: str | None = None) -> Tensor:
-    """Returns the length of each string, int32.
+    """Returns the length of each string, as int32.
 
     Args:
         input: The strings.
-        unit: The unit of positions and lengths: "BYTE", or "UTF8_CHAR" for characters.
+        unit: "BYTE", or "UTF8_CHAR" to count characters.
         name: Name of the operation.
 
     Raises:
-        ValueError: If there is no such unit.
+        ValueError: If the unit does not exist.
     """
     _check_unit("StringLength", unit)
 

@@ -26,34 +26,34 @@ def tokenize(
     padding: bool = True,
     name: str | None = None,
 ) -> Tensor:
-    """Turns a text into the numbers of its tokens, as the package `tokenizers` does.
+    """Converts a text to token numbers, in the same way as the package `tokenizers`.
 
     The result is that of `Tokenizer.from_file(tokenizer).encode(text, add_special_tokens=...).ids`.
-    The model, the normalizer, added tokens, truncation and padding are those of the file; added and
-    special tokens are also found where they are written out in the text.
+    The model, the normalizer, added tokens, truncation and padding come from the file. Added and
+    special tokens are also recognised if they are written in the text.
 
-    The file is read when the function is traced, once for all threads, and states name
-    its content.
+    The file is read when the function is traced, once for all threads. The state of a pipeline
+    includes its content.
 
     Args:
-        tokenizer: The path or URL of a `tokenizer.json`, as `Tokenizer.save` of `tokenizers` and
-            `save_pretrained` of `transformers` write it.
+        tokenizer: The path or URL of a `tokenizer.json`, from `Tokenizer.save` of `tokenizers` or
+            `save_pretrained` of `transformers`.
         text: A scalar string in UTF-8.
-        add_special_tokens: Whether special tokens are added as the file says, such as one at the
-            beginning.
-        truncation: Whether texts are cut where the file says so. False for whole texts. Files that
-            say nothing cut nothing.
-        padding: Whether texts are padded where the file says so.
+        add_special_tokens: If True, adds special tokens as the file defines, such as one at the
+            start.
+        truncation: If True, truncates texts as the file defines. If False, texts are never
+            truncated.
+        padding: If True, pads texts as the file defines.
         name: Name of the operation.
 
     Returns:
-        An int32 vector, with values from 0 on.
+        An int32 vector of numbers from 0.
 
     Raises:
         FailedPreconditionError: If the path is a directory.
-        InvalidArgumentError: If the file is not a `tokenizer.json`, or draws at random (dropout).
-            When it runs: if the text is not UTF-8.
-        NotFoundError: If there is no such file.
+        InvalidArgumentError: If the file is not a `tokenizer.json`, or uses random draws (dropout).
+            When run, if the text is not UTF-8.
+        NotFoundError: If the file does not exist.
         TypeError: If `tokenizer` is not a path.
         ValueError: If `text` is not a scalar.
     """
