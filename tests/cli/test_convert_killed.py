@@ -9,18 +9,20 @@ from pathlib import Path
 
 import pytest
 from tests.cli.files import call, example, image, run, write_numbers, write_records
+from tests.tiers import nightly_after
 
 COMMAND = ("convert", "a", "b.tfrecord", "--shards", "4", "--shuffle", "5")
 PLACES = [
-    *[("example", number, 0) for number in (1, 2)],
     ("example", 100, 3),
-    ("publish", 1, 0),
     ("publish", 3, 2),
-    ("journal", 1, 0),
     ("journal", 3, 2),
-    ("journal", 4, 3),
-    ("begin", 1, 0),
     ("end", 1, 4),
+    ("begin", 1, 0),
+    ("example", 1, 0),
+    ("example", 2, 0),
+    ("publish", 1, 0),
+    ("journal", 1, 0),
+    ("journal", 4, 3),
 ]
 
 
@@ -59,7 +61,7 @@ def whole(here):
     return found
 
 
-@pytest.mark.parametrize(("moment", "number", "num_whole"), PLACES)
+@pytest.mark.parametrize(("moment", "number", "num_whole"), nightly_after(4, PLACES))
 def test_a_killed_conversion_leaves_only_complete_files_and_continues(
     whole, moment, number, num_whole
 ):
@@ -89,7 +91,7 @@ def test_a_conversion_may_be_killed_repeatedly(whole):
 
 
 @pytest.mark.parametrize(("sent", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
-@pytest.mark.parametrize("moment", ["example", "publish", "journal"])
+@pytest.mark.parametrize("moment", nightly_after(1, ["publish", "example", "journal"]))
 def test_a_signal_ends_a_conversion_cleanly_and_it_continues(whole, sent, code, moment):
     done = ended_at(moment, 2, sent, *COMMAND)
     assert done.returncode == code
@@ -181,7 +183,9 @@ class TestImageFolders:
 
     @pytest.mark.parametrize(
         ("moment", "number"),
-        [("example", 10), ("example", 1200), ("journal", 2), ("folder", 1), ("end", 1)],
+        nightly_after(
+            2, [("folder", 1), ("end", 1), ("example", 10), ("example", 1200), ("journal", 2)]
+        ),
     )
     def test_a_folder_has_its_name_when_all_images_are_there(self, moment, number):
         done = ended_at(moment, number, "SIGKILL", "convert", "a", "b/")

@@ -12,6 +12,7 @@ import pytest
 from stress import syscall_faults
 from stress.__main__ import NAMES, nightly_scale_of
 from stress.programs import small_disk
+from tests.tiers import nightly_after
 
 SCALE = 0.002
 # Tests draw these files and programs, too; and the soak takes seconds rather than half a minute.
@@ -20,10 +21,13 @@ SMALLER = {"soak": 0.0003, **dict.fromkeys(DRAWN, 1e-4)}
 # `make test` runs the simulation of schedules beside these tests, and others call operations where
 # memory is short or draw with hypothesis.
 PARTS = [name for name in NAMES if name not in ("property_tests", "schedules", "short_memory")]
+# Each change runs the parts that find most; the others need 10 to 30 s even if they are small.
+SLOW = ("fuzz", "full_disk", "leaks", "read_faults", "soak", "storage_faults", "write_faults")
+CASES = sorted(PARTS, key=lambda name: name in SLOW)
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("name", PARTS)
+@pytest.mark.parametrize("name", nightly_after(len(PARTS) - len(SLOW), CASES))
 def test_nothing_goes_wrong_in_a_small_part(name):
     if name in ("read_faults", "write_faults") and not syscall_faults.is_there():
         pytest.skip("strace is not there, or may not trace")

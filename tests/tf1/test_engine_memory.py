@@ -38,6 +38,7 @@ def output_of(*arguments):
     return done.stdout
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", queues.KINDS)
 def test_records_take_little_more_than_their_bytes(kind):
     figures = figures_of("fill", kind, "many", "--mib=8")
@@ -158,6 +159,7 @@ def test_a_short_string_does_not_keep_its_batch_alive(grown_by_way, way):
     assert grown_by_way[way] < 4 * MIB
 
 
+@pytest.mark.nightly
 def test_the_memory_of_a_long_run_does_not_grow(tmp_path):
     path = tmp_path / "lines.txt"
     path.write_text("".join(f"{number:030d}\n" for number in range(10_000)))

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from tests.calls import TIMEOUT, wait_until
 from tests.io.storage.server import Server, stalls
+from tests.tiers import nightly_after
 
 import headrace.tf1 as tf
 
@@ -384,7 +385,7 @@ INTERRUPTED = {
 }
 
 
-@pytest.mark.parametrize("what", INTERRUPTED)
+@pytest.mark.parametrize("what", nightly_after(8, INTERRUPTED))
 def test_ctrl_c_ends_a_wait_that_is_told_of(what, tmp_path):
     before, call, words = INTERRUPTED[what]
     program = HARNESS.format(before=before, call=call)

@@ -61,6 +61,7 @@ def test_tokens_are_those_of_the_python_package(files, kind, add_special_tokens)
     assert {tokens.dtype for tokens in found} == {np.dtype(np.int32)}
 
 
+@pytest.mark.nightly
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "map of folded characters"])
 def test_every_character_of_unicode_has_the_tokens_of_the_python_package(files, kind):

@@ -5,6 +5,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from tests.tiers import nightly_after
 
 import headrace as hr
 from headrace.core import errors
@@ -109,7 +110,7 @@ def test_all_remaining_examples_follow_where_shards_are_even(chain, old, new):
 
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("chain", [chain for chain in CHAINS if "both sides" not in chain])
-@pytest.mark.parametrize("count", [33, 34, 35])
+@pytest.mark.parametrize("count", nightly_after(1, [33, 34, 35]))
 @pytest.mark.parametrize(("old", "new"), [(4, 2), (4, 8), (2, 1)])
 def test_ranks_at_different_positions_after_an_uneven_epoch_are_refused(chain, count, old, new):
     def pipeline(rank, world):

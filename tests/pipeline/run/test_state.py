@@ -143,6 +143,8 @@ SCRIPT = """
 import json, sys
 import headrace as hr
 from tests.pipeline.run.test_state import everything, numbers_of
+from tests.tiers import nightly_after
+from tests.tiers import nightly_after
 state = json.load(sys.stdin)
 print(json.dumps(numbers_of(everything(sys.argv[1]).options(num_threads=3).resume(state))))
 """
@@ -625,7 +627,7 @@ def test_each_format_continues_within_a_file(source, tmp_path):
 
 
 @pytest.mark.timeout(240)  # 490 functions have 490 threads.
-@pytest.mark.parametrize("num_stages", [100, 490])
+@pytest.mark.parametrize("num_stages", nightly_after(1, [100, 490]))
 @pytest.mark.parametrize("kind", ["take", "filter", "skip"])
 def test_a_pipeline_of_many_stages_continues(kind, num_stages, tmp_path):
     def made():

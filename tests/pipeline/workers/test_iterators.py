@@ -395,6 +395,7 @@ def test_iterators_in_workers_may_be_mixed_and_cached():
     assert [(int(e["m"]), int(e["n"])) for e in pairs] == [(n, n) for n in range(5)]
 
 
+@pytest.mark.nightly
 def test_many_epochs_leave_no_descriptor_and_one_worker():
     pipeline = hr.iterable(partial(picklable.even_part, count=40), 2)
 

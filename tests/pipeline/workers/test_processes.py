@@ -361,6 +361,7 @@ def test_bottleneck_names_processes():
     assert "map(slow) (Python) limits: each of its 2 processes was busy" in batches.bottleneck()
 
 
+@pytest.mark.nightly
 def test_many_epochs_leave_no_descriptor_or_memory_file():
     pipeline = rows().map(picklable.plus_one, num_processes=2)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.tf1.checkpoint.programs import PROGRAMS, write_files
+from tests.tiers import nightly_after
 
 PROGRAMS_MODULE = "tests.tf1.checkpoint.programs"
 top = Path(__file__).parents[3]
@@ -39,7 +40,7 @@ def outputs(*arguments):
     return json.loads(done.stdout)
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", nightly_after(4, PROGRAMS))
 def test_a_program_continues_in_another_process(name, directory):
     [whole] = outputs(name, directory, "whole")
     # The borders of epochs are at different steps of these programs.

@@ -145,6 +145,7 @@ def tf_records(path: Path) -> None:
     write_sparse(path, parts, size * NUM_RECORDS)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("write", "reader", "record_bytes"),
     [
@@ -166,6 +167,7 @@ def test_a_large_file_needs_no_more_memory_than_its_records(tmp_path, write, rea
     assert growth < MAX_GROWTH_BYTES
 
 
+@pytest.mark.nightly
 def test_bytes_between_records_are_not_read(tmp_path):
     path = tmp_path / "huge"
     write_sparse(path, [], 2**40)
