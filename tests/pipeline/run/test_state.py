@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.archives import add_members
 from tests.pipeline.conftest import same
+from tests.tiers import nightly_after
 
 import headrace as hr
 from headrace.core import errors
@@ -143,8 +144,6 @@ SCRIPT = """
 import json, sys
 import headrace as hr
 from tests.pipeline.run.test_state import everything, numbers_of
-from tests.tiers import nightly_after
-from tests.tiers import nightly_after
 state = json.load(sys.stdin)
 print(json.dumps(numbers_of(everything(sys.argv[1]).options(num_threads=3).resume(state))))
 """
