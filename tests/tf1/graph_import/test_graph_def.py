@@ -64,6 +64,36 @@ def test_similarities_and_padded_suppression_come_back_with_their_attributes():
     assert values[1][2:] == [[1, 2, 0, 0], 2]
 
 
+def test_characters_and_worse_jpegs_come_back_with_their_attributes():
+    def build():
+        texts = tf.constant([b"a\xff\x01", "\u00e9".encode()])
+        rules = {"replacement_char": 63, "replace_control_characters": True}
+        points, offsets = tf.strings.unicode_decode_with_offsets(texts, "UTF-8", **rules)
+        tf.identity(points.values, name="points")
+        tf.identity(offsets.values, name="offsets")
+        tf.identity(points.row_splits, name="splits")
+        latin = tf.strings.unicode_decode([b"\xe9"], "ISO-8859-1", errors="ignore")
+        tf.identity(tf.strings.unicode_encode(latin, "UTF-16-BE"), name="encoded")
+        tf.identity(tf.strings.unicode_script(points.values), name="scripts")
+        coded = tf.strings.unicode_transcode(texts, "UTF-8", "UTF-32-BE", "ignore", **rules)
+        tf.identity(coded, name="coded")
+        image = tf.reshape(tf.range(16 * 16 * 3) % 256, [16, 16, 3])
+        tf.identity(tf.image.adjust_jpeg_quality(tf.cast(image, tf.uint8), 30), name="image")
+
+    names = ("points", "offsets", "splits", "encoded", "scripts", "coded", "image")
+    message = exported(build)
+    values = []
+    for imported in (False, True):
+        with tf.Graph().as_default(), tf.Session() as session:
+            if imported:
+                tf.import_graph_def(message, name="")
+            else:
+                build()
+            values.append([v.tolist() for v in session.run([f"{name}:0" for name in names])])
+    assert values[0] == values[1]
+    assert values[1][:4] == [[97, 63, 63, 0xE9], [0, 1, 2, 0], [0, 3, 4], [b"\x00\xe9"]]
+
+
 class TestNames:
     def test_operations_get_the_scope_import(self):
         assert tf.import_graph_def(exported(small)) is None

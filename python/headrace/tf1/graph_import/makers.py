@@ -1,5 +1,6 @@
 """Makers of operations from messages, by the type of the operation."""
 
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -19,6 +20,7 @@ from headrace.tf1.graph_import.numeric import NUMERIC
 from headrace.tf1.graph_import.sparse import SPARSE
 from headrace.tf1.ops.control.py_func import kernel_of_token
 from headrace.tf1.ops.queues.queue import restored_queue
+from headrace.tf1.ops.strings import unicode
 from headrace.tf1.ops.variables.initialization import uninitialized_names
 
 __all__ = ["is_control_flow", "maker_of"]
@@ -296,6 +298,12 @@ _ARRAYS: Final[dict[str, Maker]] = {
     "ZerosLike": by(ops.zeros_like),
 }
 
+_DECODING: Final = {
+    "input_encoding": "input_encoding",
+    "errors": "errors",
+    "replacement_char": "replacement_char",
+    "replace_control_characters": "replace_control_characters",
+}
 _STRINGS: Final[dict[str, Maker]] = {
     "AsString": by(
         ops.as_string,
@@ -326,6 +334,16 @@ _STRINGS: Final[dict[str, Maker]] = {
     "StringToNumber": by(ops.string_to_number, out_type="out_type"),
     "StringUpper": by(ops.string_upper, encoding="encoding"),
     "Substr": by(ops.substr, unit="unit"),
+    "UnicodeDecode": by(partial(unicode.decode_rows, has_offsets=False), **_DECODING),
+    "UnicodeDecodeWithOffsets": by(partial(unicode.decode_rows, has_offsets=True), **_DECODING),
+    "UnicodeEncode": by(
+        unicode.encode_rows,
+        output_encoding="output_encoding",
+        errors="errors",
+        replacement_char="replacement_char",
+    ),
+    "UnicodeScript": by(ops.unicode_script),
+    "UnicodeTranscode": by(ops.unicode_transcode, output_encoding="output_encoding", **_DECODING),
 }
 
 _RECORDS: Final[dict[str, Maker]] = {
@@ -363,6 +381,7 @@ _RECORDS: Final[dict[str, Maker]] = {
         y_density="y_density",
         xmp_metadata="xmp_metadata",
     ),
+    "EncodeJpegVariableQuality": by(ops.encode_jpeg_variable_quality),
     "EncodePng": by(ops.encode_png, compression="compression"),
     "ExtractJpegShape": by(ops.extract_jpeg_shape, output_type="output_type"),
     "MatchingFiles": by(ops.matching_files),

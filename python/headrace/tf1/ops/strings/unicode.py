@@ -24,7 +24,7 @@ from headrace.ops.array.reshape import expand_dims, reshape
 from headrace.ops.array.shape import shape as shape_of
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.conversion import convert_to_tensor
-from headrace.ops.framework.inference import like
+from headrace.ops.framework.inference import check_rank, like
 from headrace.ops.framework.kernel import Array, fail, string_array
 from headrace.ops.math.reduce import reduce_prod
 from headrace.tf1.ops.sparse.ragged import RaggedTensor
@@ -77,9 +77,9 @@ def unicode_decode(
     Raises:
         ValueError: If the rank is not known, or an argument is another one.
     """
-    options = _Options(errors, replacement_char, replace_control_characters)
+    rules = input_encoding, errors, replacement_char, replace_control_characters
     with name_scope(name, "UnicodeDecode", [_flat(input)]):
-        [points] = _decoded(input, input_encoding, options, has_offsets=False)
+        [points] = _decoded(input, rules, has_offsets=False)
         return points
 
 
@@ -107,9 +107,9 @@ def unicode_decode_with_offsets(
     Raises:
         ValueError: As `unicode_decode`.
     """
-    options = _Options(errors, replacement_char, replace_control_characters)
+    rules = input_encoding, errors, replacement_char, replace_control_characters
     with name_scope(name, "UnicodeDecodeWithOffsets", [_flat(input)]):
-        points, offsets = _decoded(input, input_encoding, options, has_offsets=True)
+        points, offsets = _decoded(input, rules, has_offsets=True)
         return points, offsets
 
 
@@ -192,10 +192,8 @@ def unicode_encode(
     Raises:
         ValueError: If the rank is 0 or not known, or an argument is another one.
     """
-    options = _Options(errors, replacement_char)
-    _check_output(output_encoding)
     with name_scope(name, "UnicodeEncode", [_flat(input)]):
-        return _encoded(input, output_encoding, options)
+        return _encoded(input, (output_encoding, errors, replacement_char))
 
 
 def unicode_transcode(
@@ -315,17 +313,17 @@ class _Options:
 
 
 def _decoded(
-    input: TensorLike | RaggedTensor, encoding: str, options: _Options, has_offsets: bool
+    input: TensorLike | RaggedTensor, rules: tuple[str, str, int, bool], has_offsets: bool
 ) -> Sequence[Tensor | RaggedTensor]:
     """Returns code points, and their offsets if requested, in rows for the strings."""
     if isinstance(input, RaggedTensor):
-        parts = _decoded(input.flat_values, encoding, options, has_offsets)
+        parts = _decoded(input.flat_values, rules, has_offsets)
         return [input.with_flat_values(part) for part in parts]
     strings = convert_to_tensor(input, dtype=dtypes.string, name="input")
     rank = strings.shape.rank
     if rank is None:
         raise ValueError("Rank of `input` must be statically known.")
-    splits, *parts = _decode_vector(reshape(strings, [-1]), encoding, options, has_offsets)
+    splits, *parts = decode_rows(reshape(strings, [-1]), *rules, has_offsets)
     if rank == 0:
         return parts
     rows = [RaggedTensor(part, splits) for part in parts]
@@ -336,13 +334,32 @@ def _decoded(
     return rows
 
 
-def _decode_vector(
-    strings: Tensor, encoding: str, options: _Options, has_offsets: bool
+def decode_rows(
+    strings: Tensor,
+    input_encoding: str,
+    errors: str = "replace",
+    replacement_char: int = 0xFFFD,
+    replace_control_characters: bool = False,
+    has_offsets: bool = False,
+    name: str | None = None,
 ) -> tuple[Tensor, ...]:
-    decode = _decoder(encoding)
+    """Returns the splits of the rows, the code points and the offsets if requested.
+
+    Args:
+        strings: A vector.
+        input_encoding: As for `unicode_decode`.
+        errors: See there.
+        replacement_char: See there.
+        replace_control_characters: See there.
+        has_offsets: Whether to return offsets.
+        name: Name of the operation.
+    """
+    decode = _decoder(input_encoding)
+    options = _Options(errors, replacement_char, replace_control_characters)
 
     def infer(texts: Tensor) -> Outputs:
-        length = texts.shape[0].value
+        check_rank(texts.shape, 1)
+        length = texts.shape[0].value if texts.shape.rank else None
         splits = TensorShape([None if length is None else length + 1])
         part = TensorShape([None])
         outputs = [(dtypes.int64, splits), (dtypes.int32, part), (dtypes.int64, part)]
@@ -360,22 +377,23 @@ def _decode_vector(
         "UnicodeDecodeWithOffsets" if has_offsets else "UnicodeDecode",
         [Input("input", strings, dtypes.string)],
         infer,
-        attrs={"input_encoding": encoding, "Tsplits": dtypes.int64, **options.attrs()},
+        name=name,
+        attrs={"input_encoding": input_encoding, "Tsplits": dtypes.int64, **options.attrs()},
         kernel=kernel,
     )
     return tuple(op.outputs)
 
 
 def _encoded(
-    input: TensorLike | RaggedTensor, encoding: str, options: _Options
+    input: TensorLike | RaggedTensor, rules: tuple[str, str, int]
 ) -> Tensor | RaggedTensor:
     if isinstance(input, RaggedTensor):
         flat = input.flat_values
         if (flat.shape.rank or 1) > 1:
-            return input.with_flat_values(_encoded(flat, encoding, options))
+            return input.with_flat_values(_encoded(flat, rules))
         if isinstance(input.values, RaggedTensor):
-            return input.with_values(_encoded(input.values, encoding, options))
-        return _encode_rows(input.values, input.row_splits, encoding, options)
+            return input.with_values(_encoded(input.values, rules))
+        return encode_rows(input.values, input.row_splits, *rules)
     points = convert_to_tensor(input, dtype=dtypes.int32, name="input")
     rank = points.shape.rank
     if rank is None:
@@ -384,16 +402,34 @@ def _encoded(
         raise ValueError("input_tensor's rank must be at least 1.")
     sizes = shape_of(points, out_type=dtypes.int64)
     splits = range_of(reduce_prod(sizes[:-1]) + 1) * sizes[-1]
-    strings = reshape(_encode_rows(reshape(points, [-1]), splits, encoding, options), sizes[:-1])
+    strings = reshape(encode_rows(reshape(points, [-1]), splits, *rules), sizes[:-1])
     strings.set_shape(points.shape[:-1])
     return strings
 
 
-def _encode_rows(points: Tensor, splits: Tensor, encoding: str, options: _Options) -> Tensor:
-    codec = _OUTPUTS[encoding]
+def encode_rows(
+    points: Tensor,
+    splits: Tensor,
+    output_encoding: str,
+    errors: str = "replace",
+    replacement_char: int = 0xFFFD,
+    name: str | None = None,
+) -> Tensor:
+    """Returns the strings of rows of code points.
+
+    Args:
+        points: The code points, a vector.
+        splits: The splits of the rows.
+        output_encoding: As for `unicode_encode`.
+        errors: See there.
+        replacement_char: See there.
+        name: Name of the operation.
+    """
+    codec = _check_output(output_encoding)
+    options = _Options(errors, replacement_char)
 
     def infer(_: Tensor, splits: Tensor) -> Outputs:
-        length = splits.shape[0].value
+        length = splits.shape[0].value if splits.shape.rank else None
         return [(dtypes.string, TensorShape([None if length is None else length - 1]))]
 
     def kernel(points: Array, splits: Array) -> Array:
@@ -408,9 +444,14 @@ def _encode_rows(points: Tensor, splits: Tensor, encoding: str, options: _Option
         Input("input_values", points, dtypes.int32),
         Input("input_splits", splits, dtypes.int64),
     ]
-    attrs = {"output_encoding": encoding, "Tsplits": dtypes.int64, **options.attrs()}
-    del attrs["replace_control_characters"]
-    return apply_op("UnicodeEncode", inputs, infer, attrs=attrs, kernel=kernel).outputs[0]
+    attrs = {
+        "output_encoding": output_encoding,
+        "errors": errors,
+        "replacement_char": replacement_char,
+        "Tsplits": dtypes.int64,
+    }
+    op = apply_op("UnicodeEncode", inputs, infer, name=name, attrs=attrs, kernel=kernel)
+    return op.outputs[0]
 
 
 def _as_characters(
