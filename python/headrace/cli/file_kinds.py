@@ -46,9 +46,9 @@ def files_of(command: str, argument: str) -> list[str]:
         OpError: If a directory cannot be listed.
     """
     if not storage.is_remote(argument) and is_directory(argument):
-        found = list(files_below(argument))
-        if found:
-            return found
+        files = list(files_below(argument))
+        if files:
+            return files
     return [os.fsdecode(path) for path in find_files(command, [argument])]
 
 
@@ -158,9 +158,9 @@ def delimiter_of(data: bytes, is_whole: bool) -> str | None:
     text.
     """
     text = b"\n".join(_lines(data, is_whole)).decode("utf-8", "replace")
-    found = {delimiter: _num_fields(text, delimiter) for delimiter in _DELIMITERS}
-    best = max(_DELIMITERS, key=lambda delimiter: found[delimiter])
-    return best if found[best] > 1 else None
+    num_fields = {delimiter: _num_fields(text, delimiter) for delimiter in _DELIMITERS}
+    best = max(_DELIMITERS, key=lambda delimiter: num_fields[delimiter])
+    return best if num_fields[best] > 1 else None
 
 
 def _lines(data: bytes, is_whole: bool) -> list[bytes]:
@@ -193,8 +193,8 @@ def _num_fields(text: str, delimiter: str) -> int:
 
 def _most(values: Iterable[bool]) -> bool:
     """Returns whether at least three of four are true: a few lines may be damaged."""
-    found = list(values)
-    return sum(found) >= len(found) * 3 / 4
+    items = list(values)
+    return sum(items) >= len(items) * 3 / 4
 
 
 class Kind:
@@ -303,8 +303,8 @@ def _mismatch(path: str, kind: str, start: Start) -> str | None:
     # The file may have no records.
     if expected is None or (expected == Kind.TFRECORD and kind == Kind.EMPTY):
         return None
-    found = engine.content_of(start.data)
-    is_what = f"it is {found[0]}" if found else "it is text"
+    content = engine.content_of(start.data)
+    is_what = f"it is {content[0]}" if content else "it is text"
     if kind == Kind.EMPTY:
         is_what = "it is empty"
     return f"{is_what}, expected {expected} as its name says. Copy it again."
@@ -341,8 +341,8 @@ def _kind(start: Start) -> tuple[str, str | None]:  # noqa: PLR0911 (one for eac
         return Kind.BUNDLE, None
     if is_text(data):
         return _kind_of_text(start)
-    found = engine.content_of(data)
-    return Kind.UNKNOWN, found[0] if found else None
+    content = engine.content_of(data)
+    return Kind.UNKNOWN, content[0] if content else None
 
 
 def _is_record(data: bytes) -> bool:
@@ -401,5 +401,5 @@ def _is_state(data: bytes) -> bool:
         document = json.loads(data)
     except (ValueError, RecursionError):
         return False
-    found = [document, *(document.values() if isinstance(document, dict) else ())]
-    return any(isinstance(one, dict) and set(one) >= _STATE_KEYS for one in found)
+    candidates = [document, *(document.values() if isinstance(document, dict) else ())]
+    return any(isinstance(one, dict) and set(one) >= _STATE_KEYS for one in candidates)

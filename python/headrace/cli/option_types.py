@@ -17,8 +17,8 @@ def size(_context: click.Context, _option: click.Parameter, value: str | None) -
     """Returns a number of bytes, given as 100M or 1.5GiB. A callback of click, like the others."""
     if value is None:
         return None
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?b)?", value.lower())
-    number = int(float(found[1]) * _UNITS[found[2]]) if found else 0
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?b)?", value.lower())
+    number = int(float(match[1]) * _UNITS[match[2]]) if match else 0
     if number < 1:
         raise click.BadParameter(f"{value!r} is not a size, expected one such as 100M or 1.5GiB.")
     return number
@@ -28,13 +28,13 @@ def pairs(
     _context: click.Context, _option: click.Parameter, values: Iterable[str]
 ) -> tuple[tuple[str, str], ...]:
     """Returns names and values, given as NAME=VALUE."""
-    found = []
+    result = []
     for value in values:
         name, mark, text = value.rpartition("=")
         if not mark or not name:
             raise click.BadParameter(f"{value!r} is not a pair, expected NAME=VALUE.")
-        found.append((name, text))
-    return tuple(found)
+        result.append((name, text))
+    return tuple(result)
 
 
 def budget(_context: click.Context, _option: click.Parameter, value: str | None) -> float | None:

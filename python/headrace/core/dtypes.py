@@ -286,18 +286,18 @@ def as_dtype(type_value: DTypeLike) -> DType:
     """
     if isinstance(type_value, DType):
         return type_value
-    found: DType | None = None
+    dtype: DType | None = None
     if isinstance(type_value, str):
-        found = _BY_NAME.get(type_value)
+        dtype = _BY_NAME.get(type_value)
     elif isinstance(type_value, type):
-        found = _BY_TYPE.get(type_value)
+        dtype = _BY_TYPE.get(type_value)
     elif isinstance(type_value, np.dtype):
-        found = _BY_TYPE.get(type_value.type)
+        dtype = _BY_TYPE.get(type_value.type)
     elif isinstance(type_value, int):
-        found = _INTERNED.get(type_value)
-    if found is None:
+        dtype = _INTERNED.get(type_value)
+    if dtype is None:
         raise TypeError(f"Cannot convert value {type_value!r} to a TensorFlow DType.")
-    return found
+    return dtype
 
 
 def kernel_name(dtype: DType) -> str:

@@ -77,14 +77,14 @@ def _of_variables(where: str) -> ProcessRank | None:
     texts = [os.environ.get(name) for name in _VARIABLES]
     if texts == [None, None]:
         return None
-    given = ", ".join(f"{name}={text!r}" for name, text in zip(_VARIABLES, texts, strict=True))
+    listing = ", ".join(f"{name}={text!r}" for name, text in zip(_VARIABLES, texts, strict=True))
     try:
         rank, world_size = (int(text or "") for text in texts)
     except ValueError:
         rank, world_size = -1, 0
     if not 0 <= rank < world_size:
         raise ValueError(
-            f"{where}: the environment has {given}, expected a rank from 0 and below the number of "
-            f"processes. Set both, or write {where}(rank, world_size)."
+            f"{where}: the environment has {listing}, expected a rank from 0 and below the number "
+            f"of processes. Set both, or write {where}(rank, world_size)."
         )
     return ProcessRank(rank, world_size, "RANK and WORLD_SIZE")

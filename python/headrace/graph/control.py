@@ -84,11 +84,11 @@ class ControlStack:
         Args:
             input_ops: The operations whose outputs the new one reads.
         """
-        found: list[Operation] = []
+        operations: list[Operation] = []
         for scope in self.scopes:
             if not any(scope.has_member(op) for op in input_ops):
-                found += [op for op in scope.control_inputs if op not in input_ops]
-        return found
+                operations += [op for op in scope.control_inputs if op not in input_ops]
+        return operations
 
     def add_member(self, op: Operation) -> None:
         """Records in every scope that an operation was made."""

@@ -98,17 +98,17 @@ def graph_of(values: Iterable[object]) -> Graph:
     Raises:
         ValueError: If they belong to different graphs.
     """
-    found: Graph | None = None
+    graph_so_far: Graph | None = None
     first: object = None
     for value in values:
         graph = getattr(value, "graph", None)
         if not isinstance(graph, Graph):
             continue
-        if found is None:
-            found, first = graph, value
-        elif graph is not found:
+        if graph_so_far is None:
+            graph_so_far, first = graph, value
+        elif graph is not graph_so_far:
             raise ValueError(f"{value} must be from the same graph as {first}.")
-    return get_default_graph() if found is None else found
+    return get_default_graph() if graph_so_far is None else graph_so_far
 
 
 class name_scope:

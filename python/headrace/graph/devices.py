@@ -40,23 +40,23 @@ class DeviceSpec:
         Raises:
             ValueError: If it is not a device string.
         """
-        found: dict[str, Any] = {}
+        parts: dict[str, Any] = {}
         for part in spec.split("/"):
             name, *values = part.split(":")
             if not part:
                 continue
             if name in ("job", "replica", "task") and len(values) == 1:
-                found[name] = values[0] if name == "job" else int(values[0])
+                parts[name] = values[0] if name == "job" else int(values[0])
             elif name == "device" and len(values) in (1, 2):
-                _set_type(found, spec, values[0], values[1:])
+                _set_type(parts, spec, values[0], values[1:])
             elif name.upper() in _TYPES and len(values) <= 1:
-                _set_type(found, spec, name, values)
+                _set_type(parts, spec, name, values)
             else:
                 raise ValueError(
                     f"Unknown attribute '{name}' is encountered while parsing the device spec: "
                     f"'{spec}'."
                 )
-        return cls(**found)
+        return cls(**parts)
 
     def to_string(self) -> str:
         """Returns the device string."""
@@ -92,14 +92,14 @@ _ANY = DeviceSpec()
 _TYPES = frozenset({"CPU", "GPU", "TPU"})
 
 
-def _set_type(found: dict[str, Any], spec: str, kind: str, index: list[str]) -> None:
-    if "device_type" in found:
+def _set_type(parts: dict[str, Any], spec: str, kind: str, index: list[str]) -> None:
+    if "device_type" in parts:
         raise ValueError(
             f"Multiple device types are not allowed while parsing the device spec: {spec}."
         )
-    found["device_type"] = kind.upper()
+    parts["device_type"] = kind.upper()
     if index and index[0] != "*":
-        found["device_index"] = int(index[0])
+        parts["device_index"] = int(index[0])
 
 
 def as_device_scope(device: DeviceLike) -> DeviceScope:

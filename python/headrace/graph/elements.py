@@ -104,15 +104,15 @@ class GraphElements:
             for kind, allowed in (("Tensor", allow_tensor), ("Operation", allow_operation))
             if allowed
         ]
-        wanted = " or ".join(kinds)
+        kinds_text = " or ".join(kinds)
         convert = getattr(obj, "_as_graph_element", None)
         if callable(convert):
             obj = convert()
         if isinstance(obj, (str, bytes)):
             name = obj if isinstance(obj, str) else obj.decode()
             if ":" in name:
-                return self._find_tensor(name, allow_tensor, wanted)
-            return self._find_operation(name, allow_operation, wanted)
+                return self._find_tensor(name, allow_tensor, kinds_text)
+            return self._find_operation(name, allow_operation, kinds_text)
         if (isinstance(obj, Tensor) and allow_tensor) or (
             isinstance(obj, Operation) and allow_operation
         ):
@@ -121,7 +121,7 @@ class GraphElements:
                 kind = "Tensor" if isinstance(obj, Tensor) else "Operation"
                 raise ValueError(f"{kind} {obj} is not an element of this graph.")
             return obj
-        raise TypeError(f"Can not convert a {type(obj).__name__} into a {wanted}.")
+        raise TypeError(f"Can not convert a {type(obj).__name__} into a {kinds_text}.")
 
     def finalize(self) -> None:
         """Makes adding to the graph an error from now on."""
@@ -224,9 +224,9 @@ class GraphElements:
         if self._is_finalized:
             raise RuntimeError("Graph is finalized and cannot be modified.")
 
-    def _find_tensor(self, name: str, is_allowed: bool, wanted: str) -> Tensor:
+    def _find_tensor(self, name: str, is_allowed: bool, expected: str) -> Tensor:
         if not is_allowed:
-            raise ValueError(f"Name {name!r} appears to refer to a Tensor, not a {wanted}.")
+            raise ValueError(f"Name {name!r} appears to refer to a Tensor, not a {expected}.")
         op_name, _, index = name.partition(":")
         if not index.isdecimal():
             raise ValueError(
@@ -246,12 +246,12 @@ class GraphElements:
             )
         return op.outputs[int(index)]
 
-    def _find_operation(self, name: str, is_allowed: bool, wanted: str) -> Operation:
+    def _find_operation(self, name: str, is_allowed: bool, expected: str) -> Operation:
         op = self._operations.get(name)
         if not is_allowed:
-            found = "refers to an Operation" if op else "looks like an (invalid) Operation name"
+            problem = "refers to an Operation" if op else "looks like an (invalid) Operation name"
             raise ValueError(
-                f"The name {name!r} {found}, not a {wanted}. Tensor names must be of the form "
+                f"The name {name!r} {problem}, not a {expected}. Tensor names must be of the form "
                 '"<op_name>:<output_index>".'
             )
         if op is None:

@@ -278,10 +278,10 @@ class Tensor:
         Raises:
             ValueError: If it contradicts what is known.
         """
-        wanted = as_shape(shape)
-        if not self._shape.is_compatible_with(wanted):
-            raise ValueError(describe_conflict(self._shape, wanted))
-        self._shape = self._shape.merge_with(wanted)
+        requested_shape = as_shape(shape)
+        if not self._shape.is_compatible_with(requested_shape):
+            raise ValueError(describe_conflict(self._shape, requested_shape))
+        self._shape = self._shape.merge_with(requested_shape)
 
     def consumers(self) -> list[Operation]:
         """Returns the operations that read this tensor."""

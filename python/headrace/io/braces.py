@@ -28,16 +28,18 @@ def expanded(path: str) -> list[str]:
     return _checked(path, path)
 
 
-def _checked(path: str, whole: str) -> list[str]:
-    found = _first(path)
-    if found is None:
+def _checked(path: str, pattern: str) -> list[str]:
+    braces = _first(path)
+    if braces is None:
         return [path]
-    start, end, parts = found
-    options = [one for part in parts for one in (_checked(part, whole) if "{" in part else [part])]
-    ends = _checked(path[end + 1 :], whole)
+    start, end, parts = braces
+    options = [
+        one for part in parts for one in (_checked(part, pattern) if "{" in part else [part])
+    ]
+    ends = _checked(path[end + 1 :], pattern)
     if len(options) * len(ends) > _MOST_PATHS:
         raise ValueError(
-            f"{whole!r}: its braces stand for more than {_MOST_PATHS:,} paths. Correct them, or "
+            f"{pattern!r}: its braces stand for more than {_MOST_PATHS:,} paths. Correct them, or "
             "give the paths as a list."
         )
     return [path[:start] + one + rest for one, rest in product(options, ends)]

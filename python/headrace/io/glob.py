@@ -41,11 +41,11 @@ def matching_paths(pattern: str | bytes) -> list[bytes]:
         is_there = exists(text) if is_remote(text) else _looked_up(_lstat, text) is not None
         return [os.fsencode(text)] if is_there else []
     directory, slash, _ = text[: first.start()].rpartition("/")
-    found = [directory + slash if slash else "./"]
+    paths = [directory + slash if slash else "./"]
     for part in text[len(directory + slash) :].split("/"):
         if part:  # two slashes count as one
-            found = [path for parent in found for path in _matching_children(parent, part)]
-    return [os.fsencode(path) for path in found]
+            paths = [path for parent in paths for path in _matching_children(parent, part)]
+    return [os.fsencode(path) for path in paths]
 
 
 def _matching_children(parent: str, pattern: str) -> list[str]:

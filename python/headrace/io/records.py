@@ -46,12 +46,16 @@ class TFRecordWriter:
 
     def __init__(self, path: str | bytes | PathLike[str], options: CompressionLike = None) -> None:
         compression = TFRecordOptions.get_compression_type_string(options)
-        given = options if isinstance(options, TFRecordOptions) else TFRecordOptions()
-        level = given.compression_level
+        record_options = options if isinstance(options, TFRecordOptions) else TFRecordOptions()
+        level = record_options.compression_level
         self._path = fsencode(path)
         try:
             self._writer = engine.RecordWriter(
-                self._path, compression, level, given.flush_mode, given.input_buffer_size
+                self._path,
+                compression,
+                level,
+                record_options.flush_mode,
+                record_options.input_buffer_size,
             )
         except engine.EngineError as error:
             engine.raise_op_error(error)
@@ -60,8 +64,8 @@ class TFRecordWriter:
                 None,
                 None,
                 f"compression_level is {level}, expected 0 to 9, or None; flush_mode is "
-                f"{given.flush_mode}, expected 0 to 3, or None; input_buffer_size is "
-                f"{given.input_buffer_size}, expected a number of 64 bits.",
+                f"{record_options.flush_mode}, expected 0 to 3, or None; input_buffer_size is "
+                f"{record_options.input_buffer_size}, expected a number of 64 bits.",
             ) from None
 
     def write(self, record: bytes | str) -> None:

@@ -286,14 +286,14 @@ class Head:
     def _autoscale(self, least: int, most: int) -> None:
         if time.monotonic() - self._changed_at < _SETTLING_S:
             return
-        found = self.advice()
-        wanted, count = min(max(found.num_readers, least), most), len(self._layout.readers)
-        if wanted > count:
-            _LOG.info("%s; adding %d", found.text, wanted - count)
-            self.add_readers(wanted - count)
-        elif wanted < count:
-            _LOG.info("%s; removing %d", found.text, count - wanted)
-            self.remove_readers(count - wanted)
+        advice = self.advice()
+        num_wanted, count = min(max(advice.num_readers, least), most), len(self._layout.readers)
+        if num_wanted > count:
+            _LOG.info("%s; adding %d", advice.text, num_wanted - count)
+            self.add_readers(num_wanted - count)
+        elif num_wanted < count:
+            _LOG.info("%s; removing %d", advice.text, count - num_wanted)
+            self.remove_readers(count - num_wanted)
 
     def close(self) -> None:
         """Ends all readers, once their open requests are answered, or after a short time."""

@@ -129,18 +129,18 @@ class FeedBatches:
             raise StopIteration
         begin = time.monotonic()
         try:
-            given = self._next_given()
+            reply = self._next_given()
         except BaseException:
             self.close()
             raise
         waited = time.monotonic() - begin
-        if given.batch is None:
-            self._note_skipped(given)
+        if reply.batch is None:
+            self._note_skipped(reply)
             self.close()
             raise StopIteration
-        self._note(given, waited)
+        self._note(reply, waited)
         self._ask_ahead()
-        return as_asked(given.batch, self._part.has_arrow_strings, self._part.is_copied)
+        return as_asked(reply.batch, self._part.has_arrow_strings, self._part.is_copied)
 
     def _next_given(self) -> BatchReply:
         """Returns the next batch, even if readers are lost."""
@@ -148,11 +148,11 @@ class FeedBatches:
         while True:
             reader, answer, position = self._window.under_way[number]
             if self._came[0] is answer:
-                given = self._came[1]
-                if position + 1 == len(given):
+                replies = self._came[1]
+                if position + 1 == len(replies):
                     self._came = None, []  # The program alone holds the last batch.
-                if position < len(given):
-                    return given[position]
+                if position < len(replies):
+                    return replies[position]
                 # The reader omitted it.
                 self._ask_again(answer)
                 continue
@@ -162,9 +162,9 @@ class FeedBatches:
                 self._learn(answer_of("batches", asked))
                 continue
             try:
-                given, seconds = ray.get(answer)
-                self._came = answer, given
-                self._window.came(len(given), seconds)
+                replies, seconds = ray.get(answer)
+                self._came = answer, replies
+                self._window.came(len(replies), seconds)
             except ray.exceptions.RayTaskError as error:
                 # The exception of the pipeline, raised as on one machine.
                 raise (error.cause or error) from None
@@ -175,13 +175,13 @@ class FeedBatches:
                 if self._window.under_way[number].answer is answer:
                     self._num_again += self._ask_again(answer)
 
-    def _learn(self, known: ServiceLayout) -> None:
+    def _learn(self, layout_reply: ServiceLayout) -> None:
         """Sets another layout; batches requested from lost readers are requested from others."""
-        self._known = known
+        self._known = layout_reply
         lost = {
             id(asked.answer): asked.answer
             for asked in self._window.under_way.values()
-            if asked.reader not in known.readers
+            if asked.reader not in layout_reply.readers
         }
         self._num_again += sum(map(self._ask_again, lost.values()))
 
@@ -224,22 +224,22 @@ class FeedBatches:
     def _ask_ahead(self) -> None:
         self._ask(self._window.to_ask(len(self._known.layout.readers)))
 
-    def _note(self, given: BatchReply, waited: float) -> None:
+    def _note(self, reply: BatchReply, waited: float) -> None:
         reader = self._window.under_way[self._window.next_number].reader
-        self._working[reader] = given.working
-        self._window.take(given.num_bytes)
+        self._working[reader] = reply.working
+        self._window.take(reply.num_bytes)
         self._taken += self._part.world
-        self._cursor = given.cursor
-        self._note_skipped(given)
+        self._cursor = reply.cursor
+        self._note_skipped(reply)
         self._waiting += waited
         self._longest = max(self._longest, waited if self._num_batches else 0.0)
         self._num_batches += 1
-        self._num_bytes += given.num_bytes
+        self._num_bytes += reply.num_bytes
         self._talk()
 
-    def _note_skipped(self, given: BatchReply) -> None:
+    def _note_skipped(self, reply: BatchReply) -> None:
         """Adds skipped examples that are new: the batch was requested before some were known."""
-        self._skipped.extend(given.skipped[len(self._skipped) - given.num_skipped :])
+        self._skipped.extend(reply.skipped[len(self._skipped) - reply.num_skipped :])
 
     def _talk(self) -> None:
         """Reports to the head now and then, and receives changes of readers."""
@@ -249,12 +249,12 @@ class FeedBatches:
                 return
             answer, self._answer = self._answer, None
             try:
-                known = answer_of("batches", answer)
+                layout = answer_of("batches", answer)
             except UnavailableError:
                 # The batch just taken is good. The missing one after it raises this.
                 return
-            if known is not None:
-                self._learn(known)
+            if layout is not None:
+                self._learn(layout)
         now = time.monotonic()
         often = max(_REPORTS_S, self._part.world / _MOST_REPORTS)
         if (seconds := now - self._reported_at) >= often:

@@ -63,13 +63,13 @@ def advice(loads: Loads) -> Advice:
         )
     if loads.waiting >= _LEAST_WAITING:
         # One measurement justifies at most a doubling.
-        wanted = min(math.ceil(count / (1 - min(loads.waiting, 0.99))), 2 * count)
-        more = max(wanted - count, 1)
+        target = min(math.ceil(count / (1 - min(loads.waiting, 0.99))), 2 * count)
+        more = max(target - count, 1)
         return Advice(f"{times}: {more} more {_readers(more)}", count + more)
-    wanted = max(math.ceil(count * loads.working / _PLANNED_WORK), 1)
-    if wanted < count:
-        fewer = count - wanted
-        return Advice(f"{times}: {fewer} fewer {_readers(fewer)} would do", wanted)
+    target = max(math.ceil(count * loads.working / _PLANNED_WORK), 1)
+    if target < count:
+        fewer = count - target
+        return Advice(f"{times}: {fewer} fewer {_readers(fewer)} would do", target)
     return Advice(f"{times}: as many readers as are needed", count)
 
 

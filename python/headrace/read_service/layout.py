@@ -110,12 +110,12 @@ def arranged(nodes: Mapping[str, str], trainers: Sequence[str]) -> tuple[str, ..
         nodes: The node of each reader, by name.
         trainers: The node of each trainer, by rank.
     """
-    wanted = [trainers[index % len(trainers)] for index in range(len(nodes))] if trainers else []
+    order = [trainers[index % len(trainers)] for index in range(len(nodes))] if trainers else []
     left: dict[str, list[str]] = {}
     for name in sorted(nodes, reverse=True):
         left.setdefault(nodes[name], []).append(name)
     # Trainers with a reader on their node first, then the others.
-    beside = [left[node].pop() if left.get(node) else None for node in wanted]
+    beside = [left[node].pop() if left.get(node) else None for node in order]
     others = iter(sorted(name for names in left.values() for name in names))
     if not beside:
         return tuple(others)

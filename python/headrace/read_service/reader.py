@@ -113,13 +113,13 @@ class Reader:
         begin = time.monotonic()
         self._begin = self._begin or begin
         try:
-            found = self._parked.pop((ask.epoch, ask.number), None) or self._made(ask)
+            batch = self._parked.pop((ask.epoch, ask.number), None) or self._made(ask)
         finally:
             end = time.monotonic()
             self._busy_seconds += end - begin
         working = self._busy_seconds / max(end - self._begin, 1e-9)
-        skipped = found.skipped[ask.num_skipped :]
-        return BatchReply(*found[:3], ask.num_skipped, skipped, working)
+        skipped = batch.skipped[ask.num_skipped :]
+        return BatchReply(*batch[:3], ask.num_skipped, skipped, working)
 
     def give_together(self, asks: Sequence[BatchRequest]) -> ReaderReply:
         """Returns the batches of several requests, at least the first, as far as they are quick.
@@ -131,15 +131,15 @@ class Reader:
             Exception: The exception that the pipeline raises at the first batch, or before it.
         """
         begin = time.monotonic()
-        given = [self.give(asks[0])]
+        replies = [self.give(asks[0])]
         for ask in asks[1:]:
-            if given[-1].batch is None or time.monotonic() - begin > TOGETHER_S:
+            if replies[-1].batch is None or time.monotonic() - begin > TOGETHER_S:
                 break
             try:
-                given.append(self.give(ask))
+                replies.append(self.give(ask))
             except Exception:
                 break
-        return ReaderReply(given, time.monotonic() - begin)
+        return ReaderReply(replies, time.monotonic() - begin)
 
     def close(self) -> None:
         """Ends all threads, and drops what is parked."""
@@ -157,10 +157,10 @@ class Reader:
         self._shares.move_to_end(key)
         try:
             while True:
-                number, made = share.next_number, self._next(share)
-                if number == ask.number or made.batch is None:
-                    return made
-                self._park((ask.epoch, number), made)
+                number, batch = share.next_number, self._next(share)
+                if number == ask.number or batch.batch is None:
+                    return batch
+                self._park((ask.epoch, number), batch)
         except BaseException:
             del self._shares[key]
             share.close()
@@ -183,8 +183,8 @@ class Reader:
         self.num_made += 1
         return _FinishedBatch(batch, num_bytes_of(batch), cursor, skipped)
 
-    def _park(self, key: tuple[int, int], made: _FinishedBatch) -> None:
-        self._parked[key] = made
+    def _park(self, key: tuple[int, int], batch: _FinishedBatch) -> None:
+        self._parked[key] = batch
         held = sum(parked.num_bytes for parked in self._parked.values())
         while held > self._parked_bytes:
             held -= self._parked.popitem(last=False)[1].num_bytes

@@ -43,7 +43,7 @@ def assert_resumes(pipe: Pipeline, every: int = 1) -> None:
     digests: list[str] = []
     states: list[tuple[int, str]] = []
     with iter(pipe) as batches:
-        whole = batches
+        full_run = batches
         states.append((0, json.dumps(batches.state())))
         for number, batch in enumerate(batches, 1):
             digests.append(_digest(batch))
@@ -53,7 +53,7 @@ def assert_resumes(pipe: Pipeline, every: int = 1) -> None:
         _check(
             f"resumed after {number} batches",
             pipe,
-            (digests[number:], whole.skipped),
+            (digests[number:], full_run.skipped),
             number,
             lambda state=state: pipe.resume(json.loads(state)),  # type: ignore[misc]
         )
@@ -80,16 +80,16 @@ def assert_same_order(pipe: Pipeline, num_threads: Sequence[int] = (1, 2, 8)) ->
         raise ValueError("assert_same_order: num_threads is empty, expected at least one number.")
     first, *others = (pipe.options(num_threads=count) for count in num_threads)
     with iter(first) as batches:
-        given = [_digest(batch) for batch in batches], batches.skipped
+        actual = [_digest(batch) for batch in batches], batches.skipped
     for count, other in zip(num_threads[1:], others, strict=True):
         how = f"with {count} threads instead of {num_threads[0]}"
-        _check(how, first, given, 0, lambda other=other: iter(other))  # type: ignore[misc]
+        _check(how, first, actual, 0, lambda other=other: iter(other))  # type: ignore[misc]
 
 
 def _check(
     how: str,
     pipe: Pipeline,
-    given: tuple[Sequence[str], Sequence[Skipped]],
+    actual: tuple[Sequence[str], Sequence[Skipped]],
     first: int,
     start: Callable[[], Batches],
 ) -> None:
@@ -98,11 +98,11 @@ def _check(
     Args:
         how: The difference of this iteration, in words.
         pipe: The pipeline with the expected batches.
-        given: The digests of the batches from number `first` on, and the skipped examples.
+        actual: The digests of the batches from number `first` on, and the skipped examples.
         first: The number of the first batch.
         start: Starts the iteration.
     """
-    digests, skipped = given
+    digests, skipped = actual
     with start() as batches:
         differs = _first_difference(digests, map(_digest, batches))
     if differs is None:
@@ -110,14 +110,16 @@ def _check(
         return
     # One after the other, so that functions that count their calls count the same each time.
     with start() as batches:
-        found = next(islice(batches, differs, None), _END)
+        actual_batch = next(islice(batches, differs, None), _END)
     with iter(pipe) as expected:
-        wanted = next(islice(expected, first + differs, None), _END)
-    raise AssertionError(f"{how}: batch {first + differs} {_difference(found, wanted)}")
+        expected_batch = next(islice(expected, first + differs, None), _END)
+    raise AssertionError(
+        f"{how}: batch {first + differs} {_difference(actual_batch, expected_batch)}"
+    )
 
 
-def _check_skipped(how: str, found: Sequence[Skipped], wanted: Sequence[Skipped]) -> None:
-    for number, (one, other) in enumerate(zip_longest(found, wanted)):
+def _check_skipped(how: str, actual: Sequence[Skipped], expected: Sequence[Skipped]) -> None:
+    for number, (one, other) in enumerate(zip_longest(actual, expected)):
         if one != other:
             raise AssertionError(
                 f"{how}: number {number} of what is skipped is {one or 'missing'}, expected "
@@ -125,9 +127,9 @@ def _check_skipped(how: str, found: Sequence[Skipped], wanted: Sequence[Skipped]
             )
 
 
-def _first_difference(digests: Sequence[str], found: Iterable[str]) -> int | None:
+def _first_difference(digests: Sequence[str], actual: Iterable[str]) -> int | None:
     number = -1
-    for number, digest in enumerate(found):
+    for number, digest in enumerate(actual):
         if number >= len(digests) or digest != digests[number]:
             return number
     return None if number + 1 == len(digests) else number + 1
@@ -157,33 +159,35 @@ def _array(value: Any) -> Any:
     return np.asarray(repr(value) if is_objects else value)
 
 
-def _difference(found: Any, wanted: Any) -> str:
+def _difference(actual: Any, expected: Any) -> str:
     """Returns a text with the difference between a batch and the expected one."""
-    if found is _END:
+    if actual is _END:
         return "is missing: there are no more batches"
-    if wanted is _END:
+    if expected is _END:
         return "is one too many: there should be no more batches"
-    if list(found) != list(wanted):
-        return f"has the components {list(found)}, expected {list(wanted)}"
-    for name, value in found.items():
-        pairs = zip_longest(_arrays(value), _arrays(wanted[name]), fillvalue=np.asarray("missing"))
+    if list(actual) != list(expected):
+        return f"has the components {list(actual)}, expected {list(expected)}"
+    for name, value in actual.items():
+        pairs = zip_longest(
+            _arrays(value), _arrays(expected[name]), fillvalue=np.asarray("missing")
+        )
         for one, other in pairs:
             for text in _differences(one, other):
                 return f"differs in {name!r}: {text}"
     return "differed, but does not differ any more: the batches are others in each run"
 
 
-def _differences(found: Any, wanted: Any) -> Iterator[str]:
-    if (found.dtype, found.shape) != (wanted.dtype, wanted.shape):
+def _differences(actual: Any, expected: Any) -> Iterator[str]:
+    if (actual.dtype, actual.shape) != (expected.dtype, expected.shape):
         yield (
-            f"it is {found.dtype} of shape {found.shape}, expected {wanted.dtype} of shape "
-            f"{wanted.shape}"
+            f"it is {actual.dtype} of shape {actual.shape}, expected {expected.dtype} of shape "
+            f"{expected.shape}"
         )
         return
-    for position, (one, other) in enumerate(zip(found.ravel(), wanted.ravel(), strict=True)):
+    for position, (one, other) in enumerate(zip(actual.ravel(), expected.ravel(), strict=True)):
         # NaN is equal to itself here.
         if not (one is other or one == other or (one != one and other != other)):  # noqa: PLR0124
-            index = [int(number) for number in np.unravel_index(position, found.shape)]
+            index = [int(number) for number in np.unravel_index(position, actual.shape)]
             yield f"element {index} is {_plain(one)!r}, expected {_plain(other)!r}"
 
 

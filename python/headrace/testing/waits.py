@@ -95,10 +95,10 @@ def _lines() -> Iterator[str]:
     if requests:
         yield "-- requests to storages"
         yield from (f"   {what}, for {seconds:.1f} s" for what, seconds in requests)
-    known = {thread.native_id for thread in threads.values()}
+    explained = {thread.native_id for thread in threads.values()}
     for batches in open_batches():
-        known |= batches.worker_threads
-    yield from _others(known, waits)
+        explained |= batches.worker_threads
+    yield from _others(explained, waits)
 
 
 class _WaitSnapshot:
@@ -147,26 +147,26 @@ def _thread(
 
 def _without_this(frame: FrameType) -> FrameType:
     """Returns the frame that has called `dump_waits`, or the frame itself."""
-    found = frame
-    while found.f_code.co_filename == __file__ and found.f_back is not None:
-        found = found.f_back
-    return found
+    outer = frame
+    while outer.f_code.co_filename == __file__ and outer.f_back is not None:
+        outer = outer.f_back
+    return outer
 
 
 def _stack(frame: FrameType) -> list[str]:
     """Returns the stack as text, without the frames at the beginning of every thread."""
     frames = traceback.extract_stack(frame)
-    first = next((i for i, found in enumerate(frames) if found.filename != threading.__file__), 0)
+    first = next((i for i, result in enumerate(frames) if result.filename != threading.__file__), 0)
     return traceback.format_list(frames[first:])
 
 
-def _others(known: set[int | None], waits: _WaitSnapshot) -> Iterator[str]:
+def _others(explained: set[int | None], waits: _WaitSnapshot) -> Iterator[str]:
     """Yields the engine's threads that the system lists, and waits of unknown threads."""
     for path in sorted(_TASKS.iterdir()) if _TASKS.is_dir() else []:
         number = int(path.name)
         with suppress(OSError):  # It has ended.
             name = (path / "comm").read_text().strip()
-            if name.startswith(_OWN_THREADS) and number not in known:
+            if name.startswith(_OWN_THREADS) and number not in explained:
                 yield f"-- thread '{name}' of the engine ({number}{_state(number)})"
                 yield from (f"   waits for {text}" for text in waits.of(0, number))
     yield from (f"-- some thread waits for {text}" for text in waits.of_engine.get(0, ()))

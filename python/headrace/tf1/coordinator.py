@@ -215,11 +215,11 @@ class Coordinator:
                 further call raises it again, until `clear_stop`.
             RuntimeError: If threads still run after the grace period.
         """
-        given = frozenset(threads or ())
-        with RegisteredWait(lambda: self._what_join_awaits(given)):
-            self._wait_for_stop_or_end(given)
-            self._wait_for_end(given, stop_grace_period_secs)
-        stragglers = [thread.name for thread in self._live_threads(given)]
+        joined = frozenset(threads or ())
+        with RegisteredWait(lambda: self._what_join_awaits(joined)):
+            self._wait_for_stop_or_end(joined)
+            self._wait_for_end(joined, stop_grace_period_secs)
+        stragglers = [thread.name for thread in self._live_threads(joined)]
         with self._changed:
             self._joined = True
             self._registered_threads.clear()
@@ -237,23 +237,23 @@ class Coordinator:
         if exception:
             _reraise(exception)
 
-    def _live_threads(self, given: frozenset[threading.Thread]) -> list[threading.Thread]:
+    def _live_threads(self, joined: frozenset[threading.Thread]) -> list[threading.Thread]:
         with self._changed:
-            threads = given | self._registered_threads
+            threads = joined | self._registered_threads
         return [thread for thread in threads if thread.is_alive()]
 
-    def _what_join_awaits(self, given: frozenset[threading.Thread]) -> str:
+    def _what_join_awaits(self, joined: frozenset[threading.Thread]) -> str:
         # Not under the lock: the function that describes the wait may need it.
-        threads = given | set(self._registered_threads)
+        threads = joined | set(self._registered_threads)
         names = sorted(repr(thread.name) for thread in threads if thread.is_alive())
         stop = "a stop was requested" if self._stop_requested else "no stop was requested"
         return f"threads to end, for a coordinator ({stop}): {', '.join(names) or 'none'}"
 
-    def _wait_for_stop_or_end(self, given: frozenset[threading.Thread]) -> None:
+    def _wait_for_stop_or_end(self, joined: frozenset[threading.Thread]) -> None:
         look_secs = _FIRST_LOOK_SECS
         work_until = time.monotonic()
         has_warned = False
-        while (threads := self._live_threads(given)) and not self.wait_for_stop(look_secs):
+        while (threads := self._live_threads(joined)) and not self.wait_for_stop(look_secs):
             look_secs = min(2 * look_secs, _LONGEST_LOOK_SECS)
             if not all(thread.name.endswith(_WAITS_FOR_STOP) for thread in threads):
                 work_until = time.monotonic()
@@ -266,11 +266,11 @@ class Coordinator:
                     len(threads),
                 )
 
-    def _wait_for_end(self, given: frozenset[threading.Thread], grace_period_secs: float) -> None:
+    def _wait_for_end(self, threads: frozenset[threading.Thread], grace_period_secs: float) -> None:
         deadline = time.monotonic() + min(grace_period_secs, threading.TIMEOUT_MAX)
         this_thread = threading.current_thread()
         while True:
-            others = [thread for thread in self._live_threads(given) if thread is not this_thread]
+            others = [thread for thread in self._live_threads(threads) if thread is not this_thread]
             left_secs = deadline - time.monotonic()
             if not others or left_secs <= 0:
                 return
@@ -290,12 +290,12 @@ def _find_exception(ex: BaseException | tuple[Any, ...] | None) -> _Reported:
     way stops all the same.
     """
     if isinstance(ex, tuple):
-        found, trace = (*ex, None, None, None)[1:3]
+        exception, trace = (*ex, None, None, None)[1:3]
     else:
-        found = sys.exception() or ex
-        trace = getattr(found, "__traceback__", None)
-    if isinstance(found, BaseException):
-        return found, trace if isinstance(trace, TracebackType) else None
+        exception = sys.exception() or ex
+        trace = getattr(exception, "__traceback__", None)
+    if isinstance(exception, BaseException):
+        return exception, trace if isinstance(trace, TracebackType) else None
     return ValueError(_NO_EXCEPTION.format(ex)), None
 
 

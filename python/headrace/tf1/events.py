@@ -153,15 +153,15 @@ class FileWriter:
                 "Please pass only graph, or graph_def (deprecated), but not both: got "
                 f"{graph!r} and {graph_def!r}."
             )
-        given = graph_def if graph is None else graph
-        if isinstance(given, Graph):
-            given = given.as_graph_def()
-        if not isinstance(given, GraphDef):
+        description = graph_def if graph is None else graph
+        if isinstance(description, Graph):
+            description = description.as_graph_def()
+        if not isinstance(description, GraphDef):
             raise TypeError(
                 "The passed graph must be an instance of `Graph` or the deprecated `GraphDef`, got "
-                f"{type(given).__name__}."
+                f"{type(description).__name__}."
             )
-        nodes = [NodeDef(name=node.name, op=node.op, input=node.input) for node in given.node]
+        nodes = [NodeDef(name=node.name, op=node.op, input=node.input) for node in description.node]
         serialized = GraphDef(node=nodes).SerializeToString()
         self._add(Event(graph_def=serialized), global_step)
 

@@ -309,10 +309,10 @@ def Stat(filename: _Path) -> FileStatistics:
         FailedPreconditionError: If the server of the file does not say how long it is.
         NotFoundError: If there is none of that name.
     """
-    found = storage.status(os.fsdecode(filename))
-    if found.length < 0:
-        raise storage.unknown_size(found.path)
-    return FileStatistics(found.length, found.modified_ns, found.is_directory)
+    status = storage.status(os.fsdecode(filename))
+    if status.length < 0:
+        raise storage.unknown_size(status.path)
+    return FileStatistics(status.length, status.modified_ns, status.is_directory)
 
 
 def Exists(filename: _Path) -> bool:
@@ -331,8 +331,8 @@ def Glob(filename: _Path | Sequence[_Path]) -> list[str]:
     See `matching_files` for patterns.
     """
     patterns = [filename] if isinstance(filename, (str, bytes, os.PathLike)) else filename
-    found = [path for pattern in patterns for path in sorted(matching_paths(os.fspath(pattern)))]
-    return [os.fsdecode(path) for path in found]
+    paths = [path for pattern in patterns for path in sorted(matching_paths(os.fspath(pattern)))]
+    return [os.fsdecode(path) for path in paths]
 
 
 def ListDirectory(dirname: _Path) -> list[str]:

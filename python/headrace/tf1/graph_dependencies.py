@@ -79,8 +79,8 @@ def start_runners(
 
 def _upstream(values: _Values) -> list[Operation]:
     """Returns all operations that must run, or have run before, for some values: nearest first."""
-    found = dict.fromkeys(_operations(values))
-    for op in (waiting := list(found)):  # Grows while it is read.
+    operations = dict.fromkeys(_operations(values))
+    for op in (waiting := list(operations)):  # Grows while it is read.
         before = [*(tensor.op for tensor in op.inputs), *op.control_inputs, *_fillers(op)]
         if isinstance(op.owner, Variable):
             before.append(op.owner.initializer)
@@ -88,10 +88,10 @@ def _upstream(values: _Values) -> list[Operation]:
             before += [tensor.op for tensor in op.repeats.needed]
         if op.branch is not None:
             before += [branch.predicate.op for branch in op.branch.path]
-        new = [other for other in before if other not in found]
-        found.update(dict.fromkeys(new))
+        new = [other for other in before if other not in operations]
+        operations.update(dict.fromkeys(new))
         waiting += dict.fromkeys(new)
-    return list(found)
+    return list(operations)
 
 
 def _fillers(op: Operation) -> Iterator[Operation]:

@@ -41,41 +41,46 @@ def bench(program: str, most_seconds: float, batches: int | None, as_json: bool)
 
     pipe = pipeline_of(program)
     try:
-        found = measured(pipe, most_seconds, batches)
+        measurements = measured(pipe, most_seconds, batches)
     except Exception as error:
         if isinstance(error, click.ClickException) or failure_of(error):
             raise
         notes = " ".join([f"{type(error).__name__}: {error}", *getattr(error, "__notes__", ())])
         raise Failure(f"{program}: {notes}") from error
     if as_json:
-        echo_json({"pipeline": program, **found.as_json()})
+        echo_json({"pipeline": program, **measurements.as_json()})
         return
     click.echo(program)
-    for line in _lines(found):
+    for line in _lines(measurements):
         click.echo(f"  {line}")
 
 
-def _lines(found: Measurements) -> Iterator[str]:
-    batches = f"{count_of(found.num_batches, 'batch', 'batches')}, " if found.num_batches else ""
-    end = "to the end of the data" if found.has_ended else "not to the end of the data"
-    examples = count_of(found.num_examples, "example")
-    yield f"{batches}{examples} in {seconds(found.seconds)}, {end}"
-    yield f"the first after {seconds(found.first_seconds)}"
-    yield f"rate: {found.examples_per_second:,.0f} examples/s"
-    if found.bytes_per_second is not None:
-        yield f"of the files: {size(found.bytes_per_second)}/s"
-    if found.limit is not None:
-        threads = count_of(found.limit.num_threads, "thread")
-        yield f"limit: {size(found.limit.bytes_per_second)}/s, plain reads of them by {threads}"
-    if found.share is not None:
-        yield f"share of the limit: {percent(found.share)}"
+def _lines(measurements: Measurements) -> Iterator[str]:
+    batches = (
+        f"{count_of(measurements.num_batches, 'batch', 'batches')}, "
+        if measurements.num_batches
+        else ""
+    )
+    end = "to the end of the data" if measurements.has_ended else "not to the end of the data"
+    examples = count_of(measurements.num_examples, "example")
+    yield f"{batches}{examples} in {seconds(measurements.seconds)}, {end}"
+    yield f"the first after {seconds(measurements.first_seconds)}"
+    yield f"rate: {measurements.examples_per_second:,.0f} examples/s"
+    if measurements.bytes_per_second is not None:
+        yield f"of the files: {size(measurements.bytes_per_second)}/s"
+    if measurements.limit is not None:
+        threads = count_of(measurements.limit.num_threads, "thread")
+        rate = size(measurements.limit.bytes_per_second)
+        yield f"limit: {rate}/s, plain reads of them by {threads}"
+    if measurements.share is not None:
+        yield f"share of the limit: {percent(measurements.share)}"
     else:
-        yield f"share of the limit: not known, since {found.why_no_bytes}"
-    if found.mixing is not None:
-        first = count_of(found.mixing.num_examples, "example")
-        of_files = count_of(found.mixing.of_files, "file")
-        yield f"mixing: the first {first} come from {found.mixing.num_files:,} of {of_files}"
-    yield f"bottleneck: {found.bottleneck}"
+        yield f"share of the limit: not known, since {measurements.why_no_bytes}"
+    if measurements.mixing is not None:
+        first = count_of(measurements.mixing.num_examples, "example")
+        of_files = count_of(measurements.mixing.of_files, "file")
+        yield f"mixing: the first {first} come from {measurements.mixing.num_files:,} of {of_files}"
+    yield f"bottleneck: {measurements.bottleneck}"
     header = ("stage", "examples", "made", "busy", "waiting", "full")
     rows = [
         (
@@ -86,6 +91,6 @@ def _lines(found: Measurements) -> Iterator[str]:
             seconds(stage.waiting_seconds),
             "" if stage.fill is None else percent(stage.fill),
         )
-        for stage in found.statistics.stages
+        for stage in measurements.statistics.stages
     ]
     yield from table([header, *rows], "")

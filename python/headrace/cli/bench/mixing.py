@@ -48,15 +48,15 @@ def measured_mixing(pipe: Pipeline, files: Sequence[str], most_seconds: float) -
     if chain is None or len(files) < 2:
         return None
     counted = Pipeline((*chain, OriginFiles()), pipe._options)
-    found: list[str] = []
+    results: list[str] = []
     end = time.monotonic() + most_seconds
     with iter(counted) as examples:
         for example in itertools.islice(examples, FIRST):
-            found.append(example["file"])
+            results.append(example["file"])
             if time.monotonic() > end:
                 break
     # Examples that are not of a file have an empty name.
-    return Mixing(len(found), len(set(filter(None, found))), len(files)) if found else None
+    return Mixing(len(results), len(set(filter(None, results))), len(files)) if results else None
 
 
 def _up_to_shuffle(chain: Sequence[Stage]) -> tuple[Stage, ...] | None:

@@ -39,8 +39,8 @@ def pipeline_of(where: str) -> Pipeline:
     else:
         raise Failure(f"{path}: there is no such file. {_EXAMPLE}")
     if not hasattr(module, name):
-        found = [key for key, value in vars(module).items() if isinstance(value, Pipeline)]
-        there = f"its pipelines are {', '.join(found)}" if found else "it has no pipeline"
+        names = [key for key, value in vars(module).items() if isinstance(value, Pipeline)]
+        there = f"its pipelines are {', '.join(names)}" if names else "it has no pipeline"
         raise Failure(f"{path}: there is no {name}; {there}. {_EXAMPLE}")
     value = getattr(module, name)
     if callable(value) and not isinstance(value, Pipeline):
@@ -83,8 +83,8 @@ def _imported(path: str) -> ModuleType:
 
 def _failure(path: str, error: Exception) -> Failure:
     """Returns the failure for an error in the user's program, with its line there."""
-    known = failure_of(error)
-    text = known.message if known else f"{type(error).__name__}: {error}"
+    failure = failure_of(error)
+    text = failure.message if failure else f"{type(error).__name__}: {error}"
     if isinstance(error, SyntaxError):
         return Failure(f"{path}, line {error.lineno}: {error.msg}")
     here = os.path.abspath(path)

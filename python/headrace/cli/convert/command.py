@@ -199,10 +199,10 @@ def _check_usage(to: str, compression: str | None, options: dict[str, Any]) -> N
     for name in ("image", "label", "name"):
         if options[name] and to != "image-folder":
             raise click.UsageError(f"--{name}: expected --to image-folder, the output is {to}.")
-    known = _COMPRESSIONS[to]
-    if compression is not None and compression not in known:
+    compressions = _COMPRESSIONS[to]
+    if compression is not None and compression not in compressions:
         raise click.UsageError(
-            f"--compression {compression}: expected {', '.join((*known, 'none'))} for {to}."
+            f"--compression {compression}: expected {', '.join((*compressions, 'none'))} for {to}."
         )
 
 

@@ -81,16 +81,16 @@ def folder_plan(schema: Schema, request: Request) -> FolderPlan:
     return FolderPlan(image, label, name, width)
 
 
-def _chosen(option: str, given: str | None, found: Sequence[str], schema: Schema) -> str:
-    if given is not None and given not in schema.features:
-        known = ", ".join(schema.features)
-        raise Failure(f"--{option} {given}: there is no such feature, expected one of {known}.")
-    if given is None and not found:
+def _chosen(option: str, name: str | None, candidates: Sequence[str], schema: Schema) -> str:
+    if name is not None and name not in schema.features:
+        features = ", ".join(schema.features)
+        raise Failure(f"--{option} {name}: there is no such feature, expected one of {features}.")
+    if name is None and not candidates:
         raise Failure(
             f"no feature is known to hold the {option} of an image folder; there are "
             f"{', '.join(schema.features)}. Give --{option}."
         )
-    return given or found[0]
+    return name or candidates[0]
 
 
 class Folder:

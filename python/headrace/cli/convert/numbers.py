@@ -74,9 +74,9 @@ def converted(name: str, values: Values, rule: str, number: int) -> Values:
     """
     if rule == Rule.STR:
         return Values("str", [_text(values.kind, item) for item in values.items], values.shape)
-    found = first_changed(np.array(values.items, values.kind), rule)
-    if found is not None:
-        raise Failure(changed(name, found[1], rule, number, [name]))
+    changed_value = first_changed(np.array(values.items, values.kind), rule)
+    if changed_value is not None:
+        raise Failure(changed(name, changed_value[1], rule, number, [name]))
     if rule == Rule.FLOAT32 or values.kind == "float64":
         return Values("float32", list(map(float, values.items)), values.shape)
     return values
@@ -131,7 +131,7 @@ def changed(name: str, value: Any, rule: str, number: int, names: Sequence[str])
     if value.dtype == np.uint64 and rule != Rule.FLOAT32:
         return f"{where}, expected at most {_MOST_INT64}, as an Example has int64. Give {as_text}"
     narrow = float(_narrowed(value))
-    made = f"{where}, which float32, the only floats of an Example, would make {narrow}"
+    effect = f"{where}, which float32, the only floats of an Example, would make {narrow}"
     if rule == Rule.FLOAT32:
-        return f"{made}. Give {as_text}"
-    return f"{made}. Give --cast {name}=float32 to round, or {as_text}"
+        return f"{effect}. Give {as_text}"
+    return f"{effect}. Give --cast {name}=float32 to round, or {as_text}"

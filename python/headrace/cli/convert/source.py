@@ -53,14 +53,14 @@ def source_of(request: Request) -> Source:
     """
     root = _image_folder(request)
     if root is not None:
-        found, examples = Format.IMAGE_FOLDER, pipeline.image_folder(root, IMAGES)
+        file_format, examples = Format.IMAGE_FOLDER, pipeline.image_folder(root, IMAGES)
     else:
         contents = _contents(request)
-        found = _format(contents, request)
-        examples = _files(found, contents, request)
-    _check_options(found, request)
+        file_format = _format(contents, request)
+        examples = _files(file_format, contents, request)
+    _check_options(file_format, request)
     ordered = _shuffled(examples, request)
-    return Source(found, _skipping(ordered, request), _skipping(examples, request), root)
+    return Source(file_format, _skipping(ordered, request), _skipping(examples, request), root)
 
 
 def _image_folder(request: Request) -> str | None:
@@ -112,10 +112,10 @@ def _format(contents: list[Content], request: Request) -> str:
 
 
 def _files(  # noqa: PLR0911 (one for each format)
-    found: str, contents: list[Content], request: Request
+    file_format: str, contents: list[Content], request: Request
 ) -> Pipeline:
     paths = [content.path for content in contents]
-    match found:
+    match file_format:
         case Format.CSV:
             return _csv(paths, _delimiter(contents), request)
         case Format.JSON_LINES:
@@ -132,12 +132,12 @@ def _files(  # noqa: PLR0911 (one for each format)
 
 
 def _delimiter(contents: list[Content]) -> str:
-    found = {content.detail or "," for content in contents if content.kind == Kind.CSV}
-    if len(found) > 1:
+    delimiters = {content.detail or "," for content in contents if content.kind == Kind.CSV}
+    if len(delimiters) > 1:
         raise Failure(
             f"{contents[0].path}: the delimiters of the files differ. Convert them apart."
         )
-    return found.pop() if found else ","
+    return delimiters.pop() if delimiters else ","
 
 
 def _csv(paths: list[str], delimiter: str, request: Request) -> Pipeline:
@@ -176,15 +176,15 @@ def _json_lines(paths: list[str], request: Request) -> Pipeline:
 
 def _columns(plain: Pipeline, request: Request) -> dict[str, Any]:
     """Returns the types of all columns, given or inferred."""
-    given = {name: _type(name, text) for name, text in request.columns}
-    if set(request.select) and set(request.select) <= set(given):
-        return {name: given[name] for name in request.select}
+    types = {name: _type(name, text) for name, text in request.columns}
+    if set(request.select) and set(request.select) <= set(types):
+        return {name: types[name] for name in request.select}
     try:
-        columns = {name: _column(spec) for name, spec in plain.spec.items()} | given
+        columns = {name: _column(spec) for name, spec in plain.spec.items()} | types
     except OpError as error:
-        if not given:
+        if not types:
             raise Failure(f"{error.message} Here: --column NAME=TYPE, for each of them.") from error
-        columns = given
+        columns = types
     for name in request.select:
         if name not in columns:
             raise Failure(f"--select {name}: no such column, expected {', '.join(columns)}.")
@@ -225,13 +225,13 @@ def _default(name: str, column: Any, text: str) -> Any:
         raise Failure(f"--default {name}={text}: expected a number, as the column has.") from None
 
 
-def _check_options(found: str, request: Request) -> None:
+def _check_options(file_format: str, request: Request) -> None:
     """Refuses options that do not apply to this source."""
     typed = (Format.CSV, Format.JSON_LINES)
-    if request.columns and found not in typed:
-        raise Failure(f"--column: the source is {found}, which says itself what it holds.")
-    if request.defaults and found not in (*typed, Format.TAR):
-        raise Failure(f"--default: the source is {found}, expected csv, json-lines or tar.")
+    if request.columns and file_format not in typed:
+        raise Failure(f"--column: the source is {file_format}, which says itself what it holds.")
+    if request.defaults and file_format not in (*typed, Format.TAR):
+        raise Failure(f"--default: the source is {file_format}, expected csv, json-lines or tar.")
 
 
 def _shuffled(source: Pipeline, request: Request) -> Pipeline:

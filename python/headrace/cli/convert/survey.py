@@ -56,8 +56,8 @@ class Survey(NamedTuple):
     def from_json(data: list[Any]) -> Survey:
         """Returns the survey of a result of `as_json`."""
         num_examples, columns, folder = data
-        made = [Column(*column) for column in columns]
-        return Survey(num_examples, made, None if folder is None else FolderPlan(*folder))
+        columns_made = [Column(*column) for column in columns]
+        return Survey(num_examples, columns_made, None if folder is None else FolderPlan(*folder))
 
 
 def checked_names(source: Source, request: Request) -> None:
@@ -66,15 +66,15 @@ def checked_names(source: Source, request: Request) -> None:
     Raises:
         Failure: Names the features that exist.
     """
-    wanted = {name: f"--select {name}" for name in request.select}
-    wanted |= {old: f"--rename {old}={new}" for new, old in request.rename}
+    options_by_name = {name: f"--select {name}" for name in request.select}
+    options_by_name |= {old: f"--rename {old}={new}" for new, old in request.rename}
     check_casts(source, request)
-    if not wanted:
+    if not options_by_name:
         return
-    known = _names(source)
-    for name, option in wanted.items():
-        if name not in known:
-            raise Failure(f"{option}: there is no such feature, expected {', '.join(known)}.")
+    names = _names(source)
+    for name, option in options_by_name.items():
+        if name not in names:
+            raise Failure(f"{option}: there is no such feature, expected {', '.join(names)}.")
 
 
 def _names(source: Source) -> list[str]:
@@ -118,23 +118,23 @@ def _check_numbers(source: Source, request: Request, interrupts: Interrupts) -> 
     rules = {name: rule for name, rule in rules_of(source, request).items() if rule != Rule.STR}
     if not rules:
         return
-    found: dict[str, tuple[int, Any]] = {}
+    first_changes: dict[str, tuple[int, Any]] = {}
     begin = 0
     numbers = source.plain.select(*rules).padded_batch(_BATCH)
     with iter(numbers) as batches, Bar("look at all numbers", None, " examples") as bar:
         for batch in batches:
-            for name in [name for name in rules if name not in found]:
+            for name in [name for name in rules if name not in first_changes]:
                 if (change := first_changed(batch[name], rules[name])) is not None:
-                    found[name] = (begin + change[0], change[1])
-            if len(found) == len(rules):
+                    first_changes[name] = (begin + change[0], change[1])
+            if len(first_changes) == len(rules):
                 break
             begin += len(next(iter(batch.values())))
             interrupts.check()
             bar.move_to(begin)
     for name, rule in rules.items():
-        if name in found:
-            number, value = found[name]
-            raise Failure(changed(name, value, rule, number, list(found)))
+        if name in first_changes:
+            number, value = first_changes[name]
+            raise Failure(changed(name, value, rule, number, list(first_changes)))
 
 
 def _schema(
@@ -153,8 +153,8 @@ def _count(source: Source, interrupts: Interrupts) -> int:
     """Returns the number of examples, without making them if possible."""
     number = 0
     with iter(_small(source.plain)) as batches, Bar("count", None, " examples") as bar:
-        while (given := batches.next_columns()) is not None:
-            num_rows, columns = given
+        while (batch := batches.next_columns()) is not None:
+            num_rows, columns = batch
             number += len(columns["row"]) if "row" in columns else num_rows
             interrupts.check()
             bar.move_to(number)

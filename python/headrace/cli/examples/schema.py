@@ -88,8 +88,8 @@ class FeatureSummary:
         data = item.encode("utf-8", "surrogateescape") if isinstance(item, str) else item
         self.num_strings += 1
         self._widen(len(data), len(data))
-        if found := image_kind(data):
-            self.formats[found] += 1
+        if kind := image_kind(data):
+            self.formats[kind] += 1
         self.is_text = self.is_text and (not data or (is_text(data) and _is_utf8(data)))
 
     def _add_numbers(self, values: Values) -> None:

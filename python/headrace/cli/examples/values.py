@@ -29,12 +29,12 @@ def sequences_of_record(record: bytes) -> dict[str, Values] | None:
         lists = SequenceExample.FromString(record).feature_lists.feature_list
     except DecodeError:
         return None
-    found = {}
+    sequences = {}
     for name in sorted(lists):
         steps = [_values(step) for step in lists[name].feature]
         kind = next((step.kind for step in steps if step.kind), None)
-        found[name] = Values(kind, [item for step in steps for item in step.items])
-    return found or None
+        sequences[name] = Values(kind, [item for step in steps for item in step.items])
+    return sequences or None
 
 
 def _values(feature: Any) -> Values:

@@ -44,8 +44,8 @@ def files_to_index(arguments: Iterable[str]) -> list[str]:
     Raises:
         OpError: If there are none, or they cannot be listed.
     """
-    found = [os.fsdecode(path) for path in find_files("index", arguments)]
-    return [path for path in found if not path.endswith((".idx", INDEX_SUFFIX))]
+    paths = [os.fsdecode(path) for path in find_files("index", arguments)]
+    return [path for path in paths if not path.endswith((".idx", INDEX_SUFFIX))]
 
 
 def write_index(path: str, directory: str | None, kind: str | None) -> IndexResult:

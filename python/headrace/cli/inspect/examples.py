@@ -78,8 +78,8 @@ def write_pictures(path: str, shown: ShownExample, directory: Path) -> Iterator[
 def _picture(values: Values) -> Picture | None:
     if len(values.items) != 1 or not isinstance(values.items[0], bytes):
         return None
-    found = decoded(values.items[0])
-    return found if isinstance(found, Picture) else None
+    picture = decoded(values.items[0])
+    return picture if isinstance(picture, Picture) else None
 
 
 def _text(values: Values) -> str:
@@ -104,8 +104,8 @@ def _format(data: bytes) -> str:
     kind = image_kind(data)
     if kind is None:
         return ""
-    found = decoded(data)
-    why = f", cannot be decoded: {found.splitlines()[0]}" if isinstance(found, str) else ""
+    picture = decoded(data)
+    why = f", cannot be decoded: {picture.splitlines()[0]}" if isinstance(picture, str) else ""
     return f", {kind}{why}"
 
 

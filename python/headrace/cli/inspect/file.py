@@ -60,11 +60,11 @@ def inspected(path: str, looked: InspectOptions) -> tuple[dict[str, Any], list[S
         OpError: If it cannot be read.
     """
     content = content_of(path)
-    found, shown = _REPORTERS.get(content.kind, report_of_unknown)(content, looked)
+    report, shown = _REPORTERS.get(content.kind, report_of_unknown)(content, looked)
     head = {
         "file": without_passwords(content.path),
         "kind": content.kind,
         "compression": content.compression,
         "size_bytes": content.size_bytes,
     }
-    return {**head, **found}, shown
+    return {**head, **report}, shown

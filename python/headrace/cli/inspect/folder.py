@@ -103,11 +103,11 @@ class Folder:
         for kind, _ in sizes.most_common():
             first = next(report for report in self._reports if report["kind"] == kind)
             if first.get("features"):
-                whole = list(lines_of(first))
-                yield f"  the first {kind_of(first)} file is {whole[0]}:"
-                yield from (f"  {line}" for line in whole[2 : 2 + _MOST_FEATURES])
-                if len(whole) > 2 + _MOST_FEATURES:
-                    yield f"    and more; headrace inspect {shortened(whole[0], 200)} has all of it"
+                lines = list(lines_of(first))
+                yield f"  the first {kind_of(first)} file is {lines[0]}:"
+                yield from (f"  {line}" for line in lines[2 : 2 + _MOST_FEATURES])
+                if len(lines) > 2 + _MOST_FEATURES:
+                    yield f"    and more; headrace inspect {shortened(lines[0], 200)} has all of it"
                 return
 
     def _damage(self) -> Iterator[str]:
@@ -127,8 +127,8 @@ class Folder:
 def _content(reports: list[dict[str, Any]]) -> str:
     """Returns the total contents of files of a kind, such as "1,200 records"."""
     counts = [report.get("count") for report in reports]
-    known = [count for count in counts if count is not None]
-    if not known or len(known) < len(counts):
+    present = [count for count in counts if count is not None]
+    if not present or len(present) < len(counts):
         return ""
     unit = str(reports[0]["unit"])
-    return count_of(sum(known), unit.removesuffix("s"), unit)
+    return count_of(sum(present), unit.removesuffix("s"), unit)

@@ -22,13 +22,13 @@ def report_of_image(
     """Returns the size of an image, and itself."""
     with iter(source_of(content)) as examples:
         data = next(examples)["data"]
-    found = decoded(data)
+    picture = decoded(data)
     report: dict[str, Any] = {"format": content.detail, "damage": []}
-    if isinstance(found, Picture):
-        height, width, channels = found.pixels.shape
+    if isinstance(picture, Picture):
+        height, width, channels = picture.pixels.shape
         report |= {"height": height, "width": width, "channels": channels}
-    elif found is not None:
-        reason = found.splitlines()[0]
+    elif picture is not None:
+        reason = picture.splitlines()[0]
         report["damage"] = [damage_of_whole_file("image", reason)]
     shown = [ShownExample(0, {"data": Values("bytes", [data], ())})]
     return report, shown if looked.num_examples else []

@@ -77,9 +77,9 @@ def _counts(report: dict[str, Any]) -> str:
     text = count_of(report["count"], unit.removesuffix("s"), unit)
     if report.get("values") is not None:
         text += f" of {count_of(report['values'], 'value')}"
-    found = report.get("bytes")
-    if found and report["count"]:
-        text += f" of {_sizes(found, report['count'])}"
+    num_bytes = report.get("bytes")
+    if num_bytes and report["count"]:
+        text += f" of {_sizes(num_bytes, report['count'])}"
     if report.get("row_groups") is not None:
         groups = count_of(report["row_groups"], "row group")
         text += f" in {groups}, {', '.join(report['codecs']) or 'empty'}"
@@ -88,11 +88,11 @@ def _counts(report: dict[str, Any]) -> str:
     return text
 
 
-def _sizes(found: dict[str, int], count: int) -> str:
-    least, most = found["least"], found["most"]
+def _sizes(counts: dict[str, int], count: int) -> str:
+    least, most = counts["least"], counts["most"]
     if least == most:
         return count_of(most, "byte")
-    return f"{least:,} to {count_of(most, 'byte')}, {found['total'] / count:,.1f} on average"
+    return f"{least:,} to {count_of(most, 'byte')}, {counts['total'] / count:,.1f} on average"
 
 
 def _features(report: dict[str, Any]) -> Iterator[str]:
@@ -169,8 +169,8 @@ def _others(report: dict[str, Any]) -> Iterator[str]:
         yield f"  the state of an iteration: headrace state {report['file']} says what it means"
     if "of_kind" in report:
         current = {True: "as it is now", False: "outdated", None: "not compared with a file"}
-        whole = f"{report['of_kind']}, {size(report['of_bytes'])}"
-        yield f"  of {printable(report['of'])} ({whole}): {current[report['is_current']]}"
+        total = f"{report['of_kind']}, {size(report['of_bytes'])}"
+        yield f"  of {printable(report['of'])} ({total}): {current[report['is_current']]}"
     tensors = report.get("tensors", ())
     for tensor in tensors[:_MOST_TENSORS]:
         yield f"    {shortened(tensor['name'], 80)}  {tensor['type']}  {tensor['shape']}"

@@ -40,15 +40,15 @@ def state_in(path: str, where: str | None) -> dict[str, Any]:
     Raises:
         Failure: If there is none, or several to choose from.
     """
-    found = found_states(path)
-    names = ", ".join(state.where or "the document" for state in found)
+    states = found_states(path)
+    names = ", ".join(state.where or "the document" for state in states)
     if where is not None:
-        found = [state for state in found if state.where == where]
-        if not found:
+        states = [state for state in states if state.where == where]
+        if not states:
             raise Failure(f"{path}: there is no state {where}, expected one of {names}.")
-    if len(found) > 1:
+    if len(states) > 1:
         raise Failure(f"{path}: it has several states. Choose one with --where: {names}.")
-    return found[0].state
+    return states[0].state
 
 
 def steps(

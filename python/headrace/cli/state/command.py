@@ -32,7 +32,7 @@ def state(file: str, as_json: bool) -> None:
         if as_json:
             echo_json({"file": file, "states": [], "session": output.reports[0]})
         click.get_current_context().exit(0 if output.is_whole else 1)
-    reports = [(found.where, report_of_state(found.state)) for found in found_states(file)]
+    reports = [(each.where, report_of_state(each.state)) for each in found_states(file)]
     if as_json:
         states = [{"where": where, **report} for where, report in reports]
         echo_json({"file": file, "states": states, "session": None})

@@ -120,9 +120,9 @@ def run(request: Request, interrupts: Interrupts) -> TokenizeResult:
         Bar("tokenize", None, " documents", request.shows_progress) as bar,
         iter(pipeline) as batches,
     ):
-        while (given := batches.next_columns()) is not None:
+        while (batch := batches.next_columns()) is not None:
             interrupts.check()
-            num_texts, columns = given
+            num_texts, columns = batch
             tokens.write(writer.bytes_of(columns["tokens"]))
             bar.advance(num_texts)
         interrupts.check()
@@ -148,19 +148,19 @@ def _tokenized(request: Request) -> Pipeline:
 
     @native
     def tokens(example: Mapping[str, Any]) -> Mapping[str, Any]:
-        found = ops.tokenize(
+        tokens_of_texts = ops.tokenize(
             request.tokenizer,
             example["text"],
             request.adds_special_tokens,
             truncation=False,
             padding=False,
         )
-        return {"tokens": found}
+        return {"tokens": tokens_of_texts}
 
     texts = texts_of(request.sources, request.key, request.has_lines)
     parts = [part.map(tokens) for part in texts]
-    whole = concat(parts) if len(parts) > 1 else parts[0]
-    return whole.options(num_threads=request.num_threads)
+    pipeline = concat(parts) if len(parts) > 1 else parts[0]
+    return pipeline.options(num_threads=request.num_threads)
 
 
 def _vocabulary(path: str) -> dict[str, int]:

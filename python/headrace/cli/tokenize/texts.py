@@ -44,10 +44,10 @@ def texts_of(sources: Iterable[str], key: str, has_lines: bool) -> list[Pipeline
         OpError: If there are no files, or one cannot be read.
     """
     paths = map(os.fsdecode, find_files("tokenize", sources))
-    found = [one for path in paths if (one := _looked_at(path, has_lines)) is not None]
-    if not found:
+    texts = [one for path in paths if (one := _looked_at(path, has_lines)) is not None]
+    if not texts:
         raise Failure("tokenize: the files are empty, expected texts. Give other files.")
-    groups = groupby(found, lambda one: one.kind)
+    groups = groupby(texts, lambda one: one.kind)
     return [_read(kind, [one.path for one in group], key, has_lines) for kind, group in groups]
 
 

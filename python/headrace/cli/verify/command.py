@@ -43,46 +43,46 @@ def verify(
     from headrace.cli.verify.files import verified  # noqa: PLC0415 (see commands.py)
 
     begin = time.monotonic()
-    found = verified(files, threads)
+    result = verified(files, threads)
     took = time.monotonic() - begin
     if as_json:
-        echo_json(_document(found, took))
+        echo_json(_document(result, took))
     else:
-        _print(found, took, verbose)
-    context.exit(0 if found.is_whole else 1)
+        _print(result, took, verbose)
+    context.exit(0 if result.is_whole else 1)
 
 
-def _document(found: VerifyResult, took: float) -> dict[str, Any]:
-    results = [result.as_json() for result in found.results]
+def _document(actual: VerifyResult, took: float) -> dict[str, Any]:
+    results = [result.as_json() for result in actual.results]
     return {
-        "whole": found.is_whole,
+        "whole": actual.is_whole,
         "files": results,
-        "unreadable": found.unreadable,
+        "unreadable": actual.unreadable,
         "records": sum(result["records"] for result in results),
         "bytes": sum(result["size_bytes"] for result in results),
         "seconds": took,
     }
 
 
-def _print(found: VerifyResult, took: float, is_verbose: bool) -> None:
-    for result in found.results:
+def _print(results: VerifyResult, took: float, is_verbose: bool) -> None:
+    for result in results.results:
         path = printable(result.content.path)
         for one in result.damage:
             click.echo(f"{path}: {_position_of(one)}{shortened(one['reason'], 400)}")
         if is_verbose and not result.damage:
             click.echo(f"{path}: whole, {count_of(result.num_records, 'record')}")
-    for reason in found.unreadable:
+    for reason in results.unreadable:
         click.echo(f"headrace: {printable(reason)}", err=True)
-    records = count_of(sum(result.num_records for result in found.results), "record")
-    num_bytes = sum(result.content.size_bytes for result in found.results)
-    damaged = [result for result in found.results if result.damage]
+    records = count_of(sum(result.num_records for result in results.results), "record")
+    num_bytes = sum(result.content.size_bytes for result in results.results)
+    damaged = [result for result in results.results if result.damage]
     damage = count_of(sum(len(result.damage) for result in damaged), "damaged place")
     ends = [f"{damage} in {count_of(len(damaged), 'file')}"] if damaged else []
-    if found.unreadable:
-        ends.append(f"{count_of(len(found.unreadable), 'file')} could not be read")
+    if results.unreadable:
+        ends.append(f"{count_of(len(results.unreadable), 'file')} could not be read")
     how = ", ".join(ends) or "no damage"
     click.echo(
-        f"{count_of(len(found.results), 'file')}, {records} are whole, {size(num_bytes)} read in "
+        f"{count_of(len(results.results), 'file')}, {records} are whole, {size(num_bytes)} read in "
         f"{seconds(took)}: {how}"
     )
 

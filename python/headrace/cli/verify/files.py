@@ -137,8 +137,8 @@ def verified_together(contents: Sequence[Content], num_threads: int | None) -> l
 def _plain(reason: str) -> str:
     """Returns the reason why an image cannot be decoded, without the place in headrace's code."""
     first, *_ = reason.splitlines()
-    before, found, why = first.partition(f"{_DECODING} at ")
-    return why.partition(": ")[2].partition(" [while reading ")[0] if found else before
+    before, separator, why = first.partition(f"{_DECODING} at ")
+    return why.partition(": ")[2].partition(" [while reading ")[0] if separator else before
 
 
 def _total(contents: Sequence[Content]) -> int | None:
@@ -201,8 +201,8 @@ def verified(arguments: Iterable[str], num_threads: int | None) -> VerifyResult:
                 contents[path] = content_of(path)
         except (OpError, Failure) as error:
             unreadable.append(error.message.splitlines()[0])
-    found = {one.content.path: one for one in _read(list(contents.values()), num_threads)}
-    return VerifyResult([found[path] for path in contents], unreadable)
+    results = {one.content.path: one for one in _read(list(contents.values()), num_threads)}
+    return VerifyResult([results[path] for path in contents], unreadable)
 
 
 def _read(contents: list[Content], num_threads: int | None) -> Iterator[Result]:

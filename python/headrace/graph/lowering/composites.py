@@ -51,8 +51,8 @@ def register_session_run_conversion_functions(
     Raises:
         ValueError: If the class or a subclass is registered.
     """
-    for known in _composites:
-        if issubclass(known.kind, tensor_type):
+    for composite in _composites:
+        if issubclass(composite.kind, tensor_type):
             raise ValueError(f"{tensor_type} has already been registered so ignore it.")
     added = Composite(tensor_type, fetch_function, feed_function, feed_function_for_partial_run)
     _composites.insert(0, added)
@@ -62,7 +62,7 @@ def composite_for(value: object) -> Composite | None:
     """Returns the way to fetch and feed an object; None if it is not made of several tensors."""
     if isinstance(value, (Tensor, str)):
         return None
-    return next((known for known in _composites if isinstance(value, known.kind)), None)
+    return next((composite for composite in _composites if isinstance(value, composite.kind)), None)
 
 
 def _sparse_parts(sparse: SparseTensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -44,22 +44,22 @@ def without_loss(value: object, dtype: np.dtype[Any]) -> _Array:
         TypeError: If it is made of something else.
         ValueError: If it is made of something else, or is not a regular array.
     """
-    given = np.asarray(value)
-    if given.dtype == dtype or _holds_all(given.dtype, dtype):
-        return given.astype(dtype, copy=False)
-    kinds = given.dtype.kind, dtype.kind
+    values = np.asarray(value)
+    if values.dtype == dtype or _holds_all(values.dtype, dtype):
+        return values.astype(dtype, copy=False)
+    kinds = values.dtype.kind, dtype.kind
     if kinds[0] in "iu" and kinds[1] in "iu":
-        array = given.astype(dtype)
-        is_held = _is_within(given, dtype)
+        array = values.astype(dtype)
+        is_held = _is_within(values, dtype)
     elif kinds[0] in "fiu" and kinds[1] in "fc":
-        array, is_held = _rounded(given, dtype)
+        array, is_held = _rounded(values, dtype)
     else:
-        array = _converted(value, given, dtype)
+        array = _converted(value, values, dtype)
         is_held = False
     if not is_held:
-        misfits = _misfits(given, array)
+        misfits = _misfits(values, array)
         if misfits.any():
-            _refuse(given, misfits)
+            _refuse(values, misfits)
     return array
 
 
@@ -71,27 +71,27 @@ def as_numpy_does(value: object, dtype: np.dtype[Any]) -> _Array:
         TypeError: If it is made of something else.
         ValueError: If it is made of something else, or is not a regular array.
     """
-    given = np.asarray(value)
-    if given.dtype.kind in _NUMBERS:
+    array = np.asarray(value)
+    if array.dtype.kind in _NUMBERS:
         # NumPy 2 refuses Python's ints that do not fit, but not arrays of them.
-        return given.astype(dtype, copy=False)
+        return array.astype(dtype, copy=False)
     return np.asarray(value, dtype=dtype)
 
 
 @cache
-def _holds_all(given: np.dtype[Any], dtype: np.dtype[Any]) -> bool:
+def _holds_all(source: np.dtype[Any], dtype: np.dtype[Any]) -> bool:
     """Returns whether a type holds every value of another one."""
     is_wide = dtype.kind in "fc" and dtype != np.float16
-    is_truth = dtype.kind == "b" and given.kind in _NUMBERS
-    return np.can_cast(given, dtype, "safe") or is_truth or (is_wide and given.kind in "iu")
+    is_truth = dtype.kind == "b" and source.kind in _NUMBERS
+    return np.can_cast(source, dtype, "safe") or is_truth or (is_wide and source.kind in "iu")
 
 
-def _is_within(given: _Array, dtype: np.dtype[Any]) -> bool:
+def _is_within(array: _Array, dtype: np.dtype[Any]) -> bool:
     """Returns whether integers are in the range of another type of integers."""
-    if not given.size:
+    if not array.size:
         return True
     smallest, largest = _limits(dtype)
-    return bool(smallest <= given.min() and given.max() <= largest)
+    return bool(smallest <= array.min() and array.max() <= largest)
 
 
 @cache
@@ -100,31 +100,31 @@ def _limits(dtype: np.dtype[Any]) -> tuple[int, int]:
     return limits.min, limits.max
 
 
-def _rounded(given: _Array, dtype: np.dtype[Any]) -> tuple[_Array, bool]:
+def _rounded(array: _Array, dtype: np.dtype[Any]) -> tuple[_Array, bool]:
     """Rounds real numbers to a type of less precision; returns whether all are in its range."""
     try:
         with np.errstate(over="raise"):
-            return given.astype(dtype), True
+            return array.astype(dtype), True
     except FloatingPointError:
         with np.errstate(over="ignore"):
-            return given.astype(dtype), False
+            return array.astype(dtype), False
 
 
-def _converted(value: object, given: _Array, dtype: np.dtype[Any]) -> _Array:
+def _converted(value: object, array: _Array, dtype: np.dtype[Any]) -> _Array:
     with np.errstate(all="ignore"):
-        if given.dtype.kind == "c" and dtype.kind != "c":
-            return given.real.astype(dtype)
-        if given is value or given.dtype.kind == "c":
-            return given.astype(dtype)
+        if array.dtype.kind == "c" and dtype.kind != "c":
+            return array.real.astype(dtype)
+        if array is value or array.dtype.kind == "c":
+            return array.astype(dtype)
         try:
             # In `given`, a list of ints and floats has become floats, which are less exact.
             return np.asarray(value, dtype=dtype)
         except (OverflowError, ValueError) as error:
-            if given.dtype.kind in _NUMBERS:
-                return given.astype(dtype)
+            if array.dtype.kind in _NUMBERS:
+                return array.astype(dtype)
             if isinstance(error, ValueError):
                 raise
-            _refuse(given, [_overflows(item, dtype) for item in given.flat])
+            _refuse(array, [_overflows(item, dtype) for item in array.flat])
 
 
 def _overflows(item: object, dtype: np.dtype[Any]) -> bool:
@@ -135,31 +135,33 @@ def _overflows(item: object, dtype: np.dtype[Any]) -> bool:
     return False
 
 
-def _misfits(given: _Array, array: _Array) -> _Array:
+def _misfits(source: _Array, array: _Array) -> _Array:
     """Finds the elements of `array` that differ from the numbers they were made of."""
-    if given.dtype.kind == "O":
+    if source.dtype.kind == "O":
         is_none = np.frompyfunc(lambda item: item is None, 1, 1)
-        nothing = np.asarray(is_none(given), dtype=bool)
-        return nothing if array.dtype.kind == "b" else np.logical_or(nothing, _differ(given, array))
-    if given.dtype.kind in _NUMBERS:
-        return _differ(given, array)
+        nothing = np.asarray(is_none(source), dtype=bool)
+        return (
+            nothing if array.dtype.kind == "b" else np.logical_or(nothing, _differ(source, array))
+        )
+    if source.dtype.kind in _NUMBERS:
+        return _differ(source, array)
     # NumPy parses numbers in text, but takes all text as true.
-    return np.full(given.shape, array.dtype.kind == "b")
+    return np.full(source.shape, array.dtype.kind == "b")
 
 
-def _differ(given: _Array, array: _Array) -> _Array:
+def _differ(source: _Array, array: _Array) -> _Array:
     if array.dtype.kind not in "fc":
-        return np.asarray(array != given, dtype=bool)
-    if given.dtype.kind == "c" and array.dtype.kind == "f":
-        return np.asarray(given.imag != 0, dtype=bool) | _differ(given.real, array)
+        return np.asarray(array != source, dtype=bool)
+    if source.dtype.kind == "c" and array.dtype.kind == "f":
+        return np.asarray(source.imag != 0, dtype=bool) | _differ(source.real, array)
     if np.isfinite(array).all():
         return np.zeros((), dtype=bool)
-    return np.asarray(np.isinf(array) & (array != given), dtype=bool)
+    return np.asarray(np.isinf(array) & (array != source), dtype=bool)
 
 
-def _refuse(given: _Array, misfits: npt.ArrayLike) -> NoReturn:
+def _refuse(array: _Array, misfits: npt.ArrayLike) -> NoReturn:
     """Raises `LossyValue` for the first of some elements."""
-    first = int(np.argmax(np.broadcast_to(np.reshape(misfits, -1), given.size)))
-    index = tuple(int(position) for position in np.unravel_index(first, given.shape))
-    item = given[index]
+    first = int(np.argmax(np.broadcast_to(np.reshape(misfits, -1), array.size)))
+    index = tuple(int(position) for position in np.unravel_index(first, array.shape))
+    item = array[index]
     raise LossyValue(item.item() if isinstance(item, np.generic) else item, index)

@@ -95,8 +95,8 @@ class Lowering:
     ) -> Iterable[Operation]:
         """Yields the operations that a run needs and that are not `done`, each after its inputs."""
         fed = set(feeds)
-        wanted = [tensor.op for tensor in fetches if tensor not in fed]
-        return _topological_order([*wanted, *targets], fed, done)
+        ops_to_visit = [tensor.op for tensor in fetches if tensor not in fed]
+        return _topological_order([*ops_to_visit, *targets], fed, done)
 
     def resource(self, op: Operation) -> _Operand:
         """Returns the session's resource that an operation represents; a list if it selects one."""
@@ -123,9 +123,9 @@ class Lowering:
         with self._lock:
             kernel = self._kernels.get(op)
         if kernel is None:
-            made = _make_kernel(op, resources, self.is_by_numpy(op))
+            new_kernel = _make_kernel(op, resources, self.is_by_numpy(op))
             with self._lock:
-                kernel = self._kernels.setdefault(op, made)
+                kernel = self._kernels.setdefault(op, new_kernel)
         return kernel
 
     def loop_kernel(self, op: Operation, captured: tuple[Tensor, ...]) -> engine.Kernel:
@@ -138,9 +138,9 @@ class Lowering:
         with self._lock:
             kernel = self._loops.get((op, captured))
         if kernel is None:
-            made = self._make_loop(op, captured)
+            new_kernel = self._make_loop(op, captured)
             with self._lock:
-                kernel = self._loops.setdefault((op, captured), made)
+                kernel = self._loops.setdefault((op, captured), new_kernel)
         return kernel
 
     def _make_loop(self, op: Operation, captured: tuple[Tensor, ...]) -> engine.Kernel:

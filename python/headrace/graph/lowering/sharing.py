@@ -28,11 +28,11 @@ def check_same(existing: Operation, op: Operation, name: str) -> None:
     if op.definition.kept is not None:
         return  # As in TensorFlow, the first operation sets the size.
     if existing.type != op.type:
-        found = existing.definition.queue_class or existing.type
+        kind = existing.definition.queue_class or existing.type
         raise errors.InvalidArgumentError(
             None,
             op,
-            f"Trying to access resource '{name}': Expected {found}, found {op.type}",
+            f"Trying to access resource '{name}': Expected {kind}, found {op.type}",
         )
     compare = {
         Role.BARRIER: _compare_barriers,

@@ -55,8 +55,8 @@ def broadcast_dynamic_shape(shape_x: TensorLike, shape_y: TensorLike) -> Tensor:
         check_rank(x.shape, 1)
         check_rank(y.shape, 1)
         lengths = [tensor.shape.with_rank(1)[0].value for tensor in (x, y)]
-        known = [length for length in lengths if length is not None]
-        return [(x.dtype.base_dtype, vector(max(known) if len(known) == 2 else None))]
+        present = [length for length in lengths if length is not None]
+        return [(x.dtype.base_dtype, vector(max(present) if len(present) == 2 else None))]
 
     inputs = [
         Input("s0", convert_to_tensor(shape_x), var="T", allowed=INDEX_TYPES),
@@ -99,9 +99,9 @@ def _broadcast_sizes(x: Array, y: Array) -> Array:
         fail(f"Incompatible shapes: {bracketed(x.tolist())} vs. {bracketed(y.tolist())}")
 
 
-def _infer_broadcast(tensor: Tensor, wanted: Tensor) -> Outputs:
-    check_rank(wanted.shape, 1)
-    new, old = constant_value_as_shape(wanted), tensor.shape
+def _infer_broadcast(tensor: Tensor, target_shape: Tensor) -> Outputs:
+    check_rank(target_shape.shape, 1)
+    new, old = constant_value_as_shape(target_shape), tensor.shape
     if new.rank is not None and old.rank is not None:
         if old.rank > new.rank:
             raise ShapeConflict(f"Shape must be at most rank {new.rank} but is rank {old.rank}")
@@ -117,8 +117,8 @@ def _infer_broadcast(tensor: Tensor, wanted: Tensor) -> Outputs:
     return [(tensor.dtype.base_dtype, new)]
 
 
-def _broadcast(x: Array, wanted: Array) -> Array:
-    shape = tuple(wanted.tolist())
+def _broadcast(x: Array, target_shape: Array) -> Array:
+    shape = tuple(target_shape.tolist())
     for size in shape:
         if size < 0:
             fail(f"Dimension {size} must be >= 0")

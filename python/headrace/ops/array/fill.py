@@ -169,8 +169,8 @@ def _value_of(size: SupportsIndex) -> SupportsIndex | None:
 def _infer_fill(dims: Tensor, value: Tensor) -> Outputs:
     check_rank(dims.shape, 1)
     check_rank(value.shape, 0)
-    known = fold(dims)
-    if known is not None and (known < 0).any():
+    static = fold(dims)
+    if static is not None and (static < 0).any():
         raise ShapeConflict("Fill dimensions must be >= 0")
     return [(value.dtype.base_dtype, constant_value_as_shape(dims))]
 

@@ -71,8 +71,8 @@ def gather(
 
     attrs = {"batch_dims": batch_dims}
     # The engine picks rows itself: producers of slices do that for each example.
-    known = constant_value(axis) if isinstance(axis, Tensor) else axis
-    is_native = known is not None and known == batch_dims == 0
+    static = constant_value(axis) if isinstance(axis, Tensor) else axis
+    is_native = static is not None and static == batch_dims == 0
     op = apply_op(
         "GatherV2", inputs, infer, name=name, attrs=attrs, kernel=None if is_native else kernel
     )
@@ -173,12 +173,12 @@ def masked(tensor: Tensor, mask: Tensor, axis: int, name: str | None = None) -> 
     def infer(source: Tensor, _: Tensor) -> Outputs:
         return [(source.dtype.base_dtype, result)]
 
-    def kernel(source: Array, wanted: Array) -> Array:
+    def kernel(source: Array, mask: Array) -> Array:
         # As in TensorFlow, only the number of elements of the masked axes counts in a run.
-        before, after = source.shape[:axis], source.shape[axis + wanted.ndim :]
-        length = math.prod(source.shape[axis : axis + wanted.ndim])
+        before, after = source.shape[:axis], source.shape[axis + mask.ndim :]
+        length = math.prod(source.shape[axis : axis + mask.ndim])
         flat = source.reshape(*before, length, *after)
-        return _gather(flat, np.flatnonzero(wanted), axis, 0)
+        return _gather(flat, np.flatnonzero(mask), axis, 0)
 
     inputs = [Input("tensor", tensor), Input("mask", mask, var="Tmask", allowed=_MASKS)]
     attrs = {"axis": axis}
@@ -187,8 +187,8 @@ def masked(tensor: Tensor, mask: Tensor, axis: int, name: str | None = None) -> 
 
 
 def _first_axis(axis: int | Tensor | None) -> int:
-    known = constant_value(axis) if isinstance(axis, Tensor) else axis
-    return 0 if known is None else int(known)
+    static = constant_value(axis) if isinstance(axis, Tensor) else axis
+    return 0 if static is None else int(static)
 
 
 def _infer_gather(

@@ -204,8 +204,8 @@ def split(
                 f"{lengths.ndim} -D and {lengths.size} elements"
             )
         where = _split_axis(dim, x.ndim)
-        known = _check_sizes(lengths.tolist(), x.shape[where])
-        return _outputs(np.split(x, np.cumsum(known)[:-1], where))
+        checked_sizes = _check_sizes(lengths.tolist(), x.shape[where])
+        return _outputs(np.split(x, np.cumsum(checked_sizes)[:-1], where))
 
     inputs = [
         Input("value", value),
@@ -324,13 +324,13 @@ def _infer_split_by_sizes(tensor: Tensor, lengths: Tensor, dim: Tensor, count: i
         return [(dtype, unknown_shape(shape.rank))] * count
     text = "Dimension size, given by scalar input {axis} must be in range [{low}, {rank})"
     axis = check_axis(axis, shape.rank, text)
-    sizes, known = shape.as_list(), fold(lengths)
+    sizes, static = shape.as_list(), fold(lengths)
     parts: list[int | None] = [None] * count
-    if known is not None:
-        parts = [None if size < 0 else size for size in known.tolist()]
+    if static is not None:
+        parts = [None if size < 0 else size for size in static.tolist()]
         total = sizes[axis]
         if total is not None:
-            parts = list(_complete_sizes(known.tolist(), total))
+            parts = list(_complete_sizes(static.tolist(), total))
     return [(dtype, TensorShape([*sizes[:axis], part, *sizes[axis + 1 :]])) for part in parts]
 
 
@@ -349,13 +349,13 @@ def _complete_sizes(sizes: list[int], total: int) -> list[int]:
     """
     if sizes.count(-1) > 1:
         raise ShapeConflict("size_splits can only have one -1")
-    given = sum(size for size in sizes if size >= 0)
-    fits = given <= total if -1 in sizes else given == total
+    item = sum(size for size in sizes if size >= 0)
+    fits = item <= total if -1 in sizes else item == total
     if min(sizes) < -1 or not fits:
         raise ShapeConflict(
             f"can't split axis of size {total} into pieces of size {bracketed(sizes)}"
         )
-    return [total - given if size < 0 else size for size in sizes]
+    return [total - item if size < 0 else size for size in sizes]
 
 
 def _check_sizes(sizes: list[int], total: int) -> list[int]:
@@ -365,20 +365,20 @@ def _check_sizes(sizes: list[int], total: int) -> list[int]:
     for index, size in enumerate(sizes):
         if size < -1:
             fail(f"Split size at index {index} must be >= 0. Got: {size}")
-    given = sum(size for size in sizes if size >= 0)
-    if given > total if -1 in sizes else given != total:
+    item = sum(size for size in sizes if size >= 0)
+    if item > total if -1 in sizes else item != total:
         fail(
             "Determined shape must either match input shape along split_dim exactly if fully "
             "specified, or be less than the size of the input along split_dim if not fully "
-            f"specified.  Got: {given}"
+            f"specified.  Got: {item}"
         )
-    return [total - given if size < 0 else size for size in sizes]
+    return [total - item if size < 0 else size for size in sizes]
 
 
-def _sizes_of_concat(known: StaticValues, op: Operation) -> list[int | None] | None:
+def _sizes_of_concat(static: StaticValues, op: Operation) -> list[int | None] | None:
     sizes: list[int | None] = []
     for item in op.inputs[:-1]:
-        part = known.sizes(item)
+        part = static.sizes(item)
         if not isinstance(part, list):
             length = item.shape[0].value if item.shape.rank == 1 else None
             if length is None:

@@ -56,14 +56,17 @@ def one_hot(
     with name_scope(name, "one_hot", [indices, depth, on_value, off_value]) as scope:
         on = None if on_value is None else convert_to_tensor(on_value)
         off = None if off_value is None else convert_to_tensor(off_value)
-        wanted = None if dtype is None else dtypes.as_dtype(dtype)
+        requested_dtype = None if dtype is None else dtypes.as_dtype(dtype)
         for tensor, what in ((on, "on_value"), (off, "off_value")):
-            if tensor is not None and wanted not in (None, tensor.dtype.base_dtype):
+            if tensor is not None and requested_dtype not in (None, tensor.dtype.base_dtype):
                 raise TypeError(
-                    f"dtype {tensor.dtype} of {what} does not match dtype parameter {wanted}"
+                    f"dtype {tensor.dtype} of {what} does not match dtype parameter "
+                    f"{requested_dtype}"
                 )
-        given = on if on is not None else off
-        kind = wanted or (dtypes.float32 if given is None else given.dtype.base_dtype)
+        fallback = on if on is not None else off
+        kind = requested_dtype or (
+            dtypes.float32 if fallback is None else fallback.dtype.base_dtype
+        )
         on = convert_to_tensor(1, kind, name="on_value") if on is None else on
         off = convert_to_tensor(0, kind, name="off_value") if off is None else off
         if on.dtype.base_dtype != off.dtype.base_dtype:

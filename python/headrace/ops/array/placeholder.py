@@ -120,7 +120,7 @@ def _as_shape_argument(shape: ShapeLike) -> TensorShape:
 define(
     "Identity",
     fold=lambda op, x: x,
-    read_sizes=lambda known, op: known.sizes(op.inputs[0]),
+    read_sizes=lambda static, op: static.sizes(op.inputs[0]),
     batch_rule=elementwise,
 )
 # What an output of a loop is outside.

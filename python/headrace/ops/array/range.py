@@ -52,12 +52,12 @@ def range(
     if limit is None:
         start, limit = 0, start
     with name_scope(name, "Range", [start, limit, delta]) as scope:
-        wanted = None if dtype is None else as_dtype(dtype)
+        requested_dtype = None if dtype is None else as_dtype(dtype)
         tensors = [
-            convert_to_tensor(value, dtype=wanted, name=part)
+            convert_to_tensor(value, dtype=requested_dtype, name=part)
             for value, part in ((start, "start"), (limit, "limit"), (delta, "delta"))
         ]
-        if wanted is None:
+        if requested_dtype is None:
             kinds = [tensor.dtype.base_dtype for tensor in tensors]
             if wrong := [kind.name for kind in kinds if kind not in _HIERARCHY]:
                 raise AssertionError(f"range: an argument is {wrong[0]}. Name a dtype.")
@@ -128,8 +128,8 @@ def _infer_range(start: Tensor, limit: Tensor, delta: Tensor) -> Outputs:
     for tensor in (start, limit, delta):
         check_rank(tensor.shape, 0)
     values = [fold(tensor) for tensor in (start, limit, delta)]
-    known = [value.item() for value in values if value is not None]
-    return [(start.dtype.base_dtype, vector(_length(*known) if len(known) == 3 else None))]
+    bounds = [value.item() for value in values if value is not None]
+    return [(start.dtype.base_dtype, vector(_length(*bounds) if len(bounds) == 3 else None))]
 
 
 def _range(start: Array, limit: Array, delta: Array) -> Array:

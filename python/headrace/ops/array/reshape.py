@@ -76,20 +76,20 @@ def ensure_shape(x: TensorLike, shape: ShapeLike, name: str | None = None) -> Te
         InvalidArgumentError: When run, if the shape is different.
         ValueError: If the static shape is already incompatible.
     """
-    wanted = as_shape(shape)
+    requested_shape = as_shape(shape)
 
     def infer(tensor: Tensor) -> Outputs:
-        return [(tensor.dtype.base_dtype, merge_shapes(wanted, tensor.shape))]
+        return [(tensor.dtype.base_dtype, merge_shapes(requested_shape, tensor.shape))]
 
     def kernel(array: Array) -> Array:
-        if not wanted.is_compatible_with(TensorShape(array.shape)):
+        if not requested_shape.is_compatible_with(TensorShape(array.shape)):
             fail(
                 f"Shape of tensor {bracketed(array.shape)} is not compatible with expected shape "
-                f"{bracketed(wanted)}."
+                f"{bracketed(requested_shape)}."
             )
         return array
 
-    attrs = {"shape": wanted}
+    attrs = {"shape": requested_shape}
     op = apply_op("EnsureShape", [Input("input", x)], infer, name=name, attrs=attrs, kernel=kernel)
     return op.outputs[0]
 
@@ -160,8 +160,8 @@ def squeeze(
 
 def _infer_reshape(tensor: Tensor, shape: Tensor) -> Outputs:
     check_rank(shape.shape, 1)
-    wanted = constant_value_as_shape(shape)
-    return [(tensor.dtype.base_dtype, _complete(tensor.shape, wanted))]
+    requested_shape = constant_value_as_shape(shape)
+    return [(tensor.dtype.base_dtype, _complete(tensor.shape, requested_shape))]
 
 
 def _complete(old: TensorShape, new: TensorShape) -> TensorShape:
@@ -170,19 +170,19 @@ def _complete(old: TensorShape, new: TensorShape) -> TensorShape:
     if total is None or new.rank is None:
         return new
     sizes = new.as_list()
-    known = math.prod(size for size in sizes if size is not None)
+    product = math.prod(size for size in sizes if size is not None)
     missing = sizes.count(None)
-    if missing == 0 and known != total:
+    if missing == 0 and product != total:
         raise ShapeConflict(
             f"Cannot reshape a tensor with {total} elements to shape {bracketed(new)} "
-            f"({known} elements)"
+            f"({product} elements)"
         )
-    if missing == 1 and known:
-        if total % known:
+    if missing == 1 and product:
+        if total % product:
             raise ShapeConflict(
-                f"Dimension size must be evenly divisible by {known} but is {total}"
+                f"Dimension size must be evenly divisible by {product} but is {total}"
             )
-        return TensorShape([total // known if size is None else size for size in sizes])
+        return TensorShape([total // product if size is None else size for size in sizes])
     return new
 
 
@@ -245,8 +245,8 @@ def _reshape_blocks(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor]
     # With the number of rows in the shape, rows of another size are an error, as they are alone.
     dtype = shape.row.dtype
     parts = [num_rows(block.block, dtype), integers(sizes, dtype), integers(0, dtypes.int32)]
-    wanted = create("ConcatV2", parts, dtype, (len(sizes) + 1,), {"N": 2, "T": dtype})
-    return made_again(op, [block.block, wanted])
+    block_shape = create("ConcatV2", parts, dtype, (len(sizes) + 1,), {"N": 2, "T": dtype})
+    return made_again(op, [block.block, block_shape])
 
 
 def _squeeze_blocks(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] | None:

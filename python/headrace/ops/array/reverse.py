@@ -39,9 +39,9 @@ def reverse(tensor: TensorLike, axis: TensorLike, name: str | None = None) -> Te
 
     def infer(x: Tensor, axes: Tensor) -> Outputs:
         check_rank(axes.shape, 1)
-        known = fold(axes)
-        if known is not None and x.shape.rank is not None:
-            _check_axes(known.tolist(), x.shape.rank)
+        static = fold(axes)
+        if static is not None and x.shape.rank is not None:
+            _check_axes(static.tolist(), x.shape.rank)
         return [(x.dtype.base_dtype, x.shape)]
 
     def kernel(x: Array, axes: Array) -> Array:

@@ -41,9 +41,9 @@ def scatter_nd(
     """
 
     def infer(indices: Tensor, slices: Tensor, size: Tensor) -> Outputs:
-        found = constant_value_as_shape(size)
-        check_shapes(found, indices.shape, slices.shape)
-        return [(slices.dtype.base_dtype, found)]
+        result_shape = constant_value_as_shape(size)
+        check_shapes(result_shape, indices.shape, slices.shape)
+        return [(slices.dtype.base_dtype, result_shape)]
 
     def kernel(indices: Array, slices: Array, size: Array) -> Array:
         sizes = [int(number) for number in size.ravel()]
@@ -154,18 +154,20 @@ def _scattered(target: Array, indices: Array, slices: Array, how: str) -> Array:
     if wrong.size:
         where = np.unravel_index(wrong[0], indices.shape[:-1]) if indices.ndim > 1 else ()
         text = ", ".join(str(int(number)) for number in where)
-        found = ", ".join(map(str, rows[wrong[0]].tolist()))
-        fail(f"indices[{text}] = [{found}] does not index into shape {bracketed(target.shape)}")
+        index_text = ", ".join(map(str, rows[wrong[0]].tolist()))
+        fail(
+            f"indices[{text}] = [{index_text}] does not index into shape {bracketed(target.shape)}"
+        )
     numbers = np.ravel_multi_index(tuple(rows.T), front) if depth else np.zeros(len(rows), np.int64)
     flat = target.reshape(-1, *rest)
-    given = slices.reshape(-1, *rest)
+    updates = slices.reshape(-1, *rest)
     if how == "set":
-        flat[numbers] = given
+        flat[numbers] = updates
     else:
         function: Any = np.add if how == "add" else np.subtract
         if target.dtype == np.bool_:
             function = np.logical_or
-        function.at(flat, numbers, given)
+        function.at(flat, numbers, updates)
     return flat.reshape(target.shape)
 
 

@@ -92,11 +92,11 @@ def _measure(
     return op.outputs[0]
 
 
-def _sizes_of_shape(known: StaticValues, op: Operation) -> list[int | None] | None:
+def _sizes_of_shape(static: StaticValues, op: Operation) -> list[int | None] | None:
     shape = op.inputs[0].shape
     return None if shape.rank is None else shape.as_list()
 
 
-define("Rank", computed=by_either, read_sizes=lambda known, op: op.inputs[0].shape.rank)
+define("Rank", computed=by_either, read_sizes=lambda _static, op: op.inputs[0].shape.rank)
 define("Shape", computed=by_either, read_sizes=_sizes_of_shape)
-define("Size", computed=by_either, read_sizes=lambda known, op: op.inputs[0].shape.num_elements())
+define("Size", computed=by_either, read_sizes=lambda _static, op: op.inputs[0].shape.num_elements())

@@ -345,8 +345,8 @@ def _sliced_size(
 ) -> int | None:
     part = _python_slice(begin, end, stride, position, masks)
     is_open = [bool(masks[mask] & 1 << position) for mask in ("begin_mask", "end_mask")]
-    known = (begin is not None or is_open[0]) and (end is not None or is_open[1])
-    return len(range(size)[part]) if size is not None and known else None
+    is_static = (begin is not None or is_open[0]) and (end is not None or is_open[1])
+    return len(range(size)[part]) if size is not None and is_static else None
 
 
 def _infer_slice(tensor: Tensor, begin: Tensor, size: Tensor) -> Outputs:
@@ -356,10 +356,10 @@ def _infer_slice(tensor: Tensor, begin: Tensor, size: Tensor) -> Outputs:
     rank = merge_shapes(begin.shape, size.shape).with_rank(1)[0].value
     if rank is not None:
         check_rank(shape, rank)
-    known = constant_value_as_shape(size)
+    static = constant_value_as_shape(size)
     firsts, lengths = fold(begin), fold(size)
     if lengths is None or rank is None:
-        return [(dtype, known if known.rank is not None else unknown_shape(rank or shape.rank))]
+        return [(dtype, static if static.rank is not None else unknown_shape(rank or shape.rank))]
     sizes: list[Any] = []
     for axis, length in enumerate(lengths.tolist()):
         left = None if shape.rank is None else shape[axis].value
@@ -392,9 +392,9 @@ def _slice(x: Array, begin: Array, size: Array) -> Array:
     return x[tuple(index)]
 
 
-def _sizes_of_slice(known: StaticValues, op: Operation) -> Any:
-    sizes = known.sizes(op.inputs[0])
-    bounds = [known.value(item) for item in op.inputs[1:]]
+def _sizes_of_slice(static: StaticValues, op: Operation) -> Any:
+    sizes = static.sizes(op.inputs[0])
+    bounds = [static.value(item) for item in op.inputs[1:]]
     is_simple = not (op.attrs["new_axis_mask"] or op.attrs["ellipsis_mask"])
     if not is_simple or not isinstance(sizes, list):
         return None

@@ -96,14 +96,14 @@ def searchsorted(
         ValueError: If `side` is neither.
     """
     rows = convert_to_tensor(sorted_sequence, name="sorted_sequence")
-    wanted = convert_to_tensor(values, name="values")
+    sought = convert_to_tensor(values, name="values")
     if side not in ("left", "right"):
         raise ValueError(f"side must be either 'right' or 'left'.  Saw: {side}.")
     kind = type_attr("out_type", out_type, INDEX_TYPES)
     flat_rows = reshape(rows, [-1, shape(rows)[-1]])
-    flat_values = reshape(wanted, [-1, shape(wanted)[-1]])
+    flat_values = reshape(sought, [-1, shape(sought)[-1]])
     op_type = "LowerBound" if side == "left" else "UpperBound"
-    return reshape(bound(op_type, flat_rows, flat_values, kind, name), shape(wanted))
+    return reshape(bound(op_type, flat_rows, flat_values, kind, name), shape(sought))
 
 
 def bound(
@@ -123,8 +123,8 @@ def bound(
         if len(table) != len(sought):
             fail("Leading dim_size of both tensors must match.")
         side: Any = "left" if op_type == "LowerBound" else "right"
-        found = [np.searchsorted(a, b, side) for a, b in zip(table, sought, strict=True)]
-        return np.array(found, dtype=np.int64).reshape(sought.shape)
+        positions = [np.searchsorted(a, b, side) for a, b in zip(table, sought, strict=True)]
+        return np.array(positions, dtype=np.int64).reshape(sought.shape)
 
     inputs = [Input("sorted_inputs", sorted_inputs), Input("values", values)]
     attrs = {"out_type": out_type}
@@ -139,8 +139,8 @@ def _sorted(values: TensorLike, axis: TensorLike, direction: str, is_indices: bo
         raise ValueError("axis must be a constant scalar")
     tensor = convert_to_tensor(values, name="values")
     is_ascending = direction == "ASCENDING"
-    found = _largest_first(_turned(tensor) if is_ascending else tensor, int(dim), is_indices)
-    return found if is_indices or not is_ascending else _turned(found)
+    top = _largest_first(_turned(tensor) if is_ascending else tensor, int(dim), is_indices)
+    return top if is_indices or not is_ascending else _turned(top)
 
 
 def _turned(tensor: Tensor) -> Tensor:
@@ -164,8 +164,8 @@ def _largest_first(tensor: Tensor, axis: int, is_indices: bool) -> Tensor:
     return transpose(_chosen(top_k(transpose(tensor, order), length), is_indices), order)
 
 
-def _chosen(found: TopKV2, is_indices: bool) -> Tensor:
-    return found.indices if is_indices else found.values
+def _chosen(top: TopKV2, is_indices: bool) -> Tensor:
+    return top.indices if is_indices else top.values
 
 
 define("LowerBound")

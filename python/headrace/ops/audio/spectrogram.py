@@ -91,8 +91,14 @@ def log_mel_spectrogram(
         (80, 101)
     """
     rate = check_rate("log_mel_spectrogram: sample_rate", sample_rate)
-    given = {"mel_scale": mel_scale, "norm": norm, "pad_mode": pad_mode, "log": log, "power": power}
-    for key, value in given.items():
+    options = {
+        "mel_scale": mel_scale,
+        "norm": norm,
+        "pad_mode": pad_mode,
+        "log": log,
+        "power": power,
+    }
+    for key, value in options.items():
         if value not in _CHOICES[key]:
             expected = ", ".join(map(repr, _CHOICES[key]))
             raise ValueError(f"log_mel_spectrogram: {key} is {value!r}, expected {expected}.")

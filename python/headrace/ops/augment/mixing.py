@@ -208,10 +208,11 @@ def _labels(what: str, labels: TensorLike, num_classes: int | None) -> Tensor:
             f"{what}: the labels have shape {shape} and type {dtype.name}, expected float32 "
             "shares of classes, or one integer an image."
         )
-    known = shape.as_list()[1]
+    static_shape = shape.as_list()[1]
     require(
-        None if None in (known, num_classes) else known == num_classes,
-        f"{what}: num_classes is {num_classes} and the labels have {known} classes. Leave it out.",
+        None if None in (static_shape, num_classes) else static_shape == num_classes,
+        f"{what}: num_classes is {num_classes} and the labels have {static_shape} classes. Leave "
+        "it out.",
     )
     return tensor
 

@@ -172,9 +172,9 @@ def _compare_to_zero(
 def _assert_all(holds: Tensor, data: Sequence[TensorLike], summarize: int | None) -> Operation:
     condition = reduce_all(holds)
     # Not on a branch, which may never run. Elsewhere more values are known than in TensorFlow.
-    known = [None if holds.op.branch else fold(tensor) for tensor in holds.op.inputs]
-    if all(value is not None for value in known) and holds.op.kernel is not None:
-        is_true = np.all(holds.op.kernel(*known))
+    static = [None if holds.op.branch else fold(tensor) for tensor in holds.op.inputs]
+    if all(value is not None for value in static) and holds.op.kernel is not None:
+        is_true = np.all(holds.op.kernel(*static))
         if not is_true:
             text = "\n".join(_write(item) for item in data)
             raise InvalidArgumentError(None, None, text)

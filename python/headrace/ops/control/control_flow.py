@@ -186,19 +186,19 @@ def _flatten(items: Iterable[object]) -> list[Any]:
     Raises:
         TypeError: If something else is among them.
     """
-    found: list[Any] = []
+    leaves: list[Any] = []
     for item in map(as_control_input, items):
         if isinstance(item, Operation) or is_tensor(item):
-            found.append(item)
+            leaves.append(item)
         elif isinstance(item, (list, builtins.tuple)):
-            found += _flatten(item)
+            leaves += _flatten(item)
         elif isinstance(item, dict):
-            found += _flatten([item[key] for key in sorted(item)])
+            leaves += _flatten([item[key] for key in sorted(item)])
         elif isinstance(item, SparseTensor):
-            found += [item.indices, item.values, item.dense_shape]
+            leaves += [item.indices, item.values, item.dense_shape]
         else:
             raise TypeError(f"Expected tf.Tensor, tf.Operation or a nest of them, got {item!r}")
-    return found
+    return leaves
 
 
 def _op_of(item: Any) -> Operation:

@@ -67,9 +67,9 @@ def assert_rank(
         ValueError: If it is not a scalar, or the static shape has another rank.
     """
     with name_scope(name, "assert_rank", [x, rank, *(data or ())]):
-        wanted = convert_to_tensor(rank, name="rank")
+        requested = convert_to_tensor(rank, name="rank")
         options = (data, summarize, message)
-        return _assert_rank(x, [wanted], "must have rank", _is_equal, equal, *options)
+        return _assert_rank(x, [requested], "must have rank", _is_equal, equal, *options)
 
 
 def assert_rank_at_least(
@@ -99,9 +99,9 @@ def assert_rank_at_least(
         ValueError: If it is not a scalar, or the static shape has fewer axes.
     """
     with name_scope(name, "assert_rank_at_least", [x, rank, *(data or ())]):
-        wanted = convert_to_tensor(rank, name="rank")
+        requested = convert_to_tensor(rank, name="rank")
         words, options = "must have rank at least", (data, summarize, message)
-        return _assert_rank(x, [wanted], words, _is_at_least, greater_equal, *options)
+        return _assert_rank(x, [requested], words, _is_at_least, greater_equal, *options)
 
 
 def assert_rank_in(
@@ -131,9 +131,9 @@ def assert_rank_in(
         ValueError: If one is not a scalar, or the static shape has another rank.
     """
     with name_scope(name, "assert_rank_in", [x, *ranks, *(data or ())]):
-        wanted = [convert_to_tensor(rank, name="rank") for rank in ranks]
+        requested = [convert_to_tensor(rank, name="rank") for rank in ranks]
         options = (data, summarize, message)
-        return _assert_rank(x, wanted, "must have rank in", _is_equal, equal, *options)
+        return _assert_rank(x, requested, "must have rank in", _is_equal, equal, *options)
 
 
 def assert_type(
@@ -150,10 +150,10 @@ def assert_type(
     Raises:
         TypeError: If it has another type.
     """
-    wanted = as_dtype(dtype)
+    requested_dtype = as_dtype(dtype)
     with name_scope(name, "assert_type", [tensor]):
         tensor = convert_to_tensor(tensor, name="tensor")
-        _check_type(tensor, wanted, message)
+        _check_type(tensor, requested_dtype, message)
         return no_op("statically_determined_correct_type")
 
 
@@ -192,13 +192,13 @@ def assert_scalar(
         ValueError: If it is not a scalar, or its rank is unknown.
     """
     with name_scope(name, "assert_scalar", [tensor]) as scope:
-        found = convert_to_tensor(tensor, name=scope)
-        if found.shape.rank != 0:
+        scalar = convert_to_tensor(tensor, name=scope)
+        if scalar.shape.rank != 0:
             raise ValueError(
-                f"{message_prefix(message)}Expected scalar shape for {found.name}, saw shape: "
-                f"{found.shape}."
+                f"{message_prefix(message)}Expected scalar shape for {scalar.name}, saw shape: "
+                f"{scalar.shape}."
             )
-        return found
+        return scalar
 
 
 def assert_same_float_dtype(
@@ -216,20 +216,20 @@ def assert_same_float_dtype(
     Raises:
         ValueError: If the types differ or are not of floats.
     """
-    found = None if dtype is None else as_dtype(dtype).base_dtype
+    common = None if dtype is None else as_dtype(dtype).base_dtype
     reference = ""
     for tensor in convert_n_to_tensor(tensors or ()):
         kind = tensor.dtype.base_dtype
-        if found is not None and kind != found:
+        if common is not None and kind != common:
             raise ValueError(
-                f"{tensor.name}, type={kind}, must be of the same type ({found}){reference}."
+                f"{tensor.name}, type={kind}, must be of the same type ({common}){reference}."
             )
-        if found is None:
-            found, reference = kind, f" as {tensor.name}"
-    found = dtypes.float32 if found is None else found
-    if not found.is_floating:
-        raise ValueError(f"Expected floating point type, got {found}.")
-    return found
+        if common is None:
+            common, reference = kind, f" as {tensor.name}"
+    common = dtypes.float32 if common is None else common
+    if not common.is_floating:
+        raise ValueError(f"Expected floating point type, got {common}.")
+    return common
 
 
 def assert_proper_iterable(values: object) -> None:
@@ -271,12 +271,12 @@ def is_strictly_increasing(x: TensorLike, name: str | None = None) -> Tensor:
         return _compare_neighbours(x, less)
 
 
-def _is_equal(actual: int, wanted: Sequence[int]) -> bool:
-    return actual in wanted
+def _is_equal(actual: int, ranks: Sequence[int]) -> bool:
+    return actual in ranks
 
 
-def _is_at_least(actual: int, wanted: Sequence[int]) -> bool:
-    return actual >= wanted[0]
+def _is_at_least(actual: int, ranks: Sequence[int]) -> bool:
+    return actual >= ranks[0]
 
 
 def _assert_rank(
@@ -292,13 +292,13 @@ def _assert_rank(
     x = convert_to_tensor(x, name="x")
     for rank in ranks:
         _check_type(rank, dtypes.int32, None)
-    known = [fold(rank) for rank in ranks]
-    if any(value is not None and value.ndim for value in known):
+    static = [fold(rank) for rank in ranks]
+    if any(value is not None and value.ndim for value in static):
         raise ValueError("Rank must be a scalar.")
-    if x.shape.rank is not None and all(value is not None for value in known):
-        wanted = [int(value) for value in known if value is not None]
-        if not is_static(x.shape.rank, wanted):
-            shown = tuple(wanted) if words.endswith(" in") else wanted[0]
+    if x.shape.rank is not None and all(value is not None for value in static):
+        requested = [int(value) for value in static if value is not None]
+        if not is_static(x.shape.rank, requested):
+            shown = tuple(requested) if words.endswith(" in") else requested[0]
             raise ValueError(
                 f"{message_prefix(message)}Tensor {x.name} {words} {shown}.  Received rank "
                 f"{x.shape.rank}, shape {x.shape}"
@@ -311,10 +311,10 @@ def _assert_rank(
     return Assert(condition, data, summarize=summarize)
 
 
-def _check_type(tensor: Tensor, wanted: DType, message: str | None) -> None:
-    if tensor.dtype.base_dtype != wanted:
+def _check_type(tensor: Tensor, requested_dtype: DType, message: str | None) -> None:
+    if tensor.dtype.base_dtype != requested_dtype:
         raise TypeError(
-            f"{message_prefix(message)}{tensor.name} must be of type {wanted!r}; got "
+            f"{message_prefix(message)}{tensor.name} must be of type {requested_dtype!r}; got "
             f"{tensor.dtype!r}"
         )
 

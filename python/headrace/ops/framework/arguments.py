@@ -107,12 +107,12 @@ def apply_op(
     """
     types: dict[str, tuple[DType, str]] = {}
     type_lists: dict[str, list[DType]] = {}
-    given = [
+    op_inputs = [
         value
         for item in inputs
         for value in (item.values if isinstance(item, InputList) else (item.value,))
     ]
-    with name_scope(name or None, op_type, given) as scope:
+    with name_scope(name or None, op_type, op_inputs) as scope:
         tensors: list[Tensor] = []
         for item in inputs:
             if isinstance(item, Input):
@@ -142,29 +142,31 @@ def apply_op(
 
 
 def _convert_one(op_type: str, item: Input, types: dict[str, tuple[DType, str]]) -> Tensor:
-    wanted = item.dtype
-    if wanted is None and item.var in types:
-        wanted = types[item.var][0]
+    expected_dtype = item.dtype
+    if expected_dtype is None and item.var in types:
+        expected_dtype = types[item.var][0]
     try:
-        tensor = convert_to_tensor(item.value, wanted, item.preferred(), item.name)
+        tensor = convert_to_tensor(item.value, expected_dtype, item.preferred(), item.name)
     except TypeError as error:
-        if wanted is None:
+        if expected_dtype is None:
             raise
         raise TypeError(
-            f"Expected {wanted.name} passed to parameter '{item.name}' of op '{op_type}', got "
-            f"{item.value!r} of type '{type(item.value).__name__}' instead. Error: {error}"
+            f"Expected {expected_dtype.name} passed to parameter '{item.name}' of op '{op_type}', "
+            f"got {item.value!r} of type '{type(item.value).__name__}' instead. Error: {error}"
         ) from None
     except ValueError as error:
         dtype = getattr(item.value, "dtype", None)
-        if wanted is None or not isinstance(dtype, DType):
+        if expected_dtype is None or not isinstance(dtype, DType):
             raise ValueError(
                 f"Tried to convert '{item.name}' to a tensor and failed. Error: {error}"
             ) from None
         text = f"Input '{item.name}' of '{op_type}' Op has type {dtype.base_dtype.name} that does"
         if item.dtype is not None:
-            raise TypeError(f"{text} not match expected type of {wanted.name}.") from None
+            raise TypeError(f"{text} not match expected type of {expected_dtype.name}.") from None
         first = types[item.var][1]
-        raise TypeError(f"{text} not match type {wanted.name} of argument '{first}'.") from None
+        raise TypeError(
+            f"{text} not match type {expected_dtype.name} of argument '{first}'."
+        ) from None
     if item.dtype is None:
         check_allowed(item.name, tensor.dtype.base_dtype, item.allowed)
         types.setdefault(item.var, (tensor.dtype.base_dtype, item.name))
@@ -175,18 +177,18 @@ def _convert_list(
     op_type: str, item: InputList, types: dict[str, tuple[DType, str]]
 ) -> list[Tensor]:
     first = next((value for value in item.values if isinstance(value, Tensor)), None)
-    wanted = item.dtype or (None if first is None else first.dtype.base_dtype)
+    dtype = item.dtype or (None if first is None else first.dtype.base_dtype)
     try:
-        tensors = convert_n_to_tensor(item.values, wanted, name=item.name)
+        tensors = convert_n_to_tensor(item.values, dtype, name=item.name)
         if len({tensor.dtype.base_dtype for tensor in tensors}) > 1:
             raise TypeError("the types differ")
     except (TypeError, ValueError):
-        found = ", ".join(_observed_type(value) for value in item.values)
+        types_text = ", ".join(_observed_type(value) for value in item.values)
         expected = "don't all match."
         if item.dtype is not None:
             expected = f"do not match expected type {item.dtype.name}."
         raise TypeError(
-            f"Tensors in list passed to '{item.name}' of '{op_type}' Op have types [{found}] "
+            f"Tensors in list passed to '{item.name}' of '{op_type}' Op have types [{types_text}] "
             f"that {expected}"
         ) from None
     if tensors and item.dtype is None:
@@ -199,10 +201,10 @@ def _convert_mixed(op_type: str, item: InputList) -> list[Tensor]:
     try:
         tensors = convert_n_to_tensor(item.values, name=item.name)
     except (TypeError, ValueError):
-        found = ", ".join(_observed_type(value) for value in item.values)
+        types_text = ", ".join(_observed_type(value) for value in item.values)
         raise TypeError(
-            f"Tensors in list passed to '{item.name}' of '{op_type}' Op have types [{found}] that "
-            f"are invalid. Tensors: {item.values!r}"
+            f"Tensors in list passed to '{item.name}' of '{op_type}' Op have types [{types_text}] "
+            f"that are invalid. Tensors: {item.values!r}"
         ) from None
     for tensor in tensors:
         check_allowed(item.name, tensor.dtype.base_dtype, item.allowed)
@@ -219,12 +221,14 @@ def _observed_type(value: TensorLike) -> str:
 def _describe(text: str, name: str, op_type: str, tensors: Sequence[Tensor]) -> str:
     shapes = ", ".join(bracketed(tensor.shape) for tensor in tensors)
     values = [(index, fold(tensor)) for index, tensor in enumerate(tensors)]
-    known = [
+    descriptions = [
         f"input[{index}] = <{' '.join(map(str, value.ravel().tolist()))}>"
         for index, value in values
         if value is not None and value.size <= _MAX_SHOWN
     ]
-    computed = f" and with computed input tensors: {', '.join(known)}" if known else ""
+    computed = (
+        f" and with computed input tensors: {', '.join(descriptions)}" if descriptions else ""
+    )
     return f"{text} for '{name}' (op: '{op_type}') with input shapes: {shapes}{computed}."
 
 

@@ -70,7 +70,7 @@ def made_again(
         inputs: Its inputs over blocks.
         attrs: Attributes that differ.
     """
-    made = get_default_graph().create_op(
+    copy = get_default_graph().create_op(
         op.type,
         inputs,
         [tensor.dtype for tensor in op.outputs],
@@ -78,7 +78,7 @@ def made_again(
         attrs=op.attrs | (attrs or {}),
         kernel=op.kernel,
     )
-    return made.outputs
+    return copy.outputs
 
 
 def elementwise(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] | None:
@@ -114,10 +114,10 @@ def along_axis(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] | No
 
 def axes_over_blocks(axes: Tensor, rank: int | None) -> npt.NDArray[Any] | None:
     """Returns the numbers in blocks of the axes of rows with `rank` axes, if they are known."""
-    known = fold(axes)
-    if known is None or rank is None or ((known < -rank) | (known >= rank)).any():
+    static = fold(axes)
+    if static is None or rank is None or ((static < -rank) | (static >= rank)).any():
         return None
-    return np.where(known < 0, known, known + 1)
+    return np.where(static < 0, static, static + 1)
 
 
 def known_integers(tensor: Tensor) -> list[int] | None:
@@ -178,7 +178,7 @@ def create(
     attrs: dict[str, Any] | None = None,
 ) -> Tensor:
     """Adds an operation with one output."""
-    made = get_default_graph().create_op(
+    op = get_default_graph().create_op(
         op_type, inputs, [dtype], output_shapes=[TensorShape(shape)], attrs=attrs
     )
-    return made.outputs[0]
+    return op.outputs[0]

@@ -60,10 +60,10 @@ def constant(
         TypeError: If an element does not fit the type.
         ValueError: If `value` is None, ragged, or has more elements than `shape`.
     """
-    wanted = None if dtype is None else as_dtype(dtype)
-    given: Any = value.as_list() if isinstance(value, TensorShape) else value
-    array, found = make_array(given, wanted, shape, verify_shape)
-    return make_const(array, found, name)
+    requested_dtype = None if dtype is None else as_dtype(dtype)
+    items: Any = value.as_list() if isinstance(value, TensorShape) else value
+    array, actual_dtype = make_array(items, requested_dtype, shape, verify_shape)
+    return make_const(array, actual_dtype, name)
 
 
 def convert_to_tensor(
@@ -89,20 +89,20 @@ def convert_to_tensor(
         TypeError: If the value cannot be converted, or an element does not fit the type.
         ValueError: If the value is None or a tensor of another type.
     """
-    wanted = None if dtype is None else as_dtype(dtype)
+    requested_dtype = None if dtype is None else as_dtype(dtype)
     if isinstance(value, Tensor):
-        if wanted is not None and not wanted.is_compatible_with(value.dtype):
+        if requested_dtype is not None and not requested_dtype.is_compatible_with(value.dtype):
             raise ValueError(
-                f"Tensor conversion requested dtype {wanted.name} for Tensor with dtype "
+                f"Tensor conversion requested dtype {requested_dtype.name} for Tensor with dtype "
                 f"{value.dtype.name}: {value!r}"
             )
         return value
-    if wanted is None and dtype_hint is not None:
+    if requested_dtype is None and dtype_hint is not None:
         try:
             return _convert(value, as_dtype(dtype_hint), name)
         except (TypeError, ValueError):
             pass
-    return _convert(value, wanted, name)
+    return _convert(value, requested_dtype, name)
 
 
 def convert_n_to_tensor(
@@ -174,15 +174,15 @@ def _convert(value: TensorLike, dtype: DType | None, name: str | None) -> Tensor
 def _convert_constant(
     value: TensorLike, dtype: DType | None, name: str | None, as_ref: bool
 ) -> Tensor:
-    array, found = make_array(value, dtype)
-    return make_const(array, found, name)
+    array, actual_dtype = make_array(value, dtype)
+    return make_const(array, actual_dtype, name)
 
 
 def _convert_shape(
     value: TensorShape, dtype: DType | None, name: str | None, as_ref: bool
 ) -> Tensor:
-    array, found = shape_to_array(value, dtype)
-    return make_const(array, found, name or "shape_as_tensor")
+    array, actual_dtype = shape_to_array(value, dtype)
+    return make_const(array, actual_dtype, name or "shape_as_tensor")
 
 
 def _convert_dimension(
@@ -192,8 +192,8 @@ def _convert_dimension(
         raise ValueError(f"Cannot convert an unknown Dimension to a Tensor: {value}")
     if dtype not in (None, dtypes.int32, dtypes.int64):
         raise TypeError(f"Cannot convert a TensorShape to dtype: {dtype}")
-    array, found = make_array(value.value, dtype)
-    return make_const(array, found, name or "shape_as_tensor")
+    array, actual_dtype = make_array(value.value, dtype)
+    return make_const(array, actual_dtype, name or "shape_as_tensor")
 
 
 def _convert_operation(
@@ -205,13 +205,13 @@ def _convert_operation(
 def _convert_packed(
     value: Sequence[Any], dtype: DType | None, name: str | None, as_ref: bool
 ) -> Any:
-    found = _nested_dtype(value)
-    if found is None:
+    element_dtype = _nested_dtype(value)
+    if element_dtype is None:
         return NotImplemented
-    wanted = found if dtype is None else dtype.base_dtype
-    if wanted != found:
-        value = _cast_nested(value, wanted)
-    return _pack(value, wanted, name or "packed")
+    target_dtype = element_dtype if dtype is None else dtype.base_dtype
+    if target_dtype != element_dtype:
+        value = _cast_nested(value, target_dtype)
+    return _pack(value, target_dtype, name or "packed")
 
 
 def _nested_dtype(value: Sequence[Any]) -> DType | None:
@@ -220,9 +220,9 @@ def _nested_dtype(value: Sequence[Any]) -> DType | None:
             dtype: DType = item.dtype.base_dtype
             return dtype
         if isinstance(item, (list, tuple)):
-            found = _nested_dtype(item)
-            if found is not None:
-                return found
+            element_dtype = _nested_dtype(item)
+            if element_dtype is not None:
+                return element_dtype
     return None
 
 

@@ -140,8 +140,8 @@ class _Evaluation:
         return None if reader is None else reader(StaticValues(self.value, self.sizes), tensor.op)
 
 
-def _as_value(found: int | list[int], tensor: Tensor) -> Array:
-    return np.asarray(found, dtype=tensor.dtype.as_numpy_dtype)
+def _as_value(sizes: int | list[int], tensor: Tensor) -> Array:
+    return np.asarray(sizes, dtype=tensor.dtype.as_numpy_dtype)
 
 
 def _compute(tensor: Tensor, folder: Callable[..., Any], inputs: list[Any]) -> Array | None:

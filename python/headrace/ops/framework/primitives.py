@@ -108,9 +108,9 @@ def stack_arrays(arrays: Sequence[Array], axis: int) -> Array:
     return np.stack(arrays, axis)
 
 
-def _sizes_of_pack(known: StaticValues, op: Operation) -> list[Any] | None:
+def _sizes_of_pack(static: StaticValues, op: Operation) -> list[Any] | None:
     is_vector = op.inputs[0].shape.rank == 0
-    return [known.sizes(item) for item in op.inputs] if is_vector else None
+    return [static.sizes(item) for item in op.inputs] if is_vector else None
 
 
 def _fold_cast(op: Operation, x: Array) -> Array:
@@ -121,7 +121,7 @@ define("Const", role=Role.CONSTANT)
 define(
     "Cast",
     fold=_fold_cast,
-    read_sizes=lambda known, op: known.sizes(op.inputs[0]),
+    read_sizes=lambda static, op: static.sizes(op.inputs[0]),
     batch_rule=elementwise,
 )
 

@@ -58,11 +58,11 @@ def make_array(
         array = _from_numpy(np.asarray(value), dtype, value)
     else:
         array = _from_python(value, dtype)
-    found = dtypes.string if array.dtype == object else as_dtype(array.dtype)
+    actual_dtype = dtypes.string if array.dtype == object else as_dtype(array.dtype)
     if shape is not None:
         array = _fill_to_shape(array, [int(size) for size in shape], verify_shape)
     array.flags.writeable = False
-    return array, found
+    return array, actual_dtype
 
 
 def _from_numpy(array: Array, dtype: DType | None, value: object) -> Array:
@@ -74,11 +74,11 @@ def _from_numpy(array: Array, dtype: DType | None, value: object) -> Array:
         raise TypeError(_expected(dtype, array.ravel().tolist()[0] if array.size else value))
     if array.dtype.kind == "c" and not dtype.is_complex:
         array = array.real
-    made: Array = np.array(array, dtype=dtype.as_numpy_dtype, order="C")
+    converted: Array = np.array(array, dtype=dtype.as_numpy_dtype, order="C")
     is_whole = dtype.is_integer or dtype.is_bool
-    if is_whole and get_default_graph().is_native and not np.array_equal(made, array):
+    if is_whole and get_default_graph().is_native and not np.array_equal(converted, array):
         raise TypeError(_expected(dtype, value))
-    return made
+    return converted
 
 
 def _from_python(value: TensorLike, dtype: DType | None) -> Array:
@@ -126,17 +126,17 @@ def _infer(flat: list[Any], kinds: set[type], value: object) -> DType:
         raise TypeError(_unconvertible(value))
     try:
         array = np.array(flat)
-        found = as_dtype(array.dtype)
+        actual_dtype = as_dtype(array.dtype)
     except (TypeError, ValueError, OverflowError):
         raise TypeError(_unconvertible(value)) from None
-    if array.dtype == object or found == dtypes.string:
+    if array.dtype == object or actual_dtype == dtypes.string:
         raise TypeError(_unconvertible(value))
-    if found == dtypes.float64:
+    if actual_dtype == dtypes.float64:
         return dtypes.float32
     limits = np.iinfo(np.int32)
-    if found == dtypes.int64 and array.min() >= limits.min and array.max() <= limits.max:
+    if actual_dtype == dtypes.int64 and array.min() >= limits.min and array.max() <= limits.max:
         return dtypes.int32
-    return found
+    return actual_dtype
 
 
 def _accepted_types(dtype: DType) -> tuple[type, ...]:
@@ -163,25 +163,25 @@ def _dense_dimensions(value: TensorLike) -> list[int]:
     return dims
 
 
-def _flatten(value: TensorLike, dims: Sequence[int], whole: object) -> list[Any]:
+def _flatten(value: TensorLike, dims: Sequence[int], root: object) -> list[Any]:
     level: list[Any] = [value]
     for depth, size in enumerate(dims):
         if any(not isinstance(row, _NESTED) or len(row) != size for row in level):
-            raise _not_dense(whole, dims, depth)
+            raise _not_dense(root, dims, depth)
         level = [item for row in level for item in row]
     if any(isinstance(item, _NESTED) for item in level):
-        raise _not_dense(whole, dims, len(dims))
+        raise _not_dense(root, dims, len(dims))
     return level
 
 
 def _stack(arrays: list[Any], dims: Sequence[int], dtype: DType | None) -> Array:
-    made = [make_array(array, dtype)[0] for array in arrays]
-    if any(array.shape != made[0].shape for array in made):
+    rows = [make_array(array, dtype)[0] for array in arrays]
+    if any(array.shape != rows[0].shape for array in rows):
         raise ValueError(
             f"Argument must be a dense tensor: got arrays of the shapes "
-            f"{sorted({array.shape for array in made})}"
+            f"{sorted({array.shape for array in rows})}"
         )
-    return np.stack(made).reshape(*dims, *made[0].shape)
+    return np.stack(rows).reshape(*dims, *rows[0].shape)
 
 
 def _encode(flat: Iterable[Any], dims: Sequence[int], value: object) -> Array:
@@ -211,11 +211,11 @@ def _fill_to_shape(array: Array, shape: list[int], verify_shape: bool) -> Array:
         raise ValueError(f"A constant of shape {bracketed(shape)} has more than 2**63 - 1 elements")
     check_array(shape, array.dtype)
     filled = np.empty(size, dtype=array.dtype)
-    given = array.ravel()[:size]
-    filled[: given.size] = given
-    if given.size < size:
+    items = array.ravel()[:size]
+    filled[: items.size] = items
+    if items.size < size:
         zero = b"" if array.dtype == object else 0
-        filled[given.size :] = given[-1] if given.size else zero
+        filled[items.size :] = items[-1] if items.size else zero
     return filled.reshape(shape)
 
 

@@ -68,26 +68,26 @@ def convert_image_dtype(
         {'y': array([0., 1.], dtype=float32)}
     """
     pixels = convert_to_tensor(image, name="image")
-    wanted = as_dtype(dtype)
-    if not (wanted.is_floating or wanted.is_integer):
+    requested_dtype = as_dtype(dtype)
+    if not (requested_dtype.is_floating or requested_dtype.is_integer):
         raise AttributeError("dtype must be either floating point or integer")
-    given = pixels.dtype.base_dtype
-    if wanted == given:
+    source_dtype = pixels.dtype.base_dtype
+    if requested_dtype == source_dtype:
         return identity(pixels, name=name)
     convert = saturate_cast if saturate else cast
     with name_scope(name, "convert_image", [pixels]) as scope:
-        if given.is_integer and wanted.is_integer:
-            if given.max > wanted.max:
-                scale = (given.max + 1) // (wanted.max + 1)
-                return convert(floordiv(pixels, scale), wanted, name=scope)
-            scale = (wanted.max + 1) // (given.max + 1)
-            return multiply(convert(pixels, wanted), scale, name=scope)
-        if given.is_floating and wanted.is_floating:
-            return cast(pixels, wanted, name=scope)
-        if given.is_integer:
-            return multiply(cast(pixels, wanted), 1.0 / given.max, name=scope)
+        if source_dtype.is_integer and requested_dtype.is_integer:
+            if source_dtype.max > requested_dtype.max:
+                scale = (source_dtype.max + 1) // (requested_dtype.max + 1)
+                return convert(floordiv(pixels, scale), requested_dtype, name=scope)
+            scale = (requested_dtype.max + 1) // (source_dtype.max + 1)
+            return multiply(convert(pixels, requested_dtype), scale, name=scope)
+        if source_dtype.is_floating and requested_dtype.is_floating:
+            return cast(pixels, requested_dtype, name=scope)
+        if source_dtype.is_integer:
+            return multiply(cast(pixels, requested_dtype), 1.0 / source_dtype.max, name=scope)
         # Half a step more: the cast truncates, and would lose the largest value.
-        return convert(multiply(pixels, wanted.max + 0.5), wanted, name=scope)
+        return convert(multiply(pixels, requested_dtype.max + 0.5), requested_dtype, name=scope)
 
 
 def rgb_to_grayscale(images: TensorLike, name: str | None = None) -> Tensor:
@@ -390,10 +390,10 @@ def _adjust(
     """Changes an image as floats and converts it back to its type."""
     with name_scope(name, scope, [image]):
         pixels = convert_to_tensor(image, name="image")
-        given = pixels.dtype.base_dtype
-        if given not in (dtypes.float16, dtypes.float32):
+        dtype = pixels.dtype.base_dtype
+        if dtype not in (dtypes.float16, dtypes.float32):
             pixels = convert_image_dtype(pixels, dtypes.float32)
-        return convert_image_dtype(change(pixels), given, saturate=saturate)
+        return convert_image_dtype(change(pixels), dtype, saturate=saturate)
 
 
 def _change(
@@ -415,9 +415,9 @@ def _with_channels(images: Tensor, expected: int, channels: int) -> TensorShape:
         return images.shape
     if images.shape.rank == 0:
         raise ShapeConflict("Shape must be at least rank 1 but is rank 0")
-    *sizes, found = images.shape.as_list()
-    if found not in (None, expected):
-        raise ShapeConflict(f"Dimension must be {expected} but is {found}")
+    *sizes, num_channels = images.shape.as_list()
+    if num_channels not in (None, expected):
+        raise ShapeConflict(f"Dimension must be {expected} but is {num_channels}")
     return TensorShape([*sizes, channels])
 
 

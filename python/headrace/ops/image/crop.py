@@ -179,11 +179,11 @@ def _at_least(number: Size, limit: int) -> bool | None:
     return bool(number >= limit) if is_number(number) else None
 
 
-def _fits(whole: Size | None, *parts: Size | None) -> bool | None:
-    known = [part for part in parts if is_number(part)]
-    if not is_number(whole) or len(known) < len(parts):
+def _fits(limit: Size | None, *parts: Size | None) -> bool | None:
+    sizes = [part for part in parts if is_number(part)]
+    if not is_number(limit) or len(sizes) < len(parts):
         return None
-    return bool(whole >= sum(known))
+    return bool(limit >= sum(sizes))
 
 
 define("CentralCrop", is_own=True)

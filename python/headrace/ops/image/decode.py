@@ -126,8 +126,8 @@ def decode_and_crop_jpeg(
 
     def infer(contents: Tensor, window: Tensor) -> Outputs:
         check_rank(contents.shape, 0)
-        known = fold(window)
-        sizes = [None, None] if known is None or known.shape != (4,) else known[2:].tolist()
+        static = fold(window)
+        sizes = [None, None] if static is None or static.shape != (4,) else static[2:].tolist()
         return [(dtypes.uint8, TensorShape([*sizes, _depth(channels)]))]
 
     inputs = [
@@ -163,19 +163,19 @@ def decode_png(
         InvalidArgumentError: When run, if the file cannot be decoded.
         TypeError: If `dtype` is another type.
     """
-    wanted = as_dtype(dtype)
-    if wanted not in (dtypes.uint8, dtypes.uint16):
+    requested_dtype = as_dtype(dtype)
+    if requested_dtype not in (dtypes.uint8, dtypes.uint16):
         raise TypeError(
-            f"Value passed to parameter 'dtype' has DataType {wanted.name} not in list of allowed "
-            "values: uint8, uint16"
+            f"Value passed to parameter 'dtype' has DataType {requested_dtype.name} not in list of "
+            "allowed values: uint8, uint16"
         )
 
     def infer(contents: Tensor) -> Outputs:
         check_rank(contents.shape, 0)
-        return [(wanted, TensorShape([None, None, _depth(channels)]))]
+        return [(requested_dtype, TensorShape([None, None, _depth(channels)]))]
 
     inputs = [Input("contents", contents, dtypes.string)]
-    attrs = {"channels": channels, "dtype": wanted}
+    attrs = {"channels": channels, "dtype": requested_dtype}
     return apply_op("DecodePng", inputs, infer, name=name, attrs=attrs).outputs[0]
 
 
@@ -284,10 +284,10 @@ def decode_image(
     """
     if channels not in (None, 0, 1, 3, 4):
         raise ValueError("channels must be in (None, 0, 1, 3, 4)")
-    wanted = as_dtype(dtype)
-    decoded = wanted
-    if wanted not in _DECODED:
-        decoded = dtypes.float32 if wanted.is_floating else dtypes.uint16
+    requested_dtype = as_dtype(dtype)
+    decoded = requested_dtype
+    if requested_dtype not in _DECODED:
+        decoded = dtypes.float32 if requested_dtype.is_floating else dtypes.uint16
 
     def infer(contents: Tensor) -> Outputs:
         check_rank(contents.shape, 0)
@@ -305,7 +305,7 @@ def decode_image(
         image = apply_op("DecodeImage", inputs, infer, name=scope, attrs=attrs).outputs[0]
         if image.graph.is_native and not expand_animations:
             image.set_shape([None, None, channels or None])
-        return image if decoded == wanted else convert_image_dtype(image, wanted)
+        return image if decoded == requested_dtype else convert_image_dtype(image, requested_dtype)
 
 
 def extract_jpeg_shape(
@@ -324,19 +324,19 @@ def extract_jpeg_shape(
     Raises:
         TypeError: If `output_type` is another type.
     """
-    wanted = as_dtype(output_type)
-    if wanted not in (dtypes.int32, dtypes.int64):
+    requested_dtype = as_dtype(output_type)
+    if requested_dtype not in (dtypes.int32, dtypes.int64):
         raise TypeError(
-            f"Value passed to parameter 'output_type' has DataType {wanted.name} not in list of "
-            "allowed values: int32, int64"
+            f"Value passed to parameter 'output_type' has DataType {requested_dtype.name} not in "
+            "list of allowed values: int32, int64"
         )
 
     def infer(contents: Tensor) -> Outputs:
         check_rank(contents.shape, 0)
-        return [(wanted, TensorShape([3]))]
+        return [(requested_dtype, TensorShape([3]))]
 
     inputs = [Input("contents", contents, dtypes.string)]
-    attrs = {"output_type": wanted}
+    attrs = {"output_type": requested_dtype}
     return apply_op("ExtractJpegShape", inputs, infer, name=name, attrs=attrs).outputs[0]
 
 

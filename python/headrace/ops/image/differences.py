@@ -100,7 +100,7 @@ def sobel_edges(image: TensorLike) -> Tensor:
         A tensor with one more axis at the end: the changes of the image downwards and to the right.
     """
     tensor = convert_to_tensor(image, dtypes.float32)
-    known = tensor.shape.with_rank(4)
+    static_shape = tensor.shape.with_rank(4)
     wide = pad(tensor, [[0, 0], [1, 1], [1, 1], [0, 0]], mode="REFLECT")
     height, width = shape(tensor)[1], shape(tensor)[2]
 
@@ -113,7 +113,7 @@ def sobel_edges(image: TensorLike) -> Tensor:
     above, below = (weighed(*(moved(row, column) for column in range(3))) for row in (0, 2))
     left, right = (weighed(*(moved(row, column) for row in range(3))) for column in (0, 2))
     result = stack([subtract(below, above), subtract(right, left)], -1)
-    result.set_shape(known.concatenate([2]))
+    result.set_shape(static_shape.concatenate([2]))
     return result
 
 

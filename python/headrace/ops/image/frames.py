@@ -58,8 +58,8 @@ def resized_shape(image: Tensor, height: Size | None, width: Size | None) -> Ten
     sizes = [number if is_number(number) else None for number in (height, width)]
     if image.shape.rank is None:
         return TensorShape([*sizes, None])
-    whole = image.shape.as_list()
-    return TensorShape([*whole[:-3], *sizes, whole[-1]])
+    dims = image.shape.as_list()
+    return TensorShape([*dims[:-3], *sizes, dims[-1]])
 
 
 @overload

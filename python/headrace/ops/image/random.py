@@ -170,11 +170,11 @@ def random_crop(
         return [(value.dtype.base_dtype, window)]
 
     with name_scope(name, "random_crop", [value, size]):
-        whole = convert_to_tensor(value, name="value")
+        image = convert_to_tensor(value, name="value")
         window = convert_to_tensor(size, dtypes.int32, name="size")
         draws = random_uniform(shape_of(window), 0, dtypes.int32.max, dtypes.int32, seed)
         inputs = [
-            Input("value", whole),
+            Input("value", image),
             Input("draws", draws, dtypes.int32),
             Input("size", window, dtypes.int32),
         ]

@@ -374,23 +374,25 @@ def _resize(
         if pixels.shape.rank not in (3, 4):
             raise ValueError("'images' must have either 3 or 4 dimensions.")
         try:
-            wanted = convert_to_tensor(size, dtypes.int32, name="size")
+            target_size = convert_to_tensor(size, dtypes.int32, name="size")
         except (TypeError, ValueError):
             raise ValueError("'size' must be a 1-D int32 Tensor") from None
-        if not wanted.shape.is_compatible_with([2]):
+        if not target_size.shape.is_compatible_with([2]):
             raise ValueError("'size' must be a 1-D Tensor of 2 elements: new_height, new_width")
-        current, known = known_sizes(pixels), fold(wanted)
-        if preserve_aspect_ratio and known is not None and None not in current:
-            wanted = convert_to_tensor(_proportional(known, current), dtypes.int32, name="size")
+        current, static = known_sizes(pixels), fold(target_size)
+        if preserve_aspect_ratio and static is not None and None not in current:
+            target_size = convert_to_tensor(
+                _proportional(static, current), dtypes.int32, name="size"
+            )
             preserve_aspect_ratio = False
         new_sizes: list[int | None] = [None, None]
         if not preserve_aspect_ratio:
-            new_shape = constant_value_as_shape(wanted)
+            new_shape = constant_value_as_shape(target_size)
             new_sizes = [dimension_value(new_shape[axis]) for axis in (0, 1)]
         if is_skipped_if_same and None not in current and list(current) == new_sizes:
             return pixels
         attrs = {**way.attrs, "preserve_aspect_ratio": bool(preserve_aspect_ratio)}
-        return _add(way.op_type, pixels, wanted, new_sizes, attrs, None)
+        return _add(way.op_type, pixels, target_size, new_sizes, attrs, None)
 
 
 def _resize_any_rank(
@@ -404,9 +406,9 @@ def _resize_any_rank(
     return reshape(resized, concat([shape[:-3], shape_of(resized)[1:]], 0))
 
 
-def _proportional(wanted: Array, current: Sequence[int | None]) -> Array:
+def _proportional(target: Array, current: Sequence[int | None]) -> Array:
     size = np.array(current, np.float32)
-    scaled: Array = (wanted.astype(np.float32) / size).min() * size
+    scaled: Array = (target.astype(np.float32) / size).min() * size
     return np.round(scaled).astype(np.int32)
 
 

@@ -203,8 +203,8 @@ def project(
     name: str | None = None,
 ) -> Tensor:
     """Adds the operation of `transform`, for images in a batch and "NEAREST" or "BILINEAR"."""
-    known = fold(size)
-    height, width = (None, None) if known is None else (int(n) for n in known)
+    static = fold(size)
+    height, width = (None, None) if static is None else (int(n) for n in static)
     batch, *_, channels = pixels.shape.with_rank(4).as_list()
 
     def infer(images: Tensor, transforms: Tensor, size: Tensor) -> Outputs:
@@ -217,8 +217,12 @@ def project(
                 f"{list(transforms.shape)} for {len(images)} images."
             )
         rows = np.broadcast_to(transforms, (len(images), 8))
-        made = [_moved(i, r, size, interpolation) for i, r in zip(images, rows, strict=True)]
-        return np.stack(made) if made else np.zeros((0, *size, images.shape[3]), images.dtype)
+        images_out = [_moved(i, r, size, interpolation) for i, r in zip(images, rows, strict=True)]
+        return (
+            np.stack(images_out)
+            if images_out
+            else np.zeros((0, *size, images.shape[3]), images.dtype)
+        )
 
     inputs = [
         Input("images", pixels),
@@ -256,8 +260,8 @@ def _moved(image: Array, row: Array, size: Array, interpolation: str) -> Array:
 
 def _rounded(coordinates: Array) -> Array:
     """Rounds halves away from 0."""
-    whole = np.trunc(coordinates)
-    return np.asarray(whole + np.copysign(np.abs(coordinates - whole) >= 0.5, coordinates))
+    integers = np.trunc(coordinates)
+    return np.asarray(integers + np.copysign(np.abs(coordinates - integers) >= 0.5, coordinates))
 
 
 def _read(image: Array, y: Array, x: Array) -> Array:
@@ -265,8 +269,8 @@ def _read(image: Array, y: Array, x: Array) -> Array:
     height, width, _ = image.shape
     inside = (y >= 0) & (y < height) & (x >= 0) & (x < width)
     rows, columns = (np.where(inside, coordinates, 0).astype(np.int64) for coordinates in (y, x))
-    found = image[rows, columns] if height and width else np.zeros((*y.shape, image.shape[2]))
-    return np.where(inside[..., None], found, image.dtype.type(0))
+    pixels = image[rows, columns] if height and width else np.zeros((*y.shape, image.shape[2]))
+    return np.where(inside[..., None], pixels, image.dtype.type(0))
 
 
 define("ImageProjectiveTransformV2")

@@ -130,9 +130,9 @@ def truediv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
         check_same_type(x, y)
         if x.dtype.base_dtype not in NUMBERS:
             raise TypeError(f"Invalid dtype {x.dtype.base_dtype!r} in __truediv__")
-        wanted = TRUE_DIVISION_TYPES.get(x.dtype.base_dtype)
-        if wanted is not None:
-            x, y = cast(x, wanted), cast(y, wanted)
+        float_type = TRUE_DIVISION_TYPES.get(x.dtype.base_dtype)
+        if float_type is not None:
+            x, y = cast(x, float_type), cast(y, float_type)
         return realdiv(x, y, name=scope)
 
 

@@ -44,17 +44,17 @@ def cast(x: TensorLike | SparseTensor, dtype: DTypeLike, name: str | None = None
         >>> to_float({"x": np.array([1, 2])})
         {'y': array([1., 2.], dtype=float32)}
     """
-    wanted = as_dtype(dtype).base_dtype
-    if isinstance(x, Tensor) and x.dtype == wanted:
+    requested_dtype = as_dtype(dtype).base_dtype
+    if isinstance(x, Tensor) and x.dtype == requested_dtype:
         return x
     with name_scope(name, "Cast", [x]) as scope:
         if isinstance(x, SparseTensor):
-            values = cast(x.values, wanted, name=scope)
+            values = cast(x.values, requested_dtype, name=scope)
             return SparseTensor(x.indices, values, x.dense_shape)  # type: ignore[return-value]
         tensor = convert_to_tensor(x, name="x")
-        if tensor.dtype.base_dtype == wanted:
+        if tensor.dtype.base_dtype == requested_dtype:
             return tensor
-        return cast_tensor(tensor, wanted, scope)
+        return cast_tensor(tensor, requested_dtype, scope)
 
 
 def bitcast(input: TensorLike, type: DTypeLike, name: str | None = None) -> Tensor:
@@ -98,8 +98,8 @@ def bitcast(input: TensorLike, type: DTypeLike, name: str | None = None) -> Tens
             shape = (*shape, old_size // size)
         elif size > old_size:
             if not shape or shape[-1] != size // old_size:
-                found = as_dtype(array.dtype).name
-                fail(f"Cannot bitcast from {found} to {dtype.name}: shape {bracketed(shape)}")
+                name = as_dtype(array.dtype).name
+                fail(f"Cannot bitcast from {name} to {dtype.name}: shape {bracketed(shape)}")
             shape = shape[:-1]
         return np.frombuffer(array.tobytes(), dtype=dtype.as_numpy_dtype).reshape(shape)
 

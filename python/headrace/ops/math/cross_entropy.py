@@ -76,14 +76,14 @@ def softmax_cross_entropy_with_logits(
         truth = convert_to_tensor(labels, name="labels")
         if truth.dtype.base_dtype != precise.dtype.base_dtype:
             truth = cast(truth, precise.dtype.base_dtype)
-        known = numbers.shape
+        static_shape = numbers.shape
         if axis != -1:
             precise, truth = _last(precise, axis), _last(truth, axis)
         sizes = shape(precise)
         flat = softmax_losses(_rows_of(precise), _rows_of(truth), scope)
         result = reshape(flat, sizes[:-1])
-        if known.rank is not None:
-            left = known.as_list()
+        if static_shape.rank is not None:
+            left = static_shape.as_list()
             del left[axis]
             result.set_shape(TensorShape(left))
         return cast(result, dtype) if is_half else result
@@ -110,25 +110,28 @@ def sparse_softmax_cross_entropy_with_logits(
         truth, numbers = convert_to_tensor(labels), convert_to_tensor(logits)
         dtype = numbers.dtype.base_dtype
         precise = cast(numbers, dtypes.float32) if dtype == dtypes.float16 else numbers
-        wanted, given = truth.shape, numbers.shape
-        if given.rank == 0:
-            raise ValueError(f"Logits cannot be scalars - received shape {given}.")
-        if None not in (given.rank, wanted.rank) and wanted.rank != (given.rank or 0) - 1:
+        label_shape, logits_shape = truth.shape, numbers.shape
+        if logits_shape.rank == 0:
+            raise ValueError(f"Logits cannot be scalars - received shape {logits_shape}.")
+        if (
+            None not in (logits_shape.rank, label_shape.rank)
+            and label_shape.rank != (logits_shape.rank or 0) - 1
+        ):
             raise ValueError(
-                f"Rank mismatch: Rank of labels (received {wanted.rank}) should equal rank of "
-                f"logits minus 1 (received {given.rank})."
+                f"Rank mismatch: Rank of labels (received {label_shape.rank}) should equal rank of "
+                f"logits minus 1 (received {logits_shape.rank})."
             )
-        if given.rank is not None and not wanted.is_compatible_with(given[:-1]):
+        if logits_shape.rank is not None and not label_shape.is_compatible_with(logits_shape[:-1]):
             raise ValueError(
-                f"Shape mismatch: The shape of labels (received {wanted}) should equal the shape "
-                f"of logits except for the last dimension (received {given})."
+                f"Shape mismatch: The shape of labels (received {label_shape}) should equal the "
+                f"shape of logits except for the last dimension (received {logits_shape})."
             )
-        if given.rank == 2:
+        if logits_shape.rank == 2:
             result = sparse_softmax_losses(precise, truth, name)
         else:
             result = sparse_softmax_losses(_rows_of(precise), reshape(truth, [-1]), name)
             result = reshape(result, shape(truth))
-            result.set_shape(wanted)
+            result.set_shape(label_shape)
         return cast(result, dtype) if dtype == dtypes.float16 else result
 
 
@@ -219,11 +222,11 @@ def softmax_losses(logits: Tensor, labels: Tensor, name: str | None = None) -> T
     """Adds the operation of `softmax_cross_entropy_with_logits`, for matrices."""
 
     def infer(x: Tensor, y: Tensor) -> Outputs:
-        found = broadcast_shapes(x.shape, y.shape)
-        check_rank(found, 2)
+        result_shape = broadcast_shapes(x.shape, y.shape)
+        check_rank(result_shape, 2)
         dtype = x.dtype.base_dtype
-        batch = found[:1] if found.rank is not None else TensorShape([None])
-        return [(dtype, batch), (dtype, found)]
+        batch = result_shape[:1] if result_shape.rank is not None else TensorShape([None])
+        return [(dtype, batch), (dtype, result_shape)]
 
     def kernel(x: Array, y: Array) -> tuple[Any, Any]:
         try:

@@ -304,12 +304,12 @@ def remove_squeezable_dimensions(
             elif difference == expected_rank_diff - 1 and _may_be_one(truth):
                 truth = squeeze(truth, [-1])
             return truth, guesses
-        found = subtract(rank(guesses), rank(truth))
+        result = subtract(rank(guesses), rank(truth))
         if ranks[0] is None or _may_be_one(guesses):
-            is_longer = equal(expected_rank_diff + 1, found)
+            is_longer = equal(expected_rank_diff + 1, result)
             guesses = cond(is_longer, *_squeezed_or_not(guesses))
         if ranks[1] is None or _may_be_one(truth):
-            is_longer = equal(expected_rank_diff - 1, found)
+            is_longer = equal(expected_rank_diff - 1, result)
             truth = cond(is_longer, *_squeezed_or_not(truth))
         return truth, guesses
 

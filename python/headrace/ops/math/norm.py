@@ -141,11 +141,11 @@ def global_norm(t_list: Sequence[TensorLike | None], name: str | None = None) ->
     Raises:
         TypeError: If `t_list` is not a sequence.
     """
-    given = _sequence(t_list)
-    with name_scope(name, "global_norm", given):
+    tensors = _sequence(t_list)
+    with name_scope(name, "global_norm", tensors):
         halves = [
             l2_loss(convert_to_tensor(item, name=f"t_{index}"))
-            for index, item in enumerate(given)
+            for index, item in enumerate(tensors)
             if item is not None
         ]
         total = reduce_sum(stack(halves))
@@ -172,9 +172,9 @@ def clip_by_global_norm(
     Raises:
         TypeError: If `t_list` is not a sequence.
     """
-    given = _sequence(t_list)
-    length = convert_to_tensor(global_norm(given, name) if use_norm is None else use_norm)
-    with name_scope(name, "clip_by_global_norm", [*given, clip_norm]) as scope:
+    tensors = _sequence(t_list)
+    length = convert_to_tensor(global_norm(tensors, name) if use_norm is None else use_norm)
+    with name_scope(name, "clip_by_global_norm", [*tensors, clip_norm]) as scope:
         one = constant(1.0, dtype=length.dtype)
         inverse = minimum(truediv(one, length), truediv(one, clip_norm))
         factor = where(
@@ -182,7 +182,7 @@ def clip_by_global_norm(
         )
         shorter = [
             None if item is None else identity(multiply(item, factor), name=f"{scope}_{index}")
-            for index, item in enumerate(given)
+            for index, item in enumerate(tensors)
         ]
     return shorter, length
 

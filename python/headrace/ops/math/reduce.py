@@ -110,8 +110,8 @@ def _make(
         ]
 
         def infer(tensor: Tensor, axes: Tensor) -> Outputs:
-            known = fold(axes)
-            dims = None if known is None else [int(dim) for dim in known.ravel()]
+            static = fold(axes)
+            dims = None if static is None else [int(dim) for dim in static.ravel()]
             return [(tensor.dtype.base_dtype, reduce_shape(tensor.shape, dims, keep))]
 
         def kernel(array: Array, axes: Array) -> Any:
@@ -301,14 +301,14 @@ def _all_axes(tensor: TensorLike) -> Tensor:
 
 
 def _check_axes(axes: Array, ndim: int) -> tuple[int, ...]:
-    found: list[int] = []
+    checked: list[int] = []
     for axis in axes.ravel().tolist():
         if not -ndim <= axis < ndim:
             fail(f"Invalid reduction dimension ({axis} for input with {ndim} dimension(s)")
-        if axis % ndim in found:
+        if axis % ndim in checked:
             fail(f"Invalid reduction arguments: Axes contains duplicate dimension: {axis % ndim}")
-        found.append(axis % ndim)
-    return tuple(found)
+        checked.append(axis % ndim)
+    return tuple(checked)
 
 
 def _extreme(array: Array, which: str) -> Any:

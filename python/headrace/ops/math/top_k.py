@@ -62,13 +62,13 @@ def top_k(
                 f"Dimension size, given by scalar input 1, must be non-negative but is {number}"
             )
         if shape.rank is None:
-            found = unknown_shape()
+            result_shape = unknown_shape()
         else:
             size = shape[-1].value
             if number is not None and size is not None and size < number:
                 raise ShapeConflict(f"input must have last dimension >= k = {number} but is {size}")
-            found = shape[:-1].concatenate([number])
-        return [(tensor.dtype.base_dtype, found), (dtypes.int32, found)]
+            result_shape = shape[:-1].concatenate([number])
+        return [(tensor.dtype.base_dtype, result_shape), (dtypes.int32, result_shape)]
 
     def kernel(array: Array, count: Array) -> tuple[Array, Array]:
         number = int(count.item())
@@ -127,8 +127,8 @@ def in_top_k(
                 f"{len(classes)}"
             )
         exists = (classes >= 0) & (classes < rows.shape[1])
-        wanted = rows[np.arange(len(rows)), np.where(exists, classes, 0)]
-        num_larger = (rows > wanted[:, None]).sum(axis=1)
+        targets = rows[np.arange(len(rows)), np.where(exists, classes, 0)]
+        num_larger = (rows > targets[:, None]).sum(axis=1)
         return exists & np.isfinite(rows).all(axis=1) & (num_larger < count)
 
     inputs = [

@@ -125,8 +125,8 @@ class FeaturePlan:
             raise ValueError(f"Missing index_key for SparseFeature {feature}.")
         if not feature.value_key:
             raise ValueError(f"Missing value_key for SparseFeature {feature}.")
-        given = feature.index_key
-        for index_key in [given] if isinstance(given, str) else given:
+        index_keys = feature.index_key
+        for index_key in [index_keys] if isinstance(index_keys, str) else index_keys:
             self._add_sparse(index_key, int64)
         self._add_sparse(feature.value_key, _dtype(key, feature))
         self.merged[key] = feature

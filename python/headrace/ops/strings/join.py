@@ -55,9 +55,9 @@ def string_join(
             if shape != shapes[0]:
                 fail(f"Input shapes do not match: {bracketed(shapes[0])} vs. {bracketed(shape)}")
         between = separator.encode() if isinstance(separator, str) else separator
-        whole = shapes[0] if shapes else ()
-        columns = [np.broadcast_to(array, whole).ravel() for array in arrays]
-        return string_array([between.join(row) for row in zip(*columns, strict=True)], whole)
+        output_shape = shapes[0] if shapes else ()
+        columns = [np.broadcast_to(array, output_shape).ravel() for array in arrays]
+        return string_array([between.join(row) for row in zip(*columns, strict=True)], output_shape)
 
     attrs = {"N": len(inputs), "separator": separator}
     values = [InputList("inputs", inputs, dtypes.string)]

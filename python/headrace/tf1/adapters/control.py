@@ -77,12 +77,12 @@ def _either(
 ) -> Callable[[], Any]:
     if function is not None and old is not None:
         raise TypeError(f"cond(): '{argument}' and '{old_argument}' may not be set simultaneously.")
-    found = old if function is None else function
-    if found is None:
+    chosen = old if function is None else function
+    if chosen is None:
         raise TypeError(f"cond(): '{argument}' argument required")
-    if not callable(found):
+    if not callable(chosen):
         raise TypeError(f"{argument} must be callable.")
-    return found
+    return chosen
 
 
 def Print(

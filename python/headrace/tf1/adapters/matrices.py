@@ -234,13 +234,13 @@ def accumulate_n(
     dtype = tensors[0].dtype.base_dtype
     if any(tensor.dtype.base_dtype != dtype for tensor in tensors):
         raise ValueError(words)
-    known = as_shape(shape)
+    static_shape = as_shape(shape)
     for tensor in tensors:
-        known = known.merge_with(tensor.shape)
+        static_shape = static_shape.merge_with(tensor.shape)
     if tensor_dtype is not None and dtypes.as_dtype(tensor_dtype).base_dtype != dtype:
         raise TypeError(f"tensor_dtype is {tensor_dtype}, but input is of type {dtype}")
     if len(tensors) == 1:
         return tensors[0] if name is None else ops.identity(tensors[0], name=name)
     result = ops.add_n(tensors, name=name)
-    result.set_shape(known)
+    result.set_shape(static_shape)
     return result

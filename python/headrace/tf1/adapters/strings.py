@@ -62,8 +62,8 @@ def string_split(
     _check_result_type(result_type)
     if sep is not None and delimiter is not None:
         raise ValueError("Cannot specify both 'delimiter' and 'sep'.")
-    given = delimiter if sep is None else sep
-    parts = ops.split_at_bytes(source, " " if given is None else given, skip_empty, name)
+    separator = delimiter if sep is None else sep
+    parts = ops.split_at_bytes(source, " " if separator is None else separator, skip_empty, name)
     return _as(result_type, parts)
 
 

@@ -49,8 +49,8 @@ def make_tensor_proto(
     array, _ = make_array(values, None if dtype is None else as_dtype(dtype))
     if shape is None:
         return message_of(array)
-    given: Any = shape.as_list() if isinstance(shape, TensorShape) else shape
-    sizes = [int(size) for size in given]
+    items: Any = shape.as_list() if isinstance(shape, TensorShape) else shape
+    sizes = [int(size) for size in items]
     if verify_shape and array.shape != tuple(sizes):
         raise TypeError(f"Expected Tensor's shape: {tuple(sizes)}, got {array.shape}.")
     if allow_broadcast and array.shape not in ((), (1,), tuple(sizes)):

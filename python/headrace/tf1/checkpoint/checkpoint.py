@@ -43,10 +43,10 @@ def save(session: Session, path: _Path) -> None:
     """
     _check_session("save", session)
     with paused(session):
-        made = session.resources.made()
-        header = {"graph": describe(session.graph), "resources": [op.name for op in made]}
+        resources = session.resources.made()
+        header = {"graph": describe(session.graph), "resources": [op.name for op in resources]}
         with replacing(path) as file:
-            write_checkpoint(file, header, _contents(made))
+            write_checkpoint(file, header, _contents(resources))
             file.sync()
 
 
@@ -88,8 +88,8 @@ def _check_session(what: str, session: object) -> None:
         raise RuntimeError(f"{what}: the session is closed. Do it before session.close().")
 
 
-def _contents(made: dict[Operation, Resource]) -> Iterator[Iterator[bytes]]:
-    for op, resource in made.items():
+def _contents(resources: dict[Operation, Resource]) -> Iterator[Iterator[bytes]]:
+    for op, resource in resources.items():
         yield _records(op, resource)
 
 

@@ -79,8 +79,8 @@ class Runner:
         return next(iter(self.drained)) if is_behind else None
 
     def _queues(self, ops: Collection[Operation]) -> frozenset[engine.Queue]:
-        found = [self._session.resources.get(op) for op in ops]
-        return frozenset(queue for queue in found if isinstance(queue, engine.Queue))
+        queues = [self._session.resources.get(op) for op in ops]
+        return frozenset(queue for queue in queues if isinstance(queue, engine.Queue))
 
 
 def _takes_elements(op: Operation) -> bool:

@@ -163,8 +163,8 @@ def parse_single_example(serialized: TensorLike, *args: Any, **kwargs: Any) -> d
 
 def _parse(parse: Any, serialized: TensorLike, *args: Any, **kwargs: Any) -> dict[str, Any]:
     if not kwargs.keys() & {"dense_keys", "sparse_keys"}:
-        found: dict[str, Any] = parse(serialized, *args, **kwargs)
-        return found
+        features_found: dict[str, Any] = parse(serialized, *args, **kwargs)
+        return features_found
     sparse = zip(kwargs.pop("sparse_keys", []), kwargs.pop("sparse_types", []), strict=True)
     features: dict[str, Any] = {key: ops.VarLenFeature(dtype) for key, dtype in sparse}
     keys, types = kwargs.pop("dense_keys", []), kwargs.pop("dense_types", [])

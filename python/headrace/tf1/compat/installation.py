@@ -107,17 +107,17 @@ class _Finder(MetaPathFinder, Loader):
         """Returns the full names of the modules behind a path; None if there is no such path."""
         if inside in PATHS:
             return [_full_name(space) for space in PATHS[inside]]
-        found: Any = import_module(_PACKAGE)
-        if inside and inside.partition(".")[0] not in dir(found):
+        module: Any = import_module(_PACKAGE)
+        if inside and inside.partition(".")[0] not in dir(module):
             # A module of the package that has no name of TensorFlow's.
             return [] if inside in _PACKAGES else None
         try:
             for part in inside.split(".") if inside else ():
-                found = getattr(found, part)
+                module = getattr(module, part)
         except AttributeError:
-            found = None
-        if isinstance(found, ModuleType):
-            return [found.__name__]
+            module = None
+        if isinstance(module, ModuleType):
+            return [module.__name__]
         return [] if inside in _PACKAGES else None
 
 
@@ -157,8 +157,8 @@ class _Stand(ModuleType):
 
     def _is_value(self, name: str) -> bool:
         """Returns whether a name that may be a module is a value in one of its homes."""
-        found = [vars(import_module(space)).get(name) for space in self._spaces]
-        return any(item is not None and not isinstance(item, ModuleType) for item in found)
+        values = [vars(import_module(space)).get(name) for space in self._spaces]
+        return any(item is not None and not isinstance(item, ModuleType) for item in values)
 
     def _public(self) -> list[str]:
         listed = [getattr(import_module(space), "__all__", ()) for space in self._spaces]

@@ -89,8 +89,8 @@ def set_visible_devices(
     Raises:
         ValueError: If there is no such device.
     """
-    given = [devices] if isinstance(devices, PhysicalDevice) else devices
-    _check(given)
+    items = [devices] if isinstance(devices, PhysicalDevice) else devices
+    _check(items)
 
 
 def set_memory_growth(device: PhysicalDevice, enable: bool) -> None:

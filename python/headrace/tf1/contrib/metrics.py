@@ -61,8 +61,8 @@ def _turned(function: Callable[..., Metric]) -> Callable[..., Metric]:
     own = signature.replace(parameters=[predictions, labels, *others])
 
     def turned(*args: Any, **kwargs: Any) -> Metric:
-        given = own.bind(*args, **kwargs).arguments
-        return function(**given)
+        arguments = own.bind(*args, **kwargs).arguments
+        return function(**arguments)
 
     turned.__name__ = turned.__qualname__ = f"streaming_{function.__name__}"
     turned.__doc__ = f"Calls `tf.metrics.{function.__name__}`; the predictions come first."
@@ -111,8 +111,8 @@ def streaming_sparse_precision_at_top_k(
 ) -> Metric:
     """Calls `tf.metrics.precision_at_top_k`; the predictions come first."""
     collections = metrics_collections, updates_collections
-    given = labels, top_k_predictions, None, class_id, weights
-    return metrics.precision_at_top_k(*given, *collections, name)
+    arguments = labels, top_k_predictions, None, class_id, weights
+    return metrics.precision_at_top_k(*arguments, *collections, name)
 
 
 def streaming_recall_at_k(

@@ -70,14 +70,14 @@ def numpy_input_fn(
 
     def input_fn() -> Any:
         batch = _batch(columns, batch_size, num_epochs, bool(shuffle), queue_capacity, num_threads)
-        found = dict(zip(features, batch, strict=False))
-        made = found if isinstance(x, Mapping) else batch[0]
+        by_name = dict(zip(features, batch, strict=False))
+        features_out = by_name if isinstance(x, Mapping) else batch[0]
         if y is None:
-            return made
+            return features_out
         targets = batch[len(features) :]
         if isinstance(y, Mapping):
-            return made, dict(zip(labels, targets, strict=True))
-        return made, targets[0]
+            return features_out, dict(zip(labels, targets, strict=True))
+        return features_out, targets[0]
 
     return input_fn
 

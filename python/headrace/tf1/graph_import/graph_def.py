@@ -72,18 +72,18 @@ def import_graph_def(
     if not isinstance(graph_def, GraphDef):
         raise TypeError("Argument `graph_def` must be a GraphDef proto.")
     replaced = _checked_map(input_map)
-    wanted = _checked_elements(return_elements)
+    elements = _checked_elements(return_elements)
     graph = get_default_graph()
     with ExitStack() as scopes:
         prefix = ""
         if name != "":
             prefix = scopes.enter_context(name_scope(name, "import", list(replaced.values())))
         importing = _Import(graph, graph_def, prefix, set(replaced))
-        importing.check(wanted, allow_files)
+        importing.check(elements, allow_files)
         tensors = _converted(replaced, prefix)
         scopes.enter_context(graph.name_scope(None))
         importing.run(tensors)
-    return None if return_elements is None else [importing.find(element) for element in wanted]
+    return None if return_elements is None else [importing.find(element) for element in elements]
 
 
 def _checked_map(input_map: Mapping[str, TensorLike] | None) -> dict[str, Any]:
@@ -141,7 +141,7 @@ class _Import:
         self._tensors: Mapping[str, Tensor] = {}
         self._made: dict[str, Operation] = {}
 
-    def check(self, wanted: Sequence[str], allow_files: bool) -> None:
+    def check(self, elements: Sequence[str], allow_files: bool) -> None:
         """Raises the errors that can be found before anything is added."""
         for position, node in enumerate(self._messages):
             if self._positions[node.name] != position:
@@ -156,7 +156,7 @@ class _Import:
             raise ValueError(
                 f"Attempted to map inputs that were not found in graph_def: [{', '.join(unknown)}]"
             )
-        for element in wanted:
+        for element in elements:
             if not self._has(element):
                 raise ValueError(f"Requested return node '{element}' not found in graph def")
         self._order = self._sorted()
@@ -172,17 +172,17 @@ class _Import:
             for other in needed:
                 readers[other].append(position)
         ready = [position for position, needed in enumerate(missing) if not needed]
-        found: list[NodeDef] = []
+        ordered: list[NodeDef] = []
         while ready:
             position = heapq.heappop(ready)
-            found.append(self._messages[position])
+            ordered.append(self._messages[position])
             for reader in readers[position]:
                 missing[reader].discard(position)
                 if not missing[reader]:
                     heapq.heappush(ready, reader)
-        if len(found) < len(self._messages):
-            raise ValueError(f"{len(self._messages) - len(found)} nodes in a cycle")
-        return found
+        if len(ordered) < len(self._messages):
+            raise ValueError(f"{len(self._messages) - len(ordered)} nodes in a cycle")
+        return ordered
 
     def _needed(self, node: NodeDef) -> set[int]:
         """Returns the indexes of the nodes that must be added before a node."""
@@ -250,15 +250,15 @@ class _Import:
 
     def _control(self, text: str) -> Operation:
         """Returns the operation that "^name" represents."""
-        found = self._tensors.get(text)
-        return self._made[text[1:]] if found is None else found.op
+        tensor = self._tensors.get(text)
+        return self._made[text[1:]] if tensor is None else tensor.op
 
     def _tensor(self, message: NodeDef, text: str) -> Tensor:
         """Returns the tensor that an input of a node represents."""
-        whole = _whole_name(text)
-        if whole in self._tensors:
-            return self._tensors[whole]
-        name, _, number = whole.partition(":")
+        full_name = _whole_name(text)
+        if full_name in self._tensors:
+            return self._tensors[full_name]
+        name, _, number = full_name.partition(":")
         outputs = self._made[name].outputs
         if not (number.isdecimal() and int(number) < len(outputs)):
             raise ValueError(

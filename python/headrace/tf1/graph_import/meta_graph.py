@@ -62,9 +62,9 @@ def import_meta_graph(
         TypeError: As `import_graph_def`.
         ValueError: As `import_graph_def`.
     """
-    given = meta_graph_or_file
+    source = meta_graph_or_file
     message = MetaGraphDef()
-    message.CopyFrom(given if isinstance(given, MetaGraphDef) else _read(os.fspath(given)))
+    message.CopyFrom(source if isinstance(source, MetaGraphDef) else _read(os.fspath(source)))
     if clear_devices:
         for node in message.graph_def.node:
             node.device = ""

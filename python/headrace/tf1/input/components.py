@@ -109,7 +109,7 @@ def common_components(examples: Sequence[Example], enqueue_many: bool) -> list[C
 def queue_shapes(
     examples: Sequence[Example],
     components: Sequence[Component],
-    given: ExampleShapes | None,
+    argument: ExampleShapes | None,
     enqueue_many: bool,
 ) -> list[TensorShape]:
     """Returns the shapes of the components in the queue.
@@ -117,31 +117,31 @@ def queue_shapes(
     Args:
         examples: The examples.
         components: Their components.
-        given: One shape for each component, or None for those of the first example.
+        argument: One shape for each component, or None for those of the first example.
         enqueue_many: Whether the tensors have a first dimension of several examples.
 
     Raises:
         ValueError: If a rank is unknown, or shapes of different examples are incompatible.
     """
-    if given is None:
+    if argument is None:
         columns = zip(components, zip(*examples, strict=True), strict=True)
         return [
             _first_shape(column, enqueue_many) if component.sparse_shape is None else _HANDLE
             for component, column in columns
         ]
-    shapes = _given_shapes(given)
+    shapes = _given_shapes(argument)
     for index, component in enumerate(components[: len(shapes)]):
         if component.sparse_shape is not None:
             shapes[index] = _HANDLE
     return shapes
 
 
-def _given_shapes(given: ExampleShapes) -> list[TensorShape]:
-    if isinstance(given, TensorShape):
-        return [given]
-    if is_single_shape(given):
-        return [as_shape(cast("ShapeLike", given))]
-    return [as_shape(shape) for shape in given]
+def _given_shapes(shapes: ExampleShapes) -> list[TensorShape]:
+    if isinstance(shapes, TensorShape):
+        return [shapes]
+    if is_single_shape(shapes):
+        return [as_shape(cast("ShapeLike", shapes))]
+    return [as_shape(shape) for shape in shapes]
 
 
 # The shape of the handle of a sparse tensor in the queue.

@@ -136,7 +136,7 @@ def _of_rank(weights: Tensor, labels: Tensor) -> Tensor:
     if ranks[0] == 0 or (ranks[0] and not weights.shape[-1].is_compatible_with(1)):
         return weights
     is_longer = ops.equal(1, ops.subtract(ops.rank(weights), ops.rank(labels)))
-    found: Tensor = ops.cond(
+    result: Tensor = ops.cond(
         is_longer, lambda: ops.squeeze(weights, [-1]), lambda: ops.identity(weights)
     )
-    return found
+    return result

@@ -91,9 +91,9 @@ def compute_weighted_loss(
     """
     Reduction.validate(reduction)
     with name_scope(scope, "weighted_loss", [losses, weights]):
-        given = ops.convert_to_tensor(losses)
-        numbers = ops.cast(given, dtypes.float32)
-        each = ops.cast(checked_weights(weights, given), dtypes.float32)
+        tensor = ops.convert_to_tensor(losses)
+        numbers = ops.cast(tensor, dtypes.float32)
+        each = ops.cast(checked_weights(weights, tensor), dtypes.float32)
         loss = weighted = ops.multiply(numbers, each)
         if reduction != Reduction.NONE:
             loss = ops.reduce_sum(weighted)
@@ -105,7 +105,7 @@ def compute_weighted_loss(
         elif reduction == Reduction.SUM_OVER_BATCH_SIZE:
             count = ops.cast(ops.size(weighted, name="num_elements"), dtypes.float32)
             loss = ops.div_no_nan(loss, count, name="value")
-        loss = ops.cast(loss, given.dtype.base_dtype)
+        loss = ops.cast(loss, tensor.dtype.base_dtype)
         add_loss(loss, loss_collection)
         return loss
 

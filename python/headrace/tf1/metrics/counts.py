@@ -117,8 +117,8 @@ def precision(
         ValueError: If shapes do not fit.
     """
     collections = metrics_collections, updates_collections
-    given = labels, predictions, weights
-    return _share("precision", false_positives, *given, collections, name)
+    arguments = labels, predictions, weights
+    return _share("precision", false_positives, *arguments, collections, name)
 
 
 def recall(
@@ -131,8 +131,8 @@ def recall(
 ) -> Metric:
     """The share of the true labels that was predicted; 0 if there are none; see `precision`."""
     collections = metrics_collections, updates_collections
-    given = labels, predictions, weights
-    return _share("recall", false_negatives, *given, collections, name)
+    arguments = labels, predictions, weights
+    return _share("recall", false_negatives, *arguments, collections, name)
 
 
 def _count(

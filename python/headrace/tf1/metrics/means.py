@@ -98,8 +98,8 @@ def mean_tensor(
         count = metric_variable(shape, name="count_tensor")
         each = ops.ones_like(numbers)
         if weights is not None:
-            numbers, known = _weighted(numbers, weights)
-            each = ops.multiply(each, known)
+            numbers, counts = _weighted(numbers, weights)
+            each = ops.multiply(each, counts)
         update_total = ops.assign_add(total, numbers)
         with control_dependencies([numbers]):
             update_count = ops.assign_add(count, each)

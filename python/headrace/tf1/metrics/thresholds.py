@@ -177,13 +177,13 @@ def sensitivity_at_specificity(
         raise ValueError("`specificity` must be in the range [0, 1].")
 
     def share(counts: _Counts, name: str) -> Tensor:
-        found = _quotient(counts, "true_negatives", "false_positives")
-        index = ops.cast(ops.argmin(ops.abs(ops.subtract(found, specificity)), 0), dtypes.int32)
+        result = _quotient(counts, "true_negatives", "false_positives")
+        index = ops.cast(ops.argmin(ops.abs(ops.subtract(result, specificity)), 0), dtypes.int32)
         return _quotient_at(counts, "true_positives", "false_negatives", index, name)
 
     collections = metrics_collections, updates_collections
-    given = labels, predictions, weights, num_thresholds
-    return _at_a_share("sensitivity_at_specificity", share, *given, collections, name)
+    arguments = labels, predictions, weights, num_thresholds
+    return _at_a_share("sensitivity_at_specificity", share, *arguments, collections, name)
 
 
 def specificity_at_sensitivity(
@@ -218,16 +218,16 @@ def specificity_at_sensitivity(
         raise ValueError("`sensitivity` must be in the range [0, 1].")
 
     def share(counts: _Counts, name: str) -> Tensor:
-        found = _quotient(counts, "true_positives", "false_negatives")
-        distances = ops.abs(ops.subtract(found, sensitivity))
+        result = _quotient(counts, "true_positives", "false_negatives")
+        distances = ops.abs(ops.subtract(result, sensitivity))
         is_nearest = ops.cast(ops.equal(distances, ops.reduce_min(distances)), dtypes.int64)
         # The last of the nearest: the first place at which all of them have come.
         index = ops.cast(ops.argmax(ops.cumsum(is_nearest), 0), dtypes.int32)
         return _quotient_at(counts, "true_negatives", "false_positives", index, name)
 
     collections = metrics_collections, updates_collections
-    given = labels, predictions, weights, num_thresholds
-    return _at_a_share("specificity_at_sensitivity", share, *given, collections, name)
+    arguments = labels, predictions, weights, num_thresholds
+    return _at_a_share("specificity_at_sensitivity", share, *arguments, collections, name)
 
 
 def true_positives_at_thresholds(
@@ -257,8 +257,8 @@ def true_positives_at_thresholds(
         ValueError: If shapes do not fit.
     """
     collections = metrics_collections, updates_collections
-    given = labels, predictions, thresholds, weights
-    return _count("true_positives", *given, collections, name)
+    arguments = labels, predictions, thresholds, weights
+    return _count("true_positives", *arguments, collections, name)
 
 
 def true_negatives_at_thresholds(
@@ -275,8 +275,8 @@ def true_negatives_at_thresholds(
     See `true_positives_at_thresholds`.
     """
     collections = metrics_collections, updates_collections
-    given = labels, predictions, thresholds, weights
-    return _count("true_negatives", *given, collections, name)
+    arguments = labels, predictions, thresholds, weights
+    return _count("true_negatives", *arguments, collections, name)
 
 
 def false_positives_at_thresholds(
@@ -293,8 +293,8 @@ def false_positives_at_thresholds(
     See `true_positives_at_thresholds`.
     """
     collections = metrics_collections, updates_collections
-    given = labels, predictions, thresholds, weights
-    return _count("false_positives", *given, collections, name)
+    arguments = labels, predictions, thresholds, weights
+    return _count("false_positives", *arguments, collections, name)
 
 
 def false_negatives_at_thresholds(
@@ -311,8 +311,8 @@ def false_negatives_at_thresholds(
     See `true_positives_at_thresholds`.
     """
     collections = metrics_collections, updates_collections
-    given = labels, predictions, thresholds, weights
-    return _count("false_negatives", *given, collections, name)
+    arguments = labels, predictions, thresholds, weights
+    return _count("false_negatives", *arguments, collections, name)
 
 
 def _count(
@@ -411,11 +411,11 @@ def _area(counts: _Counts, curve: str, method: str, name: str) -> Tensor:
     epsilon = 1.0e-6
     right, missed = counts["true_positives"], counts["false_negatives"]
     wrong, left = counts["false_positives"], counts["true_negatives"]
-    found = ops.realdiv(ops.add(right, epsilon), ops.add(ops.add(right, missed), epsilon))
+    result = ops.realdiv(ops.add(right, epsilon), ops.add(ops.add(right, missed), epsilon))
     if curve == "ROC":
-        x, y = ops.realdiv(wrong, ops.add(ops.add(wrong, left), epsilon)), found
+        x, y = ops.realdiv(wrong, ops.add(ops.add(wrong, left), epsilon)), result
     else:
-        x = found
+        x = result
         y = ops.realdiv(ops.add(right, epsilon), ops.add(ops.add(right, wrong), epsilon))
     widths = ops.subtract(x[:-1], x[1:])
     if method == "minoring":

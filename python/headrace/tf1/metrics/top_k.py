@@ -147,8 +147,8 @@ def average_precision_at_k(
     """
     if k < 1:
         raise ValueError(f"Invalid k={k}.")
-    given = _given(predictions, labels, weights)
-    with name_scope(name, _named("average_precision", k, None), given) as scope:
+    inputs = _given(predictions, labels, weights)
+    with name_scope(name, _named("average_precision", k, None), inputs) as scope:
         scores = ops.convert_to_tensor(predictions)
         predicted = ops.cast(ops.top_k(scores, k).indices, dtypes.int64)
         truth = _labels_of_classes(_dense_labels(labels, predicted), ops.shape(scores)[-1])
@@ -210,8 +210,8 @@ def _share(
     name: str | None,
 ) -> Metric:
     """Returns the recall or the precision of predicted classes."""
-    given = _given(predictions_idx, labels, weights)
-    with name_scope(name, _named(what, k, class_id), given) as scope:
+    inputs = _given(predictions_idx, labels, weights)
+    with name_scope(name, _named(what, k, class_id), inputs) as scope:
         predicted = ops.cast(predictions_idx, dtypes.int64)
         right, wrong, missed = matches_at_k(_dense_labels(labels, predicted), predicted, class_id)
         others, other = (
@@ -257,10 +257,10 @@ def _dense_labels(labels: Labels, predicted: Tensor) -> Tensor:
     if ranks[0] is not None and ranks[1] is not None:
         return ops.expand_dims(dense, -1) if ranks[0] == ranks[1] - 1 else dense
     is_single = ops.equal(ops.rank(predicted), ops.add(ops.rank(dense), 1))
-    found: Tensor = ops.cond(
+    result: Tensor = ops.cond(
         is_single, lambda: ops.expand_dims(dense, -1), lambda: ops.identity(dense)
     )
-    return found
+    return result
 
 
 def _labels_of_classes(labels: Tensor, num_classes: Tensor) -> Tensor:

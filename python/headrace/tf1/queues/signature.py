@@ -43,10 +43,10 @@ class Signature:
     names: Sequence[str] | None
 
     def __post_init__(self) -> None:
-        for what, given in (("shapes", self.shapes), ("names", self.names)):
-            if given is not None and len(given) != len(self.dtypes):
+        for what, items in (("shapes", self.shapes), ("names", self.names)):
+            if items is not None and len(items) != len(self.dtypes):
                 raise ValueError(
-                    f"queue '{self.queue}': got {len(given)} {what} for {len(self.dtypes)} dtypes, "
+                    f"queue '{self.queue}': got {len(items)} {what} for {len(self.dtypes)} dtypes, "
                     "expected one for each component. Give as many of both."
                 )
 
@@ -102,13 +102,13 @@ class Signature:
             array = np.asarray(value)
         except (TypeError, ValueError) as error:
             self._refuse(f"{self._name(index)} is not an array of {dtype.name}: {error}.")
-        wanted = np.dtype(dtype.as_numpy_dtype)
-        if isinstance(value, _UNTYPED) and _holds(wanted, array):
-            array = array.astype(wanted)
-        if array.dtype.newbyteorder("=") != wanted:
+        target_dtype = np.dtype(dtype.as_numpy_dtype)
+        if isinstance(value, _UNTYPED) and _holds(target_dtype, array):
+            array = array.astype(target_dtype)
+        if array.dtype.newbyteorder("=") != target_dtype:
             self._refuse(
                 f"{self._name(index)} is of type {array.dtype}, expected {dtype.name}. Convert it: "
-                f".astype('{wanted}')."
+                f".astype('{target_dtype}')."
             )
         return native_array(array)
 
@@ -155,19 +155,19 @@ def as_shapes(shapes: ShapesLike) -> list[TensorShape]:
     return [as_shape(shape) for shape in _as_list(shapes)]
 
 
-def _as_list(given: object) -> list[Any]:
-    return list(given) if isinstance(given, (list, tuple)) else [given]
+def _as_list(value: object) -> list[Any]:
+    return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
-def _holds(wanted: np.dtype[Any], array: _Array) -> bool:
+def _holds(dtype: np.dtype[Any], array: _Array) -> bool:
     """Returns whether a type can hold Python's numbers, given as NumPy's array of them."""
     if array.size == 0:
         return True
-    if array.dtype.kind in "iu" and wanted.kind in "iu":
-        limits = np.iinfo(wanted)
+    if array.dtype.kind in "iu" and dtype.kind in "iu":
+        limits = np.iinfo(dtype)
         return bool(limits.min <= array.min() and array.max() <= limits.max)
-    kinds = {"b": "b", "f": "f", "c": "fc"}.get(wanted.kind, "")
-    return array.dtype.kind in kinds or (array.dtype.kind in "iu" and wanted.kind in "fc")
+    kinds = {"b": "b", "f": "f", "c": "fc"}.get(dtype.kind, "")
+    return array.dtype.kind in kinds or (array.dtype.kind in "iu" and dtype.kind in "fc")
 
 
 def _kind(value: object) -> str:

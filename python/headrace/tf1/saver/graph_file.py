@@ -31,8 +31,8 @@ def write_graph(
     Returns:
         The path of the file.
     """
-    given = graph_or_graph_def
-    graph_def = given.as_graph_def() if isinstance(given, Graph) else given
+    argument = graph_or_graph_def
+    graph_def = argument.as_graph_def() if isinstance(argument, Graph) else argument
     directory = os.fspath(logdir)
     gfile.MakeDirs(directory)
     path = os.path.join(directory, name)

@@ -62,7 +62,7 @@ class CheckedReader:
             )
         return [keys, values]
 
-    def _read(self, name: str, saveable: Saveable, wanted: DType) -> npt.NDArray[Any]:
+    def _read(self, name: str, saveable: Saveable, dtype: DType) -> npt.NDArray[Any]:
         reader = self._reader
         if name not in reader:
             raise errors.NotFoundError(
@@ -71,32 +71,33 @@ class CheckedReader:
                 f"Key {name} not found in checkpoint {self._prefix}. It has: "
                 f"{', '.join(reader.keys())}",
             )
-        found = as_dtype(reader.dtype(name))
-        if found != wanted:
+        stored_dtype = as_dtype(reader.dtype(name))
+        if stored_dtype != dtype:
             raise _misfit(
                 saveable,
-                f"tensor_name = {name}; expected dtype {kernel_name(wanted)} does not equal "
-                f"original dtype {kernel_name(found)} in {self._prefix}",
+                f"tensor_name = {name}; expected dtype {kernel_name(dtype)} does not equal "
+                f"original dtype {kernel_name(stored_dtype)} in {self._prefix}",
             )
         return reader.read(name)
 
     def _shaped(self, value: npt.NDArray[Any], name: str, variable: Variable) -> npt.NDArray[Any]:
-        wanted, what = variable.shape, f"{name} in {self._prefix}"
-        if wanted.is_compatible_with(value.shape):
+        expected_shape, what = variable.shape, f"{name} in {self._prefix}"
+        if expected_shape.is_compatible_with(value.shape):
             return value
         if not self._reshapes:
             raise _misfit(
                 variable,
                 "Assign requires shapes of both tensors to match. "
-                f"lhs shape= {bracketed(wanted)} rhs shape= {bracketed(value.shape)} ({what})",
+                f"lhs shape= {bracketed(expected_shape)} rhs shape= {bracketed(value.shape)} "
+                f"({what})",
             )
-        if wanted.num_elements() != value.size:
+        if expected_shape.num_elements() != value.size:
             raise _misfit(
                 variable,
                 f"Input to reshape is a tensor with {value.size} values, but the requested shape "
-                f"has {wanted.num_elements()} ({what})",
+                f"has {expected_shape.num_elements()} ({what})",
             )
-        return value.reshape(tuple(size or 0 for size in wanted.as_list()))
+        return value.reshape(tuple(size or 0 for size in expected_shape.as_list()))
 
 
 def fetches(saveables: Mapping[str, Saveable]) -> dict[str, Variable | Tensor]:

@@ -188,8 +188,8 @@ def _data_files(prefix: str) -> list[str]:
         directory, _, name = prefix.rpartition("/")
         paths = [entry.path for entry in storage.entries(directory)]
         return [path for path in paths if path.startswith(f"{directory}/{name}.data-")]
-    found = glob.glob(f"{glob.escape(storage.local_path(prefix))}.data-*")
-    return [path for path in found if pattern.search(path)]
+    files = glob.glob(f"{glob.escape(storage.local_path(prefix))}.data-*")
+    return [path for path in files if pattern.search(path)]
 
 
 def _from(directory: str, path: str) -> str:

@@ -70,15 +70,15 @@ class BaseSession:
             raise TypeError(f"config must be a tf.ConfigProto, but got {type(config)}")
         self._graph = get_default_graph() if graph is None else graph
         # The options of the session, then those of its target.
-        configs = [given for given in (config, of_target) if given is not None]
-        timeouts = [given.operation_timeout_in_ms for given in configs]
+        configs = [options for options in (config, of_target) if options is not None]
+        timeouts = [options.operation_timeout_in_ms for options in configs]
         self._timeout_ms = next(filter(None, timeouts), None)
         self._builds_cost_graph = config is not None and config.builds_cost_graph
         self._num_cpus = 1 if config is None else config.num_cpus
         self._infers_shapes = config is not None and bool(config.graph_options.infer_shapes)
-        lossy_feeds = [given.allow_lossy_feeds for given in configs]
+        lossy_feeds = [options.allow_lossy_feeds for options in configs]
         self._lossy_feeds = LossyFeeds(
-            next((given for given in lossy_feeds if given is not None), None)
+            next((options for options in lossy_feeds if options is not None), None)
         )
         self._resources = Resources()
         rewrites = True if config is None else config.rewrites

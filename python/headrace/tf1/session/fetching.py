@@ -69,8 +69,8 @@ class FetchPlan:
         composite = composite_for(fetch)
         if composite is not None:
             parts_of_it, make = composite.fetch(fetch)
-            whole = plan(list(parts_of_it))
-            return lambda values: make(whole(values))
+            parts_plan = plan(list(parts_of_it))
+            return lambda values: make(parts_plan(values))
         element = self._find(cast("GraphElementLike", fetch))
         if isinstance(element, Operation):
             targets[element] = None

@@ -34,17 +34,17 @@ def flow_of(ops: Iterable[Operation]) -> Flow:
 
 def needed_by(ops: Iterable[Operation]) -> list[Operation]:
     """Returns some operations and all that must run before them."""
-    found = dict.fromkeys(ops)
-    for op in (waiting := list(found)):  # Grows while it is read.
+    needed = dict.fromkeys(ops)
+    for op in (waiting := list(needed)):  # Grows while it is read.
         before = [*(tensor.op for tensor in op.inputs), *op.control_inputs]
         if op.repeats is not None:
             before += [tensor.op for tensor in op.repeats.needed]
         if op.branch is not None:
             before += [branch.predicate.op for branch in op.branch.path]
-        new = dict.fromkeys(other for other in before if other not in found)
-        found.update(new)
+        new = dict.fromkeys(other for other in before if other not in needed)
+        needed.update(new)
         waiting += new
-    return list(found)
+    return list(needed)
 
 
 def _queues(op: Operation) -> list[Operation]:

@@ -75,16 +75,16 @@ class PartialRun:
             for tensor in plan.tensors:
                 _check_new("fetch", "fetched", tensor, self._fetches)
             missing = {tensor for tensor, is_fed in self._feeds.items() if not is_fed} - set(feeds)
-            known = {**self._values, **feeds}
+            values = {**self._values, **feeds}
             for tensor in plan.tensors:
-                for lacking in self._lacking([tensor], [], known, missing):
+                for lacking in self._lacking([tensor], [], values, missing):
                     raise _invalid(
                         f"Fetch {lacking.name} can't be computed from the feeds that have been fed "
                         "so far."
                     )
             self._feeds |= dict.fromkeys(feeds, True)
-            self._values = known
-            targets = [op for op in self._targets if not self._lacking([], [op], known, missing)]
+            self._values = values
+            targets = [op for op in self._targets if not self._lacking([], [op], values, missing)]
             self._compute(plan.tensors, targets, compute)
             self._targets -= set(targets)
             self._fetches |= dict.fromkeys(plan.tensors, True)
@@ -96,19 +96,19 @@ class PartialRun:
         return all(self._feeds.values()) and all(self._fetches.values())
 
     def _needed(
-        self, tensors: Sequence[Tensor], targets: Sequence[Operation], known: Mapping[Tensor, Any]
+        self, tensors: Sequence[Tensor], targets: Sequence[Operation], values: Mapping[Tensor, Any]
     ) -> list[Operation]:
-        return list(Lowering.needed_ops(tensors, targets, tuple(known), self._done))
+        return list(Lowering.needed_ops(tensors, targets, tuple(values), self._done))
 
     def _lacking(
         self,
         tensors: Sequence[Tensor],
         targets: Sequence[Operation],
-        known: Mapping[Tensor, Any],
+        values: Mapping[Tensor, Any],
         missing: set[Tensor],
     ) -> set[Tensor]:
         """Returns those of the missing tensors that are needed."""
-        needed = self._needed(tensors, targets, known)
+        needed = self._needed(tensors, targets, values)
         return missing & {tensor for op in needed for tensor in (*op.inputs, *op.outputs)}
 
     def _compute(
@@ -144,10 +144,10 @@ def _runs(op: Operation) -> bool:
     return not (role.is_resource or role is Role.SELECTION)
 
 
-def _check_new(kind: str, done: str, tensor: Tensor, known: Mapping[Tensor, bool]) -> None:
-    if tensor not in known:
+def _check_new(kind: str, done: str, tensor: Tensor, values: Mapping[Tensor, bool]) -> None:
+    if tensor not in values:
         raise _invalid(f"The {kind} {tensor.name} was not specified in partial_run_setup.")
-    if known[tensor]:
+    if values[tensor]:
         raise _invalid(f"The {kind} {tensor.name} has already been {done}.")
 
 

@@ -218,8 +218,8 @@ class Session(BaseSession):
             if len(args) != len(keys):
                 raise TypeError(f"expected {len(keys)} feed values, got {len(args)}")
             self._check_usable()
-            given = dict(zip(keys, args, strict=True))
-            feeds = convert_feeds(self._graph, given, self._lossy_feeds)
+            feed_dict = dict(zip(keys, args, strict=True))
+            feeds = convert_feeds(self._graph, feed_dict, self._lossy_feeds)
             return self._run(plan, feeds, options, run_metadata)
 
         return run
@@ -302,11 +302,11 @@ class Session(BaseSession):
         def compute(
             tensors: Sequence[Tensor],
             targets: Sequence[Operation],
-            given: Mapping[Tensor, Any],
+            feeds: Mapping[Tensor, Any],
             done: frozenset[Operation],
         ) -> list[Any]:
-            program = self._lower((tuple(tensors), tuple(targets), tuple(given)), done=done)
-            arrays = [engine.native_array(array) for array in given.values()]
+            program = self._lower((tuple(tensors), tuple(targets), tuple(feeds)), done=done)
+            arrays = [engine.native_array(array) for array in feeds.values()]
             try:
                 return self._execute(program, arrays, self._timeout(None))
             except BaseException:

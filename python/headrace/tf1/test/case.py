@@ -53,8 +53,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     Args:
         argv: The command line, the program's name first; None for `sys.argv`.
     """
-    given = None if argv is None else list(argv)
-    app.run(lambda rest: absltest.run_tests(rest, (), {}), argv=given)
+    items = None if argv is None else list(argv)
+    app.run(lambda rest: absltest.run_tests(rest, (), {}), argv=items)
 
 
 class TestCase(absltest.TestCase):

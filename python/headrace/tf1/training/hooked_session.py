@@ -126,16 +126,16 @@ class HookedSession:
         """Adds the fetches of the hooks to `requested`, and returns all feeds."""
         fed: dict[Any, Any] = {}
         for hook in self._hooks:
-            wanted = hook.before_run(context)
-            if wanted is None:
+            run_args = hook.before_run(context)
+            if run_args is None:
                 continue
-            if wanted.fetches is not None:
-                requested[hook] = wanted.fetches
-            if wanted.feed_dict:
-                _check_apart(fed, wanted.feed_dict, "Same tensor is fed by two hooks.")
-                fed.update(wanted.feed_dict)
-            if wanted.options is not None:
-                _merge(options, wanted.options)
+            if run_args.fetches is not None:
+                requested[hook] = run_args.fetches
+            if run_args.feed_dict:
+                _check_apart(fed, run_args.feed_dict, "Same tensor is fed by two hooks.")
+                fed.update(run_args.feed_dict)
+            if run_args.options is not None:
+                _merge(options, run_args.options)
         if not fed:
             return feed_dict
         if feed_dict:
@@ -164,10 +164,10 @@ def _check_apart(first: Mapping[Any, Any], second: Mapping[Any, Any], message: s
         raise RuntimeError(f"{message} Conflict(s): {sorted(map(str, both))}")
 
 
-def _merge(options: RunOptions, wanted: RunOptions) -> None:
+def _merge(options: RunOptions, hook_options: RunOptions) -> None:
     """Merges a hook's options into those of a run: the fuller trace, the longer time."""
-    options.trace_level = max(options.trace_level or 0, wanted.trace_level or 0)
-    options.timeout_in_ms = max(options.timeout_in_ms or 0, wanted.timeout_in_ms or 0)
+    options.trace_level = max(options.trace_level or 0, hook_options.trace_level or 0)
+    options.timeout_in_ms = max(options.timeout_in_ms or 0, hook_options.timeout_in_ms or 0)
     options.output_partition_graphs = bool(
-        options.output_partition_graphs or wanted.output_partition_graphs
+        options.output_partition_graphs or hook_options.output_partition_graphs
     )

@@ -368,10 +368,10 @@ def MonitoredTrainingSession(
 
 
 def _interval(
-    given: tuple[int | None, float | None], default: tuple[int | None, float | None]
+    interval: tuple[int | None, float | None], default: tuple[int | None, float | None]
 ) -> tuple[int | None, float | None]:
     """Returns an interval in steps and seconds; the defaults if neither is given."""
-    if given == (_USE_DEFAULT, _USE_DEFAULT):
+    if interval == (_USE_DEFAULT, _USE_DEFAULT):
         return default
-    steps, seconds = (None if value is _USE_DEFAULT else value for value in given)
+    steps, seconds = (None if value is _USE_DEFAULT else value for value in interval)
     return steps, seconds  # type: ignore[return-value]

@@ -193,10 +193,10 @@ class Scaffold:
             )
         if items:
             return items[0]
-        made = default_constructor()
-        if made is not None:
-            add_to_collection(collection_key, made)
-        return made
+        default = default_constructor()
+        if default is not None:
+            add_to_collection(collection_key, default)
+        return default
 
     @staticmethod
     def default_local_init_op() -> Operation:

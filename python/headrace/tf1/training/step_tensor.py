@@ -26,9 +26,9 @@ def require_global_step(hook: str) -> Tensor:
         RuntimeError: If the default graph has no global step.
     """
     graph = get_default_graph()
-    made = graph.get_collection(_READ_KEY)
-    if made:
-        return made[0]  # type: ignore[no-any-return]
+    reads = graph.get_collection(_READ_KEY)
+    if reads:
+        return reads[0]  # type: ignore[no-any-return]
     step = get_global_step(graph)
     if step is None:
         raise RuntimeError(f"Global step should be created to use {hook}.")
@@ -43,30 +43,30 @@ def _read(step: Variable | Tensor, graph: Graph) -> Tensor:
         return add(value, convert_to_tensor(0, dtype=value.dtype.base_dtype))
 
 
-def find_element(given: Any) -> Any:
+def find_element(element: Any) -> Any:
     """Returns the element that a hook fetches, given itself or by name in the default graph.
 
     Args:
-        given: A tensor, operation or variable of the default graph; or the name of a tensor, or of
-            an operation with one output.
+        element: A tensor, operation or variable of the default graph; or the name of a tensor, or
+            of an operation with one output.
 
     Raises:
         KeyError: If there is nothing of that name.
         ValueError: If it is of another graph, or an operation with several outputs.
     """
     graph = get_default_graph()
-    if not isinstance(given, str):
-        if getattr(given, "graph", None) is not graph:
+    if not isinstance(element, str):
+        if getattr(element, "graph", None) is not graph:
             raise ValueError(
-                f"Passed {given} should have graph attribute that is equal to current graph "
+                f"Passed {element} should have graph attribute that is equal to current graph "
                 f"{graph}."
             )
-        return given
-    if ":" in given:
-        return graph.as_graph_element(given)
-    tensor = graph.get_tensor_by_name(f"{given}:0")
+        return element
+    if ":" in element:
+        return graph.as_graph_element(element)
+    tensor = graph.get_tensor_by_name(f"{element}:0")
     if len(tensor.op.outputs) > 1:
         raise ValueError(
-            f"Name {given} is ambiguous, as this `Operation` has multiple outputs (at least 2)."
+            f"Name {element} is ambiguous, as this `Operation` has multiple outputs (at least 2)."
         )
     return tensor

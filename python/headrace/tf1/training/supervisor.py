@@ -155,17 +155,17 @@ class Supervisor:
         self._check_devices()
         self._graph.finalize()
 
-    def _given_or_found(self, given: Any, key: str, make: Callable[[], Any]) -> Any:
+    def _given_or_found(self, argument: Any, key: str, make: Callable[[], Any]) -> Any:
         """Returns what was given, or for `USE_DEFAULT` the first item of a collection."""
-        if not _is_default(given):
-            return given
-        found = self._graph.get_collection(key)
-        if found:
-            return found[0]
-        made = make()
-        if made is not None:
-            self._graph.add_to_collection(key, made)
-        return made
+        if not _is_default(argument):
+            return argument
+        members = self._graph.get_collection(key)
+        if members:
+            return members[0]
+        default = make()
+        if default is not None:
+            self._graph.add_to_collection(key, default)
+        return default
 
     def _find_global_step(self) -> Any:
         try:
@@ -513,8 +513,8 @@ class Supervisor:
     SummaryComputed = summary_computed
 
 
-def _is_default(given: object) -> bool:
-    return isinstance(given, int) and given == Supervisor.USE_DEFAULT
+def _is_default(argument: object) -> bool:
+    return isinstance(argument, int) and argument == Supervisor.USE_DEFAULT
 
 
 def _initialize_local() -> Operation:

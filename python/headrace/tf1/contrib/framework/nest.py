@@ -182,8 +182,8 @@ def assert_shallow_structure(
             "The two structures don't have the same keys. Input structure has keys "
             f"{list(input_tree)}, while shallow structure has keys {list(shallow_tree)}."
         )
-    for shallow, given in zip(_items(shallow_tree), _items(input_tree), strict=True):
-        assert_shallow_structure(shallow, given, check_types)
+    for shallow, deep in zip(_items(shallow_tree), _items(input_tree), strict=True):
+        assert_shallow_structure(shallow, deep, check_types)
 
 
 def flatten_up_to(
@@ -216,7 +216,7 @@ def map_structure_up_to(
     if not inputs:
         raise ValueError("Cannot map over no sequences")
     check_types = kwargs.get("check_types", True)
-    parts = [flatten_up_to(shallow_tree, given, check_types) for given in inputs]
+    parts = [flatten_up_to(shallow_tree, item, check_types) for item in inputs]
     return pack_sequence_as(shallow_tree, [func(*each) for each in zip(*parts, strict=True)])
 
 
@@ -285,16 +285,16 @@ def _pack(structure: Any, leaves: Iterator[Any]) -> Any:
         return next(leaves)
     items = [_pack(item, leaves) for item in _items(structure)]
     if isinstance(structure, Mapping):
-        found = dict(zip(sorted(structure), items, strict=True))
-        return type(structure)((key, found[key]) for key in structure)  # type: ignore[call-arg]
+        by_key = dict(zip(sorted(structure), items, strict=True))
+        return type(structure)((key, by_key[key]) for key in structure)  # type: ignore[call-arg]
     return type(structure)(*items) if hasattr(structure, "_fields") else type(structure)(items)
 
 
-def _flatten_up_to(shallow: Any, given: Any) -> Iterator[Any]:
+def _flatten_up_to(shallow: Any, value: Any) -> Iterator[Any]:
     if not is_nested(shallow):
-        yield given
+        yield value
         return
-    for part, item in zip(_items(shallow), _items(given), strict=True):
+    for part, item in zip(_items(shallow), _items(value), strict=True):
         yield from _flatten_up_to(part, item)
 
 

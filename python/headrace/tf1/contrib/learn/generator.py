@@ -87,8 +87,8 @@ def _targets(target_key: object, keys: list[str]) -> list[str] | None:
         return None
     if not isinstance(target_key, Container):
         raise TypeError(f"target_key must be string or Container of strings; got {target_key!r}")
-    given: Any = [target_key] if isinstance(target_key, str) else target_key
-    targets = list(given)
+    items: Any = [target_key] if isinstance(target_key, str) else target_key
+    targets = list(items)
     for key in targets:
         if not isinstance(key, str):
             raise TypeError(f"target_key must be string or Container of strings; got {key!r}")

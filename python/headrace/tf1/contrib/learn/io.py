@@ -178,8 +178,8 @@ def read_batch_features(
             *(file_pattern, batch_size, reader, randomize_input, num_epochs, queue_capacity),
             num_threads=reader_num_threads,
         )
-        found: dict[str, Any] = parse_example(records, features)
-        return found
+        tensors: dict[str, Any] = parse_example(records, features)
+        return tensors
 
 
 def read_batch_record_features(

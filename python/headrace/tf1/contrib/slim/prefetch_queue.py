@@ -43,12 +43,12 @@ def prefetch_queue(
         names = sorted(tensors)
         tensors = [tensors[key] for key in names]
     with name_scope(name, "prefetch_queue", tensors):
-        given = [convert_to_tensor(tensor) for tensor in tensors]
-        dtypes = [tensor.dtype for tensor in given]
-        shapes = [tensor.shape for tensor in given]
+        converted = [convert_to_tensor(tensor) for tensor in tensors]
+        dtypes = [tensor.dtype for tensor in converted]
+        shapes = [tensor.shape for tensor in converted]
         kind = PaddingFIFOQueue if dynamic_pad else FIFOQueue
         queue = kind(capacity, dtypes, shapes, names=names, shared_name=shared_name)
-        value = dict(zip(names, given, strict=True)) if names else given
+        value = dict(zip(names, converted, strict=True)) if names else converted
         add_queue_runner(QueueRunner(queue, [queue.enqueue(value)] * num_threads))
         share = cast(queue.size(), "float32") * (1.0 / capacity)
         scalar(f"fraction_of_{capacity}_full", share)

@@ -177,9 +177,9 @@ class BackupHandler(ItemHandler):
     """
 
     def __init__(self, handler: ItemHandler, backup: ItemHandler) -> None:
-        for what, given in (("Primary", handler), ("Backup", backup)):
-            if not isinstance(given, ItemHandler):
-                raise ValueError(f"{what} handler is of type {type(given)} instead of ItemHandler")
+        for what, each in (("Primary", handler), ("Backup", backup)):
+            if not isinstance(each, ItemHandler):
+                raise ValueError(f"{what} handler is of type {type(each)} instead of ItemHandler")
         self._handler, self._backup = handler, backup
         super().__init__([*handler.keys, *backup.keys])
 

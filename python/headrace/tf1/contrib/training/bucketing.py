@@ -66,22 +66,22 @@ def bucket(
         ValueError: If there are fewer than two buckets, or numbers do not fit them.
     """
     names = sorted(tensors) if isinstance(tensors, Mapping) else None
-    given = [tensors[key] for key in names] if names is not None else list(tensors)
+    inputs = [tensors[key] for key in names] if names is not None else list(tensors)
     sizes = [batch_size] * num_buckets if isinstance(batch_size, int) else list(batch_size)
     _check(num_buckets, sizes, bucket_capacities)
-    with name_scope(name, "bucket", given):
-        given = [ops.convert_to_tensor(tensor) for tensor in given]
+    with name_scope(name, "bucket", inputs):
+        inputs = [ops.convert_to_tensor(tensor) for tensor in inputs]
         which = ops.convert_to_tensor(which_bucket, dtype=int32)
-        dtypes = [tensor.dtype for tensor in given]
-        known = [tensor.shape for tensor in given] if shapes is None else _as_shapes(shapes)
+        dtypes = [tensor.dtype for tensor in inputs]
+        static_shape = [tensor.shape for tensor in inputs] if shapes is None else _as_shapes(shapes)
         kind = ops.PaddingFIFOQueue if dynamic_pad else ops.FIFOQueue
         queues = [
-            kind(room, dtypes, known, name=f"bucket_queue_{index}")
+            kind(room, dtypes, static_shape, name=f"bucket_queue_{index}")
             for index, room in enumerate(bucket_capacities or [capacity] * num_buckets)
         ]
-        batched = [TensorShape([None, *shape.as_list()]) for shape in known]
+        batched = [TensorShape([None, *shape.as_list()]) for shape in static_shape]
         top = ops.PaddingFIFOQueue(capacity, [int32, *dtypes], [[], *batched], name="top_queue")
-        _add_filling(queues, given, which, keep_input, num_threads)
+        _add_filling(queues, inputs, which, keep_input, num_threads)
         moves = []
         for index, (queue, size) in enumerate(zip(queues, sizes, strict=True)):
             taken = (
@@ -96,7 +96,7 @@ def bucket(
         scalar(f"bucket/{top.name}/fraction_of_{capacity}_full", share)
         number, *parts = top.dequeue()
         if len(set(sizes)) == 1 and not allow_smaller_final_batch:
-            for part, shape in zip(parts, known, strict=True):
+            for part, shape in zip(parts, static_shape, strict=True):
                 part.set_shape([sizes[0], *shape.as_list()])
     return number, dict(zip(names, parts, strict=True)) if names is not None else parts
 
@@ -204,13 +204,13 @@ def bucket_by_sequence_length(
                 f"{bound} before {following}"
             )
     names = sorted(tensors) if isinstance(tensors, Mapping) else None
-    given = [tensors[key] for key in names] if names is not None else list(tensors)
-    with name_scope(name, "bucket_by_sequence_length", [input_length, *given]):
+    inputs = [tensors[key] for key in names] if names is not None else list(tensors)
+    with name_scope(name, "bucket_by_sequence_length", [input_length, *inputs]):
         length = ops.convert_to_tensor(input_length, dtype=int32)
         bounds = np.array(bucket_boundaries, np.int32)
         which = ops.reduce_sum(ops.cast(ops.greater_equal(length, bounds), int32))
         _, (lengths, *parts) = bucket(
-            [length, *given],
+            [length, *inputs],
             which,
             batch_size,
             len(bucket_boundaries) + 1,

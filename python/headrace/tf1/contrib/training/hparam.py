@@ -197,7 +197,7 @@ def parse_values(
         ValueError: If it is no such line, a name comes twice or has no type, or a value does not
             fit its type.
     """
-    found: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     position = 0
     while position < len(values):
         match = _ASSIGNMENT.match(values, position)
@@ -209,14 +209,14 @@ def parse_values(
             continue
         if kind is None:
             raise ValueError(f"Unknown hyperparameter type for {name}")
-        if name in found:
+        if name in results:
             raise ValueError(f"Multiple assignments to variable '{name}' in {values}")
         if match["list"] is None:
-            found[name] = _parsed(name, kind, match["value"].strip(), values)
+            results[name] = _parsed(name, kind, match["value"].strip(), values)
         else:
             items = [item.strip() for item in re.split(r"[,\n]", match["list"])]
-            found[name] = [_parsed(name, kind, item, values) for item in items if item]
-    return found
+            results[name] = [_parsed(name, kind, item, values) for item in items if item]
+    return results
 
 
 def _parsed(name: str, kind: type, text: str, values: str) -> Any:

@@ -82,10 +82,10 @@ def weighted_resample(
     Returns:
         The tensors of the copies, as from `resample_at_rate`, and the rate of each copy.
     """
-    given: list[Any] = [ops.convert_to_tensor(tensor) for tensor in inputs]
-    with name_scope(scope, "weighted_resample", given) as inner:
+    converted: list[Any] = [ops.convert_to_tensor(tensor) for tensor in inputs]
+    with name_scope(scope, "weighted_resample", converted) as inner:
         each = ops.convert_to_tensor(weights)
-        with ops.variable_scope(scope, "estimate_mean", values=given):
+        with ops.variable_scope(scope, "estimate_mean", values=converted):
             seen = ops.get_local_variable("resample_count", initializer=0)
             estimate = ops.get_local_variable("estimated_mean", initializer=0.0)
         count = ops.assign_add(seen, 1)
@@ -93,5 +93,5 @@ def weighted_resample(
         decay = ops.minimum(share, mean_decay)
         mean = ops.assign_moving_average(estimate, ops.reduce_mean(each), decay, zero_debias=False)
         rates = each * overall_rate / mean
-        drawn, *copies = resample_at_rate([rates, *given], rates, inner, seed)
+        drawn, *copies = resample_at_rate([rates, *converted], rates, inner, seed)
         return copies, drawn

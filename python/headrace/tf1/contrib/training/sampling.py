@@ -48,10 +48,10 @@ def rejection_sample(
         The tensors of a batch.
     """
     with name_scope(name, "rejection_sample", tensors):
-        given = [ops.convert_to_tensor(tensor) for tensor in tensors]
+        converted = [ops.convert_to_tensor(tensor) for tensor in tensors]
         if enqueue_many:
-            given = _one_by_one(given, prebatch_threads, prebatch_capacity)
-        probability = ops.cast(ops.convert_to_tensor(accept_prob_fn(given)), float32)
+            converted = _one_by_one(converted, prebatch_threads, prebatch_capacity)
+        probability = ops.cast(ops.convert_to_tensor(accept_prob_fn(converted)), float32)
         if runtime_checks:
             checks = [
                 ops.assert_less_equal(probability, ops.constant(1.0)),
@@ -60,7 +60,7 @@ def rejection_sample(
             with ops.control_dependencies(checks):
                 probability = ops.identity(probability)
         keep = ops.less(ops.random_uniform([]), probability)
-        return _batch(given, keep, batch_size, queue_threads)
+        return _batch(converted, keep, batch_size, queue_threads)
 
 
 def stratified_sample(
@@ -96,44 +96,44 @@ def stratified_sample(
     """
     target = _checked("target_probs", target_probs)
     with name_scope(name, "stratified_sample", [*tensors, labels]):
-        given = [ops.convert_to_tensor(tensor) for tensor in [labels, *tensors]]
-        if not given[0].dtype.is_integer:
+        converted = [ops.convert_to_tensor(tensor) for tensor in [labels, *tensors]]
+        if not converted[0].dtype.is_integer:
             raise TypeError(
-                f"stratified_sample: labels have the dtype {given[0].dtype.name}, expected "
+                f"stratified_sample: labels have the dtype {converted[0].dtype.name}, expected "
                 "integers. Convert them with tf.cast."
             )
         if enqueue_many:
-            given = _one_by_one(given, threads_per_queue, queue_capacity)
-        label = ops.cast(given[0], int64)
+            converted = _one_by_one(converted, threads_per_queue, queue_capacity)
+        label = ops.cast(converted[0], int64)
         if init_probs is None:
             rates = target / _estimate(label, len(target))
             accept = rates / ops.reduce_max(rates)
         else:
             accept = ops.constant(_acceptance(_checked("init_probs", init_probs), target))
         keep = ops.less(ops.random_uniform([]), ops.gather(accept, label))
-        classes, *rest = _batch(given, keep, batch_size, threads_per_queue)
+        classes, *rest = _batch(converted, keep, batch_size, threads_per_queue)
         return rest, classes
 
 
 def _batch(tensors: list[Any], keep: Any, batch_size: int, num_threads: int) -> list[Any]:
-    made = maybe_batch(tensors, keep, batch_size, num_threads=num_threads)
-    return made if isinstance(made, list) else [made]
+    batches = maybe_batch(tensors, keep, batch_size, num_threads=num_threads)
+    return batches if isinstance(batches, list) else [batches]
 
 
 def _one_by_one(tensors: list[Any], num_threads: int, capacity: int) -> list[Any]:
-    made = batch(tensors, 1, num_threads=num_threads, capacity=capacity, enqueue_many=True)
-    parts = made if isinstance(made, list) else [made]
+    batches = batch(tensors, 1, num_threads=num_threads, capacity=capacity, enqueue_many=True)
+    parts = batches if isinstance(batches, list) else [batches]
     return [ops.squeeze(part, [0]) for part in parts]
 
 
 def _checked(what: str, probabilities: Any) -> np.ndarray[Any, np.dtype[np.float32]]:
-    found = np.asarray(probabilities, np.float32)
-    if found.ndim != 1 or (found < 0).any() or not np.isclose(found.sum(), 1, atol=1e-3):
+    array = np.asarray(probabilities, np.float32)
+    if array.ndim != 1 or (array < 0).any() or not np.isclose(array.sum(), 1, atol=1e-3):
         raise ValueError(
             f"stratified_sample: {what} is {probabilities}, expected a vector of probabilities "
             "whose sum is 1."
         )
-    return found
+    return array
 
 
 def _acceptance(

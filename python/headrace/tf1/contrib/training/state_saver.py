@@ -426,11 +426,11 @@ def _check_names(label: str, names: Mapping[Any, TensorLike]) -> None:
             raise ValueError(f"{label} may not have a colon: '{name}'")
 
 
-def _tensors(given: Mapping[str, TensorLike], label: str) -> _Tensors:
+def _tensors(items: Mapping[str, TensorLike], label: str) -> _Tensors:
     """Returns tensors of known shapes by sorted names. Only a sequence's length may vary."""
     tensors = {
         name: ops.convert_to_tensor(value, name=f"{label}_{name}")
-        for name, value in sorted(given.items())
+        for name, value in sorted(items.items())
     }
     is_sequence = label == "sequence"
     for name, tensor in tensors.items():

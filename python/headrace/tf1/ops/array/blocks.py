@@ -113,9 +113,12 @@ def _make(
 ) -> Tensor:
     def infer(tensor: Tensor) -> Outputs:
         check_rank(tensor.shape, 4)
-        found = sizes(tensor.shape.with_rank(4))  # type: ignore[operator]
+        result_shape = sizes(tensor.shape.with_rank(4))  # type: ignore[operator]
         return [
-            (tensor.dtype.base_dtype, TensorShape([found[order.index(axis)] for axis in range(4)]))
+            (
+                tensor.dtype.base_dtype,
+                TensorShape([result_shape[order.index(axis)] for axis in range(4)]),
+            )
         ]
 
     attrs = {"block_size": block, "data_format": data_format}

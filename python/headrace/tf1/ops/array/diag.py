@@ -222,11 +222,11 @@ def matrix_diag_part(
         low, high = _band_of(which, _refused)
         length = _longest(matrices.shape[-2], matrices.shape[-1], low, high, _refused)
         shape = (*matrices.shape[:-2], high - low + 1, length)
-        found = np.full(shape, padding, dtype=matrices.dtype)
+        diagonals = np.full(shape, padding, dtype=matrices.dtype)
         for number, offset in enumerate(range(high, low - 1, -1)):
             rows, columns = _diagonal_indices(matrices.shape[-2:], offset)
-            found[..., number, : len(rows)] = matrices[..., rows, columns]
-        return found[..., 0, :] if low == high else found
+            diagonals[..., number, : len(rows)] = matrices[..., rows, columns]
+        return diagonals[..., 0, :] if low == high else diagonals
 
     inputs = [
         Input("input", input),

@@ -117,10 +117,10 @@ def dynamic_stitch(
         rest = unknown_shape()
         for indices, slices in zip(tensors[:count], tensors[count:], strict=True):
             rest = merge_shapes(rest, _after_prefix(slices.shape, indices.shape))
-        known = [fold(indices) for indices in tensors[:count]]
+        static = [fold(indices) for indices in tensors[:count]]
         length = None
-        if all(value is not None for value in known):
-            length = max((int(v.max()) + 1 for v in known if v is not None and v.size), default=0)
+        if all(value is not None for value in static):
+            length = max((int(v.max()) + 1 for v in static if v is not None and v.size), default=0)
         shape = rest if rest.rank is None else TensorShape([length]).concatenate(rest)
         return [(tensors[count].dtype.base_dtype, shape)]
 

@@ -221,9 +221,9 @@ class TensorArray:
             tensor = self._converted(value)
             sizes = convert_to_tensor(lengths, dtype=dtypes.int64, name="lengths")
             if tensor.shape.rank:
-                known = fold(sizes)
-                is_uniform = known is not None and known.size > 0 and known.min() == known.max()
-                size = known.flat[0] if known is not None and is_uniform else None
+                static = fold(sizes)
+                is_uniform = static is not None and static.size > 0 and static.min() == static.max()
+                size = static.flat[0] if static is not None and is_uniform else None
                 self._learn(TensorShape([size, *tensor.shape.as_list()[1:]]))
             return self._written(
                 "TensorArraySplitV3",
@@ -257,14 +257,15 @@ class TensorArray:
 
     def _learn(self, shape: TensorShape) -> None:
         """Records the shape of a written element."""
-        known = self._known[0]
+        element_shape = self._known[0]
         if not self._infer_shape:
             return
-        if not shape.is_compatible_with(known):
+        if not shape.is_compatible_with(element_shape):
             raise ValueError(
-                f"Inconsistent shapes: saw {shape} but expected {known} (and infer_shape=True)"
+                f"Inconsistent shapes: saw {shape} but expected {element_shape} (and "
+                "infer_shape=True)"
             )
-        self._known[0] = known.merge_with(shape)
+        self._known[0] = element_shape.merge_with(shape)
 
     def _written(self, op_type: str, inputs: list[Input]) -> TensorArray:
         op = self._act(op_type, inputs, [(dtypes.float32, TensorShape([]))], None)
@@ -284,8 +285,8 @@ class TensorArray:
             *inputs,
             Input("flow_in", self._flow, dtype=dtypes.float32),
         ]
-        given = {"dtype": self._dtype, **(attrs or {})}
-        return apply_op(op_type, all_inputs, infer, name=name, attrs=given)
+        arguments = {"dtype": self._dtype, **(attrs or {})}
+        return apply_op(op_type, all_inputs, infer, name=name, attrs=arguments)
 
 
 def _check_scattered(indices: TensorShape, value: TensorShape) -> None:

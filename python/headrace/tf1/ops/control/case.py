@@ -66,15 +66,15 @@ def case(
             return function()
 
 
-def _checked(given: Any) -> list[_Pair]:
-    if not isinstance(given, (list, tuple, dict)):
+def _checked(value: Any) -> list[_Pair]:
+    if not isinstance(value, (list, tuple, dict)):
         raise TypeError("fns must be a list, tuple, or dict")
-    if isinstance(given, OrderedDict):
-        pairs = list(given.items())
-    elif isinstance(given, dict):
-        pairs = sorted(given.items(), key=lambda item: item[0].name)
+    if isinstance(value, OrderedDict):
+        pairs = list(value.items())
+    elif isinstance(value, dict):
+        pairs = sorted(value.items(), key=lambda item: item[0].name)
     else:
-        pairs = list(given)
+        pairs = list(value)
     for pair in pairs:
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise TypeError("Each entry in pred_fn_pairs must be a 2-tuple")

@@ -177,8 +177,8 @@ def _fold(
     with name_scope(name, default_name, flatten(elems)):
         sequences = _sequences(elems)
         structure = elems if initializer is None else initializer
-        made = _folding(fn, elems, initializer, sequences, is_reversed)
-        repetition, shapes, results = made
+        output = _folding(fn, elems, initializer, sequences, is_reversed)
+        repetition, shapes, results = output
         attrs = _attrs(parallel_iterations, is_reversed, initializer)
         outputs = repetition.make("ForEach", None, results, shapes, attrs)
         # TensorFlow's loop carries the number of iterations and the number of the row first.
@@ -250,8 +250,8 @@ def _stacked(result: Tensor, sequences: Sequence[Tensor], infers: bool) -> Tenso
 
 def _stacks(stacked: Sequence[Tensor]) -> list[Tensor]:
     """Returns the results of all rows, under the names that they have in TensorFlow."""
-    found = []
+    stacks = []
     for tensor in stacked:
         with name_scope(None, "TensorArrayStack"):
-            found.append(leave(tensor, "TensorArrayGatherV3"))
-    return found
+            stacks.append(leave(tensor, "TensorArrayGatherV3"))
+    return stacks

@@ -143,10 +143,10 @@ class _PythonKernel:
 
     def _check(self, index: int, value: object, dtype: DType) -> Array:
         array = _as_result(value)
-        found = as_dtype(array.dtype)
-        if found != dtype:
+        actual_dtype = as_dtype(array.dtype)
+        if actual_dtype != dtype:
             fail(
-                f"{index}-th value returned by {self._token} is {kernel_name(found)}, but "
+                f"{index}-th value returned by {self._token} is {kernel_name(actual_dtype)}, but "
                 f"expects {kernel_name(dtype)}"
             )
         return array

@@ -202,16 +202,16 @@ def _with_controls(
     op: Operation, loop: Loop, inside: dict[Operation, None], waited: dict[Operation, None]
 ) -> list[Operation]:
     """Returns an operation inside a loop and those that it waits for there, unless found before."""
-    found, stack = [], [op]
+    ops_in_loop, stack = [], [op]
     while stack:
         member = stack.pop()
         if member.loop is not loop:
             waited[member] = None
         elif member not in inside:
             inside[member] = None
-            found.append(member)
+            ops_in_loop.append(member)
             stack += member.control_inputs
-    return found
+    return ops_in_loop
 
 
 def _is_pure(op: Operation) -> bool:

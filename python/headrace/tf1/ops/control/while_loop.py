@@ -154,15 +154,15 @@ def _listed(structure: Any) -> Any:
 
 def _invariants(loop_vars: Any, shape_invariants: Any) -> list[TensorShape]:
     """Returns the given shapes of the loop's variables, one for each of their tensors."""
-    given = _flat_shapes(shape_invariants)
+    argument = _flat_shapes(shape_invariants)
     variables = flatten(loop_vars, False)
-    if len(given) != len(variables):
+    if len(argument) != len(variables):
         raise ValueError(
-            f"shape_invariants has {len(given)} shapes, expected {len(variables)}, one for each of "
-            "loop_vars."
+            f"shape_invariants has {len(argument)} shapes, expected {len(variables)}, one for each "
+            "of loop_vars."
         )
     shapes: list[TensorShape] = []
-    for variable, shape in zip(variables, given, strict=True):
+    for variable, shape in zip(variables, argument, strict=True):
         if isinstance(variable, SparseTensor):
             rank = None if shape is None else as_shape(shape).rank
             shapes += [

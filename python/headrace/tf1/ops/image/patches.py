@@ -50,8 +50,8 @@ def extract_image_patches(
         TypeError: If an argument is not a list of integers.
         ValueError: If a list has not the form given above, or there is no such padding.
     """
-    given = {"ksizes": ksizes, "strides": strides, "rates": rates}
-    sizes, steps, gaps = (_pair(what, value) for what, value in given.items())
+    arguments = {"ksizes": ksizes, "strides": strides, "rates": rates}
+    sizes, steps, gaps = (_pair(what, value) for what, value in arguments.items())
     if padding not in _PADDINGS:
         raise ValueError(
             f"Value for attr 'padding' of \"{padding}\" is not in the list of allowed values: "
@@ -103,7 +103,7 @@ def extract_image_patches(
                 patches[:, y_inside[:, None], x_inside, row, column] = pixels
         return patches.reshape(batch, rows, columns, sizes[0] * sizes[1] * depth)
 
-    attrs = {what: list(value) for what, value in given.items()} | {"padding": padding}
+    attrs = {what: list(value) for what, value in arguments.items()} | {"padding": padding}
     inputs = [Input("images", images, allowed=NUMBERS)]
     op = apply_op("ExtractImagePatches", inputs, infer, name=name, attrs=attrs, kernel=kernel)
     return op.outputs[0]

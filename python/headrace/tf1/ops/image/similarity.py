@@ -174,8 +174,8 @@ def _check(first: TensorShape, second: TensorShape, window: int, num_scales: int
     first[-3:].assert_is_compatible_with(second[-3:])
     for shape in (first, second):
         sizes = [] if shape.rank is None else shape.as_list()[-3:-1]
-        known = [math.ceil(size / 2 ** (num_scales - 1)) for size in sizes if size is not None]
-        if known and min(known) < window:
+        present = [math.ceil(size / 2 ** (num_scales - 1)) for size in sizes if size is not None]
+        if present and min(present) < window:
             raise ValueError(_too_small(tuple(sizes), window))
     if first.rank is None or second.rank is None:
         return

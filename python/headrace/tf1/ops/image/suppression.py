@@ -107,8 +107,8 @@ def padded_boxes(
 
     def infer(corners: Tensor, values: Tensor, limit: Tensor, *thresholds: Tensor) -> Outputs:
         _check_boxes(corners, values, limit, *thresholds)
-        known = constant_value(limit) if is_padded else None
-        length = None if known is None else int(known.item())
+        static = constant_value(limit) if is_padded else None
+        length = None if static is None else int(static.item())
         if length is not None and length < 0:
             raise ShapeConflict(
                 f"Dimension size, given by scalar input 2, must be non-negative but is {length}"
@@ -161,10 +161,10 @@ def _inputs(
 
 def _check_boxes(corners: Tensor, values: Tensor, *scalars: Tensor) -> Outputs:
     check_rank(corners.shape, 2)
-    known = corners.shape.with_rank(2)
-    if not known[1].is_compatible_with(4):
-        raise ShapeConflict(f"Dimension must be 4 but is {known[1]}")
-    return _chosen(known[0].value, values, *scalars)
+    static_shape = corners.shape.with_rank(2)
+    if not static_shape[1].is_compatible_with(4):
+        raise ShapeConflict(f"Dimension must be 4 but is {static_shape[1]}")
+    return _chosen(static_shape[0].value, values, *scalars)
 
 
 def _choose(corners: Array, values: Array, *scalars: Array) -> Array:
@@ -222,8 +222,8 @@ def chosen_by_table(
 
     def infer(table: Tensor, values: Tensor, *scalars: Tensor) -> Outputs:
         check_rank(table.shape, 2)
-        known = table.shape.with_rank(2)
-        return _chosen(known[0].merge_with(known[1]).value, values, *scalars)
+        static_shape = table.shape.with_rank(2)
+        return _chosen(static_shape[0].merge_with(static_shape[1]).value, values, *scalars)
 
     def kernel(table: Array, values: Array, *scalars: Array) -> Array:
         if table.ndim != 2 or table.shape[0] != table.shape[1]:

@@ -188,17 +188,17 @@ class IdTableWithHashBuckets:
         if table is not None and table.key_dtype.is_integer:
             values = cast(values, table.key_dtype)
         if table is not None and self._num_buckets == 0:
-            found = table.lookup(values, name=name)
+            result = table.lookup(values, name=name)
         else:
             with name_scope(name, f"{self._name}_Lookup"):
-                found = self._bucket(values)
+                result = self._bucket(values)
                 if table is not None:
-                    known = table.lookup(values)
-                    buckets = add(found, table.size(), name="Add")
-                    found = where(not_equal(known, table.default_value), known, buckets)
+                    ids = table.lookup(values)
+                    buckets = add(result, table.size(), name="Add")
+                    result = where(not_equal(ids, table.default_value), ids, buckets)
         if isinstance(keys, SparseTensor):
-            return SparseTensor(keys.indices, found, keys.dense_shape)
-        return found
+            return SparseTensor(keys.indices, result, keys.dense_shape)
+        return result
 
     def _bucket(self, values: Tensor) -> Tensor:
         hash_them = _hasher(self._hasher_spec)

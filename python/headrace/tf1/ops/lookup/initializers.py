@@ -153,9 +153,9 @@ class TextFileInitializer:
         }
         self._vocab_size = vocab_size
         self._name = "text_file_init" if name is None else name
-        given = with_paths_as_strings(filename)
-        self._path = None if isinstance(given, Tensor) else given
-        self._filename = convert_to_tensor(given, string, name="asset_path")
+        path = with_paths_as_strings(filename)
+        self._path = None if isinstance(path, Tensor) else path
+        self._filename = convert_to_tensor(path, string, name="asset_path")
         add_to_collection(GraphKeys.ASSET_FILEPATHS, self._filename)
 
     @property
@@ -271,9 +271,12 @@ class TextFileIdTableInitializer(TextFileInitializer):
 
 
 def _check_types(table: StaticHashTable, key: DType, value: DType) -> None:
-    for what, has, given in (("key", table.key_dtype, key), ("value", table.value_dtype, value)):
-        if has != given:
-            raise TypeError(f"Invalid {what} dtype, expected {has} but got {given}.")
+    for what, has, declared_dtype in (
+        ("key", table.key_dtype, key),
+        ("value", table.value_dtype, value),
+    ):
+        if has != declared_dtype:
+            raise TypeError(f"Invalid {what} dtype, expected {has} but got {declared_dtype}.")
 
 
 def _check_index(what: str, dtype: DType, index: int) -> None:

@@ -141,11 +141,11 @@ class MutableHashTable:
             TypeError: If a type does not fit.
         """
         with name_scope(name, f"{self._stem}_lookup_table_insert", [self._ref, keys, values]):
-            given = convert_to_tensor(keys, self._key_dtype, name="keys")
+            key_tensor = convert_to_tensor(keys, self._key_dtype, name="keys")
             new = convert_to_tensor(values, self._value_dtype, name="values")
             inputs = [
                 self._handle(),
-                Input("keys", given, var="Tin"),
+                Input("keys", key_tensor, var="Tin"),
                 Input("values", new, var="Tout"),
             ]
             with colocate_with(self._ref):
@@ -183,13 +183,13 @@ class MutableHashTable:
         """
         scope = [self._ref, keys, self._default]
         with name_scope(name, f"{self._stem}_lookup_table_find", scope):
-            given = convert_to_tensor(keys, self._key_dtype, name="keys")
+            key_tensor = convert_to_tensor(keys, self._key_dtype, name="keys")
             inputs = [
                 self._handle(),
-                Input("keys", given, var="Tin"),
+                Input("keys", key_tensor, var="Tin"),
                 Input("default_value", self._default, var="Tout"),
             ]
-            outputs = [(self._value_dtype, given.shape.concatenate(self._default.shape))]
+            outputs = [(self._value_dtype, key_tensor.shape.concatenate(self._default.shape))]
             with colocate_with(self._ref):
                 return apply_op("LookupTableFindV2", inputs, lambda *_: outputs).outputs[0]
 
@@ -216,10 +216,10 @@ class MutableHashTable:
         return Input("table_handle", self._ref, resource)
 
     def _check(self, keys: Tensor) -> None:
-        found = keys.dtype.base_dtype
-        if found != self._key_dtype:
+        actual_dtype = keys.dtype.base_dtype
+        if actual_dtype != self._key_dtype:
             raise TypeError(
-                f"Dtype of argument `keys` must be {self._key_dtype}, received: {found}"
+                f"Dtype of argument `keys` must be {self._key_dtype}, received: {actual_dtype}"
             )
 
 

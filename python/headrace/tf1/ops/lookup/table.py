@@ -188,24 +188,24 @@ class StaticHashTable:
             TypeError: If the keys have another type.
         """
         values = keys.values if isinstance(keys, SparseTensor) else keys
-        given = convert_to_tensor(values)
-        if given.dtype.base_dtype != self._key_dtype:
+        key_tensor = convert_to_tensor(values)
+        if key_tensor.dtype.base_dtype != self._key_dtype:
             raise TypeError(
                 f"Dtype of argument `keys` must be {self._key_dtype}, received: "
-                f"{given.dtype.base_dtype}"
+                f"{key_tensor.dtype.base_dtype}"
             )
-        with name_scope(name, f"{self.name}_Lookup", [self._ref, given, self.default_value]):
+        with name_scope(name, f"{self.name}_Lookup", [self._ref, key_tensor, self.default_value]):
             inputs = [
                 Input("table_handle", self._ref, resource),
-                Input("keys", given, var="Tin"),
+                Input("keys", key_tensor, var="Tin"),
                 Input("default_value", self.default_value, var="Tout"),
             ]
-            outputs = [(self._value_dtype, given.shape)]
+            outputs = [(self._value_dtype, key_tensor.shape)]
             op = apply_op("LookupTableFindV2", inputs, lambda *_: outputs)
-        found = op.outputs[0]
+        result = op.outputs[0]
         if isinstance(keys, SparseTensor):
-            return SparseTensor(keys.indices, found, keys.dense_shape)
-        return found
+            return SparseTensor(keys.indices, result, keys.dense_shape)
+        return result
 
     def export(self, name: str | None = None) -> tuple[Tensor, Tensor]:
         """Adds an operation that returns all keys and values, two vectors.

@@ -34,11 +34,11 @@ def matches_at_k(
 
     def kernel(truth: Array, guesses: Array) -> tuple[Array, Array, Array]:
         counts = np.zeros((3, len(guesses.reshape(-1, guesses.shape[-1]))))
-        for row, (found, wanted) in enumerate(_rows(truth, guesses)):
-            chosen, known = set(found), set(wanted) - {NO_LABEL}
+        for row, (guessed, truth_row) in enumerate(_rows(truth, guesses)):
+            chosen, relevant = set(guessed), set(truth_row) - {NO_LABEL}
             if class_id is not None:
-                chosen, known = chosen & {class_id}, known & {class_id}
-            counts[:, row] = len(chosen & known), len(chosen - known), len(known - chosen)
+                chosen, relevant = chosen & {class_id}, relevant & {class_id}
+            counts[:, row] = len(chosen & relevant), len(chosen - relevant), len(relevant - chosen)
         right, wrong, missed = counts.reshape(3, *guesses.shape[:-1])
         return right, wrong, missed
 
@@ -57,12 +57,12 @@ def average_precision_of(labels: Tensor, predictions: Tensor, name: str | None =
 
     def kernel(truth: Array, guesses: Array) -> Array:
         results = []
-        for found, wanted in _rows(truth, guesses):
-            known = set(wanted) - {NO_LABEL}
-            is_right = np.array([item in known for item in found], dtype=np.float64)
-            precisions = np.cumsum(is_right) / np.arange(1, len(found) + 1)
-            number = len(wanted) - wanted.count(NO_LABEL)
-            results.append(np.divide(np.sum(precisions * is_right), min(number, len(found))))
+        for guessed, truth_row in _rows(truth, guesses):
+            relevant = set(truth_row) - {NO_LABEL}
+            is_right = np.array([item in relevant for item in guessed], dtype=np.float64)
+            precisions = np.cumsum(is_right) / np.arange(1, len(guessed) + 1)
+            number = len(truth_row) - truth_row.count(NO_LABEL)
+            results.append(np.divide(np.sum(precisions * is_right), min(number, len(guessed))))
         return np.array(results).reshape(guesses.shape[:-1])
 
     return _made("AveragePrecisionAtK", labels, predictions, 1, kernel, name, {})[0]
@@ -78,8 +78,8 @@ def _made(
     attrs: dict[str, Any],
 ) -> list[Tensor]:
     def infer(_truth: Tensor, guesses: Tensor) -> Outputs:
-        known = guesses.shape.rank is not None
-        return [(dtypes.float64, guesses.shape[:-1] if known else guesses.shape)] * num
+        has_rank = guesses.shape.rank is not None
+        return [(dtypes.float64, guesses.shape[:-1] if has_rank else guesses.shape)] * num
 
     def checked(truth: Array, guesses: Array) -> Any:
         if truth.shape[:-1] != guesses.shape[:-1]:
@@ -99,9 +99,9 @@ def _made(
 
 def _rows(truth: Array, guesses: Array) -> zip[tuple[list[int], list[int]]]:
     """Gives the predicted classes and the labels of each example."""
-    found = guesses.reshape(-1, guesses.shape[-1]).tolist()
-    wanted = truth.reshape(len(found), -1).tolist()
-    return zip(found, wanted, strict=True)
+    guess_rows = guesses.reshape(-1, guesses.shape[-1]).tolist()
+    truth_rows = truth.reshape(len(guess_rows), -1).tolist()
+    return zip(guess_rows, truth_rows, strict=True)
 
 
 define("AveragePrecisionAtK")

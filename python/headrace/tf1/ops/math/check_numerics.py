@@ -34,8 +34,8 @@ def check_numerics(tensor: TensorLike, message: str, name: str | None = None) ->
     def kernel(x: Array) -> Array:
         has_inf, has_nan = np.isinf(x).any(), np.isnan(x).any()
         if has_inf or has_nan:
-            found = "Inf and NaN" if has_inf and has_nan else "Inf" if has_inf else "NaN"
-            fail(f"{message} : Tensor had {found} values")
+            kinds = "Inf and NaN" if has_inf and has_nan else "Inf" if has_inf else "NaN"
+            fail(f"{message} : Tensor had {kinds} values")
         return x
 
     inputs = [Input("tensor", tensor, allowed=FLOATS)]

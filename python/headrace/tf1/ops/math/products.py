@@ -45,10 +45,10 @@ def cross(a: TensorLike, b: TensorLike, name: str | None = None) -> Tensor:
         for tensor in (x, y):
             if tensor.shape.rank == 0:
                 raise ShapeConflict("Shape must be at least rank 1 but is rank 0")
-        found = merge_shapes(x.shape, y.shape)
-        if found.rank is not None and not found[-1].is_compatible_with(3):
-            raise ShapeConflict(f"Dimension must be 3 but is {found[-1]}")
-        return [(x.dtype.base_dtype, found)]
+        shape = merge_shapes(x.shape, y.shape)
+        if shape.rank is not None and not shape[-1].is_compatible_with(3):
+            raise ShapeConflict(f"Dimension must be 3 but is {shape[-1]}")
+        return [(x.dtype.base_dtype, shape)]
 
     def kernel(x: Array, y: Array) -> Any:
         if x.shape != y.shape:
@@ -91,9 +91,9 @@ def tensordot(
         rows, free = _as_matrix(first, dims[0], is_last=True)
         columns, rest = _as_matrix(second, dims[1], is_last=False)
         product = matmul(rows, columns)
-        known = TensorShape([*free, *rest])
-        if known.is_fully_defined():
-            return reshape(product, known, name=scope)
+        product_shape = TensorShape([*free, *rest])
+        if product_shape.is_fully_defined():
+            return reshape(product, product_shape, name=scope)
         sizes = [
             shape(tensor)[axis]
             for tensor, summed in zip((first, second), dims, strict=True)
@@ -101,7 +101,7 @@ def tensordot(
             if axis not in summed
         ]
         result = reshape(product, concat([[size] for size in sizes], 0), name=scope)
-        result.set_shape(known)
+        result.set_shape(product_shape)
         return result
 
 
@@ -132,15 +132,15 @@ def _summed_dims(a: TensorShape, axes: Any, b: TensorShape) -> tuple[list[int], 
         raise ValueError(
             f"Different number of contraction axes 'a' and 'b', {len(pair[0])} != {len(pair[1])}."
         )
-    found = [_from_front(group, shape_) for group, shape_ in zip(pair, (a, b), strict=True)]
-    return found[0], found[1]
+    positions = [_from_front(group, shape_) for group, shape_ in zip(pair, (a, b), strict=True)]
+    return positions[0], positions[1]
 
 
-def _from_front(axes: Sequence[int], found: TensorShape) -> list[int]:
-    rank = found.rank or 0
+def _from_front(axes: Sequence[int], shape: TensorShape) -> list[int]:
+    rank = shape.rank or 0
     for axis in axes:
         if not -rank <= axis < rank:
-            raise ValueError(f"tensordot: there is no axis {axis} in a tensor of shape {found}.")
+            raise ValueError(f"tensordot: there is no axis {axis} in a tensor of shape {shape}.")
     return [int(axis) % rank for axis in axes]
 
 

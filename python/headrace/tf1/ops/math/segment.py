@@ -90,9 +90,9 @@ def _sorted(op_type: str, summary: str, function: Any, allowed: tuple[DType, ...
             check_rank(numbers.shape, 1)
             if rows.shape.rank == 0:
                 raise ShapeConflict("Shape must be at least rank 1 but is rank 0")
-            known = rows.shape.rank is not None
-            found = TensorShape([None]).concatenate(rows.shape[1:]) if known else unknown_shape()
-            return [(rows.dtype.base_dtype, found)]
+            has_rank = rows.shape.rank is not None
+            shape = TensorShape([None]).concatenate(rows.shape[1:]) if has_rank else unknown_shape()
+            return [(rows.dtype.base_dtype, shape)]
 
         def kernel(rows: Array, numbers: Array) -> Array:
             if numbers.ndim != 1:

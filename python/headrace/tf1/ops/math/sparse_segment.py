@@ -115,26 +115,29 @@ def _combined(
         check_rank(indices.shape, 1)
         check_rank(numbers.shape, 1)
         merge_shapes(indices.shape, numbers.shape)
-        known = [fold_scalar(each) for each in count]
+        static = [fold_scalar(each) for each in count]
         if any(each.shape.rank for each in count):
             raise ShapeConflict(f"Shape must be rank 0 but is rank {count[0].shape.rank}")
-        if any(each is not None and each < 0 for each in known):
+        if any(each is not None and each < 0 for each in static):
             raise ShapeConflict("Cannot specify a negative value for num_segments")
         if rows.shape.rank == 0:
             raise ShapeConflict("Shape must be at least rank 1 but is rank 0")
         if rows.shape.rank is None:
             return [(rows.dtype.base_dtype, unknown_shape())]
-        length = known[0] if known else None
+        length = static[0] if static else None
         return [(rows.dtype.base_dtype, TensorShape([length]).concatenate(rows.shape[1:]))]
 
     def kernel(rows: Array, indices: Array, numbers: Array, *count: Array) -> Array:
         _check(rows, indices, numbers)
         total = int(numbers[-1]) + 1 if numbers.size else 0
         if count:
-            wanted = int(count[0].item())
-            if wanted < max(total, 0):
-                fail(f"segment ids must be < num_segments, got {total - 1} with {wanted} segments")
-            total = wanted
+            num_segments = int(count[0].item())
+            if num_segments < max(total, 0):
+                fail(
+                    f"segment ids must be < num_segments, got {total - 1} with {num_segments} "
+                    "segments"
+                )
+            total = num_segments
         check_array([total, *rows.shape[1:]], rows.dtype)
         result = np.zeros((total, *rows.shape[1:]), rows.dtype)
         if numbers.size:

@@ -68,14 +68,14 @@ def _aligned_in_a_run(weights: Tensor, values: Tensor) -> Tensor:
 
     def shorter() -> Tensor:
         is_shorter = equal(difference, -1)
-        found: Tensor = cond(
+        result: Tensor = cond(
             is_shorter, lambda: expand_dims(weights, -1), lambda: identity(weights)
         )
-        return found
+        return result
 
     def other() -> Tensor:
-        found: Tensor = cond(equal(difference, 1), longer, shorter)
-        return found
+        result: Tensor = cond(equal(difference, 1), longer, shorter)
+        return result
 
     result: Tensor = cond(equal(number, 0), lambda: identity(weights), other)
     return result
@@ -97,8 +97,8 @@ def broadcast_weights(weights: TensorLike, values: Tensor) -> Tensor:
     """
     with name_scope(None, "broadcast_weights", [weights, values]) as scope:
         tensor = checked_weights(weights, values)
-        known = tensor.shape
-        if known.is_fully_defined() and known.as_list() == values.shape:
+        target_shape = tensor.shape
+        if target_shape.is_fully_defined() and target_shape.as_list() == values.shape:
             return tensor
         return multiply(tensor, ones_like(values, dtype=tensor.dtype), name=scope)
 

@@ -67,10 +67,10 @@ def as_types(dtypes: DTypeLike | Sequence[DTypeLike]) -> tuple[list[Any], list[D
         ValueError: If there is none.
     """
     assert dtypes is not None, "dtypes must be given"
-    given = _as_list(dtypes)
-    if not given:
+    items = _as_list(dtypes)
+    if not items:
         raise ValueError("dtypes is empty, expected the type of at least one component.")
-    return given, [as_dtype(dtype) for dtype in given]
+    return items, [as_dtype(dtype) for dtype in items]
 
 
 def as_names(names: str | Sequence[str] | None, num_components: int) -> list[str] | None:
@@ -81,13 +81,13 @@ def as_names(names: str | Sequence[str] | None, num_components: int) -> list[str
     """
     if names is None:
         return None
-    given = _as_list(names)
-    if len(given) != num_components:
+    items = _as_list(names)
+    if len(items) != num_components:
         raise ValueError(
             "List of names must have the same length as the list of dtypes: got "
-            f"{len(given)} names, expected {num_components}."
+            f"{len(items)} names, expected {num_components}."
         )
-    return given
+    return items
 
 
 def is_single_shape(shapes: Sequence[Any]) -> bool:
@@ -108,10 +108,10 @@ def as_shapes(shapes: Shapes | None, num_components: int) -> list[TensorShape] |
     """
     if shapes is None:
         return None
-    given: Sequence[Any] = _as_shape_list([shapes] if isinstance(shapes, TensorShape) else shapes)
-    if is_single_shape(given):
-        given = [given]
-    checked = [as_shape(shape) for shape in given]
+    items: Sequence[Any] = _as_shape_list([shapes] if isinstance(shapes, TensorShape) else shapes)
+    if is_single_shape(items):
+        items = [items]
+    checked = [as_shape(shape) for shape in items]
     if not all(shape.is_fully_defined() for shape in checked):
         raise ValueError(
             f"All shapes must be fully defined: {checked}. Give the tensors their sizes with "

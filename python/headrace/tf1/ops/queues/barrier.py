@@ -61,14 +61,16 @@ class Barrier:
         name: str = "barrier",
     ) -> None:
         _, self._types = as_types(types)
-        known = None if shapes is None else as_shapes(shapes, len(self._types))
-        for index, shape in enumerate(known or []):
+        component_shapes = None if shapes is None else as_shapes(shapes, len(self._types))
+        for index, shape in enumerate(component_shapes or []):
             if shape.num_elements() == 0:
                 raise ValueError(
                     "Empty tensors are not supported, but received shape "
                     f"'{shape}' at index {index}"
                 )
-        self._shapes = [unknown_shape() for _ in self._types] if known is None else known
+        self._shapes = (
+            [unknown_shape() for _ in self._types] if component_shapes is None else component_shapes
+        )
         op = get_default_graph().create_op(
             "Barrier",
             [],

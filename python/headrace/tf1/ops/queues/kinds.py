@@ -56,11 +56,11 @@ class FIFOQueue(QueueBase):
         shared_name: str | None = None,
         name: str = "fifo_queue",
     ) -> None:
-        given, types = as_types(dtypes)
+        dtype_list, types = as_types(dtypes)
         checked = as_shapes(shapes, len(types))
         names = as_names(names, len(types))
         ref = _create("FIFOQueueV2", name, capacity, types, checked, shared_name)
-        super().__init__(given, checked, names, ref)
+        super().__init__(dtype_list, checked, names, ref)
 
 
 class RandomShuffleQueue(QueueBase):
@@ -97,7 +97,7 @@ class RandomShuffleQueue(QueueBase):
         shared_name: str | None = None,
         name: str = "random_shuffle_queue",
     ) -> None:
-        given, types = as_types(dtypes)
+        dtype_list, types = as_types(dtypes)
         checked = as_shapes(shapes, len(types))
         names = as_names(names, len(types))
         seed1, seed2 = get_seed(seed)
@@ -116,7 +116,7 @@ class RandomShuffleQueue(QueueBase):
             seed=int(seed1 or 0),
             seed2=int(seed2 or 0),
         )
-        super().__init__(given, checked, names, ref)
+        super().__init__(dtype_list, checked, names, ref)
 
 
 class PaddingFIFOQueue(QueueBase):
@@ -146,11 +146,11 @@ class PaddingFIFOQueue(QueueBase):
         shared_name: str | None = None,
         name: str = "padding_fifo_queue",
     ) -> None:
-        given, types = as_types(dtypes)
+        dtype_list, types = as_types(dtypes)
         checked = as_partial_shapes(shapes, len(types))
         names = as_names(names, len(types))
         ref = _create("PaddingFIFOQueueV2", name, capacity, types, checked, shared_name)
-        super().__init__(given, checked, names, ref)
+        super().__init__(dtype_list, checked, names, ref)
 
 
 class PriorityQueue(QueueBase):
@@ -181,7 +181,7 @@ class PriorityQueue(QueueBase):
         shared_name: str | None = None,
         name: str = "priority_queue",
     ) -> None:
-        given, component_types = as_types(types)
+        dtype_list, component_types = as_types(types)
         checked = as_shapes(shapes, len(component_types))
         if checked is None:
             raise TypeError(
@@ -190,7 +190,7 @@ class PriorityQueue(QueueBase):
         if names is not None and not isinstance(names, (list, tuple)):
             names = [cast("str", names)]
         ref = _create("PriorityQueueV2", name, capacity, component_types, checked, shared_name)
-        super().__init__([int64, *given], [TensorShape([]), *checked], names, ref)
+        super().__init__([int64, *dtype_list], [TensorShape([]), *checked], names, ref)
 
 
 def _create(

@@ -281,11 +281,11 @@ class QueueBase:
         if isinstance(vals, dict):
             if self._names is None:
                 raise ValueError("Queue must have names to enqueue a dictionary")
-            given, expected = sorted(vals, key=str), sorted(self._names, key=str)
-            if given != expected:
+            keys, expected = sorted(vals, key=str), sorted(self._names, key=str)
+            if keys != expected:
                 raise ValueError(
                     "Keys in dictionary to enqueue do not match names of Queue.  Dictionary: "
-                    f"{given}, Queue: {expected}"
+                    f"{keys}, Queue: {expected}"
                 )
             values = [vals[name] for name in self._names]
         elif self._names is not None:

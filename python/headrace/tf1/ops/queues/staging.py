@@ -67,8 +67,8 @@ class StagingArea:
             raise ValueError("StagingArea names must be the same length as dtypes")
         self._dtypes = list(dtypes)
         self._types = [as_dtype(dtype) for dtype in dtypes]
-        given = [unknown_shape()] * len(dtypes) if shapes is None else shapes
-        self._shapes = [as_shape(shape) for shape in given]
+        shape_list = [unknown_shape()] * len(dtypes) if shapes is None else shapes
+        self._shapes = [as_shape(shape) for shape in shape_list]
         self._names = list(names) if names else None
         self._capacity, self._memory_limit = capacity, memory_limit
         # TensorFlow's operations stand beside this one.
@@ -173,20 +173,20 @@ class StagingArea:
                     f"Dictionary: ({sorted(values)}), Queue: ({sorted(self._names)})"
                 )
             indices = [index for index, name in enumerate(self._names) if name in values]
-            given = [values[self._names[index]] for index in indices]
+            items = [values[self._names[index]] for index in indices]
         else:
             if self._names is not None:
                 raise ValueError("You must enqueue a dictionary in a staging area with names")
-            given, indices = list(values), list(range(len(values)))
-        if len(given) > len(self._types):
-            raise ValueError(f"Unexpected number of inputs '{len(given)}' vs '{len(self._types)}'")
-        for value, index in zip(given, indices, strict=True):
+            items, indices = list(values), list(range(len(values)))
+        if len(items) > len(self._types):
+            raise ValueError(f"Unexpected number of inputs '{len(items)}' vs '{len(self._types)}'")
+        for value, index in zip(items, indices, strict=True):
             if value.dtype != self._types[index]:
                 raise ValueError(
                     f"Datatypes do not match. '{value.dtype}' != '{self._dtypes[index]}'"
                 )
             value.shape.assert_is_compatible_with(self._shapes[index])
-        return given
+        return items
 
     def _take(self, op_type: str, inputs: Sequence[Input], name: str) -> Any:
         outputs: list[tuple[DType, TensorShape]] = list(zip(self._types, self._shapes, strict=True))

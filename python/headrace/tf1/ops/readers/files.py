@@ -112,9 +112,9 @@ def _match(patterns: Array) -> Array:
             f"{bracketed(patterns.shape)}"
         )
     paths = sorted(path for pattern in patterns.ravel() for path in matching_paths(pattern))
-    found = np.empty(len(paths), dtype=object)
-    found[:] = paths
-    return found
+    matches = np.empty(len(paths), dtype=object)
+    matches[:] = paths
+    return matches
 
 
 # Their results and effects depend on the file system.

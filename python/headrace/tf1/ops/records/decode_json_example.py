@@ -56,10 +56,10 @@ def _decode_all(texts: Array) -> Array:
 
 def _decode(text: bytes, where: str) -> bytes:
     try:
-        given = json.loads(text.decode(), object_pairs_hook=_without_doubles)
-        if given is None:
+        document = json.loads(text.decode(), object_pairs_hook=_without_doubles)
+        if document is None:
             raise ValueError("null is not an object")
-        serialized: bytes = _example(given).SerializeToString(deterministic=True)
+        serialized: bytes = _example(document).SerializeToString(deterministic=True)
     except (ValueError, RecursionError) as error:
         shown = text[:_SHOWN_BYTES].decode(errors="replace")
         dots = "..." if len(text) > _SHOWN_BYTES else ""
@@ -71,50 +71,50 @@ def _decode(text: bytes, where: str) -> bytes:
 
 
 def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         raise ValueError(f"an object has a name twice among {[name for name, _ in pairs]}")
-    return found
+    return members
 
 
-def _example(given: object) -> Example:
+def _example(document: object) -> Example:
     example = Example()
-    features = _member(_member(given, "features"), "feature")
+    features = _member(_member(document, "features"), "feature")
     for name, lists in _object(features).items():
         feature = example.features.feature[name]
         given_lists = {key: values for key, values in _object(lists).items() if values is not None}
         if len(given_lists) > 1 or given_lists.keys() - _KINDS.keys():
             raise ValueError(f"a feature has {[*given_lists]}, expected one of {', '.join(_KINDS)}")
         for key, values in given_lists.items():
-            read, found = _READERS[_KINDS[key]], getattr(feature, _KINDS[key])
-            found.SetInParent()
-            found.value.extend(read(value) for value in _flat(_member(values, "value")))
+            read, value_list = _READERS[_KINDS[key]], getattr(feature, _KINDS[key])
+            value_list.SetInParent()
+            value_list.value.extend(read(value) for value in _flat(_member(values, "value")))
     return example
 
 
-def _object(given: object) -> dict[str, Any]:
-    if given is None:
+def _object(value: object) -> dict[str, Any]:
+    if value is None:
         return {}
-    if not isinstance(given, dict):
-        raise ValueError(f"{given!r} is not an object")
-    return given
+    if not isinstance(value, dict):
+        raise ValueError(f"{value!r} is not an object")
+    return value
 
 
-def _member(given: object, name: str) -> Any:
+def _member(value: object, name: str) -> Any:
     """Returns the only member of an object, which must have this name."""
-    members = _object(given)
+    members = _object(value)
     if members.keys() - {name}:
         raise ValueError(f"an object has {sorted(members)}, expected {name!r} only")
     return members.get(name)
 
 
-def _flat(given: object) -> Iterator[Any]:
+def _flat(value: object) -> Iterator[Any]:
     """Yields the elements of a list and of lists in it; a single value counts as a list of one."""
-    if isinstance(given, list):
-        for item in given:
+    if isinstance(value, list):
+        for item in value:
             yield from _flat(item) if isinstance(item, list) else (item,)
-    elif given is not None:
-        yield given
+    elif value is not None:
+        yield value
 
 
 def _read_int(value: object) -> int:

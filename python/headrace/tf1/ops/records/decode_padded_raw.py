@@ -58,8 +58,8 @@ def decode_padded_raw(
 
     def infer(strings: Tensor, length: Tensor) -> Outputs:
         check_rank(length.shape, 0)
-        known = constant_value(length)
-        return [(dtype, strings.shape.concatenate(TensorShape([_count(known, stored)])))]
+        static = constant_value(length)
+        return [(dtype, strings.shape.concatenate(TensorShape([_count(static, stored)])))]
 
     def kernel(strings: Array, length: Array) -> Array:
         size = int(length)

@@ -58,8 +58,8 @@ def parse_single_sequence_example(
         debug_name = "" if example_name is None else example_name
         label = convert_to_tensor(debug_name, dtype=string, name="debug_name")
         outputs = [*plan.context.outputs(None), *plan.lists.outputs(TensorShape([None]))]
-        found = plan.add("ParseSingleSequenceExample", [record, label], outputs)
-    return plan.restore(found)
+        result = plan.add("ParseSingleSequenceExample", [record, label], outputs)
+    return plan.restore(result)
 
 
 def parse_sequence_example(
@@ -108,15 +108,15 @@ def parse_sequence_example(
     records.shape.assert_has_rank(1)
     plan = _Plan(context_features, sequence_features)
     with name_scope(name, "ParseSequenceExample", [records]):
-        given = [] if example_names is None else example_names
-        names = convert_to_tensor(given, dtype=string, name="debug_name")
+        items = [] if example_names is None else example_names
+        names = convert_to_tensor(items, dtype=string, name="debug_name")
         [rows] = [None] if records.shape.rank is None else records.shape.as_list()
         outputs = [*plan.context.outputs(TensorShape([rows])), *plan.batched_lists(rows)]
         outputs += [(int64, TensorShape([rows]))] * len(plan.lists.dense)
-        found = plan.add("ParseSequenceExample", [records, names], outputs)
-    split = len(found) - len(plan.lists.dense)
-    lengths = dict(zip(plan.lists.dense, found[split:], strict=True))
-    return *plan.restore(found[:split]), lengths
+        result = plan.add("ParseSequenceExample", [records, names], outputs)
+    split = len(result) - len(plan.lists.dense)
+    lengths = dict(zip(plan.lists.dense, result[split:], strict=True))
+    return *plan.restore(result[:split]), lengths
 
 
 class _Plan:
@@ -129,16 +129,16 @@ class _Plan:
     def __init__(
         self, context_features: Features | None, sequence_features: Features | None
     ) -> None:
-        given = sequence_features or {}
+        features = sequence_features or {}
         self.context = FeaturePlan(context_features or {}, "context")
-        self.lists = FeaturePlan(given, "lists")
+        self.lists = FeaturePlan(features, "lists")
         for feature in self.lists.dense.values():
             if feature.default is not None:
                 raise ValueError(
                     f"Value feature_list_dense_defaults[{feature.key}] must be None, got "
                     f"{feature.default!r}."
                 )
-        self._optional = [key for key in self.lists.dense if _may_be_missing(given[key])]
+        self._optional = [key for key in self.lists.dense if _may_be_missing(features[key])]
 
     def batched_lists(self, rows: int | None) -> list[tuple[DType, TensorShape]]:
         """Returns types and static shapes of the lists of a batch."""

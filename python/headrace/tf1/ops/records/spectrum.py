@@ -49,9 +49,11 @@ def audio_spectrogram(
 
     def infer(samples: Tensor) -> Outputs:
         check_rank(samples.shape, 2)
-        known = [None, None] if samples.shape.rank is None else samples.shape.as_list()
-        num_windows = None if known[0] is None else _num_windows(known[0], window_size, stride)
-        return [(float32, TensorShape([known[1], num_windows, 1 + length // 2]))]
+        static_shape = [None, None] if samples.shape.rank is None else samples.shape.as_list()
+        num_windows = (
+            None if static_shape[0] is None else _num_windows(static_shape[0], window_size, stride)
+        )
+        return [(float32, TensorShape([static_shape[1], num_windows, 1 + length // 2]))]
 
     def kernel(samples: Array) -> Array:
         if window_size < 2 or stride < 1:

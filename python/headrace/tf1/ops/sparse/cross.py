@@ -103,13 +103,13 @@ def _crossed(
             (dtypes.int64, TensorShape([2])),
         ]
 
-    given: list[Input | InputList] = [
+    op_inputs: list[Input | InputList] = [
         InputList("indices", [each.indices for each in sparse], dtypes.int64),
         InputList("values", values, var="sparse_types", is_mixed=True),
         InputList("shapes", [each.dense_shape for each in sparse], dtypes.int64),
         InputList("dense_inputs", dense, var="dense_types", is_mixed=True),
     ]
-    return SparseTensor(*apply_op("SparseCross", given, infer, name=name, attrs=attrs).outputs)
+    return SparseTensor(*apply_op("SparseCross", op_inputs, infer, name=name, attrs=attrs).outputs)
 
 
 def _as_feature(tensor: Tensor) -> Tensor:

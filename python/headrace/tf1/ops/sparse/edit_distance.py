@@ -42,8 +42,8 @@ def edit_distance(
     Raises:
         TypeError: If an argument is not a sparse tensor.
     """
-    for what, given in (("Hypothesis", hypothesis), ("Truth", truth)):
-        if not isinstance(given, (SparseTensor, SparseTensorValue)):
+    for what, operand in (("Hypothesis", hypothesis), ("Truth", truth)):
+        if not isinstance(operand, (SparseTensor, SparseTensorValue)):
             raise TypeError(f"{what} must be a SparseTensor.")
 
     return distance_of_parts(
@@ -80,16 +80,16 @@ def distance_of_parts(
         check_array(sizes, np.dtype(np.float32))
         distances = np.zeros(sizes, dtype=np.float32)
         for key in groups[0].keys() | groups[1].keys():
-            found, wanted = (group.get(key, []) for group in groups)
-            distance = float(_distance(found, wanted))
+            hypothesis_row, truth_row = (group.get(key, []) for group in groups)
+            distance = float(_distance(hypothesis_row, truth_row))
             if normalize:
-                distance = distance / len(wanted) if wanted else np.inf
+                distance = distance / len(truth_row) if truth_row else np.inf
             distances[key] = distance
         return distances
 
     names = [f"{prefix}_{what}" for prefix in ("hypothesis", "truth") for what in _PARTS]
     kinds = [dtypes.int64, None, dtypes.int64] * 2
-    inputs = [Input(*given) for given in zip(names, parts, kinds, strict=True)]
+    inputs = [Input(*part) for part in zip(names, parts, kinds, strict=True)]
     attrs = {"normalize": bool(normalize)}
     op = apply_op("EditDistance", inputs, infer, name=name, attrs=attrs, kernel=kernel)
     return op.outputs[0]
@@ -97,10 +97,10 @@ def distance_of_parts(
 
 def _sequences(indices: Array, values: Array) -> dict[tuple[int, ...], list[object]]:
     """Returns the elements of each sequence, by the place of the sequence."""
-    found: dict[tuple[int, ...], list[object]] = {}
+    sequences: dict[tuple[int, ...], list[object]] = {}
     for index, value in zip(indices.tolist(), values.tolist(), strict=True):
-        found.setdefault(tuple(index[:-1]), []).append(value)
-    return found
+        sequences.setdefault(tuple(index[:-1]), []).append(value)
+    return sequences
 
 
 def _distance(first: list[object], second: list[object]) -> int:

@@ -130,9 +130,9 @@ def _sum(a: SparseTensor, b: SparseTensor, threshold: TensorLike) -> SparseTenso
     inputs.append(Input("thresh", least, var="Treal"))
     indices, values, dense_shape = apply_op("SparseAdd", inputs, infer).outputs
     a.shape.assert_is_compatible_with(b.shape)
-    known = a.shape.merge_with(b.shape)
-    if known.is_fully_defined():
-        dense_shape = constant(known, dtypes.int64)
+    static_shape = a.shape.merge_with(b.shape)
+    if static_shape.is_fully_defined():
+        dense_shape = constant(static_shape, dtypes.int64)
     return SparseTensor(indices, values, dense_shape)
 
 
@@ -159,9 +159,9 @@ def sum_with_parts(
         Input("b", dense),
     ]
 
-    def infer(indices: Tensor, elements: Tensor, _: Tensor, whole: Tensor) -> Outputs:
+    def infer(indices: Tensor, elements: Tensor, _: Tensor, dense: Tensor) -> Outputs:
         check_rank(indices.shape, 2)
-        return [(elements.dtype.base_dtype, whole.shape)]
+        return [(elements.dtype.base_dtype, dense.shape)]
 
     return apply_op("SparseTensorDenseAdd", inputs, infer, name=name).outputs[0]
 

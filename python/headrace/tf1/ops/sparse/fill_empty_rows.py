@@ -50,15 +50,15 @@ def sparse_fill_empty_rows(
 
 def _infer(indices: Tensor, values: Tensor, dense_shape: Tensor, default: Tensor) -> Outputs:
     check_rank(default.shape, 0)
-    known = constant_value_as_shape(dense_shape)
-    if known.rank == 0:
+    static = constant_value_as_shape(dense_shape)
+    if static.rank == 0:
         raise ShapeConflict("dense_shape must not be empty")
     width = indices.shape[1] if indices.shape.rank == 2 else None
     count = indices.shape[0] if indices.shape.rank else None
     return [
         (dtypes.int64, TensorShape([None, width])),
         (values.dtype.base_dtype, TensorShape([None])),
-        (dtypes.bool, TensorShape([known[0] if known.rank else None])),
+        (dtypes.bool, TensorShape([static[0] if static.rank else None])),
         (dtypes.int64, TensorShape([count])),
     ]
 

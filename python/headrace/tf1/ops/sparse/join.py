@@ -43,36 +43,36 @@ def sparse_concat(
     """
     if not isinstance(sp_inputs, (list, tuple)):
         raise TypeError("Inputs must be a list or tuple.")
-    given = [as_sparse_tensor(each) for each in sp_inputs]
-    if not given:
+    items = [as_sparse_tensor(each) for each in sp_inputs]
+    if not items:
         raise ValueError(
             "List argument 'indices' to 'SparseConcat' Op with length 0 shorter than minimum "
             "length 2."
         )
     dim = int_attr("concat_dim", axis)
-    if len(given) == 1:
-        return given[0]
-    shapes = [each.dense_shape for each in given]
+    if len(items) == 1:
+        return items[0]
+    shapes = [each.dense_shape for each in items]
     if expand_nonconcat_dims:
         shapes = _expanded(shapes, dim)
 
     def infer(*tensors: Tensor) -> Outputs:
-        count = len(given)
+        count = len(items)
         rows, rank = TensorShape([0]), unknown_shape(1)
         for indices, sizes in zip(tensors[:count], tensors[2 * count :], strict=True):
-            known = indices.shape if indices.shape.rank == 2 else unknown_shape(2)
-            rows = TensorShape([rows[0] + known[0]])
-            rank = merge_shapes(merge_shapes(rank, known[1:]), sizes.shape)
+            static_shape = indices.shape if indices.shape.rank == 2 else unknown_shape(2)
+            rows = TensorShape([rows[0] + static_shape[0]])
+            rank = merge_shapes(merge_shapes(rank, static_shape[1:]), sizes.shape)
         dtype = tensors[count].dtype.base_dtype
         indices_shape = rows.concatenate(rank)
         return [(dtypes.int64, indices_shape), (dtype, rows), (dtypes.int64, rank)]
 
     inputs = [
-        InputList("indices", [each.indices for each in given], dtypes.int64, var="Tindices"),
-        InputList("values", [each.values for each in given]),
+        InputList("indices", [each.indices for each in items], dtypes.int64, var="Tindices"),
+        InputList("values", [each.values for each in items]),
         InputList("shapes", shapes, dtypes.int64, var="Tshape"),
     ]
-    attrs = {"concat_dim": dim, "N": len(given)}
+    attrs = {"concat_dim": dim, "N": len(items)}
     op = apply_op("SparseConcat", inputs, infer, name=name, attrs=attrs)
     indices, values, dense_shape = op.outputs
     sizes = _joined_sizes(shapes, dim)
@@ -92,10 +92,10 @@ def _expanded(shapes: Sequence[Tensor], axis: int) -> list[Tensor]:
 
 def _joined_sizes(shapes: Sequence[Tensor], axis: int) -> list[int] | None:
     """Returns the sizes of the result; None if they are not known or do not fit."""
-    known = [fold(shape) for shape in shapes]
-    if any(sizes is None for sizes in known):
+    static = [fold(shape) for shape in shapes]
+    if any(sizes is None for sizes in static):
         return None
-    lists = [sizes.tolist() for sizes in known if sizes is not None]
+    lists = [sizes.tolist() for sizes in static if sizes is not None]
     rank = len(lists[0])
     if not -rank <= axis < rank:
         return None

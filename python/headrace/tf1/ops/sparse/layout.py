@@ -57,18 +57,18 @@ def sparse_reset_shape(
     new.shape.assert_has_rank(1)
     new = cast(new, dtypes.int64)
     new.shape[0].assert_is_compatible_with(old.shape[0])
-    known = constant_value(new)
-    if known is None or not sp_input.shape.is_fully_defined():
+    static = constant_value(new)
+    if static is None or not sp_input.shape.is_fully_defined():
         new = with_dependencies([assert_equal(shape(old), shape(new))], new)
         return SparseTensor(indices, values, with_dependencies([assert_less_equal(old, new)], new))
     before = np.array(sp_input.shape.as_list())
-    if (before > known).any():
+    if (before > static).any():
         # TensorFlow names the two in this order.
         raise ValueError(
             "Requested new_shape should have dimension sizes >= sp_input.shape.  "
-            f"Found new_shape ({before}), sp_input.shape ({known})."
+            f"Found new_shape ({before}), sp_input.shape ({static})."
         )
-    return SparseTensor(indices, values, known)
+    return SparseTensor(indices, values, static)
 
 
 def sparse_transpose(
@@ -99,9 +99,9 @@ def sparse_transpose(
             dimensions = size(sp_input.dense_shape)
             order = range_of(dimensions - 1, -1, -1)
         indices = gather(sp_input.indices, order, axis=1)
-        known, before = constant_value(order), sp_input.shape
-        if known is not None and before.is_fully_defined():
-            sizes = convert_to_tensor([before.as_list()[each] for each in known], dtypes.int64)
+        static, before = constant_value(order), sp_input.shape
+        if static is not None and before.is_fully_defined():
+            sizes = convert_to_tensor([before.as_list()[each] for each in static], dtypes.int64)
         else:
             sizes = gather(sp_input.dense_shape, order)
         return sparse_reorder(SparseTensor(indices, sp_input.values, sizes))
@@ -133,16 +133,16 @@ def sparse_expand_dims(
         )
     with name_scope(name, "expand_dims", [sp_input.indices]):
         rank = sp_input.dense_shape.shape[0].value
-        given = convert_to_tensor(dim, dtypes.int32)
-        known = constant_value(given)
-        if known is None or rank is None:
+        tensor = convert_to_tensor(dim, dtypes.int32)
+        static = constant_value(tensor)
+        if static is None or rank is None:
             dimensions = size(sp_input.dense_shape) if rank is None else rank
-            at = where(given < 0, given + dimensions + 1, given)
-        elif -rank - 1 <= known <= rank:
-            at = convert_to_tensor(known % (rank + 1), dtypes.int32)
+            at = where(tensor < 0, tensor + dimensions + 1, tensor)
+        elif -rank - 1 <= static <= rank:
+            at = convert_to_tensor(static % (rank + 1), dtypes.int32)
         else:
             raise ValueError(
-                f"sparse.expand_dims: axis {known}, expected an integer in [{-rank - 1}, {rank}]."
+                f"sparse.expand_dims: axis {static}, expected an integer in [{-rank - 1}, {rank}]."
             )
         column = zeros([shape(sp_input.indices)[0], 1], dtypes.int64)
         one = convert_to_tensor([1], dtypes.int64)

@@ -85,9 +85,11 @@ def product_of_parts(
         sizes = constant_value_as_shape(shape)
         check_rank(sizes, 2)
         sizes = sizes if sizes.rank else unknown_shape(2)
-        whole = matrix.shape if matrix.shape.rank else unknown_shape(2)
+        matrix_shape = matrix.shape if matrix.shape.rank else unknown_shape(2)
         rows, inner = (sizes[1], sizes[0]) if adjoint_a else (sizes[0], sizes[1])
-        other, columns = (whole[1], whole[0]) if adjoint_b else (whole[0], whole[1])
+        other, columns = (
+            (matrix_shape[1], matrix_shape[0]) if adjoint_b else (matrix_shape[0], matrix_shape[1])
+        )
         if not inner.is_compatible_with(other):
             raise ShapeConflict(f"Dimensions must be equal, but are {inner} and {other}")
         return [(elements.dtype.base_dtype, TensorShape([rows, columns]))]

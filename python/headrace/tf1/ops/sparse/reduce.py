@@ -114,7 +114,7 @@ def sparse_reduce_max_sparse(
 
 def _dense(
     op_type: str,
-    given: SparseTensor | SparseTensorValue,
+    sparse: SparseTensor | SparseTensorValue,
     axis: TensorLike | None,
     keepdims: bool,
     allowed: tuple[DType, ...],
@@ -124,12 +124,12 @@ def _dense(
     def infer(_: Tensor, values: Tensor, shape: Tensor, axes: Tensor) -> Outputs:
         return [(values.dtype.base_dtype, _reduced(shape, axes, keep))]
 
-    return _reduce(op_type, given, axis, keep, allowed, infer).outputs[0]
+    return _reduce(op_type, sparse, axis, keep, allowed, infer).outputs[0]
 
 
 def _sparse(
     op_type: str,
-    given: SparseTensor | SparseTensorValue,
+    sparse: SparseTensor | SparseTensorValue,
     axis: TensorLike | None,
     keepdims: bool,
     allowed: tuple[DType, ...],
@@ -142,19 +142,19 @@ def _sparse(
             (dtypes.int64, unknown),
         ]
 
-    op = _reduce(op_type, given, axis, bool(keepdims), allowed, infer)
+    op = _reduce(op_type, sparse, axis, bool(keepdims), allowed, infer)
     return SparseTensor(*op.outputs)
 
 
 def _reduce(
     op_type: str,
-    given: SparseTensor | SparseTensorValue,
+    argument: SparseTensor | SparseTensorValue,
     axis: TensorLike | None,
     keep: bool,
     allowed: tuple[DType, ...],
     infer: Callable[..., Outputs],
 ) -> Operation:
-    sparse = as_sparse_tensor(given)
+    sparse = as_sparse_tensor(argument)
     inputs = [
         Input("input_indices", sparse.indices, dtypes.int64),
         Input("input_values", sparse.values, allowed=allowed),

@@ -38,25 +38,25 @@ def sparse_reshape(
     """
     sparse = as_sparse_tensor(sp_input)
     with name_scope(name, "SparseReshape", [sparse.indices]) as scope:
-        given = cast(convert_to_tensor(shape), dtypes.int64)
+        target = cast(convert_to_tensor(shape), dtypes.int64)
 
         def infer(indices: Tensor, _: Tensor, sizes: Tensor) -> Outputs:
             check_rank(indices.shape, 2)
             check_rank(sizes.shape, 1)
-            known = sizes.shape if sizes.shape.rank else TensorShape([None])
+            static_shape = sizes.shape if sizes.shape.rank else TensorShape([None])
             count = indices.shape[0] if indices.shape.rank else None
             return [
-                (dtypes.int64, TensorShape([count]).concatenate(known)),
-                (dtypes.int64, known),
+                (dtypes.int64, TensorShape([count]).concatenate(static_shape)),
+                (dtypes.int64, static_shape),
             ]
 
         inputs = [
             Input("input_indices", sparse.indices, dtypes.int64),
             Input("input_shape", sparse.dense_shape, dtypes.int64),
-            Input("new_shape", given, dtypes.int64),
+            Input("new_shape", target, dtypes.int64),
         ]
         indices, dense_shape = apply_op("SparseReshape", inputs, infer, name=scope).outputs
-        sizes = _known_sizes(sparse.dense_shape, given)
+        sizes = _known_sizes(sparse.dense_shape, target)
         if sizes is not None:
             dense_shape = constant(sizes, dtypes.int64)
         return SparseTensor(indices, identity(sparse.values), dense_shape)
@@ -68,10 +68,10 @@ def _known_sizes(old: Tensor, new: Tensor) -> list[int] | None:
     Raises:
         ValueError: If they do not fit the old ones.
     """
-    before, given = fold(old), fold(new)
-    if before is None or given is None:
+    before, new_sizes = fold(old), fold(new)
+    if before is None or new_sizes is None:
         return None
-    sizes: list[int] = given.tolist()
+    sizes: list[int] = new_sizes.tolist()
     if min(sizes, default=0) < -1:
         return None  # The run says which one cannot be.
     if sizes.count(-1) > 1:

@@ -59,9 +59,11 @@ def string_format(
         return np.array(text.encode(), dtype=object)
 
     attrs = {"template": template, "placeholder": placeholder, "summarize": summarize}
-    given = [InputList("inputs", tensors, is_mixed=True)]
+    op_inputs = [InputList("inputs", tensors, is_mixed=True)]
     outputs = [(string, TensorShape([]))]
-    op = apply_op("StringFormat", given, lambda *_: outputs, name=name, attrs=attrs, kernel=kernel)
+    op = apply_op(
+        "StringFormat", op_inputs, lambda *_: outputs, name=name, attrs=attrs, kernel=kernel
+    )
     return op.outputs[0]
 
 

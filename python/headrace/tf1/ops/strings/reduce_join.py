@@ -49,19 +49,19 @@ def reduce_join(
         axes = range_of(rank(strings) - 1, -1, -1) if axis is None else axis
 
         def infer(texts: Tensor, dims: Tensor) -> Outputs:
-            known = fold(dims)
-            wanted = None if known is None else [int(dim) for dim in known.ravel()]
-            return [(dtypes.string, reduce_shape(texts.shape, wanted, keep))]
+            static = fold(dims)
+            ranks = None if static is None else [int(dim) for dim in static.ravel()]
+            return [(dtypes.string, reduce_shape(texts.shape, ranks, keep))]
 
         def kernel(texts: Array, dims: Array) -> Array:
             return _join(texts, dims, separator.encode(), keep)
 
-        given = [
+        op_inputs = [
             Input("inputs", strings, dtypes.string),
             Input("reduction_indices", axes, dtypes.int32),
         ]
         attrs = {"keep_dims": keep, "separator": separator}
-        op = apply_op("ReduceJoin", given, infer, name=scope, attrs=attrs, kernel=kernel)
+        op = apply_op("ReduceJoin", op_inputs, infer, name=scope, attrs=attrs, kernel=kernel)
         return op.outputs[0]
 
 

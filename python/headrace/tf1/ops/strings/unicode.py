@@ -250,8 +250,8 @@ def unicode_script(input: TensorLike, name: str | None = None) -> Tensor:
 
     def kernel(points: Array) -> Array:
         starts, scripts = _scripts()
-        found = scripts[np.searchsorted(starts, points, side="right") - 1]
-        return np.where((points < 0) | (points > _LAST), -1, found)
+        codes = scripts[np.searchsorted(starts, points, side="right") - 1]
+        return np.where((points < 0) | (points > _LAST), -1, codes)
 
     inputs = [Input("input", input, dtypes.int32)]
     return apply_op("UnicodeScript", inputs, like, name=name, kernel=kernel).outputs[0]

@@ -35,8 +35,8 @@ def histogram(
         InvalidArgumentError: When run: a value is not finite.
         TypeError: If they are not numbers.
     """
-    given = Input("values", values, allowed=SUMMARIZABLE)
-    return summarize("HistogramSummary", "tag", name, given, collections, family)
+    inputs = Input("values", values, allowed=SUMMARIZABLE)
+    return summarize("HistogramSummary", "tag", name, inputs, collections, family)
 
 
 define("HistogramSummary")

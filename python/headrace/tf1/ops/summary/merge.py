@@ -37,8 +37,8 @@ def merge(
             "length 1."
         )
     with name_scope(name, "Merge", inputs):
-        given = [InputList("inputs", inputs, dtypes.string)]
-        op = apply_op("MergeSummary", given, infer_string, name=name)
+        op_inputs = [InputList("inputs", inputs, dtypes.string)]
+        op = apply_op("MergeSummary", op_inputs, infer_string, name=name)
     add_to_collections(collections or [], op.outputs[0])
     return op.outputs[0]
 

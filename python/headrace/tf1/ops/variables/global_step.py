@@ -51,16 +51,16 @@ def get_global_step(graph: Graph | None = None) -> Any:
         TypeError: If it is not an integer scalar.
     """
     graph = get_default_graph() if graph is None else graph
-    found = graph.get_collection(GraphKeys.GLOBAL_STEP)
-    if not found:
+    members = graph.get_collection(GraphKeys.GLOBAL_STEP)
+    if not members:
         try:
-            found = [graph.get_tensor_by_name("global_step:0")]
+            members = [graph.get_tensor_by_name("global_step:0")]
         except KeyError:
             return None
-    if len(found) > 1:
+    if len(members) > 1:
         return None
-    assert_global_step(found[0])
-    return found[0]
+    assert_global_step(members[0])
+    return members[0]
 
 
 def create_global_step(graph: Graph | None = None) -> Variable:
@@ -88,8 +88,8 @@ def create_global_step(graph: Graph | None = None) -> Variable:
 
 def get_or_create_global_step(graph: Graph | None = None) -> Any:
     """Returns the variable that counts the steps. It is made if there is none."""
-    found = get_global_step(graph)
-    return create_global_step(graph) if found is None else found
+    step = get_global_step(graph)
+    return create_global_step(graph) if step is None else step
 
 
 def assert_global_step(global_step_tensor: object) -> None:

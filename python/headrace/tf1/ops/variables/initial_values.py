@@ -61,14 +61,14 @@ def _predicates(op: Operation) -> list[Tensor]:
 
 def _needed(op: Operation) -> list[Operation]:
     """Returns what computes an operation's inputs, and itself, in the order they were made."""
-    found: dict[Operation, None] = {}
+    needed: dict[Operation, None] = {}
     stack = [op]
     while stack:
         item = stack.pop()
-        if item not in found and not item.definition.takes_variable:
-            found[item] = None
+        if item not in needed and not item.definition.takes_variable:
+            needed[item] = None
             stack += [tensor.op for tensor in item.inputs]
-    return sorted(found, key=lambda item: item._id)
+    return sorted(needed, key=lambda item: item._id)
 
 
 def _find_variable(op: Operation) -> Any:

@@ -106,8 +106,8 @@ def min_max_variable_partitioner(
                 f"Cannot partition variable along axis {axis} when shape is only {shape}"
             )
         num_bytes = math.prod(sizes) * _bytes_of(as_dtype(dtype), bytes_per_string_element)
-        wanted = math.ceil(num_bytes / min_slice_size)
-        return _parts(len(sizes), axis, max(1, min(sizes[axis], max_partitions, wanted)))
+        num_slices = math.ceil(num_bytes / min_slice_size)
+        return _parts(len(sizes), axis, max(1, min(sizes[axis], max_partitions, num_slices)))
 
     return partition
 

@@ -243,17 +243,17 @@ def _scatter(
     allowed: list[DType] | None = None,
     is_nd: bool = False,
 ) -> Tensor:
-    def infer(target: Tensor, indices: Tensor, given: Tensor) -> Outputs:
+    def infer(target: Tensor, indices: Tensor, variable: Tensor) -> Outputs:
         if is_nd:
-            for tensor in (indices, given):
+            for tensor in (indices, variable):
                 if tensor.shape.rank == 0:
                     raise ShapeConflict("Shape must be at least rank 1 but is rank 0")
             # TensorFlow finds indices with too many numbers when it runs.
             depth = indices.shape[-1].value if indices.shape.rank else None
             if depth is None or target.shape.rank is None or depth <= target.shape.rank:
-                check_shapes(target.shape, indices.shape, given.shape)
-        elif given.shape.rank != 0:
-            merge_shapes(given.shape, indices.shape.concatenate(target.shape[1:]))
+                check_shapes(target.shape, indices.shape, variable.shape)
+        elif variable.shape.rank != 0:
+            merge_shapes(variable.shape, indices.shape.concatenate(target.shape[1:]))
         return [(target.dtype, target.shape)]
 
     inputs = [

@@ -302,11 +302,11 @@ def get_variable(
     scope = get_variable_scope()
     with graph.name_scope(None):
         if value is not None and dtype is not None:
-            found = convert_to_tensor(value).dtype.base_dtype
-            if found != as_dtype(dtype):
+            actual_dtype = convert_to_tensor(value).dtype.base_dtype
+            if actual_dtype != as_dtype(dtype):
                 raise ValueError(
-                    f"Initializer type '{found}' and explicit dtype '{as_dtype(dtype)}' don't "
-                    "match."
+                    f"Initializer type '{actual_dtype}' and explicit dtype '{as_dtype(dtype)}' "
+                    "don't match."
                 )
         return store_of(graph).get(
             _state_of(graph).full_name(name),

@@ -81,21 +81,21 @@ class VariableStore:
             ValueError: If `reuse` does not allow it, or its shape or type is another one.
         """
         with self._lock:
-            found = self._variables.get(name)
-            if found is not None:
-                _check_shareable(name, found, reuse, shape, dtype)
-                return found
+            existing = self._variables.get(name)
+            if existing is not None:
+                _check_shareable(name, existing, reuse, shape, dtype)
+                return existing
             if reuse is True:
                 raise ValueError(
                     f"Variable {name} does not exist, or was not created with tf.get_variable(). "
                     "Did you mean to set reuse=tf.AUTO_REUSE in VarScope?"
                 )
             value, kind = _initial_value(name, shape, dtype, initializer)
-            made = Variable(value, name=name, dtype=kind, **arguments)
-            self._variables[name] = made
+            variable = Variable(value, name=name, dtype=kind, **arguments)
+            self._variables[name] = variable
         if regularizer is not None:
-            _add_loss(name, made, regularizer)
-        return made
+            _add_loss(name, variable, regularizer)
+        return variable
 
 
 def store_of(graph: Graph) -> VariableStore:
@@ -114,22 +114,22 @@ _KEY: Final = ("variable_store",)
 
 
 def _check_shareable(
-    name: str, found: Variable, reuse: Reuse, shape: TensorShape, dtype: DType
+    name: str, existing: Variable, reuse: Reuse, shape: TensorShape, dtype: DType
 ) -> None:
     if reuse is False:
         raise ValueError(
             f"Variable {name} already exists, disallowed. Did you mean to set reuse=True or "
-            f"reuse=tf.AUTO_REUSE in VarScope? Originally defined at:\n\n  {found.op.defined_at}"
+            f"reuse=tf.AUTO_REUSE in VarScope? Originally defined at:\n\n  {existing.op.defined_at}"
         )
-    if not shape.is_compatible_with(found.shape):
+    if not shape.is_compatible_with(existing.shape):
         raise ValueError(
             f"Trying to share variable {name}, but specified shape {shape} and found shape "
-            f"{found.shape}."
+            f"{existing.shape}."
         )
-    if not dtype.is_compatible_with(found.dtype):
+    if not dtype.is_compatible_with(existing.dtype):
         raise ValueError(
             f"Trying to share variable {name}, but specified dtype {dtype.name} and found dtype "
-            f"{found.dtype.name}."
+            f"{existing.dtype.name}."
         )
 
 

@@ -80,8 +80,8 @@ class Tracing:
             nodes = [_node(graph, span) for span in spans]
             self._run_metadata.step_stats.dev_stats.add(device=CPU.name, node_stats=nodes)
         if self._options.output_partition_graphs:
-            made = sorted(ops, key=lambda op: op._id)
-            self._run_metadata.partition_graphs.append(make_graph_def(made))
+            ordered = sorted(ops, key=lambda op: op._id)
+            self._run_metadata.partition_graphs.append(make_graph_def(ordered))
 
 
 def begin_tracing(
@@ -102,10 +102,10 @@ def begin_tracing(
             f"run_metadata is {type(run_metadata).__name__}, expected tf.RunMetadata()."
         )
     run_metadata.Clear()
-    wanted = RunOptions() if options is None else options
-    if not (wanted.trace_level or wanted.output_partition_graphs or builds_cost_graph):
+    run_options = RunOptions() if options is None else options
+    if not (run_options.trace_level or run_options.output_partition_graphs or builds_cost_graph):
         return None
-    return Tracing(wanted, run_metadata, builds_cost_graph)
+    return Tracing(run_options, run_metadata, builds_cost_graph)
 
 
 def _node(graph: Graph, span: engine.Span) -> NodeExecStats:

@@ -79,7 +79,7 @@ class LoggingTensorHook(SessionRunHook):
         """
         self._clock.reset()
         self._num_runs = 0
-        self._tensors = {tag: find_element(given) for tag, given in self._given.items()}
+        self._tensors = {tag: find_element(tensor) for tag, tensor in self._given.items()}
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
         """Fetches the tensors, if they are to be logged."""

@@ -353,9 +353,9 @@ def _sizes_of(content: bytes, name: str, magic: int, what: str, rank: int) -> li
     if len(content) < 4 * (1 + rank):
         text = f"{name}: it has {len(content)} bytes, and no header. Copy or download it again."
         raise DataLossError(None, None, text)
-    found, *sizes = struct.unpack_from(f">{1 + rank}I", content)
-    if found != magic:
-        raise ValueError(f"Invalid magic number {found} in MNIST {what} file: {name}")
+    number, *sizes = struct.unpack_from(f">{1 + rank}I", content)
+    if number != magic:
+        raise ValueError(f"Invalid magic number {number} in MNIST {what} file: {name}")
     return sizes
 
 
