@@ -76,8 +76,8 @@ class Entry:
 
 def is_remote(path: str) -> bool:
     """Returns whether a path is a URL that names no file of this machine."""
-    found = _URL.match(path)
-    return found is not None and found[1].lower() != "file"
+    match = _URL.match(path)
+    return match is not None and match[1].lower() != "file"
 
 
 def local_path(path: str) -> str:
@@ -95,8 +95,8 @@ def name_in(directory: str, name: str) -> str:
 
 def can_be_listed(path: str) -> bool:
     """Returns whether directories can be listed there; over plain HTTP they cannot."""
-    found = _URL.match(path)
-    return found is None or found[1].lower() not in _WITHOUT_LISTS
+    match = _URL.match(path)
+    return match is None or match[1].lower() not in _WITHOUT_LISTS
 
 
 def open_file(path: str) -> IO[bytes]:
@@ -146,9 +146,9 @@ def status(path: str) -> Entry:
     """
     if not is_remote(path):
         with os_errors(path):
-            found = os.stat(local_path(path))
+            status_here = os.stat(local_path(path))
         is_there = os.path.isdir(local_path(path))
-        return Entry(path, found.st_size, found.st_mtime_ns, is_there)
+        return Entry(path, status_here.st_size, status_here.st_mtime_ns, is_there)
     (entry,) = statuses([path])
     if entry is not None:
         return entry
@@ -172,8 +172,8 @@ def sizes(paths: Iterable[str]) -> list[int]:
     """
     paths = list(paths)
     remote = [path for path in paths if is_remote(path)]
-    known = dict(zip(remote, statuses(remote), strict=True)) if remote else {}
-    return [(known.get(path) or status(path)).length for path in paths]
+    remote_sizes = dict(zip(remote, statuses(remote), strict=True)) if remote else {}
+    return [(remote_sizes.get(path) or status(path)).length for path in paths]
 
 
 def exists(path: str) -> bool:
@@ -313,12 +313,14 @@ def matching(pattern: str) -> list[str]:
     first = re.search(r"[*?[]", pattern)
     directory = pattern[: first.start()].rpartition("/")[0] if first else pattern
     parts = pattern[len(directory) + 1 :].split("/")
-    found = files_below(directory) if len(parts) > 1 or parts == ["**"] else entries(directory)
-    if any(entry.path == pattern and not entry.is_directory for entry in found):
+    entries_below = (
+        files_below(directory) if len(parts) > 1 or parts == ["**"] else entries(directory)
+    )
+    if any(entry.path == pattern and not entry.is_directory for entry in entries_below):
         return [pattern]
     return [
         entry.path
-        for entry in found
+        for entry in entries_below
         if not entry.is_directory and _matches(entry.path[len(directory) + 1 :].split("/"), parts)
     ]
 

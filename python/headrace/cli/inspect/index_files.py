@@ -20,23 +20,23 @@ def report_of_index(
     content: Content, looked: InspectOptions
 ) -> tuple[dict[str, Any], list[ShownExample]]:
     """Returns the report of an index: all of it is read, and its checksums are checked."""
-    found, fault = _read(content.path)
-    if found is None:
+    index, fault = _read(content.path)
+    if index is None:
         damage = {"record": None, "offset_bytes": None, "stage": "index", "reason": str(fault)}
         return {"damage": [damage]}, []
     reason = "the offsets of some records are damaged; the next run replaces the index"
     damage = {"record": None, "offset_bytes": None, "stage": "index", "reason": reason}
     report: dict[str, Any] = {
         "unit": "records",
-        "count": found.num_records,
+        "count": index.num_records,
         "of": content.path.removesuffix(INDEX_SUFFIX),
-        "of_kind": found.kind,
-        "of_bytes": found.file_bytes,
+        "of_kind": index.kind,
+        "of_bytes": index.file_bytes,
         "is_current": None,
-        "damage": [] if found.is_whole else [damage],
+        "damage": [] if index.is_whole else [damage],
     }
-    if content.path.endswith(INDEX_SUFFIX) and found.tag is None:
-        report["is_current"] = _is_of(report["of"], found.file_bytes, found.modified)
+    if content.path.endswith(INDEX_SUFFIX) and index.tag is None:
+        report["is_current"] = _is_of(report["of"], index.file_bytes, index.modified)
     return report, []
 
 
