@@ -417,7 +417,12 @@ class RecordWriter:
         cls,
         path: bytes,
         compression: str = "",
+        *,
         level: int | None = None,
+        method: int | None = None,
+        window_bits: int | None = None,
+        mem_level: int | None = None,
+        strategy: int | None = None,
         flush_mode: int | None = None,
         flush_bytes: int | None = None,
     ) -> RecordWriter: ...

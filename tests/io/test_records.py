@@ -1,4 +1,5 @@
 import os
+import random
 import re
 import zlib
 from pathlib import Path
@@ -56,6 +57,7 @@ class TestWriter:
     def test_flushes_the_stream_as_its_mode_says(self, tmp_path, compression):
         records = [(b"%06d" % (n * n)) * 20 for n in range(3000)]
         modes = [None, zlib.Z_NO_FLUSH, zlib.Z_PARTIAL_FLUSH, zlib.Z_SYNC_FLUSH, zlib.Z_FULL_FLUSH]
+        modes.append(zlib.Z_BLOCK)
         sizes = []
         for mode in modes:
             path = tmp_path / str(mode)
@@ -64,15 +66,83 @@ class TestWriter:
             sizes.append(path.stat().st_size)
         assert sizes[0] == sizes[1]
         assert max(sizes[:2]) < min(sizes[2:])
-        assert len(set(sizes)) == 4
+        assert len(set(sizes)) == 5
 
-    @pytest.mark.parametrize("mode", [-1, zlib.Z_FINISH, zlib.Z_BLOCK, 9, 2**70])
+    @pytest.mark.parametrize("mode", [-1, zlib.Z_FINISH, zlib.Z_TREES, 9])
     def test_refuses_modes_that_lose_records(self, tmp_path, mode):
         with pytest.raises(
-            errors.InvalidArgumentError, match=f"flush_mode (is )?{mode}, expected 0 to 3"
+            errors.InvalidArgumentError, match=f"flush_mode {mode}, expected 0 to 3 or 5"
         ):
             TFRecordWriter(tmp_path / "a", TFRecordOptions(ZLIB, flush_mode=mode))
         assert os.listdir(tmp_path) == []
+
+    @pytest.mark.parametrize("bits", range(9, 16))
+    @pytest.mark.parametrize("compression", [GZIP, ZLIB])
+    def test_window_bits_limit_how_far_back_matches_are(self, tmp_path, compression, bits):
+        number = bits + 16 if compression == GZIP else bits
+        records = [random.Random(n % 7).randbytes(100) for n in range(700)]
+        write(tmp_path / "a", records, TFRecordOptions(compression, window_bits=number))
+        data = (tmp_path / "a").read_bytes()
+        # zlib refuses to inflate what needs a larger window.
+        plain = zlib.decompress(data, number)
+        write(tmp_path / "plain", records)
+        assert plain == (tmp_path / "plain").read_bytes()
+        assert read(tmp_path / "a", compression) == records
+        # Each record comes again after 812 bytes, and zlib looks back 262 bytes less than a window.
+        assert (len(data) < len(plain) / 4) == (bits >= 11)
+
+    @pytest.mark.parametrize("compression", [GZIP, ZLIB])
+    @pytest.mark.parametrize(
+        ("option", "argument", "values"),
+        [
+            ("compression_strategy", "strategy", range(5)),
+            ("mem_level", "memLevel", range(1, 10)),
+            ("compression_level", "level", range(10)),
+        ],
+    )
+    def test_options_have_the_effect_that_zlib_gives_them(
+        self, tmp_path, compression, option, argument, values
+    ):
+        records = [(b"%06d" % (n * n)) * 20 for n in range(3000)]
+        write(tmp_path / "plain", records)
+        plain = (tmp_path / "plain").read_bytes()
+        bits = 31 if compression == GZIP else 15
+        for value in values:
+            write(tmp_path / "a", records, TFRecordOptions(compression, **{option: value}))
+            assert read(tmp_path / "a", compression) == records
+            stream = zlib.compressobj(wbits=bits, **{argument: value})
+            expected = len(stream.compress(plain) + stream.flush())
+            size = (tmp_path / "a").stat().st_size
+            assert expected * 0.8 < size < expected * 1.25, (option, value, size, expected)
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"window_bits": 7}, "window_bits 7, expected 8 to 15 for ZLIB"),
+            ({"window_bits": 31}, "window_bits 31, expected 8 to 15 for ZLIB"),
+            ({"mem_level": 0}, "mem_level 0, expected 1 to 9"),
+            ({"mem_level": 10}, "mem_level 10, expected 1 to 9"),
+            ({"compression_strategy": 5}, "compression_strategy 5, expected 0 to 4"),
+            ({"compression_method": 9}, "compression_method 9, expected 8"),
+            ({"compression_level": 10}, "compression_level 10, expected -1 to 9"),
+            ({"input_buffer_size": -1}, "input_buffer_size -1, expected at least 0"),
+            ({"output_buffer_size": 1}, "output_buffer_size 1, expected at least 2"),
+            ({"mem_level": 2**70}, "a number of more than 64 bits"),
+        ],
+    )
+    def test_refuses_options_out_of_range(self, tmp_path, options, message):
+        with pytest.raises(errors.InvalidArgumentError, match=message):
+            TFRecordWriter(tmp_path / "a", TFRecordOptions(ZLIB, **options))
+        assert os.listdir(tmp_path) == []
+
+    def test_options_of_zlib_have_no_effect_without_compression(self, tmp_path):
+        options = TFRecordOptions(window_bits=7, mem_level=10, output_buffer_size=1, flush_mode=9)
+        write(tmp_path / "a", [b"x"], options)
+        assert read(tmp_path / "a") == [b"x"]
+
+    def test_options_are_integers(self, tmp_path):
+        with pytest.raises(TypeError, match="mem_level"):
+            TFRecordWriter(tmp_path / "a", TFRecordOptions(ZLIB, mem_level=1.5))
 
     @pytest.mark.parametrize("compression", [NONE, GZIP, ZLIB])
     def test_leaves_nothing_if_it_is_discarded(self, tmp_path, compression):

@@ -19,19 +19,24 @@ class TFRecordCompressionType:
 class TFRecordOptions:
     """Options for reading and writing TFRecord files.
 
+    Writers pass all options but the first to zlib-rs. Its files have about the size of zlib's, but
+    other bytes.
+
     Args:
-        compression_type: A `TFRecordCompressionType`, "ZLIB", "GZIP", "" or None.
+        compression_type: A `TFRecordCompressionType`, "ZLIB", "GZIP", "" or None. Without
+            compression, the other options have no effect.
         flush_mode: The way to flush the compressed stream while it is written, so that readers can
-            see the data early: `zlib.Z_PARTIAL_FLUSH`, `Z_SYNC_FLUSH` or `Z_FULL_FLUSH`. With None
-            or `zlib.Z_NO_FLUSH`, only a writer's `flush` does so.
-        input_buffer_size: The number of bytes between two such flushes. None for 262,144.
-        output_buffer_size: Accepted for compatibility with TensorFlow, without effect on the
-            records.
-        window_bits: Accepted, as `output_buffer_size` is.
-        compression_level: From 0 (none) to 9 (smallest). None for 6.
-        compression_method: Accepted, as `output_buffer_size` is.
-        mem_level: Accepted, as `output_buffer_size` is.
-        compression_strategy: Accepted, as `output_buffer_size` is.
+            see the data early: `zlib.Z_PARTIAL_FLUSH`, `Z_SYNC_FLUSH`, `Z_FULL_FLUSH` or `Z_BLOCK`.
+            With None or `zlib.Z_NO_FLUSH`, only a writer's `flush` does so.
+        input_buffer_size: The number of bytes between two such flushes. None or 0 for 262,144.
+        output_buffer_size: At least 2, without effect on the bytes.
+        window_bits: The base-two logarithm of the window that is searched for matches: from 8 to
+            15 for "ZLIB", from 25 to 31 for "GZIP" (zlib adds 16). None for the largest.
+        compression_level: From 0 (none) to 9 (smallest). None or -1 for 6.
+        compression_method: `zlib.DEFLATED`, which is 8, or None.
+        mem_level: The memory to compress with, from 1 to 9. None for 8.
+        compression_strategy: `zlib.Z_DEFAULT_STRATEGY`, `Z_FILTERED`, `Z_HUFFMAN_ONLY`, `Z_RLE` or
+            `Z_FIXED`. None for the first.
 
     Raises:
         ValueError: If the compression is unknown.

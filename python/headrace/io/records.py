@@ -31,7 +31,7 @@ class TFRecordWriter:
 
     Raises:
         FailedPreconditionError: If `path` is a directory.
-        InvalidArgumentError: If the compression level or flush mode does not exist.
+        InvalidArgumentError: If an option of the compression is out of range.
         NotFoundError: If the directory does not exist.
         PermissionDeniedError: If you may not write to the directory.
         ValueError: If the compression is unknown.
@@ -47,15 +47,25 @@ class TFRecordWriter:
     def __init__(self, path: str | bytes | PathLike[str], options: CompressionLike = None) -> None:
         compression = TFRecordOptions.get_compression_type_string(options)
         record_options = options if isinstance(options, TFRecordOptions) else TFRecordOptions()
-        level = record_options.compression_level
         self._path = fsencode(path)
+        if compression and record_options.output_buffer_size is not None and record_options.output_buffer_size < 2:
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"{fsdecode(path)}: output_buffer_size {record_options.output_buffer_size}, expected at "
+                "least 2",
+            )
         try:
             self._writer = engine.RecordWriter(
                 self._path,
                 compression,
-                level,
-                record_options.flush_mode,
-                record_options.input_buffer_size,
+                level=record_options.compression_level,
+                method=record_options.compression_method,
+                window_bits=record_options.window_bits,
+                mem_level=record_options.mem_level,
+                strategy=record_options.compression_strategy,
+                flush_mode=record_options.flush_mode,
+                flush_bytes=record_options.input_buffer_size,
             )
         except engine.EngineError as error:
             engine.raise_op_error(error)
@@ -63,9 +73,7 @@ class TFRecordWriter:
             raise InvalidArgumentError(
                 None,
                 None,
-                f"compression_level is {level}, expected 0 to 9, or None; flush_mode is "
-                f"{record_options.flush_mode}, expected 0 to 3, or None; input_buffer_size is "
-                f"{record_options.input_buffer_size}, expected a number of 64 bits.",
+                f"{fsdecode(path)}: an option is a number of more than 64 bits: {vars(record_options)}",
             ) from None
 
     def write(self, record: bytes | str) -> None:

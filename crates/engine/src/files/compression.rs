@@ -5,7 +5,7 @@
 use crate::error::Result;
 use crate::files::encoder::{DeflateOptions, Encoder};
 use crate::files::output::retried;
-use flate2::{Compress, Decompress, FlushDecompress, Status};
+use flate2::{Decompress, FlushDecompress, Status};
 use smallvec::SmallVec;
 use std::io::{self, ErrorKind, Read, Write};
 
@@ -208,13 +208,11 @@ pub enum Deflate<W: Write> {
 impl<W: Write> Deflate<W> {
     /// Writes to `output`.
     pub fn new(output: W, compression: Compression, options: DeflateOptions) -> Result<Self> {
-        let level = options.level()?;
-        let stream = match compression {
-            Compression::None => return Ok(Self::Plain(output)),
-            Compression::Zlib => Compress::new(level, true),
-            Compression::Gzip => Compress::new_gzip(level, WINDOW_BITS),
-        };
-        Ok(Self::Compressed(Encoder::new(output, stream, options)?))
+        match compression {
+            Compression::None => Ok(Self::Plain(output)),
+            Compression::Zlib => Ok(Self::Compressed(Encoder::new(output, false, options)?)),
+            Compression::Gzip => Ok(Self::Compressed(Encoder::new(output, true, options)?)),
+        }
     }
 
     /// Writes the end of the stream. Nothing may be written after it.
@@ -254,9 +252,13 @@ mod tests {
     }
 
     fn deflated(compression: Compression, level: i64) -> Vec<u8> {
+        deflated_with(compression, at_level(level), TEXT)
+    }
+
+    fn deflated_with(compression: Compression, options: DeflateOptions, data: &[u8]) -> Vec<u8> {
         let mut bytes = Vec::new();
-        let mut output = Deflate::new(&mut bytes, compression, at_level(level)).unwrap();
-        output.write_all(TEXT).unwrap();
+        let mut output = Deflate::new(&mut bytes, compression, options).unwrap();
+        output.write_all(data).unwrap();
         output.finish().unwrap();
         drop(output);
         bytes
@@ -373,7 +375,7 @@ mod tests {
         let numbers: Vec<u8> =
             (0..100_000_u32).flat_map(|n| (n.wrapping_mul(2_654_435_761) >> 20).to_le_bytes()).collect();
         for compression in [Compression::Zlib, Compression::Gzip] {
-            let sizes = [None, Some(0), Some(1), Some(2), Some(3)].map(|flush_mode| {
+            let sizes = [None, Some(0), Some(1), Some(2), Some(3), Some(5)].map(|flush_mode| {
                 let mut bytes = Vec::new();
                 let options = DeflateOptions { flush_mode, flush_bytes: Some(1000), ..DeflateOptions::default() };
                 let mut output = Deflate::new(&mut bytes, compression, options).unwrap();
@@ -402,10 +404,71 @@ mod tests {
 
     #[test]
     fn modes_that_end_the_stream_are_refused() {
-        for flush_mode in [-1, 4, 5] {
+        for flush_mode in [-1, 4, 6] {
             let options = DeflateOptions { flush_mode: Some(flush_mode), ..DeflateOptions::default() };
             let error = Deflate::new(io::sink(), Compression::Zlib, options).map(drop).unwrap_err();
-            assert!(error.message().starts_with(&format!("flush_mode {flush_mode}, expected 0 to 3")), "{error}");
+            assert!(error.message().starts_with(&format!("flush_mode {flush_mode}, expected 0 to 3 or 5")), "{error}");
+            assert!(Deflate::new(io::sink(), Compression::None, options).is_ok());
+        }
+    }
+
+    #[test]
+    fn a_smaller_window_is_in_the_header_and_finds_fewer_matches() {
+        let far: Vec<u8> =
+            (0..2000_u32).flat_map(|n| (n.wrapping_mul(2_654_435_761)).to_le_bytes()).collect::<Vec<_>>().repeat(2);
+        let sizes = [9, 12, 15].map(|bits| {
+            let options = DeflateOptions { window_bits: Some(bits), ..DeflateOptions::default() };
+            let bytes = deflated_with(Compression::Zlib, options, &far);
+            assert_eq!(i64::from(bytes[0] >> 4) + 8, bits);
+            assert!(whole(Compression::Zlib, &bytes).unwrap() == far);
+            bytes.len()
+        });
+        assert!(sizes[2] < sizes[0] * 3 / 4 && sizes[0] == sizes[1], "{sizes:?}");
+    }
+
+    #[test]
+    fn strategies_and_memory_change_the_bytes_but_not_the_data() {
+        let text = TEXT.repeat(1000);
+        for compression in [Compression::Zlib, Compression::Gzip] {
+            let size = |options| {
+                let bytes = deflated_with(compression, options, &text);
+                assert!(whole(compression, &bytes).unwrap() == text);
+                bytes.len()
+            };
+            let strategy = |number| size(DeflateOptions { strategy: Some(number), ..DeflateOptions::default() });
+            // Without matches, each byte costs a code of its own.
+            assert_eq!(strategy(0), size(DeflateOptions::default()));
+            assert!(strategy(2) > text.len() / 2 && strategy(3) > text.len() / 2);
+            assert!(strategy(1) < text.len() / 10 && strategy(4) < text.len() / 10);
+            let memory =
+                |level| size(DeflateOptions { mem_level: Some(level), strategy: Some(2), ..DeflateOptions::default() });
+            assert!(memory(1) > memory(9), "smaller blocks need more headers");
+        }
+    }
+
+    #[test]
+    fn options_out_of_range_are_named() {
+        let default = DeflateOptions::default();
+        let text =
+            |compression, options| Deflate::new(io::sink(), compression, options).map(drop).unwrap_err().to_string();
+        for (compression, range, wrong) in [
+            (Compression::Zlib, "8 to 15 for ZLIB", [7, 16, -15, 31]),
+            (Compression::Gzip, "25 to 31 for GZIP", [24, 32, 15, -9]),
+        ] {
+            for bits in wrong {
+                let error = text(compression, DeflateOptions { window_bits: Some(bits), ..default });
+                assert!(error.contains(&format!("window_bits {bits}, expected {range}")), "{error}");
+            }
+        }
+        for (options, expected) in [
+            (DeflateOptions { mem_level: Some(0), ..default }, "mem_level 0, expected 1 to 9"),
+            (DeflateOptions { mem_level: Some(10), ..default }, "mem_level 10, expected 1 to 9"),
+            (DeflateOptions { strategy: Some(5), ..default }, "compression_strategy 5, expected 0 to 4"),
+            (DeflateOptions { strategy: Some(-1), ..default }, "compression_strategy -1, expected 0 to 4"),
+            (DeflateOptions { method: Some(0), ..default }, "compression_method 0, expected 8"),
+            (DeflateOptions { flush_bytes: Some(-1), ..default }, "input_buffer_size -1, expected at least 0"),
+        ] {
+            assert!(text(Compression::Gzip, options).contains(expected), "{expected}");
             assert!(Deflate::new(io::sink(), Compression::None, options).is_ok());
         }
     }

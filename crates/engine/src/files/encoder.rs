@@ -1,93 +1,148 @@
 //! Deflates a stream, and flushes it at intervals.
 //!
-//! Source: `deflate` and its flush modes of zlib's manual; the intervals of `ZlibOutputBuffer` of
-//! TensorFlow 1.15.
+//! Source: `deflateInit2`, `deflate` and their constants in zlib's manual; the intervals of
+//! `ZlibOutputBuffer` of TensorFlow 1.15.
 
 use crate::error::{Error, Result};
-use flate2::{Compress, FlushCompress, Status};
 use std::io::{self, Write};
+use zlib_rs::{Deflate, DeflateConfig, DeflateFlush, Status, Strategy};
 
 /// Deflated bytes are written in blocks of this size.
 const OUTPUT_BYTES: usize = 32 * 1024;
 /// The bytes between two flushes, unless the options say another number.
 const FLUSH_BYTES: u64 = 256 * 1024;
-const DEFAULT_LEVEL: u32 = 6;
+/// zlib's number of the one method there is, deflate.
+const METHOD: i64 = 8;
+/// What zlib adds to the bits of a window for a gzip file.
+const GZIP_BITS: i64 = 16;
 
-/// The way to deflate.
+/// The way to deflate: the arguments of zlib's `deflateInit2`, and when to flush. `None` is the
+/// default of each.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DeflateOptions {
-    /// 0 (none) to 9 (smallest); -1 or `None` for zlib's default.
+    /// 0 (none) to 9 (smallest); -1 for zlib's default.
     pub level: Option<i64>,
-    /// zlib's number of a flush mode: 0 or `None` (no flush), 1 (partial), 2 (sync), 3 (full).
+    /// 8, the number of deflate.
+    pub method: Option<i64>,
+    /// The base-two logarithm of the window: 8 to 15, and 25 to 31 for a gzip file.
+    pub window_bits: Option<i64>,
+    /// 1 to 9: the memory for matches and blocks.
+    pub mem_level: Option<i64>,
+    /// zlib's number of a strategy: 0 (default) to 4 (fixed codes).
+    pub strategy: Option<i64>,
+    /// zlib's number of a flush mode: 0 (no flush), 1 (partial), 2 (sync), 3 (full), 5 (block).
     pub flush_mode: Option<i64>,
-    /// The bytes to deflate between two flushes; `None` for 256 KiB.
+    /// The bytes to deflate between two flushes; 256 KiB for 0.
     pub flush_bytes: Option<i64>,
 }
 
 impl DeflateOptions {
-    pub(super) fn level(self) -> Result<flate2::Compression> {
-        match self.level {
-            None | Some(-1) => Ok(flate2::Compression::new(DEFAULT_LEVEL)),
-            Some(level @ 0..=9) => Ok(flate2::Compression::new(level as u32)),
-            Some(level) => Err(Error::invalid_argument(format!("compression_level {level}, expected -1 to 9"))),
+    fn config(self, is_gzip: bool) -> Result<DeflateConfig> {
+        in_range("compression_method", self.method, METHOD, METHOD)?;
+        let mut config = DeflateConfig::default();
+        if let Some(level) = in_range("compression_level", self.level, -1, 9)? {
+            config.level = level;
+        }
+        if let Some(mem_level) = in_range("mem_level", self.mem_level, 1, 9)? {
+            config.mem_level = mem_level;
+        }
+        config.window_bits = self.window_bits(is_gzip)?;
+        config.strategy = match in_range("compression_strategy", self.strategy, 0, 4)? {
+            None | Some(0) => Strategy::Default,
+            Some(1) => Strategy::Filtered,
+            Some(2) => Strategy::HuffmanOnly,
+            Some(3) => Strategy::Rle,
+            Some(_) => Strategy::Fixed,
+        };
+        Ok(config)
+    }
+
+    /// A window of another format would make a file that nothing reads as what it is called.
+    fn window_bits(self, is_gzip: bool) -> Result<i32> {
+        let (name, least, most) = if is_gzip { ("GZIP", 9 + GZIP_BITS, 15 + GZIP_BITS) } else { ("ZLIB", 8, 15) };
+        match self.window_bits {
+            None => Ok(most as i32),
+            Some(bits) if (least..=most).contains(&bits) => Ok(bits as i32),
+            Some(bits) => {
+                Err(Error::invalid_argument(format!("window_bits {bits}, expected {least} to {most} for {name}"))
+                    .with_remedy("zlib adds 16 to the bits of the window for a gzip file."))
+            }
         }
     }
 
-    fn interval(self) -> Result<Option<(FlushCompress, u64)>> {
+    fn interval(self) -> Result<Option<(DeflateFlush, u64)>> {
+        let bytes = self.flush_bytes.unwrap_or(0);
+        let bytes = u64::try_from(bytes)
+            .map_err(|_| Error::invalid_argument(format!("input_buffer_size {bytes}, expected at least 0")))?;
         let mode = match self.flush_mode {
             None | Some(0) => return Ok(None),
-            Some(1) => FlushCompress::Partial,
-            Some(2) => FlushCompress::Sync,
-            Some(3) => FlushCompress::Full,
+            Some(1) => DeflateFlush::PartialFlush,
+            Some(2) => DeflateFlush::SyncFlush,
+            Some(3) => DeflateFlush::FullFlush,
+            Some(5) => DeflateFlush::Block,
             Some(mode) => {
                 return Err(Error::invalid_argument(format!(
-                    "flush_mode {mode}, expected 0 to 3: zlib.Z_NO_FLUSH, Z_PARTIAL_FLUSH, Z_SYNC_FLUSH or Z_FULL_FLUSH"
+                    "flush_mode {mode}, expected 0 to 3 or 5: zlib.Z_NO_FLUSH, Z_PARTIAL_FLUSH, Z_SYNC_FLUSH, \
+                     Z_FULL_FLUSH or Z_BLOCK"
                 ))
                 .with_remedy("Other modes end the stream, and lose the records after it."));
             }
         };
-        let bytes = self.flush_bytes.and_then(|bytes| u64::try_from(bytes).ok()).filter(|&bytes| bytes > 0);
-        Ok(Some((mode, bytes.unwrap_or(FLUSH_BYTES))))
+        Ok(Some((mode, if bytes == 0 { FLUSH_BYTES } else { bytes })))
+    }
+}
+
+/// Returns an option as zlib has it, or an error that names it.
+fn in_range(name: &str, value: Option<i64>, least: i64, most: i64) -> Result<Option<i32>> {
+    match value {
+        Some(value) if !(least..=most).contains(&value) => {
+            let range = if least == most { least.to_string() } else { format!("{least} to {most}") };
+            Err(Error::invalid_argument(format!("{name} {value}, expected {range}")))
+        }
+        value => Ok(value.map(|value| value as i32)),
     }
 }
 
 /// An output that is deflated.
 pub struct Encoder<W: Write> {
     output: W,
-    stream: Compress,
+    stream: Deflate,
     /// The mode of the flushes, and the bytes between two of them.
-    interval: Option<(FlushCompress, u64)>,
+    interval: Option<(DeflateFlush, u64)>,
     /// The bytes since the last flush.
     since: u64,
-    deflated: Vec<u8>,
+    deflated: Box<[u8; OUTPUT_BYTES]>,
     is_finished: bool,
 }
 
 impl<W: Write> Encoder<W> {
-    #[expect(clippy::disallowed_methods, reason = "a block")]
-    pub(super) fn new(output: W, stream: Compress, options: DeflateOptions) -> Result<Self> {
+    pub(super) fn new(output: W, is_gzip: bool, options: DeflateOptions) -> Result<Self> {
+        let stream = Deflate::new_with_config(options.config(is_gzip)?);
         let interval = options.interval()?;
-        Ok(Self { output, stream, interval, since: 0, deflated: Vec::with_capacity(OUTPUT_BYTES), is_finished: false })
+        Ok(Self { output, stream, interval, since: 0, deflated: Box::new([0; OUTPUT_BYTES]), is_finished: false })
     }
 
     /// Writes the end of the stream, once.
     pub(super) fn finish(&mut self) -> io::Result<()> {
         if !self.is_finished {
-            self.deflate(&[], FlushCompress::Finish)?;
+            self.deflate(&[], DeflateFlush::Finish)?;
             self.is_finished = true;
         }
         self.output.flush()
     }
 
-    fn deflate(&mut self, mut bytes: &[u8], flush: FlushCompress) -> io::Result<()> {
+    fn deflate(&mut self, mut bytes: &[u8], flush: DeflateFlush) -> io::Result<()> {
         loop {
-            self.deflated.clear();
-            let used = self.stream.total_in();
-            let status = self.stream.compress_vec(bytes, &mut self.deflated, flush)?;
-            bytes = &bytes[(self.stream.total_in() - used) as usize..];
-            self.output.write_all(&self.deflated)?;
+            let (total_in, total_out) = (self.stream.total_in(), self.stream.total_out());
+            let status = self
+                .stream
+                .compress(bytes, &mut self.deflated[..], flush)
+                .map_err(|error| io::Error::other(error.as_str()))?;
+            bytes = &bytes[(self.stream.total_in() - total_in) as usize..];
+            let size = (self.stream.total_out() - total_out) as usize;
+            self.output.write_all(&self.deflated[..size])?;
             // More may be waiting if all the room was needed.
-            let is_room_left = self.deflated.len() < self.deflated.capacity();
+            let is_room_left = size < OUTPUT_BYTES;
             if status == Status::StreamEnd || (bytes.is_empty() && is_room_left) {
                 return Ok(());
             }
@@ -98,7 +153,7 @@ impl<W: Write> Encoder<W> {
 impl<W: Write> Write for Encoder<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let Some((mode, interval)) = self.interval else {
-            self.deflate(bytes, FlushCompress::None)?;
+            self.deflate(bytes, DeflateFlush::NoFlush)?;
             return Ok(bytes.len());
         };
         let room = usize::try_from(interval - self.since).unwrap_or(usize::MAX);
@@ -108,14 +163,14 @@ impl<W: Write> Write for Encoder<W> {
             self.since = 0;
             self.deflate(part, mode)?;
         } else {
-            self.deflate(part, FlushCompress::None)?;
+            self.deflate(part, DeflateFlush::NoFlush)?;
         }
         Ok(part.len())
     }
 
     /// Flushes what was written so far, so that it can be inflated.
     fn flush(&mut self) -> io::Result<()> {
-        self.deflate(&[], FlushCompress::Sync)?;
+        self.deflate(&[], DeflateFlush::SyncFlush)?;
         self.output.flush()
     }
 }

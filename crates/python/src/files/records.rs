@@ -32,17 +32,23 @@ pub struct RecordWriter(Mutex<Option<TfRecordWriter>>, bool, u32);
 #[pymethods]
 impl RecordWriter {
     #[new]
-    #[pyo3(signature = (path, compression="", level=None, flush_mode=None, flush_bytes=None))]
+    #[pyo3(signature = (path, compression="", *, level=None, method=None, window_bits=None, mem_level=None,
+                        strategy=None, flush_mode=None, flush_bytes=None))]
+    #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn new(
         py: Python<'_>,
         path: &[u8],
         compression: &str,
         level: Option<i64>,
+        method: Option<i64>,
+        window_bits: Option<i64>,
+        mem_level: Option<i64>,
+        strategy: Option<i64>,
         flush_mode: Option<i64>,
         flush_bytes: Option<i64>,
     ) -> PyResult<Self> {
         let name = FileName::new(path.to_vec());
-        let options = DeflateOptions { level, flush_mode, flush_bytes };
+        let options = DeflateOptions { level, method, window_bits, mem_level, strategy, flush_mode, flush_bytes };
         let create = || TfRecordWriter::create(name, self::compression(compression)?, options);
         let writer = waiting(py, create)?;
         let may_wait = writer.may_wait();
