@@ -650,3 +650,14 @@ def test_a_graph_without_runners_is_a_warning(caplog):
     with tf.Session() as sess:
         assert tf.train.start_queue_runners(sess) == []
     assert "called when no queue runners were defined" in caplog.text
+
+
+def test_an_enqueue_operation_of_another_graph_is_refused_like_a_fetch():
+    queue = tf.FIFOQueue(3, [tf.int32], [[]])
+    with tf.Graph().as_default():
+        other = tf.constant(1, name="other").op
+    runner, coord = tf.train.QueueRunner(queue, [other]), tf.train.Coordinator()
+    with tf.Session() as session:
+        threads = runner.create_threads(session, coord, start=True)
+        with pytest.raises(ValueError, match=r"Fetch argument <tf\.Operation 'other' type=Const> "):
+            coord.join(threads, stop_grace_period_secs=10)

@@ -8,6 +8,12 @@ import headrace.tf1 as tf
 OUT_OF_RANGE = "is not compatible with Tensor type"
 
 
+def test_a_variable_is_no_value_of_a_feed(session):
+    x, v = tf.placeholder(tf.float32), tf.Variable(1.0)
+    with pytest.raises(TypeError, match=r"The value of a feed cannot be a tf\.Tensor object"):
+        session.run(x, {x: v})
+
+
 class TestWhatMayBeFed:
     def test_any_tensor_by_itself_or_by_name(self, session):
         a = tf.constant(1, name="a")

@@ -153,7 +153,7 @@ def feed_tensor(graph: Graph, key: GraphElementLike) -> Tensor:
 def _convert(
     graph: Graph, tensor: Tensor, value: object, lossy_feeds: LossyFeeds
 ) -> np.ndarray[Any, Any]:
-    if isinstance(value, (Tensor, Operation)):
+    if isinstance(value, (Tensor, Operation)) or hasattr(type(value), "_as_graph_element"):
         raise TypeError(
             "The value of a feed cannot be a tf.Tensor object. Acceptable feed values include "
             "Python scalars, strings, lists, numpy ndarrays, or TensorHandles. For reference, the "
@@ -229,9 +229,9 @@ def _incompatible(
 ) -> str:
     dtype = tensor.dtype.base_dtype
     return (
-        f"Tensor {tensor.name!r}: feed value {value!r}{_at(index)} of type "
-        f"{type(value).__name__} is not compatible with Tensor type {dtype.name}, expected "
-        f"{_values_of(dtype)}. Convert it, or give the tensor a larger type (e.g. int64).{remedy}"
+        f"Type of feed value {value!r}{_at(index)} with type {type(value)} is not compatible with "
+        f"Tensor type {dtype.as_numpy_dtype}. Try explicitly setting the type of the feed tensor "
+        f"to a larger type (e.g. int64). Tensor {tensor.name!r} holds {_values_of(dtype)}.{remedy}"
     )
 
 

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
-from headrace.graph import Tensor
 from headrace.tf1.session import Life, Loop, Session
+from headrace.tf1.session.fetching import FetchPlan
 
 __all__ = [
     "CoordinatorLike",
@@ -79,9 +79,8 @@ def make_loop(sess: SupportsRun, op: Any, coord: CoordinatorLike | None) -> Call
     """Returns a function that runs an operation until it raises or the coordinator stops."""
     if not isinstance(sess, Session) or not (coord is None or isinstance(coord, _CallsBack)):
         return partial(_repeat, sess, op, coord)
-    op = sess.graph.as_graph_element(op)
-    if isinstance(op, Tensor):
-        op = op.op
+    plan = FetchPlan(sess.graph, op)
+    op = plan.targets[0] if plan.targets else plan.tensors[0].op
     flag = sess.make_stop_flag()
     runners, term = sess.runners, sess.runners.life.term
     run = sess.make_loop(op, flag)
