@@ -197,6 +197,25 @@ def test_names_before_1_0_go_before_those_of_today():
     ]
 
 
+def test_initialize_all_variables_initializes_the_counter_of_epochs_before_1_0():
+    program = """
+        import tensorflow as tf
+        number = tf.train.slice_input_producer([[1, 2]], num_epochs=2, shuffle=False)[0]
+        with tf.Session() as sess:
+            sess.run(tf.initialize_all_variables())
+            coord = tf.train.Coordinator()
+            threads = tf.train.start_queue_runners(sess=sess, coord=coord)
+            try:
+                while not coord.should_stop():
+                    print(sess.run(number))
+            except tf.errors.OutOfRangeError:
+                print("end")
+            coord.request_stop()
+            coord.join(threads)
+    """
+    assert run(program, before_1_0=True) == ["1", "2", "1", "2", "end"]
+
+
 def test_without_the_switch_they_are_not_there():
     program = "import tensorflow as tf\nprint(hasattr(tf, 'pack'), hasattr(tf.train, 'x'))"
     assert run(program) == ["False False"]

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from headrace.core import dtypes
-from headrace.graph import GraphKeys, Tensor, TensorLike
+from headrace.graph import GraphKeys, Operation, Tensor, TensorLike
 from headrace.tf1 import ops
 from headrace.tf1.adapters import array, records
 from headrace.tf1.adapters import image as images
@@ -30,6 +30,7 @@ __all__ = [
     "concat",
     "histogram_summary",
     "image_summary",
+    "initialize_all_variables",
     "merge_all_summaries",
     "merge_summary",
     "pack",
@@ -130,6 +131,15 @@ def image_summary(
     return image(_text(tag), tensor, max_images, collections)
 
 
+def initialize_all_variables() -> Operation:
+    """Adds an initializer of global and local variables.
+
+    Until 0.7 all variables were global, the counters of `num_epochs` included, and this was the
+    only initializer that a program ran.
+    """
+    return ops.variables_initializer([*ops.global_variables(), *ops.local_variables()])
+
+
 def merge_summary(
     inputs: Sequence[Tensor], collections: Sequence[str] | None = None, name: str | None = None
 ) -> Tensor:
@@ -203,6 +213,7 @@ OVERLAYS: Final[Mapping[str, Mapping[str, Any]]] = {
         "concat_v2": ops.concat,
         "histogram_summary": histogram_summary,
         "image_summary": image_summary,
+        "initialize_all_variables": initialize_all_variables,
         "inv": ops.reciprocal,
         "listdiff": ops.setdiff1d,
         "merge_all_summaries": merge_all_summaries,
