@@ -33,7 +33,14 @@ from headrace.tf1.ops.sparse.table import SparseTable
 from headrace.tf1.ops.summary.scalar import scalar
 from headrace.tf1.queue_runners import QueueRunner, add_queue_runner
 
-__all__ = ["Batcher", "InOrder", "Shuffled"]
+__all__ = [
+    "Batcher",
+    "InOrder",
+    "Shuffled",
+    "check_keep_input",
+    "restore_sparse",
+    "without_sparse",
+]
 
 
 class _Waiting(Protocol):
@@ -135,7 +142,7 @@ class Batcher:
         values = [value for row in rows for value in row]
         with name_scope(self.name, default_name, [*values, self.keep_input]) as scope:
             examples = convert(rows)
-            keep = _check_keep_input(self.keep_input, self.enqueue_many)
+            keep = check_keep_input(self.keep_input, self.enqueue_many)
             components = common_components(examples, self.enqueue_many)
             shapes = queue_shapes(examples, components, self.shapes, self.enqueue_many)
             types = [component.queue_dtype for component in components]
@@ -149,7 +156,7 @@ class Batcher:
             taken = take(self.batch_size, name=scope)
             batch = taken if isinstance(taken, list) else [taken]
             if table is not None:
-                batch = _restore(batch, components, table)
+                batch = restore_sparse(batch, components, table)
         if keys is not None:
             return dict(zip(keys, batch, strict=True))
         return batch if len(batch) > 1 else batch[0]
@@ -162,19 +169,13 @@ class Batcher:
             return self._enqueue_some(queue, example, table, keep)
 
         def enqueue() -> Operation:
-            values = [self._without_sparse(value, table) for value in example]
+            values = [without_sparse(value, table, self.enqueue_many) for value in example]
             return queue.enqueue_many(values) if self.enqueue_many else queue.enqueue(values)
 
         if keep is None:
             return enqueue()
         result: Tensor = cond(keep, enqueue, no_op)
         return result
-
-    def _without_sparse(self, value: Tensor | SparseTensor, table: SparseTable | None) -> Tensor:
-        if isinstance(value, Tensor):
-            return value
-        assert table is not None
-        return table.add_many(value) if self.enqueue_many else table.add(value)
 
     def _enqueue_some(
         self, queue: QueueBase, example: Example, table: SparseTable | None, keep: Tensor
@@ -190,6 +191,16 @@ class Batcher:
         return queue.enqueue_many(values)
 
 
+def without_sparse(
+    value: Tensor | SparseTensor, table: SparseTable | None, enqueue_many: bool = False
+) -> Tensor:
+    """Returns a tensor unchanged, and the handle of a sparse tensor after adding it to a table."""
+    if isinstance(value, Tensor):
+        return value
+    assert table is not None
+    return table.add_many(value) if enqueue_many else table.add(value)
+
+
 def _check_num_threads(num_threads: int) -> int:
     if num_threads > _MOST_THREADS:
         raise ValueError(
@@ -198,7 +209,7 @@ def _check_num_threads(num_threads: int) -> int:
     return max(num_threads, 0)
 
 
-def _check_keep_input(keep_input: TensorLike, enqueue_many: bool) -> Tensor | None:
+def check_keep_input(keep_input: TensorLike, enqueue_many: bool) -> Tensor | None:
     """Returns the condition as a tensor; None if all examples are kept."""
     keep = convert_to_tensor(keep_input)
     if keep.shape.rank is None:
@@ -211,7 +222,7 @@ def _check_keep_input(keep_input: TensorLike, enqueue_many: bool) -> Tensor | No
     return None if is_all_kept else keep
 
 
-def _restore(
+def restore_sparse(
     batch: Sequence[Tensor], components: Sequence[Component], table: SparseTable
 ) -> list[Tensor | SparseTensor]:
     """Replaces handles by the batches of sparse tensors that they represent.

@@ -67,7 +67,11 @@ def test_sequences_are_padded_to_the_longest_of_their_bucket():
         (ValueError, {"bucket_boundaries": [3, 3]}, "sequential increasing"),
         (TypeError, {"bucket_boundaries": [3, 4.5]}, "must be integers"),
         (ValueError, {"bucket_boundaries": [3], "batch_size": [1]}, "must have num_buckets"),
-        (ValueError, {"bucket_boundaries": [3], "bucket_capacities": [1]}, "same length"),
+        (TypeError, {"bucket_boundaries": [4.5]}, "must be integers, but saw: 4.5"),
+        (TypeError, {"bucket_boundaries": [4.0, 5]}, "must be integers, but saw: 4.0 and 5"),
+        (ValueError, {"bucket_boundaries": [3], "bucket_capacities": [1]}, "exactly num_buckets"),
+        (ValueError, {"bucket_boundaries": [3], "tensors": []}, "at least one tensor"),
+        (ValueError, {"bucket_boundaries": [3], "keep_input": [True]}, "cannot be a vector"),
     ],
 )
 def test_invalid_buckets_are_refused(error, arguments, message):
@@ -77,9 +81,43 @@ def test_invalid_buckets_are_refused(error, arguments, message):
         )
 
 
-def test_one_bucket_is_too_few():
-    with pytest.raises(ValueError, match="num_buckets must be >= 2"):
-        training.bucket([1], 0, 1, 1)
+def test_a_single_bucket_batches_its_examples_and_drops_the_others():
+    number = numbers(7)
+    which, batch = training.bucket([number], number % 2, tf.constant(2), 1)
+    assert batch[0].shape.as_list() == [2]
+    assert [(bucket, values.tolist()) for bucket, [values] in taken([which, batch])] == [
+        (0, [0, 2]),
+        (0, [4, 6]),
+    ]
+
+
+def test_no_bucket_is_too_few():
+    with pytest.raises(ValueError, match="num_buckets must be >= 1, but saw: 0"):
+        training.bucket([1], 0, 1, 0)
+
+
+def test_a_batch_size_may_be_computed():
+    size = tf.placeholder_with_default(tf.constant(3), [])
+    _, batch = training.bucket([numbers(6)], 0, size, 1)
+    assert batch[0].shape.as_list() == [None]
+    assert [values.tolist() for (values,) in taken(batch)] == [[0, 1, 2], [3, 4, 5]]
+
+
+def test_sparse_tensors_are_batched_by_bucket():
+    number = numbers(6)
+    indices = tf.to_int64(tf.range(number))[:, None]
+    ids = tf.SparseTensor(indices, tf.range(number) + 10, tf.to_int64([number]))
+    which, batch = training.bucket({"ids": ids, "n": number}, number % 2, 3, 2)
+    for bucket, found in taken([which, batch]):
+        assert found["n"].tolist() == [bucket, bucket + 2, bucket + 4]
+        assert found["ids"].dense_shape.tolist() == [3, bucket + 4]
+        assert len(found["ids"].values) == sum(found["n"])
+
+
+def test_buckets_can_be_shared_by_name():
+    training.bucket([numbers(6)], 0, 3, 2, shared_name="words")
+    names = {op.attrs.get("shared_name") for op in tf.get_default_graph().get_operations()}
+    assert {"words", "words_0", "words_1"} <= names
 
 
 def test_examples_are_kept_by_their_probability():

@@ -6,8 +6,7 @@ batches from those queues into a common queue, from which they are taken.
 Source: `tf.contrib.training.bucket` and `bucket_by_sequence_length` of TensorFlow 1.15.
 """
 
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -16,9 +15,13 @@ import numpy as np
 from headrace.core.dtypes import int32
 from headrace.core.errors import CancelledError, OutOfRangeError
 from headrace.core.shapes import TensorShape
-from headrace.graph import name_scope
+from headrace.graph import Operation, Tensor, name_scope
+from headrace.ops.control.cond import cond
 from headrace.tf1 import ops
-from headrace.tf1.adapters.control import cond
+from headrace.tf1.input.batcher import check_keep_input, restore_sparse, without_sparse
+from headrace.tf1.input.components import Example, as_rows, common_components, convert, queue_shapes
+from headrace.tf1.ops.queues import FIFOQueue, PaddingFIFOQueue, QueueBase
+from headrace.tf1.ops.sparse.table import SparseTable
 from headrace.tf1.ops.summary.scalar import scalar
 from headrace.tf1.queue_runners import QueueRunner, add_queue_runner
 
@@ -30,7 +33,7 @@ _ENDS = (OutOfRangeError, CancelledError)
 def bucket(
     tensors: Any,
     which_bucket: Any,
-    batch_size: int | Sequence[int],
+    batch_size: Any,
     num_buckets: int,
     num_threads: int = 1,
     capacity: int = 32,
@@ -45,9 +48,10 @@ def bucket(
     """Makes batches whose examples are of one bucket. Adds queue runners to the graph.
 
     Args:
-        tensors: One example: a list of tensors, or a dict.
-        which_bucket: Its bucket, an int32 scalar from 0.
-        batch_size: Examples of a batch: one number, or one for each bucket.
+        tensors: One example: a list or dict of tensors and sparse tensors.
+        which_bucket: Its bucket, an int32 scalar from 0. Examples of other buckets are dropped.
+        batch_size: Examples of a batch: a number or an int32 scalar, or a list of one for each
+            bucket.
         num_buckets: The number of buckets.
         num_threads: Threads that compute examples.
         capacity: The number of batches that wait, and of examples in each bucket.
@@ -56,65 +60,91 @@ def bucket(
         dynamic_pad: Whether shapes may be known in part; examples of a batch are padded.
         allow_smaller_final_batch: Whether the last batch of a bucket may be smaller.
         keep_input: A bool, or a scalar tensor that says whether the example is kept.
-        shared_name: Accepted for compatibility; not used.
+        shared_name: As for `FIFOQueue`, of the common queue; the queues of the buckets have its
+            number after it.
         name: Name scope of the operations.
 
     Returns:
-        The bucket of the batch, an int32 scalar, and the batch as `tensors` was given.
+        The bucket of the batch, an int32 scalar, and the batch: a list, or a dict for a dict.
 
     Raises:
-        ValueError: If there are fewer than two buckets, or numbers do not fit them.
+        ValueError: If there are no buckets or no tensors, if lists have another length than
+            `num_buckets`, or shapes are not known.
     """
-    names = sorted(tensors) if isinstance(tensors, Mapping) else None
-    inputs = [tensors[key] for key in names] if names is not None else list(tensors)
-    sizes = [batch_size] * num_buckets if isinstance(batch_size, int) else list(batch_size)
-    _check(num_buckets, sizes, bucket_capacities)
-    with name_scope(name, "bucket", inputs):
-        inputs = [ops.convert_to_tensor(tensor) for tensor in inputs]
-        which = ops.convert_to_tensor(which_bucket, dtype=int32)
-        dtypes = [tensor.dtype for tensor in inputs]
-        static_shape = [tensor.shape for tensor in inputs] if shapes is None else _as_shapes(shapes)
-        kind = ops.PaddingFIFOQueue if dynamic_pad else ops.FIFOQueue
-        queues = [
-            kind(room, dtypes, static_shape, name=f"bucket_queue_{index}")
-            for index, room in enumerate(bucket_capacities or [capacity] * num_buckets)
-        ]
-        batched = [TensorShape([None, *shape.as_list()]) for shape in static_shape]
-        top = ops.PaddingFIFOQueue(capacity, [int32, *dtypes], [[], *batched], name="top_queue")
-        _add_filling(queues, inputs, which, keep_input, num_threads)
-        moves = []
-        for index, (queue, size) in enumerate(zip(queues, sizes, strict=True)):
-            taken = (
-                queue.dequeue_up_to(size)
-                if allow_smaller_final_batch
-                else (queue.dequeue_many(size))
+    keys, [row] = as_rows([tensors])
+    is_one_size = not isinstance(batch_size, (list, tuple))
+    bucket_sizes = [batch_size] * num_buckets if is_one_size else list(batch_size)
+    capacities = _check(num_buckets, bucket_sizes, bucket_capacities or [capacity] * num_buckets)
+    with name_scope(name, "bucket", row):
+        [example] = convert([row])
+        keep = check_keep_input(keep_input, enqueue_many=False)
+        sizes = [ops.convert_to_tensor(size, int32, "batch_size") for size in bucket_sizes]
+        which = ops.convert_to_tensor(which_bucket, int32, "which_bucket")
+        components = common_components([example], enqueue_many=False)
+        known = queue_shapes([example], components, shapes, enqueue_many=False)
+        types = [component.queue_dtype for component in components]
+        is_sparse = any(component.sparse_shape is not None for component in components)
+        table = SparseTable() if is_sparse else None
+        kind = PaddingFIFOQueue if dynamic_pad else FIFOQueue
+        queues: list[QueueBase] = [
+            kind(
+                room,
+                types,
+                known,
+                shared_name=None if shared_name is None else f"{shared_name}_{number}",
+                name=f"bucket_queue_{number}",
             )
+            for number, room in enumerate(capacities)
+        ]
+        is_known = is_one_size and not allow_smaller_final_batch
+        batch_shape = TensorShape([ops.constant_value(sizes[0]) if is_known else None])
+        top = PaddingFIFOQueue(
+            capacity,
+            [int32, *types],
+            [[], *map(batch_shape.concatenate, known)],
+            shared_name=shared_name,
+            name="top_queue",
+        )
+        enqueues = [
+            _enqueue_if(_is_of(which, number, keep), queue, example, table)
+            for number, queue in enumerate(queues)
+        ]
+        _add_filling(queues, ops.group(*enqueues, name="group_enqueues"), num_threads)
+        moves = []
+        for number, (queue, size) in enumerate(zip(queues, sizes, strict=True)):
+            take = queue.dequeue_up_to if allow_smaller_final_batch else queue.dequeue_many
+            taken = take(size, name=f"read_bucket_{number}")
             parts = taken if isinstance(taken, list) else [taken]
-            moves.append(top.enqueue([ops.constant(index), *parts]))
+            number_and_parts = [ops.constant(number), *parts]
+            moves.append(top.enqueue(number_and_parts, name=f"enqueue_from_bucket_{number}"))
         add_queue_runner(QueueRunner(top, moves, queue_closed_exception_types=_ENDS))
+        for queue in queues:
+            scalar(f"bucket/{queue.name}/size", ops.cast(top.size(), "float32"))
         share = ops.cast(top.size(), "float32") * (1.0 / capacity)
         scalar(f"bucket/{top.name}/fraction_of_{capacity}_full", share)
-        number, *parts = top.dequeue()
-        if len(set(sizes)) == 1 and not allow_smaller_final_batch:
-            for part, shape in zip(parts, static_shape, strict=True):
-                part.set_shape([sizes[0], *shape.as_list()])
-    return number, dict(zip(names, parts, strict=True)) if names is not None else parts
+        bucket_of_batch, *batch = top.dequeue(name="dequeue_top")
+        if table is not None:
+            batch = restore_sparse(batch, components, table)
+    return bucket_of_batch, dict(zip(keys, batch, strict=True)) if keys is not None else batch
 
 
-def _add_filling(
-    queues: list[Any], tensors: list[Any], which: Any, keep_input: Any, num_threads: int
-) -> None:
+def _is_of(which: Tensor, number: int, keep: Tensor | None) -> Tensor:
+    """Returns whether the example is kept, and of a bucket."""
+    is_of = ops.equal(which, number)
+    return is_of if keep is None else ops.logical_and(keep, is_of)
+
+
+def _enqueue_if(
+    condition: Tensor, queue: QueueBase, example: Example, table: SparseTable | None
+) -> Any:
+    def enqueue() -> Operation:
+        return queue.enqueue([without_sparse(value, table) for value in example])
+
+    return cond(condition, enqueue, ops.no_op)
+
+
+def _add_filling(queues: Sequence[QueueBase], fill: Operation, num_threads: int) -> None:
     """Adds a runner that puts each example into the queue of its bucket."""
-    is_kept = ops.convert_to_tensor(keep_input, dtype="bool")
-    enqueues = [
-        cond(
-            ops.logical_and(is_kept, ops.equal(which, index)),
-            partial(_enqueue, queue, tensors),
-            partial(ops.constant, False),
-        )
-        for index, queue in enumerate(queues)
-    ]
-    fill = ops.group(*enqueues, name="group_enqueues")
     add_queue_runner(
         QueueRunner(
             queues[0],
@@ -126,34 +156,27 @@ def _add_filling(
     )
 
 
-def _enqueue(queue: Any, tensors: list[Any]) -> Any:
-    with ops.control_dependencies([queue.enqueue(tensors)]):
-        return ops.constant(True)
-
-
-def _check(num_buckets: int, sizes: list[int], capacities: Sequence[int] | None) -> None:
-    if num_buckets < 2:
-        raise ValueError(f"num_buckets must be >= 2, but saw: {num_buckets}")
+def _check(num_buckets: int, sizes: Sequence[Any], capacities: Sequence[int]) -> Sequence[int]:
+    """Returns the capacities of the buckets."""
+    if num_buckets < 1:
+        raise ValueError(f"num_buckets must be >= 1, but saw: {num_buckets}")
     if len(sizes) != num_buckets:
         raise ValueError(
             f"If batch_size is a list it must have num_buckets elements: got {len(sizes)}, "
             f"expected {num_buckets}."
         )
-    if capacities is not None and len(capacities) != num_buckets:
+    if len(capacities) != num_buckets:
         raise ValueError(
-            f"The list of bucket_capacities ({len(capacities)}) must have the same length as "
-            f"num_buckets ({num_buckets})."
+            f"The list bucket_capacities ({capacities}) must have exactly num_buckets "
+            f"({num_buckets}) elements."
         )
-
-
-def _as_shapes(shapes: Any) -> list[TensorShape]:
-    return [TensorShape(shape) for shape in shapes]
+    return capacities
 
 
 def bucket_by_sequence_length(
     input_length: Any,
     tensors: Any,
-    batch_size: int | Sequence[int],
+    batch_size: Any,
     bucket_boundaries: Sequence[int],
     num_threads: int = 1,
     capacity: int = 32,
@@ -169,10 +192,10 @@ def bucket_by_sequence_length(
 
     Args:
         input_length: The length of the example, an int32 scalar.
-        tensors: One example: a list of tensors, or a dict.
-        batch_size: Examples of a batch: one number, or one for each bucket.
+        tensors: As for `bucket`, like all below.
+        batch_size: See there.
         bucket_boundaries: The beginnings of all buckets but the first: increasing lengths.
-        num_threads: As for `bucket`, like all others.
+        num_threads: See there.
         capacity: See there.
         bucket_capacities: See there.
         shapes: See there.
@@ -195,23 +218,24 @@ def bucket_by_sequence_length(
         )
     if not bucket_boundaries:
         raise ValueError("bucket_boundaries must not be empty")
+    if not all(isinstance(bound, (int, np.integer)) for bound in bucket_boundaries):
+        raise TypeError(
+            "bucket boundaries must be integers, but saw: "
+            f"{' and '.join(map(str, bucket_boundaries))}"
+        )
     for bound, following in pairwise(bucket_boundaries):
-        if not (isinstance(bound, int) and isinstance(following, int)):
-            raise TypeError(f"bucket boundaries must be integers, but saw: {bound} and {following}")
         if bound >= following:
             raise ValueError(
                 "Buckets must contain sequential increasing lengths, but saw: "
                 f"{bound} before {following}"
             )
-    names = sorted(tensors) if isinstance(tensors, Mapping) else None
-    inputs = [tensors[key] for key in names] if names is not None else list(tensors)
-    with name_scope(name, "bucket_by_sequence_length", [input_length, *inputs]):
-        length = ops.convert_to_tensor(input_length, dtype=int32)
-        bounds = np.array(bucket_boundaries, np.int32)
-        which = ops.reduce_sum(ops.cast(ops.greater_equal(length, bounds), int32))
+    keys, [row] = as_rows([tensors])
+    with name_scope(name, "bucket_by_sequence_length", [input_length, *row]):
+        length = ops.convert_to_tensor(input_length, int32, "input_length")
+        is_reached = ops.greater_equal(length, ops.constant(list(bucket_boundaries), int32))
         _, (lengths, *parts) = bucket(
-            [length, *inputs],
-            which,
+            [length, *row],
+            ops.reduce_sum(ops.cast(is_reached, int32)),
             batch_size,
             len(bucket_boundaries) + 1,
             num_threads=num_threads,
@@ -223,4 +247,4 @@ def bucket_by_sequence_length(
             keep_input=keep_input,
             shared_name=shared_name,
         )
-    return lengths, dict(zip(names, parts, strict=True)) if names is not None else parts
+    return lengths, dict(zip(keys, parts, strict=True)) if keys is not None else parts
