@@ -21,6 +21,7 @@ from headrace.graph.lowering.resources import Resources
 from headrace.tf1.ops.queues import QueueBase
 from headrace.tf1.queues import QueueStatistics
 from headrace.tf1.session.cache import RecentlyUsed
+from headrace.tf1.session.cost_steps import CostSteps
 from headrace.tf1.session.fetching import Fetches, FetchPlan
 from headrace.tf1.session.flows import flow_of
 from headrace.tf1.session.options import ConfigProto, RunOptions
@@ -73,7 +74,8 @@ class BaseSession:
         configs = [options for options in (config, of_target) if options is not None]
         timeouts = [options.operation_timeout_in_ms for options in configs]
         self._timeout_ms = next(filter(None, timeouts), None)
-        self._builds_cost_graph = config is not None and config.builds_cost_graph
+        steps = None if config is None else config.cost_steps
+        self._cost_steps = None if steps is None else CostSteps(*steps)
         self._num_cpus = 1 if config is None else config.num_cpus
         self._infers_shapes = config is not None and bool(config.graph_options.infer_shapes)
         lossy_feeds = [options.allow_lossy_feeds for options in configs]

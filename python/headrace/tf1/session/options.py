@@ -77,8 +77,9 @@ class GraphOptions(Options):
     """Options of a graph's execution.
 
     Attributes:
-        build_cost_model: Anything but 0 for `RunMetadata.cost_graph`: the cost of each operation
-            of a run, in microseconds.
+        build_cost_model: N for `RunMetadata.cost_graph`, the cost of each operation of a run in
+            microseconds, in every N-th run of the same fetches and feeds. None, 0 or less for none.
+        build_cost_model_after: The number of these runs before the first of the N.
         infer_shapes: Whether the graph's messages have the attribute `_output_shapes`.
         optimizer_options: See `OptimizerOptions`.
     """
@@ -133,9 +134,12 @@ class ConfigProto(_TimedOptions):
         super().__init__(**fields)
 
     @property
-    def builds_cost_graph(self) -> bool:
-        """True if a run reports the cost of each operation."""
-        return bool(getattr(self.graph_options, "build_cost_model", None))
+    def cost_steps(self) -> tuple[int, int] | None:
+        """Every how many runs one reports the cost of each operation, and after how many."""
+        options = self.graph_options
+        every = index(getattr(options, "build_cost_model", None) or 0)
+        after = index(getattr(options, "build_cost_model_after", None) or 0)
+        return (every, after) if every > 0 else None
 
     @property
     def num_cpus(self) -> int:

@@ -180,7 +180,8 @@ class Session(BaseSession):
             TypeError: If a fetch or feed has an unsupported type.
             ValueError: If a fetch or feed does not fit the graph.
         """
-        if feed_dict is None and run_metadata is None and isinstance(fetches, (Tensor, Operation)):
+        is_plain = feed_dict is None and run_metadata is None and self._cost_steps is None
+        if is_plain and isinstance(fetches, (Tensor, Operation)):
             return self._run_one(fetches, self._timeout(options))
         self._check_usable()
         plan = self._plan(fetches)
@@ -392,9 +393,12 @@ class Session(BaseSession):
         tensors = tuple(tensor for tensor in plan.tensors if tensor not in feeds)
         key = tensors, plan.targets, tuple(feeds)
         arrays = [engine.native_array(array) for array in feeds.values()]
+        has_costs = self._cost_steps is not None and self._cost_steps.count(
+            tuple(map(frozenset, (plan.tensors, plan.targets, feeds)))
+        )
         tracing = None
         if run_metadata is not None:
-            tracing = _begin_tracing(options, run_metadata, self._builds_cost_graph)
+            tracing = _begin_tracing(options, run_metadata, has_costs)
         program = self._program(key) if tracing is None else self._lower(key, tracing)
         results = self._execute(program, arrays, self._timeout(options))
         if tracing is not None:
@@ -406,12 +410,12 @@ class Session(BaseSession):
 
 
 def _begin_tracing(
-    options: RunOptions | None, run_metadata: object, builds_cost_graph: bool
+    options: RunOptions | None, run_metadata: object, has_costs: bool
 ) -> "Tracing | None":
     # Protocol buffers take longer to load than all the rest.
     from headrace.tf1.session.traces.tracing import begin_tracing  # noqa: PLC0415
 
-    return begin_tracing(options, run_metadata, builds_cost_graph)
+    return begin_tracing(options, run_metadata, has_costs)
 
 
 def open_sessions() -> list[Session]:

@@ -189,6 +189,55 @@ def slowly_doubled(array: Any) -> Any:
     return array * 2
 
 
+@pytest.mark.parametrize(
+    ("every", "after", "expected"),
+    [
+        (2, None, [2, 4, 6]),
+        (3, None, [3, 6]),
+        (3, 1, [4, 7]),
+        (2, 5, [7]),
+        (1, 3, [4, 5, 6, 7]),
+        (0, None, []),
+        (-2, None, []),
+    ],
+)
+def test_build_cost_model_reports_costs_of_every_nth_run(
+    every: int, after: int | None, expected: list[int]
+) -> None:
+    x = tf.placeholder(tf.float32, [])
+    y, z = tf.sqrt(x), tf.square(x)
+    options = tf.GraphOptions(build_cost_model=every)
+    if after is not None:
+        options.build_cost_model_after = after
+    reported = []
+    with tf.Session(config=tf.ConfigProto(graph_options=options)) as session:
+        call = session.make_callable([z, y], [x], accept_options=True)
+        for number in range(1, 8):
+            metadata = tf.RunMetadata()
+            # Runs without metadata count, and so does the same run through a callable.
+            if number == 1:
+                session.run([y, z], {x: 4.0})
+            elif number == 2:
+                call(4.0, run_metadata=metadata)
+            else:
+                session.run([y, z], {x: 4.0}, run_metadata=metadata)
+            session.run(y, {x: 4.0})  # Has a count of its own.
+            if metadata.cost_graph.node:
+                reported.append(number)
+    assert reported == [number for number in expected if number > 1]
+
+
+def test_build_cost_model_counts_runs_of_a_single_fetch() -> None:
+    y = tf.square(tf.constant(3.0))
+    options = tf.GraphOptions(build_cost_model=3)
+    with tf.Session(config=tf.ConfigProto(graph_options=options)) as session:
+        session.run(y)
+        session.run(y)
+        metadata = tf.RunMetadata()
+        assert session.run(y, run_metadata=metadata) == 9.0
+    assert metadata.cost_graph.node
+
+
 def test_a_session_whose_options_do_not_ask_tells_no_costs() -> None:
     metadata = tf.RunMetadata()
     with tf.Session() as session:

@@ -26,19 +26,17 @@ class Tracing:
     Args:
         options: The options that request the trace.
         run_metadata: Receives it.
-        builds_cost_graph: Whether it receives the cost of each operation too.
+        has_costs: Whether it receives the cost of each operation too.
 
     Attributes:
         trace: Collects the begins, ends and outputs of native operations.
     """
 
-    def __init__(
-        self, options: RunOptions, run_metadata: RunMetadata, builds_cost_graph: bool
-    ) -> None:
+    def __init__(self, options: RunOptions, run_metadata: RunMetadata, has_costs: bool) -> None:
         self.trace: Final = engine.Trace()
         self._options = options
         self._run_metadata = run_metadata
-        self._builds_cost_graph = builds_cost_graph
+        self._has_costs = has_costs
         self._functions: list[engine.Span] = []
 
     def timed(
@@ -73,7 +71,7 @@ class Tracing:
         """
         # In the order in which they began.
         spans = sorted(self.trace.take() + self._functions, key=lambda span: span.begin)
-        if self._builds_cost_graph:
+        if self._has_costs:
             costs = {span.name: span for span in spans}
             self._run_metadata.cost_graph.CopyFrom(make_cost_graph(ops, costs))
         if self._options.trace_level:
@@ -85,14 +83,14 @@ class Tracing:
 
 
 def begin_tracing(
-    options: RunOptions | None, run_metadata: object, builds_cost_graph: bool
+    options: RunOptions | None, run_metadata: object, has_costs: bool
 ) -> Tracing | None:
     """Empties the metadata of a run and returns its trace; None if no trace is requested.
 
     Args:
         options: The options of the run.
         run_metadata: The argument that the program gave.
-        builds_cost_graph: Whether the session's options ask for costs.
+        has_costs: Whether it receives the cost of each operation.
 
     Raises:
         TypeError: If it is not a `RunMetadata`.
@@ -103,9 +101,9 @@ def begin_tracing(
         )
     run_metadata.Clear()
     run_options = RunOptions() if options is None else options
-    if not (run_options.trace_level or run_options.output_partition_graphs or builds_cost_graph):
+    if not (run_options.trace_level or run_options.output_partition_graphs or has_costs):
         return None
-    return Tracing(run_options, run_metadata, builds_cost_graph)
+    return Tracing(run_options, run_metadata, has_costs)
 
 
 def _node(graph: Graph, span: engine.Span) -> NodeExecStats:
