@@ -15,7 +15,7 @@ from types import ModuleType
 
 import headrace.ops
 import headrace.tf1 as tf
-import headrace.tf1.ops
+from headrace.tf1 import ops as tf1_ops
 
 _MODULES = (name for name in dir(tf) if isinstance(getattr(tf, name), ModuleType))
 # Pipelines import its definitions without the operations.
@@ -26,7 +26,7 @@ NAMESPACES = ("", *sorted([*_MODULES, "contrib.image"]))
 def families() -> dict[str, list[ModuleType]]:
     """Returns the packages of each family: that of all operations, and that of graphs alone."""
     rooms: dict[str, list[ModuleType]] = {}
-    for package in (headrace.ops, headrace.tf1.ops):
+    for package in (headrace.ops, tf1_ops):
         for room in pkgutil.iter_modules(package.__path__):
             if room.ispkg and room.name != "framework":
                 module = import_module(f"{package.__name__}.{room.name}")
@@ -76,7 +76,7 @@ def spellings(item: object) -> list[str]:
 
 def names_of(name: str, item: object) -> str:
     """The names of an operation in `headrace.tf1`, or else its own name and module."""
-    packages = (package for package in (headrace.ops, headrace.tf1.ops) if name in package.__all__)
+    packages = (package for package in (headrace.ops, tf1_ops) if name in package.__all__)
     position = next(packages, sys.modules[getattr(item, "__module__", "headrace.ops")])
     found = [f"`{written.removeprefix('tf.')}`" for written in spellings(item)]
     return ", ".join(found) or f"(`{position.__name__}`: `{name}`)"

@@ -36,18 +36,22 @@ class TestNamespaces:
     ("namespace", "name", "remedy"),
     [
         (tf, "vectorized_map", "`tf.map_fn` is here"),
-        (tf, "gradients", "give its batches to PyTorch, JAX or NumPy"),
+        (tf, "gradients", "take the step in PyTorch, JAX or NumPy"),
         (tf, "data", "use readers, `tf.train.batch` and `tf.train.shuffle_batch`"),
         (tf.contrib, "text", "what makes inputs"),
         (tf.contrib, "layers", "Training is not part of headrace"),
         (tf.estimator, "Estimator", "Training is not part of headrace"),
-        (tf, "erf", "`tf.py_func` calls NumPy for what is missing"),
+        (tf, "erf", "`tf.py_func` can compute it with NumPy"),
+        (tf.math, "erfinv", "`tf.py_func` can compute it with NumPy"),
+        (tf, "saved_model", "headrace has the names that input programs use"),
+        (tf.contrib.metrics, "f1_score", "compute the rest in NumPy"),
+        (tf.contrib.training, "train", "only what makes inputs is here"),
         (tf.train, "AdamOptimizer", "Training is not part of headrace"),
         (tf, "graph_util", "`tf.import_graph_def` imports what `as_graph_def` exports"),
         (
             tf.train,
             "GradientDescentOptimizer",
-            "examples/tensorflow1/digits/old_training.py does so, and docs/",
+            "https://github.com/headrace/headrace/blob/main/docs/tf1/old_programs.md shows how",
         ),
         (tf, "ConditionalAccumulator", "add up in NumPy what `sess.run` returns"),
         (tf.sparse, "SparseConditionalAccumulator", "add up in NumPy what `sess.run` returns"),
@@ -74,3 +78,8 @@ def test_every_remedy_is_used_and_every_missing_name_has_one():
     given = {remedy_for(name) for name in _missing_names() | _WITHOUT_PUBLIC_PATH}
     assert None not in given
     assert {remedy for _, remedy in _REMEDIES} <= given
+
+
+def test_an_unlisted_name_of_contrib_has_a_remedy_too():
+    with pytest.raises(AttributeError, match="only what makes inputs is here"):
+        _ = tf.contrib.framework.nowhere

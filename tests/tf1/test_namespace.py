@@ -1,5 +1,8 @@
 """The newer names are the functions of the older ones."""
 
+import pkgutil
+from importlib import import_module
+
 import pytest
 
 import headrace.tf1 as tf
@@ -25,3 +28,23 @@ NEWER = [
 def test_a_newer_name_is_the_same_function(namespace, name, function):
     assert getattr(namespace, name) is function
     assert name in namespace.__all__
+
+
+def test_modules_that_tensorflow_does_not_have_are_no_attributes():
+    own = {module.name for module in pkgutil.iter_modules(tf.__path__)}
+    for name in own - set(tf.__all__):
+        import_module(f"headrace.tf1.{name}")
+    assert {name for name in own - set(tf.__all__) if hasattr(tf, name)} == {
+        "checkpoint",
+        "protos",
+        "queues",
+    }
+    assert not hasattr(tf, "TYPE_CHECKING")
+
+
+def test_hidden_modules_can_be_imported():
+    from headrace.tf1 import input as input_module  # noqa: PLC0415
+    from headrace.tf1.ops import FIFOQueue  # noqa: PLC0415
+
+    assert input_module.batch is tf.train.batch
+    assert FIFOQueue is tf.FIFOQueue

@@ -364,3 +364,6 @@ if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
     _HOMES = {name: module for module, names in _LATE.items() for name in names}
     __all__ = sorted([*_exports.public_names(globals(), _MODULES), *_HOMES])
     __getattr__, __dir__ = _namespace.namespace(__name__, __all__, late=_HOMES)
+    # headrace's own modules that programs use by their whole path.
+    _namespace.hide_submodules(__name__, _MODULES | {"checkpoint", "protos", "queues"})
+    del TYPE_CHECKING

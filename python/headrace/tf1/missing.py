@@ -12,9 +12,13 @@ from importlib.resources import files
 __all__ = ["remedy_for"]
 
 _TRAINING = (
-    "Training is not part of headrace: give its batches to PyTorch, JAX or NumPy. Keep the input "
-    "as it is, fetch the batch, and take the step there: "
-    "examples/tensorflow1/digits/old_training.py does so, and docs/tf1/old_programs.md explains it."
+    "Training is not part of headrace: keep the input as it is, fetch the batch, and take the step "
+    "in PyTorch, JAX or NumPy. "
+    "https://github.com/headrace/headrace/blob/main/docs/tf1/old_programs.md shows how."
+)
+_METRICS = (
+    "Of `tf.contrib.metrics` only what `tf.metrics` computes is here. Fetch the batch, and compute "
+    "the rest in NumPy."
 )
 _LOOPS = "`tf.map_fn` is here: it calls a function for each row, natively where its operations are."
 _DATA = "`tf.data` is not here: use readers, `tf.train.batch` and `tf.train.shuffle_batch`."
@@ -34,10 +38,11 @@ _RAGGED = (
 _GRAPHS = (
     "Graphs are not rewritten here: `tf.import_graph_def` imports what `as_graph_def` exports."
 )
-_OTHER = (
-    "It is a name of TensorFlow that headrace, which has what input programs use, does not have. "
-    "`tf.py_func` calls NumPy for what is missing."
+_COMPUTED = "headrace does not have this operation. `tf.py_func` can compute it with NumPy."
+_CONTRIB = (
+    "Of `tf.contrib` only what makes inputs is here. Most of it has a form without `contrib`."
 )
+_OTHER = "headrace has the names that input programs use, and this is not one of them."
 
 # Names without a public path in TensorFlow, which programs import from `tensorflow.python`.
 _WITHOUT_PUBLIC_PATH = frozenset(["MapStagingArea"])
@@ -51,14 +56,23 @@ _REMEDIES = (
     (r"MapStagingArea", _STAGING),
     (r"(io\.)?[Rr]agged", _RAGGED),
     (
+        r"contrib\.metrics\.",
+        _METRICS,
+    ),
+    (
         r"nn\.|layers|keras|estimator|gradients|hessians|distribute|feature_column"
-        r"|train\.\w*(Optimizer|sdca|warm)|contrib\.(layers|losses|metrics|rnn|opt|keras|estimator|slim\.[^.]*$|learn\.[^.]*$)"
+        r"|train\.\w*(Optimizer|sdca|warm)|contrib\.(layers|losses|rnn|opt|keras|estimator|slim\.[^.]*$|learn\.[^.]*$)"
         r"|GradientTape|custom_gradient|clip_by_\w*norm|RegisterGradient|trainable_variables|tpu",
         _TRAINING,
     ),
+    (r"contrib(\.|$)", _CONTRIB),
     (
-        r"contrib(\.|$)",
-        "Of `tf.contrib` only what makes inputs is here. Most of it has a form without `contrib`.",
+        r"(math|linalg|signal|spectral|sets|random|strings|sparse|image)\.[a-z]\w*$"
+        r"|(a?cosh|a?sinh|a?tanh|angle|complex|conj|real|imag|einsum|erfc?|l?beta(inc)?|lgamma|digamma"
+        r"|polygamma|zeta|igammac?|i?r?fft\w*|matrix_\w+|cholesky\w*|qr|svd|self_adjoint_\w+"
+        r"|random_(gamma|poisson)\w*|(batch_to|space_to)\w+|extract_volume_patches"
+        r"|tensor_scatter_nd_\w+|linalg|signal|spectral|sets)$",
+        _COMPUTED,
     ),
 )
 
@@ -70,9 +84,11 @@ def remedy_for(name: str) -> str | None:
         name: The name as a program writes it after `tf.`, such as "train.AdamOptimizer".
 
     Returns:
-        A sentence; None if TensorFlow has no such name either.
+        A sentence; None if TensorFlow has no such name either. Names inside `contrib` always have
+        one, since the list has only the usual names of its packages.
     """
-    if name not in _missing_names() and name not in _WITHOUT_PUBLIC_PATH:
+    is_listed = name in _missing_names() or name in _WITHOUT_PUBLIC_PATH
+    if not is_listed and not name.startswith("contrib."):
         return None
     return next((text for pattern, text in _REMEDIES if re.match(pattern, name)), _OTHER)
 

@@ -1,12 +1,14 @@
 """Modules with TensorFlow's names: their `dir`, and their error for a wrong name."""
 
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 from headrace.tf1.missing import remedy_for
 
-__all__ = ["namespace"]
+__all__ = ["hide_submodules", "namespace"]
 
 _ROOT = "headrace.tf1"
 
@@ -31,6 +33,32 @@ def namespace(
         raise AttributeError(text if remedy is None else f"{text}. {remedy}")
 
     return getattr_, lambda: sorted(names)
+
+
+def hide_submodules(package: str, public: Collection[str]) -> None:
+    """Removes the submodules of a package from its attributes, so that `hasattr` finds none.
+
+    The import system binds each module that it loads to its package. `import` finds it all the
+    same, with `from` and in whole paths.
+
+    Args:
+        package: The package's name.
+        public: The names of the submodules that stay.
+    """
+
+    def is_hidden(name: str, value: object) -> bool:
+        is_inside = isinstance(value, ModuleType) and value.__name__ == f"{package}.{name}"
+        return is_inside and name not in public
+
+    class Package(ModuleType):
+        def __setattr__(self, name: str, value: object) -> None:
+            if not is_hidden(name, value):
+                super().__setattr__(name, value)
+
+    module = sys.modules[package]
+    for name in [name for name, value in vars(module).items() if is_hidden(name, value)]:
+        delattr(module, name)
+    module.__class__ = Package
 
 
 def _public_name(module: str, name: str) -> str:

@@ -65,7 +65,8 @@ def _warn(where: str, generator: str, is_worker: bool) -> None:
         "%s: the function draws from the generator of %s, which the whole process shares. %s, and "
         "a resume does not repeat them. Draw from the generator that map(f, seed=7) gives: "
         "f(example, rng). PyTorch does so within hr.torch_generator(rng). See "
-        "docs/guides/transform/libraries.md for torchvision and albumentations.",
+        "https://github.com/headrace/headrace/blob/main/docs/guides/transform/libraries.md for "
+        "torchvision and albumentations.",
         where,
         generator,
         drawn,

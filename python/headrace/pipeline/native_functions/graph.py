@@ -148,7 +148,8 @@ class TracedGraph(Graph):
         self._refuse(
             op,
             f"has no kernel in the engine for {types}. "
-            "docs/reference/operations.md lists those that have one",
+            "https://github.com/headrace/headrace/blob/main/docs/reference/operations.md lists "
+            "those that have one",
         )
 
     def _refuse(self, op: Operation, why: str) -> NoReturn:
