@@ -48,12 +48,14 @@ class TFRecordWriter:
         compression = TFRecordOptions.get_compression_type_string(options)
         record_options = options if isinstance(options, TFRecordOptions) else TFRecordOptions()
         self._path = fsencode(path)
-        if compression and record_options.output_buffer_size is not None and record_options.output_buffer_size < 2:
+        if (
+            compression
+            and record_options.output_buffer_size is not None
+            and record_options.output_buffer_size < 2
+        ):
+            size = record_options.output_buffer_size
             raise InvalidArgumentError(
-                None,
-                None,
-                f"{fsdecode(path)}: output_buffer_size {record_options.output_buffer_size}, expected at "
-                "least 2",
+                None, None, f"{fsdecode(path)}: output_buffer_size {size}, expected at least 2"
             )
         try:
             self._writer = engine.RecordWriter(
@@ -73,7 +75,8 @@ class TFRecordWriter:
             raise InvalidArgumentError(
                 None,
                 None,
-                f"{fsdecode(path)}: an option is a number of more than 64 bits: {vars(record_options)}",
+                f"{fsdecode(path)}: an option is a number of more than 64 bits: "
+                f"{vars(record_options)}",
             ) from None
 
     def write(self, record: bytes | str) -> None:
