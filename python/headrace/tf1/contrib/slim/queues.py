@@ -39,21 +39,19 @@ def QueueRunners(session: Session) -> Iterator[None]:
     if not _lock.acquire(blocking=False):
         raise NestedQueueRunnerError("QueueRunners cannot be nested")
     coord = Coordinator()
+    threads: list[threading.Thread] = []
     try:
-        threads = [
-            thread
-            for runner in get_collection(GraphKeys.QUEUE_RUNNERS)
-            for thread in runner.create_threads(session, coord=coord, daemon=True, start=True)
-        ]
+        for runner in get_collection(GraphKeys.QUEUE_RUNNERS):
+            threads += runner.create_threads(session, coord=coord, daemon=True, start=True)
+        yield
+    finally:
+        coord.request_stop()
         try:
-            yield
-        finally:
-            coord.request_stop()
             coord.join(threads, _GRACE_SECONDS, ignore_live_threads=True)
+        finally:
+            _lock.release()
             if any(thread.is_alive() for thread in threads):
                 session.close()
-    finally:
-        _lock.release()
 
 
 if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
