@@ -14,6 +14,7 @@ if [ "$(cat $venv/installed 2>/dev/null)" != "${requirements[*]}" ]; then
     printf '%s\n' "${requirements[*]}" >$venv/installed
 fi
 .venv/bin/python -m tools.docs.rates
+.venv/bin/python -m tools.docs.pictures
 .venv/bin/python -m tools.docs.stage
 # The theme and a plugin warn about MkDocs 2 at each build unless these are set.
 NO_MKDOCS_2_WARNING=1 DISABLE_MKDOCS_2_WARNING=true $venv/bin/python -m mkdocs build --quiet
