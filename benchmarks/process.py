@@ -108,15 +108,15 @@ class _MemoryWatch:
 
 def _family(pid: int) -> list[int]:
     """A process and its descendants."""
-    found = [pid]
-    for member in found:
+    results = [pid]
+    for member in results:
         try:
             for task in os.listdir(f"/proc/{member}/task"):
                 children = Path(f"/proc/{member}/task/{task}/children").read_text()
-                found += map(int, children.split())
+                results += map(int, children.split())
         except OSError:
             pass  # it has just ended
-    return found
+    return results
 
 
 def _memory_of(pid: int) -> int:

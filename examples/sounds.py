@@ -46,10 +46,10 @@ if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
         write(Path(folder), 200)
         sounds = hr.files(f"{folder}/*.wav").shuffle(seed=1).map(decoded, seed=2, num_threads=2)
-        found, filled, size = [], 0, 0
+        results, filled, size = [], 0, 0
         for batch in sounds.bucket_by_length("samples", [1_500, 2_500], size=20):
-            found += pitches(batch).round(-1).astype(int).tolist()
+            results += pitches(batch).round(-1).astype(int).tolist()
             filled += batch["length"].sum()
             size += batch["samples"].size
-        print({pitch: found.count(pitch) for pitch in sorted(set(found))})
-        print(f"{len(found)} sounds, {1 - filled / size:.0%} of the batches is padding")
+        print({pitch: results.count(pitch) for pitch in sorted(set(results))})
+        print(f"{len(results)} sounds, {1 - filled / size:.0%} of the batches is padding")

@@ -35,9 +35,9 @@ class TakenExamples:
     numbers: list[int | None]
     error: BaseException | None = None
 
-    def is_prefix_of(self, whole: Sequence[int]) -> bool:
-        """Returns whether these are the first of `whole`, in its order."""
-        return self.numbers == list(whole[: len(self.numbers)])
+    def is_prefix_of(self, uninterrupted: Sequence[int]) -> bool:
+        """Returns whether these are the first of `uninterrupted`, in its order."""
+        return self.numbers == list(uninterrupted[: len(self.numbers)])
 
 
 def take(

@@ -66,11 +66,11 @@ def _make(path: Path, number: int, way: str, function: Callable[[Any], Any]) -> 
     names = tf.train.string_input_producer([str(path)], num_epochs=num_epochs, seed=number)
     _, record = tf.TFRecordReader().read(names)
     example = tf.parse_single_example(record, {"n": tf.FixedLenFeature([], tf.int64)})
-    made = tf.py_func(function, [example["n"]], tf.int64)
-    made.set_shape([])
+    output = tf.py_func(function, [example["n"]], tf.int64)
+    output.set_shape([])
     if number % 2:
-        return tf.train.shuffle_batch([made], 8, 64, 16, seed=number, num_threads=2)
-    return tf.train.batch([made], 8, capacity=32)
+        return tf.train.shuffle_batch([output], 8, 64, 16, seed=number, num_threads=2)
+    return tf.train.batch([output], 8, capacity=32)
 
 
 def _run(way: str, sess: Any, initializer: Any, batch: Any, held: Held) -> None:

@@ -59,10 +59,10 @@ class Ledger:
     def finish(self) -> Iterator[str]:
         """Yields the examples that are missing, came too often, or are wrong."""
         counts = Counter(number for numbers, _ in self._batches for number in numbers)
-        wanted = Counter(dict.fromkeys(self._job.numbers, self._job.num_epochs))
-        for words, found in (("lost", wanted - counts), ("too many", counts - wanted)):
-            if found:
-                yield f"{found.total()} examples {words}: of number {min(found)} and others"
+        expected = Counter(dict.fromkeys(self._job.numbers, self._job.num_epochs))
+        for words, actual in (("lost", expected - counts), ("too many", counts - expected)):
+            if actual:
+                yield f"{actual.total()} examples {words}: of number {min(actual)} and others"
 
     def num_examples(self) -> int:
         """Returns how many examples were given."""

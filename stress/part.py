@@ -17,9 +17,9 @@ class Options:
     scale: float = 1.0
     seed: int = 0
 
-    def times(self, whole: int) -> int:
-        """Returns `whole` times the scale, at least one."""
-        return max(1, round(whole * self.scale))
+    def times(self, full: int) -> int:
+        """Returns `full` times the scale, at least one."""
+        return max(1, round(full * self.scale))
 
 
 @dataclass

@@ -30,11 +30,11 @@ def read_lines(paths: Sequence[Path | str]) -> Iterator[bytes]:
                 return
 
 
-def difference(found: Sequence[int | None], wanted: Sequence[int | None]) -> str:
+def difference(actual: Sequence[int | None], expected: Sequence[int | None]) -> str:
     """Returns in words where two lists of examples differ first."""
-    pairs = enumerate(zip(found, wanted, strict=False))
-    at = next((at for at, (one, two) in pairs if one != two), min(len(found), len(wanted)))
+    pairs = enumerate(zip(actual, expected, strict=False))
+    at = next((at for at, (one, two) in pairs if one != two), min(len(actual), len(expected)))
     return (
-        f"{len(found)} examples, {len(wanted)} expected; number {at} is "
-        f"{list(found[at : at + 3])}, expected {list(wanted[at : at + 3])}"
+        f"{len(actual)} examples, {len(expected)} expected; number {at} is "
+        f"{list(actual[at : at + 3])}, expected {list(expected[at : at + 3])}"
     )

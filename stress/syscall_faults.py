@@ -46,10 +46,10 @@ _ANYBODY = -1
 
 def is_there() -> bool:
     """Returns whether strace is there, and may trace."""
-    found = shutil.which("strace")
-    if found is None:
+    result = shutil.which("strace")
+    if result is None:
         return False
-    command = [found, "-qq", "-o", os.devnull, "true"]
+    command = [result, "-qq", "-o", os.devnull, "true"]
     return subprocess.run(command, check=False).returncode == 0
 
 
@@ -197,10 +197,10 @@ def _about(directory: Path, call: str, trace: Path) -> list[int]:
     seen: Counter[str] = Counter()
     numbers = set()
     for line in text.splitlines():
-        if found := re.match(rf"(\d+) +{call}\(", line):
-            seen[found[1]] += 1
+        if match := re.match(rf"(\d+) +{call}\(", line):
+            seen[match[1]] += 1
             if any(f"<{path}>" in line for path in paths):
-                numbers.add(seen[found[1]])
+                numbers.add(seen[match[1]])
     return sorted(numbers)
 
 

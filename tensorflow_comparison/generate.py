@@ -43,16 +43,16 @@ def write(path: Path, seed: int | None = None, times: int = 1) -> None:
         seed: Makes others up; None for the same ones in each run.
         times: How many times as many as are usual.
     """
-    made = {
+    output = {
         key: examples(strategy, count * times, seed)
         for key, (strategy, count) in STRATEGIES.items()
     }
-    path.write_bytes(pickle.dumps(made))
+    path.write_bytes(pickle.dumps(output))
 
 
 def examples(strategy: SearchStrategy[Any], count: int, seed: int | None = None) -> list[Any]:
     """Returns `count` examples or fewer, different ones."""
-    found: dict[str, Any] = {}
+    results: dict[str, Any] = {}
 
     @settings(
         max_examples=count,
@@ -64,7 +64,7 @@ def examples(strategy: SearchStrategy[Any], count: int, seed: int | None = None)
     )
     @given(strategy)
     def collect(example: Any) -> None:
-        found.setdefault(repr(example), example)
+        results.setdefault(repr(example), example)
 
     (collect if seed is None else hypothesis.seed(seed)(collect))()
-    return list(found.values())
+    return list(results.values())

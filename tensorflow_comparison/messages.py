@@ -21,13 +21,13 @@ def features(min_size: int = 0, max_size: int = 4) -> st.SearchStrategy[Feature]
         "float32": st.sampled_from([0.5, -1.5, 2.0]),
         "string": st.binary(max_size=3),
     }
-    made = [
+    outputs = [
         st.tuples(
             st.just(kind), st.lists(value, min_size=min_size, max_size=max_size), st.booleans()
         )
         for kind, value in values.items()
     ]
-    return st.one_of(made)
+    return st.one_of(outputs)
 
 
 def specifications() -> st.SearchStrategy[Any]:
@@ -40,8 +40,8 @@ def specifications() -> st.SearchStrategy[Any]:
     )
 
 
-def _fitting(made: Feature) -> st.SearchStrategy[Any]:
-    kind, values, _ = made
+def _fitting(output: Feature) -> st.SearchStrategy[Any]:
+    kind, values, _ = output
     shape = () if len(values) == 1 else (len(values),)
     return st.one_of(
         st.just(("VarLen", kind)),
@@ -75,8 +75,8 @@ def examples(draw: st.DrawFn) -> Any:
     """Serialized examples and the features to parse, most of which fit to them."""
     plans = draw(st.dictionaries(st.sampled_from(NAMES), features(1), min_size=1, max_size=3))
     requested = {
-        name: draw(_fitting(made) if draw(st.integers(0, 9)) else specifications())
-        for name, made in plans.items()
+        name: draw(_fitting(output) if draw(st.integers(0, 9)) else specifications())
+        for name, output in plans.items()
     }
     serialized = [_example(draw, plans) for _ in range(draw(st.integers(1, 3)))]
     return serialized, requested
@@ -96,13 +96,13 @@ def _example(draw: st.DrawFn, plans: dict[str, Feature]) -> bytes:
             body += entry(name, feature(kind, values, draw(st.booleans())))
         if what == "beside":
             body += entry("other", feature(kind, values, True))
-    whole = field(1, body)
+    full = field(1, body)
     damage = draw(st.integers(0, 14))
     if damage == 0:
-        return whole[:-1]
+        return full[:-1]
     if damage == 1:
-        return whole + field(9, b"unknown")
-    return whole
+        return full + field(9, b"unknown")
+    return full
 
 
 @st.composite
@@ -110,17 +110,17 @@ def sequence_examples(draw: st.DrawFn) -> Any:
     """A serialized sequence example, and the features of its context and of its lists."""
     context = draw(st.dictionaries(st.sampled_from(NAMES), features(1), max_size=2))
     context_features = {
-        name: ("VarLen", made[0]) if draw(st.booleans()) else _fixed(made)
-        for name, made in context.items()
+        name: ("VarLen", output[0]) if draw(st.booleans()) else _fixed(output)
+        for name, output in context.items()
     }
-    body = b"".join(entry(name, feature(*made)) for name, made in context.items())
+    body = b"".join(entry(name, feature(*output)) for name, output in context.items())
     lists, list_features = b"", {}
     for name in draw(st.sets(st.sampled_from(NAMES), max_size=2)):
         size = draw(st.integers(1, 2))
         kind, values, _ = draw(features(size, size))
         steps = draw(st.lists(st.booleans(), max_size=3))
-        made = b"".join(field(1, feature(kind, values, is_packed)) for is_packed in steps)
-        lists += entry(name, made)
+        output = b"".join(field(1, feature(kind, values, is_packed)) for is_packed in steps)
+        lists += entry(name, output)
         shape = () if size == 1 else (size,)
         is_sparse = draw(st.booleans())
         allowed = draw(st.booleans())
@@ -130,6 +130,6 @@ def sequence_examples(draw: st.DrawFn) -> Any:
     return field(1, body) + field(2, lists), context_features, list_features
 
 
-def _fixed(made: Feature) -> Any:
-    kind, values, _ = made
+def _fixed(output: Feature) -> Any:
+    kind, values, _ = output
     return ("FixedLen", kind, () if len(values) == 1 else (len(values),), False)

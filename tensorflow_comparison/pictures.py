@@ -46,8 +46,8 @@ def _png() -> st.SearchStrategy[bytes]:
 
 
 def _options(**values: Any) -> st.SearchStrategy[dict[str, Any]]:
-    given = {name: st.sampled_from(choices) for name, choices in values.items()}
-    return st.fixed_dictionaries({}, optional=given)
+    arguments = {name: st.sampled_from(choices) for name, choices in values.items()}
+    return st.fixed_dictionaries({}, optional=arguments)
 
 
 def jpegs() -> st.SearchStrategy[Any]:

@@ -25,6 +25,6 @@ def outcome(tf: Any, result: Any, fed: dict[Any, Any], by_rank: bool = False) ->
     not.
     """
     shape = result.get_shape().ndims if by_rank else str(result.get_shape())
-    known = [str(result.indices.shape), str(result.values.shape), shape]
+    expected = [str(result.indices.shape), str(result.values.shape), shape]
     with tf.Session() as session:
-        return known, result.dtype.name, session.run(result, fed)
+        return expected, result.dtype.name, session.run(result, fed)

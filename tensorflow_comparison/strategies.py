@@ -134,4 +134,4 @@ def pipelines() -> st.SearchStrategy[Any]:
             "is_shuffled": st.booleans(),
             "min_after_dequeue": st.integers(0, 4),
         }
-    ).map(lambda made: (made,))
+    ).map(lambda output: (output,))

@@ -45,9 +45,9 @@ def is_of_code(page: Path) -> bool:
 
 def paths_of_repository() -> list[str]:
     """Returns all files and folders, each with a slash in front."""
-    found = [path for folder in FOLDERS for path in (TOP / folder).rglob("*")]
+    results = [path for folder in FOLDERS for path in (TOP / folder).rglob("*")]
     top = [path for path in TOP.iterdir() if path.is_file() or path.name in FOLDERS]
-    return [f"/{path.relative_to(TOP)}" for path in [*top, *found]]
+    return [f"/{path.relative_to(TOP)}" for path in [*top, *results]]
 
 
 def named_paths(page: Path) -> list[str]:
@@ -119,8 +119,8 @@ def test_missing_paths_are_found(tmp_path):
     ids=lambda page: str(page.relative_to(TOP / "docs")),
 )
 def test_the_first_program_of_a_page_is_short(page):
-    found = re.search(r"^```\w+\n(.*?)^```$", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
-    assert found is None or len(found[1].splitlines()) <= 20
+    match = re.search(r"^```\w+\n(.*?)^```$", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    assert match is None or len(match[1].splitlines()) <= 20
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(TOP)))
@@ -213,8 +213,10 @@ def test_resources_that_a_page_fetches_from_other_hosts_are_found():
 
 
 def test_the_reference_tells_the_types_of_elementwise_operations():
-    found = types_of(hr.ops.abs)
-    assert found.startswith("Takes int8, int16, int32, int64, float16, float32, float64, complex64")
-    assert "Returns the same type, but float32 for complex64 and float64 for complex128." in found
+    result = types_of(hr.ops.abs)
+    assert result.startswith(
+        "Takes int8, int16, int32, int64, float16, float32, float64, complex64"
+    )
+    assert "Returns the same type, but float32 for complex64 and float64 for complex128." in result
     assert types_of(hr.ops.less).endswith("Shapes are broadcast as in NumPy.")
     assert types_of(hr.ops.one_hot) == "", "its parameters are no tensors of one type"

@@ -11,11 +11,11 @@ COLUMNS = 100
 def pages() -> list[Path]:
     """Returns the pages that people write."""
     folders = (TOP, TOP / "fuzz", TOP / "benchmarks", TOP / "crates")
-    found = [path for folder in folders for path in folder.glob("*.md")]
-    found += (TOP / "docs").rglob("*.md")
-    found += [TOP / folder / "README.md" for folder in ("examples", "tests")]
-    found += [page for top in ("python", "crates") for page in (TOP / top).rglob("README.md")]
-    return [path for path in found if path.name != "CHANGELOG.md"]
+    results = [path for folder in folders for path in folder.glob("*.md")]
+    results += (TOP / "docs").rglob("*.md")
+    results += [TOP / folder / "README.md" for folder in ("examples", "tests")]
+    results += [page for top in ("python", "crates") for page in (TOP / top).rglob("README.md")]
+    return [path for path in results if path.name != "CHANGELOG.md"]
 
 
 def prose(page: Path) -> Iterator[tuple[int, str]]:

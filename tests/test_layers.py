@@ -228,8 +228,8 @@ def test_each_module_that_may_import_late_does(package):
         name
         for name, text in package.items()
         if any(
-            found.is_late and not is_extra(found.target)
-            for found in imports_of(ast.parse(text), modules)
+            actual.is_late and not is_extra(actual.target)
+            for actual in imports_of(ast.parse(text), modules)
         )
     }
     assert late == set(MAY_IMPORT_LATE)

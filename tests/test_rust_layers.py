@@ -69,12 +69,12 @@ def absolute(path: str, module: Module) -> Module:
 
 def re_exports(module: Module, code: str) -> dict[str, Module]:
     """Returns the names that a module re-exports, each with its path."""
-    found = {}
+    results = {}
     for path in used(code, is_public=True):
         # A path without a beginning is one of a child.
         target = absolute(path if PATH.match(path) else f"self::{path}", module)
-        found[target[-1]] = target
-    return found
+        results[target[-1]] = target
+    return results
 
 
 def imports(sources: Mapping[str, str]) -> dict[Module, set[Module]]:
@@ -98,12 +98,12 @@ def imports(sources: Mapping[str, str]) -> dict[Module, set[Module]]:
             return definer((*names[module][rest[0]], *rest[1:]))
         return module
 
-    found = {}
+    results = {}
     for module, code in codes.items():
         paths = [path for path in used(code, is_public=False) if PATH.match(path)]
         paths += PATH.findall(USE.sub(" ", code))
-        found[module] = {definer(absolute(path, module)) for path in paths} - {module}
-    return found
+        results[module] = {definer(absolute(path, module)) for path in paths} - {module}
+    return results
 
 
 def circles(sources: Mapping[str, str]) -> list[str]:
@@ -132,32 +132,32 @@ def table_of(page: str) -> list[list[str]]:
 def problems(sources: Mapping[str, str], table: list[list[str]]) -> list[str]:
     """Checks that imports between the top modules point up the table."""
     row_of = {module: number for number, row in enumerate(table) for module in row}
-    found = []
+    results = []
     for module, targets in sorted(imports(sources).items()):
         if not module:
             continue
         if module[0] not in row_of:
-            found.append(f"{'::'.join(module)}: '{module[0]}' is not in the layer table")
+            results.append(f"{'::'.join(module)}: '{module[0]}' is not in the layer table")
             continue
         for target in sorted(targets):
             if not target or target[0] == module[0]:
                 continue
             if row_of.get(target[0], len(table)) >= row_of[module[0]]:
                 names = ["::".join(path) for path in (module, target)]
-                found.append(f"{names[0]}: imports {names[1]}, which is not above it")
-    return found
+                results.append(f"{names[0]}: imports {names[1]}, which is not above it")
+    return results
 
 
 def modules_of(crate: str) -> dict[str, str]:
     """Returns the source of every module of a crate by its path, without those of tests."""
-    found = {}
+    results = {}
     root = CRATES / crate / "src"
     for path in root.rglob("*.rs"):
         parts = path.relative_to(root).with_suffix("").parts
         parts = parts[:-1] if parts[-1] in ("mod", "lib") else parts
         if not TEST_MODULES.intersection(parts):
-            found["::".join(parts)] = path.read_text("utf-8")
-    return found
+            results["::".join(parts)] = path.read_text("utf-8")
+    return results
 
 
 def layers_of(crate: str) -> list[list[str]]:
@@ -266,10 +266,10 @@ def test_the_lock_of_the_fuzz_targets_has_all_needs_of_the_crates():
         crate = tomllib.loads(manifest.read_text())
         if (name := crate["package"]["name"]) not in needs:
             continue
-        wanted = {
-            given.get("package", key) if isinstance(given, dict) else key
-            for key, given in crate.get("dependencies", {}).items()
-            if not (isinstance(given, dict) and given.get("optional"))
+        expected = {
+            arguments.get("package", key) if isinstance(arguments, dict) else key
+            for key, arguments in crate.get("dependencies", {}).items()
+            if not (isinstance(arguments, dict) and arguments.get("optional"))
         }
-        missing = wanted - {need.split()[0] for need in needs[name]}
+        missing = expected - {need.split()[0] for need in needs[name]}
         assert not missing, f"run `cargo metadata` in fuzz/: {name} needs {sorted(missing)}"

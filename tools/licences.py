@@ -46,18 +46,18 @@ def linked(target: str) -> list[dict[str, Any]]:
     nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
     packages = {package["id"]: package for package in metadata["packages"]}
     waiting = [key for key, package in packages.items() if package["name"] == "headrace-python"]
-    found: set[str] = set()
+    results: set[str] = set()
     while waiting:
         key = waiting.pop()
-        if key in found:
+        if key in results:
             continue
         if runs_in_compiler(packages[key]):
             continue
-        found.add(key)
+        results.add(key)
         for dependency in nodes[key]["deps"]:
             if any(kind["kind"] is None for kind in dependency["dep_kinds"]):
                 waiting.append(dependency["pkg"])
-    others = [packages[key] for key in found if packages[key]["source"] is not None]
+    others = [packages[key] for key in results if packages[key]["source"] is not None]
     return sorted(others, key=lambda package: (package["name"], package["version"]))
 
 

@@ -66,20 +66,20 @@ def functions(rooms: list[ModuleType]) -> Iterator[tuple[str, object]]:
 
 def spellings(item: object) -> list[str]:
     """Returns the names of an operation in programs: `tf.image.decode_jpeg`."""
-    found = []
+    results = []
     for space in NAMESPACES:
         module = attrgetter(space)(tf) if space else tf
         head = f"tf.{space}" if space else "tf"
-        found += [f"{head}.{name}" for name in module.__all__ if getattr(module, name) is item]
-    return found
+        results += [f"{head}.{name}" for name in module.__all__ if getattr(module, name) is item]
+    return results
 
 
 def names_of(name: str, item: object) -> str:
     """The names of an operation in `headrace.tf1`, or else its own name and module."""
     packages = (package for package in (headrace.ops, tf1_ops) if name in package.__all__)
     position = next(packages, sys.modules[getattr(item, "__module__", "headrace.ops")])
-    found = [f"`{written.removeprefix('tf.')}`" for written in spellings(item)]
-    return ", ".join(found) or f"(`{position.__name__}`: `{name}`)"
+    results = [f"`{written.removeprefix('tf.')}`" for written in spellings(item)]
+    return ", ".join(results) or f"(`{position.__name__}`: `{name}`)"
 
 
 def first_line(item: object) -> str:

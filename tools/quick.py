@@ -80,11 +80,11 @@ def changed_files() -> list[Path]:
 def nearest_tests(changed: list[Path]) -> list[Path]:
     """Returns the test files near some files; changed test files come first."""
     tests = sorted(path.relative_to(TOP) for path in (TOP / "tests").rglob("test_*.py"))
-    found = [path for path in changed if path in tests]
+    results = [path for path in changed if path in tests]
     for path in changed:
         if path.suffix in (".py", ".rs") and path not in tests:
-            found.extend(_named(path, tests) or _naming(path, tests) or _of_part(path))
-    return list(dict.fromkeys(found))[:MOST_FILES]
+            results.extend(_named(path, tests) or _naming(path, tests) or _of_part(path))
+    return list(dict.fromkeys(results))[:MOST_FILES]
 
 
 def unit_tests(changed: list[Path]) -> Iterator[tuple[str, str]]:

@@ -26,9 +26,9 @@ def listed(room: Path) -> str:
     named = {path.name: path for path in files if path.stem not in ("__init__", "mod")}
     inner = [path for path in room.iterdir() if path.is_dir() and path.name != "__pycache__"]
     heads = {f"{path.name}/": _head(path) for path in inner}
-    found = {**dict(sorted(named.items())), **{n: h for n, h in sorted(heads.items()) if h}}
-    width = max(map(len, found))
-    return "".join(f"{name:{width}}  {sentence(path)}\n" for name, path in found.items())
+    results = {**dict(sorted(named.items())), **{n: h for n, h in sorted(heads.items()) if h}}
+    width = max(map(len, results))
+    return "".join(f"{name:{width}}  {sentence(path)}\n" for name, path in results.items())
 
 
 def _head(folder: Path) -> Path | None:

@@ -51,8 +51,8 @@ def main() -> None:
         path = Path(directory, "lines.txt")
         path.write_text("".join(f"{number}\n" for number in range(1000)))
         pipeline = hr.text_lines(path).map(doubled).shuffle(seed=1).batch(100)
-        found = np.concatenate([batch["number"] for batch in pipeline])
-        assert sorted(found.tolist()) == list(range(0, 2000, 2))
+        actual = np.concatenate([batch["number"] for batch in pipeline])
+        assert sorted(actual.tolist()) == list(range(0, 2000, 2))
         _, line = tf.TextLineReader().read(tf.train.string_input_producer([str(path)]))
         with tf.Session() as session:
             coord = tf.train.Coordinator()

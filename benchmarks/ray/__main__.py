@@ -28,34 +28,34 @@ STORE_BYTES = 500_000_000
 
 def way(num_rounds: int) -> dict[str, Any]:
     """Returns the cost of a batch through Ray, by its size, beside the pipeline alone."""
-    found = {}
+    results = {}
     for batch_bytes, count in ((4096, 1024), (1 << 18, 1024), (1 << 22, 256), (1 << 24, 64)):
         pipe = jobs.arrays_of(batch_bytes, count)
         alone, through = [], []
         for _ in range(num_rounds):
             alone.append(timed(iter(pipe), "x").rest_s / count)
             through.append(through_ray(pipe, 1, 1).rest_s / count)
-        found[str(batch_bytes)] = {
+        results[str(batch_bytes)] = {
             "alone_s": statistics.median(alone),
             "through_ray_s": statistics.median(through),
         }
-    return found
+    return results
 
 
 def skimming(directory: Path) -> dict[str, float]:
     """Returns the cost of a batch for a reader that makes it, and for one that skips it."""
-    made = {
+    output = {
         "window": lambda num_epochs: jobs.digits(directory, num_epochs=num_epochs),
         "all": lambda num_epochs: jobs.digits(directory, None, num_epochs),
         "photos": lambda num_epochs: jobs.photos(directory, None, num_epochs),
     }
-    found = {}
-    for name, job in made.items():
+    results = {}
+    for name, job in output.items():
         pipe = job(1).options(num_threads=1)
         list(pipe)  # Where records are is known to all that follow.
         begin = time.process_time()
         total = len(list(pipe))
-        found[f"{name}_make_s"] = (time.process_time() - begin) / total
+        results[f"{name}_make_s"] = (time.process_time() - begin) / total
         num_epochs = max(1000 // total, 2)
         many = job(num_epochs).options(num_threads=1)
         next(iter(many))
@@ -63,8 +63,8 @@ def skimming(directory: Path) -> dict[str, float]:
         share = ShareBatches(many, 10**6 - 1, 10**6)
         begin = time.process_time()
         assert next(share, None) is None
-        found[f"{name}_skim_s"] = (time.process_time() - begin) / total / num_epochs
-    return found
+        results[f"{name}_skim_s"] = (time.process_time() - begin) / total / num_epochs
+    return results
 
 
 def adding(num_readers: int = 500) -> float:
@@ -89,16 +89,16 @@ def coordination(num_calls: int = 300) -> dict[str, float]:
         batches = iter(feed)
         next(batches)
         first = time.monotonic()
-        known = ray.get(feed._head.known.remote())
-        report = batches._report(1.0, 0.5, known.layout.version)
+        expected = ray.get(feed._head.known.remote())
+        report = batches._report(1.0, 0.5, expected.layout.version)
         reports = time.monotonic()
         ray.get([feed._head.report.remote(report) for _ in range(num_calls)])
         reported = time.monotonic()
         ray.get([feed._head.known.remote() for _ in range(num_calls)])
         asked = time.monotonic()
         begin_told = time.monotonic()
-        told = [len(ray.cloudpickle.dumps(known.readers)) for _ in range(50)]
-        handle_s = (time.monotonic() - begin_told) / 50 / len(known.readers)
+        told = [len(ray.cloudpickle.dumps(expected.readers)) for _ in range(50)]
+        handle_s = (time.monotonic() - begin_told) / 50 / len(expected.readers)
         state = len(pickle.dumps(batches._place))
         batches.close()
     return {
@@ -108,21 +108,21 @@ def coordination(num_calls: int = 300) -> dict[str, float]:
         "known_s": (asked - reported) / num_calls,
         "add_s": adding(),
         "handle_s": handle_s,
-        "handle_bytes": told[0] // len(known.readers),
+        "handle_bytes": told[0] // len(expected.readers),
         "place_bytes": state,
     }
 
 
 def actors(num_rounds: int) -> dict[str, Any]:
     """Returns the rate at 1, 2 and 4 readers that each take 20 ms a batch without a processor."""
-    found: dict[str, Any] = {"make_s": 0.02, "batch_bytes": 1 << 18}
+    results: dict[str, Any] = {"make_s": 0.02, "batch_bytes": 1 << 18}
     for num_readers in (1, 2, 4):
         pipe = jobs.waiting(0.02, 1 << 18, 128 * num_readers)
         rates = []
         for _ in range(num_rounds):
             rates.append(through_ray(pipe, num_readers, 0.01).rate / 16)
-        found[str(num_readers)] = statistics.median(rates)
-    return found
+        results[str(num_readers)] = statistics.median(rates)
+    return results
 
 
 def lost_reader(num_rounds: int) -> list[float]:
@@ -161,9 +161,9 @@ def main() -> None:
     )
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = False
-    found: dict[str, Any] = {"cores": os.cpu_count(), "rounds": {}, "loads": {}}
+    results: dict[str, Any] = {"cores": os.cpu_count(), "rounds": {}, "loads": {}}
     if arguments.json is not None and arguments.json.exists():
-        found = json.loads(arguments.json.read_text())
+        results = json.loads(arguments.json.read_text())
     with tempfile.TemporaryDirectory() as directory:
         data = Path(directory)
         jobs.make_digits(data)
@@ -178,11 +178,11 @@ def main() -> None:
         ):
             if arguments.only is not None and name not in arguments.only:
                 continue
-            found[name] = run()
-            found["rounds"][name], found["loads"][name] = rounds, os.getloadavg()[0]
-            print(name, json.dumps(found[name], indent=1), flush=True)
+            results[name] = run()
+            results["rounds"][name], results["loads"][name] = rounds, os.getloadavg()[0]
+            print(name, json.dumps(results[name], indent=1), flush=True)
             if arguments.json is not None:
-                arguments.json.write_text(json.dumps(found, indent=1) + "\n")
+                arguments.json.write_text(json.dumps(results, indent=1) + "\n")
     ray.shutdown()
 
 

@@ -199,10 +199,10 @@ class _Simulation:
         if reader.is_making or now < reader.free_at or not reader.asked:
             return
         reader.is_making = True
-        made = max(self.random.gauss(1.0, setting.jitter), 0.1) * setting.make_s
+        output = max(self.random.gauss(1.0, setting.jitter), 0.1) * setting.make_s
         skimmed = setting.skim_s * (setting.num_readers - 1)
         way = self.constants.call_s + self.constants.byte_s * setting.batch_bytes
-        done = reader.serve(now, made + skimmed + way)
+        done = reader.serve(now, output + skimmed + way)
         self.at(done, lambda time: self.made(time, index))
 
     def made(self, now: float, index: int) -> None:
@@ -229,12 +229,12 @@ class _Simulation:
     def try_step(self, now: float) -> None:
         """All trainers step together, once each has its batch."""
         world = self.setting.num_trainers
-        wanted = [trainer + self.step * world for trainer in range(world)]
+        expected = [trainer + self.step * world for trainer in range(world)]
         if self.is_stepping or not all(
-            number in have for number, have in zip(wanted, self.have, strict=True)
+            number in have for number, have in zip(expected, self.have, strict=True)
         ):
             return
-        for number, have in zip(wanted, self.have, strict=True):
+        for number, have in zip(expected, self.have, strict=True):
             have.remove(number)
         self.steps.append(now)
         self.is_stepping = True

@@ -58,8 +58,8 @@ def against_the_real_thing(measured: dict[str, Any], constants: Constants) -> li
             jitter=0.0,
         )
         model = simulate(setting, constants).rate
-        found = real[str(num_readers)]
-        rows.append([str(num_readers), f"{found:.1f}", f"{model:.1f}", f"{model / found:.2f}"])
+        result = real[str(num_readers)]
+        rows.append([str(num_readers), f"{result:.1f}", f"{model:.1f}", f"{model / result:.2f}"])
     return rows
 
 
@@ -84,7 +84,7 @@ def hosts(measured: dict[str, Any], constants: Constants) -> list[list[str]]:
                 step_s=make_s,
                 reports_s=max(1.0, half / 100),
             )
-            found = simulate(setting, constants)
+            result = simulate(setting, constants)
             process = simulate(replace(setting, lost_at_step=30), constants)
             gone = replace(constants, lost_s=NODE_LOST_S)
             host = simulate(replace(setting, lost_at_step=30), gone)
@@ -95,14 +95,14 @@ def hosts(measured: dict[str, Any], constants: Constants) -> list[list[str]]:
                 [
                     name,
                     f"{num_hosts:,}",
-                    f"{found.rate:,.0f}",
-                    f"{found.rate / (alone * half):.0%}",
-                    f"{found.balance:.2f}",
-                    f"{found.first_batch_s:.1f} s",
+                    f"{result.rate:,.0f}",
+                    f"{result.rate / (alone * half):.0%}",
+                    f"{result.balance:.2f}",
+                    f"{result.first_batch_s:.1f} s",
                     f"{memory / 1e6:.1f} MB",
                     f"{reports:.0%}",
                     *(
-                        f"{max(lost.longest_stand_s - found.longest_stand_s, 0.0):.1f} s"
+                        f"{max(lost.longest_stand_s - result.longest_stand_s, 0.0):.1f} s"
                         for lost in (process, host)
                     ),
                 ]

@@ -141,7 +141,7 @@ def programs_of(
 
 def workloads(directory: Path, num_rounds: int) -> dict[str, Any]:
     """Returns examples a second of each program after the first batch, for W1 and W3."""
-    found: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     for name, job in jobs.JOBS.items():
         programs = programs_of(name, job(directory), directory)
         taken: dict[str, list[IterationTime]] = {program: [] for program in programs}
@@ -152,11 +152,11 @@ def workloads(directory: Path, num_rounds: int) -> dict[str, Any]:
         for program, rounds in taken.items():
             rates = [one.rate for one in rounds]
             ratios = [mine / other for mine, other in zip(rates, alone, strict=True)]
-            found[f"{name}, {program}"] = {
+            results[f"{name}, {program}"] = {
                 "rate": statistics.median(rates),
                 "rates": rates,
                 "of_alone": statistics.median(ratios),
                 "epoch_s": statistics.median(one.first_s + one.rest_s for one in rounds),
                 "first_batch_s": statistics.median(one.first_s for one in rounds),
             }
-    return found
+    return results

@@ -78,7 +78,7 @@ def main():
         reader = SoundReader(coord, args.sounds, piece=500, overlap=50)
         batch, pitches = reader.dequeue(8)
     loudness = tf.sqrt(tf.reduce_mean(tf.square(batch[:, 50:]), axis=[1, 2]))
-    num_pieces, lengths, found = 0, set(), set()
+    num_pieces, lengths, results = 0, set(), set()
     with tf.Session(config=tf.ConfigProto(log_device_placement=False)) as session:
         session.run(tf.global_variables_initializer())
         threads = reader.start(session)
@@ -89,12 +89,12 @@ def main():
                 assert len(waves) == len(numbers) == len(loud)
                 num_pieces += len(waves)
                 lengths.add(waves.shape[1])
-                found.update(int(number) for number in numbers)
+                results.update(int(number) for number in numbers)
         except tf.errors.OutOfRangeError:
             coord.request_stop()
         coord.join(threads)
     print(f"{num_pieces} pieces of {args.sounds} sounds, padded to at most {max(lengths)} samples")
-    print("pitches:", *sorted(found))
+    print("pitches:", *sorted(results))
 
 
 if __name__ == "__main__":

@@ -22,10 +22,10 @@ def photographs(folder: Path | None) -> list[str]:
         if spec is None or spec.origin is None:
             raise SystemExit("Name a folder of photographs, or install scikit-image.")
         folder = Path(spec.origin).parent / "data"
-    found = sorted(str(path) for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES)
-    if not found:
+    results = sorted(str(path) for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES)
+    if not results:
         raise SystemExit(f"{folder}: no file ends in {', '.join(sorted(SUFFIXES))}")
-    return found
+    return results
 
 
 def thumbnails(names: list[str], side: int, batch_size: int) -> tuple[tf.Tensor, tf.Tensor]:

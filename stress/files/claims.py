@@ -52,9 +52,9 @@ def tfrecord(directory: Path) -> Iterator[_Call]:
         header = struct.pack("<Q", size)
         path = directory / f"{size}"
         for name, data in (("", header), (".gz", None)):
-            whole = header + struct.pack("<I", _mask(_crc32c(header))) + b"x" * 100
+            full = header + struct.pack("<I", _mask(_crc32c(header))) + b"x" * 100
             target = Path(f"{path}{name}")
-            target.write_bytes(whole if data else gzip.compress(whole))
+            target.write_bytes(full if data else gzip.compress(full))
             yield lambda target=target: list(hr.tfrecords(target))  # type: ignore[misc]
             yield lambda target=target: list(hr.tfrecords(target).shuffle(window=3))  # type: ignore[misc]
             how = "GZIP" if name else ""
@@ -228,10 +228,10 @@ def _try(name: str, number: int, call: _Call) -> None:
 
 
 if __name__ == "__main__":
-    for given in sys.argv[1:]:
+    for value in sys.argv[1:]:
         with tempfile.TemporaryDirectory() as folder:
-            for count, claimed in enumerate(CLAIMS[given](Path(folder))):
-                _try(given, count, claimed)
+            for count, claimed in enumerate(CLAIMS[value](Path(folder))):
+                _try(value, count, claimed)
         print("next", flush=True)
     with tempfile.NamedTemporaryFile() as file, TFRecordWriter(file.name) as writer:
         writer.write(b"the process goes on")

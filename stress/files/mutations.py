@@ -12,9 +12,9 @@ def mutated(data: bytes, draws: Random) -> bytes:
     """Returns other bytes than `data`, which has at least two different ones."""
     while True:
         damage = draws.choices(_KINDS, _WEIGHTS)[0]
-        made = bytes(damage(bytearray(data), draws))
-        if made != data:
-            return made
+        array = bytes(damage(bytearray(data), draws))
+        if array != data:
+            return array
 
 
 def first_change(data: bytes, other: bytes) -> int:

@@ -77,9 +77,9 @@ def subjects(directory: Path, server: Server) -> list[Subject]:
         directory: Where the files are written.
         server: Serves a file that is partly kept in the cache on disk.
     """
-    made = [*pipelines(directory, NUM_EXAMPLES), *_of_readers(directory)]
-    made += [*_images(directory), *_tensors(directory), _session(directory)]
-    return [*made, _events(directory), _state(directory), _kept(directory, server)]
+    outputs = [*pipelines(directory, NUM_EXAMPLES), *_of_readers(directory)]
+    outputs += [*_images(directory), *_tensors(directory), _session(directory)]
+    return [*outputs, _events(directory), _state(directory), _kept(directory, server)]
 
 
 def pipelines(directory: Path, count: int) -> Iterator[Subject]:

@@ -25,11 +25,11 @@ def run(options: Options) -> Result:
     result = Result()
     outcomes: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as directory, Server() as server:
-        made = subjects(Path(directory), server)
-        each = max(_FEWEST, options.times(MUTATIONS) // len(made))
-        for subject in made:
+        output = subjects(Path(directory), server)
+        each = max(_FEWEST, options.times(MUTATIONS) // len(output))
+        for subject in output:
             _damage(subject, each, options.seed, outcomes, result)
-    result.figures["kinds of files, and ways to read them"] = len(made)
+    result.figures["kinds of files, and ways to read them"] = len(output)
     result.figures["mutations"] = outcomes.total()
     for words, count in sorted(outcomes.items()):
         result.figures[words] = count
@@ -39,20 +39,20 @@ def run(options: Options) -> Result:
 def _damage(
     subject: Subject, count: int, seed: int, outcomes: Counter[str], result: Result
 ) -> None:
-    whole = subject.file.read_bytes()
+    full = subject.file.read_bytes()
     with deadline(f"{subject.name}, undamaged"):
         expected = list(subject.read())
     for number in range(count):
         what = f"{subject.name}, mutation {number} of seed {seed}"
-        data = mutated(whole, Random(f"{seed} {subject.name} {number}"))
+        data = mutated(full, Random(f"{seed} {subject.name} {number}"))
         subject.file.write_bytes(data)
         with deadline(what):
             values, error = _read(subject)
-        outcome, wrong = _judge(subject, whole, data, expected, values, error)
+        outcome, wrong = _judge(subject, full, data, expected, values, error)
         outcomes[outcome] += 1
         if wrong is not None:
             result.failures.append(f"{what}: {wrong}")
-    subject.file.write_bytes(whole)
+    subject.file.write_bytes(full)
     if list(subject.read()) != expected:
         result.failures.append(f"{subject.name}: reads otherwise after {count} damaged files")
 
@@ -69,7 +69,7 @@ def _read(subject: Subject) -> tuple[list[object], BaseException | None]:
 
 def _judge(
     subject: Subject,
-    whole: bytes,
+    full: bytes,
     data: bytes,
     expected: list[object],
     values: list[object],
@@ -79,24 +79,24 @@ def _judge(
     if error is not None:
         is_late = values != expected[: len(values)] and subject.is_covered
         words = "errors at the end, by a checksum of the whole file" if is_late else _ERRORS
-        return words, _wrong_with_error(subject, whole, data, expected, values, error)
+        return words, _wrong_with_error(subject, full, data, expected, values, error)
     if values == expected:
         return "the same data", None
     if not subject.is_covered:
         return "other data, where no checksum covers them", _wrong_before(
-            subject, whole, data, expected, values
+            subject, full, data, expected, values
         )
     if values == expected[: len(values)]:
         if subject.may_end_at(len(data)):
             return "cut between two records", None
-        if subject.may_be_cut and whole.startswith(data):
+        if subject.may_be_cut and full.startswith(data):
             return "compressed files of TensorFlow 1 that end where they were cut", None
     return "wrong data", f"other data without an error: {_first_other(expected, values)}"
 
 
 def _wrong_with_error(
     subject: Subject,
-    whole: bytes,
+    full: bytes,
     data: bytes,
     expected: list[object],
     values: list[object],
@@ -109,14 +109,14 @@ def _wrong_with_error(
         return f"the error does not name the file: {words}"
     if subject.is_covered and not subject.is_at_end and values != expected[: len(values)]:
         return f"other data before the error: {_first_other(expected, values)}; {words}"
-    return _wrong_before(subject, whole, data, expected, values)
+    return _wrong_before(subject, full, data, expected, values)
 
 
 def _wrong_before(
-    subject: Subject, whole: bytes, data: bytes, expected: list[object], values: list[object]
+    subject: Subject, full: bytes, data: bytes, expected: list[object], values: list[object]
 ) -> str | None:
     """Returns the error if the records before the damage are not all there."""
-    intact = subject.num_intact(first_change(whole, data))
+    intact = subject.num_intact(first_change(full, data))
     if values[:intact] != expected[:intact]:
         return f"of {intact} values before the damage: {_first_other(expected, values)}"
     return None
@@ -125,5 +125,7 @@ def _wrong_before(
 def _first_other(expected: list[object], values: list[object]) -> str:
     pairs = zip(expected, values, strict=False)
     at = next((at for at, (one, two) in enumerate(pairs) if one != two), len(values))
-    wanted, found = repr(expected[at : at + 1])[:100], repr(values[at : at + 1])[:100]
-    return f"{len(values)} of {len(expected)} values, number {at} is {found}, expected {wanted}"
+    requested, results = repr(expected[at : at + 1])[:100], repr(values[at : at + 1])[:100]
+    return (
+        f"{len(values)} of {len(expected)} values, number {at} is {results}, expected {requested}"
+    )

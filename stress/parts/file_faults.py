@@ -213,7 +213,7 @@ def _judge(
         return None
     most = max(map(len, (expected[at], *parts)))
     is_in_file = len(before) <= len(numbers) <= len(before) + most
-    is_prefix = any(numbers == whole[: len(numbers)] for whole in allowed)
+    is_prefix = any(numbers == full[: len(numbers)] for full in allowed)
     if error is not None and is_prefix and is_in_file:
         return None
     return f"{difference(numbers, allowed[0])}; {words_of(error)}"
@@ -222,9 +222,9 @@ def _judge(
 def _judge_shuffled(
     numbers: list[int | None], error: BaseException | None, allowed: list[list[int | None]]
 ) -> str | None:
-    found = Counter(numbers)
+    results = Counter(numbers)
     wholes = list(map(Counter, allowed))
     if error is None:
-        return None if found in wholes else f"{difference(numbers, allowed[0])}, and no error"
-    is_part = any(all(whole[number] >= many for number, many in found.items()) for whole in wholes)
+        return None if results in wholes else f"{difference(numbers, allowed[0])}, and no error"
+    is_part = any(all(full[number] >= many for number, many in results.items()) for full in wholes)
     return None if is_part else f"others than those of the files; {words_of(error)}"

@@ -109,18 +109,20 @@ def _pipeline_fault(
     pipe = pipe.batch(size).options(num_threads=draws.randint(1, 4))
     what = f"function fault {number} of seed {seed} ({stage}, {name}, {moment=}, {size=}, {skips=})"
     with deadline(what):
-        given, error, more = _iterate(pipe)
+        inputs, error, more = _iterate(pipe)
     counts[f"functions that {'raise' if raises else 'return nonsense'}"] += 1
     is_late = any(shape in name for shape in _SHAPES)
     is_left_out = skips and not is_late and (not raises or issubclass(RAISES[name][1], Exception))
     if is_left_out:
-        wanted = [number for number in range(NUM_EXAMPLES) if number != moment]
-        wrong = None if given == wanted and error is None else f"{len(given)}, {words_of(error)}"
+        expected = [number for number in range(NUM_EXAMPLES) if number != moment]
+        wrong = (
+            None if inputs == expected and error is None else f"{len(inputs)}, {words_of(error)}"
+        )
     else:
         first = moment - moment % size
         # A batch of one example has the shape of that example.
         is_batch = is_late and size == 1
-        wrong = None if is_batch else _wrong(given, error, list(range(first)), raises, name)
+        wrong = None if is_batch else _wrong(inputs, error, list(range(first)), raises, name)
         if wrong is None and not is_late and stage != "iterable":
             wrong = _wrong_note(error, stage, f"{path}: line {moment + 1}")
     if wrong is None and more is not None:
@@ -134,24 +136,24 @@ def _pipeline_fault(
 
 def _iterate(pipe: Pipeline) -> tuple[list[int], BaseException | None, object]:
     """Returns the numbers before the error, the error, and the result after it."""
-    given: list[int] = []
+    inputs: list[int] = []
     batches = iter(pipe)
     try:
         for batch in batches:
-            given += [int(n.flat[0]) if hasattr(n, "flat") and n.size else 0 for n in batch["n"]]
+            inputs += [int(n.flat[0]) if hasattr(n, "flat") and n.size else 0 for n in batch["n"]]
     except BaseException as error:
-        return given, error, next(batches, None)
-    return given, None, None
+        return inputs, error, next(batches, None)
+    return inputs, None, None
 
 
 def _wrong(
-    given: list[int], error: BaseException | None, wanted: list[int], raises: bool, name: str
+    value: list[int], error: BaseException | None, requested: list[int], raises: bool, name: str
 ) -> str | None:
     expected = RAISES[name][1] if raises else (TypeError, ValueError, tf.errors.OpError, Exception)
     if not isinstance(error, expected):
         return f"another error: {_words(error)}"
-    if given != wanted:
-        return f"{len(given)} examples came before it, {len(wanted)} expected"
+    if value != requested:
+        return f"{len(value)} examples came before it, {len(requested)} expected"
     return None
 
 
@@ -247,10 +249,10 @@ def _session_fault(seed: int, number: int, counts: Counter[str], failures: list[
     function = Faulty(moment, int, lambda n: n, RAISES[name][0])
     what = f"py_func fault {number} of seed {seed} ({name}, {moment=}, {has_runner=})"
     with deadline(what), tf.Graph().as_default():
-        given, error, is_usable = (_run_queue if has_runner else _run_alone)(function)
+        inputs, error, is_usable = (_run_queue if has_runner else _run_alone)(function)
     counts[f"functions of py_func: in {'a runner' if has_runner else 'the loop'}"] += 1
-    if given != list(range(moment)):
-        failures.append(f"{what}: {len(given)} came before it, {moment} expected; {_words(error)}")
+    if inputs != list(range(moment)):
+        failures.append(f"{what}: {len(inputs)} came before it, {moment} expected; {_words(error)}")
     elif error is None and not (has_runner and name == "StopIteration"):
         # In a runner it is the end of the input, and is logged.
         failures.append(f"{what}: there is no error")
@@ -261,14 +263,14 @@ def _session_fault(seed: int, number: int, counts: Counter[str], failures: list[
 def _run_alone(function: Faulty) -> tuple[list[int], BaseException | None, bool]:
     number = tf.placeholder(tf.int64, [])
     result = tf.py_func(function, [number], tf.int64)
-    given: list[int] = []
+    inputs: list[int] = []
     with tf.Session() as session:
         try:
             for value in range(50):
-                given.append(int(session.run(result, {number: value})))
+                inputs.append(int(session.run(result, {number: value})))
         except BaseException as error:
-            return given, error, int(session.run(result, {number: 60})) == 60
-    return given, None, True
+            return inputs, error, int(session.run(result, {number: 60})) == 60
+    return inputs, None, True
 
 
 def _run_queue(function: Faulty) -> tuple[list[int], BaseException | None, bool]:
@@ -278,18 +280,18 @@ def _run_queue(function: Faulty) -> tuple[list[int], BaseException | None, bool]
     result.set_shape([])
     queue = tf.FIFOQueue(5, [tf.int64], [[]])
     tf.train.add_queue_runner(tf.train.QueueRunner(queue, [queue.enqueue(result)]))
-    taken, given = queue.dequeue(), list[int]()
+    taken, inputs = queue.dequeue(), list[int]()
     with tf.Session() as session:
         session.run(tf.local_variables_initializer())
         coord = tf.train.Coordinator()
         threads = tf.train.start_queue_runners(session, coord)
-        given.extend(_taken(session, taken))
+        inputs.extend(_taken(session, taken))
         coord.request_stop()
         try:
             coord.join(threads, stop_grace_period_secs=_WAIT_S)
         except BaseException as error:
-            return given, error, not any(thread.is_alive() for thread in threads)
-    return given, None, True
+            return inputs, error, not any(thread.is_alive() for thread in threads)
+    return inputs, None, True
 
 
 def _taken(session: tf.Session, taken: Any) -> Iterator[int]:

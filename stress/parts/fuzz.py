@@ -73,8 +73,8 @@ def fuzz(name: str, seconds: int, seed: int, result: Result) -> None:
     """Fuzzes a target for some time."""
     command = [str(FUZZ / "run.sh"), name, f"-max_total_time={seconds}", f"-seed={seed + 1}"]
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
-    found = re.search(r"number_of_executed_units:\s*(\d+)", done.stderr)
-    result.figures[f"{name}: inputs"] = int(found[1]) if found else 0
-    if done.returncode != 0 or found is None:
+    match = re.search(r"number_of_executed_units:\s*(\d+)", done.stderr)
+    result.figures[f"{name}: inputs"] = int(match[1]) if match else 0
+    if done.returncode != 0 or match is None:
         last = "\n".join((done.stdout + done.stderr).splitlines()[-30:])
         result.failures.append(f"{name}: {' '.join(command)} has ended with:\n{last}")

@@ -16,8 +16,8 @@ def run(options: Options) -> Result:
     """Changes mixtures at random batches: no example is lost or comes twice."""
     result = Result()
     logging.getLogger("headrace.pipeline").setLevel(logging.ERROR)
-    wanted, changes, number = options.times(CHANGES), 0, (options.seed + 1) * CHANGES
-    while changes < wanted and len(result.failures) < 10:
+    expected, changes, number = options.times(CHANGES), 0, (options.seed + 1) * CHANGES
+    while changes < expected and len(result.failures) < 10:
         with deadline(f"mixture {number}", 120):
             try:
                 changes += check_changes(number)

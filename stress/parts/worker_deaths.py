@@ -102,16 +102,16 @@ def part(worker: int, num_workers: int, count: int) -> Iterator[dict[str, int]]:
 
 def _iterate_parts(random: Random, number: int, failures: list[str]) -> int:
     """Returns 1 if a death was an error."""
-    given: list[int] = []
+    inputs: list[int] = []
     parts = hr.iterable(partial(part, count=NUM_EXAMPLES), num_processes=random.randint(2, 3))
     try:
-        given.extend(int(example["n"]) for example in parts)
+        inputs.extend(int(example["n"]) for example in parts)
     except RuntimeError as error:
-        if "worker process" not in str(error) or given != list(range(len(given))):
-            failures.append(f"worker deaths {number}: {len(given)} examples of parts, {error}")
+        if "worker process" not in str(error) or inputs != list(range(len(inputs))):
+            failures.append(f"worker deaths {number}: {len(inputs)} examples of parts, {error}")
         return 1
-    if given != list(range(NUM_EXAMPLES)):
-        failures.append(f"worker deaths {number}: {len(given)} examples of parts and no error")
+    if inputs != list(range(NUM_EXAMPLES)):
+        failures.append(f"worker deaths {number}: {len(inputs)} examples of parts and no error")
     return 0
 
 
@@ -157,9 +157,9 @@ def _iterate_epochs(options: Options, result: Result) -> None:
         for number in range(-_NUM_WARM, times):
             for pipeline in (rows, parts, threads):
                 epoch = pipeline.epoch(max(number, 0)) if is_kept else pipeline
-                given = [int(example["n"]) for example in epoch]
-                if given != list(range(50)):
-                    result.failures.append(f"epoch {number} with {what} workers: {given}")
+                inputs = [int(example["n"]) for example in epoch]
+                if inputs != list(range(50)):
+                    result.failures.append(f"epoch {number} with {what} workers: {inputs}")
             if number == -1:
                 first, num_files, of_workers = footprint(), _num_memory_files(), _of_workers()
         assert first is not None
@@ -194,12 +194,12 @@ def _judge_workers(before: dict[int, tuple[int, int]], allowed: int, result: Res
 
 def _of_workers() -> dict[int, tuple[int, int]]:
     """Returns the private bytes of each worker, and the number of its descriptors."""
-    found = {}
+    results = {}
     for worker in _workers():
         lines = Path(f"/proc/{worker}/status").read_text().splitlines()
         kib = next(int(line.split()[1]) for line in lines if line.startswith("RssAnon:"))
-        found[worker] = kib * 1024, len(os.listdir(f"/proc/{worker}/fd"))
-    return found
+        results[worker] = kib * 1024, len(os.listdir(f"/proc/{worker}/fd"))
+    return results
 
 
 def _num_memory_files() -> int:
@@ -214,33 +214,33 @@ def _pipeline(random: Random) -> "hr.Pipeline":
 
 def _iterate(random: Random, number: int, failures: list[str]) -> int:
     """Returns 1 if a death was an error."""
-    given: list[int] = []
+    inputs: list[int] = []
     try:
-        given.extend(int(example["n"]) for example in _pipeline(random))
+        inputs.extend(int(example["n"]) for example in _pipeline(random))
     except RuntimeError as error:
-        if "worker process" not in str(error) or given != list(range(len(given))):
-            failures.append(f"worker deaths {number}: {len(given)} examples, {error}")
+        if "worker process" not in str(error) or inputs != list(range(len(inputs))):
+            failures.append(f"worker deaths {number}: {len(inputs)} examples, {error}")
         return 1
-    if given != list(range(NUM_EXAMPLES)):
-        failures.append(f"worker deaths {number}: {len(given)} examples and no error")
+    if inputs != list(range(NUM_EXAMPLES)):
+        failures.append(f"worker deaths {number}: {len(inputs)} examples and no error")
     return 0
 
 
 def _iterate_skipping(random: Random, number: int, failures: list[str]) -> int:
     """Returns how many examples were skipped."""
-    given: list[int] = []
+    inputs: list[int] = []
     try:
         batches = iter(_pipeline(random).skip_errors(NUM_EXAMPLES))
-        given.extend(int(example["n"]) for example in batches)
+        inputs.extend(int(example["n"]) for example in batches)
     except RuntimeError as error:
         # Kills before each of the first calls.
         if "worker process" not in str(error):
             failures.append(f"worker deaths {number}: {error}")
         return 0
     skipped = [int(left.record_number or 0) for left in batches.skipped]
-    if sorted(given + skipped) != list(range(NUM_EXAMPLES)) or given != sorted(given):
+    if sorted(inputs + skipped) != list(range(NUM_EXAMPLES)) or inputs != sorted(inputs):
         failures.append(
-            f"worker deaths {number}: {len(given)} examples and {len(skipped)} skipped ones"
+            f"worker deaths {number}: {len(inputs)} examples and {len(skipped)} skipped ones"
         )
     return len(skipped)
 

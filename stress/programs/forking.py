@@ -22,7 +22,7 @@ _CHILD_S = 15
 def main(path: str, count: int, draws: Random) -> None:
     """Forks repeatedly at random moments, and prints the children's findings."""
     pipe = hr.text_lines(path).map(lambda line: line).shuffle(window=50, seed=1).batch(8)
-    whole = [batch["text"].tolist() for batch in pipe]
+    uninterrupted = [batch["text"].tolist() for batch in pipe]
     left = count
     names = tf.train.string_input_producer([path])
     line = tf.TextLineReader().read(names).value
@@ -32,22 +32,22 @@ def main(path: str, count: int, draws: Random) -> None:
         while left:
             batches = iter(pipe)
             taken = []
-            positions = {draws.randrange(len(whole)) for _ in range(3)}
+            positions = {draws.randrange(len(uninterrupted)) for _ in range(3)}
             for number, batch in enumerate(batches):
                 taken.append(batch["text"].tolist())
                 sess.run(line)
                 if number in positions and left:
                     time.sleep(draws.choice([0, draws.uniform(0, 0.002)]))
                     left -= 1
-                    _forked(draws, batches, pipe, whole, lambda: sess.run(line))
-            if taken != whole:
+                    _forked(draws, batches, pipe, uninterrupted, lambda: sess.run(line))
+            if taken != uninterrupted:
                 print("FAILED: the parent's batches are others after a fork", flush=True)
         coord.request_stop()
         coord.join(threads)
 
 
 def _forked(
-    draws: Random, batches: Any, pipe: Any, whole: list[Any], run: Callable[[], Any]
+    draws: Random, batches: Any, pipe: Any, uninterrupted: list[Any], run: Callable[[], Any]
 ) -> None:
     how = draws.choice(["parent's iterator", "parent's session", "new pipeline", "leave"])
     with warnings.catch_warnings():
@@ -55,7 +55,7 @@ def _forked(
         child = os.fork()
     if child == 0:
         signal.alarm(_CHILD_S)
-        os._exit(_in_child(how, batches, pipe, whole, run))
+        os._exit(_in_child(how, batches, pipe, uninterrupted, run))
     _, status = os.waitpid(child, 0)
     code = os.waitstatus_to_exitcode(status)
     print("forked", flush=True)
@@ -63,7 +63,9 @@ def _forked(
         print(f"FAILED: {how} in the child: it ended with {code}", flush=True)
 
 
-def _in_child(how: str, batches: Any, pipe: Any, whole: list[Any], run: Callable[[], Any]) -> int:
+def _in_child(
+    how: str, batches: Any, pipe: Any, uninterrupted: list[Any], run: Callable[[], Any]
+) -> int:
     """Returns 0 if the child works or raises a clear error."""
     try:
         if how == "parent's iterator":
@@ -71,7 +73,7 @@ def _in_child(how: str, batches: Any, pipe: Any, whole: list[Any], run: Callable
         if how == "parent's session":
             return _refused(run, may_work=True)
         if how == "new pipeline":
-            return 0 if [batch["text"].tolist() for batch in pipe] == whole else 2
+            return 0 if [batch["text"].tolist() for batch in pipe] == uninterrupted else 2
         return 0
     except BaseException as error:
         print(f"in the child: {type(error).__name__}: {error}", file=sys.stderr, flush=True)

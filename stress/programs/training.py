@@ -144,9 +144,9 @@ def pipeline(job: Job, directory: Path, seed: int, begin: str) -> Steps:
 
 def check_skipped(job: Job, batches: Batches) -> None:
     """Raises an error unless exactly the damaged examples were skipped."""
-    wanted = job.num_skipped * job.num_epochs
-    if len(batches.skipped) != wanted:
-        raise AssertionError(f"{len(batches.skipped)} examples were skipped, expected {wanted}")
+    expected = job.num_skipped * job.num_epochs
+    if len(batches.skipped) != expected:
+        raise AssertionError(f"{len(batches.skipped)} examples were skipped, expected {expected}")
 
 
 def main(name: str, directory: str, seed: str, count: str) -> None:
@@ -160,9 +160,9 @@ def main(name: str, directory: str, seed: str, count: str) -> None:
         steps = pipeline(job, Path(directory), int(seed), begin)
     how, num_given = "end", 0
     try:
-        for number, given in steps:
-            interrupts.say({"number": number, **(given._asdict() if given else {})})
-            num_given += given is not None
+        for number, value in steps:
+            interrupts.say({"number": number, **(value._asdict() if value else {})})
+            num_given += value is not None
             if num_given == int(count) > 0:
                 how = "break"
                 break

@@ -245,9 +245,9 @@ def indexed_by_tensors(tf: Any, first: int, last: int) -> Any:
 )
 def placeholder_of(tf: Any, shape: Any, dtype: str) -> Any:
     """The known facts about a placeholder and tensors computed from it."""
-    given = tf.placeholder(dtype, shape, name="given")
-    stacked = tf.stack([given, given])
-    return [(t.name, t.dtype.name, str(t.shape)) for t in (given, stacked, tf.shape(given))]
+    tensor = tf.placeholder(dtype, shape, name="given")
+    stacked = tf.stack([tensor, tensor])
+    return [(t.name, t.dtype.name, str(t.shape)) for t in (tensor, stacked, tf.shape(tensor))]
 
 
 @case(

@@ -23,24 +23,24 @@ def taken_in_order(tf: Any, count: int, small: bool) -> Any:
     """Components in any order, keys of several insertions, ties."""
     barrier = barrier_of(tf, [tf.int32, tf.string], [[], [2]])
     take = barrier.take_many(count, allow_small_batch=small)
-    known = [(tensor.name, tensor.dtype.name, str(tensor.shape)) for tensor in take[2]]
-    found: list[Any] = []
+    expected = [(tensor.name, tensor.dtype.name, str(tensor.shape)) for tensor in take[2]]
+    results: list[Any] = []
     with tf.Session() as session:
         for keys in (["d", "b"], ["a"], ["e", "c", "f"]):
             session.run(barrier.insert_many(0, keys, list(range(len(keys)))))
         for keys in (["a", "f", "b"], ["c", "d", "e"]):
             session.run(barrier.insert_many(1, keys, [[key, key] for key in keys]))
-            found.append(session.run([barrier.ready_size(), barrier.incomplete_size()]))
+            results.append(session.run([barrier.ready_size(), barrier.incomplete_size()]))
         session.run(barrier.insert_many(0, ["a"], [9]))
         session.run(barrier.close())
         session.run(barrier.insert_many(1, ["a"], [["x", "y"]]))
         for _ in range(7 // count):
-            found.append(_taken(session.run(take)))
+            results.append(_taken(session.run(take)))
         try:
             session.run(take)
         except tf.errors.OutOfRangeError:
-            found.append("the end")
-        return known, found
+            results.append("the end")
+        return expected, results
 
 
 @case()

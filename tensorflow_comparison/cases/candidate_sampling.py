@@ -17,11 +17,11 @@ _LOGITS: list[Any] = [
 def drawn(tf: Any, number: int, count: int) -> Any:
     """Two runs of the same operation, and one of another seed."""
     tf.set_random_seed(3)
-    found = tf.multinomial(_LOGITS[number], count, seed=5)
+    result = tf.multinomial(_LOGITS[number], count, seed=5)
     other = tf.random.categorical(_LOGITS[number], count, dtype=tf.int32, seed=1)
-    names = [(one.name, one.dtype.name, str(one.shape)) for one in (found, other)]
+    names = [(one.name, one.dtype.name, str(one.shape)) for one in (result, other)]
     with tf.Session() as session:
-        return names, [session.run(one).tolist() for one in (found, found, other)]
+        return names, [session.run(one).tolist() for one in (result, result, other)]
 
 
 @case(

@@ -29,7 +29,7 @@ _TYPES: list[Any] = [
 def entries_come_and_go(tf: Any, key: str, value: str, keys: Any, values: Any, default: Any) -> Any:
     """Insert, look up, replace, remove, count, export."""
     table = table_of(tf, tf.as_dtype(key), tf.as_dtype(value), default)
-    found, size = table.lookup([keys, keys[::-1]]), table.size()
+    results, size = table.lookup([keys, keys[::-1]]), table.size()
     steps = [table.insert(keys, values), table.insert(keys[:1], values[1:])]
     steps.append(table.remove(tf.constant(keys[1:], key)))
     got = []
@@ -37,20 +37,20 @@ def entries_come_and_go(tf: Any, key: str, value: str, keys: Any, values: Any, d
         for step in (None, *steps):
             if step is not None:
                 session.run(step)
-            got.append([session.run(found).tolist(), session.run(size)])
+            got.append([session.run(results).tolist(), session.run(size)])
         exported = [one.tolist() for one in session.run(table.export())]
     operations = tf.get_default_graph().get_operations()
     groups = [(op.name, op.type, op.colocation_groups()) for op in operations]
-    return str(found.shape), table.name, groups, got, exported
+    return str(results.shape), table.name, groups, got, exported
 
 
 @case(("fewer",), ("more",), ("row",))
 def shapes_that_do_not_fit(tf: Any, what: str) -> Any:
     """Values of other shapes than the keys'."""
     table = table_of(tf, tf.string, tf.int64, -1)
-    given: Any = {"fewer": [1], "more": [1, 2, 3], "row": [[1, 2]]}[what]
+    arguments: Any = {"fewer": [1], "more": [1, 2, 3], "row": [[1, 2]]}[what]
     with tf.Session() as session:
-        return session.run(table.insert(["a", "b"], given))
+        return session.run(table.insert(["a", "b"], arguments))
 
 
 @case((None,), ("names",))

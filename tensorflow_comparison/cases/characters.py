@@ -34,11 +34,11 @@ def rows_of(tf: Any, *fetches: Any) -> Any:
 @case(*[(text, rules) for text in range(len(_TEXTS)) for rules in _RULES])
 def of_utf8(tf: Any, text: int, rules: dict[str, Any]) -> Any:
     """Characters, broken ones and control characters."""
-    given = _TEXTS[text]
-    points, offsets = tf.strings.unicode_decode_with_offsets(given, "UTF-8", **rules)
-    plain = tf.strings.unicode_decode(given, "UTF-8", **rules)
+    value = _TEXTS[text]
+    points, offsets = tf.strings.unicode_decode_with_offsets(value, "UTF-8", **rules)
+    plain = tf.strings.unicode_decode(value, "UTF-8", **rules)
     coded = [
-        tf.strings.unicode_transcode(given, "UTF-8", encoding, **rules)
+        tf.strings.unicode_transcode(value, "UTF-8", encoding, **rules)
         for encoding in ("UTF-8", "UTF-16-BE", "UTF-32-BE")
     ]
     return rows_of(tf, points, offsets, plain, *coded)
@@ -82,12 +82,12 @@ def of_several_bytes(tf: Any, encoding: str, text: bytes) -> Any:
 )
 def in_rows(tf: Any, texts: Any) -> Any:
     """Strings of several ranks, split, decoded and made again."""
-    given = tf.constant(texts, tf.string)
-    points = tf.strings.unicode_decode(given, "UTF-8")
-    characters, offsets = tf.strings.unicode_split_with_offsets(given, "UTF-8")
+    tensor = tf.constant(texts, tf.string)
+    points = tf.strings.unicode_decode(tensor, "UTF-8")
+    characters, offsets = tf.strings.unicode_split_with_offsets(tensor, "UTF-8")
     again = tf.strings.unicode_encode(points, "UTF-8")
     facts = points.ragged_rank, points.dtype.name, points.shape.ndims, characters.shape.ndims
-    parts = characters, tf.strings.unicode_split(given, "UTF-8"), offsets, points, again
+    parts = characters, tf.strings.unicode_split(tensor, "UTF-8"), offsets, points, again
     return facts, rows_of(tf, *parts)
 
 
@@ -138,8 +138,8 @@ def scripts(tf: Any) -> Any:
 )
 def of_no_such_kind(tf: Any, name: str, *arguments: Any) -> Any:
     """Encodings and rules that do not exist."""
-    given = tf.constant([97]) if name == "unicode_encode" else tf.constant("a")
-    return getattr(tf.strings, name)(given, *arguments)
+    tensor = tf.constant([97]) if name == "unicode_encode" else tf.constant("a")
+    return getattr(tf.strings, name)(tensor, *arguments)
 
 
 @case(("unicode_decode", "string"), ("unicode_encode", "int32"), ("unicode_encode", "float32"))

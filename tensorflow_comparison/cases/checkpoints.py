@@ -41,12 +41,12 @@ def attempt(tf: Any, use: Callable[[], Any]) -> Any:
 
 def contents(directory: Path) -> Any:
     """Every file below a directory, the graphs' omitted; texts without the directory's name."""
-    found = []
+    results = []
     for path in sorted(directory.rglob("*")):
         is_read = path.is_file() and path.suffix != ".meta"
         data = path.read_bytes().replace(bytes(directory), b"DIRECTORY") if is_read else b""
-        found.append((str(path.relative_to(directory)), data))
-    return found
+        results.append((str(path.relative_to(directory)), data))
+    return results
 
 
 def read(tf: Any, prefix: Path) -> Any:
@@ -234,10 +234,10 @@ def saved(tf: Any, options: dict[str, Any], calls: list[dict[str, Any]], directo
         for call in calls:
             path = attempt(tf, lambda call=call: saver.save(session, f"{directory}/model", **call))
     names = sorted(item.name for item in directory.iterdir())
-    found = tf.train.latest_checkpoint(str(directory))
+    result = tf.train.latest_checkpoint(str(directory))
     state = tf.train.get_checkpoint_state(str(directory))
     paths = [state.model_checkpoint_path, *state.all_model_checkpoint_paths] if state else []
-    kept = [path, found or "", *saver.last_checkpoints, *paths]
+    kept = [path, result or "", *saver.last_checkpoints, *paths]
     return names, [str(item).replace(str(directory), "DIRECTORY") for item in kept]
 
 
@@ -307,10 +307,10 @@ def states(tf: Any, state: dict[str, Any], directory: Path) -> Any:
     """The file that lists the checkpoints."""
     tf.train.update_checkpoint_state(str(directory), **state)
     names = [state.get("latest_filename"), None, "no"]
-    found = [tf.train.get_checkpoint_state(str(directory), name) for name in names]
+    results = [tf.train.get_checkpoint_state(str(directory), name) for name in names]
     paths = [
         [item.model_checkpoint_path, *item.all_model_checkpoint_paths] if item else None
-        for item in found
+        for item in results
     ]
     latest = tf.train.latest_checkpoint(str(directory))
     return contents(directory), str(paths).replace(str(directory), "DIRECTORY"), latest

@@ -11,9 +11,11 @@ from tensorflow_comparison.table import case
 @case(*[(condition, taken) for condition in (True, False) for taken in ("fed", "constant")])
 def cond(tf: Any, condition: bool, taken: str) -> Any:
     """One of two branches runs; the other's effects do not happen."""
-    given = tf.placeholder_with_default(condition, []) if taken == "fed" else tf.constant(condition)
+    tensor = (
+        tf.placeholder_with_default(condition, []) if taken == "fed" else tf.constant(condition)
+    )
     first, second = tf.Variable(0), tf.Variable(0)
-    result = tf.cond(given, lambda: first.assign_add(1) + 10, lambda: second.assign_add(1) + 20)
+    result = tf.cond(tensor, lambda: first.assign_add(1) + 10, lambda: second.assign_add(1) + 20)
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         return session.run(result), session.run([first, second])
@@ -39,9 +41,9 @@ BRANCHES: list[Any] = [
 @case(*[(number, strict) for number in range(len(BRANCHES)) for strict in (False, True)])
 def branches(tf: Any, number: int, strict: bool) -> Any:
     """The results that branches may return."""
-    made = BRANCHES[number](tf)
-    given = tf.placeholder_with_default(True, [])
-    result = tf.cond(given, lambda: made[0], lambda: made[1], strict=strict)
+    output = BRANCHES[number](tf)
+    tensor = tf.placeholder_with_default(True, [])
+    result = tf.cond(tensor, lambda: output[0], lambda: output[1], strict=strict)
     if isinstance(result, tf.Operation) or result is None:
         return type(result).__name__
     return result
@@ -161,8 +163,8 @@ def runner(tf: Any, what: str) -> Any:
         return tf.train.QueueRunner(queue, [])
     if what == "no queue":
         return tf.train.QueueRunner(None, [enqueue])
-    made = tf.train.QueueRunner(queue, [enqueue] * (2 if what == "twice" else 1))
-    tf.train.add_queue_runner(made)
+    output = tf.train.QueueRunner(queue, [enqueue] * (2 if what == "twice" else 1))
+    tf.train.add_queue_runner(output)
     size, seen = queue.dequeue(), []
     coord = tf.train.Coordinator()
     with tf.Session() as session:
@@ -179,7 +181,7 @@ def runner(tf: Any, what: str) -> Any:
         except tf.errors.OpError as error:
             seen.append(type(error).__name__)
     numbers = sorted(item for item in seen if isinstance(item, int))
-    return numbers, [item for item in seen if isinstance(item, str)], len(threads), made.name
+    return numbers, [item for item in seen if isinstance(item, str)], len(threads), output.name
 
 
 @case((lambda: 3,), (lambda: [1, 2],), (lambda: "a",), (lambda: np.float32(2),), (lambda: 1 / 0,),

@@ -93,9 +93,9 @@ def csv_of_shape(tf: Any, shape: Any) -> Any:
 @generated("raw_records")
 def raw_of(tf: Any, records: list[bytes], dtype: str, little_endian: bool) -> Any:
     """Bytes as numbers."""
-    given = tf.constant(records, tf.string)
+    tensor = tf.constant(records, tf.string)
     return [
-        tf.decode_raw(given, dtype, little_endian=little_endian),
+        tf.decode_raw(tensor, dtype, little_endian=little_endian),
         tf.decode_raw(records[0] if records else b"", dtype, little_endian),
     ]
 

@@ -158,8 +158,8 @@ def of_unknown(tf: Any, call: Call) -> Any:
 )
 def counted(tf: Any, numbers: Any, arguments: Any) -> Any:
     """`bincount`; its length is known to later versions of TensorFlow."""
-    given = tf.placeholder_with_default(np.array(numbers, np.int32), None)
-    result = tf.bincount(given, **arguments)
+    tensor = tf.placeholder_with_default(np.array(numbers, np.int32), None)
+    result = tf.bincount(tensor, **arguments)
     result.set_shape([None])
     with tf.Session() as session:
         return session.run(result)

@@ -27,9 +27,9 @@ BYTES = np.arange(48, dtype=np.uint8).reshape(1, 4, 4, 3)
 )
 def patches(tf: Any, sizes: Any, steps: Any, gaps: Any, padding: str) -> Any:
     """`extract_image_patches`."""
-    found = tf.extract_image_patches(PICTURE, sizes, steps, gaps, padding)
+    result = tf.extract_image_patches(PICTURE, sizes, steps, gaps, padding)
     unknown = tf.placeholder_with_default(BYTES, None)
-    return found, tf.image.extract_image_patches(unknown, sizes, steps, gaps, padding)
+    return result, tf.image.extract_image_patches(unknown, sizes, steps, gaps, padding)
 
 
 @case(
@@ -78,8 +78,8 @@ def suppressed(tf: Any, number: int, arguments: Any) -> Any:
 def suppressed_by_table(tf: Any, number: int, threshold: float) -> Any:
     """`non_max_suppression_overlaps`."""
     table = np.array([[1, 0.6, 0], [0.6, 1, 0.1], [0, 0.1, 1]], np.float32)
-    found = tf.image.non_max_suppression_overlaps(table, [0.5, 0.9, 0.7], number, threshold)
-    return found, known(tf, "image.non_max_suppression_overlaps", table, [0.5, 0.9], number)
+    result = tf.image.non_max_suppression_overlaps(table, [0.5, 0.9, 0.7], number, threshold)
+    return result, known(tf, "image.non_max_suppression_overlaps", table, [0.5, 0.9], number)
 
 
 VALUES: list[Any] = [
@@ -114,11 +114,11 @@ def messages_of_a_shape(tf: Any, value: Any, arguments: Any) -> Any:
 def slices(tf: Any) -> Any:
     """`IndexedSlices` as a tensor, and its parts."""
     rows = tf.constant([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
-    given = tf.IndexedSlices(rows, tf.constant([2, 0, 2]), tf.constant([4, 2]))
+    tensor = tf.IndexedSlices(rows, tf.constant([2, 0, 2]), tf.constant([4, 2]))
     without = tf.IndexedSlices(rows, tf.constant([2, 0, 2]))
-    same = tf.convert_to_tensor_or_indexed_slices(given) is given
+    same = tf.convert_to_tensor_or_indexed_slices(tensor) is tensor
     other = tf.convert_to_tensor_or_indexed_slices([1, 2])
-    return tf.convert_to_tensor(given), (-given).values, without.dense_shape, same, other
+    return tf.convert_to_tensor(tensor), (-tensor).values, without.dense_shape, same, other
 
 
 @case()

@@ -73,8 +73,8 @@ def clipped_together(tf: Any, values: Any, bound: float) -> Any:
     """`clip_by_global_norm`."""
     tensors = [None if value is None else tf.constant([value, 1.0]) for value in values]
     shorter, length = tf.clip_by_global_norm(tensors, bound)
-    found = [tensor for tensor in shorter if tensor is not None]
-    return [*found, length], [tensor.name for tensor in found]
+    results = [tensor for tensor in shorter if tensor is not None]
+    return [*results, length], [tensor.name for tensor in results]
 
 
 @case(
@@ -166,9 +166,9 @@ def losses(tf: Any, name: str, arguments: Any) -> Any:
 @case(*LOSSES[:8], digits=5)
 def losses_of_unknown(tf: Any, name: str, arguments: Any) -> Any:
     """Losses of tensors of which the graph knows nothing."""
-    given = [tf.placeholder_with_default(value, None) for value in (TRUTH, GUESS)]
+    inputs = [tf.placeholder_with_default(value, None) for value in (TRUTH, GUESS)]
     weights = tf.placeholder_with_default(np.float32(0.5), None)
-    loss = getattr(tf.losses, name)(*given, weights=weights, **arguments)
+    loss = getattr(tf.losses, name)(*inputs, weights=weights, **arguments)
     with tf.Session() as session:
         return session.run(loss)
 
@@ -183,8 +183,8 @@ def losses_of_unknown(tf: Any, name: str, arguments: Any) -> Any:
 )
 def sparse_losses(tf: Any, labels: Any, logits: Any, arguments: Any) -> Any:
     """`sparse_softmax_cross_entropy`."""
-    given = None if labels is None else tf.constant(labels)
-    return tf.losses.sparse_softmax_cross_entropy(given, tf.constant(logits), **arguments)
+    tensor = None if labels is None else tf.constant(labels)
+    return tf.losses.sparse_softmax_cross_entropy(tensor, tf.constant(logits), **arguments)
 
 
 @case(digits=5)
@@ -272,10 +272,10 @@ def updated(tf: Any, metric: Any, times: int = 2) -> Any:
     names = [value.name, update.name]
     with tf.Session() as session:
         session.run(tf.local_variables_initializer())
-        found = [session.run(value)]
+        values = [session.run(value)]
         for _ in range(times):
-            found += [session.run(update), session.run(value)]
-    return found, variables, shapes, names
+            values += [session.run(update), session.run(value)]
+    return values, variables, shapes, names
 
 
 @case(*METRICS, digits=4)
@@ -289,8 +289,8 @@ def metrics(tf: Any, name: str, arguments: Any) -> Any:
 @case(*[metric for metric in METRICS if "normalizer" not in metric[1]][::3], digits=4)
 def metrics_of_unknown(tf: Any, name: str, arguments: Any) -> Any:
     """Metrics of tensors of which the graph knows nothing."""
-    given = [tf.placeholder_with_default(value, None) for value in (TRUTH, GUESS)]
-    return updated(tf, getattr(tf.metrics, name)(*given, **arguments))[0]
+    inputs = [tf.placeholder_with_default(value, None) for value in (TRUTH, GUESS)]
+    return updated(tf, getattr(tf.metrics, name)(*inputs, **arguments))[0]
 
 
 @case(
@@ -302,8 +302,8 @@ def metrics_of_unknown(tf: Any, name: str, arguments: Any) -> Any:
 )
 def metrics_of_one(tf: Any, name: str, arguments: Any) -> Any:
     """Metrics of one tensor, and the collections that they are in."""
-    found = updated(tf, getattr(tf.metrics, name)(tf.constant(GUESS), **arguments))
-    return found, [[item.name for item in tf.get_collection(key)] for key in "abc"]
+    result = updated(tf, getattr(tf.metrics, name)(tf.constant(GUESS), **arguments))
+    return result, [[item.name for item in tf.get_collection(key)] for key in "abc"]
 
 
 @case(
@@ -320,9 +320,9 @@ def metrics_of_one(tf: Any, name: str, arguments: Any) -> Any:
 )
 def metrics_of_classes(tf: Any, name: str, labels: Any, predictions: Any, arguments: Any) -> Any:
     """Metrics of labels and predicted classes."""
-    given = [tf.constant(value) for value in (labels, predictions)]
+    inputs = [tf.constant(value) for value in (labels, predictions)]
     weights = {key: tf.constant(value) for key, value in arguments.items()}
-    return updated(tf, getattr(tf.metrics, name)(*given, num_classes=4, **weights))
+    return updated(tf, getattr(tf.metrics, name)(*inputs, num_classes=4, **weights))
 
 
 SCORES = np.array([[0.1, 0.3, 0.2, 0.4], [0.1, 0.2, 0.3, 0.4], [0.5, 0.1, 0.3, 0.2]], np.float32)
@@ -348,8 +348,8 @@ SCORES = np.array([[0.1, 0.3, 0.2, 0.4], [0.1, 0.2, 0.3, 0.4], [0.5, 0.1, 0.3, 0
 )
 def metrics_of_the_largest(tf: Any, name: str, k: int, labels: Any, arguments: Any) -> Any:
     """Metrics over the k largest predictions."""
-    given = [tf.constant(labels, tf.int64), tf.constant(SCORES)]
-    return updated(tf, getattr(tf.metrics, name)(*given, k=k, **arguments))[:3]
+    inputs = [tf.constant(labels, tf.int64), tf.constant(SCORES)]
+    return updated(tf, getattr(tf.metrics, name)(*inputs, k=k, **arguments))[:3]
 
 
 @case(*[(name,) for name in ("recall_at_k", "precision_at_k", "average_precision_at_k")], digits=5)
@@ -363,8 +363,8 @@ def metrics_of_sparse_labels(tf: Any, name: str) -> Any:
 @case(("recall_at_top_k", 2), ("precision_at_top_k", 2), ("recall_at_top_k", None), digits=5)
 def metrics_of_places(tf: Any, name: str, k: Any) -> Any:
     """Metrics of predicted classes themselves."""
-    given = tf.constant([[3], [0]], tf.int64), tf.constant([[3, 1], [2, 1]], tf.int64)
-    return updated(tf, getattr(tf.metrics, name)(*given, k=k))
+    inputs = tf.constant([[3], [0]], tf.int64), tf.constant([[3, 1], [2, 1]], tf.int64)
+    return updated(tf, getattr(tf.metrics, name)(*inputs, k=k))
 
 
 @case(digits=5)

@@ -8,27 +8,27 @@ from tensorflow_comparison.table import case, generated
 
 
 @generated("pipelines")
-def batched(tf: Any, made: dict[str, Any]) -> Any:
+def batched(tf: Any, output: dict[str, Any]) -> Any:
     """Numbers of several epochs in batches, to the end."""
-    is_shuffled = made["seed"] is not None
+    is_shuffled = output["seed"] is not None
     queue = tf.train.range_input_producer(
-        made["limit"], made["num_epochs"], shuffle=is_shuffled, seed=made["seed"]
+        output["limit"], output["num_epochs"], shuffle=is_shuffled, seed=output["seed"]
     )
     number = queue.dequeue()
     tensors = [number, tf.as_string(number)]
-    if made["enqueue_many"]:
+    if output["enqueue_many"]:
         tensors = [tf.stack([tensor, tensor]) for tensor in tensors]
     options = {
-        "enqueue_many": made["enqueue_many"],
-        "allow_smaller_final_batch": made["is_smaller_allowed"],
+        "enqueue_many": output["enqueue_many"],
+        "allow_smaller_final_batch": output["is_smaller_allowed"],
     }
-    if not made["is_shuffled"]:
-        return to_the_end(tf, tf.train.batch(tensors, made["batch_size"], **options))
+    if not output["is_shuffled"]:
+        return to_the_end(tf, tf.train.batch(tensors, output["batch_size"], **options))
     # With room for everything the order depends on nothing but the seed if it is full before the
     # first batch is taken, which is what keeping everything back until the end comes to.
-    capacity = 2 * made["limit"] * made["num_epochs"] + made["batch_size"] + 1
+    capacity = 2 * output["limit"] * output["num_epochs"] + output["batch_size"] + 1
     batch = tf.train.shuffle_batch(
-        tensors, made["batch_size"], capacity, capacity - made["batch_size"], seed=5, **options
+        tensors, output["batch_size"], capacity, capacity - output["batch_size"], seed=5, **options
     )
     return to_the_end(tf, batch)
 
@@ -43,12 +43,12 @@ def recorded(tf: Any, records: list[bytes], compression: str, cut: int, director
             writer.write(record)
     data = path.read_bytes()
     path.write_bytes(data[: max(len(data) - cut, 0)])
-    found: list[Any] = []
+    results: list[Any] = []
     try:
-        found.extend(tf.python_io.tf_record_iterator(str(path), options))
+        results.extend(tf.python_io.tf_record_iterator(str(path), options))
     except tf.errors.OpError as error:
-        found.append(type(error).__name__)
-    return found, b"" if compression else data
+        results.append(type(error).__name__)
+    return results, b"" if compression else data
 
 
 @case(("text",), (b"bytes",), (3,), (None,), ([b"a"],), with_files=True)

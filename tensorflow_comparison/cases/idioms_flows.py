@@ -59,10 +59,10 @@ def ways_inside_each_other(tf: Any, flag: bool) -> Any:
     left, right = flows(tf).switch(tf.constant(1), outer)
     first = flows(tf).switch(right, inner)
     joined = flows(tf).merge([first.output_false + 10, first.output_true + 20])
-    whole = flows(tf).merge([left, joined.output])
+    uninterrupted = flows(tf).merge([left, joined.output])
     with set_up(tf) as session:
         runs = [(flag, True), (flag, False)]
-        return [session.run(whole.output, {outer: a, inner: b}) for a, b in runs]
+        return [session.run(uninterrupted.output, {outer: a, inner: b}) for a, b in runs]
 
 
 @case(("left",), ("right",), ("merged",), ("derived",))

@@ -46,9 +46,9 @@ def sizes_from_shapes_of_a_run(tf: Any) -> Any:
         ],
         0,
     )
-    known = table.get_shape().as_list()
-    known[0] = 5
-    padded.set_shape(known)
+    expected = table.get_shape().as_list()
+    expected[0] = 5
+    padded.set_shape(expected)
     return padded
 
 

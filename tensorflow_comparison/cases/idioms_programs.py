@@ -41,13 +41,13 @@ def write_records(tf: Any, path: Any, count: int = 6) -> str:
 def records_read_without_a_graph(tf: Any, directory: Any) -> Any:
     """Records as scripts read them: fields, counts, dictionaries."""
     path = write_records(tf, directory / "r.tfrecord")
-    found = []
+    results = []
     for record in tf.python_io.tf_record_iterator(path=path):
         example = tf.train.Example()
         example.ParseFromString(record)
         feature = example.features.feature
         pixels = np.frombuffer(feature["image_raw"].bytes_list.value[0], np.uint8)
-        found.append(
+        results.append(
             (
                 feature["label"].int64_list.value[0],
                 list(feature["ids"].int64_list.value),
@@ -59,7 +59,7 @@ def records_read_without_a_graph(tf: Any, directory: Any) -> Any:
                 feature["label"].WhichOneof("kind"),
             )
         )
-    return found, sum(1 for _ in tf.python_io.tf_record_iterator(path))
+    return results, sum(1 for _ in tf.python_io.tf_record_iterator(path))
 
 
 @case((False,), (True,), with_files=True)
@@ -179,12 +179,12 @@ def summary_with_values_of_the_program(tf: Any, directory: Any) -> Any:
         writer.add_summary(session.run(loss), global_step=4)
     writer.flush()
     writer.close()
-    found = []
+    results = []
     for path in tf.gfile.Glob(str(directory / "events*")):
         for event in tf.train.summary_iterator(path):
             for value in event.summary.value:
-                found.append((event.step, value.tag, value.simple_value))
-    return found
+                results.append((event.step, value.tag, value.simple_value))
+    return results
 
 
 @case()
@@ -209,9 +209,9 @@ def scope_entered_again(tf: Any) -> Any:
 def checked_before_it_is_used(tf: Any, values: list[float], size: int) -> Any:
     """Assertions between a tensor and the copy that a program continues with."""
     raw = tf.placeholder_with_default(values, [None])
-    whole = tf.assert_equal(tf.shape(raw)[0], size, message="not whole")
+    uninterrupted = tf.assert_equal(tf.shape(raw)[0], size, message="not whole")
     small = tf.Assert(tf.less(tf.reduce_max(raw), 9.0), ["large", raw, tf.shape(raw)])
-    with tf.control_dependencies([whole, small]):
+    with tf.control_dependencies([uninterrupted, small]):
         raw = tf.identity(raw)
     shown = tf.Print(raw, data=[tf.constant("shown")], message="row: ", first_n=0)
     mean, variance = tf.nn.moments(shown, axes=[0])
@@ -269,5 +269,5 @@ def shuffled_alike_in_both_libraries(tf: Any) -> Any:
         pair, 5, capacity=12, min_after_dequeue=6, num_threads=2, allow_smaller_final_batch=True
     )
     *batches, end = to_the_end(tf, batch)
-    found = [(int(n), t.decode()) for ns, ts in batches for n, t in zip(ns, ts, strict=True)]
-    return sorted(found), [str(n) == t for n, t in found], end
+    results = [(int(n), t.decode()) for ns, ts in batches for n, t in zip(ns, ts, strict=True)]
+    return sorted(results), [str(n) == t for n, t in results], end

@@ -73,8 +73,8 @@ def mapped_without_scope(tf: Any) -> Any:
 @case([[]], [["z"]], [["b:3"]], [[3]], [["c", "a:0"]])
 def returned(tf: Any, elements: Any) -> Any:
     """Elements that are asked for."""
-    found = tf.import_graph_def(message(tf), return_elements=elements)
-    return None if found is None else [element.name for element in found]
+    result = tf.import_graph_def(message(tf), return_elements=elements)
+    return None if result is None else [element.name for element in result]
 
 
 @case([0, "zz"], [0, "a:4"], [0, "c"], [1, "zz"])
@@ -105,9 +105,9 @@ def doubled(tf: Any) -> None:
 
 
 @case(["x"], [3])
-def no_messages(tf: Any, given: Any) -> None:
+def no_messages(tf: Any, value: Any) -> None:
     """Invalid messages."""
-    tf.import_graph_def(given)
+    tf.import_graph_def(value)
 
 
 @case()

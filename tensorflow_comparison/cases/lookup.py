@@ -21,10 +21,10 @@ def table_of(tf: Any, keys: Any, values: Any, default: Any, **types: Any) -> Any
     [["a"], [1], [1, 2], ["a"]],
     [["a"], [1], -1, [1]],
 )
-def found(tf: Any, keys: Any, values: Any, default: Any, wanted: Any) -> Any:
+def found(tf: Any, keys: Any, values: Any, default: Any, expected: Any) -> Any:
     """The results of a table for some keys, and its size before and after it is filled."""
     table = table_of(tf, keys, values, default)
-    looked_up, size = table.lookup(tf.constant(wanted)), table.size()
+    looked_up, size = table.lookup(tf.constant(expected)), table.size()
     with tf.Session() as session:
         before = session.run(size)
         session.run(tf.tables_initializer())
@@ -36,20 +36,20 @@ def found(tf: Any, keys: Any, values: Any, default: Any, wanted: Any) -> Any:
 def texts_of_numbers(tf: Any) -> Any:
     """Integers lead to strings."""
     table = table_of(tf, tf.constant([1, 1 << 40], tf.int64), ["x", "y"], "?")
-    found = table.lookup(tf.constant([[1 << 40], [5]], tf.int64))
+    result = table.lookup(tf.constant([[1 << 40], [5]], tf.int64))
     with tf.Session() as session:
         session.run(table.initializer)
-        return session.run(found), found.shape.as_list()
+        return session.run(result), result.shape.as_list()
 
 
 @case()
 def sparse_keys(tf: Any) -> Any:
     """Sparse keys have sparse values."""
     table = table_of(tf, ["a"], [7], -1)
-    found = table.lookup(tf.SparseTensor([[0, 1], [1, 0]], ["a", "b"], [2, 2]))
+    result = table.lookup(tf.SparseTensor([[0, 1], [1, 0]], ["a", "b"], [2, 2]))
     with tf.Session() as session:
         session.run(table.initializer)
-        return session.run(found)
+        return session.run(result)
 
 
 @case()
@@ -82,8 +82,8 @@ def vocabulary_table(tf: Any, buckets: int) -> Any:
     table = tf.lookup.StaticVocabularyTable(initializer, buckets)
     with tf.Session() as session:
         session.run(table.initializer)
-        found = session.run(table.lookup(tf.constant(["b", "c", "d"])))
-        return found, session.run(table.size()), table.name
+        values = session.run(table.lookup(tf.constant(["b", "c", "d"])))
+        return values, session.run(table.size()), table.name
 
 
 @case(

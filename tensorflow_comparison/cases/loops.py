@@ -269,7 +269,7 @@ def effects(tf: Any, what: str) -> Any:
 @case(("outside",), ("fetched",), ("fed",), ("other",), ("control",), ("pruned",))
 def borders(tf: Any, what: str) -> Any:
     """Values that cross the border of a loop."""
-    found: list[Any] = []
+    results: list[Any] = []
     outer = tf.Variable(0)
     before = outer.assign_add(5)
 
@@ -278,29 +278,29 @@ def borders(tf: Any, what: str) -> Any:
             outer.assign_add(7)
         if what == "control":
             with tf.control_dependencies([before]):
-                found.append(tf.add(i, 1))
+                results.append(tf.add(i, 1))
         else:
-            found.append(tf.add(i, 1))
-        return found[0]
+            results.append(tf.add(i, 1))
+        return results[0]
 
     done = tf.while_loop(lambda i: i < 3, body, [0])
     if what == "outside":
-        return found[0] + 1
+        return results[0] + 1
     if what == "other":
-        return tf.while_loop(lambda i: i < 3, lambda i: i + found[0], [0])
+        return tf.while_loop(lambda i: i < 3, lambda i: i + results[0], [0])
     with tf.Session() as session:
         session.run(outer.initializer)
         if what == "fetched":
-            return session.run(found[0])
+            return session.run(results[0])
         if what == "fed":
-            return session.run(done, {found[0]: 3})
+            return session.run(done, {results[0]: 3})
         return session.run(done), session.run(outer)
 
 
 @case((1,), (2,), (5,), (None,))
-def cases(tf: Any, given: Any) -> Any:
+def cases(tf: Any, value: Any) -> Any:
     """The first condition that holds."""
-    x = tf.placeholder_with_default(0 if given is None else given, [])
+    x = tf.placeholder_with_default(0 if value is None else value, [])
     pairs = [
         (x < 1, lambda: tf.constant(1)),
         (x < 2, lambda: tf.constant(2)),

@@ -67,8 +67,8 @@ def printed(tf: Any, what: str) -> Any:
 @case(("stream",), ("argument",), ("end",))
 def printed_wrongly(tf: Any, what: str) -> Any:
     """Arguments that are refused."""
-    given = {"stream": {"output_stream": "x"}, "argument": {"foo": 3}, "end": {"end": 3}}
-    return tf.print(1, **given[what])
+    arguments = {"stream": {"output_stream": "x"}, "argument": {"foo": 3}, "end": {"end": 3}}
+    return tf.print(1, **arguments[what])
 
 
 _INTEGERS = ["uint8", "int8", "int32", "int64", "uint16"]
@@ -79,12 +79,12 @@ def bits(tf: Any, dtype: str) -> Any:
     """All operations, with broadcasting."""
     x, y = tf.cast([1, 7, 100, 126], dtype), tf.cast([[2], [5]], dtype)
     with tf.Session() as session:
-        found = [
+        results = [
             getattr(tf.bitwise, name)(x, y)
             for name in ("bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift")
         ]
-        found.append(tf.bitwise.invert(x))
-        return [(one.op.name, session.run(one).tolist()) for one in found]
+        results.append(tf.bitwise.invert(x))
+        return [(one.op.name, session.run(one).tolist()) for one in results]
 
 
 @case(*[(dtype,) for dtype in ("int32", "int64", "float32", "float64")])
@@ -92,10 +92,10 @@ def towards_zero(tf: Any, dtype: str) -> Any:
     """Quotients and remainders of all signs."""
     x, y = tf.constant([7, -7, 7, -7, 6], dtype), tf.constant([2, 2, -2, -2, 3], dtype)
     with tf.Session() as session:
-        found = [tf.truncatemod(x, y)]
+        results = [tf.truncatemod(x, y)]
         if dtype.startswith("int"):
-            found.append(tf.truncatediv(x, y))
-        return [(one.op.name, session.run(one).tolist()) for one in found]
+            results.append(tf.truncatediv(x, y))
+        return [(one.op.name, session.run(one).tolist()) for one in results]
 
 
 @case((2, None), (2, 0), (3, 1), ([1, 0], 0), ([2, 0, 1], 1), ([1, 2, 3, 0, 1, 1], None))
@@ -113,9 +113,9 @@ def sound(tf: Any, channels: int, samples: int) -> Any:
     encoded = tf.audio.encode_wav(audio, 8000)
     decoded = tf.audio.decode_wav(encoded, channels, samples)
     with tf.Session() as session:
-        found, rate = session.run([decoded.audio, decoded.sample_rate])
+        completed, rate = session.run([decoded.audio, decoded.sample_rate])
         data = session.run(encoded)
-        return data, found.tolist(), rate, str(decoded.audio.shape), encoded.op.type
+        return data, completed.tolist(), rate, str(decoded.audio.shape), encoded.op.type
 
 
 def _audio_ops(tf: Any) -> Any:
@@ -133,10 +133,10 @@ def spectra(tf: Any, window: int, stride: int, squared: bool) -> Any:
     """Two channels; compared up to the last bits, for the transforms are others."""
     rng = np.random.default_rng(6)
     sound = tf.constant(rng.uniform(-1, 1, [1000, 2]).astype(np.float32))
-    found = _audio_ops(tf).audio_spectrogram(sound, window, stride, squared)
+    result = _audio_ops(tf).audio_spectrogram(sound, window, stride, squared)
     with tf.Session() as session:
-        values = session.run(found)
-        return str(found.shape), values.shape, np.round(values, 3).tolist()
+        values = session.run(result)
+        return str(result.shape), values.shape, np.round(values, 3).tolist()
 
 
 @case((4000.0, 20.0, 40, 13), (3000.0, 100.0, 20, 20), (7999.0, 0.0, 10, 4))
@@ -146,9 +146,9 @@ def coefficients(tf: Any, high: float, low: float, bands: int, number: int) -> A
     sound = tf.constant(rng.uniform(-1, 1, [1000, 1]).astype(np.float32))
     ops = _audio_ops(tf)
     spectrum = ops.audio_spectrogram(sound, 480, 240, True)
-    found = ops.mfcc(spectrum, 16000, high, low, bands, number)
+    result = ops.mfcc(spectrum, 16000, high, low, bands, number)
     with tf.Session() as session:
-        return str(found.shape), np.round(session.run(found), 3).tolist()
+        return str(result.shape), np.round(session.run(result), 3).tolist()
 
 
 @case((0, 0.0), (100, 0.5), (-100, 0.1))
@@ -166,7 +166,7 @@ def words_to_recognize(tf: Any, shift: int, volume: float) -> Any:
         mixed = tf.clip_by_value(tf.add(tf.multiply(noise, loudness), shifted), -1.0, 1.0)
         ops = _audio_ops(tf)
         spectrum = ops.audio_spectrogram(mixed, 480, 160, magnitude_squared=True)
-        found = ops.mfcc(spectrum, decoded.sample_rate, dct_coefficient_count=40)
+        result = ops.mfcc(spectrum, decoded.sample_rate, dct_coefficient_count=40)
         fed = {
             name: "word.wav",
             loudness: volume,
@@ -174,7 +174,7 @@ def words_to_recognize(tf: Any, shift: int, volume: float) -> Any:
             padding: [[max(shift, 0), max(-shift, 0)], [0, 0]],
             offset: [max(-shift, 0), 0],
         }
-        return str(found.shape), np.round(session.run(found, fed), 3).tolist()
+        return str(result.shape), np.round(session.run(result, fed), 3).tolist()
 
 
 @case(("empty",), ("header",), ("cut",))

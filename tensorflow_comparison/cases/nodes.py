@@ -193,9 +193,9 @@ def beside(tf: Any, what: str) -> Any:
 @case((False,), (True,))
 def whole_graph(tf: Any, add_shapes: bool) -> Any:
     """A graph as a message, which may be changed."""
-    given = tf.placeholder(tf.float32, [None, 2], name="x")
-    with tf.control_dependencies([given]):
-        tf.identity(tf.multiply(given, given), name="y")
+    tensor = tf.placeholder(tf.float32, [None, 2], name="x")
+    with tf.control_dependencies([tensor]):
+        tf.identity(tf.multiply(tensor, tensor), name="y")
     graph_def = tf.get_default_graph().as_graph_def(add_shapes=add_shapes)
     nodes = [described(node) for node in graph_def.node]
     graph_def.node[0].name = "other"

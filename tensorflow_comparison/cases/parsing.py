@@ -8,9 +8,9 @@ from tensorflow_comparison.wire import entry, feature, field
 DEFAULTS: dict[str, Any] = {"int64": -1, "float32": -0.5, "string": "none"}
 
 
-def feature_of(tf: Any, made: Any) -> Any:
+def feature_of(tf: Any, output: Any) -> Any:
     """Returns the specification of one feature to parse."""
-    name, kind, *rest = made
+    name, kind, *rest = output
     if name == "VarLen":
         return tf.VarLenFeature(kind)
     shape, flag = rest
@@ -21,21 +21,21 @@ def feature_of(tf: Any, made: Any) -> Any:
     return tf.FixedLenFeature(shape, kind, default)
 
 
-def features_of(tf: Any, wanted: dict[str, Any]) -> Any:
+def features_of(tf: Any, expected: dict[str, Any]) -> Any:
     """Returns the features to parse."""
-    return {name: feature_of(tf, made) for name, made in wanted.items()}
+    return {name: feature_of(tf, output) for name, output in expected.items()}
 
 
 @generated("examples")
-def examples(tf: Any, serialized: list[bytes], wanted: dict[str, Any]) -> Any:
+def examples(tf: Any, serialized: list[bytes], expected: dict[str, Any]) -> Any:
     """A batch of examples."""
-    return tf.parse_example(serialized, features_of(tf, wanted))
+    return tf.parse_example(serialized, features_of(tf, expected))
 
 
 @generated("examples")
-def single_example(tf: Any, serialized: list[bytes], wanted: dict[str, Any]) -> Any:
+def single_example(tf: Any, serialized: list[bytes], expected: dict[str, Any]) -> Any:
     """One example."""
-    return tf.parse_single_example(serialized[0], features_of(tf, wanted))
+    return tf.parse_single_example(serialized[0], features_of(tf, expected))
 
 
 @generated("sequence_examples")
@@ -50,7 +50,9 @@ def sequence_example(
 
 def example(**values: tuple[str, list[Any]]) -> bytes:
     """Writes an example."""
-    body = b"".join(entry(name, feature(*made, is_packed=True)) for name, made in values.items())
+    body = b"".join(
+        entry(name, feature(*output, is_packed=True)) for name, output in values.items()
+    )
     return field(1, body)
 
 
@@ -67,9 +69,9 @@ ONE = example(a=("int64", [1]), b=("float32", [0.5, 1.5]), c=("string", [b"x"]))
     ({"x": ("FixedLen", "string", (2,), True), "a": ("FixedLen", "int64", (), False)},),
     ({"b": ("VarLen", "float32"), "a": ("VarLen", "int64"), "x": ("VarLen", "int64")},),
 )
-def parsed(tf: Any, wanted: dict[str, Any]) -> Any:
+def parsed(tf: Any, expected: dict[str, Any]) -> Any:
     """Features of one example, in a batch and alone."""
-    features = features_of(tf, wanted)
+    features = features_of(tf, expected)
     return tf.parse_example([ONE, ONE], features), tf.parse_single_example(ONE, features)
 
 
@@ -115,8 +117,8 @@ def known_before(tf: Any, shape: Any) -> Any:
         "b": tf.VarLenFeature(tf.string),
         "c": tf.FixedLenSequenceFeature([4], tf.float32, allow_missing=True),
     }
-    made = tf.parse_example(tf.placeholder(tf.string, shape), features)
-    return {name: str(made[name].shape) for name in made}
+    output = tf.parse_example(tf.placeholder(tf.string, shape), features)
+    return {name: str(output[name].shape) for name in output}
 
 
 @case((None,), ([],), ([2, 1],))

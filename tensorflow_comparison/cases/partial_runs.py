@@ -58,8 +58,8 @@ def parts(tf: Any, fetches: list[str], feeds: Any, runs: Any) -> Any:
         return [
             session.partial_run(
                 handle,
-                [f"{name}:0" for name in wanted],
-                {f"{name}:0": value for name, value in given.items()},
+                [f"{name}:0" for name in expected],
+                {f"{name}:0": value for name, value in item.items()},
             )
-            for wanted, given in runs
+            for expected, item in runs
         ]

@@ -39,9 +39,9 @@ def described(tf: Any, result: Any) -> Any:
         is_sparse = isinstance(part, tf.SparseTensor)
         tensors += [part.indices, part.values, part.dense_shape] if is_sparse else [part]
     shapes = [t.shape.as_list() if t.shape.ndims is not None else None for t in tensors]
-    found = [(t.name, t.dtype.base_dtype.name) for t in tensors]
+    results = [(t.name, t.dtype.base_dtype.name) for t in tensors]
     kind = "tensor" if isinstance(result, tf.Tensor) else type(result).__name__
-    return kind, found, shapes, collected(tf)
+    return kind, results, shapes, collected(tf)
 
 
 def collected(tf: Any) -> Any:
@@ -85,9 +85,9 @@ PRODUCERS: list[Make] = [
 def produced(tf: Any, number: int) -> Any:
     """The arguments of a producer, and its elements."""
     queue = PRODUCERS[number](tf)
-    made = queue.name, [shape.as_list() for shape in queue.shapes], collected(tf)
+    outputs = queue.name, [shape.as_list() for shape in queue.shapes], collected(tf)
     is_fed = any(op.type == "Placeholder" for op in tf.get_default_graph().get_operations())
-    return made, [] if is_fed else to_the_end(tf, queue.dequeue())
+    return outputs, [] if is_fed else to_the_end(tf, queue.dequeue())
 
 
 @case(

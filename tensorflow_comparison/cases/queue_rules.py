@@ -21,12 +21,12 @@ from tensorflow_comparison.table import case
 )
 def made_of(tf: Any, kind: str, arguments: dict[str, Any]) -> Any:
     """Properties of a queue, or the class of the error."""
-    given = dict(arguments)
-    dtypes = given.pop("dtypes", [tf.int32])
-    shapes = given.pop("shapes", [()])
-    queue = getattr(tf, kind)(given.pop("capacity", 9), dtypes, shapes, name="q", **given)
-    known = [None if shape.ndims is None else shape.as_list() for shape in queue.shapes]
-    return queue.name, len(queue.dtypes), known, queue.names and list(queue.names)
+    inputs = dict(arguments)
+    dtypes = inputs.pop("dtypes", [tf.int32])
+    shapes = inputs.pop("shapes", [()])
+    queue = getattr(tf, kind)(inputs.pop("capacity", 9), dtypes, shapes, name="q", **inputs)
+    expected = [None if shape.ndims is None else shape.as_list() for shape in queue.shapes]
+    return queue.name, len(queue.dtypes), expected, queue.names and list(queue.names)
 
 
 @case((-1, 5), (3, 3), (2, 3), (0, 0), (5, -1), (0, 3))
@@ -89,8 +89,8 @@ def shared(tf: Any, kind: str, first: dict[str, Any], second: dict[str, Any]) ->
     """Returns whether two queues of one shared name may differ so."""
     outcomes = []
     with tf.Session() as session:
-        for given in (first, second):
-            arguments = {"capacity": 5, "shapes": [()], "shared_name": "sh", **given}
+        for value in (first, second):
+            arguments = {"capacity": 5, "shapes": [()], "shared_name": "sh", **value}
             types = arguments.pop("dtypes", ["int32"])
             arguments["types" if kind == "PriorityQueue" else "dtypes"] = types
             if kind == "RandomShuffleQueue":
@@ -125,8 +125,8 @@ def padded(tf: Any, dtype: str) -> Any:
 
 
 @case(*[(rank, known) for rank in (4, 5) for known in (False, True)])
-def padded_rank(tf: Any, rank: int, known: bool) -> Any:
+def padded_rank(tf: Any, rank: int, expected: bool) -> Any:
     """The number of dimensions that can be padded."""
-    queue = tf.PaddingFIFOQueue(9, [tf.int32], [[1 if known else None] * rank])
+    queue = tf.PaddingFIFOQueue(9, [tf.int32], [[1 if expected else None] * rank])
     with tf.control_dependencies([queue.enqueue(np.ones([1] * rank, np.int32))]):
         return queue.dequeue_many(1)

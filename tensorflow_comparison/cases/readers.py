@@ -120,13 +120,13 @@ def damaged_records(directory: Path, tf: Any, compression: str) -> list[bytes]:
         spoiled.append(bytes(changed))
     packed = [COMPRESS[compression](each) for each in spoiled]
     if compression:
-        whole = COMPRESS[compression](data)
+        uninterrupted = COMPRESS[compression](data)
         packed += [
-            whole[: len(whole) // 2],
-            whole[:-4],
-            whole[:5],
-            whole + whole,
-            whole + b"junk",
+            uninterrupted[: len(uninterrupted) // 2],
+            uninterrupted[:-4],
+            uninterrupted[:5],
+            uninterrupted + uninterrupted,
+            uninterrupted + b"junk",
             data,
         ]
     return packed
@@ -271,8 +271,8 @@ def states(tf: Any, name: str, directory: Path) -> Any:
     reader = getattr(tf, name)()
     queue = tf.FIFOQueue(9, [tf.string], [[]])
     enqueue, read, save = queue.enqueue_many([items]), reader.read(queue), reader.serialize_state()
-    given = tf.placeholder(tf.string)
-    restore = reader.restore_state(given)
+    tensor = tf.placeholder(tf.string)
+    restore = reader.restore_state(tensor)
     counts = [reader.num_records_produced(), reader.num_work_units_completed()]
     seen: list[Any] = []
     with tf.Session() as session:
@@ -290,7 +290,7 @@ def states(tf: Any, name: str, directory: Path) -> Any:
             ),
         ):
             try:
-                session.run(restore, {given: state})
+                session.run(restore, {tensor: state})
                 seen.append(session.run(save).replace(bytes(directory), b"x" * len(str(directory))))
             except tf.errors.OpError as error:
                 seen.append(error.error_code)
@@ -326,9 +326,9 @@ def matching_files(tf: Any, pattern: str, directory: Path) -> Any:
         path = directory / name
         path.parent.mkdir(exist_ok=True)
         path.touch()
-    found = tf.matching_files(f"{directory}/{pattern}")
+    result = tf.matching_files(f"{directory}/{pattern}")
     with tf.Session() as session:
-        return without(directory, session.run(found))
+        return without(directory, session.run(result))
 
 
 @case(

@@ -17,19 +17,19 @@ def scattered_rows(tf: Any, function: str, dtype: str) -> Any:
     """Rows that come twice, one row, a scalar for several rows."""
     variable = _variable(tf, dtype)
     scatter = getattr(tf, f"scatter_{function}")
-    found = []
-    given: list[Any] = [
+    results = []
+    inputs: list[Any] = [
         ([0, 2, 0], [[9, 7], [8, 8], [1, 2]]),
         (1, [1, 2]),
         ([[1, 2], [0, 1]], 2),
         ([], tf.zeros([0, 2], dtype)),
     ]
-    ops = [scatter(variable, tf.cast(at, tf.int32), tf.cast(new, dtype)) for at, new in given]
+    ops = [scatter(variable, tf.cast(at, tf.int32), tf.cast(new, dtype)) for at, new in inputs]
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         for op in ops:
-            found.append(session.run(op).tolist())
-        return [(op.name, op.dtype.name, str(op.shape)) for op in ops], found
+            results.append(session.run(op).tolist())
+        return [(op.name, op.dtype.name, str(op.shape)) for op in ops], results
 
 
 @case(*[(function, dtype) for function in ("update", "add", "sub") for dtype in _DTYPES])
@@ -76,11 +76,11 @@ def scattered_by_methods(tf: Any, function: str) -> Any:
     """The methods of variables."""
     variable = _variable(tf)
     slices = tf.IndexedSlices(tf.constant([[3.0, 4.0]]), tf.constant([1]))
-    given = [[[0, 1]], [5.0]] if function.startswith("nd") else [slices]
+    inputs = [[[0, 1]], [5.0]] if function.startswith("nd") else [slices]
     method = getattr(variable, f"scatter_{function}")
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
-        return session.run(method(*given)).tolist()
+        return session.run(method(*inputs)).tolist()
 
 
 _WRONG: list[Any] = [
@@ -91,12 +91,12 @@ _WRONG: list[Any] = [
 
 
 @case(*[(*wrong, fed) for wrong in _WRONG for fed in (False, True)])
-def scattered_wrongly(tf: Any, function: str, positions: Any, given: Any, fed: bool) -> Any:
+def scattered_wrongly(tf: Any, function: str, positions: Any, value: Any, fed: bool) -> Any:
     """Arguments that do not fit, when the graph is built and when it runs."""
     variable = _variable(tf)
     indices, updates = tf.placeholder(tf.int32), tf.placeholder(tf.float32)
     scatter = getattr(tf, f"scatter_{function}")
-    op = scatter(variable, indices, updates) if fed else scatter(variable, positions, given)
+    op = scatter(variable, indices, updates) if fed else scatter(variable, positions, value)
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
-        return session.run(op, {indices: positions, updates: given}).tolist()
+        return session.run(op, {indices: positions, updates: value}).tolist()

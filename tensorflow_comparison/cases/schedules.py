@@ -137,11 +137,11 @@ def newer_names_of_files(tf: Any, directory: Path) -> Any:
     files.rename(f"{top}/a/f.txt", f"{top}/c/g.txt", overwrite=True)
     walked = [*files.walk(top), *files.walk(f"{top}/none")]
     seen = sorted((path.removeprefix(top), sorted(d), sorted(f)) for path, d, f in walked)
-    found = [path.removeprefix(top) for path in files.glob(f"{top}/*/g.txt")]
+    results = [path.removeprefix(top) for path in files.glob(f"{top}/*/g.txt")]
     facts = files.isdir(f"{top}/c"), files.exists(f"{top}/a/f.txt"), files.stat(top + "/c/g.txt")
     files.remove(f"{top}/c/g.txt")
     files.rmtree(f"{top}/a")
-    return seen, found, facts[:2], facts[2].length, files.listdir(top)
+    return seen, results, facts[:2], facts[2].length, files.listdir(top)
 
 
 @case(*[(operation,) for operation in ("listdir", "remove", "rmtree", "stat", "rename", "copy")])

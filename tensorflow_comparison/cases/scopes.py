@@ -135,8 +135,8 @@ def listed(tf: Any, key: str, scope: str | None) -> Any:
             tf.summary.scalar("s", 1.0)
     tf.Variable(1, name="ab")
     tf.get_local_variable("b", [1])
-    found = getattr(tf, key)(scope) if hasattr(tf, key) else tf.get_collection(key, scope)
-    return [item.name for item in found]
+    result = getattr(tf, key)(scope) if hasattr(tf, key) else tf.get_collection(key, scope)
+    return [item.name for item in result]
 
 
 @case(("again",), ("inside",), ("name",), ("renamed",), ("reused",), ("root",))

@@ -107,10 +107,10 @@ FEEDS: list[Any] = [
 @case(*[(number,) for number in range(len(FEEDS))])
 def fed(tf: Any, number: int) -> Any:
     """Values for a placeholder and for other tensors."""
-    given = tf.placeholder(tf.int32, [None, 2], name="p")
-    twice = tf.multiply(given, 2, name="twice")
+    tensor = tf.placeholder(tf.int32, [None, 2], name="p")
+    twice = tf.multiply(tensor, 2, name="twice")
     with tf.Session() as session:
-        return session.run(twice, FEEDS[number](tf, given))
+        return session.run(twice, FEEDS[number](tf, tensor))
 
 
 @case(
@@ -126,17 +126,17 @@ def fed(tf: Any, number: int) -> Any:
 )  # fmt: skip
 def fed_type(tf: Any, dtype: str, value: Any) -> Any:
     """Values of another type than the placeholder's."""
-    given = tf.placeholder(dtype)
+    tensor = tf.placeholder(dtype)
     with tf.Session() as session:
-        return session.run(tf.identity(given), {given: value})
+        return session.run(tf.identity(tensor), {tensor: value})
 
 
 @case()
 def fed_with_too_large_a_number(tf: Any) -> Any:
     """A list with a number that the type of the placeholder does not have."""
-    given = tf.placeholder(tf.int32, [2])
+    tensor = tf.placeholder(tf.int32, [2])
     with tf.Session() as session:
-        return session.run(given + 1, {given: [2**40, 1]})
+        return session.run(tensor + 1, {tensor: [2**40, 1]})
 
 
 WAITING: list[Any] = [
@@ -151,11 +151,11 @@ WAITING: list[Any] = [
 @case(*[(number, is_fed) for number in range(len(WAITING)) for is_fed in (True, False)])
 def waits_for_a_placeholder(tf: Any, number: int, is_fed: bool) -> Any:
     """Operations under a control dependency on a placeholder, which is fed or not."""
-    given, other = tf.placeholder(tf.int32, []), tf.placeholder(tf.int32, [])
-    with tf.control_dependencies([given]):
-        fetch = WAITING[number](tf, given, other)
+    inputs, other = tf.placeholder(tf.int32, []), tf.placeholder(tf.int32, [])
+    with tf.control_dependencies([inputs]):
+        fetch = WAITING[number](tf, inputs, other)
     with tf.Session() as session:
-        return session.run(fetch, {other: 2, given: 1} if is_fed else {other: 2})
+        return session.run(fetch, {other: 2, inputs: 1} if is_fed else {other: 2})
 
 
 @case(("computed",), ("variable",), ("default",), ("one of two",))
@@ -185,20 +185,20 @@ MISFITS: list[tuple[str, Any]] = [
 @case(*MISFITS)
 def fed_with_what_does_not_fit(tf: Any, dtype: str, value: Any) -> Any:
     """Numbers that the placeholder's type does not have."""
-    given = tf.placeholder(dtype)
+    tensor = tf.placeholder(dtype)
     with tf.Session() as session:
-        return session.run(tf.identity(given), {given: value})
+        return session.run(tf.identity(tensor), {tensor: value})
 
 
 @case(*MISFITS)
 def fed_with_what_does_not_fit_but_may_be_fed(tf: Any, dtype: str, value: Any) -> Any:
     """The same in a session that allows it, as every session of TensorFlow does."""
-    given = tf.placeholder(dtype)
+    tensor = tf.placeholder(dtype)
     config = tf.ConfigProto()
     with contextlib.suppress(AttributeError):
         config.allow_lossy_feeds = True
     with tf.Session(config=config) as session:
-        return session.run(tf.identity(given), {given: value})
+        return session.run(tf.identity(tensor), {tensor: value})
 
 
 @case(("eval",), ("run",), ("eval of none",), ("run of none",), ("as default",))
@@ -277,11 +277,11 @@ def refused(tf: Any, what: str) -> Any:
 @case((["a", "b"],), (["a"],), ([],))
 def callable_of(tf: Any, names: list[str]) -> Any:
     """`make_callable` with feeds."""
-    given = {name: tf.placeholder(tf.int32, [], name=name) for name in ("a", "b")}
+    arguments = {name: tf.placeholder(tf.int32, [], name=name) for name in ("a", "b")}
     with tf.Session() as session:
         call = session.make_callable(
-            given["a"] - given["b"] if names == ["a", "b"] else given["a"] + 1,
-            [given[name] for name in names],
+            arguments["a"] - arguments["b"] if names == ["a", "b"] else arguments["a"] + 1,
+            [arguments[name] for name in names],
         )
         return call(*range(5, 5 + len(names)))
 
@@ -289,9 +289,9 @@ def callable_of(tf: Any, names: list[str]) -> Any:
 @case(([1, 2],), ([1],), ([1, 2, 3],), ("a",))
 def fed_instead_of_a_default(tf: Any, values: Any) -> Any:
     """A placeholder with a default."""
-    given = tf.placeholder_with_default([0, 0], [2])
+    tensor = tf.placeholder_with_default([0, 0], [2])
     with tf.Session() as session:
-        return session.run(given + 1), session.run(given + 1, {given: values})
+        return session.run(tensor + 1), session.run(tensor + 1, {tensor: values})
 
 
 @case(("product",), ("branch",), ("variable",), ("queue",))
@@ -312,11 +312,11 @@ def traced(tf: Any, what: str) -> Any:
         session.run([variable.initializer, queue.enqueue(5)])
         value = session.run(fetches[what], {fed: [[1.0, 2.0]]}, options, metadata)
     (device,) = metadata.step_stats.dev_stats
-    wanted = ("product", "cond/yes", "variable", "taken")
+    expected = ("product", "cond/yes", "variable", "taken")
     told = [
         (node.node_name, [_described(output) for output in node.output])
         for node in device.node_stats
-        if node.node_name in wanted
+        if node.node_name in expected
     ]
     return value, device.device, told
 

@@ -66,24 +66,24 @@ def from_parts(tf: Any, indices: Any, shape: Any, values: Any, default: Any) -> 
 @case(*[(shape, number) for shape in (None, [2, 3]) for number in range(4)])
 def fed(tf: Any, shape: Any, number: int) -> Any:
     """Values of a sparse placeholder."""
-    given = tf.sparse_placeholder(tf.int32, shape, name="given")
+    tensor = tf.sparse_placeholder(tf.int32, shape, name="given")
     value = [
         tf.SparseTensorValue([[0, 1]], [5], [2, 3]),
         ([[0, 1]], [5], [2, 3]),
         tf.SparseTensorValue([[0, 1, 1]], [5], [2, 3, 4]),
         tf.SparseTensorValue([[0, 1]], [5], [4, 3]),
     ][number]
-    known = str(given.get_shape()), given.indices.name, str(given.indices.shape)
+    expected = str(tensor.get_shape()), tensor.indices.name, str(tensor.indices.shape)
     with tf.Session() as session:
-        return known, session.run(given, {given: value})
+        return expected, session.run(tensor, {tensor: value})
 
 
 @case()
 def fed_with_a_list(tf: Any) -> Any:
     """A list that is not indices, values and shape."""
-    given = tf.sparse_placeholder(tf.int32)
+    tensor = tf.sparse_placeholder(tf.int32)
     with tf.Session() as session:
-        return session.run(given, {given: [[5]]})
+        return session.run(tensor, {tensor: [[5]]})
 
 
 @case(([None, 3],), ([None, None],))

@@ -153,10 +153,10 @@ def reshaped(tf: Any, number: int, shape: Any, is_fed: bool) -> Any:
 
 
 @case((None,), ([None],), ([2],))
-def reshaped_to_what_is_fed(tf: Any, known: Any) -> Any:
+def reshaped_to_what_is_fed(tf: Any, expected: Any) -> Any:
     """`sparse_reshape` to a shape that is known in the run alone."""
     sparse = tf.SparseTensor(*PARTS[6])
-    shape = tf.placeholder(tf.int32, known)
+    shape = tf.placeholder(tf.int32, expected)
     return outcome(tf, tf.sparse_reshape(sparse, shape), {shape: [2, 10]})
 
 
@@ -164,7 +164,7 @@ def reshaped_to_what_is_fed(tf: Any, known: Any) -> Any:
 def names(tf: Any) -> Any:
     """The operations and their names."""
     sparse = tf.SparseTensor(*PARTS[6])
-    made = [
+    outputs = [
         tf.sparse_concat(0, [sparse, sparse]),
         tf.sparse_fill_empty_rows(sparse, 0)[0],
         tf.sparse_slice(sparse, [0, 0], [1, 1]),
@@ -172,4 +172,4 @@ def names(tf: Any) -> Any:
         tf.sparse_reshape(sparse, [20]),
         tf.sparse_slice(sparse, [0, 0], [1, 1], name="n"),
     ]
-    return [(each.values.name, each.indices.op.type) for each in made]
+    return [(each.values.name, each.indices.op.type) for each in outputs]

@@ -25,13 +25,13 @@ def staged(tf: Any, names: list[str] | None, shapes: Any) -> Any:
     put = area.put(values if names is None else dict(zip(names, values, strict=True)))
     get, peek, size, clear = area.get(), area.peek(1), area.size(), area.clear()
     tensors = get if names is None else [get[name] for name in names]
-    known = [(tensor.name, tensor.dtype.name, str(tensor.shape)) for tensor in tensors]
+    expected = [(tensor.name, tensor.dtype.name, str(tensor.shape)) for tensor in tensors]
     with tf.Session() as session:
         for n in range(4):
             session.run(put, {number: n})
-        found = [session.run(peek), session.run(get), session.run(get), session.run(size)]
+        result = [session.run(peek), session.run(get), session.run(get), session.run(size)]
         session.run(clear)
-        return known, found, session.run(size), [put.name, size.name, clear.name]
+        return expected, result, session.run(size), [put.name, size.name, clear.name]
 
 
 @case((3, 0), (0, 15), (2, 100))
@@ -43,10 +43,10 @@ def staged_within_limits(tf: Any, capacity: int, memory_limit: int) -> Any:
     with tf.Session() as session:
         for _ in range(2):
             session.run(put)
-        found = [session.run(get), session.run(area.size())]
+        values = [session.run(get), session.run(area.size())]
         if memory_limit:
             session.run(large)
-        return found
+        return values
 
 
 @case()

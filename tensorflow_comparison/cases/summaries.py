@@ -99,12 +99,12 @@ def written(tf: Any, number: int, directory: Path) -> Any:
     paths = sorted((directory / "logs").iterdir())
     # Names of files begin alike and have the time in them.
     starts = [path.name.split(".tfevents.")[0] for path in paths]
-    found = [
+    results = [
         (event.step, event.WhichOneof("what"), event.file_version, bool(event.wall_time))
         for path in paths
         for event in tf.train.summary_iterator(str(path))
     ]
-    return starts[:1], writer.get_logdir().replace(str(directory), ""), found
+    return starts[:1], writer.get_logdir().replace(str(directory), ""), results
 
 
 @case(("text",), (3,), (None,), with_files=True)

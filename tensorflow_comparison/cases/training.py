@@ -32,8 +32,8 @@ def recorder(tf: Any, calls: list[Any], fetches: Any = None) -> Any:
             calls.append(("created", graph.finalized, coord.should_stop(), type(coord).__name__))
 
         def before_run(self, run_context: Any) -> Any:
-            given = run_context.original_args
-            calls.append(("before", len(given), given.feed_dict, run_context.stop_requested))
+            value = run_context.original_args
+            calls.append(("before", len(value), value.feed_dict, run_context.stop_requested))
             return None if fetches is None else tf.train.SessionRunArgs(fetches)
 
         def after_run(self, run_context: Any, run_values: Any) -> None:
@@ -305,15 +305,15 @@ def checkpoints_of_a_training(tf: Any, directory: Path) -> Any:
 
 def events(tf: Any, directory: Path) -> Any:
     """The step and the kind of each event of a directory, without graphs."""
-    found = []
+    results = []
     for path in sorted(directory.glob("*tfevents*")):
         for event in tf.train.summary_iterator(str(path)):
             what = event.WhichOneof("what")
             if what == "summary":
-                found.append((event.step, [value.tag for value in event.summary.value]))
+                results.append((event.step, [value.tag for value in event.summary.value]))
             elif what == "session_log":
-                found.append((event.step, int(event.session_log.status)))
-    return found
+                results.append((event.step, int(event.session_log.status)))
+    return results
 
 
 @case(with_files=True)
@@ -368,22 +368,22 @@ def sessions_of_a_manager(tf: Any, directory: Path) -> Any:
     saver = tf.train.Saver()
     ready = tf.report_uninitialized_variables()
     manager = tf.train.SessionManager(ready_op=ready)
-    found: list[Any] = []
+    results: list[Any] = []
     try:
         manager.prepare_session("")
     except RuntimeError as error:
-        found.append(str(error).split(".")[0])
+        results.append(str(error).split(".")[0])
     prepare = {"init_op": variable.initializer, "saver": saver, "checkpoint_dir": str(directory)}
     with manager.prepare_session("", **prepare) as session:
-        found.append(int(session.run(variable.assign_add(1))))
+        results.append(int(session.run(variable.assign_add(1))))
         saver.save(session, str(directory / "model"), global_step=9)
     with manager.prepare_session("", **prepare) as session:
-        found.append(int(session.run(variable)))
+        results.append(int(session.run(variable)))
     session, is_ready = manager.recover_session("", saver, str(directory))
-    found.append((is_ready, int(session.run(variable))))
+    results.append((is_ready, int(session.run(variable))))
     session, is_ready = manager.recover_session("", saver, str(directory / "none"))
-    found.append((is_ready, [bytes(name) for name in session.run(ready)]))
-    return found
+    results.append((is_ready, [bytes(name) for name in session.run(ready)]))
+    return results
 
 
 @case()
@@ -454,14 +454,14 @@ def supervised_loops(tf: Any) -> Any:
     looper = supervisor.Loop(None, supervisor.RequestStop)
     supervisor.WaitForStop()
     supervisor.Stop([looper])
-    found: list[Any] = [supervisor.ShouldStop(), looper.is_alive(), int(session.run(count))]
+    values: list[Any] = [supervisor.ShouldStop(), looper.is_alive(), int(session.run(count))]
     session.close()
     for function in (supervisor.SummaryComputed, supervisor.StartStandardServices):
         try:
-            found.append(function(*([session, b""][: function.__code__.co_argcount - 1])))
+            values.append(function(*([session, b""][: function.__code__.co_argcount - 1])))
         except RuntimeError as error:
-            found.append(str(error))
-    return found
+            values.append(str(error))
+    return values
 
 
 @case()
@@ -508,19 +508,19 @@ def clusters(tf: Any, cluster: Any) -> Any:
 
 
 @case((0, None), (2, None), (1, ["NoOp"]), (0, {"ps": ["a:1", "b:2"]}), (0, {"worker": ["a:1"]}))
-def devices_of_replicas(tf: Any, ps_tasks: int, given: Any) -> Any:
+def devices_of_replicas(tf: Any, ps_tasks: int, value: Any) -> Any:
     """The devices of variables and other operations."""
-    arguments = {"cluster": given} if isinstance(given, dict) else {"ps_ops": given}
+    arguments = {"cluster": value} if isinstance(value, dict) else {"ps_ops": value}
     setter = tf.train.replica_device_setter(ps_tasks=ps_tasks, **arguments)
     with tf.device(setter):
-        made = [tf.Variable(0).op for _ in range(3)] + [tf.no_op()]
+        outputs = [tf.Variable(0).op for _ in range(3)] + [tf.no_op()]
         with tf.device("/gpu:1"):
-            made += [tf.Variable(0).op, tf.no_op()]
+            outputs += [tf.Variable(0).op, tf.no_op()]
         with tf.device("/job:ps/task:7"):
-            made += [tf.Variable(0).op, tf.no_op()]
+            outputs += [tf.Variable(0).op, tf.no_op()]
         with tf.device("/job:other"):
-            made += [tf.Variable(0).op, tf.no_op()]
-    return setter is None, [op.device for op in made]
+            outputs += [tf.Variable(0).op, tf.no_op()]
+    return setter is None, [op.device for op in outputs]
 
 
 NESTS: list[Any] = [[1, (2, {"b": 3, "a": [4]})], {"x": []}, (), 5, "text", {1: 2, "a": 3}]

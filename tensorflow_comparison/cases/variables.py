@@ -201,11 +201,11 @@ def names_in_a_random_operation(tf: Any) -> Any:
 )
 def name_scopes(tf: Any, outer: Any, inner: Any) -> Any:
     """Scopes in scopes, each of them twice."""
-    found = []
+    results = []
     for _ in range(2):
         with tf.name_scope(outer) as first, tf.name_scope(inner, "default") as second:
-            found += [first, second, tf.constant(1, name="c").name]
-    return found
+            results += [first, second, tf.constant(1, name="c").name]
+    return results
 
 
 @case(
@@ -215,15 +215,15 @@ def name_scopes(tf: Any, outer: Any, inner: Any) -> Any:
 )
 def variable_scopes(tf: Any, first: Any, second: Any) -> Any:
     """Names of variables and of operations in variable scopes."""
-    found = []
+    results = []
     for _ in range(2):
         with (
             tf.variable_scope(first, "default", reuse=tf.AUTO_REUSE) as outer,
             tf.variable_scope(second, "default") as inner,
         ):
             variable = tf.get_variable("v", [1])
-            found += [outer.name, inner.name, variable.name, tf.constant(1, name="c").name]
-    return found
+            results += [outer.name, inner.name, variable.name, tf.constant(1, name="c").name]
+    return results
 
 
 @case(("reused",), ("scope itself",), ("back outside",), ("initializer",))

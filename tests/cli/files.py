@@ -35,17 +35,17 @@ def run(*arguments, cwd=None, **variables) -> subprocess.CompletedProcess:
 
 def example(**features) -> bytes:
     """An `Example` with these features: lists, or single values."""
-    made = Example()
-    for name, given in features.items():
-        values = given if isinstance(given, list) else [given]
-        feature = made.features.feature[name]
+    message = Example()
+    for name, value in features.items():
+        values = value if isinstance(value, list) else [value]
+        feature = message.features.feature[name]
         if isinstance(values[0], bytes):
             feature.bytes_list.value.extend(values)
         elif isinstance(values[0], float):
             feature.float_list.value.extend(values)
         else:
             feature.int64_list.value.extend(values)
-    return made.SerializeToString(deterministic=True)
+    return message.SerializeToString(deterministic=True)
 
 
 def write_records(path, records, compression="") -> Path:

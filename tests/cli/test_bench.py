@@ -52,25 +52,25 @@ def benched(name, *arguments):
 
 @pytest.mark.parametrize("name", ["train", "make"])
 def test_a_pipeline_is_read_to_its_end(name):
-    found = benched(name)
-    assert (found["batches"], found["examples"], found["has_ended"]) == (10, 95, True)
-    assert found["first_batch_seconds"] <= found["seconds"]
+    result = benched(name)
+    assert (result["batches"], result["examples"], result["has_ended"]) == (10, 95, True)
+    assert result["first_batch_seconds"] <= result["seconds"]
     size = Path("a").stat().st_size
-    assert found["limit"]["num_bytes"] == size
-    assert found["bytes_per_second"] == pytest.approx(size / found["seconds"])
-    assert found["share_of_limit"] == pytest.approx(
-        found["bytes_per_second"] / found["limit"]["bytes_per_second"]
+    assert result["limit"]["num_bytes"] == size
+    assert result["bytes_per_second"] == pytest.approx(size / result["seconds"])
+    assert result["share_of_limit"] == pytest.approx(
+        result["bytes_per_second"] / result["limit"]["bytes_per_second"]
     )
-    assert [stage["name"] for stage in found["stages"]] == ["tfrecords", "batch"]
-    assert found["bottleneck"]
+    assert [stage["name"] for stage in result["stages"]] == ["tfrecords", "batch"]
+    assert result["bottleneck"]
 
 
 def test_bench_ends_after_the_given_batches_or_seconds():
     assert benched("endless", "--batches", "25")["batches"] == 25
-    found = benched("endless", "--seconds", "0.05")
-    assert found["seconds"] >= 0.05
-    assert not found["has_ended"]
-    assert found["share_of_limit"] is not None
+    result = benched("endless", "--seconds", "0.05")
+    assert result["seconds"] >= 0.05
+    assert not result["has_ended"]
+    assert result["share_of_limit"] is not None
 
 
 def test_bench_tells_the_number_of_files_of_the_first_examples():
@@ -91,8 +91,8 @@ def test_bench_tells_the_number_of_files_of_the_first_examples():
 
 def test_compressed_files_have_a_share_if_they_were_read_to_the_end():
     assert benched("packed")["share_of_limit"] is not None
-    found = benched("packed", "--batches", "1")
-    assert found["share_of_limit"] is None
+    result = benched("packed", "--batches", "1")
+    assert result["share_of_limit"] is None
 
 
 def test_the_text_output_is_as_expected():

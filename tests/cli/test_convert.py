@@ -156,13 +156,13 @@ class TestToTFRecords:
         assert "example 1 has 123456790.0, which float32" in message
         assert "would make 123456792.0." in message
 
-    @pytest.mark.parametrize(("number", "made"), [(1e300, "inf"), (1e-300, "0.0")])
-    def test_a_cast_rounds_floats_and_refuses_other_losses(self, number, made):
+    @pytest.mark.parametrize(("number", "output"), [(1e300, "inf"), (1e-300, "0.0")])
+    def test_a_cast_rounds_floats_and_refuses_other_losses(self, number, output):
         table = pyarrow.table({"x": [1.0, number], "n": [7, 2**53 + 1]})
         pyarrow.parquet.write_table(table, "a.parquet")
         message = refused("a.parquet", "a.tfrecord", "--cast", "x=float32")
         assert f"example 1 has {number}, which float32" in message
-        assert f"would make {made}. Give --cast x=str" in message
+        assert f"would make {output}. Give --cast x=str" in message
         converted("a.parquet", "a.tfrecord", "--cast", "x=str", "--cast", "n=float32")
         assert read_examples("a.tfrecord") == [
             {"n": [7.0], "x": [b"1.0"]},
@@ -239,13 +239,13 @@ class TestShards:
 
     def test_a_shuffle_has_each_example_once_and_depends_on_the_seed(self):
         write_numbers("a", 100)
-        found = {}
+        results = {}
         for seed in (1, 1, 2):
-            name = f"{seed}-{len(found)}.tfrecord"
+            name = f"{seed}-{len(results)}.tfrecord"
             converted("a", name, "--shuffle", seed)
-            found[name] = numbers_of(name)
-            assert sorted(found[name]) == list(range(100))
-        first, second, third = found.values()
+            results[name] = numbers_of(name)
+            assert sorted(results[name]) == list(range(100))
+        first, second, third = results.values()
         assert first == second != third
 
     def test_a_compressed_source_is_shuffled_over_a_window_only(self):

@@ -22,12 +22,12 @@ def here(tmp_path, monkeypatch):
 
 def places(data: bytes) -> list[str]:
     """Returns the text that the script `tfrecord2idx` of NVIDIA DALI writes for a file."""
-    found, offset = [], 0
+    results, offset = [], 0
     while offset < len(data):
         (length,) = struct.unpack_from("<Q", data, offset)
-        found.append(f"{offset} {length + 16}")
+        results.append(f"{offset} {length + 16}")
         offset += length + 16
-    return found
+    return results
 
 
 def test_each_record_has_its_offset_and_size():

@@ -50,15 +50,19 @@ class TestTFRecords:
         [report] = inspected("a")
         assert (report["kind"], report["compression"], report["count"]) == ("tfrecord", None, 4)
         assert report["examples"] == "Example"
-        found = features_of(report)
-        assert (found["n"]["type"], found["n"]["shape"]) == ("int64", [])
-        assert (found["n"]["least"], found["n"]["most"], found["n"]["share"]) == (-3, 7, 1.0)
-        assert (found["x"]["type"], found["x"]["shape"]) == ("float", [2])
-        assert (found["x"]["least"], found["x"]["most"], found["x"]["not_finite"]) == (0.0, 2.5, 1)
-        assert (found["ids"]["shape"], found["ids"]["lengths"]) == (None, [1, 2])
-        assert found["ids"]["share"] == 0.5
-        assert (found["text"]["bytes"], found["text"]["format"]) == ([2, 3], "text")
-        assert found["image"]["format"] == "JPEG, PNG"
+        result = features_of(report)
+        assert (result["n"]["type"], result["n"]["shape"]) == ("int64", [])
+        assert (result["n"]["least"], result["n"]["most"], result["n"]["share"]) == (-3, 7, 1.0)
+        assert (result["x"]["type"], result["x"]["shape"]) == ("float", [2])
+        assert (result["x"]["least"], result["x"]["most"], result["x"]["not_finite"]) == (
+            0.0,
+            2.5,
+            1,
+        )
+        assert (result["ids"]["shape"], result["ids"]["lengths"]) == (None, [1, 2])
+        assert result["ids"]["share"] == 0.5
+        assert (result["text"]["bytes"], result["text"]["format"]) == ([2, 3], "text")
+        assert result["image"]["format"] == "JPEG, PNG"
         assert report["first"][0]["values"]["n"] == [-3]
 
     def test_the_text_output_is_as_expected(self):
@@ -136,11 +140,11 @@ class TestTFRecords:
         assert report["damage"][0]["record"] == 0
 
     def test_sequence_examples_have_feature_lists(self):
-        made = SequenceExample()
-        made.context.feature["id"].int64_list.value.append(3)
+        message = SequenceExample()
+        message.context.feature["id"].int64_list.value.append(3)
         for step in range(4):
-            made.feature_lists.feature_list["x"].feature.add().float_list.value.append(step)
-        write_records("a", [made.SerializeToString()])
+            message.feature_lists.feature_list["x"].feature.add().float_list.value.append(step)
+        write_records("a", [message.SerializeToString()])
         [report] = inspected("a")
         assert report["examples"] == "SequenceExample"
         assert features_of(report).keys() == {"id"}
@@ -173,9 +177,9 @@ class TestOtherKinds:
         Path("a").write_text("n,x,name\n1,0.5,a\n2,,bb\n")
         [report] = inspected("a")
         assert (report["kind"], report["unit"], report["count"]) == ("csv", "rows", 2)
-        found = features_of(report)
-        assert [found[name]["type"] for name in ("n", "x", "name")] == ["int64", "float32", "str"]
-        assert found["x"]["not_finite"] == 1
+        result = features_of(report)
+        assert [result[name]["type"] for name in ("n", "x", "name")] == ["int64", "float32", "str"]
+        assert result["x"]["not_finite"] == 1
 
     @pytest.mark.parametrize("delimiter", [";", "\t", "|"])
     def test_other_delimiters_of_csv_are_found(self, delimiter):
@@ -216,11 +220,11 @@ class TestOtherKinds:
         pyarrow.parquet.write_table(table, "a", compression="zstd")
         [report] = inspected("a")
         assert (report["kind"], report["count"], report["codecs"]) == ("parquet", 2, ["zstd"])
-        found = features_of(report)
-        assert found["n"]["share"] == 0.5
-        assert found["when"]["type"] == "timestamp[ms]"
-        assert found["ids"]["lengths"] == [0, 2]
-        assert (found["none"]["type"], found["none"]["share"]) == ("string", 0.0)
+        result = features_of(report)
+        assert result["n"]["share"] == 0.5
+        assert result["when"]["type"] == "timestamp[ms]"
+        assert result["ids"]["lengths"] == [0, 2]
+        assert (result["none"]["type"], result["none"]["share"]) == ("string", 0.0)
         assert call("inspect", "a").exit_code == 0
 
     def test_an_image_has_size_and_channels(self):

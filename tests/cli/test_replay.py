@@ -78,8 +78,8 @@ def test_packed_rows_have_the_records_of_their_documents():
         sorted({int(n) for n in row[mask > 0]})
         for row, mask in zip(batch["list"], batch["segment_ids"], strict=True)
     ]
-    (found,) = records_of(replayed("packed", "--json"))
-    assert sorted(found) == sorted(number for row in numbers for number in row)
+    (results,) = records_of(replayed("packed", "--json"))
+    assert sorted(results) == sorted(number for row in numbers for number in row)
 
 
 def test_examples_without_a_batch_are_steps():

@@ -32,7 +32,7 @@ def on_a_terminal(*arguments, **variables) -> str:
         env={key: value for key, value in os.environ.items() if key != "NO_COLOR"} | variables,
     ):
         os.close(follower)
-        found = b""
+        result = b""
         while True:
             try:
                 data = os.read(leader, 4096)
@@ -40,9 +40,9 @@ def on_a_terminal(*arguments, **variables) -> str:
                 break
             if not data:
                 break
-            found += data
+            result += data
     os.close(leader)
-    return found.decode()
+    return result.decode()
 
 
 class TestTerminals:

@@ -32,9 +32,9 @@ def verified(*arguments):
 def test_whole_files_exit_with_0():
     write_numbers("a", 10)
     write_numbers("b", 20)
-    code, found = verified("a", "b")
+    code, results = verified("a", "b")
     assert code == 0
-    assert [(one["records"], one["damage"]) for one in found.values()] == [(10, []), (20, [])]
+    assert [(one["records"], one["damage"]) for one in results.values()] == [(10, []), (20, [])]
     done = call("verify", "a", "b")
     assert done.stdout.startswith("2 files, 30 records are whole, ")
     assert done.stdout.endswith(": no damage\n")
@@ -47,14 +47,14 @@ def test_each_damaged_record_is_named_and_the_following_are_read():
     damage(Path("b"), 7 * length + 13)
     damage(Path("b"), 40 * length + 13)
     damage(Path("c"), 90 * length)
-    code, found = verified("a", "b", "c")
+    code, results = verified("a", "b", "c")
     assert code == 1
     indices = {
         name: [(one["record"], one["offset_bytes"]) for one in result["damage"]]
-        for name, result in found.items()
+        for name, result in results.items()
     }
     assert indices == {"a": [], "b": [(7, 7 * length), (40, 40 * length)], "c": [(90, 90 * length)]}
-    assert [one["records"] for one in found.values()] == [100, 98, 90]
+    assert [one["records"] for one in results.values()] == [100, 98, 90]
     text = call("verify", "a", "b", "c").stdout
     assert f"b: record 7 at byte {7 * length}: corrupted record" in text
     assert "3 damaged places in 2 files" in text
@@ -72,9 +72,9 @@ def test_one_thread_finds_the_same():
 def test_compressed_files_that_are_cut_short_are_damaged(cut):
     write_numbers("plain", 1000)
     Path("a").write_bytes(gzip.compress(Path("plain").read_bytes())[:-cut])
-    code, found = verified("a")
+    code, results = verified("a")
     assert code == 1
-    assert "compressed data end too soon" in found["a"]["damage"][0]["reason"]
+    assert "compressed data end too soon" in results["a"]["damage"][0]["reason"]
 
 
 def test_a_compressed_file_with_a_wrong_checksum_is_damaged():
@@ -88,10 +88,10 @@ def test_images_are_decoded():
     Path("a.png").write_bytes(image(size=(40, 30)))
     Path("b.jpg").write_bytes(image("JPEG", size=(40, 30)))
     Path("c.png").write_bytes(image(size=(40, 30))[:-400])
-    code, found = verified("a.png", "b.jpg", "c.png")
+    code, results = verified("a.png", "b.jpg", "c.png")
     assert code == 1
-    assert [len(one["damage"]) for one in found.values()] == [0, 0, 1]
-    assert "DecodeImage" not in found["c.png"]["damage"][0]["reason"]
+    assert [len(one["damage"]) for one in results.values()] == [0, 0, 1]
+    assert "DecodeImage" not in results["c.png"]["damage"][0]["reason"]
 
 
 def test_rows_lines_and_samples_are_parsed():
@@ -99,9 +99,9 @@ def test_rows_lines_and_samples_are_parsed():
     Path("a.jsonl").write_text('{"n": 1}\n' * 10 + '{"n": \n')
     with tarfile.open("a.tar", "w") as archive:
         add_members(archive, [("1.x", b""), ("1.y", b""), ("2.x", b"")])
-    code, found = verified("a.csv", "a.jsonl", "a.tar")
+    code, results = verified("a.csv", "a.jsonl", "a.tar")
     assert code == 1
-    assert [(one["records"], len(one["damage"])) for one in found.values()] == [
+    assert [(one["records"], len(one["damage"])) for one in results.values()] == [
         (10, 1),
         (10, 1),
         (1, 1),
@@ -115,9 +115,9 @@ def test_pages_of_parquet_are_checked():
     )
     assert verified("a")[0] == 0
     damage(Path("a"), 2000)
-    code, found = verified("a")
+    code, results = verified("a")
     assert code == 1
-    assert "Copy the file again." in found["a"]["damage"][0]["reason"]
+    assert "Copy the file again." in results["a"]["damage"][0]["reason"]
     os.truncate("a", 3000)
     assert verified("a")[0] == 1
 
@@ -133,17 +133,17 @@ def test_an_unreadable_file_exits_with_1_and_the_rest_is_read():
 
 def test_a_file_of_an_unknown_kind_cannot_be_checked():
     Path("a").write_bytes(bytes(100))
-    code, found = verified("a")
+    code, results = verified("a")
     assert code == 1
-    assert found["a"]["damage"][0]["reason"].startswith("its kind is unknown")
+    assert results["a"]["damage"][0]["reason"].startswith("its kind is unknown")
 
 
 def test_an_empty_file_is_valid_and_one_given_twice_is_read_once():
     Path("a").touch()
     write_numbers("b", 2)
-    code, found = verified("a", "b", "b")
+    code, results = verified("a", "b", "b")
     assert code == 0
-    assert [one["records"] for one in found.values()] == [0, 2]
+    assert [one["records"] for one in results.values()] == [0, 2]
 
 
 @pytest.mark.parametrize(
@@ -161,9 +161,9 @@ def test_an_empty_file_is_valid_and_one_given_twice_is_read_once():
 )
 def test_a_file_of_another_kind_than_its_name_is_damaged(name, data, reason):
     Path(name).write_bytes(data)
-    code, found = verified(name)
+    code, results = verified(name)
     assert code == 1
-    assert reason in found[name]["damage"][0]["reason"]
+    assert reason in results[name]["damage"][0]["reason"]
 
 
 @pytest.mark.parametrize(
@@ -171,11 +171,11 @@ def test_a_file_of_another_kind_than_its_name_is_damaged(name, data, reason):
 )
 def test_all_kinds_of_compressed_files_are_checked(compress):
     Path("a").write_bytes(compress(b"one\ntwo\n") * 2)
-    code, found = verified("a")
-    assert (code, found["a"]["records"]) == (0, 4)
-    assert found["a"]["compression"] in ("xz", "zlib")
+    code, results = verified("a")
+    assert (code, results["a"]["records"]) == (0, 4)
+    assert results["a"]["compression"] in ("xz", "zlib")
     Path("a").write_bytes(compress(b"one\ntwo\n") + b"rest")
-    code, found = verified("a")
+    code, results = verified("a")
     assert code == 1
     assert "a: whole" not in call("verify", "-v", "a").stdout
 

@@ -119,10 +119,10 @@ class TestOperation:
 class TestTensor:
     def test_texts(self):
         graph = Graph()
-        known, unknown = make(graph).outputs[0], make(graph, "y", shape=None).outputs[0]
+        expected, unknown = make(graph).outputs[0], make(graph, "y", shape=None).outputs[0]
         tensor = displayed_name("headrace", "Tensor")
-        assert repr(known) == f"<{tensor} 'x:0' shape=(2, ?) dtype=int32>"
-        assert str(known) == 'Tensor("x:0", shape=(2, ?), dtype=int32)'
+        assert repr(expected) == f"<{tensor} 'x:0' shape=(2, ?) dtype=int32>"
+        assert str(expected) == 'Tensor("x:0", shape=(2, ?), dtype=int32)'
         assert repr(unknown) == f"<{tensor} 'y:0' shape=<unknown> dtype=int32>"
         assert str(unknown) == 'Tensor("y:0", dtype=int32)'
 

@@ -57,11 +57,11 @@ class TestNames:
                 make(graph, scope)
 
     @given(st.lists(st.sampled_from(["x", "X", "x_1", "x_2", "x_1_1", "y"]), max_size=20))
-    def test_generated_names_never_repeat(self, wanted):
+    def test_generated_names_never_repeat(self, expected):
         graph = Graph()
-        made = [make(graph, name).name for name in wanted]
-        assert len({name.lower() for name in made}) == len(made)
-        assert all(name.startswith(want) for name, want in zip(made, wanted, strict=True))
+        outputs = [make(graph, name).name for name in expected]
+        assert len({name.lower() for name in outputs}) == len(outputs)
+        assert all(name.startswith(want) for name, want in zip(outputs, expected, strict=True))
 
 
 class TestScopes:

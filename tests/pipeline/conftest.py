@@ -25,13 +25,13 @@ NUM_EXAMPLES = 1000
 
 def example(number: int) -> bytes:
     """An `Example` with a number, a string, three floats and a list of 0 to 3 integers."""
-    made = Example()
-    features = made.features.feature
+    message = Example()
+    features = message.features.feature
     features["number"].int64_list.value.append(number)
     features["text"].bytes_list.value.append(b"text %d" % number)
     features["floats"].float_list.value.extend([number, number + 0.25, -number])
     features["list"].int64_list.value.extend(range(number % 4))
-    return made.SerializeToString()
+    return message.SerializeToString()
 
 
 @pytest.fixture(scope="session")

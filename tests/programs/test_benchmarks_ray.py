@@ -19,28 +19,28 @@ def test_trainers_that_are_slower_limit():
 
 
 def test_going_past_the_batches_of_others_costs():
-    found = simulate(replace(SETTING, skim_s=0.1 / 3), FREE)
-    assert found.rate == pytest.approx(20, rel=0.01)
+    result = simulate(replace(SETTING, skim_s=0.1 / 3), FREE)
+    assert result.rate == pytest.approx(20, rel=0.01)
 
 
 def test_the_network_of_a_host_limits():
-    found = simulate(replace(SETTING, batch_bytes=10**9, network_bytes_s=1e9), FREE)
-    assert found.rate == pytest.approx(4, rel=0.05)
+    result = simulate(replace(SETTING, batch_bytes=10**9, network_bytes_s=1e9), FREE)
+    assert result.rate == pytest.approx(4, rel=0.05)
 
 
 def test_the_head_starts_readers_one_after_the_other():
-    found = simulate(SETTING, replace(FREE, add_s=2.0, reader_start_s=1.0))
-    assert 8.8 < found.first_batch_s < 9.4
+    result = simulate(SETTING, replace(FREE, add_s=2.0, reader_start_s=1.0))
+    assert 8.8 < result.first_batch_s < 9.4
 
 
 def test_readers_get_the_pipeline_from_the_head_one_after_the_other():
-    found = simulate(SETTING, replace(FREE, known_s=2.0, reader_start_s=1.0))
+    result = simulate(SETTING, replace(FREE, known_s=2.0, reader_start_s=1.0))
     # Four trainers join first.
-    assert found.first_batch_s == pytest.approx(16.1, abs=0.2)
+    assert result.first_batch_s == pytest.approx(16.1, abs=0.2)
 
 
 @pytest.mark.parametrize(("step_s", "stands_still"), [(0.0, 5.0), (1.0, 0.0)])
 def test_batches_read_ahead_hide_a_lost_reader(step_s, stands_still):
     setting = replace(SETTING, step_s=step_s, lost_at_step=50)
-    found = simulate(setting, replace(FREE, lost_s=5.0))
-    assert found.longest_stand_s - max(step_s, 0.1) == pytest.approx(stands_still, abs=0.15)
+    result = simulate(setting, replace(FREE, lost_s=5.0))
+    assert result.longest_stand_s - max(step_s, 0.1) == pytest.approx(stands_still, abs=0.15)

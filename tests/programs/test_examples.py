@@ -127,10 +127,10 @@ def test_ranks_of_torch_train_alike():
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1"},
     )
     assert done.returncode == 0, done.stderr
-    found = re.findall(r"rank (\d): (\d+) batches an epoch, weight (\d\.\d+)", done.stdout)
-    assert sorted(rank for rank, _, _ in found) == ["0", "1"]
-    assert len({rest for _, *rest in map(tuple, found) for rest in [tuple(rest)]}) == 1
-    assert 2.8 < float(found[0][2]) < 3.2
+    matches = re.findall(r"rank (\d): (\d+) batches an epoch, weight (\d\.\d+)", done.stdout)
+    assert sorted(rank for rank, _, _ in matches) == ["0", "1"]
+    assert len({rest for _, *rest in map(tuple, matches) for rest in [tuple(rest)]}) == 1
+    assert 2.8 < float(matches[0][2]) < 3.2
 
 
 @pytest.mark.timeout(300)

@@ -39,7 +39,7 @@ def test_batches_are_the_same_in_one_thread_in_threads_and_in_processes(program,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
     assert (done.returncode, done.stderr) == (0, "")
-    found = re.findall(r"^(.*): (\d+) batches, checksum (\w+), ", done.stdout, re.MULTILINE)
-    assert [name for name, _, _ in found] == ["one thread", "3 threads", "3 processes"]
-    assert {int(count) for _, count, _ in found} == {num_batches}
-    assert len({checksum for _, _, checksum in found}) == 1
+    matches = re.findall(r"^(.*): (\d+) batches, checksum (\w+), ", done.stdout, re.MULTILINE)
+    assert [name for name, _, _ in matches] == ["one thread", "3 threads", "3 processes"]
+    assert {int(count) for _, count, _ in matches} == {num_batches}
+    assert len({checksum for _, _, checksum in matches}) == 1

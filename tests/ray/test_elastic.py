@@ -19,11 +19,11 @@ def test_readers_come_and_go_and_the_order_stays():
     pipe = images(32_000)
     with hray.serve(pipe, num_readers=1) as feed:
         trainers = [feed.batches(rank, 2) for rank in range(2)]
-        given = []
+        inputs = []
 
         def steps(count):
             for _ in range(count):
-                given.extend(next(trainer)["number"].tolist() for trainer in trainers)
+                inputs.extend(next(trainer)["number"].tolist() for trainer in trainers)
 
         for change, count in ((feed.add_readers, 3), (feed.remove_readers, 2)):
             steps(20)
@@ -33,9 +33,9 @@ def test_readers_come_and_go_and_the_order_stays():
             ):
                 steps(1)
         assert feed.num_readers == 2
-        whole = numbers_of(pipe)
-        steps((len(whole) - len(given)) // 2)
-        assert given == whole
+        full = numbers_of(pipe)
+        steps((len(full) - len(inputs)) // 2)
+        assert inputs == full
         for trainer in trainers:
             assert next(trainer, None) is None
         assert num_alive(feed) == 2, "those that were removed have ended"

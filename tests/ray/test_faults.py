@@ -105,12 +105,12 @@ def nodes():
 
     ray.shutdown()
     store = {"object_store_memory": STORE_BYTES // 3}
-    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, **store})
-    workers = [made.add_node(num_cpus=2, **store) for _ in range(3)]
-    ray.init(address=made.address, log_to_driver=False, logging_level="ERROR")
-    yield made, workers
+    output = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, **store})
+    workers = [output.add_node(num_cpus=2, **store) for _ in range(3)]
+    ray.init(address=output.address, log_to_driver=False, logging_level="ERROR")
+    yield output, workers
     ray.shutdown()
-    made.shutdown()
+    output.shutdown()
 
 
 def nodes_of(feed):
@@ -125,26 +125,26 @@ def nodes_of(feed):
 def test_the_loss_of_a_node_changes_no_batch(nodes, cpus):
     cluster, workers = nodes
     pipe = images(1_000_000)
-    given = []
+    inputs = []
     with hray.serve(pipe, num_readers=3, cpus_per_reader=cpus) as feed:
         # Readers have to be started before any is looked for.
         lost = nodes_of(feed)["reader-1"]
         process = os.pidfd_open(pid_of(readers_of(feed)["reader-1"]))
         worker = next(one for one in workers if one.node_id == lost)
         with feed.batches(patience_s=10, credit_bytes=1 << 20) as batches:
-            given += [next(batches)["number"].tolist() for _ in range(100)]
+            inputs += [next(batches)["number"].tolist() for _ in range(100)]
             cluster.remove_node(worker, allow_graceful=False)
             # A reader continues for a moment when its node is lost.
             while not select([process], [], [], 0)[0]:
-                given.append(next(batches)["number"].tolist())
+                inputs.append(next(batches)["number"].tolist())
             # More than are under way, so that those of the lost reader are among them.
-            given += [next(batches)["number"].tolist() for _ in range(100)]
-            found = batches.statistics()
+            inputs += [next(batches)["number"].tolist() for _ in range(100)]
+            result = batches.statistics()
         left = nodes_of(feed)
     os.close(process)
-    print(f"lost node: {found.longest_wait_seconds:.1f} s, {found.asked_again} asked again")
+    print(f"lost node: {result.longest_wait_seconds:.1f} s, {result.asked_again} asked again")
     expected = iter(pipe)
-    assert given == [next(expected)["number"].tolist() for _ in given]
+    assert inputs == [next(expected)["number"].tolist() for _ in inputs]
     assert lost not in left.values()
     assert len(left) == (3 if cpus == 1 else 2)
 
@@ -162,36 +162,36 @@ def goes_on_after(given, batches, pipe):
 
 def test_a_killed_head_changes_no_batch(cluster):
     pipe = images(100_000)
-    given = []
+    inputs = []
     with hray.serve(pipe, num_readers=2) as feed:
         batches = feed.batches(credit_bytes=1 << 20)
-        given += [next(batches)["number"].tolist() for _ in range(50)]
+        inputs += [next(batches)["number"].tolist() for _ in range(50)]
         ray.kill(feed._head)
         with pytest.raises(UnavailableError, match=GONE):
-            given.extend(batch["number"].tolist() for batch in batches)
+            inputs.extend(batch["number"].tolist() for batch in batches)
         with pytest.raises(UnavailableError, match=GONE):
             feed.batches()
         with pytest.raises(UnavailableError, match="num_readers: the head"):
             _ = feed.num_readers
-    goes_on_after(given, batches, pipe)
+    goes_on_after(inputs, batches, pipe)
 
 
 def test_a_batch_is_given_whose_report_finds_no_head(cluster):
     pipe = images(4000)
-    given = []
+    inputs = []
     with hray.serve(pipe, num_readers=2) as feed:
         batches = feed.batches(credit_bytes=1 << 20)
-        given += [next(batches)["number"].tolist() for _ in range(20)]
+        inputs += [next(batches)["number"].tolist() for _ in range(20)]
         answers = [asked.answer for asked in batches._window.under_way.values()]
-        made = list(dict.fromkeys(answers))  # Small batches share an answer.
-        assert len(ray.wait(made, num_returns=len(made), timeout=60)[0]) == len(made)
+        outputs = list(dict.fromkeys(answers))  # Small batches share an answer.
+        assert len(ray.wait(outputs, num_returns=len(outputs), timeout=60)[0]) == len(outputs)
         ray.kill(feed._head)
         batches._answer = feed._head.report.remote(batches._report_now())
         assert ray.wait([batches._answer], timeout=60)[0]
-        given.append(next(batches)["number"].tolist())
+        inputs.append(next(batches)["number"].tolist())
         with pytest.raises(UnavailableError, match=GONE):
-            given.extend(batch["number"].tolist() for batch in batches)
-    goes_on_after(given, batches, pipe)
+            inputs.extend(batch["number"].tolist() for batch in batches)
+    goes_on_after(inputs, batches, pipe)
 
 
 @ray.remote(num_cpus=0)
@@ -211,18 +211,18 @@ def test_the_node_of_the_head_is_lost(nodes):
 
     cluster, workers = nodes
     pipe = images(200_000)
-    given = []
+    inputs = []
     strategy = On(workers[0].node_id, soft=False)
     server = Server.options(scheduling_strategy=strategy).remote(pipe)
     feed = ray.get(server.served.remote())
     batches = feed.batches(credit_bytes=1 << 20)
-    given += [next(batches)["number"].tolist() for _ in range(50)]
+    inputs += [next(batches)["number"].tolist() for _ in range(50)]
     cluster.remove_node(workers[0], allow_graceful=False)
     begin = time.monotonic()
     with pytest.raises(UnavailableError, match=GONE):
-        given.extend(batch["number"].tolist() for batch in batches)
-    print(f"lost head: an error after {time.monotonic() - begin:.1f} s, {len(given)} batches")
-    goes_on_after(given, batches, pipe)
+        inputs.extend(batch["number"].tolist() for batch in batches)
+    print(f"lost head: an error after {time.monotonic() - begin:.1f} s, {len(inputs)} batches")
+    goes_on_after(inputs, batches, pipe)
 
 
 @pytest.mark.timeout(300)
@@ -248,9 +248,9 @@ def test_readers_stand_beside_their_trainers():
             .remote(feed, rank)
             for rank, node in enumerate(order)
         ]
-        given = [[ray.get(one) for one in task] for task in tasks]
+        inputs = [[ray.get(one) for one in task] for task in tasks]
         layout = ray.get(feed._head.known.remote()).layout
     assert len(where) == 2
-    for rank, seen in enumerate(given):
+    for rank, seen in enumerate(inputs):
         assert [numbers for numbers, _ in seen] == numbers_of(pipe.shard(rank, 2))
     assert layout.readers == ("reader-1", "reader-0")

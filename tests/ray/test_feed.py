@@ -22,20 +22,20 @@ def pipe():
 
 @pytest.fixture(scope="module")
 def feed(cluster, pipe):
-    with hray.serve(pipe, num_readers=3) as made:
-        yield made
+    with hray.serve(pipe, num_readers=3) as output:
+        yield output
 
 
 @pytest.mark.parametrize("world", [1, 2, 5])
 def test_each_trainer_gets_its_shard_of_the_one_order(feed, pipe, world):
     trainers = [feed.batches(rank, world) for rank in range(world)]
-    given = [[] for _ in trainers]
+    inputs = [[] for _ in trainers]
     for step in range(len(pipe) // world + 1):
         for rank, trainer in enumerate(trainers):
             if (batch := next(trainer, None)) is not None:
-                given[rank].append(batch)
-        assert step or all(given)
-    for rank, batches in enumerate(given):
+                inputs[rank].append(batch)
+        assert step or all(inputs)
+    for rank, batches in enumerate(inputs):
         assert same(batches, list(pipe.shard(rank, world)))
 
 
@@ -54,13 +54,15 @@ def test_strings_come_as_the_pipeline_has_them(kind):
     strings = {"bytes": words, "text": [word.decode() for word in words]}
     pipe = hr.arrays({**strings, "n": np.arange(40)}).batch(7).options(strings=kind)
     with hray.serve(pipe, num_readers=2) as feed:
-        given, whole = list(feed), list(pipe)
+        inputs, uninterrupted = list(feed), list(pipe)
     if kind == "numpy":
-        assert same(given, whole)
+        assert same(inputs, uninterrupted)
     else:
-        for name in whole[0]:
-            assert [one[name].tolist() for one in given] == [one[name].tolist() for one in whole]
-        assert str(given[0]["text"].type) == "large_string"
+        for name in uninterrupted[0]:
+            assert [one[name].tolist() for one in inputs] == [
+                one[name].tolist() for one in uninterrupted
+            ]
+        assert str(inputs[0]["text"].type) == "large_string"
 
 
 def test_lists_of_batches_come_as_lists():
@@ -76,7 +78,7 @@ def test_lists_of_batches_come_as_lists():
 
 @pytest.mark.parametrize(("readers", "world"), [(1, 1), (2, 3), (4, 2)])
 def test_a_state_serves_any_number_of_readers_and_trainers(feed, pipe, readers, world):
-    whole = numbers_of(pipe)
+    full = numbers_of(pipe)
     trainers = [feed.batches(rank, 2) for rank in range(2)]
     for trainer in trainers:
         for _ in range(37):
@@ -88,15 +90,15 @@ def test_a_state_serves_any_number_of_readers_and_trainers(feed, pipe, readers, 
     with hray.serve(pipe, num_readers=readers) as other:
         rest = [other.batches(rank, world, state=states[rank % 2]) for rank in range(world)]
         ranks = [numbers_of(trainer) for trainer in rest]
-    assert all(ranks[rank] == whole[74 + rank :: world] for rank in range(world))
+    assert all(ranks[rank] == full[74 + rank :: world] for rank in range(world))
 
 
 def test_a_state_before_the_first_batch_and_after_the_last(feed, pipe):
     batches = feed.batches()
     state = batches.state()
-    whole = numbers_of(batches)
-    assert whole == numbers_of(pipe)
-    assert numbers_of(feed.batches(state=state)) == whole
+    uninterrupted = numbers_of(batches)
+    assert uninterrupted == numbers_of(pipe)
+    assert numbers_of(feed.batches(state=state)) == uninterrupted
     assert numbers_of(feed.batches(state=batches.state())) == []
 
 
@@ -115,8 +117,8 @@ def test_a_feed_can_be_given_to_other_processes(feed, pipe):
     def train(feed, rank):
         return [batch["number"].tolist() for batch in feed.batches(rank, 2)]
 
-    given = ray.get([train.remote(feed, rank) for rank in range(2)])
-    assert given == [numbers_of(pipe.shard(rank, 2)) for rank in range(2)]
+    value = ray.get([train.remote(feed, rank) for rank in range(2)])
+    assert value == [numbers_of(pipe.shard(rank, 2)) for rank in range(2)]
 
 
 def test_credits_bound_the_batches_under_way(feed, pipe):
@@ -148,10 +150,10 @@ def test_an_error_of_the_pipeline_is_raised_at_its_batch(cluster):
     pipe = hr.arrays({"number": np.arange(100)}).map(fail).batch(10)
     with hray.serve(pipe, num_readers=2) as feed:
         batches = iter(feed)
-        given = [next(batches) for _ in range(5)]
+        inputs = [next(batches) for _ in range(5)]
         with pytest.raises(LookupError, match="at 55"):
             next(batches)
-        assert numbers_of(given) == [list(range(n, n + 10)) for n in range(0, 50, 10)]
+        assert numbers_of(inputs) == [list(range(n, n + 10)) for n in range(0, 50, 10)]
         state = batches.state()
         again = feed.batches(state=state)
         with pytest.raises(LookupError, match="at 55"):
@@ -196,6 +198,6 @@ def test_work_that_every_reader_repeats_is_named(cluster, caplog):
     ):
         caplog.clear()
         with hray.serve(pipe, num_readers=1):
-            found = [record.getMessage() for record in caplog.records]
-        assert len(found) == len(said)
-        assert all(words in text for words, text in zip(said, found, strict=True))
+            results = [record.getMessage() for record in caplog.records]
+        assert len(results) == len(said)
+        assert all(words in text for words, text in zip(said, results, strict=True))

@@ -12,17 +12,17 @@ def said() -> Callable[[str], str]:
     """Waits until the dump has a text, since brief waits are omitted; returns the dump."""
 
     def wait(pattern: str) -> str:
-        found: list[str] = []
+        results: list[str] = []
 
         def is_said() -> bool:
             text = dump_waits(write=False)
-            found[:] = [text] if re.search(pattern, text, re.MULTILINE) else []
-            return bool(found)
+            results[:] = [text] if re.search(pattern, text, re.MULTILINE) else []
+            return bool(results)
 
         try:
             wait_until(is_said)
         except AssertionError:
             pytest.fail(f"{pattern} is not in {dump_waits(write=False)}", pytrace=False)
-        return found[0]
+        return results[0]
 
     return wait

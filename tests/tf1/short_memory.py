@@ -30,9 +30,9 @@ class Inputs:
 
     def tensor(self, value: Any, shape: Any = None) -> Any:
         array = np.asarray(value)
-        made = tf.placeholder(array.dtype if array.dtype != object else tf.string, shape)
-        self.feeds[made] = array
-        return made
+        output = tf.placeholder(array.dtype if array.dtype != object else tf.string, shape)
+        self.feeds[output] = array
+        return output
 
     def sparse(self, dtype: str = "float32", width: int = 4, count: int = COUNT) -> Any:
         rows = np.arange(count)
@@ -40,9 +40,9 @@ class Inputs:
         values = rows.astype(dtype) % 1000 if dtype != "str" else rows.astype(dtype)
         if dtype == "str":
             values = values.astype(object)
-        made = tf.sparse_placeholder(tf.string if dtype == "str" else tf.as_dtype(dtype))
-        self.feeds[made] = tf.SparseTensorValue(positions, values, [count, width])
-        return made
+        output = tf.sparse_placeholder(tf.string if dtype == "str" else tf.as_dtype(dtype))
+        self.feeds[output] = tf.SparseTensorValue(positions, values, [count, width])
+        return output
 
     @property
     def floats(self) -> Any:
@@ -70,49 +70,49 @@ def _serialized() -> bytes:
 
 
 def _enqueued(make: Callable[[], Any], count: int = COUNT) -> Callable[[Inputs], Any]:
-    def call(given: Inputs) -> Any:
-        queue, rows = make(), given.tensor(np.ones((count, 4), np.float32))
+    def call(value: Inputs) -> Any:
+        queue, rows = make(), value.tensor(np.ones((count, 4), np.float32))
         with tf.control_dependencies([queue.enqueue_many(rows)]):
             return queue.dequeue_many(count)
 
     return call
 
 
-def _parsed_sequence(given: Inputs) -> Any:
+def _parsed_sequence(value: Inputs) -> Any:
     features = {"n": tf.VarLenFeature(tf.int64)}
     _, lists = tf.parse_single_sequence_example(
-        given.tensor(_serialized()), sequence_features=features
+        value.tensor(_serialized()), sequence_features=features
     )
     return lists["n"]
 
 
-def _parsed_strings(given: Inputs) -> Any:
+def _parsed_strings(value: Inputs) -> Any:
     example = SequenceExample()
     for number in range(1000):
         feature = example.feature_lists.feature_list["n"].feature.add()
         feature.bytes_list.value.extend([b"%d" % number] * 200)
     features = {"n": tf.VarLenFeature(tf.string)}
-    serialized = given.tensor(example.SerializeToString())
+    serialized = value.tensor(example.SerializeToString())
     _, lists = tf.parse_single_sequence_example(serialized, sequence_features=features)
     return lists["n"]
 
 
-def _sparse_tables(given: Inputs) -> Any:
-    many = tf.serialize_many_sparse(given.sparse(count=FEW))
+def _sparse_tables(value: Inputs) -> Any:
+    many = tf.serialize_many_sparse(value.sparse(count=FEW))
     return tf.deserialize_many_sparse(many, tf.float32)
 
 
-def _lookup(given: Inputs) -> Any:
+def _lookup(value: Inputs) -> Any:
     table = tf.contrib.lookup.MutableHashTable(tf.string, tf.int64, -1)
-    texts, numbers = given.texts, given.tensor(np.arange(100_000))
+    texts, numbers = value.texts, value.tensor(np.arange(100_000))
     with tf.control_dependencies([table.insert(texts, numbers)]):
         return table.lookup(texts)
 
 
 def _updated(update: Callable[..., Any], *, is_nd: bool = False) -> Callable[[Inputs], Any]:
-    def call(given: Inputs) -> Any:
+    def call(value: Inputs) -> Any:
         variable = tf.Variable(np.ones((1000, 4), np.float32))
-        ids, floats = given.ids, given.floats
+        ids, floats = value.ids, value.floats
         with tf.control_dependencies([variable.initializer]):
             return update(variable, ids[:, None] if is_nd else ids, floats)
 
@@ -120,18 +120,18 @@ def _updated(update: Callable[..., Any], *, is_nd: bool = False) -> Callable[[In
 
 
 def _added(update: Callable[..., Any]) -> Callable[[Inputs], Any]:
-    def call(given: Inputs) -> Any:
-        variable, floats = tf.Variable(np.ones((COUNT, 4), np.float32)), given.floats
+    def call(value: Inputs) -> Any:
+        variable, floats = tf.Variable(np.ones((COUNT, 4), np.float32)), value.floats
         with tf.control_dependencies([variable.initializer]):
             return update(variable, floats)
 
     return call
 
 
-def _scattered(given: Inputs) -> Any:
+def _scattered(value: Inputs) -> Any:
     rows = np.arange(FEW, dtype=np.int32)
-    array = tf.TensorArray(tf.float32, FEW).scatter(rows, given.floats[:FEW])
-    return array.gather(given.tensor(rows))
+    array = tf.TensorArray(tf.float32, FEW).scatter(rows, value.floats[:FEW])
+    return array.gather(value.tensor(rows))
 
 
 CALLS.update(
@@ -257,8 +257,8 @@ def failures(names: list[str]) -> Iterator[str]:
     """Yields each end of a process that is an error: the name of an operation, and the end."""
     for name in names or sorted(CALLS):
         with tf.Graph().as_default() as graph:
-            given = Inputs()
-            fetch = CALLS[name](given)
+            value = Inputs()
+            fetch = CALLS[name](value)
             ready = tf.placeholder_with_default(1, [])
         sessions: list[tf.Session] = []
 
@@ -268,8 +268,8 @@ def failures(names: list[str]) -> Iterator[str]:
             # NumPy's library of products ends or hangs where it gets no memory for its buffers.
             np.ones((512, 512)) @ np.ones((512, 512))
 
-        def call(sessions: Any = sessions, fetch: Any = fetch, given: Any = given) -> None:
-            sessions[0].run(fetch, given.feeds)
+        def call(sessions: Any = sessions, fetch: Any = fetch, value: Any = value) -> None:
+            sessions[0].run(fetch, value.feeds)
 
         statuses = [in_child(call, more, prepare) for more in MORE_BYTES]
         if any(status not in (0, 1) for status in statuses) or 0 not in statuses:
@@ -277,5 +277,5 @@ def failures(names: list[str]) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    found = [print(failure, flush=True) for failure in failures(sys.argv[1:])]
-    sys.exit(bool(found))
+    results = [print(failure, flush=True) for failure in failures(sys.argv[1:])]
+    sys.exit(bool(results))

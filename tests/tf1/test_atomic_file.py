@@ -155,9 +155,9 @@ def test_two_concurrent_checkpoints_of_one_name_leave_one_valid(tmp_path):
         jobs = [functools.partial(write_bundle, prefix, each) for each in tensors]
         assert errors_of(jobs) == []
         reader = BundleReader(prefix)
-        found = reader.read("a").tolist()
-        assert found in [each["a"].tolist() for each in tensors]
-        assert reader.read("b").tolist() == [found[0]] * 2
+        result = reader.read("a").tolist()
+        assert result in [each["a"].tolist() for each in tensors]
+        assert reader.read("b").tolist() == [result[0]] * 2
 
 
 def errors_of(jobs):

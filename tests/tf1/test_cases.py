@@ -109,12 +109,12 @@ class TestThreads:
         queue = tf.FIFOQueue(1, [tf.int32], shapes=[()])
         enqueue, taken = queue.enqueue(7), queue.dequeue()
         with case.cached_session() as session:
-            found = []
-            thread = case.checkedThread(target=lambda: found.append(session.run(taken)))
+            results = []
+            thread = case.checkedThread(target=lambda: results.append(session.run(taken)))
             thread.start()
             session.run(enqueue)
             thread.join()
-        assert found == [7]
+        assert results == [7]
         assert not thread.is_alive()
 
     def test_an_error_of_a_thread_fails_the_test(self):

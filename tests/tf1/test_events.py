@@ -44,12 +44,12 @@ def files(logdir):
 
 def events(logdir):
     """The events after the one that names the version, of all files."""
-    found = []
+    results = []
     for name in files(logdir):
         first, *rest = tf.train.summary_iterator(str(logdir / name))
         assert first.file_version == "brain.Event:2"
-        found += rest
-    return found
+        results += rest
+    return results
 
 
 def test_tensorboard_shows_images(logdir):
@@ -99,8 +99,8 @@ def test_tensorboard_s_server_finds_scalars_and_histograms(logdir):
     multiplexer.Reload()
     provider = MultiplexerDataProvider(multiplexer, str(logdir.parent))
     request = {"experiment_id": "", "ctx": context.RequestContext()}
-    found = provider.read_scalars(**request, plugin_name="scalars", downsample=10)
-    assert [(point.step, point.value) for point in found["run"]["loss"]] == [(7, 0.5)]
+    result = provider.read_scalars(**request, plugin_name="scalars", downsample=10)
+    assert [(point.step, point.value) for point in result["run"]["loss"]] == [(7, 0.5)]
     assert list(provider.list_tensors(**request, plugin_name="histograms")["run"]) == ["weights"]
 
 

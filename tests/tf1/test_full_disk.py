@@ -50,7 +50,7 @@ def outcomes(tmp_path, program):
 @pytest.mark.parametrize("compression", ["", "GZIP", "ZLIB"])
 @pytest.mark.parametrize("is_flushed", [False, True])
 def test_a_record_writer_refuses_everything_after_a_failed_write(tmp_path, compression, is_flushed):
-    found, _ = outcomes(
+    results, _ = outcomes(
         tmp_path,
         f"""
         with tf.python_io.TFRecordWriter("a", "{compression}") as writer:
@@ -70,7 +70,7 @@ def test_a_record_writer_refuses_everything_after_a_failed_write(tmp_path, compr
         print(json.dumps([found, after <= size]))
         """,
     )
-    (*calls, last_close, closed), has_not_grown = found
+    (*calls, last_close, closed), has_not_grown = results
     text = f"ResourceExhaustedError: a; File too large. {INCOMPLETE if is_flushed else KEPT}"
     first = calls.index(text)
     assert calls == ["done"] * first + [text] * (len(calls) - first)
@@ -86,7 +86,7 @@ def test_a_record_writer_refuses_everything_after_a_failed_write(tmp_path, compr
 
 
 def test_a_record_writer_that_is_forgotten_after_a_failed_write_leaves_no_file(tmp_path):
-    found, _ = outcomes(
+    results, _ = outcomes(
         tmp_path,
         """
         limit(100_000)
@@ -97,7 +97,7 @@ def test_a_record_writer_that_is_forgotten_after_a_failed_write_leaves_no_file(t
         print(json.dumps([found, os.listdir()]))
         """,
     )
-    calls, names = found
+    calls, names = results
     assert f"ResourceExhaustedError: a; File too large. {KEPT}" in calls
     assert names == []
 
@@ -114,7 +114,7 @@ def test_a_with_block_raises_the_error_of_the_write():
 
 
 def test_an_event_writer_refuses_everything_until_it_is_opened_again(tmp_path):
-    found, _ = outcomes(
+    results, _ = outcomes(
         tmp_path,
         """
         writer = tf.summary.FileWriter("logs")
@@ -130,7 +130,7 @@ def test_an_event_writer_refuses_everything_until_it_is_opened_again(tmp_path):
         print(json.dumps([found, sizes, len(os.listdir("logs"))]))
         """,
     )
-    calls, sizes, num_files = found
+    calls, sizes, num_files = results
     (failure,) = {call for call in calls if call != "done"}
     assert re.fullmatch(
         rf"ResourceExhaustedError: logs/events.*; File too large\. {INCOMPLETE}", failure
@@ -143,7 +143,7 @@ def test_an_event_writer_refuses_everything_until_it_is_opened_again(tmp_path):
 
 
 def test_the_end_of_a_program_does_not_repeat_the_error_of_an_event_writer(tmp_path):
-    found, stderr = outcomes(
+    results, stderr = outcomes(
         tmp_path,
         """
         writer = tf.summary.FileWriter("logs")
@@ -152,13 +152,13 @@ def test_the_end_of_a_program_does_not_repeat_the_error_of_an_event_writer(tmp_p
         print(json.dumps(found))
         """,
     )
-    assert "ResourceExhaustedError" in found[1]
+    assert "ResourceExhaustedError" in results[1]
     assert stderr == ""
 
 
 @pytest.mark.parametrize("size", [1000, 200_000])
 def test_a_file_refuses_everything_until_it_is_opened_again(tmp_path, size):
-    found, stderr = outcomes(
+    results, stderr = outcomes(
         tmp_path,
         f"""
         file = tf.gfile.GFile("a", "w")
@@ -173,7 +173,7 @@ def test_a_file_refuses_everything_until_it_is_opened_again(tmp_path, size):
         print(json.dumps(found))
         """,
     )
-    calls, rest = found[:-4], found[-4:]
+    calls, rest = results[:-4], results[-4:]
     text = f"ResourceExhaustedError: a; File too large. {INCOMPLETE}"
     first = calls.index(text)
     assert calls == ["done"] * first + [text] * (len(calls) - first)
@@ -193,7 +193,7 @@ def test_a_file_that_cannot_be_completed_says_so_when_it_is_closed():
 
 
 def test_a_checkpoint_that_does_not_fit_leaves_the_older_one(tmp_path):
-    found, _ = outcomes(
+    results, _ = outcomes(
         tmp_path,
         """
         v = tf.Variable([1.0] * 100_000, name="v")
@@ -210,11 +210,11 @@ def test_a_checkpoint_that_does_not_fit_leaves_the_older_one(tmp_path):
         """,
     )
     text = f"ResourceExhaustedError: m-2.data-00000-of-00001; File too large. {KEPT}"
-    assert found == [text, True, "./m-1"]
+    assert results == [text, True, "./m-1"]
 
 
 def test_a_file_written_by_an_operation_leaves_the_older_one(tmp_path):
-    found, _ = outcomes(
+    results, _ = outcomes(
         tmp_path,
         """
         data = tf.placeholder(tf.string, [])
@@ -226,4 +226,4 @@ def test_a_file_written_by_an_operation_leaves_the_older_one(tmp_path):
         print(json.dumps([found, open("a").read(), os.listdir()]))
         """,
     )
-    assert found == ["ResourceExhaustedError: a; File too large", "old", ["a"]]
+    assert results == ["ResourceExhaustedError: a; File too large", "old", ["a"]]

@@ -105,9 +105,9 @@ def test_a_pattern_of_many_stars_takes_no_longer_than_others(tmp_path):
 
 
 def test_length_time_and_kind_of_a_file_are_those_of_the_system(directory):
-    found = gfile.Stat("file")
-    assert (found.length, found.is_directory) == (5, False)
-    assert found.mtime_nsec == (directory / "file").stat().st_mtime_ns
+    result = gfile.Stat("file")
+    assert (result.length, result.is_directory) == (5, False)
+    assert result.mtime_nsec == (directory / "file").stat().st_mtime_ns
     assert gfile.Stat("sub").is_directory
 
 

@@ -92,9 +92,9 @@ def test_runners_are_found_through_queues_branches_and_structures():
     chosen, chosen_runner = queue_with_runner(graph, 3)
     size = second.size()
     either = ops.cond(chosen.dequeue() > 0, lambda: size + 1, lambda: size)
-    found = runners_of({"x": (either,)})
-    assert set(found) == {first_runner, second_runner, chosen_runner}
-    assert found.index(second_runner) < found.index(first_runner)
+    result = runners_of({"x": (either,)})
+    assert set(result) == {first_runner, second_runner, chosen_runner}
+    assert result.index(second_runner) < result.index(first_runner)
     assert runners_of(second) == [second_runner, first_runner]
     assert runners_of(first.dequeue().op) == [first_runner]
     index = graph.make(ops.placeholder, "int32", [])

@@ -49,10 +49,10 @@ class TestFiles:
         assert files.isdir(f"{tmp_path}/c")
 
     def test_a_walk_from_nowhere_calls_a_function(self, tmp_path):
-        found = []
+        results = []
         assert list(tf.io.gfile.walk(tmp_path / "none")) == []
-        assert list(tf.io.gfile.walk(tmp_path / "none", onerror=found.append)) == []
-        [error] = found
+        assert list(tf.io.gfile.walk(tmp_path / "none", onerror=results.append)) == []
+        [error] = results
         assert isinstance(error, tf.errors.NotFoundError)
         assert "none" in error.message
 
@@ -95,10 +95,10 @@ class TestTensorSpec:
 
 def test_patches_under_their_newer_name():
     images = np.arange(36).reshape(1, 6, 6, 1)
-    given = [1, 3, 3, 1], [1, 3, 3, 1], [1, 1, 1, 1], "VALID"
+    inputs = [1, 3, 3, 1], [1, 3, 3, 1], [1, 1, 1, 1], "VALID"
     with tf.Session() as session:
         newer, older = session.run(
-            [tf.image.extract_patches(images, *given), tf.extract_image_patches(images, *given)]
+            [tf.image.extract_patches(images, *inputs), tf.extract_image_patches(images, *inputs)]
         )
     assert newer.tolist() == older.tolist()
     assert newer.shape == (1, 2, 2, 9)

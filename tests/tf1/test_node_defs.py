@@ -69,8 +69,8 @@ class TestNodeDef:
         message = tensor.op.get_attr("value")
         assert message == attr(tensor.op, "value")[1]
         assert message.dtype == tensor.dtype.as_datatype_enum
-        found = getattr(message, field)
-        assert (found if isinstance(found, bytes) else list(found)) == expected
+        result = getattr(message, field)
+        assert (result if isinstance(result, bytes) else list(result)) == expected
 
     def test_of_queues_has_the_arguments_of_their_constructors(self):
         queue = tf.FIFOQueue(3, [tf.int32, tf.string], [[2], []], shared_name=b"s", name="q")
@@ -304,11 +304,11 @@ class TestContainers:
         assert numbers(crossed, "sparse_types", "type") == [7]
         assert numbers(crossed, "dense_types", "type") == []
         assert attr(crossed, "hash_key") == ("i", 956888297470)
-        made = [
+        outputs = [
             tf.sparse_fill_empty_rows(sparse, 0.0)[1],
             tf.sparse_reduce_max_sparse(sparse, 0).values,
             tf.sparse_segment_sqrt_n([[1.0]], [0], [0], num_segments=2),
         ]
-        assert [each.op.type for each in made] == [
+        assert [each.op.type for each in outputs] == [
             *("SparseFillEmptyRows", "SparseReduceMaxSparse", "SparseSegmentSqrtNWithNumSegments")
         ]

@@ -50,18 +50,18 @@ def read_lines(names: Any) -> list[bytes]:
     """Reads all lines of files with queue runners."""
     queue = tf.train.string_input_producer(names, num_epochs=1, shuffle=False)
     line = tf.TextLineReader().read(queue).value
-    found = []
+    results = []
     with tf.Session() as session:
         session.run(tf.local_variables_initializer())
         coord = tf.train.Coordinator()
         threads = tf.train.start_queue_runners(session, coord)
         while not coord.should_stop():
             try:
-                found.append(session.run(line))
+                results.append(session.run(line))
             except tf.errors.OutOfRangeError:
                 coord.request_stop()
         coord.join(threads)
-    return found
+    return results
 
 
 def strings() -> Any:
@@ -69,8 +69,8 @@ def strings() -> Any:
 
 
 def fed(value: Any) -> Any:
-    given = tf.placeholder(tf.string)
-    return run(tf.identity(given), feed_dict={given: value})
+    tensor = tf.placeholder(tf.string)
+    return run(tf.identity(tensor), feed_dict={tensor: value})
 
 
 def write(files: Files, kind: Callable[..., Any], path: Any) -> Any:
@@ -97,9 +97,9 @@ def made(files: Files, as_given: Callable[[Path], Any]) -> list[bool]:
     path = as_given(files.directory / "new")
     tf.gfile.MkDir(path)
     tf.gfile.MakeDirs(as_given(files.directory / "new" / "er"))
-    found = [tf.gfile.IsDirectory(path), tf.gfile.Exists(path)]
+    results = [tf.gfile.IsDirectory(path), tf.gfile.Exists(path)]
     tf.gfile.DeleteRecursively(path)
-    return [*found, tf.gfile.Exists(path)]
+    return [*results, tf.gfile.Exists(path)]
 
 
 def saved(files: Files, as_given: Callable[[Path], Any]) -> Any:

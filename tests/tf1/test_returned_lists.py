@@ -45,10 +45,10 @@ class World:
 
     def kind(self, name: str) -> Any:
         """A queue of a kind, of two components."""
-        given = {"FIFOQueue": (9,), "RandomShuffleQueue": (9, 1), "PaddingFIFOQueue": (9,)}
+        arguments = {"FIFOQueue": (9,), "RandomShuffleQueue": (9, 1), "PaddingFIFOQueue": (9,)}
         if name == "PriorityQueue":
             return tf.PriorityQueue(9, [tf.int32], [[]])
-        return getattr(tf, name)(*given[name], [tf.int32, tf.string], [[], []])
+        return getattr(tf, name)(*arguments[name], [tf.int32, tf.string], [[], []])
 
 
 def _queues() -> dict[str, Callable[[World], Any]]:
@@ -87,8 +87,8 @@ def _of_slim() -> dict[str, Callable[[World], Any]]:
         return decoders.TFExampleDecoder(w.features, {"b": handlers["Tensor"]})
 
     def provider(w: World) -> Any:
-        given = slim.dataset.Dataset([w.path], tf.TFRecordReader, decoder(w), 1, {})
-        return slim.dataset_data_provider.DatasetDataProvider(given)
+        arguments = slim.dataset.Dataset([w.path], tf.TFRecordReader, decoder(w), 1, {})
+        return slim.dataset_data_provider.DatasetDataProvider(arguments)
 
     def queue() -> Any:
         return tf.FIFOQueue(9, [tf.string, tf.string])
@@ -169,7 +169,7 @@ def _of_contrib() -> dict[str, Callable[[World], Any]]:
             w.path, 2, w.features, tf.TFRecordReader
         ),
         "contrib.training.rejection_sample": lambda w: training.rejection_sample(
-            [w.x], lambda given: 1.0, 2
+            [w.x], lambda value: 1.0, 2
         ),
         "contrib.training.stratified_sample": lambda w: training.stratified_sample(
             [w.x], 0, [0.5, 0.5], 2
@@ -379,10 +379,10 @@ def test_a_returned_list_is_the_callers_own(name, tmp_path):
     returned = call(world)
     graph = tf.get_default_graph()
     before = described(graph)
-    found = spoil(returned)
+    result = spoil(returned)
     assert described(graph) == before
     if returned is not None:
-        assert found
+        assert result
     assert world.shape.as_list() == [1, 2]
     assert world.runner.enqueue_ops
     assert len(world.queue.dtypes) == len(world.queue.shapes) == len(world.queue.names) == 2

@@ -482,5 +482,5 @@ def test_every_row_of_the_page_has_tests():
 def test_the_tests_of_a_row_are_there(row):
     for path, name in ROWS[row]:
         tree = ast.parse((TESTS / path).read_text("utf-8"))
-        found = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
-        assert name in found, f"{path} has no {name}"
+        results = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+        assert name in results, f"{path} has no {name}"

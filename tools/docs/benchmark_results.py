@@ -65,11 +65,11 @@ class Table:
 
 def works(text: str) -> list[Work]:
     """Returns what a page has of each work, by its number."""
-    found = list(tables(text))
-    alone = [work for table in found for work in _work_alone(table)]
+    results = list(tables(text))
+    alone = [work for table in results for work in _work_alone(table)]
     names = {work.name for work in alone}
-    among = [work for table in found for work in _works_among(table)]
-    queues = [work for table in found for work in _queues(table)]
+    among = [work for table in results for work in _works_among(table)]
+    queues = [work for table in results for work in _queues(table)]
     others = [work for work in [*among, *queues] if work.name not in names]
     return sorted([*alone, *others], key=lambda work: int(work.name[1:]))
 
@@ -157,13 +157,13 @@ def _queues(table: Table) -> Iterator[Work]:
     if table.names[:1] != ["one at a time"]:
         return
     base, *others = [row for row in table.rows if "*" not in row[0]]
-    found = [
+    results = [
         _other(row[0].partition(",")[0], row[2])
         for row in others
         if row[0].startswith("`queue.") and _is_number(row[2])
     ]
     title = "queues, one element at a time"
-    yield Work("W6", title, base[1], _sorted(found))
+    yield Work("W6", title, base[1], _sorted(results))
 
 
 def _other(name: str, ratio: str) -> Other:

@@ -35,14 +35,14 @@ def replace_targets(text: str, replace: Callable[[str], str]) -> str:
 
 def anchors_of(text: str) -> set[str]:
     """Returns the anchors of a page's headings, as code hosts make them."""
-    found: set[str] = set()
+    results: set[str] = set()
     times: Counter[str] = Counter()
     for heading in _HEADING.findall(_BLOCK.sub("", text)):
         shown = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
         slug = re.sub(r"[^\w\- ]", "", shown).strip().lower().replace(" ", "-")
-        found.add(f"{slug}-{times[slug]}" if times[slug] else slug)
+        results.add(f"{slug}-{times[slug]}" if times[slug] else slug)
         times[slug] += 1
-    return found
+    return results
 
 
 def broken_links(page: Path) -> list[str]:

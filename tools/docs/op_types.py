@@ -31,15 +31,15 @@ def types_of(operation: Callable[..., Any]) -> str:
         return ""
     few = f"{_listed(list(taken))}; other types are a `TypeError`"
     sentences = [f"Takes {'any type' if len(taken) == len(_TYPES) else few}."]
-    outputs = {name: "the same type" if name == given else given for name, given in taken.items()}
+    outputs = {name: "the same type" if name == value else value for name, value in taken.items()}
     if len(set(taken.values())) == 1:
         sentences.append(f"Returns {next(iter(taken.values()))}.")
     else:
         groups = {
-            given: [name for name in taken if outputs[name] == given] for given in outputs.values()
+            value: [name for name in taken if outputs[name] == value] for value in outputs.values()
         }
-        same, *others = sorted(groups, key=lambda given: given != "the same type")
-        rest = [f"{given} for {_listed(groups[given])}" for given in others]
+        same, *others = sorted(groups, key=lambda value: value != "the same type")
+        rest = [f"{value} for {_listed(groups[value])}" for value in others]
         first = same if same == "the same type" else f"{same} for {_listed(groups[same])}"
         sentences.append(f"Returns {first}{f', but {_listed(rest)}' if rest else ''}.")
     if count > 1:

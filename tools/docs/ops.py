@@ -129,12 +129,14 @@ def _has_signature(item: object) -> bool:
 def _methods(item: type) -> Iterator[tuple[str, object]]:
     """Yields the methods and properties of a class that have docstrings of this package."""
     for name in dir(item):
-        found = getattr(item, name)
-        home = getattr(found.fget if isinstance(found, property) else found, "__module__", None)
+        result = getattr(item, name)
+        home = getattr(result.fget if isinstance(result, property) else result, "__module__", None)
         is_ours = isinstance(home, str) and home.startswith("headrace.")
-        is_method = isinstance(found, property) or (callable(found) and not inspect.isclass(found))
-        if not name.startswith("_") and is_ours and is_method and inspect.getdoc(found):
-            yield name, found
+        is_method = isinstance(result, property) or (
+            callable(result) and not inspect.isclass(result)
+        )
+        if not name.startswith("_") and is_ours and is_method and inspect.getdoc(result):
+            yield name, result
 
 
 def _block(written: str, item: object) -> str:
@@ -166,10 +168,10 @@ def _formatted(text: str) -> str:
     """Returns a docstring in Google style as Markdown, with its sections as lists."""
     lines, section = [], ""
     for line in text.split("\n"):
-        if found := _SECTION.match(line):
+        if match := _SECTION.match(line):
             if section == "Examples":
                 lines.append("```")
-            section = found[1]
+            section = match[1]
             lines += [f"**{_HEADINGS.get(section, section)}**", ""]
             if section == "Examples":
                 lines.append("```pycon")

@@ -33,29 +33,29 @@ class _Reader(HTMLParser):
         self.found: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = {name: value or "" for name, value in attrs}
-        fetched = [given[name] for name in _FETCHED & given.keys()]
-        if tag == "link" and given.get("rel") not in _NAMING:
-            fetched.append(given.get("href", ""))
+        arguments = {name: value or "" for name, value in attrs}
+        fetched = [arguments[name] for name in _FETCHED & arguments.keys()]
+        if tag == "link" and arguments.get("rel") not in _NAMING:
+            fetched.append(arguments.get("href", ""))
         self.found += [value for value in fetched if re.match(r"\s*(https?:)?//", value)]
 
 
 def _foreign(site: Path) -> Iterator[str]:
     for path in sorted(site.rglob("*")):
         if path.suffix == ".html":
-            found = foreign_resources(path.read_text("utf-8"))
+            result = foreign_resources(path.read_text("utf-8"))
         elif path.suffix in {".css", ".svg"}:
-            found = _STYLES.findall(path.read_text("utf-8"))
+            result = _STYLES.findall(path.read_text("utf-8"))
         else:
             continue
-        yield from (f"{path.relative_to(site)} fetches {address}" for address in found)
+        yield from (f"{path.relative_to(site)} fetches {address}" for address in result)
 
 
 def main() -> int:
     """Prints the resources that pages fetch, and fails if there are any."""
-    found = list(_foreign(SITE))
-    print("\n".join(found), end="\n" if found else "", file=sys.stderr)
-    return int(bool(found))
+    results = list(_foreign(SITE))
+    print("\n".join(results), end="\n" if results else "", file=sys.stderr)
+    return int(bool(results))
 
 
 if __name__ == "__main__":

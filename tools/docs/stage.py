@@ -40,8 +40,8 @@ PLACES = {
 
 def sources() -> dict[Path, Path]:
     """Returns the files of the repository that are in the site, each with its path there."""
-    found = {path: path.relative_to(DOCS) for path in DOCS.rglob("*") if path.is_file()}
-    return found | {TOP / name: Path(target) for name, target in PLACES.items()}
+    results = {path: path.relative_to(DOCS) for path in DOCS.rglob("*") if path.is_file()}
+    return results | {TOP / name: Path(target) for name, target in PLACES.items()}
 
 
 def built() -> dict[Path, str]:

@@ -61,11 +61,11 @@ def _is_own_module(item: object) -> TypeGuard[ModuleType]:
 
 def missing() -> dict[str, dict[str, list[str]]]:
     """Returns the missing names, by module and by replacement."""
-    found: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    result: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for path in sorted(_missing_names()):
         space, _, name = f"tf.{path}".rpartition(".")
-        found[space][remedy_for(path) or ""].append(name)
-    return found
+        result[space][remedy_for(path) or ""].append(name)
+    return result
 
 
 def _table(names: dict[str, object]) -> list[str]:

@@ -51,14 +51,14 @@ _OPENING = (
 def _names() -> dict[str, Callable[..., object]]:
     """Returns each class and function that is not an operation, under its shortest name."""
     operations = {id(item) for rooms in families().values() for _, item in functions(rooms)}
-    found: dict[int, tuple[str, Callable[..., object]]] = {}
+    results: dict[int, tuple[str, Callable[..., object]]] = {}
     for space, names in spaces("tf", tf):
         for name, item in names.items():
             if id(item) not in operations and _is_described(item):
                 written = f"{space}.{name}"
-                before = found.get(id(item), (written, item))[0]
-                found[id(item)] = (min(written, before, key=_rank), item)
-    return dict(found.values())
+                before = results.get(id(item), (written, item))[0]
+                results[id(item)] = (min(written, before, key=_rank), item)
+    return dict(results.values())
 
 
 def _is_described(item: object) -> TypeGuard[Callable[..., object]]:

@@ -62,8 +62,8 @@ class TorchModel:
     def step(self, images: Any, labels: Any) -> Any:
         """Learns from a batch; returns the loss before it."""
         scores = self._model(self._torch.from_numpy(images))
-        wanted = self._torch.from_numpy(labels).long()
-        loss = self._torch.nn.functional.cross_entropy(scores, wanted)
+        expected = self._torch.from_numpy(labels).long()
+        loss = self._torch.nn.functional.cross_entropy(scores, expected)
         self._optimizer.zero_grad()
         loss.backward()
         self._optimizer.step()

@@ -67,14 +67,14 @@ def test_a_folder_of_json_lines_becomes_a_file_of_tokens(gpt2):
     write_lines("texts/a.jsonl", CORNERS[9:])
     done = call("tokenize", str(gpt2), "texts", "out")
     assert done.exit_code == 0
-    found = documents("out")
-    assert found == expected(gpt2, CORNERS[9:] + CORNERS[1:9])
-    total = sum(map(len, found))
-    assert done.stdout == f"out.bin: {len(found)} documents, {total:,} tokens of uint16\n"
+    result = documents("out")
+    assert result == expected(gpt2, CORNERS[9:] + CORNERS[1:9])
+    total = sum(map(len, result))
+    assert done.stdout == f"out.bin: {len(result)} documents, {total:,} tokens of uint16\n"
     assert sorted(os.listdir()) == ["out.bin", "out.idx", "texts"]
     windows = hr.tokens("out.bin", 9, stride=9)
     read = [token for example in windows for token in example["tokens"].tolist()]
-    assert read == [token for row in found for token in row][: total // 9 * 9]
+    assert read == [token for row in result for token in row][: total // 9 * 9]
 
 
 def test_the_order_is_the_same_for_any_number_of_workers(gpt2):
@@ -91,12 +91,12 @@ def test_a_token_can_follow_each_document(gpt2):
     write_lines("a.jsonl", texts)
     done = call("tokenize", str(gpt2), "a.jsonl", "out.bin", "--append-eod", END)
     end = Tokenizer.from_file(str(gpt2)).token_to_id(END)
-    wanted = [[*ids, end] for ids in expected(gpt2, texts) if ids]
-    assert documents("out") == wanted
+    requested = [[*ids, end] for ids in expected(gpt2, texts) if ids]
+    assert documents("out") == requested
     assert done.stderr == "1 text without a token skipped\n"
     split = hr.tokens("out.bin", 2, documents="split", stride=2)
     assert [example["tokens"].tolist() for example in split] == [
-        row[n : n + 2] for row in wanted for n in range(0, len(row) // 2 * 2, 2)
+        row[n : n + 2] for row in requested for n in range(0, len(row) // 2 * 2, 2)
     ]
     refused = call("tokenize", str(gpt2), "a.jsonl", "b", "--append-eod", "<eod>")
     assert (refused.exit_code, "has no token '<eod>'" in refused.stderr) == (1, True)

@@ -87,9 +87,9 @@ class _HubHandler(Handler):
         if is_busy:
             self._empty_with(HTTPStatus.TOO_MANY_REQUESTS, {"Retry-After": "0"})
             return
-        given = self.headers.get("Authorization")
-        if self.hub.token is not None and given != f"Bearer {self.hub.token}":
-            words = {"X-Error-Message": f"Invalid credentials: {given}"}
+        value = self.headers.get("Authorization")
+        if self.hub.token is not None and value != f"Bearer {self.hub.token}":
+            words = {"X-Error-Message": f"Invalid credentials: {value}"}
             self._empty_with(HTTPStatus.UNAUTHORIZED, words)
             return
         parts = [unquote(part) for part in urlsplit(self.path).path.strip("/").split("/")]

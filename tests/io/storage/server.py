@@ -197,9 +197,9 @@ class Handler(BaseHTTPRequestHandler):
         self._xml("<DeleteResult></DeleteResult>")
 
     def _note(self) -> None:
-        wanted = self.headers.get("Range") or self.headers.get("x-ms-range")
+        expected = self.headers.get("Range") or self.headers.get("x-ms-range")
         with self.owner.lock:
-            self.owner.requests.append((self.command, self.path, wanted))
+            self.owner.requests.append((self.command, self.path, expected))
             headers = {name.lower(): value for name, value in self.headers.items()}
             self.owner.headers.append((self.path, headers))
         self.owner.asked.set()
@@ -220,9 +220,9 @@ class Handler(BaseHTTPRequestHandler):
             self.empty(HTTPStatus.PRECONDITION_FAILED)
             return
         status, start, end = HTTPStatus.OK, 0, len(data)
-        wanted = self.headers.get("Range") or self.headers.get("x-ms-range")
-        if wanted is not None and self.owner.has_ranges:
-            first, _, last = wanted.removeprefix("bytes=").partition("-")
+        expected = self.headers.get("Range") or self.headers.get("x-ms-range")
+        if expected is not None and self.owner.has_ranges:
+            first, _, last = expected.removeprefix("bytes=").partition("-")
             status, start = HTTPStatus.PARTIAL_CONTENT, int(first)
             end = min(len(data), int(last) + 1) if last else len(data)
             if start >= len(data):
@@ -315,7 +315,7 @@ class Handler(BaseHTTPRequestHandler):
             self._page_of_many()
             return
         files, directories = self._found(query)
-        found = [
+        results = [
             f"<Contents><Key>{escape(key)}</Key><Size>{len(data)}</Size>"
             f"<ETag>{escape(self.owner.tag_of(data))}</ETag>"
             "<LastModified>2026-11-01T00:00:00.000Z</LastModified></Contents>"
@@ -327,8 +327,8 @@ class Handler(BaseHTTPRequestHandler):
         ]
         start = int(query.get("continuation-token", ["0"])[0])
         end = start + self.owner.max_listed
-        page = "".join((found + shared)[start:end])
-        if end < len(found) + len(shared):
+        page = "".join((results + shared)[start:end])
+        if end < len(results) + len(shared):
             page += "<IsTruncated>true</IsTruncated>"
             page += f"<NextContinuationToken>{end}</NextContinuationToken>"
         self._xml(f"<ListBucketResult>{page}</ListBucketResult>")
@@ -345,7 +345,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def _list_azure(self, query: dict[str, list[str]]) -> None:
         files, directories = self._found(query)
-        found = [
+        results = [
             f"<Blob><Name>{escape(key)}</Name><Properties>"
             f"<Content-Length>{len(data)}</Content-Length><Last-Modified>{_TIME}</Last-Modified>"
             f"<Etag>{escape(self.owner.tag_of(data))}</Etag><Content-Type>x/y</Content-Type>"
@@ -353,7 +353,7 @@ class Handler(BaseHTTPRequestHandler):
             for key, data in files
         ]
         shared = [f"<BlobPrefix><Name>{escape(name)}</Name></BlobPrefix>" for name in directories]
-        blobs = f"<Blobs>{''.join(found + shared)}</Blobs>"
+        blobs = f"<Blobs>{''.join(results + shared)}</Blobs>"
         self._xml(f"<EnumerationResults>{blobs}<NextMarker/></EnumerationResults>")
 
     def _found(self, query: dict[str, list[str]]) -> tuple[list[tuple[str, bytes]], list[str]]:

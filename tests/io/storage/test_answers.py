@@ -152,9 +152,9 @@ def test_a_file_that_a_pipeline_resumes_in_needs_no_length(server: Server):
     server.files["a"] = DATA
     pipeline = hr.text_lines(f"{server.url}/a").batch(1000)
     batches = iter(pipeline)
-    whole = [next(batches) for _ in range(3)]
+    uninterrupted = [next(batches) for _ in range(3)]
     rest = list(pipeline.resume(batches.state()))
-    assert len(whole) + len(rest) == 25
+    assert len(uninterrupted) + len(rest) == 25
     assert rest[0]["text"][0] == LINES[3000]
 
 

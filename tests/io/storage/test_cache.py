@@ -166,6 +166,6 @@ def test_processes_that_share_a_cache_may_be_killed_at_any_time(
             time.sleep(draws.random() * 0.05)  # A random moment, not an order.
             process.send_signal(signal.SIGKILL)
             process.communicate()
-        found = read("s3://bucket/*", tmp_path, 2 * MIB)
-        assert found == b"".join(server.files[f"bucket/{number}"] for number in range(3))
+        result = read("s3://bucket/*", tmp_path, 2 * MIB)
+        assert result == b"".join(server.files[f"bucket/{number}"] for number in range(3))
     assert sum(path.stat().st_size for path in kept(tmp_path)) <= 2 * MIB * (1 + 3 / 16)

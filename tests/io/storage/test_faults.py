@@ -57,7 +57,7 @@ def test_only_missing_bytes_are_requested_again(server: Server):
     server.files["a"] = DATA
     server.faults = [None, reset_halfway]
     assert read(f"{server.url}/a") == DATA
-    ranges = [wanted.removeprefix("bytes=").split("-") for *_, wanted in server.data_requests()]
+    ranges = [expected.removeprefix("bytes=").split("-") for *_, expected in server.data_requests()]
     begins = [int(first) for first, _ in ranges]
     assert len(begins) == len(set(begins)), "a byte was asked for twice"
     ends = {int(last) for _, last in ranges}

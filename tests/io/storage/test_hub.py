@@ -70,9 +70,9 @@ def test_large_files_are_read_in_any_order(hub):
     lines = [b"line %d" % n for n in range(5000)]
     hub.add(f"{NAME}@{COMMIT}", {"long.txt": b"\n".join(lines)})
     pipe = hr.text_lines(f"hf://{NAME}/long.txt").shuffle(seed=1).options(index="memory")
-    found = texts(pipe)
-    assert found != lines
-    assert sorted(found) == sorted(lines)
+    result = texts(pipe)
+    assert result != lines
+    assert sorted(result) == sorted(lines)
     assert texts(hr.text_lines(f"hf://{NAME}/long.txt")) == lines
 
 

@@ -34,18 +34,18 @@ def test_an_index_is_kept_on_this_machine_until_the_file_changes(
     server.has_tags, server.has_times = tags, times
     server.files["bucket/a"] = LINES
     url = "s3://bucket/a"
-    expected, made = shuffled(url)
-    assert (made.scanned, made.written, made.directories) == (1, 1, (str(cache),))
+    expected, outputs = shuffled(url)
+    assert (outputs.scanned, outputs.written, outputs.directories) == (1, 1, (str(cache),))
     server.requests.clear()
-    found, used = shuffled(url)
-    assert found == expected
+    results, used = shuffled(url)
+    assert results == expected
     assert (used.scanned, used.opened) == (0, 1)
     assert not any(path.endswith(".hrindex") for _, path, _ in server.requests)
     # Another file of the same length has another tag, and one of another length is another file.
     server.files["bucket/a"] = LINES[::-1].strip() + b"\n" if tags else LINES[:-7]
-    found, made = shuffled(url)
-    assert sorted(found) == sorted(server.files["bucket/a"].splitlines())
-    assert made.scanned == 1
+    results, outputs = shuffled(url)
+    assert sorted(results) == sorted(server.files["bucket/a"].splitlines())
+    assert outputs.scanned == 1
 
 
 def test_no_index_is_kept_without_a_tag_and_a_time(server: Server, cache):
@@ -67,8 +67,8 @@ def test_an_index_beside_a_remote_file_is_uploaded_and_used(server: Server, cach
     assert call("index", "s3://bucket/a").stdout.endswith(", up to date\n")
     assert not cache.exists()
     for _ in range(2):
-        found, used = shuffled("s3://bucket/*")
-        assert found == expected
+        results, used = shuffled("s3://bucket/*")
+        assert results == expected
         assert (used.opened, used.scanned) == (1, 0)
         assert [path.suffix for path in cache.iterdir()] == [".hrindex"]
     assert len(hr.text_lines("s3://bucket/")) == 5000
@@ -80,19 +80,24 @@ def test_an_index_beside_a_remote_file_is_uploaded_and_used(server: Server, cach
 def test_a_damaged_or_outdated_index_beside_a_remote_file_is_not_used(server: Server, cache):
     server.files["bucket/a"] = LINES
     call("index", "s3://bucket/a")
-    whole = server.files["bucket/a.hrindex"]
-    for changed in (whole[:-1], whole[: len(whole) // 2] + b"x" + whole[len(whole) // 2 + 1 :]):
+    uninterrupted = server.files["bucket/a.hrindex"]
+    for changed in (
+        uninterrupted[:-1],
+        uninterrupted[: len(uninterrupted) // 2]
+        + b"x"
+        + uninterrupted[len(uninterrupted) // 2 + 1 :],
+    ):
         server.files["bucket/a.hrindex"] = changed
         for path in cache.glob("*"):
             path.unlink()
-        found, made = shuffled("s3://bucket/a")
-        assert sorted(found) == sorted(LINES.splitlines())
-        assert made.scanned == 1
-    server.files["bucket/a.hrindex"] = whole
+        results, outputs = shuffled("s3://bucket/a")
+        assert sorted(results) == sorted(LINES.splitlines())
+        assert outputs.scanned == 1
+    server.files["bucket/a.hrindex"] = uninterrupted
     server.files["bucket/a"] = LINES[::-1].strip() + b"\n"
-    found, made = shuffled("s3://bucket/a")
-    assert sorted(found) == sorted(server.files["bucket/a"].splitlines())
-    assert made.scanned == 1
+    results, outputs = shuffled("s3://bucket/a")
+    assert sorted(results) == sorted(server.files["bucket/a"].splitlines())
+    assert outputs.scanned == 1
 
 
 def test_an_index_is_used_even_if_it_cannot_be_saved(server: Server, tmp_path, monkeypatch):
@@ -100,14 +105,14 @@ def test_an_index_is_used_even_if_it_cannot_be_saved(server: Server, tmp_path, m
     call("index", "s3://bucket/a")
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    found, used = shuffled("s3://bucket/a")
-    assert len(found) == 5000
+    results, used = shuffled("s3://bucket/a")
+    assert len(results) == 5000
     assert (used.opened, used.scanned) == (1, 0)
     del server.files["bucket/a.hrindex"]
-    found, made = shuffled("s3://bucket/a")
-    assert len(found) == 5000
-    assert (made.scanned, made.written) == (1, 0)
-    assert made.failure
+    results, outputs = shuffled("s3://bucket/a")
+    assert len(results) == 5000
+    assert (outputs.scanned, outputs.written) == (1, 0)
+    assert outputs.failure
 
 
 def records_and_index(directory: Path) -> tuple[bytes, bytes]:
@@ -136,13 +141,13 @@ def samples_and_index(directory: Path) -> tuple[bytes, bytes]:
 @pytest.mark.parametrize("ending", ["tfrecord.idx", "idx"])
 @pytest.mark.parametrize("arguments", [{}, {"window": 20, "block_bytes": 700}])
 @pytest.mark.parametrize(
-    ("made", "source", "suffix"),
+    ("output", "source", "suffix"),
     [(records_and_index, hr.tfrecords, "tfrecord"), (samples_and_index, hr.webdataset, "tar")],
 )
 def test_an_index_of_another_program_beside_a_remote_file_is_used(
-    server: Server, cache, tmp_path, made, source, suffix, arguments, ending
+    server: Server, cache, tmp_path, output, source, suffix, arguments, ending
 ):
-    data, index = made(tmp_path)
+    data, index = output(tmp_path)
     ending = ending.replace("tfrecord", suffix)
     server.files[f"bucket/a.{suffix}"] = data
     url = f"s3://bucket/a.{suffix}"

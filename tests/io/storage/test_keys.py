@@ -60,8 +60,8 @@ def test_listed_keys_of_any_letters_are_read(s3, bucket, seed):
     listed = [entry.path for entry in storage.files_below(bucket)]
     assert listed == sorted(f"{bucket}/{key}" for key in keys)
     assert texts(listed) == [path.removeprefix(f"{bucket}/") for path in listed]
-    found = [key for key in keys if not any(part.startswith(".") for part in key.split("/"))]
-    assert texts(f"{bucket}/**") == found
+    results = [key for key in keys if not any(part.startswith(".") for part in key.split("/"))]
+    assert texts(f"{bucket}/**") == results
 
 
 def test_a_key_with_the_letters_of_a_pattern_is_taken_literally(s3, bucket):

@@ -29,14 +29,14 @@ def test_pieces_are_the_same_as_of_local_files(server: Server, tmp_path, block_b
     names = [str(file) for file in range(len(COUNTS))]
     local = hr.text_lines([tmp_path / name for name in names])
     remote = hr.text_lines([f"s3://bucket/{name}" for name in names])
-    found = [
+    results = [
         source.shuffle(20, 7, num_open=3, block_bytes=block_bytes) for source in (local, remote)
     ]
-    assert texts(found[0].epoch(1)) == texts(found[1].epoch(1))
-    small = found[1].options(num_threads=1, memory_bytes=2_000_000)
-    assert texts(small.epoch(1)) == texts(found[0].epoch(1))
+    assert texts(results[0].epoch(1)) == texts(results[1].epoch(1))
+    small = results[1].options(num_threads=1, memory_bytes=2_000_000)
+    assert texts(small.epoch(1)) == texts(results[0].epoch(1))
     if block_bytes == 70_000:
-        assert_resumes(found[1].batch(100), every=9)
+        assert_resumes(results[1].batch(100), every=9)
 
 
 def test_only_the_bytes_of_a_piece_are_read(server: Server):
@@ -68,9 +68,9 @@ def test_every_format_of_pieces_is_read_from_servers(server: Server, kind):
         "fixed": lambda: hr.fixed_length_records("s3://bucket/fixed", 6),
         "gzip": lambda: hr.text_lines("s3://bucket/gzip"),
     }[kind]().with_origin()
-    found = [list(map(str, pipe)) for pipe in (source, source.shuffle(9, 7, block_bytes=3000))]
-    assert sorted(found[0]) == sorted(found[1])
-    assert found[0] != found[1]
+    results = [list(map(str, pipe)) for pipe in (source, source.shuffle(9, 7, block_bytes=3000))]
+    assert sorted(results[0]) == sorted(results[1])
+    assert results[0] != results[1]
 
 
 def test_a_server_without_ranges_is_refused(server: Server):

@@ -50,11 +50,11 @@ def test_all_records_can_be_shuffled(server: Server, tmp_path, root):
     server.files["bucket/a"] = records(tmp_path, 2000)
     server.files["bucket/b"] = records(tmp_path, 10, 2000)
     root = f"{server.url}/bucket" if root == "http" else root
-    found = numbers(hr.tfrecords([f"{root}/a", f"{root}/b"]).shuffle(seed=3))
+    result = numbers(hr.tfrecords([f"{root}/a", f"{root}/b"]).shuffle(seed=3))
     (tmp_path / "a").write_bytes(server.files["bucket/a"])
     (tmp_path / "b").write_bytes(server.files["bucket/b"])
     local = hr.tfrecords([tmp_path / "a", tmp_path / "b"]).shuffle(seed=3)
-    assert found == numbers(local)
+    assert result == numbers(local)
 
 
 def test_a_server_without_ranges_gives_files_from_beginning_to_end(server: Server, tmp_path):
@@ -156,8 +156,8 @@ def test_arrow_files_and_streams_are_read(server: Server, tmp_path, root, kind):
     assert all(part is not None for _, _, part in server.data_requests())
     shuffled = [int(example["x"]) for example in pipeline.shuffle(seed=1)]
     assert sorted(shuffled) == list(range(2000)) != shuffled
-    found = hr.arrow(f"{root}/1", ["x"], where=[("x", "<", 1010)])
-    assert [example["x"] for example in found] == list(range(1000, 1010))
+    result = hr.arrow(f"{root}/1", ["x"], where=[("x", "<", 1010)])
+    assert [example["x"] for example in result] == list(range(1000, 1010))
 
 
 @pytest.mark.parametrize("cut", [1, 100])
@@ -205,8 +205,8 @@ def test_an_image_folder_is_read(server: Server):
     for root in ("s3://bucket/photos", "s3://bucket/photos/"):
         pipeline = hr.image_folder(root)
         assert pipeline.classes == ("cats", "dogs")
-        found = [(example["data"], int(example["label"])) for example in pipeline]
-        assert found == [(b"cats/1.png", 0), (b"cats/deep/2.PNG", 0), (b"dogs/1.jpg", 1)]
+        results = [(example["data"], int(example["label"])) for example in pipeline]
+        assert results == [(b"cats/1.png", 0), (b"cats/deep/2.PNG", 0), (b"dogs/1.jpg", 1)]
         shuffled = {example["data"] for example in pipeline.shuffle(seed=1)}
         assert shuffled == {b"cats/1.png", b"cats/deep/2.PNG", b"dogs/1.jpg"}
 
@@ -251,10 +251,10 @@ def test_more_files_of_records_are_requested_ahead_once_they_are_known_to_be_sma
     pipeline = hr.text_lines("s3://bucket/*").options(num_threads=2)
     if window:
         pipeline = pipeline.shuffle(window=window, seed=1)
-    found = [int(example["text"]) for example in pipeline]
+    results = [int(example["text"]) for example in pipeline]
     assert not everyone.broken
-    assert sorted(found) == list(range(num_files))
-    assert (found == sorted(found)) == (window is None)
+    assert sorted(results) == list(range(num_files))
+    assert (results == sorted(results)) == (window is None)
 
 
 @pytest.mark.parametrize("root", ROOTS)

@@ -75,9 +75,9 @@ def test_a_redirect_to_another_host_does_not_send_credentials(
     assert texts(f"{root}/a") == [b"1"]
     if root == "s3://bucket":
         assert "secret1234" in sent(server)
-    known = {"accept", "host", "range", "user-agent", "if-match", "connection"}
+    expected = {"accept", "host", "range", "user-agent", "if-match", "connection"}
     for _, headers in other.headers:
-        assert set(headers) <= known, set(headers) - known
+        assert set(headers) <= expected, set(headers) - expected
 
 
 def test_endless_redirects_are_an_error(server: Server):

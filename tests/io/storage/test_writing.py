@@ -84,8 +84,8 @@ def test_an_interrupted_write_continues_after_the_last_shard(bucket):
     assert not storage.exists(f"{bucket}/out-3.jsonl")
     fails.clear()
     paths = pipe.write(path, num_shards=5, resume=True)
-    found = [example["n"] for example in hr.json_lines(paths)]
-    assert found == list(range(10))
+    results = [example["n"] for example in hr.json_lines(paths)]
+    assert results == list(range(10))
     assert pipe.write(path, num_shards=5, resume=True) == paths
     storage.remove(paths[1])
     with pytest.raises(errors.FailedPreconditionError, match="the file is not like that any more"):

@@ -26,10 +26,10 @@ def test_files_decode_as_by_soundfile(name, bound):
     soundfile = pytest.importorskip("soundfile")
     contents = (FILES / name).read_bytes()
     expected, rate = soundfile.read(io.BytesIO(contents), dtype="float32", always_2d=True)
-    found = computed(lambda x: hr.ops.decode_audio(x, mono=False), contents)
+    result = computed(lambda x: hr.ops.decode_audio(x, mono=False), contents)
     assert computed(hr.ops.audio_sample_rate, contents) == rate
-    assert found.shape == expected.shape
-    np.testing.assert_allclose(found, expected, atol=bound)
+    assert result.shape == expected.shape
+    np.testing.assert_allclose(result, expected, atol=bound)
 
 
 @pytest.mark.parametrize(
@@ -40,17 +40,17 @@ def test_resampling_is_that_of_torchaudio(orig_freq, new_freq):
     torch = pytest.importorskip("torch")
     functional = pytest.importorskip("torchaudio.functional")
     expected = functional.resample(torch.from_numpy(SOUND), orig_freq, new_freq).numpy()
-    found = computed(lambda x: hr.ops.resample(x, orig_freq, new_freq), SOUND)
-    assert found.shape == expected.shape
-    np.testing.assert_allclose(found, expected, atol=2e-5)
+    result = computed(lambda x: hr.ops.resample(x, orig_freq, new_freq), SOUND)
+    assert result.shape == expected.shape
+    np.testing.assert_allclose(result, expected, atol=2e-5)
 
 
-def assert_close(found, expected):
+def assert_close(actual, expected):
     """Asserts energies in decibels: exact where it is loud, and near far below."""
-    assert found.shape == expected.shape
-    np.testing.assert_allclose(found, expected, atol=2e-2)
+    assert actual.shape == expected.shape
+    np.testing.assert_allclose(actual, expected, atol=2e-2)
     loud = expected > expected.max() - 40
-    np.testing.assert_allclose(found[loud], expected[loud], atol=5e-4)
+    np.testing.assert_allclose(actual[loud], expected[loud], atol=5e-4)
 
 
 @pytest.mark.parametrize(
@@ -63,14 +63,14 @@ def assert_close(found, expected):
 )
 def test_bands_are_those_of_librosa(options):
     librosa = pytest.importorskip("librosa")
-    given = {key.replace("f_m", "fm"): value for key, value in options.items()}
-    energy = librosa.feature.melspectrogram(y=SOUND, sr=22_050, **given)
+    arguments = {key.replace("f_m", "fm"): value for key, value in options.items()}
+    energy = librosa.feature.melspectrogram(y=SOUND, sr=22_050, **arguments)
     expected = librosa.power_to_db(energy, top_db=None)
-    found = computed(
+    result = computed(
         lambda x: hr.ops.log_mel_spectrogram(x, 22_050, **options, pad_mode="constant", log="db"),
         SOUND,
     )
-    assert_close(found, expected)
+    assert_close(result, expected)
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_bands_are_those_of_torchaudio(options):
     options = {"n_mels": 64, "mel_scale": "htk", "norm": None, **options}
     energy = transforms.MelSpectrogram(16_000, **options)(torch.from_numpy(SOUND))
     expected = transforms.AmplitudeToDB()(energy).numpy()
-    found = computed(
+    result = computed(
         lambda x: hr.ops.log_mel_spectrogram(x, 16_000, hop_length=200, log="db", **options), SOUND
     )
-    assert_close(found, expected)
+    assert_close(result, expected)

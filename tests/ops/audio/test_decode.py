@@ -48,8 +48,8 @@ def header(contents: bytes) -> tuple[int, int]:
             "count": hr.ops.audio_num_samples(example["data"]),
         }
 
-    found = hr.native(read)({"data": contents})
-    return int(found["rate"]), int(found["count"])
+    result = hr.native(read)({"data": contents})
+    return int(result["rate"]), int(result["count"])
 
 
 def original() -> np.ndarray:
@@ -116,25 +116,25 @@ def test_flac_decodes_to_its_original_samples():
 @pytest.mark.parametrize(("name", "bound"), [("tone.mp3", 0.06), ("tone.ogg", 0.15)])
 def test_lossy_files_have_the_samples_in_their_place(name, bound):
     expected = original()
-    found = decoded(file(name), mono=False)
-    assert found.shape == expected.shape
-    assert np.sqrt(np.mean((found - expected) ** 2)) < bound * np.sqrt(np.mean(expected**2))
+    result = decoded(file(name), mono=False)
+    assert result.shape == expected.shape
+    assert np.sqrt(np.mean((result - expected) ** 2)) < bound * np.sqrt(np.mean(expected**2))
     shifted = np.roll(expected, 1, 0)
-    assert np.mean((found - expected) ** 2) < np.mean((found - shifted) ** 2) / 4
+    assert np.mean((result - expected) ** 2) < np.mean((result - shifted) ** 2) / 4
 
 
 @pytest.mark.parametrize("channels", [3, 5, 6, 7, 8])
 def test_coupled_channels_of_vorbis_have_the_samples_of_libvorbis(channels):
     contents = file(f"vorbis-{channels}.ogg")
     with np.load(FILES / "vorbis.npz") as expected:
-        found = decoded(contents, mono=False)
-        assert found.shape == (3000, channels)
-        np.testing.assert_allclose(found[::25], expected[str(channels)], atol=1e-6)
+        result = decoded(contents, mono=False)
+        assert result.shape == (3000, channels)
+        np.testing.assert_allclose(result[::25], expected[str(channels)], atol=1e-6)
         mean = expected[str(channels)].mean(1)
     np.testing.assert_allclose(decoded(contents)[::25], mean, atol=1e-6)
     for start, length in ((0, 10), (1234, 700), (2999, 1)):
         part = sliced(contents, start, length, mono=False)
-        np.testing.assert_array_equal(part, found[start : start + length])
+        np.testing.assert_array_equal(part, result[start : start + length])
 
 
 @pytest.mark.parametrize("offset", [1, 64, 480_000, 2**40])
@@ -184,11 +184,11 @@ def test_headers_tell_rate_and_length(name):
 @pytest.mark.parametrize("mono", [True, False])
 def test_a_slice_is_the_part_of_the_whole(name, mono):
     contents = file(name)
-    whole = decoded(contents, mono=mono)
+    full = decoded(contents, mono=mono)
     for start in (*range(0, 4800, 301), 575, 576, 577, 4799, 4800):
         for length in (0, 1, 700, 4800 - start):
             part = sliced(contents, start, min(length, 4800 - start), mono=mono)
-            np.testing.assert_array_equal(part, whole[start : start + length])
+            np.testing.assert_array_equal(part, full[start : start + length])
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -203,10 +203,10 @@ def test_a_slice_past_the_end_is_an_error_with_the_length(name, start, length):
 
 def test_a_rate_resamples_the_decoded_sound():
     contents = file("tone.flac")
-    whole = decoded(contents, sample_rate=16_000)
+    full = decoded(contents, sample_rate=16_000)
     resampled = hr.native(lambda example: {"y": hr.ops.resample(example["x"], 8000, 16_000)})
-    np.testing.assert_array_equal(whole, resampled({"x": decoded(contents)})["y"])
-    assert whole.shape == (9600,)
+    np.testing.assert_array_equal(full, resampled({"x": decoded(contents)})["y"])
+    assert full.shape == (9600,)
     np.testing.assert_array_equal(decoded(contents, sample_rate=8000), decoded(contents))
     assert sliced(contents, 100, 50, sample_rate=4000, mono=False).shape == (25, 2)
 
@@ -222,17 +222,17 @@ def test_a_file_that_is_cut_short_is_an_error(name):
 @pytest.mark.parametrize("name", ["tone.flac", "tone.ogg"])
 def test_a_wrong_byte_is_an_error_or_changes_no_sample(name):
     contents = file(name)
-    whole = decoded(contents)
+    full = decoded(contents)
     num_errors = 0
     for index in range(0, len(contents), 41):
         damaged = bytearray(contents)
         damaged[index] ^= 0x10
         try:
-            found = decoded(bytes(damaged))
+            result = decoded(bytes(damaged))
         except ERRORS:
             num_errors += 1
         else:
-            np.testing.assert_array_equal(found, whole)
+            np.testing.assert_array_equal(result, full)
     assert num_errors > len(contents) / 41 / 2
 
 

@@ -31,10 +31,10 @@ def model(samples: np.ndarray, orig_freq: int, new_freq: int) -> np.ndarray:
 @pytest.mark.parametrize("length", [1, 5, 300, 1001])
 def test_samples_are_those_of_the_definition(orig_freq, new_freq, length):
     samples = np.random.default_rng(length).uniform(-1, 1, length).astype(np.float32)
-    found = resampled(samples, orig_freq, new_freq)
+    result = resampled(samples, orig_freq, new_freq)
     expected = model(samples, orig_freq, new_freq)
-    assert found.shape == expected.shape
-    np.testing.assert_allclose(found, expected, atol=2e-6)
+    assert result.shape == expected.shape
+    np.testing.assert_allclose(result, expected, atol=2e-6)
 
 
 def test_each_channel_is_resampled_by_itself():

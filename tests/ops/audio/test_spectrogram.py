@@ -84,12 +84,12 @@ OPTIONS = {
 @pytest.mark.parametrize("name", OPTIONS)
 def test_bands_are_those_of_the_definition(name):
     options = OPTIONS[name]
-    found, expected = computed(SOUND, **options), model(SOUND, **options)
-    assert found.shape == expected.shape
+    results, expected = computed(SOUND, **options), model(SOUND, **options)
+    assert results.shape == expected.shape
     scale = {"db": 10 / np.log(10)}.get(options.get("log", ""), 1.0)
-    np.testing.assert_allclose(found, expected, atol=2e-3 * scale)
+    np.testing.assert_allclose(results, expected, atol=2e-3 * scale)
     loud = expected > expected.max() - 4 * scale
-    np.testing.assert_allclose(found[loud], expected[loud], atol=2e-5 * scale)
+    np.testing.assert_allclose(results[loud], expected[loud], atol=2e-5 * scale)
 
 
 def test_silence_is_the_floor():

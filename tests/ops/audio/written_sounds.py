@@ -51,15 +51,15 @@ _RATE = hr.native(lambda example: {"y": hr.ops.audio_sample_rate(example["x"])})
 
 def failures(format: str, numbers: range) -> list[str]:
     """Describes files whose samples are not those of soundfile; each number makes another file."""
-    found = []
+    results = []
     for number in numbers:
         random = np.random.default_rng([number, list(FORMATS).index(format)])
         subtype = str(random.choice(FORMATS[format].subtypes))
         try:
             _compare(format, subtype, random)
         except (AssertionError, hr.errors.OpError) as error:
-            found.append(f"{format} {number}, {subtype}: {str(error).strip()[:300]}")
-    return found
+            results.append(f"{format} {number}, {subtype}: {str(error).strip()[:300]}")
+    return results
 
 
 def _compare(format: str, subtype: str, random: np.random.Generator) -> None:

@@ -25,8 +25,8 @@ def test_the_middle_is_kept(photo, size):
 
 def test_one_number_is_for_both_sides_and_batches_have_a_middle_each(photo):
     batch = np.stack([photo(9, 12), photo(9, 12)[::-1]]).astype(np.float32)
-    found = computed(lambda x: ops.center_crop(x, 4), x=batch)
-    assert np.array_equal(found, [model(image, 4, 4) for image in batch])
+    result = computed(lambda x: ops.center_crop(x, 4), x=batch)
+    assert np.array_equal(result, [model(image, 4, 4) for image in batch])
 
 
 def test_the_shape_is_known_though_that_of_the_image_is_not():

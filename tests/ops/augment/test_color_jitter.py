@@ -21,8 +21,8 @@ def turned(image, turn):
     return (np.apply_along_axis(one, -1, image) * 255.999).astype(np.uint8)
 
 
-def differ_by_one(found, expected):
-    return abs(found.astype(int) - expected).max() <= 1
+def differ_by_one(actual, expected):
+    return abs(actual.astype(int) - expected).max() <= 1
 
 
 @pytest.mark.parametrize("channels", [1, 3])
@@ -46,8 +46,8 @@ def test_the_hue_turns(photo, turn):
 def test_keys_give_the_order(photo):
     image = photo()
     expected = blended(contrasted(saturated(image, 0.5), 2), 0, 0.5)
-    found = jittered(image, (0.5, 2, 0.5, 0), keys=(3, 2, 1, 0))
-    assert abs(found.astype(int) - expected).max() <= 3
+    result = jittered(image, (0.5, 2, 0.5, 0), keys=(3, 2, 1, 0))
+    assert abs(result.astype(int) - expected).max() <= 3
 
 
 def test_without_ranges_nothing_changes(photo):

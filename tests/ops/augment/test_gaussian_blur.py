@@ -24,9 +24,9 @@ def model(image, kernel_size, sigma):
 )
 def test_pixels_are_weighted_by_a_gaussian(photo, channels, kernel_size, sigma):
     image = photo(channels=channels)
-    found = computed(lambda x: ops.gaussian_blur(x, kernel_size, sigma), x=image)
-    assert abs(found - model(image, kernel_size, sigma)).max() <= 1
-    assert (found == model(image, kernel_size, sigma)).mean() > 0.99
+    result = computed(lambda x: ops.gaussian_blur(x, kernel_size, sigma), x=image)
+    assert abs(result - model(image, kernel_size, sigma)).max() <= 1
+    assert (result == model(image, kernel_size, sigma)).mean() > 0.99
 
 
 def test_an_image_smaller_than_the_kernel_is_an_error(photo):

@@ -13,8 +13,8 @@ ONE_HOT = np.eye(3, dtype=np.float32)[LABELS]
 
 def computed(function, seed=None, **components):
     rows = hr.arrays({name: np.asarray(value)[None] for name, value in components.items()})
-    [found] = rows.map(hr.native(lambda example: function(**example)._asdict()), seed=seed)
-    return found
+    [results] = rows.map(hr.native(lambda example: function(**example)._asdict()), seed=seed)
+    return results
 
 
 def with_share(values, share):
@@ -47,8 +47,8 @@ def test_a_rectangle_is_pasted(layout, share, draws):
     cut = computed(
         lambda x, y: _cut(x, y, share, np.float32(draws), 3, LAYOUTS[layout]), x=images, y=LABELS
     )
-    found = cut["images"] if layout == "HWC" else cut["images"].transpose(0, 2, 3, 1)
-    assert np.array_equal(found, expected)
+    result = cut["images"] if layout == "HWC" else cut["images"].transpose(0, 2, 3, 1)
+    assert np.array_equal(result, expected)
     assert np.allclose(cut["labels"], with_share(ONE_HOT, left))
 
 

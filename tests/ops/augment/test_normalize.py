@@ -11,30 +11,30 @@ MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 def test_bytes_are_divided_by_255_and_channels_come_in_front(photo):
     image = photo()
     expected = (image / 255 - MEAN) / STD
-    found = computed(lambda x: ops.normalize(x, MEAN, STD), x=image)
-    assert found.dtype == np.float32
-    assert np.allclose(found, expected.transpose(2, 0, 1), rtol=0, atol=1e-6)
-    found = computed(lambda x: ops.normalize(x, MEAN, STD, layout="HWC"), x=image)
-    assert np.allclose(found, expected, rtol=0, atol=1e-6)
+    result = computed(lambda x: ops.normalize(x, MEAN, STD), x=image)
+    assert result.dtype == np.float32
+    assert np.allclose(result, expected.transpose(2, 0, 1), rtol=0, atol=1e-6)
+    result = computed(lambda x: ops.normalize(x, MEAN, STD, layout="HWC"), x=image)
+    assert np.allclose(result, expected, rtol=0, atol=1e-6)
 
 
 def test_floats_are_not_divided(photo):
     image = np.float32(photo()) / 255
-    found = computed(lambda x: ops.normalize(x, MEAN, STD, layout="HWC"), x=image)
-    assert np.allclose(found, (image - MEAN) / STD, rtol=0, atol=1e-6)
+    result = computed(lambda x: ops.normalize(x, MEAN, STD, layout="HWC"), x=image)
+    assert np.allclose(result, (image - MEAN) / STD, rtol=0, atol=1e-6)
 
 
 def test_one_number_is_for_all_channels_and_batches_are_taken(photo):
     batch = np.stack([photo(5, 4, 2)] * 3)
-    found = computed(lambda x: ops.normalize(x, 0.5, 0.25), x=batch)
-    assert np.allclose(found, (batch.transpose(0, 3, 1, 2) / 255 - 0.5) / 0.25, atol=1e-6)
+    result = computed(lambda x: ops.normalize(x, 0.5, 0.25), x=batch)
+    assert np.allclose(result, (batch.transpose(0, 3, 1, 2) / 255 - 0.5) / 0.25, atol=1e-6)
 
 
 def test_rows_of_a_block_are_normalised_at_once():
     images = np.random.default_rng(0).integers(0, 256, (50, 6, 4, 3), np.uint8)
     function = hr.native(lambda e: {"y": ops.normalize(e["x"], MEAN, STD)})
-    found = hr.arrays({"x": images}).map(function).batch(50)
-    assert np.array_equal(next(iter(found))["y"], [function({"x": x})["y"] for x in images])
+    result = hr.arrays({"x": images}).map(function).batch(50)
+    assert np.array_equal(next(iter(result))["y"], [function({"x": x})["y"] for x in images])
 
 
 def test_another_number_of_channels_is_an_error(photo):

@@ -80,14 +80,14 @@ def matrix(change, strength, image):
     }[change]
 
 
-def check(found, image, change, amount, fill=0):
+def check(actual, image, change, amount, fill=0):
     if change in OF_COLOURS:
-        difference = found.astype(int) - OF_COLOURS[change](image, amount)
+        difference = actual.astype(int) - OF_COLOURS[change](image, amount)
         assert abs(difference).max() <= 1
         assert (difference != 0).mean() < 0.25
         return
     expected, is_near = warped(image, matrix(change, amount, image), fill)
-    assert np.array_equal(found[~is_near], expected[~is_near])
+    assert np.array_equal(actual[~is_near], expected[~is_near])
 
 
 @pytest.mark.parametrize("change", CHANGES)
@@ -99,16 +99,16 @@ def test_each_change_of_rand_augment_has_its_strength(photo, change, is_negative
         amount = strength(change, magnitude, image, NARROW)
         if is_negative and change not in ("posterize", "solarize"):
             amount = -amount
-        found = rand_augment(image, draw(change, is_negative), magnitude)
-        check(found, image, change, amount)
+        result = rand_augment(image, draw(change, is_negative), magnitude)
+        check(result, image, change, amount)
 
 
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("magnitude", [0, 7, 30])
 def test_each_change_of_trivial_augment_has_its_strength(photo, change, magnitude):
     image = photo()
-    found = trivial_augment(image, [*draw(change, False), (magnitude + 0.5) / 31], fill=[7])
-    check(found, image, change, strength(change, magnitude, image, WIDE), fill=7)
+    result = trivial_augment(image, [*draw(change, False), (magnitude + 0.5) / 31], fill=[7])
+    check(result, image, change, strength(change, magnitude, image, WIDE), fill=7)
 
 
 def test_changes_come_one_after_the_other(photo):
@@ -120,7 +120,7 @@ def test_changes_come_one_after_the_other(photo):
 
 def test_between_pixels_four_are_weighted(photo):
     image = photo()
-    found = rand_augment(image, draw("rotate", False), 15, "bilinear")[10:-10, 15:-15]
+    result = rand_augment(image, draw("rotate", False), 15, "bilinear")[10:-10, 15:-15]
     turn = math.radians(15)
     y, x = np.mgrid[:40, :56]
     x, y = x - 27.5, y - 19.5
@@ -131,7 +131,7 @@ def test_between_pixels_four_are_weighted(photo):
     right_part, bottom_part = (across - left)[..., None], (down - top)[..., None]
     upper = image[top, left] * (1 - right_part) + image[top, left + 1] * right_part
     lower = image[top + 1, left] * (1 - right_part) + image[top + 1, left + 1] * right_part
-    assert abs(found - (upper * (1 - bottom_part) + lower * bottom_part)).max() <= 0.51
+    assert abs(result - (upper * (1 - bottom_part) + lower * bottom_part)).max() <= 0.51
 
 
 def test_a_fill_for_another_number_of_channels_is_an_error(photo):

@@ -32,8 +32,8 @@ def test_a_rectangle_is_filled(photo, seed, dtype):
     expected = model(image, draws, (0.02, 0.33), (0.3, 3.3), (7, 8, 9))
     assert np.array_equal(erased(image, draws, value=(7, 8, 9)), expected)
     in_front = np.ascontiguousarray(image.transpose(2, 0, 1))
-    found = erased(in_front, draws, value=(7, 8, 9), layout="CHW")
-    assert np.array_equal(found.transpose(1, 2, 0), expected)
+    result = erased(in_front, draws, value=(7, 8, 9), layout="CHW")
+    assert np.array_equal(result.transpose(1, 2, 0), expected)
 
 
 def test_an_image_that_no_rectangle_is_smaller_than_stays(photo):
@@ -49,17 +49,17 @@ def test_noise_is_normal_and_fills_the_same_rectangle(layout):
     draws = np.random.default_rng(0).random(25, np.float32)
     draws[0] = 0
     options = {"scale": (0.5, 0.5), "ratio": (1, 1), "layout": layout}
-    found = erased(image, draws, value=(), **options)
+    result = erased(image, draws, value=(), **options)
     filled = erased(image, draws[:23], value=(1,), **options) == 1
-    assert np.array_equal(found != 9, filled)
-    noise = found[filled]
+    assert np.array_equal(result != 9, filled)
+    noise = result[filled]
     assert noise.size > 2500
     assert abs(noise.mean()) < 0.1
     assert abs(noise.std() - 1) < 0.1
     assert len(np.unique(noise)) > 0.99 * noise.size
-    assert np.array_equal(erased(image, draws, value=(), **options), found)
+    assert np.array_equal(erased(image, draws, value=(), **options), result)
     draws[24] += 0.01
-    assert not np.array_equal(erased(image, draws, value=(), **options), found)
+    assert not np.array_equal(erased(image, draws, value=(), **options), result)
 
 
 def test_noise_is_different_for_each_image():

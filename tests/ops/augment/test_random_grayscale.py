@@ -7,8 +7,8 @@ from headrace import ops
 
 def test_an_image_becomes_grey_with_as_many_channels(photo):
     image = photo()
-    found = drawn(lambda x: ops.random_grayscale(x, 1), x=image)
-    assert abs(found - greys(image)[..., None]).max() <= 1
+    result = drawn(lambda x: ops.random_grayscale(x, 1), x=image)
+    assert abs(result - greys(image)[..., None]).max() <= 1
     assert np.array_equal(drawn(lambda x: ops.random_grayscale(x, 0), x=image), image)
     grey = photo(channels=1)
     assert np.array_equal(drawn(lambda x: ops.random_grayscale(x, 1), x=grey), grey)

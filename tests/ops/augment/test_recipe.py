@@ -46,9 +46,9 @@ def test_a_recipe_gives_the_same_batches_for_any_threads_and_after_a_resume(tmp_
         assert np.allclose(batch["label"].sum(1), 1)
         assert abs(batch["image"]).max() < 3
     running = train.options(num_threads=4).epoch(0)
-    found = [next(running), next(running)]
-    found += train.resume(running.state())
-    for one, other in zip(expected, found, strict=False):
+    example = [next(running), next(running)]
+    example += train.resume(running.state())
+    for one, other in zip(expected, example, strict=False):
         assert np.array_equal(one["image"], other["image"])
         assert np.array_equal(one["label"], other["label"])
     another = next(iter(train.epoch(1)))

@@ -34,9 +34,9 @@ def pixels(tensor):
     return tensor.numpy().transpose(1, 2, 0)
 
 
-def check(found, expected, most=1, share=0.02):
+def check(actual, expected, most=1, share=0.02):
     """Checks that few pixels differ, and by no more than `most`."""
-    difference = abs(found.astype(int) - expected)
+    difference = abs(actual.astype(int) - expected)
     assert difference.max() <= most
     assert (difference > 0).mean() <= share
 
@@ -82,11 +82,11 @@ def test_changes_of_rand_augment(photo, interpolation, fill, change, size):
         strength = 0.0 if table is None else float(table[magnitude])
         for sign in (1, -1) if is_signed else (1,):
             draws = np.float32([(CHANGES.index(change) + 0.5) / 14, 0.75 if sign > 0 else 0.25])
-            found = computed(lambda x: _augmented("RandAugment", x, draws, attrs), x=image)  # noqa: B023
+            result = computed(lambda x: _augmented("RandAugment", x, draws, attrs), x=image)  # noqa: B023
             expected = changed(change, image, sign * strength, interpolation, fill)
             # Nearest pixels may lie on either side of the middle; their number is small.
             is_placed = change in OF_PLACES and interpolation == "nearest"
-            check(found, expected, 255 if is_placed else 1, 0.1)
+            check(result, expected, 255 if is_placed else 1, 0.1)
 
 
 @pytest.mark.parametrize("change", CHANGES)
@@ -98,9 +98,9 @@ def test_changes_of_trivial_augment(photo, change):
         table = magnitudes(31, 40, 56)
         strength = 0.0 if table is None else float(table[bin])
         draws = np.float32([(CHANGES.index(change) + 0.5) / 14, 0.75, (bin + 0.5) / 31])
-        found = computed(lambda x: _augmented("TrivialAugment", x, draws, attrs), x=image)  # noqa: B023
+        result = computed(lambda x: _augmented("TrivialAugment", x, draws, attrs), x=image)  # noqa: B023
         expected = changed(change, image, strength, "nearest", None)
-        check(found, expected, 255 if change in OF_PLACES else 1, 0.03)
+        check(result, expected, 255 if change in OF_PLACES else 1, 0.03)
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -122,9 +122,9 @@ def test_resized_crop(photo, size, channels):
         attrs["scale"] = [0.1, 0.9]
         # Pixels of one channel that count rows and columns tell which part was taken.
         expected_part = _part(61, 83, draws, (0.1, 0.9), (0.5, 2.0))
-        found = computed(lambda x: _cropped(x, draws, attrs), x=image)  # noqa: B023
+        result = computed(lambda x: _cropped(x, draws, attrs), x=image)  # noqa: B023
         expected = pixels(F.resized_crop(planes(image), *expected_part, list(size)))
-        check(found, expected, 1, 0.25)
+        check(result, expected, 1, 0.25)
 
 
 def _part(height, width, draws, scale, ratio):
@@ -170,8 +170,8 @@ def test_greys_and_flips(photo):
 def test_normalize(photo):
     mean, std = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
     expected = F.normalize(F.to_dtype(planes(photo()), torch.float32, scale=True), mean, std)
-    found = computed(lambda x: ops.normalize(x, mean, std), x=photo())
-    assert abs(found - expected.numpy()).max() <= 1e-6
+    result = computed(lambda x: ops.normalize(x, mean, std), x=photo())
+    assert abs(result - expected.numpy()).max() <= 1e-6
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -184,9 +184,9 @@ def test_erasing(photo, layout):
     i, j = int(0.5 * (40 - side + 1)), int(0.5 * (56 - side + 1))
     value = torch.tensor([1, 2, 3], dtype=torch.uint8)[:, None, None]
     expected = F.erase(planes(image), i, j, side, side, value).numpy()
-    given = image if layout == "HWC" else np.ascontiguousarray(image.transpose(2, 0, 1))
-    found = computed(lambda x: _erased(x, draws, attrs), x=given)
-    assert np.array_equal(found.transpose(2, 0, 1) if layout == "HWC" else found, expected)
+    inputs = image if layout == "HWC" else np.ascontiguousarray(image.transpose(2, 0, 1))
+    result = computed(lambda x: _erased(x, draws, attrs), x=inputs)
+    assert np.array_equal(result.transpose(2, 0, 1) if layout == "HWC" else result, expected)
 
 
 @pytest.mark.parametrize("share", [0.2, 0.7])
@@ -196,21 +196,21 @@ def test_mixing(photo, share):
     labels = np.array([1, 0, 2])
     mix = v2.MixUp(num_classes=3)
     params = {"labels": torch.from_numpy(labels), "batch_size": 3, "lam": share}
-    found = computed(
+    actual = computed(
         lambda x, y: ops.concat([ops.reshape(part, [-1]) for part in _mixed(x, y, share, 3)], 0),
         x=batch.numpy(),
         y=labels,
     )
     expected = [mix.transform(part, params) for part in (batch, params["labels"])]
     flat = np.concatenate([part.numpy().ravel() for part in expected])
-    assert np.allclose(found, flat, rtol=1e-6)
+    assert np.allclose(actual, flat, rtol=1e-6)
 
     draws, half = (0.3, 0.8), 0.5 * math.sqrt(1 - share)
     x, y, across, down = int(0.3 * 20), int(0.8 * 24), int(half * 20), int(half * 24)
     box = max(x - across, 0), max(y - down, 0), min(x + across, 20), min(y + down, 24)
     adjusted = 1 - (box[2] - box[0]) * (box[3] - box[1]) / (20 * 24)
     params |= {"box": box, "lam_adjusted": adjusted}
-    found = computed(
+    actual = computed(
         lambda x, y: ops.concat(
             [
                 ops.reshape(part, [-1])
@@ -225,4 +225,4 @@ def test_mixing(photo, share):
         v2.CutMix(num_classes=3).transform(part, params) for part in (batch, params["labels"])
     ]
     flat = np.concatenate([part.numpy().ravel() for part in expected])
-    assert np.allclose(found, flat, rtol=1e-6)
+    assert np.allclose(actual, flat, rtol=1e-6)

@@ -32,9 +32,9 @@ def test_pictures_stand_upright(photo, format, number):
     assert stored.shape == (12, 17, 3)
     upright = decoded(file, orientation=True)
     # Pillow turns what is decoded here, whose pixels of a JPEG are not Pillow's.
-    whole = Image.fromarray(stored)
-    whole.getexif()[ORIENTATION] = number
-    assert np.array_equal(upright, np.asarray(ImageOps.exif_transpose(whole)))
+    full = Image.fromarray(stored)
+    full.getexif()[ORIENTATION] = number
+    assert np.array_equal(upright, np.asarray(ImageOps.exif_transpose(full)))
     assert Image.open(io.BytesIO(file)).getexif()[ORIENTATION] == number
 
 

@@ -26,9 +26,9 @@ def test_a_part_is_resized(photo, seed, size, channels):
     draws = np.random.default_rng(seed).random(22, np.float32)
     y, x, height, width = region(37, 50, SCALE, RATIO, draws)
     expected = resized(image[y : y + height, x : x + width], *size)
-    found = cropped(image, draws, size)
-    assert found.shape == (*size, channels)
-    assert abs(found - expected).max() <= 0.51
+    result = cropped(image, draws, size)
+    assert result.shape == (*size, channels)
+    assert abs(result - expected).max() <= 0.51
 
 
 @pytest.mark.parametrize("shape", [(20, 90), (90, 20), (40, 44)])
@@ -47,19 +47,19 @@ def test_the_middle_is_taken_where_nothing_fits(photo, shape):
 @pytest.mark.parametrize("subsampling", ["4:4:4", "4:2:2", "4:2:0"])
 def test_of_a_jpeg_the_part_is_that_of_the_whole(photo, saved, options, subsampling):
     file = saved(photo(83, 117), "JPEG", subsampling=subsampling, **options)
-    whole = computed(ops.decode_image, contents=file)
+    full = computed(ops.decode_image, contents=file)
     for seed in range(25):
         draws = np.random.default_rng(seed).random(22, np.float32)
-        found = cropped(file, draws, (31, 23), channels=3)
-        assert np.array_equal(found, cropped(whole, draws, (31, 23)))
+        result = cropped(file, draws, (31, 23), channels=3)
+        assert np.array_equal(result, cropped(full, draws, (31, 23)))
 
 
 @pytest.mark.parametrize("format", ["PNG", "GIF", "BMP"])
 def test_other_files_are_decoded_first(photo, saved, format):
     file = saved(photo(30, 20), format)
-    whole = computed(lambda x: ops.decode_image(x, expand_animations=False), x=file)
+    full = computed(lambda x: ops.decode_image(x, expand_animations=False), x=file)
     draws = np.random.default_rng(3).random(22, np.float32)
-    assert np.array_equal(cropped(file, draws, (9, 9), channels=3), cropped(whole, draws, (9, 9)))
+    assert np.array_equal(cropped(file, draws, (9, 9), channels=3), cropped(full, draws, (9, 9)))
 
 
 def test_grey_files_become_rgb_unless_their_channels_are_asked_for(photo, saved):
@@ -117,6 +117,6 @@ def test_photographs_with_an_orientation_are_cropped_as_they_are_stored(photo):
     file = io.BytesIO()
     Image.fromarray(photo(30, 20)).save(file, "JPEG", exif=exif)
     draws = np.zeros(22)
-    whole = computed(ops.decode_image, contents=file.getvalue())
-    found = cropped(file.getvalue(), draws, (9, 9), channels=3)
-    assert np.array_equal(found, cropped(whole, draws, (9, 9)))
+    full = computed(ops.decode_image, contents=file.getvalue())
+    result = cropped(file.getvalue(), draws, (9, 9), channels=3)
+    assert np.array_equal(result, cropped(full, draws, (9, 9)))

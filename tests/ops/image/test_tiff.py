@@ -110,10 +110,12 @@ def test_grey_of_fewer_bits_is_scaled_as_by_pillow(pillow, bits, is_inverted, or
     for width in (1, 7, 8, 21):
         image = np.random.default_rng(width).integers(0, 1 << bits, (5, width), np.uint8)
         file = narrow(image, bits, tags={262: (3, [1 - is_inverted])}, order=order)
-        found = decoded(file)
-        assert np.array_equal(found, pillow(file, "L"))
+        result = decoded(file)
+        assert np.array_equal(result, pillow(file, "L"))
         top = (1 << bits) - 1
-        assert np.array_equal(found[..., 0], (top - image if is_inverted else image) * (255 // top))
+        assert np.array_equal(
+            result[..., 0], (top - image if is_inverted else image) * (255 // top)
+        )
 
 
 @pytest.mark.parametrize("order", ["<", ">"])

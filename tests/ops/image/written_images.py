@@ -25,15 +25,15 @@ class Written(NamedTuple):
 
 def failures(format: str, numbers: range) -> list[str]:
     """Describes files whose pixels are not those of Pillow; each number makes another file."""
-    found = []
+    results = []
     for number in numbers:
         file = written(format, number)
         try:
             _compare(format, file)
         except (AssertionError, hr.errors.OpError) as error:
             message = str(error).splitlines()[0][:300]
-            found.append(f"{format} {number}, {file.options}: {message}")
-    return found
+            results.append(f"{format} {number}, {file.options}: {message}")
+    return results
 
 
 def written(format: str, number: int) -> Written:

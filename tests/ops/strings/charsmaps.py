@@ -18,10 +18,10 @@ def rules(folds_case: bool) -> dict[str, str]:
     all kinds, and controls that are removed.
     """
     points = (*range(1, 0x3400), *range(0xF900, 0xFFF0), *range(0x1D400, 0x1D430))
-    found = {}
+    results = {}
     for text in (*map(chr, points), *_with_marks()):
-        found[text] = _normal(text, folds_case)
-    return {text: normal for text, normal in found.items() if normal != text}
+        results[text] = _normal(text, folds_case)
+    return {text: normal for text, normal in results.items() if normal != text}
 
 
 def charsmap(rules: Mapping[str, str]) -> bytes:

@@ -54,11 +54,11 @@ def changed(source, path, change):
 @pytest.mark.parametrize("add_special_tokens", [False, True], ids=["alone", "with special tokens"])
 @pytest.mark.parametrize("kind", list(KINDS))
 def test_tokens_are_those_of_the_python_package(files, kind, add_special_tokens):
-    found = tokenized(files[kind], CORNERS, add_special_tokens=add_special_tokens)
-    wanted = expected(files[kind], CORNERS, add_special_tokens)
-    for text, tokens, other in zip(CORNERS, found, wanted, strict=True):
+    result = tokenized(files[kind], CORNERS, add_special_tokens=add_special_tokens)
+    requested = expected(files[kind], CORNERS, add_special_tokens)
+    for text, tokens, other in zip(CORNERS, result, requested, strict=True):
         assert tokens.tolist() == other, text
-    assert {tokens.dtype for tokens in found} == {np.dtype(np.int32)}
+    assert {tokens.dtype for tokens in result} == {np.dtype(np.int32)}
 
 
 @pytest.mark.nightly
@@ -66,8 +66,10 @@ def test_tokens_are_those_of_the_python_package(files, kind, add_special_tokens)
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "map of folded characters"])
 def test_every_character_of_unicode_has_the_tokens_of_the_python_package(files, kind):
     texts = list(all_characters())
-    found = tokenized(files[kind], texts)
-    for number, (tokens, other) in enumerate(zip(found, expected(files[kind], texts), strict=True)):
+    result = tokenized(files[kind], texts)
+    for number, (tokens, other) in enumerate(
+        zip(result, expected(files[kind], texts), strict=True)
+    ):
         assert tokens.tolist() == other, f"text {number}"
 
 
@@ -75,9 +77,9 @@ def test_every_character_of_unicode_has_the_tokens_of_the_python_package(files, 
 def test_random_texts_of_odd_characters_have_the_tokens_of_the_python_package(files, kind):
     texts = list(odd_texts())
     for special in (False, True):
-        found = tokenized(files[kind], texts, add_special_tokens=special)
-        wanted = expected(files[kind], texts, special)
-        for text, tokens, other in zip(texts, found, wanted, strict=True):
+        result = tokenized(files[kind], texts, add_special_tokens=special)
+        requested = expected(files[kind], texts, special)
+        for text, tokens, other in zip(texts, result, requested, strict=True):
             assert tokens.tolist() == other, ascii(text)
 
 
@@ -104,8 +106,8 @@ def test_a_damaged_map_of_characters_is_an_error_with_the_path(files, tmp_path):
 
 def test_tokens_are_the_same_for_any_number_of_threads(files):
     texts = CORNERS * 20
-    found = [tokenized(files["unigram"], texts, threads) for threads in (1, 5)]
-    assert [tokens.tolist() for tokens in found[0]] == [tokens.tolist() for tokens in found[1]]
+    results = [tokenized(files["unigram"], texts, threads) for threads in (1, 5)]
+    assert [tokens.tolist() for tokens in results[0]] == [tokens.tolist() for tokens in results[1]]
 
 
 def cut_to(length, direction="Right"):
@@ -117,10 +119,10 @@ def cut_to(length, direction="Right"):
 def test_texts_are_cut_where_the_file_says_so(files, tmp_path, direction):
     path = changed(files["bert"], tmp_path / "cut.json", cut_to(5, direction))
     for special in (False, True):
-        found = tokenized(path, CORNERS, add_special_tokens=special)
-        assert [tokens.tolist() for tokens in found] == expected(path, CORNERS, special)
-    whole = tokenized(path, CORNERS, truncation=False)
-    assert [tokens.tolist() for tokens in whole] == expected(files["bert"], CORNERS)
+        result = tokenized(path, CORNERS, add_special_tokens=special)
+        assert [tokens.tolist() for tokens in result] == expected(path, CORNERS, special)
+    full = tokenized(path, CORNERS, truncation=False)
+    assert [tokens.tolist() for tokens in full] == expected(files["bert"], CORNERS)
 
 
 def test_texts_are_padded_where_the_file_says_so(files, tmp_path):
@@ -128,9 +130,9 @@ def test_texts_are_padded_where_the_file_says_so(files, tmp_path):
     tokenizer.enable_padding(length=64, pad_id=3, pad_token="[PAD]")
     path = tmp_path / "padded.json"
     tokenizer.save(str(path))
-    found = tokenized(path, CORNERS)
-    assert [tokens.tolist() for tokens in found] == expected(path, CORNERS)
-    assert min(map(len, found)) == 64
+    result = tokenized(path, CORNERS)
+    assert [tokens.tolist() for tokens in result] == expected(path, CORNERS)
+    assert min(map(len, result)) == 64
     assert len(tokenized(path, [""], padding=False)[0]) == 0
 
 

@@ -166,20 +166,20 @@ class TestEpochs:
 
     def test_each_part_of_a_mix_continues_after_its_last_row(self):
         for _ in range(5):
-            given = list(MIXES["functions"]().epochs(3))
+            inputs = list(MIXES["functions"]().epochs(3))
             for is_of_part in (lambda n: n < 100, lambda n: n >= 100):
-                calls = [int(one["call"]) for one in given if is_of_part(one["n"])]
+                calls = [int(one["call"]) for one in inputs if is_of_part(one["n"])]
                 assert calls == list(range(len(calls)))
 
     @pytest.mark.parametrize("kind", MIXES)
     def test_a_mix_that_is_cut_short_is_taken_up_again_at_any_place(self, kind):
         batches = iter(MIXES[kind]().epochs(3))
-        states, given = [batches.state()], []
+        states, inputs = [batches.state()], []
         for batch in batches:
-            given.append(batch)
+            inputs.append(batch)
             states.append(batches.state())
-        for index in range(0, len(given), 4):
-            assert same(list(MIXES[kind]().epochs(3).resume(copied(states[index]))), given[index:])
+        for index in range(0, len(inputs), 4):
+            assert same(list(MIXES[kind]().epochs(3).resume(copied(states[index]))), inputs[index:])
 
     def test_a_part_that_ended_among_files_is_taken_up_again_at_any_place(self, tmp_path):
         for number in range(60):
@@ -195,12 +195,12 @@ class TestEpochs:
             return hr.concat(parts).shuffle(window=4, seed=1).take(200).batch(8).epochs(2)
 
         batches = iter(shuffled())
-        states, given = [batches.state()], []
+        states, inputs = [batches.state()], []
         for batch in batches:
-            given.append(batch)
+            inputs.append(batch)
             states.append(batches.state())
         for index in range(18, 25, 3):
-            assert same(list(shuffled().resume(copied(states[index]))), given[index:])
+            assert same(list(shuffled().resume(copied(states[index]))), inputs[index:])
 
     def test_a_window_has_used_its_pending_rows(self):
         windows = numbers(500).map(Count()).shuffle(window=4, seed=1).take(5).epochs(2)
@@ -212,20 +212,20 @@ class TestEpochs:
     def test_every_position_can_be_resumed(self, program):
         pipeline, expected = program
         batches = iter(pipeline())
-        states, given = [batches.state()], []
+        states, inputs = [batches.state()], []
         for batch in batches:
-            given.append(batch)
+            inputs.append(batch)
             states.append(batches.state())
         for index, state in enumerate(states):
             again = pipeline().options(num_threads=1).resume(copied(state))
             later = []
-            for batch in given[index:]:
+            for batch in inputs[index:]:
                 assert same([next(again)], [batch])
                 later.append(copied(again.state()))
             assert next(again, None) is None
             for behind, state_behind in list(enumerate(later, index + 1))[:: max(len(later), 1)]:
-                assert same(list(pipeline().resume(state_behind)), given[behind:])
-        assert values(given) == expected
+                assert same(list(pipeline().resume(state_behind)), inputs[behind:])
+        assert values(inputs) == expected
 
 
 class TestIterations:

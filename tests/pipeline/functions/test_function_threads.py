@@ -144,15 +144,15 @@ def taken_by(pipeline):
 
 
 def test_a_state_serves_any_number_of_threads():
-    whole = taken_by(with_functions(1))
+    full = taken_by(with_functions(1))
     for number, (before, after) in enumerate([(1, 4), (4, 1), (3, 2), (2, 5)]):
         num_taken = 7 + 31 * number
         with iter(with_functions(before)) as batches:
             first = [next(batches) for _ in range(num_taken)]
             state = json.loads(json.dumps(batches.state()))
         rest = taken_by(with_functions(after).resume(state))
-        assert len(first) + len(rest) == len(whole)
-        assert rest == whole[num_taken:]
+        assert len(first) + len(rest) == len(full)
+        assert rest == full[num_taken:]
 
 
 def test_rows_of_one_block_are_divided_among_the_threads():

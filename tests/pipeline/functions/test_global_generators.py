@@ -16,9 +16,9 @@ def messages(caplog):
     caplog.set_level(logging.WARNING, "headrace.pipeline")
 
     def take():
-        found = [record.message for record in caplog.records]
+        results = [record.message for record in caplog.records]
         caplog.clear()
-        return found
+        return results
 
     return take
 

@@ -170,15 +170,15 @@ def test_draws_depend_on_key_and_counter():
 
 def test_one_generator_object_serves_all_examples_each_with_its_draws():
     generators = Generators(7)
-    made = []
+    outputs = []
     for number in range(6):
         rng = generators.at(1, number, 0, 0)
-        made.append((id(rng), rng.integers(2**32, dtype=np.uint32), rng.random(3).tolist()))
+        outputs.append((id(rng), rng.integers(2**32, dtype=np.uint32), rng.random(3).tolist()))
         other = Generators(7).at(1, number, 0, 0)
-        assert made[-1][1:] == (other.integers(2**32, dtype=np.uint32), other.random(3).tolist())
+        assert outputs[-1][1:] == (other.integers(2**32, dtype=np.uint32), other.random(3).tolist())
         assert rng.spawn(2)[1].random() == other.spawn(2)[1].random()
         del rng, other
-    assert len({rng for rng, *_ in made}) == 1
+    assert len({rng for rng, *_ in outputs}) == 1
 
 
 @pytest.mark.parametrize(
@@ -198,9 +198,9 @@ def test_a_kept_generator_stays_with_its_example(numbers, keep):
         kept[int(example["number"])] = (rng.bit_generator.state["state"]["counter"], keep(rng))
         return {**example, "draw": rng.integers(2**62)}
 
-    made = draws_of(numbers.map(draw_and_keep, seed=7))
-    assert made == draws_of(numbers.map(draw, seed=7))
-    assert len({id(holder) for _, holder in kept.values()}) == len(kept) == len(made)
+    output = draws_of(numbers.map(draw_and_keep, seed=7))
+    assert output == draws_of(numbers.map(draw, seed=7))
+    assert len({id(holder) for _, holder in kept.values()}) == len(kept) == len(output)
 
 
 def test_a_kept_generator_continues_the_draws_of_its_example():

@@ -37,8 +37,8 @@ def test_an_iterator_of_flat_map_may_yield_the_same_array_each_time():
             buffer[:] = [example["n"], number]
             yield {"x": buffer}
 
-    made = [tuple(example["x"].tolist()) for example in rows(9).flat_map(several)]
-    assert made == [(n, number) for n in range(9) for number in range(n % 3)]
+    outputs = [tuple(example["x"].tolist()) for example in rows(9).flat_map(several)]
+    assert outputs == [(n, number) for n in range(9) for number in range(n % 3)]
 
 
 def test_rows_may_have_different_shapes_from_any_row_on():
@@ -47,11 +47,11 @@ def test_rows_may_have_different_shapes_from_any_row_on():
     def list_of(example):
         return {"x": np.full(lengths[int(example["n"])], example["n"], np.int32)}
 
-    made = [example["x"] for example in rows(7).map(list_of)]
-    assert [array.tolist() for array in made] == [
+    outputs = [example["x"] for example in rows(7).map(list_of)]
+    assert [array.tolist() for array in outputs] == [
         [number] * length for number, length in enumerate(lengths)
     ]
-    assert {array.dtype for array in made} == {np.dtype(np.int32)}
+    assert {array.dtype for array in outputs} == {np.dtype(np.int32)}
 
 
 def test_a_row_with_one_bad_component_leaves_none_of_its_values():
@@ -100,11 +100,11 @@ def test_numbers_in_the_other_byte_order_and_empty_lists_are_accepted():
         number = int(example["n"])
         return {"x": np.array([number], ">i4"), "y": [0.5] * (number % 2), "z": bool(number % 2)}
 
-    made = list(rows(4).map(make))
-    assert [example["x"].tolist() for example in made] == [[0], [1], [2], [3]]
-    assert {example["x"].dtype for example in made} == {np.dtype(np.int32)}
-    assert [example["y"].tolist() for example in made] == [[], [0.5], [], [0.5]]
-    assert [bool(example["z"]) for example in made] == [False, True, False, True]
+    outputs = list(rows(4).map(make))
+    assert [example["x"].tolist() for example in outputs] == [[0], [1], [2], [3]]
+    assert {example["x"].dtype for example in outputs} == {np.dtype(np.int32)}
+    assert [example["y"].tolist() for example in outputs] == [[], [0.5], [], [0.5]]
+    assert [bool(example["z"]) for example in outputs] == [False, True, False, True]
 
 
 def test_large_rows_are_copied_whole():

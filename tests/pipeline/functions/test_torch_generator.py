@@ -96,22 +96,22 @@ class TestTorch:
 
     def test_types_and_shapes_are_as_requested(self):
         torch, ones = self.torch, self.torch.ones(2, 3)
-        whole = self.drawn(lambda: torch.randint_like(ones, 2, 5, dtype=torch.int64))
-        assert (whole.dtype, whole.shape) == (torch.int64, (2, 3))
-        assert set(whole.ravel().tolist()) <= {2, 3, 4}
+        full = self.drawn(lambda: torch.randint_like(ones, 2, 5, dtype=torch.int64))
+        assert (full.dtype, full.shape) == (torch.int64, (2, 3))
+        assert set(full.ravel().tolist()) <= {2, 3, 4}
         double = self.drawn(lambda: torch.randn_like(ones, dtype=torch.float64))
         assert (double.dtype, double.shape) == (torch.float64, (2, 3))
 
     def test_another_thread_draws_from_the_generator_of_the_program(self):
         torch = self.torch
         expected = torch.rand(3, generator=torch.Generator().manual_seed(3))
-        found = []
-        thread = threading.Thread(target=lambda: found.append(torch.rand(3)))
+        results = []
+        thread = threading.Thread(target=lambda: results.append(torch.rand(3)))
         with hr.torch_generator(np.random.default_rng(5)):
             torch.rand(3)
             thread.start()
             thread.join(TIMEOUT)
-        assert torch.equal(found[0], expected)
+        assert torch.equal(results[0], expected)
 
     def test_transforms_of_torchvision_draw_from_it(self):
         pytest.importorskip("torchvision")
@@ -137,18 +137,20 @@ class TestTorch:
             v2.RandomOrder([v2.RandomRotation(40), v2.RandomCrop(16)]),
         ]
         unchanged = [
-            type(made).__name__
-            for made in transforms
-            if not self.check_own(lambda made=made: self.torch.stack([*self.several(made, image)]))
+            type(output).__name__
+            for output in transforms
+            if not self.check_own(
+                lambda output=output: self.torch.stack([*self.several(output, image)])
+            )
         ]
         assert unchanged == []
 
     def several(self, transform, image):
         """Yields the results of a transform for an image, always in one size."""
         for _ in range(8):
-            made = transform(image).float()
+            output = transform(image).float()
             position = self.torch.zeros(3, 96, 96)
-            position[:, : made.shape[1], : made.shape[2]] = made
+            position[:, : output.shape[1], : output.shape[2]] = output
             yield position
 
     @pytest.mark.parametrize("callers", [{}, {"num_threads": 4}, {"num_processes": 2}])
@@ -160,11 +162,11 @@ class TestTorch:
                 return {"n": example["n"], "x": torch.rand(3).numpy()}
 
         pipe = hr.arrays({"n": np.arange(200)}).shuffle(seed=2).map(drawn, seed=7, **callers)
-        found = {}
+        results = {}
         for example in pipe.epochs(2):
             self.torch.rand(1)
-            found.setdefault(int(example["n"]), []).append(example["x"])
-        draws = {tuple(each) for both in found.values() for each in np.array(both).tolist()}
+            results.setdefault(int(example["n"]), []).append(example["x"])
+        draws = {tuple(each) for both in results.values() for each in np.array(both).tolist()}
         assert len(draws) == 400
         # The loop's draws are as if there were no function.
         state = self.torch.get_rng_state()
@@ -173,7 +175,7 @@ class TestTorch:
             self.torch.rand(1)
         assert torch.equal(state, self.torch.get_rng_state())
         for example in hr.arrays({"n": np.arange(200)}).map(drawn, seed=7):
-            assert np.array_equal(found[int(example["n"])][0], example["x"])
+            assert np.array_equal(results[int(example["n"])][0], example["x"])
 
     def test_functions_that_use_torch_generator_give_no_warning(self, caplog):
         caplog.set_level(logging.WARNING, "headrace.pipeline")

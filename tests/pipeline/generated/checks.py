@@ -63,30 +63,37 @@ def check(program: Program, directory: Path, number: int) -> None:
         world = random.choice([1, 2, 3, 4])
         ranks = Ranks(random.randrange(world), world)
     expected = program.expected(ranks)
-    made = program.pipeline(directory, ranks)
+    output = program.pipeline(directory, ranks)
     may_fail = BUDGET in program.kinds
     digests: dict[int, str] = {}
-    whole, states, skipped = run(made, ways_of(program)[number % 3], None, may_fail, (0, digests))
+    uninterrupted, states, skipped = run(
+        output, ways_of(program)[number % 3], None, may_fail, (0, digests)
+    )
     if skipped.failure is not None:
         # Items before the error are the same as without a budget.
-        expected = expected[: len(whole)]
-    assert list(map(plain, whole)) == expected, _difference(list(map(plain, whole)), expected)
-    assert all(np.asarray(item["n"]).dtype == np.int64 for item in whole)
+        expected = expected[: len(uninterrupted)]
+    assert list(map(plain, uninterrupted)) == expected, _difference(
+        list(map(plain, uninterrupted)), expected
+    )
+    assert all(np.asarray(item["n"]).dtype == np.int64 for item in uninterrupted)
     # Its cache is filled when it runs again.
     once = ONCE in program.kinds
     for pipeline, way in (
-        (program.pipeline(directory, ranks) if once else made, ways_of(program)[(number + 1) % 3]),
+        (
+            program.pipeline(directory, ranks) if once else output,
+            ways_of(program)[(number + 1) % 3],
+        ),
         (program.pipeline(directory, ranks), ways_of(program)[(number + 2) % 3]),
     ):
-        found: dict[int, str] = {}
-        again, _, omitted = run(pipeline, way, None, may_fail, (0, found))
-        assert same(again, whole), f"with {way}: {_difference(again, whole)}"
-        assert found == digests, f"digests with {way}"
+        results: dict[int, str] = {}
+        again, _, omitted = run(pipeline, way, None, may_fail, (0, results))
+        assert same(again, uninterrupted), f"with {way}: {_difference(again, uninterrupted)}"
+        assert results == digests, f"digests with {way}"
         assert omitted == skipped, f"with {way}: {omitted}, expected {skipped}"
     if not may_fail:
         check_in_step(program, directory, ranks, ways_of(program)[number % 3])
-    check_resumes(program, directory, ranks, (whole, states, skipped, digests), random)
-    check_ends(program, directory, ranks, (whole, skipped), random)
+    check_resumes(program, directory, ranks, (uninterrupted, states, skipped, digests), random)
+    check_ends(program, directory, ranks, (uninterrupted, skipped), random)
     if program.kinds & {"shard of ranks", EVEN} and not may_fail:
         check_ranks(program, directory, ranks.world, random)
 
@@ -175,46 +182,48 @@ def check_in_step(program: Program, directory: Path, ranks: Ranks, way: Mapping[
 
 
 def check_resumes(
-    program: Program, directory: Path, ranks: Ranks, given: Any, random: Random
+    program: Program, directory: Path, ranks: Ranks, value: Any, random: Random
 ) -> None:
     """Resumes at each position, or at some of many, and then resumes again from there."""
-    whole, states, skipped, digests = given
+    uninterrupted, states, skipped, digests = value
     may_fail = BUDGET in program.kinds
     # Each run starts the processes.
     num_places = 1 if "processes" in repr(program) else _PLACES
     indices = {
         0,
-        len(whole),
-        *random.sample(range(len(whole) + 1), min(num_places, len(whole) + 1)),
+        len(uninterrupted),
+        *random.sample(range(len(uninterrupted) + 1), min(num_places, len(uninterrupted) + 1)),
     }
     for index in sorted(indices):
         way = random.choice(ways_of(program))
         pipeline = program.pipeline(directory, ranks)
-        found: dict[int, str] = {}
-        again, later, omitted = run(pipeline, way, states[index], may_fail, (index, found))
+        results: dict[int, str] = {}
+        again, later, omitted = run(pipeline, way, states[index], may_fail, (index, results))
         where = f"resumed after {index} items, with {way}"
-        assert same(again, whole[index:]), f"{where}: {_difference(again, whole[index:])}"
+        assert same(again, uninterrupted[index:]), (
+            f"{where}: {_difference(again, uninterrupted[index:])}"
+        )
         if "zip" in program.kinds:
             # Each part resumes at its own position, so skipped examples come in another order.
-            omitted, wanted = omitted.sorted(), skipped.sorted()
+            omitted, expected = omitted.sorted(), skipped.sorted()
         else:
-            wanted = skipped
-        assert omitted == wanted, f"{where}: {omitted}, expected {wanted}"
+            expected = skipped
+        assert omitted == expected, f"{where}: {omitted}, expected {expected}"
         wanted_digests = {number: text for number, text in digests.items() if number > index}
-        assert found == wanted_digests, f"digests {where}"
+        assert results == wanted_digests, f"digests {where}"
         middle = random.randint(0, len(again))
         way = random.choice(ways_of(program))
         twice, _, _ = run(program.pipeline(directory, ranks), way, later[middle], may_fail)
         where += f", and {middle} items later, with {way}"
-        rest = whole[index + middle :]
+        rest = uninterrupted[index + middle :]
         assert same(twice, rest), f"{where}: {_difference(twice, rest)}"
 
 
-def check_ends(program: Program, directory: Path, ranks: Ranks, given: Any, random: Random) -> None:
+def check_ends(program: Program, directory: Path, ranks: Ranks, value: Any, random: Random) -> None:
     """Ends iterations at some positions, and resumes from the state after that."""
-    whole, skipped = given
+    uninterrupted, skipped = value
     may_fail = BUDGET in program.kinds
-    for index in random.sample(range(len(whole) + 1), min(_ENDS, len(whole) + 1)):
+    for index in random.sample(range(len(uninterrupted) + 1), min(_ENDS, len(uninterrupted) + 1)):
         way = random.choice(ways_of(program))
         try:
             with program.pipeline(directory, ranks).options(**way).resume(None) as batches:
@@ -228,8 +237,12 @@ def check_ends(program: Program, directory: Path, ranks: Ranks, given: Any, rand
         way = random.choice(ways_of(program))
         rest, _, omitted = run(program.pipeline(directory, ranks), way, state, may_fail)
         where = f"closed after {index} items, with {way}"
-        assert same(taken, whole[:index]), f"{where}: {_difference(taken, whole[:index])}"
-        assert same(rest, whole[index:]), f"{where}: {_difference(rest, whole[index:])}"
+        assert same(taken, uninterrupted[:index]), (
+            f"{where}: {_difference(taken, uninterrupted[:index])}"
+        )
+        assert same(rest, uninterrupted[index:]), (
+            f"{where}: {_difference(rest, uninterrupted[index:])}"
+        )
         if "zip" in program.kinds:
             # As in `check_resumes`.
             omitted, skipped = omitted.sorted(), skipped.sorted()
@@ -260,7 +273,9 @@ def check_ranks(program: Program, directory: Path, old: int, random: Random) -> 
     num_steps = min(lengths)
     if is_even or "epochs" not in program.kinds:
         for index, text in digests[0].items():
-            others = {found[index] for found in digests if index in found and index <= num_steps}
+            others = {
+                results[index] for results in digests if index in results and index <= num_steps
+            }
             assert others <= {text}, f"digests of {old} ranks after {index} items: {others}"
     for step in {0, *random.sample(range(num_steps + 1), min(2, num_steps + 1))}:
         follows = Counter(rows_of(item for items, _, _ in ranks for item in items[step:]))
@@ -279,16 +294,16 @@ def check_ranks(program: Program, directory: Path, old: int, random: Random) -> 
                 answers.add("refused" if "shard" in str(error) else repr(error))
                 continue
             answers.add("accepted")
-            found = Counter(rows_of(item for rest in rests for item in rest))
+            results = Counter(rows_of(item for rest in rests for item in rest))
             where = f"after {step} steps of {old} ranks, from the state of rank {rank}, {new} ranks"
             if is_even:
                 # Which of the last items are dropped or repeated depends on the number of ranks.
                 lengths = [len(rest) for rest in rests]
                 assert len(set(lengths)) == 1, f"{where}: {lengths} items"
                 continue
-            assert found == follows, (
-                f"{where}: {sum((found - follows).values())} more and "
-                f"{sum((follows - found).values())} fewer than no rank was given"
+            assert results == follows, (
+                f"{where}: {sum((results - follows).values())} more and "
+                f"{sum((follows - results).values())} fewer than no rank was given"
             )
         where = f"{old} ranks become {new} after {step} steps"
         assert answers in ({"refused"}, {"accepted"}), f"{where}: {answers}"
@@ -318,11 +333,11 @@ def copied(state: Any) -> Any:
     return json.loads(json.dumps(state))
 
 
-def _difference(found: Sequence[Any], wanted: Sequence[Any]) -> str:
-    for number, (one, other) in enumerate(zip(found, wanted, strict=False)):
+def _difference(actual: Sequence[Any], expected: Sequence[Any]) -> str:
+    for number, (one, other) in enumerate(zip(actual, expected, strict=False)):
         if not same([plain(one)], [plain(other)]):
             return f"item {number} is {one}, expected {other}"
-    return f"there are {len(found)} items, expected {len(wanted)}"
+    return f"there are {len(actual)} items, expected {len(expected)}"
 
 
 def shrunk(program: Program, directory: Path, number: int) -> Program:

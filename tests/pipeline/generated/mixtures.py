@@ -122,14 +122,14 @@ def _read(
     """Takes some or all batches of each rank; returns the state after them, None at the end."""
     num_taken = 0
     while most is None or num_taken < most:
-        found = [batch for rank in ranks if (batch := next(rank, None)) is not None]
-        if len(found) < len(ranks) or any(len(batch["n"]) < size for batch in found):
+        example = [batch for rank in ranks if (batch := next(rank, None)) is not None]
+        if len(example) < len(ranks) or any(len(batch["n"]) < size for batch in example):
             # At the end, ranks with fewer examples than others have no common position.
             most = None
-        if not found:
+        if not example:
             return None
         num_taken += 1
-        columns = [batch["n"].tolist() for batch in found]
+        columns = [batch["n"].tolist() for batch in example]
         for position in range(max(map(len, columns))):
             for column in columns:
                 if position < len(column):

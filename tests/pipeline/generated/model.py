@@ -110,7 +110,7 @@ def stacked(
     listed: Sequence[str] = (),
 ) -> Example:
     """One batch of examples."""
-    made = {}
+    output = {}
     for name in group[0]:
         column = [example[name] for example in group]
         if width is not None and name in padded:
@@ -119,10 +119,10 @@ def stacked(
         if pad_to is not None:
             filling = [] if name in listed else zero_like(column[0], fill)
             column += [filling] * (pad_to - len(column))
-        made[name] = column
+        output[name] = column
     if pad_to is not None:
-        made["mask"] = [number < len(group) for number in range(pad_to)]
-    return made
+        output["mask"] = [number < len(group) for number in range(pad_to)]
+    return output
 
 
 def zero_like(value: Any, fill: int = 0) -> Any:
@@ -208,9 +208,11 @@ def _packed(items: Items, length: int, is_split: bool, max_open: int) -> Iterato
         return sum(len(piece) for _, piece in row)
 
     for example in items:
-        whole = list(enumerate(example["list"]))
-        step = length if is_split else max(len(whole), 1)
-        for piece in (whole[start : start + step] for start in range(0, len(whole), step)):
+        uninterrupted = list(enumerate(example["list"]))
+        step = length if is_split else max(len(uninterrupted), 1)
+        for piece in (
+            uninterrupted[start : start + step] for start in range(0, len(uninterrupted), step)
+        ):
             fitting = [row for row in rows if used(row) + len(piece) <= length]
             if not fitting:
                 if len(rows) >= max_open:
@@ -242,16 +244,18 @@ def _balanced(rows: Iterator[_Row], world: int) -> Iterator[_Row]:
 
 def shuffle(items: Items, seed: int, number: int) -> Items:
     """All items in the order of a pass."""
-    whole = list(items)
-    yield from (whole[position] for position in order(len(whole), None, seed, number))
+    uninterrupted = list(items)
+    yield from (
+        uninterrupted[position] for position in order(len(uninterrupted), None, seed, number)
+    )
 
 
 def drawn_from_window(items: Items, count: int, window: int, seed: int, number: int) -> Items:
     """Draws `count` items in the order of a pass; takes no more items than the window needs."""
     taken: list[Example] = []
-    for given, position in enumerate(order(count, window, seed, number)):
-        taken.extend(islice(items, min(count, given + window) - len(taken)))
-        if given + window > count:
+    for value, position in enumerate(order(count, window, seed, number)):
+        taken.extend(islice(items, min(count, value + window) - len(taken)))
+        if value + window > count:
             # It has asked for one more, which includes items dropped after the last one.
             assert next(items, None) is None
         yield taken[position]
@@ -320,8 +324,10 @@ def draws(
         hr.arrays({"part": np.full(length, part)}).options(num_threads=1)
         for part, length in enumerate(lengths)
     ]
-    given: Any = {"schedule": dict([(0, weights), *changes])} if changes else {"weights": weights}
-    mixed = hr.mix(parts, seed=seed, stop="all" if stop == "all" else "first", **given)
+    arguments: Any = (
+        {"schedule": dict([(0, weights), *changes])} if changes else {"weights": weights}
+    )
+    mixed = hr.mix(parts, seed=seed, stop="all" if stop == "all" else "first", **arguments)
     mixed = mixed.epoch(number)
     return tuple(int(example["part"]) for example in mixed)
 

@@ -178,10 +178,10 @@ class Program:
 
     def pipeline(self, directory: Path, ranks: Ranks = ALONE) -> hr.Pipeline:
         """Makes a new pipeline."""
-        made = self.beginning.begin(directory, ranks)
+        output = self.beginning.begin(directory, ranks)
         for step in self.steps:
-            made = step.apply(made, ranks)
-        return made
+            output = step.apply(output, ranks)
+        return output
 
     @property
     def model(self) -> Model:
@@ -235,8 +235,8 @@ class Program:
         """The items of each of its pieces, after its steps."""
         if self.beginning.pieces is None or any(step.order != "any" for step in self.steps):
             # One rank reads all of it.
-            whole = None if at.pieces is None else at.pieces._replace(shard=(0, 1))
-            return [self.model(at._replace(pieces=whole))]
+            full = None if at.pieces is None else at.pieces._replace(shard=(0, 1))
+            return [self.model(at._replace(pieces=full))]
         return [self._of_piece(piece, at) for piece in self.beginning.pieces(at)]
 
     def _of_piece(self, piece: Items, at: At) -> Items:

@@ -190,8 +190,8 @@ def _of_source(source: Source) -> Program:
     def numbered(at: At, is_part: bool) -> Numbered:
         if is_part and source.kind == SPLIT:
             return numbered_list(list(kept(iter(source.examples))))
-        whole = numbered_list(source.examples)
-        return Numbered(whole.count, lambda order: kept(whole.items(order)))
+        uninterrupted = numbered_list(source.examples)
+        return Numbered(uninterrupted.count, lambda order: kept(uninterrupted.items(order)))
 
     kind = source.kind or source.text.partition("(")[0]
     shape = Shape(source.names).with_tags(kind)
@@ -266,8 +266,8 @@ def _combined_from(random: Random, parts: Sequence[Program], kind: str) -> Progr
         parts = [_flat(part) for part in parts]
     # The types of batches may differ: then examples are put together.
     for candidates in (parts, [_flat(part) for part in parts]):
-        made = [_failing(random, part, kind == "zip") if fails else part for part in candidates]
-        program = Program(combine(random, made), (skip_errors(),) if fails else ())
+        outputs = [_failing(random, part, kind == "zip") if fails else part for part in candidates]
+        program = Program(combine(random, outputs), (skip_errors(),) if fails else ())
         try:
             program.pipeline(ANYWHERE)
         except ValueError:
@@ -320,13 +320,13 @@ def _mix(random: Random, parts: Sequence[Program]) -> Beginning:
     has_names = random.random() < 0.4
     # Other weights from an example on.
     later = random.choice([None, None, (random.choice([1, 20, 60]), [*weights[1:], 0.5])])
-    given = {"weights": weights} if later is None else {"schedule": dict([(0, weights), later])}
+    arguments = {"weights": weights} if later is None else {"schedule": dict([(0, weights), later])}
 
     def begin(directory: Path, ranks: Ranks) -> hr.Pipeline:
         pipes: Any = [part.pipeline(directory, ranks) for part in parts]
         if has_names:
             pipes = {f"part {n}": pipe for n, pipe in enumerate(pipes)}
-        return hr.mix(pipes, seed=seed, stop=stop, **given)
+        return hr.mix(pipes, seed=seed, stop=stop, **arguments)
 
     def model(at: At) -> Items:
         # Counted in a separate run: in the real one, only drawn items are requested.
@@ -337,7 +337,7 @@ def _mix(random: Random, parts: Sequence[Program]) -> Beginning:
         return m.mix([inner(at.of_part(n)) for n, inner in enumerate(models)], drawn)
 
     names = ", names" * has_names
-    text = f"mix([{_texts(parts)}], {given}, {seed}, {stop!r}{names})"
+    text = f"mix([{_texts(parts)}], {arguments}, {seed}, {stop!r}{names})"
     shape = _shape_of(parts, parts[0].shape.names).with_tags("mix")
     return Beginning("mix", text, begin, model, shape, tuple(parts))
 
@@ -389,8 +389,8 @@ def _zip(random: Random, parts: Sequence[Program]) -> Beginning:
     def begin(directory: Path, ranks: Ranks) -> hr.Pipeline:
         pipelines = [part.pipeline(directory, ranks) for part in parts]
         renamed = [
-            made if name == "n" else made.rename(n=name)
-            for name, made in zip(names, pipelines, strict=True)
+            output if name == "n" else output.rename(n=name)
+            for name, output in zip(names, pipelines, strict=True)
         ]
         return hr.zip(renamed, strict=False)
 

@@ -65,10 +65,10 @@ def indexed(random: Random) -> Source:
 
     def begin(directory: Path) -> hr.Pipeline:
         callers = (1, num_processes) if num_processes else (num_threads, 0)
-        found = hr.indexed(rows, *callers, names)
+        result = hr.indexed(rows, *callers, names)
         if seed is not None:
-            found = found.shuffle(seed=seed)
-        return found.skip_errors(MANY) if is_damaged else found
+            result = result.shuffle(seed=seed)
+        return result.skip_errors(MANY) if is_damaged else result
 
     callers = f", num_processes={num_processes}" if num_processes else f", {num_threads}"
     shuffle = "" if seed is None else f".shuffle(seed={seed})"

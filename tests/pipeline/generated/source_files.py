@@ -62,7 +62,7 @@ def layouts() -> dict[str, list[tuple[list[int], int]]]:
 
 
 def _begins_of_matches(pattern: bytes) -> Callable[[Path], list[int]]:
-    return lambda path: [found.start() for found in re.finditer(pattern, path.read_bytes())]
+    return lambda path: [matches.start() for matches in re.finditer(pattern, path.read_bytes())]
 
 
 def _begins_of_records(path: Path) -> list[int]:

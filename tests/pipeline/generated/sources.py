@@ -311,11 +311,11 @@ def _arrow(random: Random) -> Source:
         rows = hr.arrow(directory / "*.arrow", columns, defaults=defaults)
         return rows if seed is None else rows.shuffle(seed=seed)
 
-    whole = [
+    uninterrupted = [
         {"n": n, "list": list_of(n), "some": n if n % 3 else -1, "some_mask": n % 3 != 0}
         for n in ALL
     ]
-    examples = [{name: example[name] for name in names} for example in whole]
+    examples = [{name: example[name] for name in names} for example in uninterrupted]
     shuffle = "" if seed is None else f".shuffle(seed={seed})"
     text = f"arrow(*.arrow){names}{shuffle}"
     positions = _PLACES if seed is None else None
@@ -354,17 +354,17 @@ def _rows(random: Random) -> Source:
 
     def example(n: int) -> Example:
         row = row_of(n)
-        made: Example = {}
+        output: Example = {}
         for name in names:
             outer, *inner = name.split(".")
-            made[name] = row[outer]
+            output[name] = row[outer]
             for key in inner:
-                made[name] = made[name][key]
+                output[name] = output[name][key]
             if name == "some":
-                is_there = made[name] is not None
-                made[name] = made[name] if is_there else -1 if defaults else 0
-                made["some_mask"] = is_there
-        return made
+                is_there = output[name] is not None
+                output[name] = output[name] if is_there else -1 if defaults else 0
+                output["some_mask"] = is_there
+        return output
 
     examples = list(map(example, ALL))
     shuffle = "" if seed is None else f".shuffle(seed={seed})"

@@ -492,8 +492,8 @@ def _padded_grids(random: Random, shape: Shape) -> Step | None:
     def summed(items: Items) -> Items:
         for group in m.groups_of(items, size):
             if len(group) == size or remainder != "drop":
-                made = f.grid_sum_in_model(group, multiples, fill)
-                yield m.stacked(made, size if remainder == "pad" else None)
+                output = f.grid_sum_in_model(group, multiples, fill)
+                yield m.stacked(output, size if remainder == "pad" else None)
 
     options = {"values": {"grid": fill}, "multiple_of": {"grid": multiples}}
     return Step(

@@ -65,8 +65,8 @@ def _check_table(read: Callable[..., hr.Pipeline], path: Path, table: Any, rando
             if words[name] is not hr.Json:
                 assert bool(row[f"{name}_mask"]) == (value is not None), name
             if value is not None or words[name] is hr.Json:
-                got, wanted = plain(row[name], kind), plain(value, kind)
-                assert got == wanted, f"{name}: {got!r}, expected {wanted!r}"
+                got, requested = plain(row[name], kind), plain(value, kind)
+                assert got == requested, f"{name}: {got!r}, expected {requested!r}"
     _check_refusal(read, path, table, random)
 
 
@@ -196,8 +196,8 @@ def _check_text(
             _check_values(name, column, [row[name] for row in rows])
 
 
-def _check_values(name: str, column: TextColumn, given: list[Any]) -> None:
-    for got, value in zip(given, column.values, strict=True):
+def _check_values(name: str, column: TextColumn, argument: list[Any]) -> None:
+    for got, value in zip(argument, column.values, strict=True):
         if value is None:
             continue
         is_same = got == value and (not isinstance(value, float) or _sign(got) == _sign(value))
@@ -230,8 +230,8 @@ def _csv(random: Random, directory: Path) -> None:
     mark = random.choice(["", "\ufeff"])
     path = _compressed(random, directory, "a.csv", mark + text.getvalue())
 
-    def read(path: Path, *args: Any, **given: Any) -> hr.Pipeline:
-        return hr.csv(path, *args, delimiter=delimiter, na_values=missing or (), **given)
+    def read(path: Path, *args: Any, **value: Any) -> hr.Pipeline:
+        return hr.csv(path, *args, delimiter=delimiter, na_values=missing or (), **value)
 
     _check_text(read, path, columns)
 

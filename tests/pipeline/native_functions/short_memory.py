@@ -85,8 +85,8 @@ def _given() -> dict[str, Any]:
 _OF_FLOATS = ("argmax", "reduce_max", "cumsum", "add", "negative", "sqrt", "greater", "round")
 
 
-def _of_a_cast(call: Callable[[Any], Any], given: Any) -> Any:
-    return call({**given, "f": ops.cast(given["image"], "float32")})
+def _of_a_cast(call: Callable[[Any], Any], value: Any) -> Any:
+    return call({**value, "f": ops.cast(value["image"], "float32")})
 
 
 def _parsed(example: Any) -> Any:
@@ -204,10 +204,10 @@ def in_child(
 
 
 def _called(
-    function: Callable[[Any], Any], given: dict[str, Any], is_random: bool
+    function: Callable[[Any], Any], argument: dict[str, Any], is_random: bool
 ) -> Callable[[], Any]:
-    used = {name for name in given if f'"{name}"' in _source_of(function)}
-    few = {name: value for name, value in given.items() if name in used}
+    used = {name for name in argument if f'"{name}"' in _source_of(function)}
+    few = {name: value for name, value in argument.items() if name in used}
     traced = hr.native(lambda example: {"y": function(example)})
     if not is_random:
         return lambda: traced(few)
@@ -231,16 +231,16 @@ def _load_modules() -> None:
 
 def failures(names: list[str]) -> Iterator[str]:
     """Yields the operations that end a process, or never succeed: name and exit statuses."""
-    given, known = _given(), programs()
+    items, expected = _given(), programs()
     _load_modules()
-    for name in names or sorted(known):
-        call = _called(known[name], given, name in AT_RANDOM)
+    for name in names or sorted(expected):
+        call = _called(expected[name], items, name in AT_RANDOM)
         statuses = [in_child(call, more) for more in MORE_BYTES]
         if any(status not in (0, 1) for status in statuses) or 0 not in statuses:
             yield f"{name}: {statuses}"
 
 
 if __name__ == "__main__":
-    found = list(failures(sys.argv[1:]))
-    print(*found, sep="\n")
-    sys.exit(bool(found))
+    results = list(failures(sys.argv[1:]))
+    print(*results, sep="\n")
+    sys.exit(bool(results))

@@ -83,8 +83,8 @@ def casts(draw):
 def reshapes(draw):
     x = draw(blocks())
     size = int(np.prod(x.shape[1:]))
-    wanted = draw(st.sampled_from([[size], [1, size], [-1], [size, 1, -1], [2, -1], [size * 2]]))
-    return Case(lambda e: ops.reshape(e["x"], wanted), {"x": x})
+    expected = draw(st.sampled_from([[size], [1, size], [-1], [size, 1, -1], [2, -1], [size * 2]]))
+    return Case(lambda e: ops.reshape(e["x"], expected), {"x": x})
 
 
 @st.composite
@@ -248,8 +248,8 @@ def splits(draw, is_by_sizes):
     part = draw(st.integers(0, len(sizes) - 1))
     if is_by_sizes and draw(st.booleans()):
         sizes[part] = -1
-    wanted = sizes if is_by_sizes else len(sizes)
-    return Case(lambda e: ops.split(e["x"], wanted, axis)[part], {"x": x})
+    expected = sizes if is_by_sizes else len(sizes)
+    return Case(lambda e: ops.split(e["x"], expected, axis)[part], {"x": x})
 
 
 @st.composite
@@ -416,7 +416,7 @@ def same_bits(one, other):
 
 
 def test_every_rule_has_a_case():
-    assert {name for name, made in _definitions.items() if made.batch_rule} == set(CASES)
+    assert {name for name, output in _definitions.items() if output.batch_rule} == set(CASES)
 
 
 @pytest.mark.parametrize("op_type", sorted(CASES))
@@ -436,11 +436,11 @@ def test_all_rows_at_once_give_the_same_as_one_by_one(op_type, data, is_shape_kn
     assume(function.segments.parts)
     ((program, inputs, is_looped),) = function.segments.parts
     assert not is_looped
-    found = run(program, [blocks[number] for number in inputs])
+    values = run(program, [blocks[number] for number in inputs])
     has_failed = any(isinstance(row, engine.EngineError) for row in rows)
     is_even = not has_failed and len({np.shape(row[0]) for row in rows}) == 1
     # For rows of different shapes, the stage runs row by row.
-    assert isinstance(found, engine.EngineError) != is_even
+    assert isinstance(values, engine.EngineError) != is_even
     if is_even:
-        assert len(found[0]) == len(rows)
-        assert all(same_bits(found[0][index], row[0]) for index, row in enumerate(rows))
+        assert len(values[0]) == len(rows)
+        assert all(same_bits(values[0][index], row[0]) for index, row in enumerate(rows))

@@ -56,13 +56,13 @@ def test_a_native_function_maps_examples(given):
 
 def test_components_are_known_before_the_function_runs():
     _, pipeline = images()
-    made = pipeline.map(scaled)
-    assert made.spec == {
+    output = pipeline.map(scaled)
+    assert output.spec == {
         "image": hr.Spec(np.dtype("float32"), (None,)),
         "label": hr.Spec(np.dtype("int64"), ()),
     }
-    assert "component 'image'" in made.describe()
-    assert made.batch(4).spec["label"] == hr.Spec(np.dtype("int64"), (None,))
+    assert "component 'image'" in output.describe()
+    assert output.batch(4).spec["label"] == hr.Spec(np.dtype("int64"), (None,))
 
 
 def test_a_component_that_passes_through_keeps_its_kind(numbers, given):
@@ -88,18 +88,18 @@ def test_text_stays_text(given):
 
 def test_rows_may_have_different_shapes(given):
     texts = np.array([b"abc", b"", b"de", b"fgh"], object)
-    made = hr.native(lambda example: {"bytes": hr.ops.decode_raw(example["text"], "uint8") + 1})
-    rows = [example["bytes"].tolist() for example in given(hr.arrays({"text": texts}).map(made))]
+    output = hr.native(lambda example: {"bytes": hr.ops.decode_raw(example["text"], "uint8") + 1})
+    rows = [example["bytes"].tolist() for example in given(hr.arrays({"text": texts}).map(output))]
     assert rows == [[98, 99, 100], [], [101, 102], [103, 104, 105]]
 
 
 def test_a_native_function_maps_batches(given):
     pipeline = hr.arrays({"x": np.arange(10.0)}).batch(4)
-    made = pipeline.map(hr.native(lambda batch: {"x": batch["x"] * 2, "first": batch["x"][0]}))
-    batches = given(made)
+    output = pipeline.map(hr.native(lambda batch: {"x": batch["x"] * 2, "first": batch["x"][0]}))
+    batches = given(output)
     assert [batch["x"].tolist() for batch in batches] == [[0, 2, 4, 6], [8, 10, 12, 14], [16, 18]]
     assert [float(batch["first"]) for batch in batches] == [0, 4, 8]
-    assert made.spec["x"] == hr.Spec(np.dtype("float64"), (None,))
+    assert output.spec["x"] == hr.Spec(np.dtype("float64"), (None,))
 
 
 def test_a_native_predicate_filters(numbers, given):
@@ -115,10 +115,10 @@ def test_a_native_predicate_filters(numbers, given):
 
 
 def test_a_native_flat_map_splits_rows(numbers, given):
-    made = numbers.select("number").flat_map(repeated)
-    assert made.spec == {"number": hr.Spec(np.dtype("int64"), ())}
-    found = [int(example["number"]) for example in given(made)]
-    assert found == [sign * number for number in range(NUM_EXAMPLES) for sign in (1, -1)]
+    output = numbers.select("number").flat_map(repeated)
+    assert output.spec == {"number": hr.Spec(np.dtype("int64"), ())}
+    results = [int(example["number"]) for example in given(output)]
+    assert results == [sign * number for number in range(NUM_EXAMPLES) for sign in (1, -1)]
 
 
 def test_a_native_function_is_traced_once(numbers):
@@ -137,15 +137,15 @@ def test_a_native_function_is_traced_once(numbers):
 
 def test_a_native_function_may_follow_python_functions(numbers, given):
     pipeline = numbers.map(lambda example: {"x": np.arange(int(example["number"]) % 3)})
-    made = pipeline.map(hr.native(lambda example: {"y": example["x"] * 2})).take(4)
-    assert [example["y"].tolist() for example in given(made)] == [[], [0], [0, 2], []]
+    output = pipeline.map(hr.native(lambda example: {"y": example["x"] * 2})).take(4)
+    assert [example["y"].tolist() for example in given(output)] == [[], [0], [0, 2], []]
 
 
 def test_native_functions_call_each_other(given):
     inner = hr.native(lambda example: {"x": example["x"] + 1})
     outer = hr.native(lambda example: {"x": inner(example)["x"] * 10})
-    found = [int(e["x"]) for e in given(hr.arrays({"x": np.arange(3)}).map(outer))]
-    assert found == [10, 20, 30]
+    results = [int(e["x"]) for e in given(hr.arrays({"x": np.arange(3)}).map(outer))]
+    assert results == [10, 20, 30]
 
 
 def test_a_native_function_can_be_called_with_values():
@@ -263,8 +263,8 @@ def test_segments_give_the_same_results(records, steps, size):
 
     pipeline = hr.tfrecords(records).parse({"number": int, "floats": hr.Feature(float, (3,))})
     expected = [function(example) for example in pipeline.take(200)]
-    found = list(pipeline.map(function).take(200))
-    assert same(found, expected)
+    results = list(pipeline.map(function).take(200))
+    assert same(results, expected)
     batched = list(pipeline.map(function).batch(size))
     again = list(pipeline.map(function).batch(size).options(num_threads=1))
     assert same(batched, again)
@@ -297,10 +297,10 @@ def test_draws_belong_to_the_example_and_the_epoch(numbers, given):
 def test_draws_of_a_batch_belong_to_its_number(given):
     batches = hr.arrays({"number": np.arange(100)}).batch(10)
     drawn = hr.native(lambda batch: {"noise": hr.ops.random_uniform([3])})
-    found = [batch["noise"].tolist() for batch in given(batches.map(drawn, seed=7))]
-    assert len({tuple(noise) for noise in found}) == 10
+    results = [batch["noise"].tolist() for batch in given(batches.map(drawn, seed=7))]
+    assert len({tuple(noise) for noise in results}) == 10
     again = given(batches.skip(2).map(drawn, seed=7))
-    assert [batch["noise"].tolist() for batch in again] == found[2:]
+    assert [batch["noise"].tolist() for batch in again] == results[2:]
 
 
 def test_uniform_draws_over_examples_are_uniform():

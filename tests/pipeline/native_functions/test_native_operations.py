@@ -294,7 +294,7 @@ def test_an_operation_runs_in_the_engine(name):
 def test_a_result_too_large_for_memory_is_an_error_of_its_example(make):
     rows = hr.arrays({"n": np.array([0, 2**25], np.int32)})
     sizes = rows.map(hr.native(lambda example: {"size": ops.size(make(example["n"]))}))
-    found = iter(sizes)
-    next(found)
+    result = iter(sizes)
+    next(result)
     with pytest.raises(hr.errors.ResourceExhaustedError, match="OOM when allocating tensor with"):
-        next(found)
+        next(result)

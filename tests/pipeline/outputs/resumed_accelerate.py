@@ -88,9 +88,9 @@ def shown(batch):
 
 def main(loop):
     warnings.simplefilter("ignore")
-    found = []
+    results = []
     for name, pipe in pipelines():
-        whole = [shown(batch) for epoch in range(EPOCHS) for batch in pipe.epoch(epoch)]
+        uninterrupted = [shown(batch) for epoch in range(EPOCHS) for batch in pipe.epoch(epoch)]
         running, states = LOOPS[loop](pipe), []
         for epoch in range(EPOCHS - 1):
             for index, _ in enumerate(running.loader, 1):
@@ -100,9 +100,9 @@ def main(loop):
             resumed = LOOPS[loop](pipe)
             resumed.restore(state)
             epochs = range(before // BATCHES, EPOCHS)
-            seen = [whole.index(shown(batch)) for _ in epochs for batch in resumed.loader]
-            found.append([name, before, seen])
-    print(json.dumps(found))
+            seen = [uninterrupted.index(shown(batch)) for _ in epochs for batch in resumed.loader]
+            results.append([name, before, seen])
+    print(json.dumps(results))
 
 
 if __name__ == "__main__":

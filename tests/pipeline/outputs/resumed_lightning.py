@@ -79,16 +79,16 @@ def fit(kind, epochs, saved, checkpoint=None, validates=False):
 def main(kind):
     warnings.simplefilter("ignore")
     unsaved = ModelCheckpoint(tempfile.mkdtemp(), save_top_k=0)
-    whole = fit(kind, EPOCHS, unsaved)
-    found = {"whole": len(whole)}
+    full = fit(kind, EPOCHS, unsaved)
+    results = {"whole": len(full)}
 
     def follow(name, checkpoint, validates=False):
         try:
             seen = fit(kind, EPOCHS, unsaved, str(checkpoint), validates)
         except hr.errors.FailedPreconditionError as error:
-            found[name] = error.message
+            results[name] = error.message
         else:
-            found[name] = [whole.index(batch) for batch in seen]
+            results[name] = [full.index(batch) for batch in seen]
 
     once = tempfile.mkdtemp()
     fit(kind, 2, ModelCheckpoint(once))
@@ -101,7 +101,7 @@ def main(kind):
     fit(kind, EPOCHS, each)
     for step in range(1, EPOCHS * BATCHES):
         follow(f"step {step}", f"{steps}/step={step}.ckpt")
-    print(json.dumps(found))
+    print(json.dumps(results))
 
 
 if __name__ == "__main__":

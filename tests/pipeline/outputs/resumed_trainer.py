@@ -86,16 +86,18 @@ def fit(way, directory, checkpoint=None):
 def main(way):
     warnings.simplefilter("ignore")
     transformers.logging.set_verbosity_error()
-    whole = [batch["n"].tolist() for epoch in range(EPOCHS) for batch in batches().epoch(epoch)]
+    uninterrupted = [
+        batch["n"].tolist() for epoch in range(EPOCHS) for batch in batches().epoch(epoch)
+    ]
     directory = tempfile.mkdtemp()
     try:
-        found = {"0": [whole.index(batch) for batch in fit(way, directory)]}
+        results = {"0": [uninterrupted.index(batch) for batch in fit(way, directory)]}
         for step in (1, 3, 4, 6, 8, 11):
             seen = fit(way, tempfile.mkdtemp(), f"{directory}/checkpoint-{step}")
-            found[str(step)] = [whole.index(batch) for batch in seen]
+            results[str(step)] = [uninterrupted.index(batch) for batch in seen]
     except ValueError as error:
-        found = {"error": str(error)}
-    print(json.dumps(found))
+        results = {"error": str(error)}
+    print(json.dumps(results))
 
 
 if __name__ == "__main__":

@@ -41,10 +41,10 @@ def test_workers_are_kept_between_epochs(way):
     train = pipeline().to_torch()
     loop = train if way == "loader" else torch.utils.data.DataLoader(train, batch_size=None)
     epochs = [list(loop) for _ in range(3)]
-    known = processes(batch for epoch in epochs for batch in epoch)
-    assert 1 <= len(known) <= 2
-    assert os.getpid() not in known
-    assert all(map(is_there, known)), "they wait for the next epoch"
+    expected = processes(batch for epoch in epochs for batch in epoch)
+    assert 1 <= len(expected) <= 2
+    assert os.getpid() not in expected
+    assert all(map(is_there, expected)), "they wait for the next epoch"
     orders = [[n for batch in numbers(epoch) for n in batch] for epoch in epochs]
     assert all(sorted(order) == list(range(64)) for order in orders)
     assert orders[0] != orders[1] != orders[2]
@@ -52,11 +52,11 @@ def test_workers_are_kept_between_epochs(way):
 
 def test_workers_end_with_the_loader():
     train = pipeline().to_torch()
-    known = processes(train)
-    assert all(map(is_there, known))
+    expected = processes(train)
+    assert all(map(is_there, expected))
     del train
     gc.collect()
-    wait_until(lambda: not any(map(is_there, known)))
+    wait_until(lambda: not any(map(is_there, expected)))
 
 
 def test_a_whole_epoch_follows_an_unfinished_one():
@@ -73,12 +73,12 @@ def test_a_state_continues_with_another_number_of_workers():
     with iter(train) as batches:
         first = [next(batches)["n"].tolist() for _ in range(3)]
         state = json.loads(json.dumps(train.state_dict()))
-    whole = numbers(pipeline(0).epoch(1))
-    assert first == whole[:3]
+    full = numbers(pipeline(0).epoch(1))
+    assert first == full[:3]
     for number in (0, 1, 3):
         other = pipeline(number).to_torch()
         other.load_state_dict(state)
-        assert numbers(other) == whole[3:]
+        assert numbers(other) == full[3:]
 
 
 def test_validation_within_an_epoch_has_its_own_workers():

@@ -124,24 +124,24 @@ print(json.dumps(seen))
     ],
 )
 def test_lightning_continues_from_each_of_its_checkpoints(kind):
-    found = run_script("resumed_lightning.py", kind)
-    assert found.pop("whole") == 12
+    result = run_script("resumed_lightning.py", kind)
+    assert result.pop("whole") == 12
     for step in range(1, 12):
-        assert found.pop(f"step {step}") == list(range(step, 12)), step
-    assert found["each epoch"] == list(range(8, 12))
-    assert found["after a validation"] == list(range(4, 12))
+        assert result.pop(f"step {step}") == list(range(step, 12)), step
+    assert result["each epoch"] == list(range(8, 12))
+    assert result["after a validation"] == list(range(4, 12))
 
 
 @needs("lightning")
 @pytest.mark.timeout(240)
 def test_lightning_continues_within_an_epoch_of_unknown_length():
-    found = run_script("resumed_lightning.py", "unknown")
-    assert found.pop("whole") == 12
+    result = run_script("resumed_lightning.py", "unknown")
+    assert result.pop("whole") == 12
     for step in range(1, 12):
-        assert found.pop(f"step {step}") == list(range(step, 12)), step
+        assert result.pop(f"step {step}") == list(range(step, 12)), step
     # It takes the first batch before it sets the epoch, and does not load the state.
     for name, epoch in (("each epoch", 2), ("after a validation", 1)):
-        text = found[name]
+        text = result[name]
         assert text.startswith(f"to_torch: the loop began epoch {epoch} with a batch of epoch 0")
         assert "Give to_torch(length=...)" in text
 
@@ -156,9 +156,9 @@ def test_lightning_continues_within_an_epoch_of_unknown_length():
     ],
 )
 def test_lightning_is_stopped_if_it_cannot_continue(kind, words):
-    found = run_script("resumed_lightning.py", kind)
+    result = run_script("resumed_lightning.py", kind)
     for step in range(1, 12):
-        text = found[f"step {step}"]
+        text = result[f"step {step}"]
         assert text.startswith(words), step
         assert "Give to_torch(length=...), the batches of an epoch." in text
 
@@ -168,9 +168,9 @@ def test_lightning_is_stopped_if_it_cannot_continue(kind, words):
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize("loop", ["torchdata", "prepared", "registered", "wrapped"])
 def test_loops_with_accelerate_and_torchdata_continue_from_each_state(loop):
-    found = run_script("resumed_accelerate.py", loop)
-    assert len(found) == 2 * (9 + 3)
-    for length, before, batches in found:
+    result = run_script("resumed_accelerate.py", loop)
+    assert len(result) == 2 * (9 + 3)
+    for length, before, batches in result:
         assert batches == list(range(before, 12)), (length, before)
 
 
@@ -179,9 +179,9 @@ def test_loops_with_accelerate_and_torchdata_continue_from_each_state(loop):
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize("way", ["prepared", "examples"])
 def test_trainer_continues_from_its_checkpoints(way):
-    found = run_script("resumed_trainer.py", way)
-    assert len(found) == 7
-    for step, batches in found.items():
+    result = run_script("resumed_trainer.py", way)
+    assert len(result) == 7
+    for step, batches in result.items():
         assert batches == list(range(int(step), 12)), step
 
 
@@ -212,8 +212,8 @@ def test_accelerate_does_not_distribute_the_examples_of_one_rank(tmp_path):
     subprocess.run([*start, *options, program], capture_output=True, check=True, timeout=200)
     ranks = [json.loads(file.read_text()) for file in sorted(tmp_path.rglob("stdout.log"))]
     assert len(ranks) == 2
-    for whole, dispatched, sharded, registered in ranks:
-        assert whole == 40, "its part of the batches"
+    for uninterrupted, dispatched, sharded, registered in ranks:
+        assert uninterrupted == 40, "its part of the batches"
         for error in (dispatched, sharded):
             assert error.startswith("to_torch: Accelerate distributes the batches of one process")
         assert registered == 40

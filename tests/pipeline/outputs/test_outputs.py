@@ -132,9 +132,9 @@ class TestTorch:
 
     def test_the_wrong_dict_is_rejected_with_its_keys(self, pipe):
         loader = pipe.to_torch()
-        whole = {"model": {}, "data": loader.state_dict()}
+        full = {"model": {}, "data": loader.state_dict()}
         with pytest.raises(ValueError, match=r"load_state_dict: got a dict with the keys 'model',"):
-            loader.load_state_dict(whole)
+            loader.load_state_dict(full)
         with pytest.raises(ValueError, match="load_state_dict: got None, expected a result of the"):
             loader.load_state_dict(None)
         with pytest.raises(ValueError, match=r"It is the state of a to_torch\(\) loader: pass it"):
@@ -518,8 +518,8 @@ class TestArrow:
         assert table.schema.field("text").type == pa.large_string()
         expected = list(pipe)
         for name in ("number", "image", "is_odd", "text", "data"):
-            wanted = [row for batch in expected for row in batch[name].tolist()]
-            assert table[name].to_pylist() == wanted
+            requested = [row for batch in expected for row in batch[name].tolist()]
+            assert table[name].to_pylist() == requested
 
     def test_examples_and_lists_are_record_batches(self):
         def longer(example):
@@ -578,9 +578,9 @@ class TestArrow:
                 total = plain.to_arrow().read_pandas()["number"].sum()
             case "duckdb":
                 reader = plain.to_arrow()
-                found = module.sql("select sum(number) from reader").fetchall()
+                result = module.sql("select sum(number) from reader").fetchall()
                 assert reader is not None
-                [(total,)] = found
+                [(total,)] = result
         assert int(total) == sum(range(100))
 
 

@@ -73,13 +73,13 @@ def test_a_loop_over_pinned_batches_resumes():
     pipe = pipeline(512, 16)
     loader = pipe.to_torch(device="cuda")
     batches = iter(loader)
-    given = [next(batches)["number"].tolist() for _ in range(3)]
+    inputs = [next(batches)["number"].tolist() for _ in range(3)]
     state = loader.state_dict()
     batches.close()
     resumed = pipe.to_torch(device="cuda")
     resumed.load_state_dict(state)
-    given += [batch["number"].tolist() for batch in resumed]
-    assert given == [batch["number"].tolist() for batch in pipe]
+    inputs += [batch["number"].tolist() for batch in resumed]
+    assert inputs == [batch["number"].tolist() for batch in pipe]
 
 
 def test_arrays_of_jax_are_on_the_device():

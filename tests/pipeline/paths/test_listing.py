@@ -89,12 +89,12 @@ def test_a_pattern_matches_the_same_files_as_in_python(here, pattern, is_absolut
 
 
 def test_a_file_with_links_comes_once_under_its_own_name(here):
-    found = ["a/1.txt", "b/1.txt"]
-    assert matching("**/1.txt") == found
-    assert [path for path in files_below("") if path.endswith("1.txt")] == found
+    results = ["a/1.txt", "b/1.txt"]
+    assert matching("**/1.txt") == results
+    assert [path for path in files_below("") if path.endswith("1.txt")] == results
     assert "link" not in files_below("")
     Path("c").symlink_to("b")
-    assert matching("*/1.txt") == found
+    assert matching("*/1.txt") == results
     assert matching("c/1.txt") == matching("c/1.*") == ["c/1.txt"]
 
 

@@ -15,9 +15,9 @@ def said(pipe: hr.Pipeline) -> str:
 
 def num_files(pipe: hr.Pipeline) -> int:
     """The estimated number of files."""
-    found = re.search(r"its first 1,000 examples come from about (\d+) of 200 files$", said(pipe))
-    assert found, said(pipe)
-    return int(found[1])
+    match = re.search(r"its first 1,000 examples come from about (\d+) of 200 files$", said(pipe))
+    assert match, said(pipe)
+    return int(match[1])
 
 
 def of_files(pipe: hr.Pipeline) -> int:

@@ -43,16 +43,16 @@ def main(directory: Path, rank: int, world: int, saved: dict[str, Any]) -> None:
     told: dict[str, Any] = {}
     for name, pipe in mine.items():
         with iter(pipe) as batches:
-            found = [[records_of(b), batches.digest(), batches.state()] for b in batches]
+            results = [[records_of(b), batches.digest(), batches.state()] for b in batches]
         told[name] = {
-            "steps": [step for step, _, _ in found],
-            "digests": [digest for _, digest, _ in found],
-            "state": found[5][2],
+            "steps": [step for step, _, _ in results],
+            "digests": [digest for _, digest, _ in results],
+            "state": results[5][2],
         }
     for name, state in saved.items():
         with mine[name].resume(state) as batches:
-            found = [[records_of(batch), batches.digest()] for batch in batches]
-        told[f"{name}, resumed"] = found
+            results = [[records_of(batch), batches.digest()] for batch in batches]
+        told[f"{name}, resumed"] = results
     # Without indexes, which the first process would write for the others.
     records = hr.tfrecords(str(directory / "*.tfrecord")).options(index="memory")
     shard = records.shuffle(seed=2).shard(rank, world)

@@ -94,10 +94,10 @@ def test_a_slow_training_loop_is_named(lines):
 def test_a_slow_python_function_is_named(lines, function, stage):
     source = hr.text_lines(lines).take(200)
     batches = run(getattr(source, stage)(function).batch(20))
-    found = batches.bottleneck()
+    result = batches.bottleneck()
     where = f"{stage}({function.__name__})"
-    assert found.startswith(f"{where} (Python) limits: its one thread was busy")
-    assert "let it take whole batches, after batch(...)" in found
+    assert result.startswith(f"{where} (Python) limits: its one thread was busy")
+    assert "let it take whole batches, after batch(...)" in result
     [there] = [s for s in batches.statistics().stages if s.name.startswith(stage)]
     helped = run(source.batch(20).map(slow_batch)).statistics().stages[-1]
     assert helped.busy_seconds < there.busy_seconds / 2
@@ -123,13 +123,13 @@ def test_threads_are_advised_for_a_function_that_releases_the_gil(lines):
         return example
 
     batches = run(hr.text_lines(lines).take(400).map(wait).batch(20))
-    found = batches.bottleneck()
+    result = batches.bottleneck()
     released = re.search(
         r"^map\(.*wait\) \(Python\) limits: its one thread was busy \d+% of the time, and releases "
         r"the GIL for (\d+)% of that; .*; give it num_threads=4, or make it native",
-        found,
+        result,
     )
-    assert released, found
+    assert released, result
     assert int(released[1]) >= 50
     several = run(hr.text_lines(lines).take(400).map(wait, num_threads=4).batch(20))
     assert several.statistics().seconds < batches.statistics().seconds
@@ -142,11 +142,11 @@ def test_processes_are_advised_for_a_function_that_holds_the_gil(lines):
         return example
 
     # Several threads share the GIL with the loop, so the loop may look slow.
-    found = run(hr.text_lines(lines).take(2000).map(compute).batch(20)).bottleneck()
-    assert "(Python) limits: its one thread was busy" in found
-    assert re.search(r"and holds the GIL for \d+% of that", found), found
-    assert "num_threads" not in found
-    assert re.search(r"; give it num_processes=\d+, or make it native", found), found
+    values = run(hr.text_lines(lines).take(2000).map(compute).batch(20)).bottleneck()
+    assert "(Python) limits: its one thread was busy" in values
+    assert re.search(r"and holds the GIL for \d+% of that", values), values
+    assert "num_threads" not in values
+    assert re.search(r"; give it num_processes=\d+, or make it native", values), values
 
 
 @pytest.mark.parametrize("holds_gil", [0.1, 0.9])
@@ -238,9 +238,9 @@ def test_slow_storage_of_a_source_that_parses_is_named(tmp_path):
 def test_an_expensive_native_function_is_named(lines, monkeypatch):
     monkeypatch.setattr(bottleneck_module, "num_cores", lambda: 2)
     batches = run(hr.text_lines(lines).map(dear).batch(50).options(num_threads=1))
-    found = batches.bottleneck()
-    assert found.startswith("map(dear) limits: workers were busy")
-    assert "; give it more threads, options(num_threads=2), or " in found
+    result = batches.bottleneck()
+    assert result.startswith("map(dear) limits: workers were busy")
+    assert "; give it more threads, options(num_threads=2), or " in result
     *_, mapped, batch = batches.statistics().stages
     assert (mapped.examples, batch.examples) == (8_000, 8_000)
     assert mapped.busy_seconds > batch.busy_seconds
@@ -284,7 +284,7 @@ def test_one_file_read_by_one_thread_is_named(lines):
     source, batch = counted
     assert source.num_parallel == 1
     assert isinstance(batch.stage, Batch)
-    found = bottleneck(
+    result = bottleneck(
         readings(
             [stage_readings(source, 9.5, 9.5), stage_readings(batch, 0.5)],
             tasks_busy=0.5,
@@ -293,10 +293,10 @@ def test_one_file_read_by_one_thread_is_named(lines):
             consumer_waiting=9.0,
         )
     )
-    assert found.startswith(
+    assert result.startswith(
         "text_lines limits: each file is read by one thread, and the threads of the one file were"
     )
-    assert "divide the data into more files" in found
+    assert "divide the data into more files" in result
 
 
 @pytest.mark.parametrize(
@@ -312,7 +312,7 @@ def test_advice_about_threads_knows_the_cores(lines, monkeypatch, cores, used, r
     source, batch = iter(hr.text_lines(lines).batch(100))._counted
     # With one core, each task runs for half of its time.
     computing = 19.0 if cores > 1 else 9.5
-    found = bottleneck(
+    result = bottleneck(
         readings(
             [stage_readings(source, 0.0), stage_readings(batch, 19.0, computing)],
             tasks_busy=19.0,
@@ -321,13 +321,13 @@ def test_advice_about_threads_knows_the_cores(lines, monkeypatch, cores, used, r
             consumer_waiting=9.0,
         )
     )
-    assert found.startswith(f"batch limits: {used}, 100% of that with it")
-    assert f"; {remedy}" in found
+    assert result.startswith(f"batch limits: {used}, 100% of that with it")
+    assert f"; {remedy}" in result
 
 
 def test_no_single_limit_is_named_where_there_is_none(lines):
     source, batch = iter(hr.text_lines(lines).batch(100))._counted
-    found = bottleneck(
+    result = bottleneck(
         readings(
             [stage_readings(source, 4.0, 4.0), stage_readings(batch, 3.0)],
             tasks_busy=3.0,
@@ -336,7 +336,7 @@ def test_no_single_limit_is_named_where_there_is_none(lines):
             consumer_waiting=6.0,
         )
     )
-    assert found.startswith("nothing limits alone: the training loop waited 60% of the time")
+    assert result.startswith("nothing limits alone: the training loop waited 60% of the time")
 
 
 def test_no_bottleneck_before_anything_was_read(tmp_path):
@@ -374,9 +374,9 @@ def test_no_share_exceeds_the_whole_time(lines):
     # Clocks of threads continue a little longer than that of the iteration.
     for stages in ([], [stage_readings(mapped, 20.0)], [stage_readings(source, 25.0, 25.0)]):
         for seconds in ("idle", "consumer_waiting", "budget_waiting", "tasks_busy"):
-            found = bottleneck(readings([stage_readings(batch, 0.1), *stages], **{seconds: 25.4}))
-            assert percentages(found)
-            assert max(percentages(found)) <= 100, found
+            result = bottleneck(readings([stage_readings(batch, 0.1), *stages], **{seconds: 25.4}))
+            assert percentages(result)
+            assert max(percentages(result)) <= 100, result
 
 
 def test_advice_for_parquet_names_row_groups(tmp_path):
@@ -398,9 +398,9 @@ def test_taking_batches_is_not_advised_for_a_function_of_batches(lines):
     with iter(hr.text_lines(lines).batch(10).map(slow_batch)) as batches:
         counted = batches._counted
     stages = [stage_readings(one, 9.0 if isinstance(one.stage, Map) else 0.1) for one in counted]
-    found = bottleneck(readings(stages, consumer_waiting=9.5, idle=19.0))
-    assert found.startswith("map(slow_batch) (Python) limits")
-    assert found.endswith("make it native (headrace.native), or do less in it")
+    result = bottleneck(readings(stages, consumer_waiting=9.5, idle=19.0))
+    assert result.startswith("map(slow_batch) (Python) limits")
+    assert result.endswith("make it native (headrace.native), or do less in it")
 
 
 def test_the_repr_of_an_iteration_has_its_stages_and_position(lines):

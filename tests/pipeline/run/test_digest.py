@@ -80,9 +80,9 @@ def test_all_ranks_have_one_digest_however_many_threads_and_memory(source, tmp_p
     for world, size in ((1, 12), (2, 6), (3, 4), (4, 3), (12, 1)):
         for rank in {0, 1, world - 1} & set(range(world)):
             way = {"num_threads": 1 + rank, "memory_bytes": 400_000 * (1 + rank)}
-            found = digests_of(pipe.shard(rank, world).batch(size).options(**way))
+            result = digests_of(pipe.shard(rank, world).batch(size).options(**way))
             # The last batch of all ranks together may be incomplete.
-            assert found[: len(alone) - 1] == alone[: len(found)][: len(alone) - 1]
+            assert result[: len(alone) - 1] == alone[: len(result)][: len(alone) - 1]
 
 
 CHAINS = {
@@ -108,13 +108,13 @@ CHAINS = {
 @pytest.mark.parametrize("source", ["a shuffle", "a filter", "a flat map"])
 def test_the_digest_continues_after_a_resume(chain, source, tmp_path):
     pipe = CHAINS[chain](SOURCES[source](tmp_path))
-    whole = digests_of(pipe)
-    assert len(set(whole)) == len(whole) > 3
+    uninterrupted = digests_of(pipe)
+    assert len(set(uninterrupted)) == len(uninterrupted) > 3
     states = states_of(pipe)
     for position in range(0, len(states), 1 + len(states) // 7):
         way = {"num_threads": 1 + position % 3}
-        found = digests_of(pipe.options(**way), states[position])
-        assert found == whole[position:], position
+        result = digests_of(pipe.options(**way), states[position])
+        assert result == uninterrupted[position:], position
 
 
 SHARDED = {
@@ -142,9 +142,9 @@ def test_ranks_have_one_digest_after_each_step_and_after_a_resume(chain, even, c
         assert other[:num_steps] == first[:num_steps]
         assert abs(len(other) - len(first)) <= (2 if even is None else 0)
     for rank in (0, 2):
-        states, whole = states_of(rank_of(rank)), digests_of(rank_of(rank))
+        states, uninterrupted = states_of(rank_of(rank)), digests_of(rank_of(rank))
         for position in range(0, len(states), 1 + len(states) // 7):
-            assert digests_of(rank_of(rank), states[position]) == whole[position:], position
+            assert digests_of(rank_of(rank), states[position]) == uninterrupted[position:], position
 
 
 @pytest.mark.parametrize(("old", "new"), [(4, 2), (2, 4), (3, 1), (1, 3)])
@@ -167,15 +167,15 @@ def test_the_digest_covers_the_global_order_up_to_the_last_batch():
     behind_two = digests_of(numbers(40).take(8).batch(4))
     assert behind_two[0] != digests_of(pipe)[0]  # Another pipeline.
     batches = iter(pipe.options(num_threads=3).prefetch(5))
-    given = [batches.digest()]
+    inputs = [batches.digest()]
     for _ in range(3):
         next(batches)
-        given.append(batches.digest())
+        inputs.append(batches.digest())
     # Rows read ahead do not count, and asking twice changes nothing.
-    assert given == digests_of(pipe)[:4]
-    assert batches.digest() == given[-1]
+    assert inputs == digests_of(pipe)[:4]
+    assert batches.digest() == inputs[-1]
     batches.close()
-    assert batches.digest() == given[-1]
+    assert batches.digest() == inputs[-1]
 
 
 def test_seeds_files_order_and_filters_change_the_digest(tmp_path):
@@ -204,13 +204,13 @@ def test_seeds_files_order_and_filters_change_the_digest(tmp_path):
         hr.mix([files, files], [1, 2], seed=2),
     ]
     for position in (0, 100):
-        found = []
+        results = []
         for pipe in pipes:
             with iter(pipe) as batches:
                 for _ in range(position):
                     next(batches)
-                found.append(batches.digest())
-        assert len(set(found)) == len(pipes)
+                results.append(batches.digest())
+        assert len(set(results)) == len(pipes)
     # A directory does not count.
     moved = lines(tmp_path / "d")
     assert digests_of(moved.shuffle(seed=1).batch(30)) == digests_of(

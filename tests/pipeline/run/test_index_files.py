@@ -61,8 +61,8 @@ KINDS = {
 def examples(pipe):
     """Returns all examples as text, in order, and how their offsets were found."""
     with iter(pipe) as batches:
-        found = [repr(example) for example in batches]
-        return found, batches.statistics().index
+        results = [repr(example) for example in batches]
+        return results, batches.statistics().index
 
 
 def shuffled(source, paths, **options):
@@ -90,9 +90,9 @@ def test_a_second_start_scans_nothing_and_gives_the_same(data, kind):
     expected, none = shuffled(source, data, index="memory")
     assert (none.scanned, none.opened, none.written) == (2, 0, 0)
     assert sorted(path.name for path in data.iterdir()) == ["0", "1"]
-    first, made = shuffled(source, data)
-    assert (made.scanned, made.opened, made.written) == (2, 0, 2)
-    assert made.scanned_bytes == sum((data / name).stat().st_size for name in "01")
+    first, outputs = shuffled(source, data)
+    assert (outputs.scanned, outputs.opened, outputs.written) == (2, 0, 2)
+    assert outputs.scanned_bytes == sum((data / name).stat().st_size for name in "01")
     assert sorted(path.name for path in data.iterdir()) == ["0", "0.hrindex", "1", "1.hrindex"]
     again, used = shuffled(source, data)
     assert (used.scanned, used.scanned_bytes, used.opened, used.written) == (0, 0, 2, 0)
@@ -117,9 +117,9 @@ def test_an_outdated_index_is_replaced(data, kind):
     for _ in range(2):
         os.utime(path, ns=(0, path.stat().st_mtime_ns + 1))
         expected, _ = shuffled(source, data, index="memory")
-        found, made = shuffled(source, data)
-        assert found == expected
-        assert (made.scanned, made.opened, made.written) == (1, 1, 1)
+        results, outputs = shuffled(source, data)
+        assert results == expected
+        assert (outputs.scanned, outputs.opened, outputs.written) == (1, 1, 1)
     assert shuffled(source, data)[1].scanned == 0
 
 
@@ -127,15 +127,15 @@ def test_damage_anywhere_in_an_index_is_detected(data, kind):
     _, source = kind
     expected, _ = shuffled(source, data)
     index = data / "0.hrindex"
-    whole = index.read_bytes()
-    for number, position in enumerate(range(0, len(whole), 101)):
-        changed = bytearray(whole)
+    full = index.read_bytes()
+    for number, position in enumerate(range(0, len(full), 101)):
+        changed = bytearray(full)
         changed[position] ^= 0x41
-        index.write_bytes(changed if number % 3 else whole[:position])
-        found, made = shuffled(source, data)
-        assert found == expected, position
-        assert made.scanned == 1, position
-        assert index.read_bytes() == whole
+        index.write_bytes(changed if number % 3 else full[:position])
+        results, outputs = shuffled(source, data)
+        assert results == expected, position
+        assert outputs.scanned == 1, position
+        assert index.read_bytes() == full
 
 
 @pytest.mark.parametrize("name", ["tfrecords", "text_lines", "json_lines", "webdataset"])
@@ -151,10 +151,10 @@ def test_an_index_of_another_file_is_not_used(tmp_path, name):
     shuffled(source, other)
     shutil.copy(f"{other}.hrindex", f"{mine}.hrindex")
     try:
-        found, _ = shuffled(source, mine)
+        results, _ = shuffled(source, mine)
     except errors.FailedPreconditionError:
-        found, _ = shuffled(source, mine)
-    assert found == expected
+        results, _ = shuffled(source, mine)
+    assert results == expected
 
 
 def test_a_forged_index_is_refused_with_the_reason(tmp_path):
@@ -170,10 +170,10 @@ def test_a_forged_index_is_refused_with_the_reason(tmp_path):
         r"at byte [05]\. A new one was written; start again\.",
     ):
         shuffled(hr.text_lines, path)
-    found, made = shuffled(hr.text_lines, path)
-    assert len(found) == 3
+    results, outputs = shuffled(hr.text_lines, path)
+    assert len(results) == 3
     # It was replaced when the other one was found to be outdated.
-    assert (made.scanned, made.opened) == (0, 1)
+    assert (outputs.scanned, outputs.opened) == (0, 1)
 
 
 def test_damage_of_indexed_data_is_reported_as_damaged_data(tmp_path):
@@ -194,9 +194,9 @@ def test_a_damaged_file_gets_no_index(tmp_path):
     path.write_bytes(path.read_bytes()[:-1])
     for _ in range(2):
         pipe = hr.tfrecords(path).shuffle(seed=3).skip_errors(5)
-        found, made = examples(pipe)
-        assert len(found) == len(NUMBERS) - 1
-        assert (made.scanned, made.written) == (1, 0)
+        results, outputs = examples(pipe)
+        assert len(results) == len(NUMBERS) - 1
+        assert (outputs.scanned, outputs.written) == (1, 0)
 
 
 def test_an_index_goes_to_the_next_directory_if_one_is_not_writable(tmp_path):
@@ -207,10 +207,10 @@ def test_an_index_goes_to_the_next_directory_if_one_is_not_writable(tmp_path):
     Path(f"{path}.hrindex").mkdir()
     expected, _ = shuffled(hr.text_lines, path, index="memory")
     for scanned in (1, 0):
-        found, made = shuffled(hr.text_lines, path, index_directory=elsewhere)
-        assert found == expected
-        assert made.scanned == scanned
-        assert made.directories == (str(elsewhere),)
+        results, outputs = shuffled(hr.text_lines, path, index_directory=elsewhere)
+        assert results == expected
+        assert outputs.scanned == scanned
+        assert outputs.directories == (str(elsewhere),)
     (index,) = elsewhere.iterdir()
     assert index.name.startswith("a.txt-")
     assert index.suffix == ".hrindex"
@@ -228,14 +228,14 @@ def test_a_directory_that_may_not_be_written_is_no_error(tmp_path, monkeypatch):
         directory.chmod(0o755)
     cache.chmod(0o777)
     with unprivileged():
-        _, made = shuffled(hr.text_lines, path)
-        assert made.directories == (str(cache / "headrace" / "indexes"),)
+        _, outputs = shuffled(hr.text_lines, path)
+        assert outputs.directories == (str(cache / "headrace" / "indexes"),)
         assert shuffled(hr.text_lines, path)[1].scanned == 0
         monkeypatch.setenv("XDG_CACHE_HOME", str(path.parent))
-        found, made = shuffled(hr.text_lines, path)
-    assert len(found) == len(NUMBERS)
-    assert (made.scanned, made.written, made.directories) == (1, 0, ())
-    assert "ermission denied" in made.failure
+        results, outputs = shuffled(hr.text_lines, path)
+    assert len(results) == len(NUMBERS)
+    assert (outputs.scanned, outputs.written, outputs.directories) == (1, 0, ())
+    assert "ermission denied" in outputs.failure
 
 
 def test_two_kinds_of_indexes_of_one_file_coexist(tmp_path):
@@ -245,8 +245,8 @@ def test_two_kinds_of_indexes_of_one_file_coexist(tmp_path):
     assert rows[1].written == lines[1].written == 1
     assert rows[1].directories != lines[1].directories
     for source, (expected, _) in ((hr.text_lines, lines), (hr.csv, rows)):
-        found, used = shuffled(source, path)
-        assert found == expected
+        results, used = shuffled(source, path)
+        assert results == expected
         assert used.scanned == 0
 
 
@@ -255,7 +255,7 @@ def test_a_compressed_file_gets_no_index(tmp_path):
     path.write_bytes(gzip.compress(b"a\nb\n" * 50))
     with pytest.raises(errors.InvalidArgumentError, match="the file is compressed"):
         shuffled(hr.text_lines, path)
-    assert [found.name for found in tmp_path.iterdir()] == ["a.gz"]
+    assert [actual.name for actual in tmp_path.iterdir()] == ["a.gz"]
 
 
 def test_without_indexes_a_full_shuffle_is_refused_and_a_window_is_not(tmp_path):
@@ -321,7 +321,7 @@ def test_two_processes_may_write_one_index(tmp_path):
         process.stdin.write("x")
         process.stdin.flush()
     assert [process.communicate(timeout=50)[0] for process in started] == ["50\n"] * 3
-    assert sorted(found.name for found in tmp_path.iterdir()) == ["a.txt", "a.txt.hrindex"]
+    assert sorted(actual.name for actual in tmp_path.iterdir()) == ["a.txt", "a.txt.hrindex"]
     assert shuffled(hr.text_lines, path)[1].scanned == 0
 
 
@@ -340,8 +340,8 @@ def test_a_window_over_blocks_uses_the_index_and_writes_it(data, kind):
         assert over_blocks(source, data, index="off")[0] == expected
         return
     assert (none.scanned, none.written) == (2, 0)
-    first, made = over_blocks(source, data)
-    assert (made.scanned, made.opened, made.written) == (2, 0, 2)
+    first, outputs = over_blocks(source, data)
+    assert (outputs.scanned, outputs.opened, outputs.written) == (2, 0, 2)
     again, used = over_blocks(source, data)
     assert (used.scanned, used.scanned_bytes, used.opened, used.written) == (0, 0, 2, 0)
     assert first == again == expected
@@ -363,10 +363,10 @@ def test_a_window_over_blocks_is_refused_where_indexes_are_off(data, kind):
 def test_kept_borders_are_only_for_iterations_that_may_find_them(tmp_path):
     write_tfrecords(tmp_path / "a", NUMBERS)
     pipe = hr.tfrecords(tmp_path / "a").shuffle(**BLOCKS)
-    first, made = examples(pipe)
+    first, outputs = examples(pipe)
     again, kept = examples(pipe)
     assert first == again
-    assert (made.scanned, kept.scanned, kept.kept) == (1, 0, 1)
+    assert (outputs.scanned, kept.scanned, kept.kept) == (1, 0, 1)
     with pytest.raises(errors.InvalidArgumentError, match="without block_bytes"):
         examples(pipe.options(index="off"))
 
@@ -377,11 +377,11 @@ def test_a_window_over_blocks_detects_a_damaged_index(data, kind):
     index = data / "0.hrindex"
     if not index.exists():
         return
-    whole = index.read_bytes()
-    for number, position in enumerate(range(0, len(whole), 301)):
-        changed = bytearray(whole)
+    full = index.read_bytes()
+    for number, position in enumerate(range(0, len(full), 301)):
+        changed = bytearray(full)
         changed[position] ^= 0x41
-        index.write_bytes(changed if number % 3 else whole[:position])
+        index.write_bytes(changed if number % 3 else full[:position])
         assert over_blocks(source, data)[0] == expected, position
 
 
@@ -406,9 +406,9 @@ def test_a_window_over_blocks_refuses_a_foreign_index(tmp_path, source):
     refused = r"a\.hrindex: the index does not belong to .*A new one was written; start again\."
     with pytest.raises(errors.FailedPreconditionError, match=refused):
         over_blocks(source, path)
-    found, made = over_blocks(source, path)
-    assert len(found) == len(records)
-    assert (made.scanned, made.opened) == (0, 1)
+    results, outputs = over_blocks(source, path)
+    assert len(results) == len(records)
+    assert (outputs.scanned, outputs.opened) == (0, 1)
 
 
 def test_many_small_pieces_keep_no_file_open_after_the_iteration(tmp_path):

@@ -93,14 +93,14 @@ def test_all_processes_have_equally_many_steps_with_equal_digests(name, director
         first, second = in_order(directory, name)
         assert first != second
         rest = len(first) % len(ranks)
-        whole = Counter(first + second)
+        full = Counter(first + second)
         if name.endswith("drop"):
-            whole -= Counter(first[len(first) - rest :] + second[len(second) - rest :])
+            full -= Counter(first[len(first) - rest :] + second[len(second) - rest :])
         else:
             for order in (first, second):
                 last = order[len(order) - rest :]
-                whole += Counter(last[rank % rest] for rank in range(rest, len(ranks)) if rest)
-        assert given_of(ranks, name) == whole
+                full += Counter(last[rank % rest] for rank in range(rest, len(ranks)) if rest)
+        assert given_of(ranks, name) == full
 
 
 @pytest.mark.timeout(300)
@@ -109,15 +109,15 @@ def test_all_processes_have_equally_many_steps_with_equal_digests(name, director
 def test_other_numbers_of_processes_resume_where_three_stopped(
     name, world, directory, three, others
 ):
-    given = Counter(text for rank in three for step in rank[name]["steps"][:6] for text in step)
-    assert given.total() == 3 * 6 * 4
+    value = Counter(text for rank in three for step in rank[name]["steps"][:6] for text in step)
+    assert value.total() == 3 * 6 * 4
     rests = [rank[f"{name}, resumed"] for rank in others[world]]
     assert len(set(map(len, rests))) == 1
     assert len({json.dumps([digest for _, digest in rest]) for rest in rests}) == 1
     follows = Counter(text for rest in rests for step, _ in rest for text in step)
     first, second = in_order(directory, name)
-    missing = Counter(first + second) - given - follows
-    repeated = given + follows - Counter(first + second)
+    missing = Counter(first + second) - value - follows
+    repeated = value + follows - Counter(first + second)
     most = len(first) % world + len(second) % world
     if name.endswith("drop"):
         assert (missing.total(), repeated.total()) == (most, 0)
@@ -135,13 +135,13 @@ def test_other_numbers_of_processes_resume_where_three_stopped(
 @pytest.mark.timeout(300)
 @pytest.mark.skipif(not Path("/proc/self/io").exists(), reason="needs what Linux counts")
 def test_after_a_full_shuffle_a_process_reads_only_its_share(three, others):
-    whole = sum(SIZES) * RECORD_BYTES
+    full = sum(SIZES) * RECORD_BYTES
     for ranks in (three, others[2], others[8]):
         for rank in ranks:
             (first, bytes_of_first), (second, bytes_of_second) = rank["read"]
             # Records are small, so the first epoch reads all to find where they begin.
             share = first * RECORD_BYTES
-            assert whole + share <= bytes_of_first < 1.1 * (whole + share)
+            assert full + share <= bytes_of_first < 1.1 * (full + share)
             share = second * RECORD_BYTES
             assert share <= bytes_of_second < 1.3 * share
         assert sum(rank["read"][0][0] for rank in ranks) == sum(SIZES)

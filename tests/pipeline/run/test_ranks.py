@@ -34,10 +34,10 @@ def check_ranks(pipeline, old, new, **changed):
     refused. Returns the number of steps that are not refused.
     """
     ranks = [steps_of(pipeline(rank, old)) for rank in range(old)]
-    whole = Counter(number for steps, _ in ranks for step in steps for number in step)
+    full = Counter(number for steps, _ in ranks for step in steps for number in step)
     num_accepted = 0
     for step in range(max(len(steps) for steps, _ in ranks) + 1):
-        given = Counter(n for steps, _ in ranks for some in steps[:step] for n in some)
+        value = Counter(n for steps, _ in ranks for some in steps[:step] for n in some)
         answers = set()
         for steps, states in ranks:
             if step > len(steps):
@@ -52,7 +52,7 @@ def check_ranks(pipeline, old, new, **changed):
             else:
                 answers.add("accepted")
                 follows = Counter(number for rank in rest for number in rank)
-                assert follows == whole - given, step
+                assert follows == full - value, step
         assert answers in ({"refused"}, {"accepted"}), (step, answers)
         num_accepted += answers == {"accepted"}
     return num_accepted
@@ -126,10 +126,12 @@ def test_ranks_with_equally_many_batches_need_no_equal_shards():
 
     steps, states = steps_of(pipeline(3, 4))
     assert len(steps) == 4 * 3
-    whole = Counter(n for rank in range(4) for step in steps_of(pipeline(rank, 4))[0] for n in step)
+    uninterrupted = Counter(
+        n for rank in range(4) for step in steps_of(pipeline(rank, 4))[0] for n in step
+    )
     # Behind 7 steps: 32 examples of the third epoch.
     rest = Counter(n for rank in range(2) for n in numbers_of(pipeline(rank, 2).resume(states[7])))
-    assert len(whole) == 103
+    assert len(uninterrupted) == 103
     assert sum(rest.values()) == (103 - 32) // 16 * 16 + 103 // 16 * 16
 
 

@@ -80,24 +80,24 @@ def numbers(records):
 @pytest.mark.parametrize("count", [1, 2, 5])
 def test_shares_together_give_all_batches(numbers, name, count):
     pipe = PIPELINES[name](numbers)
-    whole = list(pipe)
+    uninterrupted = list(pipe)
     batches, cursors = together(pipe, count)
-    assert same(batches, whole)
+    assert same(batches, uninterrupted)
     assert all(cursor.first == number // count * count for number, cursor in enumerate(cursors))
 
 
 @pytest.mark.parametrize("name", PIPELINES)
 def test_a_state_of_one_share_serves_all_shares_and_another_number(numbers, name):
     pipe = PIPELINES[name](numbers)
-    whole = list(pipe)
+    uninterrupted = list(pipe)
     _, cursors = together(pipe, 3)
-    for number in sorted({0, 1, 8, len(whole) // 2, len(whole) - 1}):
+    for number in sorted({0, 1, 8, len(uninterrupted) // 2, len(uninterrupted) - 1}):
         cursor = copied(cursors[number])
         for count in (1, 2, 4):
             rest, later = together(pipe, count, cursor)
-            assert same(rest, whole[cursor.first :]), (number, count)
+            assert same(rest, uninterrupted[cursor.first :]), (number, count)
         again = copied(later[len(rest) // 2])
-        assert same(together(pipe, 3, again)[0], whole[again.first :])
+        assert same(together(pipe, 3, again)[0], uninterrupted[again.first :])
 
 
 def test_a_numbered_epoch_can_be_shared(numbers):
@@ -113,18 +113,18 @@ def test_any_pipeline_can_be_shared(generated_files, group):
         # A pipeline is read several times here, to its end.
         if program.kinds & {ONCE, BUDGET}:
             continue
-        made = program.pipeline(generated_files)
+        output = program.pipeline(generated_files)
         try:
-            check_shares("test", made)
+            check_shares("test", output)
         except ValueError:
-            made = made.select("n").batch(5)
-        made = made.options(memory_bytes=100_000_000)
-        whole = list(made)
+            output = output.select("n").batch(5)
+        output = output.options(memory_bytes=100_000_000)
+        uninterrupted = list(output)
         count = number % 4 + 1
-        batches, cursors = together(made, count)
-        assert same(batches, whole), number
+        batches, cursors = together(output, count)
+        assert same(batches, uninterrupted), number
         some = copied(cursors[number * 7 % len(cursors)])
-        assert same(together(made, count % 3 + 1, some)[0], whole[some.first :]), number
+        assert same(together(output, count % 3 + 1, some)[0], uninterrupted[some.first :]), number
 
 
 def counting(calls):
@@ -200,9 +200,9 @@ def test_a_function_with_a_state_sees_all_examples_in_every_share(numbers):
     def pipe():
         return numbers.map(Numbered()).batch(10)
 
-    whole = list(pipe())
+    uninterrupted = list(pipe())
     shares = [ShareBatches(pipe(), index, 2) for index in range(2)]
-    assert same([next(shares[number % 2]) for number in range(100)], whole)
+    assert same([next(shares[number % 2]) for number in range(100)], uninterrupted)
     for share in shares:
         share.close()
     assert len(work_of_all(pipe())) == 3
@@ -210,12 +210,12 @@ def test_a_function_with_a_state_sees_all_examples_in_every_share(numbers):
 
 def test_each_share_reports_skipped_examples(tables):
     pipe = hr.tfrecords(tables / "damaged").parse({"number": int}).skip_errors(1000).batch(9)
-    whole = iter(pipe)
-    batches = list(whole)
+    full = iter(pipe)
+    batches = list(full)
     for index in range(2):
         share = ShareBatches(pipe, index, 2)
         assert same(list(iter(lambda: next(share, None), None)), batches[index::2])  # noqa: B023
-        assert share.batches.skipped == whole.skipped
+        assert share.batches.skipped == full.skipped
 
 
 def test_an_error_comes_at_the_batch_that_has_it():

@@ -38,7 +38,7 @@ print(json.dumps([digest(pipeline) for pipeline in pipelines]))
 
 
 def test_another_process_gives_the_same_batches(records):
-    found = []
+    results = []
     for num_threads, hash_seed in (("1", "1"), ("2", "2"), ("8", "3")):
         done = subprocess.run(
             [sys.executable, "-c", PROGRAM, str(records), num_threads],
@@ -48,9 +48,9 @@ def test_another_process_gives_the_same_batches(records):
             env={"PYTHONHASHSEED": hash_seed, "PYTHONPATH": ":".join(sys.path)},
         )
         assert done.returncode == 0, done.stderr.decode()
-        found.append(json.loads(done.stdout))
-    assert found[0] == found[1] == found[2]
-    assert len(set(found[0])) == len(found[0])
+        results.append(json.loads(done.stdout))
+    assert results[0] == results[1] == results[2]
+    assert len(set(results[0])) == len(results[0])
 
 
 @pytest.mark.parametrize("num_threads", [1, 8])
@@ -64,8 +64,8 @@ def test_without_determinism_all_examples_come_in_some_order(records, num_thread
         hp.zip([numbers, hp.arrays({"n": np.arange(1000)})]),
     ):
         loose = pipeline.batch(30).options(deterministic=False, num_threads=num_threads)
-        found = np.concatenate([batch["number"] for batch in loose])
-        assert sorted(found) == list(range(1000))
+        actual = np.concatenate([batch["number"] for batch in loose])
+        assert sorted(actual) == list(range(1000))
 
 
 def test_an_error_ends_an_iteration_in_any_order(records):

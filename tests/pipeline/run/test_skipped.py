@@ -296,12 +296,12 @@ class TestFunctions:
         return hr.arrays({"number": np.arange(1000)})
 
     def test_errors_of_filter_and_flat_map_are_skipped(self, numbers):
-        found, skipped = run(numbers.filter(odd).skip_errors(10))
-        assert found == [n for n in range(1000) if n % 2 == 1 and n % 100 != 3]
+        values, skipped = run(numbers.filter(odd).skip_errors(10))
+        assert values == [n for n in range(1000) if n % 2 == 1 and n % 100 != 3]
         assert [one.record_number for one in skipped] == list(range(3, 1000, 100))
         assert skipped[0] == hr.Skipped("arrays", 3, None, "filter(odd)", "LookupError: no 3")
-        found, skipped = run(numbers.flat_map(pair).skip_errors(10))
-        assert found == [n for n in range(1000) if n % 100 != 3 for _ in range(n % 3)]
+        values, skipped = run(numbers.flat_map(pair).skip_errors(10))
+        assert values == [n for n in range(1000) if n % 100 != 3 for _ in range(n % 3)]
         assert len(skipped) == 10
 
     def test_a_wrong_value_returned_by_a_function_is_skipped(self, numbers):
@@ -321,9 +321,9 @@ class TestFunctions:
                 raise LookupError
             return example
 
-        whole, _ = run(numbers.map(drawn, seed=5))
+        uninterrupted, _ = run(numbers.map(drawn, seed=5))
         kept, _ = run(numbers.map(failing).skip_errors(10).map(drawn, seed=5))
-        assert kept == [number for number in whole if number // 1000 % 100 != 3]
+        assert kept == [number for number in uninterrupted if number // 1000 % 100 != 3]
 
     def test_a_batch_is_skipped_as_a_whole(self, numbers):
         def failing(batch):
@@ -331,8 +331,8 @@ class TestFunctions:
                 raise LookupError
             return batch
 
-        found, skipped = run(numbers.batch(30).map(failing).skip_errors(1))
-        assert found == [*range(480), *range(510, 1000)]
+        values, skipped = run(numbers.batch(30).map(failing).skip_errors(1))
+        assert values == [*range(480), *range(510, 1000)]
         assert [(one.file, one.record_number) for one in skipped] == [(None, 16)]
 
     def test_earlier_stages_count_skipped_examples(self, numbers):
@@ -397,18 +397,18 @@ class TestBudgets:
         return hr.arrays({"number": np.arange(5000)}).map(failing)
 
     def until_error(self, pipeline, error):
-        given = []
+        inputs = []
         with iter(pipeline) as batches:
             with pytest.raises(error) as raised:
-                given.extend(int(example["number"]) for example in batches)
-            return given, batches.skipped, raised.value
+                inputs.extend(int(example["number"]) for example in batches)
+            return inputs, batches.skipped, raised.value
 
     @pytest.mark.parametrize("way", WAYS)
     def test_more_skipped_examples_than_the_count_are_an_error(self, pipeline, way):
-        given, skipped, error = self.until_error(
+        inputs, skipped, error = self.until_error(
             pipeline.skip_errors(3).options(**way), LookupError
         )
-        assert given == [number for number in range(350) if number % 100 != 50]
+        assert inputs == [number for number in range(350) if number % 100 != 50]
         assert len(skipped) == 4
         assert error.__notes__[-1].startswith(
             "skip_errors: 3 examples were skipped before this one, and the budget is 3."
@@ -417,16 +417,18 @@ class TestBudgets:
 
     @pytest.mark.parametrize("way", WAYS)
     def test_more_skipped_examples_than_the_share_are_an_error(self, pipeline, way):
-        given, _, error = self.until_error(pipeline.skip_errors(0.0099).options(**way), LookupError)
+        inputs, _, error = self.until_error(
+            pipeline.skip_errors(0.0099).options(**way), LookupError
+        )
         # One in a hundred is judged from 1,000 examples on.
-        assert given[-1] == 1049
+        assert inputs[-1] == 1049
         assert "10 of 1050 examples were skipped before this one" in error.__notes__[-1]
         assert len(list(pipeline.skip_errors(0.011))) == 4950
 
     def test_a_share_of_few_examples_is_judged_at_the_end(self, pipeline):
         few = pipeline.take(100).skip_errors(0.005)
-        given, skipped, error = self.until_error(few, errors.SkippedExamples)
-        assert (len(given), len(skipped)) == (100, 1)
+        inputs, skipped, error = self.until_error(few, errors.SkippedExamples)
+        assert (len(inputs), len(skipped)) == (100, 1)
         assert error.skipped == tuple(skipped)
         assert str(error).startswith(
             "skip_errors: 1 of 101 examples was skipped, and the budget is 0.500%: 1 by "
@@ -435,27 +437,27 @@ class TestBudgets:
 
     def test_a_count_covers_all_epochs_and_a_share_the_examples_read(self, pipeline):
         few = pipeline.take(200)
-        given, _, _ = self.until_error(few.skip_errors(5).epochs(10), LookupError)
+        inputs, _, _ = self.until_error(few.skip_errors(5).epochs(10), LookupError)
         # Two are omitted in each epoch, and the sixth is the last of the third.
-        assert (len(given), given[-1]) == (2 * 200 + 149, 149)
+        assert (len(inputs), inputs[-1]) == (2 * 200 + 149, 149)
         assert len(list(few.skip_errors(0.02).epochs(10))) == 2000
-        given, _, _ = self.until_error(few.skip_errors(0.008).epochs(10), LookupError)
-        assert len(given) == 5 * 200 + 50
+        inputs, _, _ = self.until_error(few.skip_errors(0.008).epochs(10), LookupError)
+        assert len(inputs) == 5 * 200 + 50
 
     def test_the_error_of_a_record_names_the_budget(self, tmp_path):
         begins = numbered(tmp_path / "a", range(100))
         damage(tmp_path / "a", *(begins[number] + 12 for number in (3, 5, 7)))
         pipeline = hr.tfrecords(tmp_path / "a").map(as_number).skip_errors(2)
-        given, skipped, error = self.until_error(pipeline, errors.DataLossError)
-        assert given == [0, 1, 2, 4, 6]
+        inputs, skipped, error = self.until_error(pipeline, errors.DataLossError)
+        assert inputs == [0, 1, 2, 4, 6]
         assert len(skipped) == 3
         assert "record 7" in str(error)
         assert "copy the file again. skip_errors: 2 examples were skipped before" in str(error)
 
     def test_a_summary_is_printed_at_the_end_if_asked(self, pipeline):
-        wanted = pipeline.take(300).skip_errors(100, raises_at_end=True)
-        given, skipped, error = self.until_error(wanted, errors.SkippedExamples)
-        assert (len(given), len(skipped), len(error.skipped)) == (300, 3, 3)
+        expected = pipeline.take(300).skip_errors(100, raises_at_end=True)
+        inputs, skipped, error = self.until_error(expected, errors.SkippedExamples)
+        assert (len(inputs), len(skipped), len(error.skipped)) == (300, 3, 3)
         assert "3 examples were skipped: 3 by map(" in str(error)
         assert "first arrays, record 50: map(" in str(error)
         assert len(list(pipeline.take(40).skip_errors(100, raises_at_end=True))) == 40
@@ -514,16 +516,16 @@ class TestResume:
         pytest.fail("there was no error")
 
     def test_the_report_is_part_of_the_state(self, pipeline):
-        whole = iter(pipeline)
-        for number, _ in enumerate(whole):
+        full = iter(pipeline)
+        for number, _ in enumerate(full):
             if number == 30:
-                at_30, state = whole.skipped, json.loads(json.dumps(whole.state()))
-        assert 0 < len(at_30) < len(whole.skipped)
+                at_30, state = full.skipped, json.loads(json.dumps(full.state()))
+        assert 0 < len(at_30) < len(full.skipped)
         resumed = pipeline.resume(state)
         assert resumed.skipped == at_30
         list(resumed)
-        assert resumed.skipped == whole.skipped
-        assert len(whole.skipped) == 2 * len(once(pipeline.take(10**6))[1]) / 2
+        assert resumed.skipped == full.skipped
+        assert len(full.skipped) == 2 * len(once(pipeline.take(10**6))[1]) / 2
 
     def test_the_budget_ends_at_the_same_batch_after_a_resume(self, pipeline, tmp_path):
         small = self.made(tmp_path, 60)
@@ -627,8 +629,8 @@ class TestZip:
 
     def test_skipped_rows_count_for_the_length_of_a_part(self):
         failing = self.part("a", lambda n: n == 59)
-        whole = hr.zip([failing, self.part("b", lambda n: False)]).skip_errors(1)
-        assert self.numbers(whole) == list(range(59))
+        uninterrupted = hr.zip([failing, self.part("b", lambda n: False)]).skip_errors(1)
+        assert self.numbers(uninterrupted) == list(range(59))
         longer = hr.zip([failing, self.part("b", lambda n: False, 59)]).skip_errors(1)
         with pytest.raises(errors.InvalidArgumentError, match="pipeline 1 ends after 59 examples"):
             list(longer)

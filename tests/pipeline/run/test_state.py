@@ -29,11 +29,11 @@ def copied(state):
 
 def run(batches):
     """All batches, and the state before each and after the last."""
-    states, given = [batches.state()], []
+    states, inputs = [batches.state()], []
     for batch in batches:
-        given.append(batch)
+        inputs.append(batch)
         states.append(batches.state())
-    return given, states
+    return inputs, states
 
 
 def numbers_of(batches):
@@ -66,10 +66,10 @@ class TestEnds:
         parts = [hr.arrays({"number": np.arange(n, n + 300)}) for n in (0, 1000)]
         mixed = hr.mix(parts, seed=1, stop="all")
         pipe = (mixed.cache() if is_cached else mixed.shuffle(window=50, seed=2)).shard(0, 3)
-        whole = numbers_of(pipe)
+        full = numbers_of(pipe)
         with iter(pipe) as batches:
             taken = numbers_of(islice(batches, num_taken))
-        assert taken + numbers_of(pipe.resume(batches.state())) == whole
+        assert taken + numbers_of(pipe.resume(batches.state())) == full
 
     def test_state_after_an_error_continues_with_the_same_error(self):
         def inverse(example):
@@ -86,16 +86,16 @@ class TestEnds:
 @pytest.mark.parametrize("window", [None, 100])
 def test_each_batch_of_an_epoch_can_be_the_last_one_before_a_resume(records, window):
     pipeline = hr.tfrecords(records).parse({"number": int}).shuffle(window, seed=3).batch(64)
-    whole, states = run(iter(pipeline.epochs(2)))
+    uninterrupted, states = run(iter(pipeline.epochs(2)))
     for place, state in enumerate(states):
-        assert numbers_of(pipeline.epochs(2).resume(state)) == numbers_of(whole[place:])
+        assert numbers_of(pipeline.epochs(2).resume(state)) == numbers_of(uninterrupted[place:])
 
 
 def test_examples_without_batches_resume_one_by_one(records):
     pipeline = hr.tfrecords(records).parse({"number": int}).filter(lambda e: e["number"] % 3)
-    whole, states = run(iter(pipeline))
-    for place in (0, 1, 17, 400, len(whole) - 1, len(whole)):
-        assert numbers_of(pipeline.resume(states[place])) == numbers_of(whole[place:])
+    uninterrupted, states = run(iter(pipeline))
+    for place in (0, 1, 17, 400, len(uninterrupted) - 1, len(uninterrupted)):
+        assert numbers_of(pipeline.resume(states[place])) == numbers_of(uninterrupted[place:])
 
 
 def test_examples_of_an_iterable_are_made_again_and_skipped():
@@ -103,8 +103,8 @@ def test_examples_of_an_iterable_are_made_again_and_skipped():
         return ({"number": number} for number in range(1000))
 
     pipeline = hr.iterable(examples).batch(7).epochs(2)
-    whole, states = run(iter(pipeline))
-    assert numbers_of(pipeline.resume(states[190])) == numbers_of(whole[190:])
+    uninterrupted, states = run(iter(pipeline))
+    assert numbers_of(pipeline.resume(states[190])) == numbers_of(uninterrupted[190:])
 
 
 def test_a_pipeline_without_a_state_starts_at_the_beginning(records):
@@ -114,17 +114,17 @@ def test_a_pipeline_without_a_state_starts_at_the_beginning(records):
 
 def test_a_numbered_epoch_resumes(records):
     pipeline = hr.tfrecords(records).parse({"number": int}).shuffle(100, seed=3).batch(100)
-    whole, states = run(pipeline.epoch(5))
-    assert same(list(pipeline.resume(states[4])), whole[4:])
+    uninterrupted, states = run(pipeline.epoch(5))
+    assert same(list(pipeline.resume(states[4])), uninterrupted[4:])
 
 
 def test_a_drawn_seed_is_part_of_the_state(records):
     def pipeline():
         return hr.tfrecords(records).parse({"number": int}).shuffle(window=100).batch(100)
 
-    whole, states = run(iter(pipeline()))
+    uninterrupted, states = run(iter(pipeline()))
     again, later = run(pipeline().resume(states[4]))
-    assert same(again, whole[4:])
+    assert same(again, uninterrupted[4:])
     # The rest of the state depends on how the run divided its blocks.
     assert all(state["seeds"] == states[0]["seeds"] for state in states + later)
 
@@ -136,8 +136,8 @@ def test_the_files_may_be_in_another_directory(records, tmp_path):
     def pipeline(directory):
         return hr.tfrecords(directory).parse({"number": int}).shuffle(50, seed=3).batch(100)
 
-    whole, states = run(iter(pipeline(records)))
-    assert same(list(pipeline(tmp_path).resume(states[6])), whole[6:])
+    uninterrupted, states = run(iter(pipeline(records)))
+    assert same(list(pipeline(tmp_path).resume(states[6])), uninterrupted[6:])
 
 
 SCRIPT = """
@@ -166,8 +166,8 @@ def drawn(example, rng):
 
 
 def test_another_process_continues(records):
-    whole, states = run(iter(everything(records)))
-    for place in (3, len(whole) // 2, len(whole) - 5):
+    uninterrupted, states = run(iter(everything(records)))
+    for place in (3, len(uninterrupted) // 2, len(uninterrupted) - 5):
         script = subprocess.run(
             [sys.executable, "-c", SCRIPT, records],
             input=json.dumps(states[place]),
@@ -176,7 +176,7 @@ def test_another_process_continues(records):
             check=True,
             cwd=Path(__file__).parents[3],
         )
-        assert json.loads(script.stdout) == numbers_of(whole[place:])
+        assert json.loads(script.stdout) == numbers_of(uninterrupted[place:])
 
 
 @pytest.mark.timeout(300)
@@ -244,15 +244,15 @@ class TestShards:
 
     @pytest.mark.parametrize(("count", "size"), [(1, 6), (2, 12), (3, 5), (8, 3)])
     def test_four_shards_become_another_number(self, pipeline, count, size):
-        whole = numbers_of(pipeline(0, 1))
+        full = numbers_of(pipeline(0, 1))
         batches = iter(pipeline(2, 4))
         for _ in range(20):
             next(batches)
         state = batches.state()
         rest = [iter(numbers_of(pipeline(i, count, size).resume(state))) for i in range(count)]
         resumed = [number for step in zip(*rest, strict=False) for number in step]
-        assert resumed == whole[480 : 480 + len(resumed)]
-        assert len(whole) - 480 - len(resumed) < count
+        assert resumed == full[480 : 480 + len(resumed)]
+        assert len(full) - 480 - len(resumed) < count
 
     def test_four_shards_become_a_thousand(self):
         """No example is lost or comes twice; ranks differ by at most one example."""
@@ -262,14 +262,14 @@ class TestShards:
             shuffled = numbers.shuffle(window=300, seed=1).epochs(2)
             return shuffled.shard(index, count).batch(size).options(num_threads=1)
 
-        whole = numbers_of(pipeline(0, 1, 100))
+        full = numbers_of(pipeline(0, 1, 100))
         batches = iter(pipeline(3, 4, 50))
         for _ in range(5):
             next(batches)
         state = batches.state()
         ranks = [numbers_of(pipeline(rank, 1000, 3).resume(state)) for rank in range(1000)]
         assert {len(rank) for rank in ranks} == {10}
-        assert [number for step in zip(*ranks, strict=True) for number in step] == whole[1000:]
+        assert [number for step in zip(*ranks, strict=True) for number in step] == full[1000:]
 
     @pytest.mark.parametrize("world", [4, 1000])
     def test_a_rank_reads_its_share_of_a_shuffle_of_all_examples(self, tmp_path, world):
@@ -282,11 +282,11 @@ class TestShards:
             return {"number": int(example["record"][:6])}
 
         shuffled = hr.tfrecords(tmp_path).shuffle(seed=3).skip(5).epochs(2)
-        whole, everything = self.read(shuffled.map(of_record))
-        assert len(whole) == 2 * 39_995
+        uninterrupted, everything = self.read(shuffled.map(of_record))
+        assert len(uninterrupted) == 2 * 39_995
         for rank in (0, 1, world - 1):
             mine, num_bytes = self.read(shuffled.shard(rank, world).map(of_record))
-            assert mine == whole[rank::world]
+            assert mine == uninterrupted[rank::world]
             assert num_bytes == pytest.approx(everything / world, rel=0.1)
         # Examples before a filter are read: the order counts what it keeps.
         even = shuffled.map(of_record).filter(lambda example: example["number"] % 2 == 0)
@@ -507,25 +507,25 @@ class TestFunctionsWithState:
             counted = numbers.filter(Alternating()).map(Counting()).flat_map(Repeating())
             return counted.shuffle(window=20, seed=1).batch(7)
 
-        whole, states = run(iter(pipeline()))
-        for place in (0, 1, 70, len(whole) - 1):
-            assert same(list(pipeline().resume(copied(states[place]))), whole[place:])
+        uninterrupted, states = run(iter(pipeline()))
+        for place in (0, 1, 70, len(uninterrupted) - 1):
+            assert same(list(pipeline().resume(copied(states[place]))), uninterrupted[place:])
         again = pipeline()
-        assert same(list(again.resume(states[70])), whole[70:])
-        assert same(list(again.resume(states[70])), whole[70:])
+        assert same(list(again.resume(states[70])), uninterrupted[70:])
+        assert same(list(again.resume(states[70])), uninterrupted[70:])
 
     def test_iterators_continue_with_their_state(self):
-        def pipeline(made):
-            return hr.iterable(lambda: made.append(Doubling()) or made[-1]).take(2000).batch(9)
+        def pipeline(output):
+            return hr.iterable(lambda: output.append(Doubling()) or output[-1]).take(2000).batch(9)
 
-        whole, states = run(iter(pipeline([])))
-        for place in (0, 1, 150, len(whole) - 1):
-            made = []
-            again, later = run(pipeline(made).resume(copied(states[place])))
-            assert same(again, whole[place:])
+        uninterrupted, states = run(iter(pipeline([])))
+        for place in (0, 1, 150, len(uninterrupted) - 1):
+            outputs = []
+            again, later = run(pipeline(outputs).resume(copied(states[place])))
+            assert same(again, uninterrupted[place:])
             middle = len(again) // 2
             twice = pipeline([]).resume(copied(later[middle]))
-            assert same(list(twice), whole[place + middle :])
+            assert same(list(twice), uninterrupted[place + middle :])
 
     def test_a_function_that_no_longer_has_state_is_refused(self):
         def pipeline(function):
@@ -617,12 +617,12 @@ SEVERAL_BLOCKS = {
 @pytest.mark.parametrize("source", SEVERAL_BLOCKS)
 def test_each_format_continues_within_a_file(source, tmp_path):
     pipeline = SEVERAL_BLOCKS[source](tmp_path).with_origin().padded_batch(100)
-    whole, states = run(iter(pipeline))
+    uninterrupted, states = run(iter(pipeline))
     places = sorted({state["place"][-3][1][1] for state in states[1:]})
     assert len(places) > 1, "all in one block"
-    for place in (1, len(whole) // 3, len(whole) - 3):
+    for place in (1, len(uninterrupted) // 3, len(uninterrupted) - 3):
         again = list(pipeline.resume(copied(states[place])))
-        assert same(again, whole[place:]), place
+        assert same(again, uninterrupted[place:]), place
 
 
 @pytest.mark.timeout(240)  # 490 functions have 490 threads.
@@ -641,10 +641,10 @@ def test_a_pipeline_of_many_stages_continues(kind, num_stages, tmp_path):
                     pipeline = pipeline.skip(1)
         return pipeline.batch(num_stages // 2)
 
-    whole, states = run(iter(made()))
-    for place in (1, len(whole) - 1):
+    uninterrupted, states = run(iter(made()))
+    for place in (1, len(uninterrupted) - 1):
         for state in (copied(states[place]), pickle.loads(pickle.dumps(states[place]))):
-            assert same(list(made().resume(state)), whole[place:])
+            assert same(list(made().resume(state)), uninterrupted[place:])
 
 
 def test_a_pipeline_of_too_many_stages_is_refused():

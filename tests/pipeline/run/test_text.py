@@ -117,8 +117,8 @@ def test_image_names_that_are_not_utf_8_are_an_error(tmp_path):
 def test_archive_keys_that_are_not_utf_8_are_an_error(tmp_path, is_shuffled):
     with tarfile.open(
         tmp_path / "a.tar", "w", encoding="latin-1", format=tarfile.GNU_FORMAT
-    ) as made:
-        add_members(made, [("a.x", b"1"), ("\xff.x", b"2"), ("c.x", b"3")])
+    ) as output:
+        add_members(output, [("a.x", b"1"), ("\xff.x", b"2"), ("c.x", b"3")])
     pipeline = hr.webdataset(tmp_path / "a.tar")
     pipeline = pipeline.shuffle(seed=3) if is_shuffled else pipeline
     with pytest.raises(

@@ -32,15 +32,15 @@ def test_an_example_skipped_by_a_longer_part_after_the_end_is_not_reported():
     for state in states:
         with pipeline.resume(state) as resumed:
             assert len(list(resumed)) == 4 - states.index(state)
-            assert [len(found) for found in (batches.skipped, resumed.skipped)] == [1, 1]
+            assert [len(actual) for actual in (batches.skipped, resumed.skipped)] == [1, 1]
 
 
 def test_a_mix_draws_by_weight_and_keeps_the_order_of_each_part(given):
     mixed = hp.mix([numbers(0, 9000), numbers(10_000, 19_000)], weights=[3, 1], seed=5, stop="all")
-    found = np.array(values(given(mixed.take(8000))))
-    for part in (found[found < 10_000], found[found >= 10_000]):
+    result = np.array(values(given(mixed.take(8000))))
+    for part in (result[result < 10_000], result[result >= 10_000]):
         assert (np.diff(part) == 1).all()
-    shares = [(window < 10_000).mean() for window in np.split(found, 8)]
+    shares = [(window < 10_000).mean() for window in np.split(result, 8)]
     # The standard deviation of a share of 1,000 draws is 0.014.
     assert all(abs(share - 0.75) < 0.06 for share in shares)
     assert values(mixed.take(50)) != values(hp.mix(_parts(), weights=[3, 1], seed=6).take(50))
@@ -92,20 +92,20 @@ def test_an_error_of_a_part_comes_after_the_examples_before_it():
 
     mixed = hp.mix([numbers(0, 100), numbers(0, 100).map(fail)], seed=3, stop="all")
     for num_threads in (1, 8):
-        found = []
+        results = []
         with pytest.raises(KeyError):
-            found.extend(int(row["n"]) for row in mixed.options(num_threads=num_threads))
-        assert found == values(hp.mix([numbers(0, 100)] * 2, seed=3, stop="all"))[: len(found)]
-        assert len(found) > 60
+            results.extend(int(row["n"]) for row in mixed.options(num_threads=num_threads))
+        assert results == values(hp.mix([numbers(0, 100)] * 2, seed=3, stop="all"))[: len(results)]
+        assert len(results) > 60
 
 
 def test_zip_puts_components_side_by_side(records, given):
     numbered = hp.tfrecords(records).parse({"number": int})
     zipped = hp.zip([numbered, numbers(0, 1000), hp.iterable(lambda: iter(_squares()))])
-    found = given(zipped)
-    assert list(found[0]) == ["number", "n", "square"]
-    assert all(row["number"] == row["n"] and row["square"] == row["n"] ** 2 for row in found)
-    assert len(found) == 1000
+    result = given(zipped)
+    assert list(result[0]) == ["number", "n", "square"]
+    assert all(row["number"] == row["n"] and row["square"] == row["n"] ** 2 for row in result)
+    assert len(result) == 1000
     assert [len(batch["n"]) for batch in given(zipped.batch(300))] == [300, 300, 300, 100]
     batches = given(hp.zip([numbered.batch(10), numbers(0, 1000).batch(10)]))
     assert [batch["n"].tolist() for batch in batches] == [b["number"].tolist() for b in batches]
@@ -116,11 +116,11 @@ def _squares():
 
 
 def test_zip_raises_at_the_end_of_the_shorter_part(given):
-    found = []
+    results = []
     message = "zip: pipeline 1 ends after 20 examples, pipeline 0 continues.*strict=False"
     with pytest.raises(errors.InvalidArgumentError, match=message):
-        found.extend(hp.zip([numbers(0, 30), numbers(0, 20, "m")]))
-    assert len(found) == 20
+        results.extend(hp.zip([numbers(0, 30), numbers(0, 20, "m")]))
+    assert len(results) == 20
     assert len(given(hp.zip([numbers(0, 30), numbers(0, 20, "m")], strict=False))) == 20
     assert len(hp.zip([numbers(0, 30), numbers(0, 20, "m")], strict=False)) == 20
 
@@ -132,10 +132,10 @@ def test_zip_gives_the_error_of_a_part(tmp_path):
     data = bytearray((tmp_path / "a").read_bytes())
     data[-6] ^= 1
     (tmp_path / "a").write_bytes(data)
-    found = []
+    results = []
     with pytest.raises(errors.DataLossError, match="record 29"):
-        found.extend(hp.zip([hp.tfrecords(tmp_path / "a"), numbers(0, 30)]))
-    assert values(found) == list(range(29))
+        results.extend(hp.zip([hp.tfrecords(tmp_path / "a"), numbers(0, 30)]))
+    assert values(results) == list(range(29))
 
 
 @pytest.mark.parametrize(

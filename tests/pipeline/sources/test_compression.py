@@ -110,18 +110,18 @@ def test_concatenated_files_are_read_to_their_end(tmp_path, name):
 @pytest.mark.parametrize("name", COMPRESS)
 def test_data_cut_short_are_an_error_after_the_complete_records(tmp_path, name):
     path = tmp_path / "a.txt"
-    whole = COMPRESS[name](TEXT)
-    path.write_bytes(whole[: len(whole) - 3])
+    uninterrupted = COMPRESS[name](TEXT)
+    path.write_bytes(uninterrupted[: len(uninterrupted) - 3])
     lines = []
     with pytest.raises(errors.DataLossError, match=r"a.txt: .* \(line \d+, .* cut short; copy it"):
         lines.extend(example["text"] for example in hp.text_lines(path, name))
-    path.write_bytes(whole[: len(whole) // 2])
-    found = []
+    path.write_bytes(uninterrupted[: len(uninterrupted) // 2])
+    results = []
     with pytest.raises(errors.DataLossError):
-        found.extend(example["text"] for example in hp.text_lines(path, name))
-    assert found == TEXT.splitlines()[: len(found)]
+        results.extend(example["text"] for example in hp.text_lines(path, name))
+    assert results == TEXT.splitlines()[: len(results)]
     # Blocks of bzip2 and xz are larger than the text.
-    assert len(found) > 5000 or name in ("bzip2", "xz")
+    assert len(results) > 5000 or name in ("bzip2", "xz")
 
 
 @pytest.mark.parametrize("name", COMPRESS)
@@ -175,16 +175,16 @@ def test_records_cut_short_come_before_the_error(tmp_path):
 def test_a_file_cut_anywhere_is_an_error(tmp_path, name, how):
     path = tmp_path / f"a.{ {'gzip': 'gz', 'bzip2': 'bz2', 'zstd': 'zst'}.get(name, name) }"
     lines = b"".join(b"line %d\n" % number for number in range(100))
-    whole = COMPRESS[name](lines) + COMPRESS[name](b"more")
+    uninterrupted = COMPRESS[name](lines) + COMPRESS[name](b"more")
     between = len(COMPRESS[name](lines))
     # A byte may be anything, as no ending of names says that it is of zlib.
     least = 2 if name == "zlib" else 0
-    for length in {*range(40), *range(between - 12, len(whole))} - {1, between}:
-        path.write_bytes(whole[:length])
+    for length in {*range(40), *range(between - 12, len(uninterrupted))} - {1, between}:
+        path.write_bytes(uninterrupted[:length])
         if how == "named" or length >= least:
             with pytest.raises(errors.DataLossError, match="cut short"):
                 list(hp.text_lines(path, "auto" if how == "auto" else name))
-    path.write_bytes(whole)
+    path.write_bytes(uninterrupted)
     assert texts(hp.text_lines(path)) == [*lines.splitlines(), b"more"]
 
 
@@ -201,10 +201,10 @@ def test_zeros_after_the_end_are_padding(tmp_path, name):
 def test_other_bytes_after_the_end_are_an_error(tmp_path, name):
     path = tmp_path / "a"
     path.write_bytes(COMPRESS[name](b"one\n") + b"and more\n")
-    found = []
+    results = []
     with pytest.raises(errors.DataLossError, match=r"a: .* \(line 1, after byte 4 of the data\)"):
-        found.extend(row["text"] for row in hp.text_lines(path))
-    assert found == [b"one"]
+        results.extend(row["text"] for row in hp.text_lines(path))
+    assert results == [b"one"]
 
 
 @pytest.mark.parametrize("data", [LZ4_LINKED, LZ4_LEGACY, LZ4_LEGACY * 2, LZ4_LEGACY + LZ4_LINKED])

@@ -90,9 +90,9 @@ def test_words_for_booleans_are_read(written):
 def test_an_empty_field_has_a_default_or_is_an_error(written):
     files = written('a,b,c,d\n,,,\n"",1,z,0\n')
     columns = {"a": float, "b": int, "c": str, "d": hp.Feature(float, default=4)}
-    found = rows(hp.csv(files, columns, defaults={"a": np.nan, "b": -1, "c": "none"}))
-    assert np.isnan([found[0][0], found[1][0]]).all()
-    assert [row[1:] for row in found] == [(-1, "none", 4), (1, "z", 0)]
+    result = rows(hp.csv(files, columns, defaults={"a": np.nan, "b": -1, "c": "none"}))
+    assert np.isnan([result[0][0], result[1][0]]).all()
+    assert [row[1:] for row in result] == [(-1, "none", 4), (1, "z", 0)]
     message = r"line 2: the field of column 'a' is empty, expected float32.*hr.Nullable"
     for types in (columns, None):
         with pytest.raises(errors.InvalidArgumentError, match=message):
@@ -148,8 +148,8 @@ def test_a_file_with_another_delimiter_is_refused(written, text, message):
 def test_the_line_that_makes_a_column_str_is_logged(written, caplog):
     files = written("a,b,c,d\n1,true,x,1\n2,false,y,1\nn/a,no,z,99999999999999999999\n")
     assert [spec.dtype for spec in hp.csv(files).spec.values()] == [str] * 4
-    found = [record.getMessage() for record in caplog.records]
-    assert [text.split(":", 1)[1].split("0.csv: ")[1] for text in found] == [
+    results = [record.getMessage() for record in caplog.records]
+    assert [text.split(":", 1)[1].split("0.csv: ")[1] for text in results] == [
         f"line 4: '{value}' makes the column '{name}' str, after numbers or booleans. Correct the "
         f"line, or give the type, with dtypes={{'{name}': ...}}."
         for name, value in (("a", "n/a"), ("b", "no"), ("d", "9" * 20))

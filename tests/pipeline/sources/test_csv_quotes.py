@@ -54,8 +54,8 @@ def test_a_stray_quote_costs_its_line(tmp_path, is_shuffled):
     source = source.shuffle(seed=3) if is_shuffled else source
     numbers, skipped = run(source.skip_errors(2))
     assert numbers == [number for number in range(50_000) if number not in (7, 40_000)]
-    found = sorted((one.record_number, one.offset_bytes, one.num_lost) for one in skipped)
-    assert found == [(8, begins[8], 1), (40_001, begins[40_001], 1)]
+    results = sorted((one.record_number, one.offset_bytes, one.num_lost) for one in skipped)
+    assert results == [(8, begins[8], 1), (40_001, begins[40_001], 1)]
     assert [one.stage for one in skipped] == ["csv", "csv"]
     assert skipped[0].reason.startswith(
         f"{tmp_path}/a.csv: line 9: a quote in line 9 opens a field, and the next quote, in line "
@@ -71,12 +71,12 @@ def test_without_skip_errors_it_is_an_error_that_names_the_line(tmp_path, is_shu
     write(tmp_path / "a.csv", lines)
     pipeline = hr.csv(tmp_path / "a.csv", COLUMNS)
     pipeline = pipeline.shuffle(seed=3) if is_shuffled else pipeline
-    given = []
+    inputs = []
     with pytest.raises(
         errors.InvalidArgumentError, match=r"a.csv: line 2002: a quote in line 2002"
     ):
-        given.extend(pipeline)
-    assert len(given) == (0 if is_shuffled else 2000)
+        inputs.extend(pipeline)
+    assert len(inputs) == (0 if is_shuffled else 2000)
 
 
 @pytest.mark.parametrize("is_shuffled", [False, True])
@@ -135,8 +135,8 @@ def test_a_file_that_begins_with_a_stray_quote_resumes(tmp_path):
     numbers, skipped = run(source.skip_errors(9))
     assert len(numbers) == 36 + 5
     # The second line does not fit either.
-    found = [(one.record_number, one.num_lost) for one in skipped]
-    assert found == [(1, 2), (18, 1), (40, 1)]
+    results = [(one.record_number, one.num_lost) for one in skipped]
+    assert results == [(1, 2), (18, 1), (40, 1)]
 
 
 def test_a_resumed_report_counts_the_lost_records(tmp_path):
@@ -189,19 +189,19 @@ def test_all_lines_lost_to_stray_quotes_are_reported(tmp_path, rows, strays):
     path = tmp_path / "a.csv"
     path.write_text(head + body, newline="")
     source = hr.csv(path, {"number": bytes, "text": bytes}).with_origin()
-    found = []
+    results = []
     for pipeline in (source, source.shuffle(seed=1)):
         with iter(pipeline.skip_errors(10**6)) as batches:
-            given = sorted((int(e["record_number"]), e["number"], e["text"]) for e in batches)
+            inputs = sorted((int(e["record_number"]), e["number"], e["text"]) for e in batches)
         skipped = sorted((s.record_number, s.offset_bytes, s.num_lost) for s in batches.skipped)
-        found.append((given, skipped))
-    assert found[0] == found[1]
-    given, skipped = found[0]
+        results.append((inputs, skipped))
+    assert results[0] == results[1]
+    inputs, skipped = results[0]
     lines = [line for line in body.split("\n") if line.strip("\r")]
-    kept = sum(1 + _lines_within(number) + _lines_within(text) for _, number, text in given)
+    kept = sum(1 + _lines_within(number) + _lines_within(text) for _, number, text in inputs)
     assert kept + sum(lost for *_, lost in skipped) >= len(lines)
     if not strays:
-        assert [(int(n), t.decode()) for _, n, t in given] == rows
+        assert [(int(n), t.decode()) for _, n, t in inputs] == rows
         assert not skipped
 
 

@@ -91,16 +91,16 @@ class TestOrder:
         assert first != second != list(range(100))
 
     def test_the_order_is_the_same_as_for_arrays(self):
-        wanted = numbers_of(hr.arrays({"n": np.arange(100)}).shuffle(seed=3).shard(1, 3))
-        assert numbers_of(hr.indexed(Numbers()).shuffle(seed=3).shard(1, 3)) == wanted
+        expected = numbers_of(hr.arrays({"n": np.arange(100)}).shuffle(seed=3).shard(1, 3))
+        assert numbers_of(hr.indexed(Numbers()).shuffle(seed=3).shard(1, 3)) == expected
 
     def test_a_window_holds_numbers(self):
         source = Numbers()
         pipe = hr.indexed(source).shuffle(window=50, seed=3).shard(0, 4)
-        found = numbers_of(pipe)
-        assert len(found) == 25
+        result = numbers_of(pipe)
+        assert len(result) == 25
         # The first one is for the components.
-        assert set(source.asked[1:]) <= set(found)
+        assert set(source.asked[1:]) <= set(result)
 
     @pytest.mark.parametrize("skips", [False, True])
     def test_only_remaining_rows_are_read(self, skips):
@@ -108,9 +108,9 @@ class TestOrder:
         pipe = hr.indexed(source).shuffle(seed=1).skip(500).shard(1, 50).take(3)
         if skips:
             pipe = hr.indexed(source).shuffle(seed=1).skip_errors(5).shard(1, 50)
-        found = numbers_of(pipe)
+        result = numbers_of(pipe)
         assert not skips or len(source.asked) >= 1000
-        assert skips or set(source.asked) <= {*found, source.asked[0]}
+        assert skips or set(source.asked) <= {*result, source.asked[0]}
 
     def test_the_length_is_known(self):
         assert len(hr.indexed(Numbers(10)).epochs(3).batch(4)) == 8
@@ -129,7 +129,7 @@ class TestOrder:
             return rows.shard(rank, world).batch(4)
 
         with iter(pipe(0, 2)) as batches:
-            given = [int(n) for _ in range(3) for n in next(batches)["n"]]
+            inputs = [int(n) for _ in range(3) for n in next(batches)["n"]]
             state = batches.state()
         others = [int(n) for batch in list(pipe(1, 2))[:3] for n in batch["n"]]
         rest = [
@@ -138,7 +138,7 @@ class TestOrder:
             for batch in pipe(rank, 3, 2).resume(state)
             for n in batch["n"]
         ]
-        assert sorted([*given, *others, *rest]) == list(range(96))
+        assert sorted([*inputs, *others, *rest]) == list(range(96))
 
     def test_a_state_of_another_length_is_refused(self):
         with iter(hr.indexed(Numbers(10))) as batches:
@@ -175,8 +175,8 @@ class TestBlocks:
                     raise KeyError("row 7")
                 return super().__getitem__(number)
 
-        found = numbers_of(hr.indexed(Failing(20)).skip_errors(1))
-        assert found == [n for n in range(20) if n != 7]
+        result = numbers_of(hr.indexed(Failing(20)).skip_errors(1))
+        assert result == [n for n in range(20) if n != 7]
 
     def test_a_block_of_another_length_is_an_error(self):
         class Short:
@@ -204,8 +204,8 @@ class TestBlocks:
                 return np.arange(2000).reshape(1000, 2)[position]
 
         source = InFile()
-        found = [example["x"].tolist() for example in hr.indexed(source)]
-        assert found == [[2 * n, 2 * n + 1] for n in range(1000)]
+        results = [example["x"].tolist() for example in hr.indexed(source)]
+        assert results == [[2 * n, 2 * n + 1] for n in range(1000)]
         assert len(source.asked) < 100
 
 
@@ -305,10 +305,10 @@ class TestCallers:
 
     def test_processes_read_with_the_same_results(self):
         rows = Rows(300)
-        wanted = [e["n"] for e in hr.indexed(rows).shuffle(seed=1)]
-        found = list(hr.indexed(rows, num_processes=2).shuffle(seed=1))
-        assert [e["n"] for e in found] == wanted
-        assert rows.pid not in {int(e["pid"]) for e in found}
+        expected = [e["n"] for e in hr.indexed(rows).shuffle(seed=1)]
+        results = list(hr.indexed(rows, num_processes=2).shuffle(seed=1))
+        assert [e["n"] for e in results] == expected
+        assert rows.pid not in {int(e["pid"]) for e in results}
 
     def test_a_row_that_fails_in_a_process_is_named(self):
         pipe = hr.indexed(Rows(20, fails_at=5), num_processes=1)

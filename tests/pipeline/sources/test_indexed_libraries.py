@@ -30,8 +30,8 @@ def test_a_data_set_of_torch_is_read():
 
 def test_a_subset_of_torch_is_read_in_blocks():
     torch = pytest.importorskip("torch")
-    whole = torch.utils.data.TensorDataset(torch.arange(100))
-    part = torch.utils.data.Subset(whole, range(0, 100, 2))
+    full = torch.utils.data.TensorDataset(torch.arange(100))
+    part = torch.utils.data.Subset(full, range(0, 100, 2))
     assert numbers(hr.indexed(part, names=["n"])) == list(range(0, 100, 2))
 
 
@@ -40,9 +40,9 @@ def test_a_data_set_of_hugging_face_is_read():
     datasets = pytest.importorskip("datasets")
     rows = {"n": list(range(60)), "text": [f"text {n}" for n in range(60)]}
     pipe = hr.indexed(datasets.Dataset.from_dict(rows)).shuffle(seed=1)
-    found = list(pipe)
-    assert sorted(numbers(found)) == list(range(60))
-    assert all(example["text"] == f"text {int(example['n'])}" for example in found)
+    results = list(pipe)
+    assert sorted(numbers(results)) == list(range(60))
+    assert all(example["text"] == f"text {int(example['n'])}" for example in results)
 
 
 def test_a_data_set_of_h5py_is_read(tmp_path):
@@ -84,5 +84,5 @@ def test_records_of_array_record_are_read(tmp_path):
         writer.write(b"%d" % number)
     writer.close()
     with source.ArrayRecordDataSource(path) as records:
-        found = [int(example["record"]) for example in hr.indexed(records).shuffle(seed=1)]
-    assert sorted(found) == list(range(20))
+        results = [int(example["record"]) for example in hr.indexed(records).shuffle(seed=1)]
+    assert sorted(results) == list(range(20))

@@ -74,9 +74,9 @@ def column(pipeline):
     ],
 )
 def test_types_are_inferred_from_csv_fields(table, fields, dtype, values):
-    found, given = column(hr.csv(table(*fields)))
-    assert found == (dtype if dtype is str else np.dtype(dtype))
-    assert given == values or np.array_equal(given, values, equal_nan=True)
+    results, inputs = column(hr.csv(table(*fields)))
+    assert results == (dtype if dtype is str else np.dtype(dtype))
+    assert inputs == values or np.array_equal(inputs, values, equal_nan=True)
 
 
 @pytest.mark.parametrize(
@@ -101,8 +101,8 @@ def test_a_gap_is_an_error_unless_something_fills_it(table, objects, value, word
 
 def test_integers_with_gaps_stay_int64_if_something_fills_them(table):
     path = table("123456789", "")
-    found, given = column(hr.csv(path, defaults={"a": -1}))
-    assert (found, given) == (np.dtype(np.int64), [123456789, -1])
+    results, inputs = column(hr.csv(path, defaults={"a": -1}))
+    assert (results, inputs) == (np.dtype(np.int64), [123456789, -1])
     # float64 would not hold it.
     path = table("9007199254740993", "", "4")
     assert column(hr.csv(path).skip_errors(1)) == (np.dtype(np.int64), [9007199254740993, 4])
@@ -110,15 +110,15 @@ def test_integers_with_gaps_stay_int64_if_something_fills_them(table):
 
 
 def test_booleans_with_gaps_stay_bool_if_something_fills_them(table):
-    found = column(hr.csv(table("true", ""), defaults={"a": False}))
-    assert found == (np.dtype(np.bool_), [True, False])
+    result = column(hr.csv(table("true", ""), defaults={"a": False}))
+    assert result == (np.dtype(np.bool_), [True, False])
 
 
 def test_words_for_missing_values_are_recognised(table):
     path = table("123456789", "NA", '"null"', "")
     for words in (["NA", "null"], ("null", "NA")):
-        found, given = column(hr.csv(path, na_values=words, defaults={"a": -1}))
-        assert (found, given) == (np.int64, [123456789, -1, -1, -1])
+        results, inputs = column(hr.csv(path, na_values=words, defaults={"a": -1}))
+        assert (results, inputs) == (np.int64, [123456789, -1, -1, -1])
     assert column(hr.csv(path, {"a": int}, na_values=["NA", "null"], defaults={"a": 7})) == (
         np.dtype(np.int64),
         [123456789, 7, 7, 7],
@@ -154,14 +154,14 @@ def test_words_for_missing_values_are_recognised(table):
 )
 def test_a_later_field_beyond_the_type_is_an_error(table, way, usual, late, dtype):
     path = table(*[usual] * FAR, late, usual)
-    given = []
+    inputs = []
     message = (
         f"a.csv: line {FAR + 2}: the field of column 'a' is '{late}', expected {dtype}. The type "
         "was inferred from the first block. Set another one, with dtypes={'a': ...}."
     )
     with pytest.raises(errors.InvalidArgumentError, match=re.escape(message)):
-        given.extend(len(batch["a"]) for batch in hr.csv(path).batch(100).options(**way))
-    assert sum(given) == FAR
+        inputs.extend(len(batch["a"]) for batch in hr.csv(path).batch(100).options(**way))
+    assert sum(inputs) == FAR
     with iter(hr.csv(path).skip_errors(1).batch(100).options(**way)) as batches:
         assert sum(len(batch["a"]) for batch in batches) == FAR + 1
     assert [one.record_number for one in batches.skipped] == [FAR + 1]
@@ -170,10 +170,10 @@ def test_a_later_field_beyond_the_type_is_an_error(table, way, usual, late, dtyp
 
 def test_later_values_that_the_type_holds_are_read(table):
     path = table(*["0.5"] * FAR, "", "nan", "-inf", "2", "1e-3")
-    found, given = column(hr.csv(path, defaults={"a": np.nan}))
+    results, inputs = column(hr.csv(path, defaults={"a": np.nan}))
     expected = np.array([np.nan, np.nan, -np.inf, 2, 1e-3], np.float32)
-    assert found == np.float32
-    assert np.array_equal(given[FAR:], expected, equal_nan=True)
+    assert results == np.float32
+    assert np.array_equal(inputs[FAR:], expected, equal_nan=True)
     assert column(hr.csv(table(*["x"] * FAR, "", "3")))[1][FAR:] == ["", "3"]
 
 
@@ -230,8 +230,8 @@ def test_whole_numbers_in_json_are_exact_or_refused(objects, word, text, message
 def test_floats_of_json_that_hold_a_whole_number_are_read(objects):
     texts = ["16777218", "1e30", "18446744073709551616", "36893488147419103232"]
     path = objects(*texts)
-    given = [float(row["a"]) for row in hr.json_lines(path, {"a": np.float64})]
-    assert given == list(map(float, texts))
+    inputs = [float(row["a"]) for row in hr.json_lines(path, {"a": np.float64})]
+    assert inputs == list(map(float, texts))
 
 
 @pytest.mark.parametrize("text", ["18446744073709551617", "[1, -9223372036854775809]"])
@@ -259,9 +259,9 @@ def test_an_integer_of_more_than_64_bits_is_not_inferred(objects, text):
     ],
 )
 def test_types_are_inferred_from_json_values(objects, texts, dtype, values):
-    found, given = column(hr.json_lines(objects(*texts)))
-    assert found == (dtype if dtype is str else np.dtype(dtype))
-    assert given == values or np.array_equal(given, values, equal_nan=True)
+    results, inputs = column(hr.json_lines(objects(*texts)))
+    assert results == (dtype if dtype is str else np.dtype(dtype))
+    assert inputs == values or np.array_equal(inputs, values, equal_nan=True)
 
 
 def test_types_are_inferred_from_json_lists(objects):
@@ -280,7 +280,7 @@ def test_numbers_that_no_type_of_json_holds_are_refused(objects, texts):
 
 
 @pytest.mark.parametrize(
-    ("usual", "late", "found", "dtype"),
+    ("usual", "late", "actual", "dtype"),
     [
         ("123", "1.5", "floating point `1.5`", "int64"),
         ("123", "9223372036854775808", "integer `9223372036854775808`", "int64"),
@@ -291,10 +291,10 @@ def test_numbers_that_no_type_of_json_holds_are_refused(objects, texts):
         ("0.123456789", "9007199254740993", "integer `9007199254740993`", "float64"),
     ],
 )
-def test_a_later_value_beyond_the_type_is_an_error(objects, usual, late, found, dtype):
+def test_a_later_value_beyond_the_type_is_an_error(objects, usual, late, actual, dtype):
     path = objects(*[usual] * FAR, late)
     message = (
-        f"a.jsonl: line {FAR + 1}: 'a' is {found}, expected {dtype}. The type was inferred from "
+        f"a.jsonl: line {FAR + 1}: 'a' is {actual}, expected {dtype}. The type was inferred from "
         "the first block. Set another one, with dtypes={'a': ...}."
     )
     with pytest.raises(errors.InvalidArgumentError, match=re.escape(message)):

@@ -51,10 +51,10 @@ def test_any_value_is_an_object_with_its_numbers_and_constants(lines):
     values = ["x", 1, 2**70, -0.5, True, None, [], {}, [[1], {"NaN": "NaN"}], "\\u0000NaN"]
     texts = ['{"a": [NaN, {"b": -Infinity}]}', '{"a": 1e400}']
     pipe = hr.json_lines(lines(*[{"a": value} for value in values], *texts), {"a": hr.Json})
-    found = [row["a"] for row in pipe]
-    assert found[: len(values)] == values
-    assert np.isnan(found[len(values)][0])
-    assert found[len(values)][1] == {"b": -float("inf")}
+    results = [row["a"] for row in pipe]
+    assert results[: len(values)] == values
+    assert np.isnan(results[len(values)][0])
+    assert results[len(values)][1] == {"b": -float("inf")}
 
 
 def test_objects_are_text_in_native_functions(lines):
@@ -69,9 +69,9 @@ def test_objects_are_text_in_native_functions(lines):
 def test_lists_of_lists_are_ragged(lines):
     rows = [{"a": [[1, 2], []], "b": [[["x"]]]}, {"a": [], "b": [[]]}]
     asked = {"a": hr.Ragged(np.int16, ndim=2), "b": hr.Ragged(str, ndim=3)}
-    found = list(hr.json_lines(lines(*rows), asked))
-    assert [[inner.tolist() for inner in row["a"]] for row in found] == [row["a"] for row in rows]
-    assert found[0]["a"][0].dtype == np.int16
+    results = list(hr.json_lines(lines(*rows), asked))
+    assert [[inner.tolist() for inner in row["a"]] for row in results] == [row["a"] for row in rows]
+    assert results[0]["a"][0].dtype == np.int16
     [batch] = hr.json_lines(lines(*rows), asked).padded_batch(2)
     assert batch["a"].tolist() == [[[1, 2], [0, 0]], [[0, 0], [0, 0]]]
     for text, words in [
@@ -140,8 +140,8 @@ def test_objects_returned_by_functions_are_checked(lines):
     for value, words in [({1: 2}, "the key 1 is not a str"), ({"k": b"x"}, "bytes is not a value")]:
         with pytest.raises(TypeError, match=f"component 'a' is hr.Json, .*{words}"):
             list(pipe.map(lambda row, value=value: {"a": value}))
-    given = pipe.map(lambda row: {"a": {"n": np.int64(3), "l": np.arange(2)}})
-    assert list(given) == [{"a": {"n": 3, "l": [0, 1]}}]
+    arguments = pipe.map(lambda row: {"a": {"n": np.int64(3), "l": np.arange(2)}})
+    assert list(arguments) == [{"a": {"n": 3, "l": [0, 1]}}]
 
 
 def test_objects_go_through_processes_threads_and_batched_functions(lines):
@@ -190,10 +190,10 @@ def test_nested_values_are_inferred_as_those_of_parquet(lines, tmp_path):
     assert pipe.spec["meta"] == pipe.spec["messages"] == hr.Spec(hr.Json, ())
     assert pipe.spec["deep"] == hr.Spec(np.dtype(np.int64), (None, None), is_ragged=True)
     assert pipe.spec["deeper"] == hr.Spec(str, (None, None, None), is_ragged=True)
-    found = list(pipe)
-    assert [row["messages"] for row in found] == [row["messages"] for row in rows]
-    assert [row["meta"] for row in found] == [row["meta"] for row in rows]
-    assert [[inner.tolist() for inner in row["deep"]] for row in found] == [
+    results = list(pipe)
+    assert [row["messages"] for row in results] == [row["messages"] for row in rows]
+    assert [row["meta"] for row in results] == [row["meta"] for row in rows]
+    assert [[inner.tolist() for inner in row["deep"]] for row in results] == [
         row["deep"] for row in rows
     ]
     testing.assert_resumes(pipe.padded_batch(2))

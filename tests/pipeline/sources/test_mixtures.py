@@ -17,9 +17,9 @@ def numbers(first, count):
 
 def of_parts(pipe):
     """The number of examples of each part in each run of 100, of which parts have 1,000."""
-    found = [int(example["n"]) // 1000 for example in pipe]
+    results = [int(example["n"]) // 1000 for example in pipe]
     return [
-        np.bincount(found[n : n + 100], minlength=2).tolist() for n in range(0, len(found), 100)
+        np.bincount(results[n : n + 100], minlength=2).tolist() for n in range(0, len(results), 100)
     ]
 
 
@@ -35,16 +35,16 @@ def test_names_of_parts_do_not_change_the_draws():
 
 def test_weights_change_at_the_given_positions():
     schedule = {0: {"web": 1, "books": 0}, 200: {"web": 0, "books": 1}, 300: {"web": 9, "books": 1}}
-    found = of_parts(two(schedule=schedule).take(500))
-    assert found[:3] == [[100, 0], [100, 0], [0, 100]]
-    assert all(80 < web < 98 for web, _ in found[3:])
+    result = of_parts(two(schedule=schedule).take(500))
+    assert result[:3] == [[100, 0], [100, 0], [0, 100]]
+    assert all(80 < web < 98 for web, _ in result[3:])
     assert_resumes(two(schedule=schedule).take(400).batch(8), every=7)
 
 
 def test_a_schedule_starts_again_in_each_pass():
     pipe = two(schedule={0: [1, 0], 50: [0, 1]}).take(100).epochs(2)
-    found = [int(example["n"]) // 1000 for example in pipe]
-    assert found == ([0] * 50 + [1] * 50) * 2
+    results = [int(example["n"]) // 1000 for example in pipe]
+    assert results == ([0] * 50 + [1] * 50) * 2
     assert_resumes(pipe.batch(7), every=5)
 
 
@@ -109,11 +109,11 @@ def test_counts_are_those_of_consumed_examples():
     pipe = two(weights=[3, 1])
     batches = iter(pipe)
     assert batches.counts == {"web": 0, "books": 0}
-    found = {"web": 0, "books": 0}
+    results = {"web": 0, "books": 0}
     for example in batches:
-        found["books" if example["n"] >= 1000 else "web"] += 1
-        assert batches.counts == found
-        if sum(found.values()) == 50:
+        results["books" if example["n"] >= 1000 else "web"] += 1
+        assert batches.counts == results
+        if sum(results.values()) == 50:
             break
     for stage in (
         lambda p: p.batch(8),
@@ -121,22 +121,22 @@ def test_counts_are_those_of_consumed_examples():
         lambda p: p.filter(lambda e: e["n"] % 3 == 0).batch(5),
     ):
         with iter(stage(pipe)) as batches:
-            found = {"web": 0, "books": 0}
+            results = {"web": 0, "books": 0}
             for _ in range(9):
                 for number in next(batches)["n"]:
-                    found["books" if number >= 1000 else "web"] += 1
-                assert batches.counts == found
+                    results["books" if number >= 1000 else "web"] += 1
+                assert batches.counts == results
 
 
 def test_packed_rows_are_counted_as_documents():
     parts = {"short": lists(0, 100, 3), "long": lists(1000, 100, 10)}
     pipe = hr.mix(parts, seed=1).pack(20, "tokens", along="n").map(lambda row: row)
     with iter(pipe) as rows:
-        found = {"short": 0, "long": 0}
+        results = {"short": 0, "long": 0}
         for _ in range(10):
             for number in next(rows)["n"]:
-                found["long" if number >= 1000 else "short"] += 1
-            assert rows.counts == found
+                results["long" if number >= 1000 else "short"] += 1
+            assert rows.counts == results
 
 
 def test_counts_continue_after_a_resume():
@@ -148,11 +148,11 @@ def test_counts_continue_after_a_resume():
     assert sum(before.values()) == 40
     resumed = pipe.resume(state)
     assert resumed.counts == before
-    whole = iter(pipe)
+    full = iter(pipe)
     for _ in range(6):
-        next(whole)
+        next(full)
     next(resumed)
-    assert resumed.counts == whole.counts
+    assert resumed.counts == full.counts
 
 
 def test_counts_after_unbatch_are_refused():
@@ -190,8 +190,10 @@ def test_other_parts_are_refused_unless_allowed():
         ValueError, match=r"the parts of mix are 'web', but 'web', 'books'.*allow=\{'parts'\}"
     ):
         one.resume(state)
-    found = [int(n) for batch in one.resume(state, allow={"parts", "weights"}) for n in batch["n"]]
-    assert found == list(range(1000 - len(found), 1000))
+    results = [
+        int(n) for batch in one.resume(state, allow={"parts", "weights"}) for n in batch["n"]
+    ]
+    assert results == list(range(1000 - len(results), 1000))
 
 
 def test_an_added_part_starts_at_its_beginning():
@@ -205,9 +207,9 @@ def test_an_added_part_starts_at_its_beginning():
         two(stop="all").batch(8).resume(state)
     state = state_of(two(stop="all").batch(8))
     batches = three.batch(8).resume(state, allow={"parts", "weights"})
-    found = [int(n) for batch in batches for n in batch["n"]]
-    assert [n for n in found if n >= 2000] == list(range(2000, 2020))
-    assert len(found) == 2020 - 24
+    results = [int(n) for batch in batches for n in batch["n"]]
+    assert [n for n in results if n >= 2000] == list(range(2000, 2020))
+    assert len(results) == 2020 - 24
     assert batches.counts == {"code": 20, "web": 1000, "books": 1000}
 
 
@@ -274,13 +276,13 @@ def test_a_state_before_the_first_batch_of_a_changed_mixture_loses_nothing(world
         return hr.mix({name: part(int(name)) for name in names}, seed=3, stop="all")
 
     first = iter(mixed("1", "2").shard(0, 1).batch(3))
-    found = [n for _ in range(12) for n in next(first)["n"].tolist()]
+    example = [n for _ in range(12) for n in next(first)["n"].tolist()]
     state = first.state()
     for rank in range(world):
         changed = mixed("1").shard(rank, world).batch(3).resume(state, allow={"parts", "weights"})
         again = mixed("1").shard(0, 1).batch(3).resume(changed.state())
         rest = [n for batch in again for n in batch["n"].tolist()]
-        assert [n for n in found + rest if n < 2000] == [int(e["n"]) for e in part(1)]
+        assert [n for n in example + rest if n < 2000] == [int(e["n"]) for e in part(1)]
 
 
 def test_a_changed_mixture_without_a_global_order_loses_nothing_before_its_first_batch():
@@ -289,10 +291,10 @@ def test_a_changed_mixture_without_a_global_order_loses_nothing_before_its_first
         return hr.mix(parts, seed=3, stop="all").batch(3)
 
     first = iter(mixed(0, 1000))
-    found = [n for _ in range(12) for n in next(first)["n"].tolist()]
+    example = [n for _ in range(12) for n in next(first)["n"].tolist()]
     changed = mixed(0).resume(first.state(), allow={"parts", "weights"})
     rest = [n for batch in mixed(0).resume(changed.state()) for n in batch["n"].tolist()]
-    assert [n for n in found + rest if n < 1000] == list(range(60))
+    assert [n for n in example + rest if n < 1000] == list(range(60))
 
 
 def test_a_change_of_whether_parts_have_shards_is_refused():

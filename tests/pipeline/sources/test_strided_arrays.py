@@ -41,8 +41,8 @@ def test_rows_are_those_that_numpy_shows(array, size):
         lambda p: p.shuffle(window=3, seed=1).batch(size),
         lambda p: p.skip(1).shard(1, 2).map(lambda example: example),
     ):
-        given, expected = (list(change(pipeline)) for pipeline in pipelines)
-        assert same(given, expected)
+        inputs, expected = (list(change(pipeline)) for pipeline in pipelines)
+        assert same(inputs, expected)
 
 
 def test_windows_of_a_file_take_no_memory(tmp_path):

@@ -64,9 +64,9 @@ def test_windows_follow_each_other_within_each_file(raw, length, stride):
     directory, files = raw
     pipe = hr.tokens(directory, length, np.uint16, stride)
     step = stride or length - 1
-    wanted = [window for tokens in files for window in windows_of(tokens, length, step)]
-    assert windows(pipe) == wanted
-    assert len(pipe) == len(wanted)
+    expected = [window for tokens in files for window in windows_of(tokens, length, step)]
+    assert windows(pipe) == expected
+    assert len(pipe) == len(expected)
     assert pipe.spec == {"tokens": hr.Spec(np.dtype(np.uint16), (length,))}
     assert next(iter(pipe))["tokens"].dtype == np.uint16
 
@@ -100,8 +100,8 @@ def test_windows_are_pieces_of_files(raw):
         {"block_bytes": 100},
         {"num_open": 1, "file_order": "sequential"},
     ):
-        found = windows(pipe.shuffle(window=20, seed=1, **options))
-        assert sorted(found) == sorted(windows(pipe))
+        result = windows(pipe.shuffle(window=20, seed=1, **options))
+        assert sorted(result) == sorted(windows(pipe))
 
 
 def test_tokens_resume_at_every_batch(raw):
@@ -117,12 +117,12 @@ def test_tokens_resume_at_every_batch(raw):
     with iter(shuffled.shard(1, 2).batch(4)) as batches:
         next(batches)
         state = json.loads(json.dumps(batches.state()))
-    found = [
+    results = [
         window
         for batch in shuffled.shard(0, 4).batch(4).resume(state)
         for window in batch["tokens"].tolist()
     ]
-    assert found == windows(shuffled)[8::4]
+    assert results == windows(shuffled)[8::4]
 
 
 def test_npy_files_give_their_type(tmp_path):
@@ -170,13 +170,13 @@ def test_a_mask_has_the_number_of_each_document_in_the_window(tmp_path):
         window = of_token[start : start + 10]
         segments.append((window - window[0] + 1).tolist())
     pipe = hr.tokens(tmp_path, 10, documents="mask")
-    found = list(pipe)
-    assert [example["segment_ids"].tolist() for example in found] == segments * 3
-    assert [example["tokens"].tolist() for example in found] == windows_of(tokens, 10, 9) * 3
-    assert found[0]["segment_ids"].dtype == np.int32
+    results = list(pipe)
+    assert [example["segment_ids"].tolist() for example in results] == segments * 3
+    assert [example["tokens"].tolist() for example in results] == windows_of(tokens, 10, 9) * 3
+    assert results[0]["segment_ids"].dtype == np.int32
     shuffled = [(e["tokens"].tolist(), e["segment_ids"].tolist()) for e in pipe.shuffle(seed=2)]
     assert sorted(shuffled) == sorted(
-        (e["tokens"].tolist(), e["segment_ids"].tolist()) for e in found
+        (e["tokens"].tolist(), e["segment_ids"].tolist()) for e in results
     )
     batch = next(iter(pipe.batch(4)))
     assert batch["tokens"].shape == batch["segment_ids"].shape == (4, 10)
@@ -185,12 +185,12 @@ def test_a_mask_has_the_number_of_each_document_in_the_window(tmp_path):
 
 def test_windows_do_not_cross_documents_if_asked(tmp_path):
     write_all(tmp_path, DOCUMENTS)
-    wanted = [window for document in DOCUMENTS for window in windows_of(document, 8, 7)]
+    expected = [window for document in DOCUMENTS for window in windows_of(document, 8, 7)]
     pipe = hr.tokens(tmp_path, 8, documents="split")
-    assert windows(pipe) == wanted * 3
-    assert len(pipe) == 3 * len(wanted)
-    assert sorted(windows(pipe.shuffle(seed=2))) == sorted(wanted * 3)
-    assert sorted(windows(pipe.shuffle(window=9, seed=2, block_bytes=40))) == sorted(wanted * 3)
+    assert windows(pipe) == expected * 3
+    assert len(pipe) == 3 * len(expected)
+    assert sorted(windows(pipe.shuffle(seed=2))) == sorted(expected * 3)
+    assert sorted(windows(pipe.shuffle(window=9, seed=2, block_bytes=40))) == sorted(expected * 3)
     assert_resumes(pipe.batch(4), every=2)
     batches = iter(pipe)
     list(batches)
@@ -250,9 +250,9 @@ def test_a_type_that_contradicts_the_file_is_an_error(tmp_path):
     np.save(tmp_path / "a.npy", np.arange(50, dtype=np.int32))
     write_megatron(tmp_path / "b.bin", DOCUMENTS)
     write_datatrove(tmp_path / "c.ds", DOCUMENTS)
-    for name, found in (("a.npy", "int32"), ("b.bin", "uint16"), ("c.ds", "uint16")):
+    for name, actual in (("a.npy", "int32"), ("b.bin", "uint16"), ("c.ds", "uint16")):
         with pytest.raises(
-            errors.InvalidArgumentError, match=f"{name}: its tokens are {found}.*int64"
+            errors.InvalidArgumentError, match=f"{name}: its tokens are {actual}.*int64"
         ):
             next(iter(hr.tokens(tmp_path / name, 5, np.int64)))
     with pytest.raises(

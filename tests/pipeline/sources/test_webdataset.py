@@ -15,8 +15,8 @@ from headrace.core import errors
 def archive(files, **options):
     """A tar archive with these names and contents, one after the other."""
     buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w", **options) as made:
-        add_members(made, files)
+    with tarfile.open(fileobj=buffer, mode="w", **options) as output:
+        add_members(output, files)
     return buffer.getvalue()
 
 
@@ -145,12 +145,12 @@ def test_two_files_of_one_name_are_an_error(written):
 
 
 def test_archives_that_are_cut_short_or_damaged_are_an_error(written):
-    whole = archive(SAMPLES)
+    full = archive(SAMPLES)
     for length, message in [
         (3072, "the archive ends within a file at byte 3072"),
         (3000, "the archive ends within a file at byte 2560"),
     ]:
-        samples = iter(hp.webdataset(written(whole[:length])))
+        samples = iter(hp.webdataset(written(full[:length])))
         assert next(samples)["__key__"] == "a"
         with pytest.raises(errors.DataLossError, match=rf"0.tar: {message}.*copy it again"):
             next(samples)
@@ -163,14 +163,14 @@ def test_archives_that_are_cut_short_or_damaged_are_an_error(written):
 def linked(*members):
     """A tar archive of files, and of entries of other types that lead to a name."""
     buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w") as made:
+    with tarfile.open(fileobj=buffer, mode="w") as output:
         for name, kind, value in members:
             if kind is None:
-                add_members(made, [(name, value)])
+                add_members(output, [(name, value)])
             else:
                 entry = tarfile.TarInfo(name)
                 entry.type, entry.linkname = kind, value
-                made.addfile(entry)
+                output.addfile(entry)
     return buffer.getvalue()
 
 
@@ -215,11 +215,11 @@ def test_concatenated_archives_are_read_to_their_end(written):
     for pipeline in (hp.webdataset(files), hp.webdataset(files).shuffle(seed=2)):
         rows = sorted((row["__key__"], row["jpg"], row["cls"]) for row in pipeline)
         assert rows == [("a", b"photo a", b"1"), ("b", b"", b"2"), ("c", b"C", b"3")]
-    whole = hp.webdataset(files).batch(1)
-    batches = iter(whole)
+    full = hp.webdataset(files).batch(1)
+    batches = iter(full)
     keys = []
     for batch in batches:
-        rest = [row["__key__"].tolist() for row in whole.resume(batches.state())]
+        rest = [row["__key__"].tolist() for row in full.resume(batches.state())]
         keys.append(batch["__key__"].tolist())
         assert [*keys, *rest] == [["a"], ["b"], ["c"]]
 
@@ -228,15 +228,15 @@ def test_an_archive_that_ends_between_two_files_is_cut_short(written):
     data = archive(SAMPLES)
     # Up to the header of b.cls.
     files = written(data[: 5 * 512])
-    whole = hp.webdataset(files, {"cls": b""})
-    for pipeline in (whole, whole.shuffle(seed=1)):
+    full = hp.webdataset(files, {"cls": b""})
+    for pipeline in (full, full.shuffle(seed=1)):
         with pytest.raises(errors.DataLossError, match=r"0.tar: the archive has no end.* copy it"):
             list(pipeline)
         # b may have had more files, so it must not get the default.
         assert [row["__key__"] for row in pipeline.skip_errors(1)] == ["a"]
     # One block of zeros is enough.
     written(data[: 5 * 512] + bytes(512))
-    assert len(list(whole)) == 2
+    assert len(list(full)) == 2
 
 
 def test_a_file_that_is_not_an_archive_is_named(written):

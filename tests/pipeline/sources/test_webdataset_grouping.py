@@ -110,15 +110,15 @@ CASES = {
 def archive(members, form):
     """An archive of a case; None if this form cannot hold its names."""
     buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w", format=form) as made:
-        for position, given in enumerate(members):
-            name, kind = given if isinstance(given, tuple) else (given, tarfile.REGTYPE)
+    with tarfile.open(fileobj=buffer, mode="w", format=form) as output:
+        for position, value in enumerate(members):
+            name, kind = value if isinstance(value, tuple) else (value, tarfile.REGTYPE)
             member = tarfile.TarInfo(name)
             member.type, member.linkname = kind, "a.x"
             data = str(position).encode() if kind not in (*LINKS, tarfile.DIRTYPE) else b""
             member.size = len(data)
             try:
-                made.addfile(member, io.BytesIO(data))
+                output.addfile(member, io.BytesIO(data))
             except ValueError:
                 return None
     return buffer.getvalue()
@@ -147,10 +147,10 @@ def test_members_are_grouped_as_by_the_library(tmp_path, case, form):
     members, expected = CASES[case]
     data = archive(members, form)
     (tmp_path / "a.tar").write_bytes(data)
-    extensions, found = grouped(str(tmp_path / "a.tar"))
+    extensions, results = grouped(str(tmp_path / "a.tar"))
     assert extensions == [name for name in expected[0] if name != "__key__"]
     kept = {"__key__", *extensions}
-    assert found == [{name: one[name] for name in one if name in kept} for one in expected]
+    assert results == [{name: one[name] for name in one if name in kept} for one in expected]
 
 
 @pytest.mark.parametrize("names", [["a.x", "a.y", "a.x"], ["a.x", "a.X"]])

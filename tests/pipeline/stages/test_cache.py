@@ -271,8 +271,8 @@ def test_a_function_with_a_state_before_a_cache_is_called_once_for_each_example(
     if is_asked:
         assert list(pipe.spec) == ["n", "number"]
     for _ in range(2):
-        given = [(int(example["n"]), int(example["number"])) for example in pipe]
-        assert given == [(n, n - 6) for n in range(7, 12)] * 2
+        inputs = [(int(example["n"]), int(example["number"])) for example in pipe]
+        assert inputs == [(n, n - 6) for n in range(7, 12)] * 2
     assert sorted(numbering.calls) == list(range(12))
     assert sorted(later.calls) == list(range(7, 12))
 

@@ -104,12 +104,12 @@ def test_the_order_the_digest_and_the_states_are_those_of_a_cache_in_memory(line
     before = numbered(lines).shuffle(100, seed=1)
     memory, disk = of(before.cache()), of(before.cache(directory))
     for _ in range(2):
-        with iter(memory) as expected, iter(disk) as found:
-            for number, (one, other) in enumerate(zip(expected, found, strict=True)):
+        with iter(memory) as expected, iter(disk) as result:
+            for number, (one, other) in enumerate(zip(expected, result, strict=True)):
                 np.testing.assert_equal(other, one)
-                assert found.digest() == expected.digest()
+                assert result.digest() == expected.digest()
                 if number in (5, 12):
-                    for pipe, state in ((disk, expected.state()), (memory, found.state())):
+                    for pipe, state in ((disk, expected.state()), (memory, result.state())):
                         rest = next(iter(pipe.resume(state)))
                         np.testing.assert_equal(rest, next(iter(memory.resume(state))))
 
@@ -171,8 +171,8 @@ def test_a_changed_function_is_not_served_from_an_old_cache(lines, directory):
         module = types.ModuleType("changing")
         sys.modules["changing"] = module
         exec(source + f"def helper(n):\n    {body}\n", vars(module))
-        found = numbers(hr.text_lines(lines).map(vars(module)["f"]).cache(directory))
-        assert found[0] == [0, 1, -1][number]
+        result = numbers(hr.text_lines(lines).map(vars(module)["f"]).cache(directory))
+        assert result[0] == [0, 1, -1][number]
     del sys.modules["changing"]
     assert len(kept(directory)) == 3
 
@@ -256,12 +256,12 @@ def test_a_file_that_is_cut_short_while_it_is_read_is_made_again(lines, director
     pipe = images(lines).cache(directory).batch(10).options(num_threads=1)
     assert sum(1 for _ in pipe) == 30
     (name,) = kept(directory)
-    found = []
+    results = []
     with caplog.at_level(logging.WARNING, "headrace.pipeline"), iter(pipe) as batches:
-        found.append(next(batches))
+        results.append(next(batches))
         os.truncate(directory / name, 1000)
-        found.extend(batches)
-    assert [int(n[0]) for batch in found for n in batch["n"]] == list(range(300))
+        results.extend(batches)
+    assert [int(n[0]) for batch in results for n in batch["n"]] == list(range(300))
     assert f"{name}: a block is damaged or cut short; it is removed and made again" in caplog.text
     assert kept(directory) == []
     assert sum(1 for _ in pipe) == 30
@@ -300,10 +300,10 @@ def test_rows_of_any_size_are_the_same_after_a_full_shuffle(lines, directory):
         number = int(example["text"])
         return {"n": np.int64(number), "text": b"%d" % number * size(number)}
 
-    found = {}
+    results = {}
     for example in hr.text_lines(lines).map(sized).cache(directory).shuffle(seed=2):
-        found[int(example["n"])] = bytes(example["text"])
-    assert found == {number: b"%d" % number * size(number) for number in range(300)}
+        results[int(example["n"])] = bytes(example["text"])
+    assert results == {number: b"%d" % number * size(number) for number in range(300)}
 
 
 def test_files_are_not_written_or_read_through_symbolic_links(lines, directory, tmp_path, caplog):
@@ -427,12 +427,12 @@ def test_two_processes_that_fill_one_cache_give_the_same_and_leave_one_file(line
     try:
         # Both are in the middle of their pass before one continues.
         assert [program.stdout.readline() for program in programs] == ["half\n"] * 2
-        found = [program.communicate("on\n", timeout=120)[0] for program in programs]
+        results = [program.communicate("on\n", timeout=120)[0] for program in programs]
     finally:
         for program in programs:
             program.kill()
             program.wait()
-    assert list(map(int, found)) == [sum(range(300))] * 2
+    assert list(map(int, results)) == [sum(range(300))] * 2
     (name,) = kept(directory)
     assert name.endswith(".hrcache")
     assert numbers(hr.text_lines(lines).map(read_again).cache(directory)) == list(range(300))
@@ -445,12 +445,12 @@ def read_again(example):
 def test_a_full_disk_is_a_warning_and_leaves_nothing(lines, directory):
     environment = {**os.environ, "LIMIT": "4096"}
     command = [sys.executable, "-c", PROGRAM, str(lines), str(directory)]
-    found = subprocess.run(
+    completed = subprocess.run(
         command, env=environment, capture_output=True, text=True, timeout=120, check=True
     )
-    assert int(found.stdout) == sum(range(300))
-    assert f"examples are not kept in {directory}" in found.stderr
-    assert "File too large" in found.stderr
+    assert int(completed.stdout) == sum(range(300))
+    assert f"examples are not kept in {directory}" in completed.stderr
+    assert "File too large" in completed.stderr
     assert kept(directory) == []
 
 
@@ -470,21 +470,21 @@ def test_a_disk_without_room_is_a_warning_and_leaves_nothing(tmp_path, lines):
     program = PROGRAM.replace("np.array([line])", "np.full(99, line)")
     program += "print([name for name in os.listdir(sys.argv[2]) if '.hrcache' in name])\n"
     alone = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", FULL_DISK, "sh"]
-    found = subprocess.run(
+    completed = subprocess.run(
         [*alone, disk, lines, sys.executable, program],
         capture_output=True,
         text=True,
         timeout=120,
         check=False,
     )
-    if found.returncode == 77 or found.stderr.startswith("unshare:"):
+    if completed.returncode == 77 or completed.stderr.startswith("unshare:"):
         pytest.skip("no file system may be mounted here")
-    assert found.returncode == 0, found.stderr
-    total, left = found.stdout.splitlines()
+    assert completed.returncode == 0, completed.stderr
+    total, left = completed.stdout.splitlines()
     assert int(total) == 99 * sum(range(300))
     assert left == "[]"
-    assert "No space left on device" in found.stderr
-    assert f"examples are not kept in {disk}/cache" in found.stderr
+    assert "No space left on device" in completed.stderr
+    assert f"examples are not kept in {disk}/cache" in completed.stderr
 
 
 SHORT_MEMORY = """
@@ -535,11 +535,11 @@ def test_a_lack_of_memory_is_not_damage(tmp_path, directory, order):
 
 def test_two_iterations_at_the_same_time_give_the_same_and_one_writes(lines, directory):
     one, other = (iter(numbered(lines).cache(directory).batch(10)) for _ in range(2))
-    found = [[], []]
+    results = [[], []]
     for batches in zip(one, other, strict=True):
-        for values, batch in zip(found, batches, strict=True):
+        for values, batch in zip(results, batches, strict=True):
             values.extend(batch["n"].tolist())
-    assert found == [list(range(300))] * 2
+    assert results == [list(range(300))] * 2
     assert len(kept(directory)) == 1
 
 
@@ -652,8 +652,8 @@ def odd_ones(error):
 def results(pipe):
     """Returns the numbers of a pipeline and the examples that it has skipped."""
     with iter(pipe.batch(64)) as batches:
-        found = [int(n) for batch in batches for n in batch["n"]]
-        return found, list(batches.skipped)
+        actual = [int(n) for batch in batches for n in batch["n"]]
+        return actual, list(batches.skipped)
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyError, Odd, OSError, NotImplementedError])

@@ -28,13 +28,13 @@ def test_epochs_without_examples_are_passed_over(seed, has_map):
         pipe = pipe.map(with_more)
     sizes = [len(numbers_of(pipe.epoch(epoch))) for epoch in range(12)]
     assert 0 in sizes
-    whole = list(pipe.epochs(12))
-    assert len(whole) == sum(sizes) == pipe.epochs(12).count()
-    for num_taken in range(len(whole) + 1):
+    uninterrupted = list(pipe.epochs(12))
+    assert len(uninterrupted) == sum(sizes) == pipe.epochs(12).count()
+    for num_taken in range(len(uninterrupted) + 1):
         with iter(pipe.epochs(12)) as batches:
             for _ in range(num_taken):
                 next(batches)
-        assert len(list(pipe.epochs(12).resume(batches.state()))) == len(whole) - num_taken
+        assert len(list(pipe.epochs(12).resume(batches.state()))) == len(uninterrupted) - num_taken
     assert len(list(pipe.epochs().take(20))) == 20
 
 
@@ -49,10 +49,10 @@ def test_a_rank_without_a_batch_in_an_epoch_gets_those_of_later_epochs():
 def test_components_are_learned_from_the_epoch_that_is_iterated():
     pipe = hr.arrays({"n": np.arange(10)}).shuffle(seed=1).take(1).filter(lambda e: e["n"] == 4)
     pipe = pipe.map(with_more)
-    found = [numbers_of(pipe.epoch(epoch)) for epoch in range(30)]
-    assert found[0] == []
-    assert [4] in found
-    assert numbers_of(pipe.epochs(30)) == [n for numbers in found for n in numbers]
+    results = [numbers_of(pipe.epoch(epoch)) for epoch in range(30)]
+    assert results[0] == []
+    assert [4] in results
+    assert numbers_of(pipe.epochs(30)) == [n for numbers in results for n in numbers]
 
 
 def test_components_of_a_part_are_learned_from_later_epochs():

@@ -43,12 +43,12 @@ def test_the_last_examples_are_dropped_or_repeated(source, world):
     for count in (0, 1, 2, 7, 8, 9, 23, 24, 25, 31):
         pipe = SOURCES[source](count)
         order = numbers_of(pipe)
-        whole = len(order) // world * world
+        full = len(order) // world * world
         dropped = ranks_of(pipe, world, "drop")
-        assert dropped == [order[:whole][rank::world] for rank in range(world)]
+        assert dropped == [order[:full][rank::world] for rank in range(world)]
         # Ranks without an example of the last step repeat those of the others, in turn.
-        last = order[whole:]
-        filled = order[:whole] + [last[rank % len(last)] for rank in range(world) if last]
+        last = order[full:]
+        filled = order[:full] + [last[rank % len(last)] for rank in range(world) if last]
         assert ranks_of(pipe, world, "pad") == [filled[rank::world] for rank in range(world)]
 
 
@@ -190,7 +190,7 @@ def test_another_number_of_ranks_stays_even_and_repeats_no_example(
     assert len({len(steps) for steps, _ in ranks}) == 1
     num_accepted, refusals = 0, set()
     for position in range(0, len(ranks[0][0]) + 1, 1 if is_nightly else 5):
-        given = Counter(n for steps, _ in ranks for step in steps[:position] for n in step)
+        value = Counter(n for steps, _ in ranks for step in steps[:position] for n in step)
         for _, states in ranks:
             try:
                 rest = [
@@ -201,7 +201,7 @@ def test_another_number_of_ranks_stays_even_and_repeats_no_example(
                 continue
             num_accepted += 1
             assert len({len(rank) for rank in rest}) == 1
-            together = given + Counter(n for rank in rest for n in rank)
+            together = value + Counter(n for rank in rest for n in rank)
             assert set(together) <= set(order)
             # An epoch drops or repeats less than one example a rank.
             most = num_epochs * (max(old, new) - 1)

@@ -49,8 +49,8 @@ def test_classes_of_tensorflow_1_are_accepted(records):
         }
     )
     assert pipeline.spec == plain.spec
-    found = next(iter(pipeline.skip(7)))
-    assert {name: np.asarray(value).tolist() for name, value in found.items()} == {
+    example = next(iter(pipeline.skip(7)))
+    assert {name: np.asarray(value).tolist() for name, value in example.items()} == {
         "list": [0, 1, 2],
         "number": 7,
         "floats": [7, 7.25, -7],
@@ -88,8 +88,8 @@ def test_a_list_that_no_record_has_gives_one_warning(records, way):
     pipeline = pipeline.padded_batch(100).options(**way)
     batches = iter(pipeline.epochs(2))
     with pytest.warns(UserWarning, match="parse: of [0-9,]+ records, none has a feature") as caught:
-        found = list(batches)
-    assert len(found) == 50
+        results = list(batches)
+    assert len(results) == 50
     [warning] = caught
     text = str(warning.message)
     assert "has a feature 'lsit', so such lists are empty; one of the records has " in text

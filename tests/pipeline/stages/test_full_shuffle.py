@@ -55,9 +55,9 @@ def test_records_of_one_length_and_whole_files_are_shuffled(tmp_path, given):
     shuffled = [int(row["record"]) for row in given(pipeline.shuffle(seed=3))]
     assert sorted(shuffled) == [number for number in range(40) for _ in range(number)]
     assert shuffled != sorted(shuffled)
-    whole = given(hp.files(tmp_path).shuffle(seed=3))
-    assert sorted(row["path"] for row in whole) == [str(tmp_path / f"{n:02}") for n in range(40)]
-    for row in whole:
+    full = given(hp.files(tmp_path).shuffle(seed=3))
+    assert sorted(row["path"] for row in full) == [str(tmp_path / f"{n:02}") for n in range(40)]
+    for row in full:
         assert row["data"] == (tmp_path / row["path"]).read_bytes()
 
 
@@ -66,11 +66,11 @@ def test_results_of_functions_and_origins_stay_with_their_example(lines, given):
         return {**row, "n": int(row["text"]), "draw": rng.integers(2**62)}
 
     mapped = hp.text_lines(lines).with_origin().map(parse, seed=5)
-    wanted = {int(row["n"]): row for row in mapped}
-    found = given(mapped.shuffle(seed=3))
-    assert len(found) == 1000
-    assert all(row == wanted[int(row["n"])] for row in found)
-    assert found[0]["file"] in (str(lines / "0.txt"), str(lines / "2.txt"))
+    expected = {int(row["n"]): row for row in mapped}
+    result = given(mapped.shuffle(seed=3))
+    assert len(result) == 1000
+    assert all(row == expected[int(row["n"])] for row in result)
+    assert result[0]["file"] in (str(lines / "0.txt"), str(lines / "2.txt"))
 
 
 def test_parts_of_a_concat_are_shuffled_as_one(lines, given):
@@ -128,17 +128,17 @@ def test_damaged_data_name_their_record_after_the_examples_before_it(tmp_path):
     with TFRecordWriter(path) as writer:
         for number in range(100):
             writer.write(b"record %03d" % number)
-    whole = [row["record"] for row in hp.tfrecords(path).shuffle(seed=3)]
+    uninterrupted = [row["record"] for row in hp.tfrecords(path).shuffle(seed=3)]
     data = bytearray(path.read_bytes())
     data[26 * 70 + 14] ^= 1
     path.write_bytes(data)
     for num_threads in (1, 8):
-        found = []
+        results = []
         pipeline = hp.tfrecords(path).shuffle(seed=3).options(num_threads=num_threads)
         message = r"a.tfrecord: corrupted record at 1832 \(record 70\): the checksum of its data"
         with pytest.raises(errors.DataLossError, match=message):
-            found.extend(row["record"] for row in pipeline)
-        assert found == whole[: whole.index(b"record 070")]
+            results.extend(row["record"] for row in pipeline)
+        assert results == uninterrupted[: uninterrupted.index(b"record 070")]
 
 
 def test_a_file_that_is_cut_short_is_found_by_the_scan(tmp_path):
@@ -146,9 +146,9 @@ def test_a_file_that_is_cut_short_is_found_by_the_scan(tmp_path):
     with TFRecordWriter(path) as writer:
         writer.write(b"one")
         writer.write(b"two")
-    whole = path.read_bytes()
+    full = path.read_bytes()
     for length in (25, 32, 37):
-        path.write_bytes(whole[:length])
+        path.write_bytes(full[:length])
         with pytest.raises(errors.DataLossError, match=r"truncated record at 19 \(record 1\)"):
             list(hp.tfrecords(path).shuffle(seed=1))
 
@@ -216,13 +216,13 @@ def test_images_in_directories_are_shuffled(tmp_path, given):
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(b"image %d" % number)
     images = hp.image_folder(tmp_path)
-    found = given(images.shuffle(seed=3))
-    assert [row["path"] for row in found] != [row["path"] for row in images]
-    for row in found:
+    result = given(images.shuffle(seed=3))
+    assert [row["path"] for row in result] != [row["path"] for row in images]
+    for row in result:
         number = int(row["data"].split()[1])
         assert row["label"] == number % 2
         assert row["path"].endswith(f"{number:02}.jpg")
-    assert len(found) == 60
+    assert len(result) == 60
 
 
 @pytest.mark.parametrize("how", ["replaced", "written over"])

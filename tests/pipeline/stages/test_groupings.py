@@ -129,10 +129,10 @@ def test_a_function_may_keep_several_batches(batches):
     shuffled = batches.shuffle(window=4, seed=3).map(
         lambda batch: {**batch, "sum": batch["n"].sum()}
     )
-    given, states = run(iter(shuffled))
-    assert [int(item["sum"]) for item in given] == [int(item["n"].sum()) for item in given]
+    inputs, states = run(iter(shuffled))
+    assert [int(item["sum"]) for item in inputs] == [int(item["n"].sum()) for item in inputs]
     for place, state in enumerate(states):
-        assert same(list(shuffled.resume(copied(state))), given[place:])
+        assert same(list(shuffled.resume(copied(state))), inputs[place:])
 
 
 def test_unbatch_splits_batches_of_batches_into_batches(batches, given):
@@ -151,8 +151,8 @@ def test_batches_that_differ_cannot_form_one_batch():
     lists = numbers.map(lambda e: {"l": np.arange(e["n"] % 5 + e["n"] // 8)})
     padded = list(lists.padded_batch(8).padded_batch(2))
     assert [batch["l"].shape for batch in padded] == [(2, 8, 5), (2, 8, 7), (2, 8, 8)]
-    whole = numbers.batch(8, remainder="pad").batch(2)
-    assert [item["n"].shape for item in whole] == [(2, 8)] * 3
+    full = numbers.batch(8, remainder="pad").batch(2)
+    assert [item["n"].shape for item in full] == [(2, 8)] * 3
 
 
 def test_strings_of_batches_stay_with_their_batch(given):
@@ -204,10 +204,10 @@ def test_a_rank_of_groups_continues_with_whole_groups(grouping, rank):
             return lists.bucket_by_length("l", [2, 4], size=3).shard(rank, 3)
         return lists.select("l").pack(9, "l").shard(rank, 3)
 
-    given, states = run(iter(pipeline()))
-    assert len(given) > 4
+    inputs, states = run(iter(pipeline()))
+    assert len(inputs) > 4
     for place, state in enumerate(states):
-        assert same(list(pipeline().resume(copied(state))), given[place:]), place
+        assert same(list(pipeline().resume(copied(state))), inputs[place:]), place
 
 
 @pytest.mark.parametrize("grouping", ["buckets", "rows"])
@@ -219,14 +219,14 @@ def test_skip_after_a_grouping_is_applied_once(lines, grouping, place):
             return lists.bucket_by_length("l", [1, 2], size=3).skip(skipped)
         return lists.select("l").pack(5, "l").skip(skipped)
 
-    given, states = run(iter(pipeline()))
-    assert len(given) > 8
-    assert same(given, list(pipeline(0))[3:])
+    inputs, states = run(iter(pipeline()))
+    assert len(inputs) > 8
+    assert same(inputs, list(pipeline(0))[3:])
     again, later = run(pipeline().resume(copied(states[place])))
-    assert same(again, given[place:])
-    assert same(list(pipeline().resume(copied(later[1]))), given[place + 1 :])
+    assert same(again, inputs[place:])
+    assert same(list(pipeline().resume(copied(later[1]))), inputs[place + 1 :])
     twice = run(iter(pipeline().skip(2)))[1]
-    assert same(list(pipeline().skip(2).resume(copied(twice[place]))), given[2 + place :])
+    assert same(list(pipeline().skip(2).resume(copied(twice[place]))), inputs[2 + place :])
 
 
 @pytest.mark.parametrize("holding", ["ragged", "python", "native", "both", "mixed"])

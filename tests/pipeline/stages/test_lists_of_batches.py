@@ -44,14 +44,14 @@ def test_listed_components_are_lists_of_arrays_and_others_are_stacked():
         assert all(isinstance(batch[name], list) for name in batch if name != "n")
         for array in (*batch["boxes"], *batch["image"]):
             array[:] = array  # Writable.
-    for given, expected in zip(examples_of(batches), examples(), strict=True):
+    for value, expected in zip(examples_of(batches), examples(), strict=True):
         for name in ("boxes", "image"):
-            assert given[name].dtype == expected[name].dtype
-            assert np.array_equal(given[name], expected[name])
-            assert given[name].shape == expected[name].shape
-        assert given["words"].tolist() == expected["words"].tolist()
-        assert given["name"] == expected["name"]
-        assert type(given["name"]) is str
+            assert value[name].dtype == expected[name].dtype
+            assert np.array_equal(value[name], expected[name])
+            assert value[name].shape == expected[name].shape
+        assert value["words"].tolist() == expected["words"].tolist()
+        assert value["name"] == expected["name"]
+        assert type(value["name"]) is str
 
 
 def test_scalars_can_be_listed():
@@ -122,7 +122,7 @@ def test_lists_are_the_same_with_any_threads_and_resume_at_every_batch(source, t
     if source == "parquet":
         rows.write(tmp_path / "x.parquet")
         rows = hr.parquet(tmp_path / "x.parquet", columns={"n": int, "ids": hr.Ragged(int)})
-    wanted = {int(e["n"]): e["ids"].tolist() for e in rows}
+    requested = {int(e["n"]): e["ids"].tolist() for e in rows}
     rows = rows.shuffle(window=50, seed=1)
     for pipe in (rows.batch(16, lists="ids"), rows.shard(1, 3).batch(8, "pad", lists="ids")):
         expected = list(pipe)
@@ -130,7 +130,7 @@ def test_lists_are_the_same_with_any_threads_and_resume_at_every_batch(source, t
             is_example = batch.get("mask", np.ones(len(batch["n"]), bool))
             for n, ids, is_one in zip(batch["n"], batch["ids"], is_example, strict=True):
                 assert ids.tolist() == (
-                    wanted[int(n)] if is_one else ids[:0].tolist() or [0] * len(ids)
+                    requested[int(n)] if is_one else ids[:0].tolist() or [0] * len(ids)
                 )
         for way in LARGE_WAYS:
             assert same(list(pipe.options(**way)), expected)
@@ -209,8 +209,8 @@ def test_a_function_may_return_lists_of_equal_shapes_or_empty_ones():
     rows = hr.arrays({"n": np.arange(6)}).map(lambda e: {"x": np.arange(e["n"] // 2)})
     pipe = rows.batch(2, lists="x").map(lambda b: {"x": [list(map(int, a)) for a in b["x"]]})
     assert pipe.spec["x"] == hr.Spec(INTS, (None, None), is_listed=True)
-    given = [[array.tolist() for array in batch["x"]] for batch in pipe]
-    assert given == [[[], []], [[0], [0]], [[0, 1], [0, 1]]]
+    inputs = [[array.tolist() for array in batch["x"]] for batch in pipe]
+    assert inputs == [[[], []], [[0], [0]], [[0, 1], [0, 1]]]
     stacked = rows.batch(2, lists="x").map(lambda b: {"x": np.stack(b["x"])})
     assert [batch["x"].shape for batch in stacked] == [(2, 0), (2, 1), (2, 2)]
 

@@ -70,10 +70,10 @@ def test_all_positions_are_equally_likely(window):
 
 def test_shards_are_positions_of_one_global_order(numbers):
     shuffled = numbers.shuffle(window=100, seed=7)
-    whole = order(shuffled)
+    full = order(shuffled)
     for count in (2, 5):
         shards = [order(shuffled.shard(index, count)) for index in range(count)]
-        assert shards == [whole[index::count] for index in range(count)]
+        assert shards == [full[index::count] for index in range(count)]
 
 
 def test_a_window_that_does_not_fit_says_how_much_memory_it_needs(tmp_path):

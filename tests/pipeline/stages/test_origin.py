@@ -16,10 +16,10 @@ def lines(tmp_path):
 def test_origins_have_file_and_record_number(lines, given):
     pipeline = hp.text_lines(lines).with_origin()
     names = [str(lines / name) for name in "aaabb"]
-    found = given(pipeline)
-    assert [row["file"] for row in found] == names
-    assert [int(row["record_number"]) for row in found] == [0, 1, 2, 0, 1]
-    assert found[0]["record_number"].dtype == np.int64
+    result = given(pipeline)
+    assert [row["file"] for row in result] == names
+    assert [int(row["record_number"]) for row in result] == [0, 1, 2, 0, 1]
+    assert result[0]["record_number"].dtype == np.int64
     [batch] = given(pipeline.shuffle(seed=3).batch(5))
     assert (batch["text"].astype(np.int64) == batch["record_number"]).all()
     assert sorted(batch["file"]) == names

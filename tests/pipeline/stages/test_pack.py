@@ -32,11 +32,11 @@ def first_fit(lengths, length, max_open):
     def used(row):
         return sum(lengths[number] for number in row)
 
-    for number, wanted in enumerate(lengths):
-        if wanted == 0:
+    for number, expected in enumerate(lengths):
+        if expected == 0:
             continue
         for row in open_rows:
-            if used(row) + wanted <= length:
+            if used(row) + expected <= length:
                 break
         else:
             if len(open_rows) == max_open:
@@ -153,12 +153,12 @@ def test_examples_go_where_first_fit_puts_them(lengths, max_open, way):
 @given(lengths=st.lists(st.integers(0, 50), max_size=60))
 def test_long_lists_are_split_if_asked(lengths):
     rows = list(texts([1, *lengths]).pack(8, ["tokens", "weights"], split=True))
-    found = {}
+    results = {}
     for row in rows:
         for token, position in zip(row["tokens"], row["positions"], strict=True):
             if token:
-                found[int(token)] = int(position)
-    assert found == {
+                results[int(token)] = int(position)
+    assert results == {
         100 * n + i + 1: i for n, length in enumerate([1, *lengths]) for i in range(length)
     }
     assert all((row["segment_ids"] > 0).sum() == (row["tokens"] > 0).sum() for row in rows)
@@ -170,10 +170,10 @@ def test_lists_of_parsed_examples_are_packed(records):
     packed = list(parsed.shuffle(window=50, seed=1).pack(16, "list").batch(8))
     assert packed[0]["list"].shape == (8, 16)
     filled = [batch["segment_ids"] > 0 for batch in packed]
-    found = [
+    results = [
         int(t) for batch, mask in zip(packed, filled, strict=True) for t in batch["list"][mask]
     ]
-    assert sorted(found) == sorted(tokens)
+    assert sorted(results) == sorted(tokens)
 
 
 def test_vectors_of_one_length_are_packed():

@@ -74,7 +74,7 @@ def test_a_value_pads_components_of_its_kind(lists):
 )
 @pytest.mark.parametrize("is_known", [True, False])
 def test_values_of_other_types_are_refused_at_once(values, message, is_known, lists):
-    known = hp.arrays(
+    expected = hp.arrays(
         {
             "n": np.zeros((3, 2), np.int64),
             "x": np.zeros((3, 2), np.float32),
@@ -89,7 +89,7 @@ def test_values_of_other_types_are_refused_at_once(values, message, is_known, li
     ):
         if is_known and not isinstance(values, float):
             with pytest.raises(ValueError, match=message):
-                make(known)
+                make(expected)
         # The components of a Python function are not known before.
         elif not is_known:
             with pytest.raises(ValueError, match=message):

@@ -70,8 +70,8 @@ def test_ranks_together_give_each_example_once_each_in_its_own_order(chain, worl
         if num_threads == 1:
             first = ranks
         assert ranks == first
-    whole = texts_of(CHAINS[chain](lines, 0, 1))
-    assert Counter(text for rank in ranks for text in rank) == Counter(whole)
+    uninterrupted = texts_of(CHAINS[chain](lines, 0, 1))
+    assert Counter(text for rank in ranks for text in rank) == Counter(uninterrupted)
     if chain not in ("a concat", "epochs before", "parts of files"):
         # No file is read by two ranks, and all have some.
         files = [files_of(rank) for rank in ranks]
@@ -104,10 +104,10 @@ def test_a_rank_reads_only_its_share(tmp_path):
         return int(line.split()[1])
 
     size = 20_000 * 22
-    for by, wanted in (("piece", 2 * size), ("example", 8 * size)):
+    for by, expected in (("piece", 2 * size), ("example", 8 * size)):
         before = bytes_read()
         list(lines.shard(0, 4, by=by).batch(1000))
-        assert wanted <= bytes_read() - before < wanted + size // 2
+        assert expected <= bytes_read() - before < expected + size // 2
 
 
 @pytest.mark.timeout(60)

@@ -34,10 +34,10 @@ def test_a_full_shuffle_gives_each_streamed_example_once(tables, given, name):
     assert len(set(streamed)) == NUM_EXAMPLES
     assert sorted(shuffled) == sorted(streamed)
     assert shuffled != streamed
-    whole = rows(given(pipeline.shuffle(seed=3).epochs(2)))
-    assert whole[:NUM_EXAMPLES] == shuffled
-    assert sorted(whole[NUM_EXAMPLES:]) == sorted(streamed)
-    assert whole[NUM_EXAMPLES:] != shuffled
+    full = rows(given(pipeline.shuffle(seed=3).epochs(2)))
+    assert full[:NUM_EXAMPLES] == shuffled
+    assert sorted(full[NUM_EXAMPLES:]) == sorted(streamed)
+    assert full[NUM_EXAMPLES:] != shuffled
 
 
 @pytest.mark.parametrize("name", SOURCES)
@@ -91,9 +91,9 @@ def test_errors_name_the_line_as_streaming_does(tmp_path, name, damage):
     source = hp.csv if name == "a.csv" else hp.json_lines
     pipeline = source(tmp_path / name, {"n": int})
     messages = []
-    for made in (pipeline, pipeline.shuffle(seed=3)):
+    for output in (pipeline, pipeline.shuffle(seed=3)):
         with pytest.raises(errors.InvalidArgumentError, match=f"{name}: line 4[23]: ") as raised:
-            list(made)
+            list(output)
         messages.append(raised.value.message)
     assert messages[0] == messages[1]
 
@@ -140,9 +140,9 @@ def test_describe_mentions_the_scan(tmp_path):
 
 def archive(path, files, form=tarfile.PAX_FORMAT):
     """Writes a tar archive of names and contents; returns its end. Directories have no contents."""
-    with tarfile.open(path, "w", format=form) as made:
-        add_members(made, files)
-        return made.offset
+    with tarfile.open(path, "w", format=form) as output:
+        add_members(output, files)
+        return output.offset
 
 
 NAMES = ("a.x", "a.y", "b.x", "b.y", "b.other", "x/c.x", "x/c.y", ".hidden.x", "README", "d")
@@ -196,19 +196,19 @@ def test_errors_of_samples_are_those_of_streaming(tmp_path):
 def test_the_scan_finds_archives_that_are_cut_short_or_damaged(tmp_path):
     path = tmp_path / "a.tar"
     archive(path, [(f"{number}.x", b"x" * 600) for number in range(9)])
-    whole = path.read_bytes()
-    damaged = bytearray(whole)
+    full = path.read_bytes()
+    damaged = bytearray(full)
     damaged[3 * 1536 + 5] ^= 1
     for data, message in (
-        (whole[:5000], "the archive ends within a file at byte 4608"),
-        (whole[:5500], "the archive ends within a file at byte 5120"),
+        (full[:5000], "the archive ends within a file at byte 4608"),
+        (full[:5500], "the archive ends within a file at byte 5120"),
         (damaged, "there is no tar header at byte 4608"),
     ):
         path.write_bytes(data)
         for pipeline in (hp.webdataset(path), hp.webdataset(path).shuffle(seed=3)):
             with pytest.raises(errors.DataLossError, match=rf"a.tar: {message} of the archive"):
                 list(pipeline)
-    path.write_bytes(bz2.compress(whole))
+    path.write_bytes(bz2.compress(full))
     with pytest.raises(errors.InvalidArgumentError, match=r"file is compressed.*window="):
         list(hp.webdataset(path).shuffle(seed=1))
     with pytest.raises(ValueError, match=r"webdataset are compressed with zstd. Give a window"):

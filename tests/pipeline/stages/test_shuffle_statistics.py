@@ -65,7 +65,7 @@ def test_a_full_shuffle_is_like_a_permutation_of_numpy(count):
     theirs = [random.permutation(count) for _ in range(NUM_SEEDS)]
     for name, statistic in STATISTICS.items():
         one, other = (
-            np.array([statistic(made) for made in all_made]) for all_made in (ours, theirs)
+            np.array([statistic(output) for output in all_made]) for all_made in (ours, theirs)
         )
         error = np.sqrt((one.var() + other.var()) / NUM_SEEDS)
         assert abs(one.mean() - other.mean()) < 4.5 * error, name
@@ -88,11 +88,11 @@ def test_an_example_leaves_a_window_after_a_geometric_time():
     The 0.9999 quantile of chi-square for 8 degrees is 31.8.
     """
     window, num_bins = 5, 8
-    found = [
+    results = [
         int(np.flatnonzero(order(rows(60).shuffle(window, seed)) == 0)[0])
         for seed in range(NUM_SEEDS)
     ]
-    counts = np.bincount(np.minimum(found, num_bins), minlength=num_bins + 1)
+    counts = np.bincount(np.minimum(results, num_bins), minlength=num_bins + 1)
     likely = (1 - 1 / window) ** np.arange(num_bins) / window
     expected = np.append(likely, (1 - 1 / window) ** num_bins) * NUM_SEEDS
     assert chi_square(counts, expected) < 31.8

@@ -51,9 +51,9 @@ def numbers(pipe):
 def test_pairs_stay_together(lines, name, other):
     one, two = sources(lines)[name], sources(lines)[other].rename(n="m")
     pipe = hr.zip([one, two]).map(lambda e: {"n": e["n"], "m": e["m"]}).shuffle(seed=3)
-    found = [(int(e["n"]), int(e["m"])) for e in pipe]
-    assert all(n == m for n, m in found)
-    order = [n for n, _ in found]
+    results = [(int(e["n"]), int(e["m"])) for e in pipe]
+    assert all(n == m for n, m in results)
+    order = [n for n, _ in results]
     assert sorted(order) == list(range(COUNT)) != order
     assert order == numbers(hr.arrays({"n": np.arange(COUNT)}).shuffle(seed=3))
     assert pipe.count() == COUNT
@@ -84,10 +84,10 @@ def test_splits_of_splits_and_of_pairs_are_shuffled(lines):
     train, _, test = pairs.split(0.4, 0.2, 0.4, seed=1)
     inner, _ = train.split(0.5, 0.5, seed=9)
     pipe = hr.concat([test, inner.select("n", "m")]).shuffle(seed=3)
-    found = [(int(e["n"]), int(e["m"])) for e in pipe]
-    assert all(n == m for n, m in found)
-    assert [n for n, _ in found] != sorted(n for n, _ in found)
-    assert sorted(n for n, _ in found) == sorted(numbers(test) + numbers(inner))
+    results = [(int(e["n"]), int(e["m"])) for e in pipe]
+    assert all(n == m for n, m in results)
+    assert [n for n, _ in results] != sorted(n for n, _ in results)
+    assert sorted(n for n, _ in results) == sorted(numbers(test) + numbers(inner))
     assert_resumes(pipe.batch(25))
     # Parts of two splits side by side.
     left, right = (hr.arrays({x: np.arange(COUNT)}).split(0.3, 0.7, seed=5)[0] for x in "nm")
@@ -100,12 +100,12 @@ def test_pairs_are_resumed_exactly_and_with_other_ranks(lines):
     pairs = hr.zip([sources(lines)["lines"], sources(lines)["concat"].rename(n="m")])
     pipe = pairs.shuffle(seed=3).map(lambda e: {"n": e["n"], "s": e["n"] - e["m"]}).epochs(2)
     assert_resumes(pipe.batch(70))
-    whole = numbers(pipe)
+    full = numbers(pipe)
     ranks = [iter(pipe.shard(rank, 2).batch(10)) for rank in range(2)]
     for rank in ranks:
         next(rank)
     rest = pipe.shard(0, 1).batch(10).resume(ranks[0].state())
-    assert [int(n) for batch in rest for n in batch["n"]] == whole[20:]
+    assert [int(n) for batch in rest for n in batch["n"]] == full[20:]
 
 
 def test_functions_with_states_see_only_pairs():
@@ -145,9 +145,9 @@ def test_pairs_stay_together_without_an_order(lines):
     left = hr.text_lines(many)
     right = hr.text_lines(many).rename(text="other").map(lambda e: {"other": e["other"]})
     for pipe in (hr.zip([left, right]), hr.zip([left, right]).shuffle(seed=1)):
-        found = list(pipe.options(deterministic=False, num_threads=4))
-        assert len(found) == 8 * COUNT
-        assert all(example["text"] == example["other"] for example in found)
+        results = list(pipe.options(deterministic=False, num_threads=4))
+        assert len(results) == 8 * COUNT
+        assert all(example["text"] == example["other"] for example in results)
 
 
 def test_what_cannot_be_shuffled_is_named(lines):

@@ -68,23 +68,23 @@ def test_parts_are_the_same_in_all_epochs_and_after_shuffles(sources, kind):
     for shuffled in (pipe.shuffle(window=50, seed=4), pipe.epochs(1)):
         for epoch in range(3):
             for part, expected in zip(shuffled.split(0.7, 0.3, seed=2), parts, strict=True):
-                found = numbers(part._start(epoch))
-                assert set(found) == expected
-                assert len(found) == len(expected)
+                result = numbers(part._start(epoch))
+                assert set(result) == expected
+                assert len(result) == len(expected)
 
 
 @pytest.mark.parametrize("kind", ["arrays", "text_lines", "csv", "fixed", "concat"])
 @pytest.mark.parametrize("options", [{"num_threads": 1}, {"num_threads": 4, "memory_bytes": 1}])
 def test_a_part_is_shuffled_as_a_whole(sources, kind, options):
     pipe = sources[kind]
-    whole = pipe.shuffle(seed=5)
+    full = pipe.shuffle(seed=5)
     for index, part in enumerate(pipe.split(0.6, 0.4)):
         members = set(numbers(part))
         shuffled = part.shuffle(seed=5)
         for epoch in range(2):
-            expected = [n for n in numbers(whole.epoch(epoch)) if n in members]
+            expected = [n for n in numbers(full.epoch(epoch)) if n in members]
             assert numbers(shuffled.options(**options).epoch(epoch)) == expected
-            behind = whole.split(0.6, 0.4)[index]
+            behind = full.split(0.6, 0.4)[index]
             assert numbers(behind.options(**options).epoch(epoch)) == expected
 
 
@@ -112,8 +112,8 @@ def test_ranks_share_a_part(sources):
 def test_examples_of_one_record_stay_in_one_part(sources):
     twins = sources["arrays"].flat_map(lambda e: [e, {"n": -1 - e["n"]}])
     for part in twins.split(0.5, 0.5):
-        found = set(numbers(part))
-        assert found == {-1 - n for n in found}
+        results = set(numbers(part))
+        assert results == {-1 - n for n in results}
 
 
 def test_parts_depend_on_the_seed_and_not_on_the_process(sources):
@@ -176,9 +176,9 @@ class TestWarnings:
         self.log = caplog
 
     def messages(self):
-        found = [record.message for record in self.log.records]
+        results = [record.message for record in self.log.records]
         self.log.clear()
-        return found
+        return results
 
     def test_iterating_a_shuffled_pipeline_again_warns_once(self, sources):
         def noisy(example, rng):
@@ -258,18 +258,18 @@ def test_a_part_within_a_combination_has_the_same_examples(sources, kind, combin
     combine = COMBINATIONS[combination]
     alone = set(numbers(train))
     for way in ({"num_threads": 1}, {"num_threads": 3, "memory_bytes": 400_000}):
-        made = combine(train).options(**way)
+        output = combine(train).options(**way)
         for epoch in (0, 1):
-            found = {number for number in numbers(made.epoch(epoch)) if number < NUM}
-            assert found == alone
-            assert found.isdisjoint(numbers(held_out))
+            results = {number for number in numbers(output.epoch(epoch)) if number < NUM}
+            assert results == alone
+            assert results.isdisjoint(numbers(held_out))
 
 
 @pytest.mark.parametrize("combination", COMBINATIONS)
 def test_a_shuffled_part_within_a_combination_has_the_same_examples(sources, combination):
     train, _ = sources["csv"].split(0.5, 0.5, seed=1)
-    made = COMBINATIONS[combination](train.shuffle(seed=5))
-    assert {n for n in numbers(made) if n < NUM} == set(numbers(train))
+    output = COMBINATIONS[combination](train.shuffle(seed=5))
+    assert {n for n in numbers(output) if n < NUM} == set(numbers(train))
 
 
 def test_a_split_of_too_deeply_nested_combinations_is_refused():

@@ -52,9 +52,9 @@ def test_strings_are_the_same_in_short_and_in_long_records(tmp_path, given, text
     texts = [b"%d" % number * (text_bytes // 2) for number in range(10, 60)]
     with TFRecordWriter(tmp_path / "a") as writer:
         for text in texts:
-            made = Example()
-            made.features.feature["text"].bytes_list.value.append(text)
-            writer.write(made.SerializeToString())
+            message = Example()
+            message.features.feature["text"].bytes_list.value.append(text)
+            writer.write(message.SerializeToString())
     features = {"text": bytes, "none": hp.Feature(bytes, default=b"-")}
     parsed = hp.tfrecords(tmp_path / "a").parse(features)
     assert [(row["text"], row["none"]) for row in given(parsed)] == [(text, b"-") for text in texts]
@@ -67,9 +67,9 @@ def test_strings_of_short_and_long_records_go_into_one_batch(tmp_path, given):
     for index in range(2):
         with TFRecordWriter(tmp_path / str(index)) as writer:
             for text in texts[100 * index : 100 * (index + 1)]:
-                made = Example()
-                made.features.feature["text"].bytes_list.value.append(text)
-                writer.write(made.SerializeToString())
+                message = Example()
+                message.features.feature["text"].bytes_list.value.append(text)
+                writer.write(message.SerializeToString())
     kept = hp.tfrecords(tmp_path).parse({"text": bytes}).filter(lambda row: len(row["text"]) != 6)
     expected = sorted(text for text in texts if len(text) != 6)
     mixed = kept.shuffle(window=20, seed=1)

@@ -122,9 +122,9 @@ def test_a_piece_has_the_lines_that_begin_in_its_bytes(tmp_path, block_bytes):
     lines = [line.encode() for line in lines_of(80, 0)]
     (tmp_path / "a.txt").write_bytes(b"".join(line + b"\n" for line in lines))
     shuffled = hr.text_lines(tmp_path).shuffle(1, 7, num_open=1, block_bytes=block_bytes)
-    found = [bytes(example["text"]) for example in shuffled]
+    results = [bytes(example["text"]) for example in shuffled]
     pieces = pieces_of(lines, block_bytes)
-    rest, order = found, []
+    rest, order = results, []
     while rest:
         # The longest matching piece; pieces of empty lines are equal.
         number = max(
@@ -153,8 +153,8 @@ def test_draws_and_parts_of_a_split_are_the_same_as_in_order(directory):
         return {"text": example["text"], "draw": rng.integers(2**40)}
 
     source = SOURCES["text_lines"](directory)
-    for made in (source.map(draw, seed=3), *source.split(0.4, 0.6, seed=5)):
-        assert sorted(plain(made.shuffle(1, 7, block_bytes=100))) == sorted(plain(made))
+    for output in (source.map(draw, seed=3), *source.split(0.4, 0.6, seed=5)):
+        assert sorted(plain(output.shuffle(1, 7, block_bytes=100))) == sorted(plain(output))
 
 
 def test_errors_name_the_line(tmp_path):
@@ -190,12 +190,12 @@ def test_the_same_damaged_records_are_skipped_as_in_order(tables, tmp_path, cut)
         (tables / "damaged" / "0.tfrecord").read_bytes()[: None if cut is None else -cut]
     )
     damaged = hr.tfrecords(path).parse({"number": int}).skip_errors(500)
-    found, reports = [], []
+    results, reports = [], []
     for pipe in (damaged, damaged.shuffle(20, 3, block_bytes=500)):
         with iter(pipe) as batches:
-            found.append(sorted(int(example["number"]) for example in batches))
+            results.append(sorted(int(example["number"]) for example in batches))
             reports.append(report(batches.skipped))
-    assert found[0] == found[1]
+    assert results[0] == results[1]
     assert reports[0] == reports[1] != []
     in_all_ways(damaged.shuffle(20, 3, block_bytes=500), 1)
     assert_resumes(damaged.shuffle(20, 3, block_bytes=500).batch(20), every=3)
@@ -206,13 +206,13 @@ def test_a_csv_file_with_stray_quotes_loses_the_same_lines_as_in_order(tmp_path)
     rows[50], rows[51], rows[170] = '50,"text\n', '51,"te"xt\n', '170,"a\nb\nc",d\n'
     (tmp_path / "a.csv").write_text("n,text\n" + "".join(rows))
     source = hr.csv(tmp_path / "a.csv", {"n": int, "text": str}).skip_errors(50)
-    found, reports = [], []
+    results, reports = [], []
     for block_bytes in (None, 16, 100, 1000):
         shuffled = source if block_bytes is None else source.shuffle(9, 7, block_bytes=block_bytes)
         with iter(shuffled) as batches:
-            found.append(sorted(int(example["n"]) for example in batches))
+            results.append(sorted(int(example["n"]) for example in batches))
             reports.append(report(batches.skipped))
-    assert found[0] == found[1] == found[2] == found[3]
+    assert results[0] == results[1] == results[2] == results[3]
     assert len(reports[0]) > 1
     assert reports[0] == reports[1] == reports[2] == reports[3]
 
@@ -241,7 +241,7 @@ def test_a_state_is_small_and_another_number_of_ranks_resumes(tmp_path):
     def shuffled() -> hr.Pipeline:
         return hr.text_lines(tmp_path).shuffle(40, 3, num_open=3, block_bytes=200)
 
-    whole = plain(shuffled())
+    full = plain(shuffled())
     with iter(shuffled().shard(1, 2).batch(1)) as batches:
         for _ in range(30):
             next(batches)
@@ -251,7 +251,7 @@ def test_a_state_is_small_and_another_number_of_ranks_resumes(tmp_path):
     for index in range(3):
         rank = shuffled().shard(index, 3).batch(1)
         rests += [str(batch["text"][0]) for batch in rank.resume(json.loads(state))]
-    assert sorted(rests) == sorted(text for (text,) in whole[60:])
+    assert sorted(rests) == sorted(text for (text,) in full[60:])
 
 
 @pytest.mark.parametrize(

@@ -48,14 +48,14 @@ def of(lines: Path) -> hr.Pipeline:
 def in_turn(files: list[int], num_open: int) -> list[tuple[int, int]]:
     """One example of each open file in turn; where one ends, the next takes its turn."""
     coming = [[(file, place) for place in range(SIZES[file])] for file in files]
-    slots, found = [coming.pop(0) if coming else [] for _ in range(num_open)], []
+    slots, results = [coming.pop(0) if coming else [] for _ in range(num_open)], []
     while any(slots) or coming:
         for number in range(num_open):
             while not slots[number] and coming:
                 slots[number] = coming.pop(0)
             if slots[number]:
-                found.append(slots[number].pop(0))
-    return found
+                results.append(slots[number].pop(0))
+    return results
 
 
 def test_class_sorted_files_are_mixed_differently_in_each_epoch(tmp_path):
@@ -103,10 +103,10 @@ def test_each_epoch_permutes_the_files(lines, num_open):
         files = list(dict.fromkeys(file for file, _ in pairs(one_by_one.epoch(epoch))))
         assert sorted(files) == [0, 2, 3, 4, 5]
         orders.add(tuple(files))
-        found = pairs(in_all_ways(shuffled, epoch))
+        result = pairs(in_all_ways(shuffled, epoch))
         if num_open == 1:
-            assert found == in_turn(files, 1)
-        assert sorted(found) == sorted(in_turn(files, num_open))
+            assert result == in_turn(files, 1)
+        assert sorted(result) == sorted(in_turn(files, num_open))
     assert len(orders) > 3
     assert pairs(of(lines).shuffle(1, 8, num_open=1)) != pairs(one_by_one)
 
@@ -151,21 +151,21 @@ def test_another_number_of_ranks_resumes(lines):
     def rank(index: int, count: int) -> hr.Pipeline:
         return of(lines).shuffle(4, 3, num_open=3).shard(index, count).batch(1)
 
-    whole = pairs(of(lines).shuffle(4, 3, num_open=3))
+    full = pairs(of(lines).shuffle(4, 3, num_open=3))
     with iter(rank(1, 2)) as batches:
         for _ in range(3):
             next(batches)
         state = json.loads(json.dumps(batches.state()))
     rests = [batch for index in range(3) for batch in rank(index, 3).resume(state)]
-    assert sorted(pair for batch in rests for pair in pairs_of(batch)) == sorted(whole[6:])
+    assert sorted(pair for batch in rests for pair in pairs_of(batch)) == sorted(full[6:])
 
 
 def test_damaged_records_are_skipped_at_the_same_position(tables, given):
     damaged = hr.tfrecords(tables / "damaged").parse({"number": int}).skip_errors(100)
     shuffled = damaged.shuffle(20, 3)
-    found = [int(example["number"]) for example in given(shuffled, LARGE_WAYS)]
+    results = [int(example["number"]) for example in given(shuffled, LARGE_WAYS)]
     in_order = damaged.shuffle(20, 3, num_open=1, file_order="sequential")
-    assert sorted(found) == sorted(int(example["number"]) for example in in_order)
+    assert sorted(results) == sorted(int(example["number"]) for example in in_order)
     reports = []
     for way in LARGE_WAYS:
         with iter(shuffled.options(**way)) as batches:
@@ -195,9 +195,9 @@ def test_the_files_of_concat_are_permuted_as_one(lines):
 def test_the_files_of_each_part_of_mix_are_permuted(lines):
     parts = [of(lines), of(lines).map(lambda e: {**e, "file": e["file"] + 10})]
     mixed = hr.mix(parts, [1, 1], seed=1, stop="all").shuffle(1, 7, num_open=1)
-    found = pairs(mixed)
-    first = list(dict.fromkeys(file for file, _ in found if file < 10))
-    second = list(dict.fromkeys(file - 10 for file, _ in found if file >= 10))
+    result = pairs(mixed)
+    first = list(dict.fromkeys(file for file, _ in result if file < 10))
+    second = list(dict.fromkeys(file - 10 for file, _ in result if file >= 10))
     assert sorted(first) == sorted(second) == [0, 2, 3, 4, 5]
     assert first != [0, 2, 3, 4, 5] or second != [0, 2, 3, 4, 5]
     assert_resumes(mixed.batch(3))

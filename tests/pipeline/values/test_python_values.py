@@ -43,10 +43,10 @@ def test_a_value_has_the_same_type_from_all_sources_and_functions(way, value, dt
 @pytest.mark.parametrize("callers", [{}, {"num_threads": 2}, {"num_processes": 1}])
 def test_an_empty_list_of_strings_has_the_same_kind_after_more_functions(kind, callers):
     texts = [[], ["é"], [], ["a", "b"]]
-    given = [[text if kind is str else text.encode() for text in row] for row in texts]
-    pipeline = hp.iterable([{"x": row} for row in given]).map(dict, **callers).map(dict, **callers)
+    inputs = [[text if kind is str else text.encode() for text in row] for row in texts]
+    pipeline = hp.iterable([{"x": row} for row in inputs]).map(dict, **callers).map(dict, **callers)
     assert pipeline.spec["x"].dtype is kind
-    assert [example["x"].tolist() for example in pipeline] == given
+    assert [example["x"].tolist() for example in pipeline] == inputs
 
 
 def test_an_empty_array_of_strings_has_its_kind_from_numpy():
@@ -67,14 +67,14 @@ def test_an_empty_array_of_strings_among_numbers_is_refused():
 def test_an_empty_list_has_the_type_of_the_component(way):
     lists = [[], [], [1, 2], [], [3]]
     rows = hp.arrays({"n": np.arange(5)})
-    made = {
+    output = {
         "map": rows.map(lambda e: {"x": lists[e["n"]], "s": ["a"] * (e["n"] % 2)}),
         "flat_map": rows.flat_map(lambda e: [{"x": lists[e["n"]], "s": ["a"] * (e["n"] % 2)}]),
         "iterable": hp.iterable(
             lambda: [{"x": x, "s": ["a"] * (i % 2)} for i, x in enumerate(lists)]
         ),
     }[way]
-    (batch,) = made.padded_batch(5)
+    (batch,) = output.padded_batch(5)
     assert batch["x"].dtype == np.int64
     assert batch["x"].tolist() == [[0, 0], [0, 0], [1, 2], [0, 0], [3, 0]]
     assert batch["s"].tolist() == [[""], ["a"], [""], ["a"], [""]]
@@ -132,9 +132,9 @@ def test_masked_values_do_not_show(masked):
 @pytest.mark.parametrize("way", ["map", "flat_map", "iterable"])
 def test_names_of_components_are_strings(way):
     make = {
-        "map": lambda made: hr.arrays({"n": [0, 1]}).map(lambda example: made),
-        "flat_map": lambda made: hr.arrays({"n": [0, 1]}).flat_map(lambda example: [made]),
-        "iterable": lambda made: hr.iterable([made]),
+        "map": lambda array: hr.arrays({"n": [0, 1]}).map(lambda example: array),
+        "flat_map": lambda array: hr.arrays({"n": [0, 1]}).flat_map(lambda example: [array]),
+        "iterable": lambda array: hr.iterable([array]),
     }[way]
     with pytest.raises(TypeError, match="a dict with the key 1, expected strings, which are"):
         list(make({1: 2}))
@@ -247,10 +247,10 @@ def test_a_function_may_return_tensors_and_change_them_in_the_next_call():
     rows = hp.arrays({"n": np.arange(3)}).map(counted)
     assert rows.spec["x"].dtype == np.float32
     first = tensor.array.copy()
-    found = np.array([example["x"] for example in rows])
-    assert found.dtype == np.float32
-    assert (np.diff(found, axis=0) == 1).all()
-    assert found[0, 0] in (first[0], first[0] + 1)
+    actual = np.array([example["x"] for example in rows])
+    assert actual.dtype == np.float32
+    assert (np.diff(actual, axis=0) == 1).all()
+    assert actual[0, 0] in (first[0], first[0] + 1)
 
 
 def test_mixed_types_in_native_functions_are_an_error_with_the_cast():

@@ -23,10 +23,10 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize(
-    ("given", "found"), [({}, "1 1 1\n"), ({"OMP_NUM_THREADS": "4"}, "4 1 1\n")]
+    ("given", "actual"), [({}, "1 1 1\n"), ({"OMP_NUM_THREADS": "4"}, "4 1 1\n")]
 )
 def test_libraries_have_one_thread_in_a_worker_unless_the_program_says_otherwise(
-    given, found, tmp_path
+    given, actual, tmp_path
 ):
     (tmp_path / "program.py").write_text(PROGRAM)
     names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OPENCV_FOR_THREADS_NUM")
@@ -41,4 +41,4 @@ def test_libraries_have_one_thread_in_a_worker_unless_the_program_says_otherwise
         text=True,
         env={**kept, "PYTHONPATH": path, **given},
     )
-    assert (run.stdout, run.stderr) == (found, "")
+    assert (run.stdout, run.stderr) == (actual, "")

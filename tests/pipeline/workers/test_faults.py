@@ -68,15 +68,15 @@ def test_shared_memory_works_without_dev_shm_or_names_it(hides):
         pytest.skip("no file system may be mounted")
     program = LARGE.format(hides=hides)
     script = f"mount -t tmpfs -o size=1M none /dev/shm && exec {sys.executable} -c '{program}'"
-    found = run(*_ALONE, "sh", "-c", script)
+    values = run(*_ALONE, "sh", "-c", script)
     if hides:
         # Memory files are then on the small disk.
-        assert found.stdout.startswith("MemoryError: worker processes: no memory to share ")
-        assert "No space left on device" in found.stdout
+        assert values.stdout.startswith("MemoryError: worker processes: no memory to share ")
+        assert "No space left on device" in values.stdout
     else:
-        whole = sum(n << 22 for n in range(6))
-        assert found.stdout == f"{whole}\n{whole}\n"
-    assert found.returncode == 0
+        full = sum(n << 22 for n in range(6))
+        assert values.stdout == f"{full}\n{full}\n"
+    assert values.returncode == 0
 
 
 @pytest.fixture
@@ -93,10 +93,10 @@ def as_on_macos(monkeypatch):
 
 @pytest.mark.usefixtures("as_on_macos")
 def test_workers_run_without_fork_and_memory_files():
-    found = taken(rows(100).map(picklable.with_process, num_processes=2))
-    assert [example["n"] for example in found] == list(range(100))
-    assert [example["text"] for example in found] == [f"é{n}" for n in range(100)]
-    processes = {example["process"] for example in found}
+    result = taken(rows(100).map(picklable.with_process, num_processes=2))
+    assert [example["n"] for example in result] == list(range(100))
+    assert [example["text"] for example in result] == [f"é{n}" for n in range(100)]
+    processes = {example["process"] for example in result}
     assert os.getpid() not in processes
     assert not any(map(is_there, processes))
     parts = hr.iterable(picklable.part, num_processes=4)
@@ -150,9 +150,9 @@ def test_a_daemon_process_of_the_program_may_have_workers(tmp_path, method, hide
     """Functions of the main program have another module name in a child that was not forked."""
     hidden = 'sys.modules["cloudpickle"] = None' if hides else ""
     (tmp_path / "program.py").write_text(DAEMON.format(hidden=hidden))
-    found = run(sys.executable, str(tmp_path / "program.py"), method)
-    assert (found.returncode, found.stderr) == (0, "")
-    first, second = (set(map(int, line.split())) for line in found.stdout.splitlines())
+    values = run(sys.executable, str(tmp_path / "program.py"), method)
+    assert (values.returncode, values.stderr) == (0, "")
+    first, second = (set(map(int, line.split())) for line in values.stdout.splitlines())
     assert second <= first | second
     assert len(first | second) <= 2, "workers are kept between epochs"
     wait_until(lambda: not any(map(is_there, first)))
@@ -169,9 +169,9 @@ def test_a_forked_child_gets_its_own_workers():
     if child == 0:
         signal.alarm(TIMEOUT)
         try:
-            found = taken(pipeline.epoch(1))
-            ours = {example["process"] for example in found}
-            is_right = [example["n"] for example in found] == list(range(100))
+            result = taken(pipeline.epoch(1))
+            ours = {example["process"] for example in result}
+            is_right = [example["n"] for example in result] == list(range(100))
             is_right &= [example["n"] for example in taken(parts.epoch(2))] == numbers
             os.write(writing, b"yes" if is_right and not ours & mine else b"no")
         finally:
@@ -193,7 +193,7 @@ def test_shared_memory_counts_for_the_budget():
 
 
 def test_non_contiguous_and_empty_arrays_are_sent_unchanged():
-    found = list(rows(4).map(picklable.strided, num_processes=1))
-    for number, example in enumerate(found):
+    results = list(rows(4).map(picklable.strided, num_processes=1))
+    for number, example in enumerate(results):
         np.testing.assert_array_equal(example["turned"], number + np.arange(6).reshape(2, 3).T)
         assert example["none"].shape == (0, 5)

@@ -46,10 +46,10 @@ MERGED = in_turn(*([100 * worker + n for n in range(count)] for worker, count in
 
 def test_one_process_gives_the_items_of_the_iterator():
     pipeline = hr.iterable(partial(picklable.numbered, 400), num_processes=1)
-    found = taken(pipeline)
-    assert [example["n"] for example in found] == list(range(400))
-    assert [example["x"] for example in found] == [[n] * (n % 3) for n in range(400)]
-    (process,) = {example["process"] for example in found}
+    result = taken(pipeline)
+    assert [example["n"] for example in result] == list(range(400))
+    assert [example["x"] for example in result] == [[n] * (n % 3) for n in range(400)]
+    (process,) = {example["process"] for example in result}
     assert process != os.getpid()
     assert not is_there(process), "that of a plain iteration ends with it"
 
@@ -61,17 +61,17 @@ def test_all_kinds_of_values_come_as_without_workers():
 
 def test_parts_take_turns_and_ended_ones_are_skipped():
     pipeline = hr.iterable(picklable.part, num_processes=4)
-    found = taken(pipeline)
-    assert [example["n"] for example in found] == MERGED
-    assert {example["of"] for example in found} == {4}
-    assert [len(example["text"]) for example in found] == [n % 100 % 3 for n in MERGED]
+    result = taken(pipeline)
+    assert [example["n"] for example in result] == MERGED
+    assert {example["of"] for example in result} == {4}
+    assert [len(example["text"]) for example in result] == [n % 100 % 3 for n in MERGED]
     assert numbers_of(pipeline.epochs(3)) == 3 * MERGED
     assert numbers_of(pipeline.take(9).epochs(3)) == 3 * MERGED[:9]
 
 
 def test_the_first_part_may_be_empty():
-    whole = partial(picklable.part, counts=(0, 3))
-    assert numbers_of(hr.iterable(whole, 2)) == [100, 101, 102]
+    full = partial(picklable.part, counts=(0, 3))
+    assert numbers_of(hr.iterable(full, 2)) == [100, 101, 102]
     assert numbers_of(hr.iterable(partial(picklable.part, counts=(0, 0)), 2)) == []
 
 
@@ -84,17 +84,17 @@ def test_a_list_is_iterated_in_a_worker():
 
 def test_an_iterator_may_change_its_arrays_in_place():
     pipe = hr.iterable(partial(picklable.in_place, 9), 1).filter(lambda e: e["x"][0] > 3)
-    found = [(e["x"].tolist(), e["text"].tolist()) for e in pipe.map(dict)]
-    assert found == [([n, n], [str(n)]) for n in range(4, 9)]
+    results = [(e["x"].tolist(), e["text"].tolist()) for e in pipe.map(dict)]
+    assert results == [([n, n], [str(n)]) for n in range(4, 9)]
 
 
 def test_spec_uses_the_iterator_that_is_read_later():
     pipeline = hr.iterable(partial(picklable.numbered, 300), 1)
     process = {int(example["process"]) for example in pipeline.take(1)}
     assert list(pipeline.map(dict).spec) == ["n", "x", "process"]
-    found = taken(pipeline.map(dict))
-    assert [example["n"] for example in found] == list(range(300))
-    assert {example["process"] for example in found}.isdisjoint(process)
+    result = taken(pipeline.map(dict))
+    assert [example["n"] for example in result] == list(range(300))
+    assert {example["process"] for example in result}.isdisjoint(process)
 
 
 @pytest.mark.parametrize(
@@ -112,14 +112,14 @@ def test_a_state_resumes_at_every_position(make):
         return make().epochs(2).batch(7)
 
     batches = iter(pipeline())
-    states, whole = [batches.state()], []
+    states, uninterrupted = [batches.state()], []
     for batch in batches:
-        whole.append(batch["n"].tolist())
+        uninterrupted.append(batch["n"].tolist())
         states.append(json.loads(json.dumps(batches.state())))
-    assert len(whole) >= 6
-    for place in {0, 1, 2, len(whole) // 2, len(whole) - 1, len(whole)}:
+    assert len(uninterrupted) >= 6
+    for place in {0, 1, 2, len(uninterrupted) // 2, len(uninterrupted) - 1, len(uninterrupted)}:
         resumed = pipeline().resume(states[place])
-        assert [batch["n"].tolist() for batch in resumed] == whole[place:]
+        assert [batch["n"].tolist() for batch in resumed] == uninterrupted[place:]
 
 
 @pytest.mark.parametrize(
@@ -162,21 +162,23 @@ def test_an_iterator_with_a_state_is_not_replayed():
 
 @pytest.mark.parametrize("number", [0, 1, 150])
 def test_an_exception_keeps_type_message_and_item(number):
-    found = []
+    results = []
     with pytest.raises(ValueError, match="no more") as caught:
-        found.extend(hr.iterable(partial(picklable.failing, number, picklable.raises), 1))
-    assert [int(example["n"]) for example in found] == list(range(number))
+        results.extend(hr.iterable(partial(picklable.failing, number, picklable.raises), 1))
+    assert [int(example["n"]) for example in results] == list(range(number))
     [trace, where] = caught.value.__notes__
     assert trace.startswith("In the worker process:\nTraceback (most recent call last):")
     assert where == f"in iterable(partial), at item {number}, counted from 0"
 
 
 def test_an_exception_of_a_part_comes_in_its_turn():
-    found = []
+    results = []
     factory = partial(picklable.failing_part, how=picklable.raises)
     with pytest.raises(ValueError, match="no more") as caught:
-        found.extend(hr.iterable(factory, 3))
-    assert [int(example["n"]) for example in found] == [n for n in range(5) for _ in range(3)] + [5]
+        results.extend(hr.iterable(factory, 3))
+    assert [int(example["n"]) for example in results] == [n for n in range(5) for _ in range(3)] + [
+        5
+    ]
     assert caught.value.__notes__[1:] == [
         "by worker 1 of 3, at its item 5",
         "in iterable(partial), at item 16, counted from 0",
@@ -219,15 +221,17 @@ def test_an_exception_of_a_factory_is_raised():
 )
 @pytest.mark.parametrize("skips", [False, True])
 def test_a_dead_worker_is_an_error(how, words, skips):
-    found = []
+    results = []
     pipeline = hr.iterable(partial(picklable.failing, 20, how), 1)
     with pytest.raises(RuntimeError, match="worker process") as caught:
-        found.extend(pipeline.skip_errors(5) if skips else pipeline)
-    assert [int(example["n"]) for example in found] == list(range(len(found)))
-    assert len(found) <= 20
+        results.extend(pipeline.skip_errors(5) if skips else pipeline)
+    assert [int(example["n"]) for example in results] == list(range(len(results)))
+    assert len(results) <= 20
     for word in words:
         assert word in str(caught.value)
-    assert caught.value.__notes__ == [f"in iterable(partial), at item {len(found)}, counted from 0"]
+    assert caught.value.__notes__ == [
+        f"in iterable(partial), at item {len(results)}, counted from 0"
+    ]
 
 
 def test_the_worker_of_a_part_that_dies_is_named():
@@ -242,9 +246,9 @@ def test_a_worker_that_dies_between_epochs_is_replaced():
     assert process == again
     os.kill(process, signal.SIGKILL)
     wait_until(lambda: not is_there(process))
-    found = taken(pipeline.epoch(2))
-    assert [example["n"] for example in found] == list(range(30))
-    assert {example["process"] for example in found} != {process}
+    result = taken(pipeline.epoch(2))
+    assert [example["n"] for example in result] == list(range(30))
+    assert {example["process"] for example in result} != {process}
 
 
 @pytest.mark.parametrize(
@@ -378,11 +382,11 @@ def test_an_invalid_example_is_an_error_with_its_item(item):
 
 def test_a_small_budget_gives_the_same_examples():
     pipeline = hr.iterable(partial(picklable.wide, 60, 300_000), 1).batch(4)
-    whole = numbers_of(pipeline)
+    full = numbers_of(pipeline)
     batches = iter(pipeline.options(memory_bytes=6_000_000))
     assert numbers_of([next(batches)]) == [0, 1, 2, 3]
     assert batches._execution.used_bytes >= 3 * 300_000
-    assert [0, 1, 2, 3, *numbers_of(batches)] == whole == list(range(60))
+    assert [0, 1, 2, 3, *numbers_of(batches)] == full == list(range(60))
 
 
 def test_iterators_in_workers_may_be_mixed_and_cached():

@@ -54,10 +54,10 @@ def wait_until(holds):
 
 
 def test_two_processes_call_the_function_and_results_come_in_order():
-    found = taken(rows(400).map(picklable.with_process, num_processes=2))
-    assert [example["n"] for example in found] == list(range(400))
-    assert [example["text"] for example in found] == [f"é{n}" for n in range(400)]
-    processes = {example["process"] for example in found}
+    result = taken(rows(400).map(picklable.with_process, num_processes=2))
+    assert [example["n"] for example in result] == list(range(400))
+    assert [example["text"] for example in result] == [f"é{n}" for n in range(400)]
+    processes = {example["process"] for example in result}
     assert len(processes) == 2
     assert os.getpid() not in processes
     assert not any(map(is_there, processes)), "those of a plain iteration end with it"
@@ -74,9 +74,9 @@ def check_same(one, other):
 
 
 def test_all_kinds_of_values_are_sent_unchanged():
-    made = rows().map(picklable.everything)
-    check_same(made, rows().map(picklable.everything, num_processes=2))
-    check_same(made.map(dict), made.map(dict, num_processes=1))
+    output = rows().map(picklable.everything)
+    check_same(output, rows().map(picklable.everything, num_processes=2))
+    check_same(output.map(dict), output.map(dict, num_processes=1))
 
 
 def test_batches_are_sent_unchanged():
@@ -107,16 +107,16 @@ def with_all(number):
 
 
 def test_batches_are_the_same_for_any_number_and_a_state_serves_any():
-    whole = taken(with_all(0))
-    assert len(whole) == 19
+    full = taken(with_all(0))
+    assert len(full) == 19
     for number in (1, 2, 3):
-        assert taken(with_all(number)) == whole
+        assert taken(with_all(number)) == full
     for before, after, count in ((2, 0, 5), (0, 3, 11), (3, 1, 17)):
         with iter(with_all(before)) as batches:
             first = [next(batches) for _ in range(count)]
             state = json.loads(json.dumps(batches.state()))
         assert len(first) == count
-        assert taken(with_all(after).resume(state)) == whole[count:]
+        assert taken(with_all(after).resume(state)) == full[count:]
 
 
 def test_neighbouring_stages_run_in_one_call_of_a_worker():
@@ -127,9 +127,9 @@ def test_neighbouring_stages_run_in_one_call_of_a_worker():
         .filter(picklable.is_odd, num_processes=2)
     )
     with iter(pipeline) as batches:
-        found = taken(batches)
-    assert [example["n"] for example in found] == list(range(1, 101, 2))
-    assert len({example["process"] for example in found}) <= 2
+        result = taken(batches)
+    assert [example["n"] for example in result] == list(range(1, 101, 2))
+    assert len({example["process"] for example in result}) <= 2
     counted = {stage.name: stage.examples for stage in batches.statistics().stages}
     assert counted == {
         "arrays": 100,
@@ -152,10 +152,10 @@ def skipping(number):
 
 def test_neighbouring_stages_before_skip_errors_run_in_one_call():
     with iter(skipping(2)) as batches:
-        found = taken(batches)
-    wanted = [n for n in range(1, 200, 2) if n % 10 != 3 and n % 7 != 2]
-    assert [example["n"] for example in found] == wanted
-    assert all(example["process"] == example["second"] for example in found)
+        result = taken(batches)
+    expected = [n for n in range(1, 200, 2) if n % 10 != 3 and n % 7 != 2]
+    assert [example["n"] for example in result] == expected
+    assert all(example["process"] == example["second"] for example in result)
     lost = [n for n in range(200) if n % 10 == 3 or n % 7 == 2]
     assert [skipped.record_number for skipped in batches.skipped] == lost
     stages = {n: "fails_often" if n % 10 == 3 else "fails_elsewhere" for n in lost}
@@ -175,11 +175,11 @@ def test_a_state_before_skip_errors_serves_any_number_of_processes():
 
 
 def test_a_function_may_keep_its_arguments():
-    found = taken(rows(300).map(picklable.keeps_what_it_gets, num_processes=1))
+    result = taken(rows(300).map(picklable.keeps_what_it_gets, num_processes=1))
     # The first example was used for inference.
-    assert [example["count"] for example in found][:3] in ([1, 2, 3], [2, 3, 4])
-    offset = found[0]["count"] - 1
-    for number, example in enumerate(found):
+    assert [example["count"] for example in result][:3] in ([1, 2, 3], [2, 3, 4])
+    offset = result[0]["count"] - 1
+    for number, example in enumerate(result):
         assert example["sum"] == sum(3 * n for n in range(number + 1)), offset
 
 
@@ -193,10 +193,10 @@ def test_a_function_may_keep_its_arguments():
     ],
 )
 def test_an_exception_keeps_type_message_traceback_and_record(function, kind, message):
-    found = []
+    results = []
     with pytest.raises(kind, match=message) as caught:
-        found.extend(rows().map(function, num_processes=2))
-    assert [int(example["n"]) for example in found] == list(range(30))
+        results.extend(rows().map(function, num_processes=2))
+    assert [int(example["n"]) for example in results] == list(range(30))
     assert type(caught.value).__name__ in (kind.__name__, "WithTwoArguments", "Refused")
     [trace, *others] = caught.value.__notes__
     assert trace.startswith("In the worker process:\nTraceback (most recent call last):")
@@ -233,10 +233,10 @@ def test_a_first_result_that_is_no_example_names_its_record(function, kind, mess
     ],
 )
 def test_a_dead_worker_is_an_error_with_record_and_signal(function, words):
-    found = []
+    results = []
     with pytest.raises(RuntimeError, match="worker process") as caught:
-        found.extend(rows().map(function, num_processes=2))
-    assert [int(example["n"]) for example in found] == list(range(30))
+        results.extend(rows().map(function, num_processes=2))
+    assert [int(example["n"]) for example in results] == list(range(30))
     for word in words:
         assert word in str(caught.value)
     assert caught.value.__notes__ == [f"in map({function.__name__}), at arrays: row 30"]
@@ -257,12 +257,12 @@ def test_workers_are_kept_between_epochs_of_a_loader_and_end_with_the_pipeline()
     processes = [
         {int(example["process"]) for example in pipeline.epoch(number)} for number in range(4)
     ]
-    known = set().union(*processes)
-    assert len(known) <= 2
-    assert all(map(is_there, known))
+    expected = set().union(*processes)
+    assert len(expected) <= 2
+    assert all(map(is_there, expected))
     del pipeline
     gc.collect()
-    wait_until(lambda: not any(map(is_there, known)))
+    wait_until(lambda: not any(map(is_there, expected)))
 
 
 def test_functions_may_print_fork_and_start_threads():
@@ -307,14 +307,14 @@ def test_a_function_is_not_blamed_while_its_worker_starts(tmp_path, caplog, kind
         "filter": lambda: rows(3).filter(slow, num_processes=1),
         "iterable": lambda: hr.iterable(picklable.SlowSource(file), num_processes=1),
     }[kind]().options(warn_after_s=0.02)
-    found = []
-    thread = threading.Thread(target=lambda: found.extend(pipeline))
+    results = []
+    thread = threading.Thread(target=lambda: results.extend(pipeline))
     thread.start()
     wait_until(lambda: any("the start of its worker process" in text for text in caplog.messages))
     assert not any("the call for" in text for text in caplog.messages)
     file.write_text("")
     thread.join(TIMEOUT)
-    assert found
+    assert results
 
 
 @pytest.mark.parametrize("num_processes", [1, 2])
@@ -326,9 +326,9 @@ def test_each_row_goes_through_neighbouring_functions_in_one_worker(stage, num_p
     if stage == "flat_map":
         pipeline = pipeline.flat_map(picklable.is_remembered_twice, num_processes=num_processes)
     for epoch in range(2):
-        found = list(pipeline.epoch(epoch))
-        assert [int(example["n"]) for example in found] == list(range(50))
-        assert all(example["is_there"] and example["is_same"] for example in found)
+        results = list(pipeline.epoch(epoch))
+        assert [int(example["n"]) for example in results] == list(range(50))
+        assert all(example["is_there"] and example["is_same"] for example in results)
 
 
 def test_functions_that_cannot_be_sent_are_refused_before_the_first_batch():
@@ -458,8 +458,8 @@ def test_pipelines_load_no_operations_and_workers_few_modules():
 
 def test_all_workers_load_the_function_before_the_first_result(tmp_path):
     meeting = picklable.MeetsWhenLoaded(tmp_path, 2)
-    found = taken(rows(4).map(meeting, num_processes=2))
-    assert [example["n"] for example in found] == list(range(4))
+    result = taken(rows(4).map(meeting, num_processes=2))
+    assert [example["n"] for example in result] == list(range(4))
 
 
 def test_reading_the_spec_starts_one_worker(tmp_path):

@@ -71,8 +71,8 @@ class TestLearning:
 
         # The components of the second function are inferred from the fifth example.
         pipe = hr.iterable(filled).filter(lambda e: e["x"][0] > 3).map(dict)
-        found = [(example["x"].tolist(), example["text"].tolist()) for example in pipe]
-        assert found == [([n, n], [str(n)]) for n in range(4, 9)]
+        results = [(example["x"].tolist(), example["text"].tolist()) for example in pipe]
+        assert results == [([n, n], [str(n)]) for n in range(4, 9)]
 
     def test_spec_uses_the_iterator_that_is_read_later(self):
         make = Make(300)
@@ -112,13 +112,13 @@ class TestLearning:
             return hr.iterable(Doubling).map(lambda example: example).take(20).batch(3)
 
         batches = iter(pipeline())
-        states, whole = [batches.state()], []
+        states, uninterrupted = [batches.state()], []
         for batch in batches:
-            whole.append(batch["n"].tolist())
+            uninterrupted.append(batch["n"].tolist())
             states.append(batches.state())
-        assert whole[0] == [2, 4, 8]
+        assert uninterrupted[0] == [2, 4, 8]
         for position, state in enumerate(states):
-            assert [b["n"].tolist() for b in pipeline().resume(state)] == whole[position:]
+            assert [b["n"].tolist() for b in pipeline().resume(state)] == uninterrupted[position:]
 
 
 class TestSources:
@@ -295,11 +295,11 @@ class TestStreams:
 
         source = hr.iterable(stream)
         source = source.map(lambda example: example) if mapped else source
-        found = []
+        results = []
         for batch in source.batch(2):
-            found.append(batch["n"].tolist())
+            results.append(batch["n"].tolist())
             taken.release()
-        assert found == [[n, n + 1] for n in range(0, 12, 2)]
+        assert results == [[n, n + 1] for n in range(0, 12, 2)]
 
     @pytest.mark.parametrize("mapped", [False, True])
     def test_iter_does_not_wait_for_an_example(self, mapped):

@@ -97,8 +97,8 @@ if __name__ == "__main__":
     rows = hr.arrays({{"n": list(range(50))}}).map(doubled, num_processes=2)
     print(sum(int(example["n"]) for example in rows))
 """)
-    found = run(program)
-    assert (found.stdout, found.stderr) == ("2450\n", "")
+    values = run(program)
+    assert (values.stdout, values.stderr) == ("2450\n", "")
 
 
 def test_a_program_that_iterates_on_import_is_an_error_with_the_remedy(tmp_path):
@@ -113,9 +113,9 @@ def doubled(example):
 
 list(hr.arrays({"n": [1, 2]}).map(doubled, num_processes=2))
 """)
-    found = run(program)
-    assert found.returncode == 1
-    assert 'Put what runs under if __name__ == "__main__":' in found.stderr
+    values = run(program)
+    assert values.returncode == 1
+    assert 'Put what runs under if __name__ == "__main__":' in values.stderr
 
 
 def test_a_lambda_is_refused_without_cloudpickle(monkeypatch):

@@ -24,8 +24,8 @@ def test_the_last_two_axes_are_exchanged(run):
 
 
 def test_rows_are_gathered_by_themselves(run):
-    found = tf.batch_gather(CUBE, [[[3], [0], [1]]] * 2)
-    np.testing.assert_array_equal(run(found)[..., 0], CUBE[:, [0, 1, 2], [3, 0, 1]])
+    result = tf.batch_gather(CUBE, [[[3], [0], [1]]] * 2)
+    np.testing.assert_array_equal(run(result)[..., 0], CUBE[:, [0, 1, 2], [3, 0, 1]])
     with pytest.raises(ValueError, match="does not allow indices with unknown shape"):
         tf.batch_gather(CUBE, tf.placeholder(tf.int32))
 

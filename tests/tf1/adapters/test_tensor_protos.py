@@ -60,41 +60,41 @@ def test_contrib_has_the_same_and_loads_it_late():
 class TestIndexedSlices:
     def test_are_the_rows_of_a_tensor(self):
         rows = tf.constant([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], name="rows")
-        given = tf.IndexedSlices(rows, tf.constant([2, 0, 2]), tf.constant([4, 2]))
-        assert (given.shape, given.dtype, given.name) == ((4, 2), tf.float32, "rows:0")
-        assert (given.op, given.graph, given.device) == (rows.op, rows.graph, "")
+        tensor = tf.IndexedSlices(rows, tf.constant([2, 0, 2]), tf.constant([4, 2]))
+        assert (tensor.shape, tensor.dtype, tensor.name) == ((4, 2), tf.float32, "rows:0")
+        assert (tensor.op, tensor.graph, tensor.device) == (rows.op, rows.graph, "")
         with tf.Session() as session:
-            whole = session.run(tf.convert_to_tensor(given))
-            minus = session.run(tf.convert_to_tensor(-given))
-        assert whole.tolist() == [[3, 4], [0, 0], [6, 8], [0, 0]]
-        np.testing.assert_array_equal(minus, -whole)
-        assert tf.convert_to_tensor_or_indexed_slices(given, tf.float32) is given
+            full = session.run(tf.convert_to_tensor(tensor))
+            minus = session.run(tf.convert_to_tensor(-tensor))
+        assert full.tolist() == [[3, 4], [0, 0], [6, 8], [0, 0]]
+        np.testing.assert_array_equal(minus, -full)
+        assert tf.convert_to_tensor_or_indexed_slices(tensor, tf.float32) is tensor
         assert tf.convert_to_tensor_or_indexed_slices([1]).dtype == tf.int32
-        assert "IndexedSlices(indices=" in str(given)
+        assert "IndexedSlices(indices=" in str(tensor)
 
     def test_cannot_have_another_type_or_shape(self):
-        given = tf.IndexedSlices(tf.constant([1.0]), tf.constant([2]))
-        assert given.shape.ndims is None
+        tensor = tf.IndexedSlices(tf.constant([1.0]), tf.constant([2]))
+        assert tensor.shape.ndims is None
         with pytest.raises(ValueError, match="for IndexedSlices without dense_shape"):
-            tf.convert_to_tensor(given)
+            tf.convert_to_tensor(tensor)
         with pytest.raises(ValueError, match="requested dtype int32 for Tensor with dtype float32"):
-            tf.convert_to_tensor_or_indexed_slices(given, tf.int32)
+            tf.convert_to_tensor_or_indexed_slices(tensor, tf.int32)
 
     def test_lose_rows_under_a_mask(self):
         rows = tf.constant([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
-        given = tf.IndexedSlices(rows, tf.constant([12, 26, 37]), tf.constant([100, 2]))
-        kept = tf.sparse_mask(given, [12, 45], name="kept")
+        tensor = tf.IndexedSlices(rows, tf.constant([12, 26, 37]), tf.constant([100, 2]))
+        kept = tf.sparse_mask(tensor, [12, 45], name="kept")
         assert kept.name == "kept:0"
-        assert kept.dense_shape is given.dense_shape
+        assert kept.dense_shape is tensor.dense_shape
         with tf.Session() as session:
             values, positions = session.run([kept.values, kept.indices])
         assert (values.tolist(), positions.tolist()) == ([[3, 4], [5, 6]], [26, 37])
         with pytest.raises(TypeError, match="int64 that does not match type int32"):
-            tf.sparse.mask(given, tf.constant([12], tf.int64))
+            tf.sparse.mask(tensor, tf.constant([12], tf.int64))
         with pytest.raises(TypeError, match="expected IndexedSlices"):
             tf.sparse_mask([1], [1])
 
     def test_warn_of_large_tensors(self):
-        given = tf.IndexedSlices(tf.constant([1.0]), tf.constant([2]), tf.constant([10**8]))
+        tensor = tf.IndexedSlices(tf.constant([1.0]), tf.constant([2]), tf.constant([10**8]))
         with pytest.warns(UserWarning, match="dense Tensor with 100000000 elements"):
-            tf.convert_to_tensor(given)
+            tf.convert_to_tensor(tensor)

@@ -139,8 +139,8 @@ def test_many_threads_give_each_example_once(tmp_path, path):
         checkpoint.restore(session, path)
         with running(session):
             taken += [line for lines in read_to_end(session, batch) for line in lines]
-    wanted = sorted(2 * [b"%d %d" % (part, line) for part in range(6) for line in range(30)])
-    assert sorted(taken) == wanted
+    expected = sorted(2 * [b"%d %d" % (part, line) for part in range(6) for line in range(30)])
+    assert sorted(taken) == expected
 
 
 def test_runners_continue_after_a_checkpoint(lines, session, path):

@@ -42,12 +42,13 @@ def outputs(*arguments):
 
 @pytest.mark.parametrize("name", nightly_after(4, PROGRAMS))
 def test_a_program_continues_in_another_process(name, directory):
-    [whole] = outputs(name, directory, "whole")
+    [uninterrupted] = outputs(name, directory, "whole")
     # The borders of epochs are at different steps of these programs.
     steps = sorted(
-        {1, 2, 3, 5, 8, 13, 20, len(whole) // 2, len(whole) - 2} & set(range(len(whole)))
+        {1, 2, 3, 5, 8, 13, 20, len(uninterrupted) // 2, len(uninterrupted) - 2}
+        & set(range(len(uninterrupted)))
     )
     [saved] = outputs(name, directory, "save", *steps)
-    assert saved == whole
+    assert saved == uninterrupted
     resumed = outputs(name, directory, "resume", *steps)
-    assert resumed == [whole[step:] for step in steps]
+    assert resumed == [uninterrupted[step:] for step in steps]

@@ -77,9 +77,9 @@ class TestSound:
         rate, hertz = 8000, 1000
         sound = np.sin(2 * np.pi * hertz * np.arange(rate) / rate)[:, None]
         spectrum = ops.audio_spectrogram(sound.astype(np.float32), 256, 128)
-        found = session.run(spectrum)
-        assert found.shape == tuple(spectrum.shape.as_list()) == (1, 61, 129)
-        assert (found[0].argmax(axis=1) * rate / 256 == hertz).all()
+        values = session.run(spectrum)
+        assert values.shape == tuple(spectrum.shape.as_list()) == (1, 61, 129)
+        assert (values[0].argmax(axis=1) * rate / 256 == hertz).all()
 
     def test_too_short_has_no_windows(self, session):
         assert session.run(ops.audio_spectrogram(tf.zeros([5, 2]), 6, 1)).shape == (2, 0, 5)

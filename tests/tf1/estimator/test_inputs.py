@@ -10,11 +10,11 @@ numpy_input_fn = tf.estimator.inputs.numpy_input_fn
 
 def taken(fetches):
     """Everything that a pipeline gives until its end."""
-    found = []
+    results = []
     with tf.train.MonitoredSession() as sess:
         while not sess.should_stop():
-            found.append(sess.run(fetches))
-    return found
+            results.append(sess.run(fetches))
+    return results
 
 
 def test_batches_of_features_and_labels_in_order():
@@ -23,10 +23,10 @@ def test_batches_of_features_and_labels_in_order():
     assert sorted(features) == ["a", "b"]
     assert features["a"].shape.as_list() == [None, 2]
     assert (features["b"].dtype, labels.dtype) == (tf.string, tf.int64)
-    found = taken([features["a"], features["b"], labels])
-    assert [batch[0].tolist() for batch in found] == [[[0, 1], [2, 3]], [[4, 5], [6, 7]], [[8, 9]]]
-    assert [batch[1].tolist() for batch in found] == [[b"v", b"w"], [b"x", b"y"], [b"z"]]
-    assert [batch[2].tolist() for batch in found] == [[0, 1], [2, 3], [4]]
+    result = taken([features["a"], features["b"], labels])
+    assert [batch[0].tolist() for batch in result] == [[[0, 1], [2, 3]], [[4, 5], [6, 7]], [[8, 9]]]
+    assert [batch[1].tolist() for batch in result] == [[b"v", b"w"], [b"x", b"y"], [b"z"]]
+    assert [batch[2].tolist() for batch in result] == [[0, 1], [2, 3], [4]]
 
 
 def test_an_array_gives_a_tensor_and_batches_reach_over_epochs():
@@ -35,8 +35,8 @@ def test_an_array_gives_a_tensor_and_batches_reach_over_epochs():
 
 
 def test_labels_may_be_a_dict():
-    made = numpy_input_fn({"a": np.zeros(2)}, {"b": np.ones(2)}, shuffle=False)()
-    [(features, labels)] = taken(made)
+    array = numpy_input_fn({"a": np.zeros(2)}, {"b": np.ones(2)}, shuffle=False)()
+    [(features, labels)] = taken(array)
     assert features["a"].tolist() == [0, 0]
     assert labels["b"].tolist() == [1, 1]
 
@@ -44,8 +44,8 @@ def test_labels_may_be_a_dict():
 def test_shuffled_rows_come_once_each_epoch():
     x = np.arange(50)
     batch = numpy_input_fn((x), x * 2, batch_size=7, shuffle=True, num_threads=3)()
-    found = taken(list(batch))
-    rows, doubles = (np.concatenate(part) for part in zip(*found, strict=True))
+    result = taken(list(batch))
+    rows, doubles = (np.concatenate(part) for part in zip(*result, strict=True))
     assert sorted(rows) == list(range(50))
     assert rows.tolist() != list(range(50))
     assert (doubles == rows * 2).all()
@@ -98,8 +98,8 @@ class Frame:
 def test_a_frame_gives_its_columns():
     frame = Frame([0, 1], a=[1, 2], b=["x", "y"])
     labels = Frame([0, 1], t=[0.5, 1.5])
-    made = tf.estimator.inputs.pandas_input_fn(frame, labels, shuffle=False)()
-    [(features, targets)] = taken(made)
+    output = tf.estimator.inputs.pandas_input_fn(frame, labels, shuffle=False)()
+    [(features, targets)] = taken(output)
     assert {name: value.tolist() for name, value in features.items()} == {
         "a": [1, 2],
         "b": [b"x", b"y"],

@@ -202,8 +202,8 @@ class TestRefusals:
         self.refused(message, ValueError, "2 nodes in a cycle")
 
     def test_of_elements_that_are_not_there(self):
-        found = "Requested return node 'z' not found in graph def"
-        self.refused(exported(small), ValueError, found, return_elements=["z"])
+        result = "Requested return node 'z' not found in graph def"
+        self.refused(exported(small), ValueError, result, return_elements=["z"])
 
     def test_of_outputs_that_are_not_there(self):
         message = exported(small)
@@ -246,7 +246,7 @@ class TestComputation:
 
     def both(self, build, feeds):
         """Returns the values of the tensor "out" in a graph and in its copy."""
-        found = []
+        results = []
         first = tf.Graph()
         with first.as_default():
             build()
@@ -256,8 +256,8 @@ class TestComputation:
         assert second.as_graph_def() == first.as_graph_def()
         for graph in (first, second):
             with tf.Session(graph=graph) as session:
-                found.append(session.run("out:0", feeds))
-        return found
+                results.append(session.run("out:0", feeds))
+        return results
 
     def test_of_arrays(self):
         def build():
@@ -285,11 +285,11 @@ class TestComputation:
             largest = tf.sparse_tensor_to_dense(tf.sparse_reduce_max_sparse(part, 1))
             product = tf.sparse_tensor_dense_matmul(part, tf.ones([4, 1]), adjoint_b=False,
                                                     adjoint_a=True)  # fmt: skip
-            whole = tf.sparse_add(part, tf.ones([4, 2]))
-            means = tf.sparse_segment_mean(whole, [0, 2], [0, 1], num_segments=3)
-            means += tf.sparse_segment_sum(whole, [1, 1, 3], [0, 0, 2])
-            means += tf.sparse_matmul(tf.ones([3, 4]), whole)
-            words = tf.sparse.cross([tf.as_string(means), tf.as_string(whole[:3])])
+            uninterrupted = tf.sparse_add(part, tf.ones([4, 2]))
+            means = tf.sparse_segment_mean(uninterrupted, [0, 2], [0, 1], num_segments=3)
+            means += tf.sparse_segment_sum(uninterrupted, [1, 1, 3], [0, 0, 2])
+            means += tf.sparse_matmul(tf.ones([3, 4]), uninterrupted)
+            words = tf.sparse.cross([tf.as_string(means), tf.as_string(uninterrupted[:3])])
             hashes = tf.to_float(tf.sparse.cross_hashed([words, words], 9).values)
             parts = [sums, largest, tf.to_float(was_empty), hashes, product, means]
             tf.concat([tf.reshape(each, [-1]) for each in parts], 0, name="out")
@@ -434,9 +434,9 @@ class TestTensorFlowsForms:
         example = tf.train.Example(features=tf.train.Features(feature={"s": feature}))
         record = example.SerializeToString()
         with tf.Session() as session:
-            found = session.run(op.outputs, {"records:0": record if is_single else [record]})
-        assert found[1].tolist() == [0.5, 1.5]
-        assert found[3].tolist() == ([7] if is_single else [[7]])
+            values = session.run(op.outputs, {"records:0": record if is_single else [record]})
+        assert values[1].tolist() == [0.5, 1.5]
+        assert values[3].tolist() == ([7] if is_single else [[7]])
 
 
 class TestFiles:

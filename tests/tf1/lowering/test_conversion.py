@@ -176,15 +176,15 @@ def test_floats_from_a_feeding_thread_do_not_stop_a_program():
     def dequeued(session):
         thread = threading.Thread(target=feed, args=(session,))
         thread.start()
-        given = [session.run(dequeue).tolist() for _ in range(5)]
+        inputs = [session.run(dequeue).tolist() for _ in range(5)]
         thread.join(30)
-        return given
+        return inputs
 
     config = tf.ConfigProto(operation_timeout_in_ms=30_000)
     with tf.Session(config=config) as session:
         with pytest.warns(RuntimeWarning, match="'x:0'.* becomes 0"):
-            given = dequeued(session)
-        assert given == [[number, number + 1, number + 1] for number in range(5)]
+            value = dequeued(session)
+        assert value == [[number, number + 1, number + 1] for number in range(5)]
 
 
 @LOSSY

@@ -181,9 +181,9 @@ def grow(tensors, chain):
         x = tensors[-1 - (n % 5 == 4 and n % len(tensors))]
         past = [tensor for tensor in tensors if tensor.shape.is_fully_defined()]
         if x in past or (step in ELEMENTWISE and x.dtype != tf.string):
-            made = step(x, n, number, past)
-            if made.shape.num_elements() is None or made.shape.num_elements() <= MAX_SIZE:
-                tensors.append(made)
+            output = step(x, n, number, past)
+            if output.shape.num_elements() is None or output.shape.num_elements() <= MAX_SIZE:
+                tensors.append(output)
 
 
 # Sources: each writes a file into a directory; it returns the operation to run first, the reader,
@@ -296,8 +296,11 @@ class Program:
         grow(constants, draw(chains))
         tensors[1:1] = constants
         grow(tensors, draw(chains))
-        known = [tensor for tensor in tensors if tensor.shape.is_fully_defined()]
-        components = [known[-1], *[known[position % len(known)] for position in draw(some)]]
+        expected = [tensor for tensor in tensors if tensor.shape.is_fully_defined()]
+        components = [
+            expected[-1],
+            *[expected[position % len(expected)] for position in draw(some)],
+        ]
         size = components[0].shape.as_list()[:1]
         many = size and draw(st.booleans())
         if many:

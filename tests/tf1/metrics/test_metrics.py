@@ -13,12 +13,12 @@ WEIGHTS = RANDOM.integers(0, 3, (5, 8)).astype(np.float32)
 
 def over_batches(make, *batches):
     """The value of a metric after all batches, and the result of its last update."""
-    given = [tf.placeholder(batch.dtype, batch.shape[1:]) for batch in batches]
-    value, update = make(*given)
+    inputs = [tf.placeholder(batch.dtype, batch.shape[1:]) for batch in batches]
+    value, update = make(*inputs)
     with tf.Session() as session:
         session.run(tf.local_variables_initializer())
         for rows in zip(*batches, strict=True):
-            last = session.run(update, dict(zip(given, rows, strict=True)))
+            last = session.run(update, dict(zip(inputs, rows, strict=True)))
         return session.run(value), last
 
 
@@ -105,12 +105,12 @@ def test_classes_have_a_table_of_counts():
     value, counts = over_batches(lambda a, b: tf.metrics.mean_iou(a, b, 4), labels, guesses)
     np.testing.assert_allclose(value, np.mean(shares), rtol=1e-5)
     assert (counts.shape, counts.sum()) == ((4, 4), 150)
-    found = [(a & b).sum() / a.sum() for a, b in map(table, range(4))]
+    results = [(a & b).sum() / a.sum() for a, b in map(table, range(4))]
     value, last = over_batches(
         lambda a, b: tf.metrics.mean_per_class_accuracy(a, b, 4), labels, guesses
     )
-    np.testing.assert_allclose(value, np.mean(found), rtol=1e-5)
-    np.testing.assert_allclose(last, found, rtol=1e-5)
+    np.testing.assert_allclose(value, np.mean(results), rtol=1e-5)
+    np.testing.assert_allclose(last, results, rtol=1e-5)
 
 
 def test_the_largest_predictions_are_sets_of_classes():
@@ -168,12 +168,12 @@ class TestContrib:
         value, _ = over_batches(metrics.streaming_precision, GUESSES > 0.4, LABELS)
         other, _ = over_batches(tf.metrics.precision, LABELS, GUESSES > 0.4)
         assert value == other
-        found, _ = over_batches(
+        batches, _ = over_batches(
             lambda a, b: metrics.streaming_recall_at_k(a, b, 1),
             np.array([[[0.1, 0.9], [0.8, 0.2]]], np.float32),
             np.array([[1, 1]]),
         )
-        assert found == 0.5
+        assert batches == 0.5
 
     def test_the_accuracy_of_a_batch_needs_no_variables(self):
         with tf.Session() as session:

@@ -26,12 +26,12 @@ FAMILIES = sorted(
 
 def python_stems() -> dict[str, str]:
     """Finds for each type `family/stem` of the module that defines it."""
-    found: dict[str, str] = {}
+    results: dict[str, str] = {}
     for ops, path in [(place, path) for place in OPS for path in sorted(place.rglob("*.py"))]:
         for op_type in re.findall(r'\bdefine\(\s*"(\w+)"', path.read_text("utf-8")):
-            assert op_type not in found, f"{op_type} is defined twice"
-            found[op_type] = "/".join(path.relative_to(ops).with_suffix("").parts)
-    return found
+            assert op_type not in results, f"{op_type} is defined twice"
+            results[op_type] = "/".join(path.relative_to(ops).with_suffix("").parts)
+    return results
 
 
 def rust_stems() -> dict[str, set[str]]:
@@ -39,7 +39,7 @@ def rust_stems() -> dict[str, set[str]]:
 
     A room's `mod.rs` counts as the module in which the arm of its table makes the kernel.
     """
-    found: dict[str, set[str]] = {}
+    results: dict[str, set[str]] = {}
     for kernels, path in files_of_kernels():
         family, *rest = path.relative_to(kernels).with_suffix("").parts
         text = path.read_text("utf-8").split("#[cfg(test)]")[0]
@@ -47,12 +47,12 @@ def rust_stems() -> dict[str, set[str]]:
         for op_types, target in arms_of_tables(text):
             stem = rest[0]
             if rest == ["mod"]:
-                made = [name for name in re.findall(r"(\w+)::", target) if name in modules]
-                assert made, f"{path}: {op_types} are made by no module of {family}"
-                stem = made[0]
+                outputs = [name for name in re.findall(r"(\w+)::", target) if name in modules]
+                assert outputs, f"{path}: {op_types} are made by no module of {family}"
+                stem = outputs[0]
             for op_type in op_types:
-                found.setdefault(op_type, set()).add(f"{family}/{stem}")
-    return found
+                results.setdefault(op_type, set()).add(f"{family}/{stem}")
+    return results
 
 
 def files_of_kernels() -> Iterator[tuple[Path, Path]]:

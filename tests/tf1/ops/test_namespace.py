@@ -128,23 +128,23 @@ def test_an_operation_is_public_in_one_module():
 
 def test_no_operation_has_an_argument_that_only_tensorflow_1_needs():
     functions = {name: getattr(ops, name) for name in ops.__all__}
-    found = {
+    results = {
         name: old
         for name, function in functions.items()
         if inspect.isfunction(function)
         and (old := OLD_ARGUMENTS & set(inspect.signature(function).parameters))
     }
-    assert found == {}
+    assert results == {}
 
 
 def test_the_name_of_the_operation_comes_last_or_first():
-    found = {}
+    results = {}
     for name in ops.__all__:
         function = getattr(ops, name)
         parameters = list(inspect.signature(function).parameters) if callable(function) else []
         if "name" in parameters[1:-1] and inspect.isfunction(function):
-            found[name] = parameters
-    assert found == {}
+            results[name] = parameters
+    assert results == {}
 
 
 def test_a_wrong_name_says_where_the_names_are():

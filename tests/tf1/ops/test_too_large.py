@@ -16,61 +16,61 @@ BILLION = 2**30
 COLUMN = np.zeros([MILLION, 1], np.float32)
 
 TOO_LARGE = {
-    "added": lambda given: given(COLUMN) + given(COLUMN.T),
-    "compared": lambda given: tf.less(given(COLUMN), given(COLUMN.T)),
-    "compared as truth values": lambda given: tf.logical_and(
-        given(COLUMN > 0), given(COLUMN.T > 0)
+    "added": lambda items: items(COLUMN) + items(COLUMN.T),
+    "compared": lambda items: tf.less(items(COLUMN), items(COLUMN.T)),
+    "compared as truth values": lambda items: tf.logical_and(
+        items(COLUMN > 0), items(COLUMN.T > 0)
     ),
-    "computed by NumPy": lambda given: tf.atan2(given(COLUMN), given(COLUMN.T)),
-    "gathered": lambda given: tf.gather(given(COLUMN.T), given(np.zeros(MILLION, np.int32))),
-    "gathered along another axis": lambda given: tf.gather(
-        given(COLUMN), given(np.zeros(MILLION, np.int32)), axis=1
+    "computed by NumPy": lambda items: tf.atan2(items(COLUMN), items(COLUMN.T)),
+    "gathered": lambda items: tf.gather(items(COLUMN.T), items(np.zeros(MILLION, np.int32))),
+    "gathered along another axis": lambda items: tf.gather(
+        items(COLUMN), items(np.zeros(MILLION, np.int32)), axis=1
     ),
-    "gathered by coordinates": lambda given: tf.gather_nd(
-        given(COLUMN.T), given(np.zeros([MILLION, 1], np.int32))
+    "gathered by coordinates": lambda items: tf.gather_nd(
+        items(COLUMN.T), items(np.zeros([MILLION, 1], np.int32))
     ),
-    "stitched": lambda given: tf.dynamic_stitch(
-        [given(np.int32([2**31 - 1]))], [given(np.zeros([1, MILLION], np.float32))]
+    "stitched": lambda items: tf.dynamic_stitch(
+        [items(np.int32([2**31 - 1]))], [items(np.zeros([1, MILLION], np.float32))]
     ),
-    "multiplied": lambda given: tf.matmul(given(COLUMN), given(COLUMN.T)),
-    "an identity": lambda given: tf.eye(given(np.int32(MILLION))),
-    "a mask": lambda given: tf.sequence_mask(
-        given(np.zeros(2**20, np.int32)), given(np.int32(2**24))
+    "multiplied": lambda items: tf.matmul(items(COLUMN), items(COLUMN.T)),
+    "an identity": lambda items: tf.eye(items(np.int32(MILLION))),
+    "a mask": lambda items: tf.sequence_mask(
+        items(np.zeros(2**20, np.int32)), items(np.int32(2**24))
     ),
-    "one hot": lambda given: tf.one_hot(
-        given(np.zeros(MILLION, np.int32)), given(np.int32(2**31 - 1))
+    "one hot": lambda items: tf.one_hot(
+        items(np.zeros(MILLION, np.int32)), items(np.int32(2**31 - 1))
     ),
-    "filled": lambda given: tf.fill(given(np.int64([2**50])), 1.0),
-    "filled with strings": lambda given: tf.fill(given(np.int64([2**50])), "a"),
-    "a range": lambda given: tf.range(given(np.int64(2**50))),
-    "a range of fractions": lambda given: tf.range(0.0, given(np.float32(1e6)), 1e-9),
-    "evenly spaced": lambda given: tf.linspace(0.0, 1.0, given(np.int64(2**50))),
-    "tiled": lambda given: tf.tile(given(np.zeros([8, 8])), given(np.int64([2**25, 2**25]))),
-    "broadcast": lambda given: tf.broadcast_to(given(0.0), given(np.int64([2**25, 2**25]))),
-    "padded": lambda given: tf.pad(given(np.zeros([1, 1])), given([[0, BILLION], [0, BILLION]])),
-    "random": lambda given: tf.random_uniform(given([BILLION, BILLION])),
-    "dense": lambda given: tf.sparse_to_dense(
-        np.int64([[0, 0]]), given(np.int64([BILLION, BILLION])), [1.0]
+    "filled": lambda items: tf.fill(items(np.int64([2**50])), 1.0),
+    "filled with strings": lambda items: tf.fill(items(np.int64([2**50])), "a"),
+    "a range": lambda items: tf.range(items(np.int64(2**50))),
+    "a range of fractions": lambda items: tf.range(0.0, items(np.float32(1e6)), 1e-9),
+    "evenly spaced": lambda items: tf.linspace(0.0, 1.0, items(np.int64(2**50))),
+    "tiled": lambda items: tf.tile(items(np.zeros([8, 8])), items(np.int64([2**25, 2**25]))),
+    "broadcast": lambda items: tf.broadcast_to(items(0.0), items(np.int64([2**25, 2**25]))),
+    "padded": lambda items: tf.pad(items(np.zeros([1, 1])), items([[0, BILLION], [0, BILLION]])),
+    "random": lambda items: tf.random_uniform(items([BILLION, BILLION])),
+    "dense": lambda items: tf.sparse_to_dense(
+        np.int64([[0, 0]]), items(np.int64([BILLION, BILLION])), [1.0]
     ),
-    "resized": lambda given: tf.image.resize_images(
-        given(np.zeros([2, 2, 3], np.float32)), given([BILLION // 64, BILLION // 64])
+    "resized": lambda items: tf.image.resize_images(
+        items(np.zeros([2, 2, 3], np.float32)), items([BILLION // 64, BILLION // 64])
     ),
-    "resized to the nearest": lambda given: tf.image.resize_nearest_neighbor(
-        given(np.zeros([1, 2, 2, 3], np.uint8)), given([BILLION // 64, BILLION // 64])
+    "resized to the nearest": lambda items: tf.image.resize_nearest_neighbor(
+        items(np.zeros([1, 2, 2, 3], np.uint8)), items([BILLION // 64, BILLION // 64])
     ),
-    "an image padded": lambda given: tf.image.resize_image_with_crop_or_pad(
-        given(np.zeros([2, 2, 3], np.uint8)), given(BILLION), given(BILLION)
+    "an image padded": lambda items: tf.image.resize_image_with_crop_or_pad(
+        items(np.zeros([2, 2, 3], np.uint8)), items(BILLION), items(BILLION)
     ),
-    "parts of strings": lambda given: tf.substr(
-        given(np.full([2**18, 1], b"a", object)),
-        given(np.zeros([1, 2**18], np.int32)),
-        given(np.zeros([1, 2**18], np.int32)),
+    "parts of strings": lambda items: tf.substr(
+        items(np.full([2**18, 1], b"a", object)),
+        items(np.zeros([1, 2**18], np.int32)),
+        items(np.zeros([1, 2**18], np.int32)),
     ),
 }
 
 
 @pytest.fixture
-def given():
+def items():
     """Makes a tensor of a value of which the graph knows only the type and the rank."""
 
     def make(value):
@@ -96,22 +96,22 @@ def test_a_tensor_that_no_memory_can_hold_ends_the_run(run, given, make):
 @pytest.mark.parametrize(
     "make",
     [
-        lambda given: tf.fill(given(np.int64([2**40, 2**40])), 1.0),
-        lambda given: tf.tile(given(np.zeros([8, 8])), given(np.int64([2**40, 2**40]))),
-        lambda given: tf.broadcast_to(given(0.0), given(np.int64([2**40, 2**40]))),
-        lambda given: tf.pad(given(np.zeros([1, 1])), given(np.int64([[0, 2**62], [0, 2**62]]))),
-        lambda given: tf.random_uniform(given(np.int64([2**40, 2**40]))),
-        lambda given: tf.sparse_to_dense(
-            np.int64([[0, 0]]), given(np.int64([2**40, 2**40])), [1.0]
+        lambda items: tf.fill(items(np.int64([2**40, 2**40])), 1.0),
+        lambda items: tf.tile(items(np.zeros([8, 8])), items(np.int64([2**40, 2**40]))),
+        lambda items: tf.broadcast_to(items(0.0), items(np.int64([2**40, 2**40]))),
+        lambda items: tf.pad(items(np.zeros([1, 1])), items(np.int64([[0, 2**62], [0, 2**62]]))),
+        lambda items: tf.random_uniform(items(np.int64([2**40, 2**40]))),
+        lambda items: tf.sparse_to_dense(
+            np.int64([[0, 0]]), items(np.int64([2**40, 2**40])), [1.0]
         ),
     ],
     ids=["filled", "tiled", "broadcast", "padded", "random", "dense"],
 )
-def test_sizes_whose_product_is_not_a_number_are_refused(run, given, make):
+def test_sizes_whose_product_is_not_a_number_are_refused(run, value, make):
     with pytest.raises(
         tf.errors.InvalidArgumentError, match=r"Shape \[\d+,\d+\] would have more than 2\*\*63 - 1"
     ):
-        run(make(given))
+        run(make(value))
 
 
 def test_a_constant_that_no_memory_can_hold_is_refused():

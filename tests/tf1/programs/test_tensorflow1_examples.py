@@ -22,8 +22,8 @@ def run(program, *arguments):
 
 
 def steps_and_accuracy(output):
-    found = re.search(r"(\d+) steps, accuracy (0\.\d+)", output)
-    return int(found[1]), float(found[2])
+    match = re.search(r"(\d+) steps, accuracy (0\.\d+)", output)
+    return int(match[1]), float(match[2])
 
 
 @pytest.mark.parametrize(

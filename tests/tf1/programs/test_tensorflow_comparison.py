@@ -78,17 +78,17 @@ def test_a_sample_of_the_programs_runs(lines: list[str]) -> None:
 
 def test_programs_run_in_a_directory_of_their_own(tmp_path: Path, monkeypatch) -> None:
     """Files that a program writes beside itself do not stay in the directory of the caller."""
-    made: list[Path] = []
+    outputs: list[Path] = []
 
     def run(command: list[str], *, cwd: Path, **_: object) -> subprocess.CompletedProcess[str]:
-        made.append(cwd)
+        outputs.append(cwd)
         Path(command[-1]).write_text('["a", 1]\n')
         return subprocess.CompletedProcess(command, 0)
 
     monkeypatch.setattr(subprocess, "run", run)
     assert outcomes(Path(sys.executable), "headrace", tmp_path) == {"a": 1}
-    assert [path.parent for path in made] == [tmp_path]
-    assert made[0].is_dir()
+    assert [path.parent for path in outputs] == [tmp_path]
+    assert outputs[0].is_dir()
 
 
 @pytest.mark.parametrize(

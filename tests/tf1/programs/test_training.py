@@ -110,9 +110,9 @@ def test_a_monitored_training_with_a_hook_that_logs(image_files, tmp_path):
         "step 0, loss = 0.00",
         "step 5, loss = 0.00",
     ]
-    found = tf.train.latest_checkpoint(str(tmp_path / "train"))
-    assert found.endswith(f"model.ckpt-{max_steps}")
-    assert tf.train.load_variable(found, "weight") > 0
+    result = tf.train.latest_checkpoint(str(tmp_path / "train"))
+    assert result.endswith(f"model.ckpt-{max_steps}")
+    assert tf.train.load_variable(result, "weight") > 0
 
 
 def average_gradients(tower_values):
@@ -189,6 +189,6 @@ def test_a_supervised_loop_over_one_epoch(image_files, tmp_path):
                     sess.run(train_op)
             except tf.errors.OutOfRangeError:
                 sv.saver.save(sess, sv.save_path, global_step=global_step)
-    found = tf.train.latest_checkpoint(str(tmp_path / "logs"))
-    assert found.endswith("-3")
-    assert tf.train.load_variable(found, "total") == sum(range(12))
+    result = tf.train.latest_checkpoint(str(tmp_path / "logs"))
+    assert result.endswith("-3")
+    assert tf.train.load_variable(result, "total") == sum(range(12))

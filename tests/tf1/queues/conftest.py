@@ -38,8 +38,8 @@ class Kind:
 
     def numbers(self, taken: Any) -> list[int]:
         """Returns the numbers of a dequeued result; sorted if the queue has no order."""
-        found = np.atleast_1d(taken[1] if self.is_priority else taken).tolist()
-        return found if self.has_order else sorted(found)
+        result = np.atleast_1d(taken[1] if self.is_priority else taken).tolist()
+        return result if self.has_order else sorted(result)
 
     @property
     def is_priority(self) -> bool:

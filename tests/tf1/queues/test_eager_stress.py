@@ -84,8 +84,8 @@ class Round:
             error = self.enqueue(batch, is_single, choice.choice(TIMEOUTS))
             added = len(batch)
             if error is not None:
-                found = re.search(r"had added (\d+) of", str(error))
-                added = int(found[1]) if found else 0
+                match = re.search(r"had added (\d+) of", str(error))
+                added = int(match[1]) if match else 0
             self.went_in.append(batch[:added])
             first += added
             if isinstance(error, errors.CancelledError):

@@ -148,9 +148,9 @@ class TestRestoring:
         with tf.Session() as other:
             saver.restore(other, prefix)
             for variable, value in zip(variables, values, strict=True):
-                found = np.asarray(other.run(variable), value.dtype)
-                assert found.shape == value.shape
-                assert found.tolist() == value.tolist()
+                result = np.asarray(other.run(variable), value.dtype)
+                assert result.shape == value.shape
+                assert result.tolist() == value.tolist()
 
     def test_needs_no_initializer_and_no_feed(self, session, v, tmp_path):
         prefix = tf.train.Saver().save(session, tmp_path / "m")

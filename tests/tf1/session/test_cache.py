@@ -17,10 +17,10 @@ SIZE = 3
 def test_the_last_used_values_are_kept_and_never_more_than_twice_as_many(calls):
     cache, used = RecentlyUsed(SIZE), []
     for is_add, key in calls:
-        found = cache.add(key, f"value {key}") if is_add else cache.get(key)
-        assert found in (None, f"value {key}")
-        assert found is not None or key not in used[-SIZE:]
-        if found is not None:
+        result = cache.add(key, f"value {key}") if is_add else cache.get(key)
+        assert result in (None, f"value {key}")
+        assert result is not None or key not in used[-SIZE:]
+        if result is not None:
             used = [other for other in used if other != key] + [key]
         assert len(cache) <= 2 * SIZE
 

@@ -34,7 +34,7 @@ class Loader:
 
 def left_of(parts):
     gc.collect()
-    return [found for find in parts if (found := find()) is not None]
+    return [result for find in parts if (result := find()) is not None]
 
 
 def test_an_object_is_collected_whose_session_calls_its_method():

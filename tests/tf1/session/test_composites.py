@@ -20,8 +20,8 @@ def listed(value):
 
 class TestIndexedSlices:
     def test_are_fetched_with_their_shape(self, session):
-        given = tf.IndexedSlices(tf.constant([[1.0, 2.0]]), tf.constant([3]), tf.constant([5, 2]))
-        value = session.run({"x": [given]})["x"][0]
+        tensor = tf.IndexedSlices(tf.constant([[1.0, 2.0]]), tf.constant([3]), tf.constant([5, 2]))
+        value = session.run({"x": [tensor]})["x"][0]
         assert type(value) is IndexedSlicesValue
         assert value._fields == ("values", "indices", "dense_shape")
         assert listed(value) == [[[1, 2]], [3], [5, 2]]
@@ -57,9 +57,9 @@ class TestIndexedSlices:
 
     def test_can_be_waited_for(self, session):
         assigned = tf.assign(tf.Variable([0.0]), [7.0])
-        given = tf.IndexedSlices(assigned, tf.constant([1]))
-        group = tf.group(given)
-        with tf.control_dependencies([given]):
+        tensor = tf.IndexedSlices(assigned, tf.constant([1]))
+        group = tf.group(tensor)
+        with tf.control_dependencies([tensor]):
             after = tf.no_op()
         assert [op.control_inputs for op in (group, after)] == [[assigned.op]] * 2
 

@@ -66,8 +66,8 @@ def test_the_graph_of_a_session_has_shapes_if_its_options_infer_them():
     for config, shapes in ((tf.ConfigProto(graph_options=options), [[-1, 3]]), (None, [])):
         with tf.Session(config=config) as session:
             [node] = session.graph_def.node
-        found = node.attr["_output_shapes"].list.shape
-        assert [[dim.size for dim in shape.dim] for shape in found] == shapes
+        result = node.attr["_output_shapes"].list.shape
+        assert [[dim.size for dim in shape.dim] for shape in result] == shapes
 
 
 def test_the_processors_have_as_many_names_as_the_options_count():

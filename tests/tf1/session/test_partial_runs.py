@@ -76,8 +76,8 @@ def test_conditions_and_strings_pass_through(session):
     chosen = tf.cond(flag, lambda: tf.string_join([words, "!"]), lambda: tf.identity(words))
     again = tf.string_join([chosen, tf.as_string(tf.placeholder(tf.int32, [], name="n"))])
     handle = session.partial_run_setup([chosen, again], [flag, words, "n:0"])
-    found = session.partial_run(handle, chosen, {flag: True, words: ["a", "b"]})
-    assert found.tolist() == [b"a!", b"b!"]
+    values = session.partial_run(handle, chosen, {flag: True, words: ["a", "b"]})
+    assert values.tolist() == [b"a!", b"b!"]
     assert session.partial_run(handle, again, {"n:0": 7}).tolist() == [b"a!7", b"b!7"]
 
 
@@ -166,17 +166,17 @@ def test_closing_the_session_ends_a_part_that_waits(session):
 def test_runs_are_apart_from_each_other(session, graph):
     a, b, _, total, _ = graph
     handles = [session.partial_run_setup(total, [a, b]) for _ in range(8)]
-    found = {}
+    results = {}
 
     def part(number):
-        found[number] = session.partial_run(handles[number], total, {a: number, b: np.ones(3)})
+        results[number] = session.partial_run(handles[number], total, {a: number, b: np.ones(3)})
 
     threads = [threading.Thread(target=part, args=[number]) for number in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(30)
-    assert {number: sums.tolist() for number, sums in found.items()} == {
+    assert {number: sums.tolist() for number, sums in results.items()} == {
         number: [number + 1.0] * 3 for number in range(8)
     }
 

@@ -34,9 +34,9 @@ def join_all(threads):
     assert [thread.name for thread in threads if thread.is_alive()] == []
 
 
-def wait_until_gone(found):
+def wait_until_gone(actual):
     """Waits for threads that are about to enter their loops: they still hold their arguments."""
-    wait_until(lambda: gc.collect() >= 0 and found() is None)
+    wait_until(lambda: gc.collect() >= 0 and actual() is None)
 
 
 @pytest.mark.parametrize("has_coordinator", [False, True])
@@ -47,9 +47,9 @@ def test_a_session_that_nobody_holds_ends_its_runners(num_epochs, has_coordinato
     sess = tf.Session()
     threads = start(sess, coord)
     sess.run(batch, options=OPTIONS)
-    found = weakref.ref(sess)
+    result = weakref.ref(sess)
     del sess
-    wait_until_gone(found)
+    wait_until_gone(result)
     join_all(threads)
     if coord is not None:
         assert len(threads) == 6
@@ -77,9 +77,9 @@ def test_a_session_whose_runner_failed_is_collected(monkeypatch):
     failing, filling = runner.create_threads(sess, start=True)
     failing.join(TIMEOUT)
     assert len(runner.exceptions_raised) == 1
-    found = weakref.ref(sess)
+    result = weakref.ref(sess)
     del sess
-    wait_until_gone(found)
+    wait_until_gone(result)
     join_all([filling])
 
 

@@ -17,11 +17,11 @@ def test_a_new_thread_has_neither_default_session_nor_default_graph(in_thread):
         x = tf.constant(1)
 
         def look():
-            found = [tf.get_default_session(), tf.get_default_graph() is graph]
+            results = [tf.get_default_session(), tf.get_default_graph() is graph]
             with pytest.raises(ValueError, match="No default session"):
                 x.eval()
             with session.as_default():
-                return [*found, x.eval(), tf.get_default_graph() is graph]
+                return [*results, x.eval(), tf.get_default_graph() is graph]
 
         assert in_thread(look).result() == [None, False, 1, False]
         assert tf.get_default_session() is session

@@ -27,9 +27,9 @@ def test_file_urls_are_paths(tmp_path):
         with tf.train.Coordinator().stop_on_exception():
             threads = tf.train.start_queue_runners(sess)
             for _ in range(3):
-                found = sess.run([key, value])
-                keys.append(found[0])
-                values.append(found[1])
+                completed = sess.run([key, value])
+                keys.append(completed[0])
+                values.append(completed[1])
         for thread in threads:
             thread.join()
     assert values == [b"one", b"two", b"three"]

@@ -284,13 +284,13 @@ def test_a_changed_element_is_found_by_its_checksum(tensorflow_prefix):
         damaged[position] ^= 0x10
         data_path(tensorflow_prefix).write_bytes(damaged)
         reader = BundleReader(tensorflow_prefix)
-        found = []
+        results = []
         for name in reader.keys():  # noqa: SIM118 -- a reader is no mapping
             try:
                 reader.read(name)
             except DataLossError as error:
-                found.append(f"tensor {name!r}" in str(error))
-        assert found == [True]
+                results.append(f"tensor {name!r}" in str(error))
+        assert results == [True]
 
 
 @pytest.mark.parametrize(

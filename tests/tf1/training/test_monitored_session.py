@@ -116,13 +116,13 @@ class TestBothKinds:
                 return tf.train.SessionRunArgs(None, options=tf.RunOptions(timeout_in_ms=9_000))
 
             def after_run(self, run_context, run_values):
-                found.append(run_values.options.timeout_in_ms)
+                results.append(run_values.options.timeout_in_ms)
 
-        found = []
+        results = []
         _, count = counted()
         with kind(hooks=[Hook()]) as sess:
             sess.run(count, options=tf.RunOptions(timeout_in_ms=8_000))
-        assert found == [9_000]
+        assert results == [9_000]
 
 
 class Preempted(tf.train.SessionRunHook):

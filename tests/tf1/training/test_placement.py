@@ -7,9 +7,9 @@ import headrace.tf1 as tf
 
 def devices(setter):
     with tf.device(setter):
-        made = [tf.Variable(0, name=name) for name in "abc"]
-        total = tf.add(made[0], made[1], name="total")
-    return [variable.device for variable in made], total.device
+        outputs = [tf.Variable(0, name=name) for name in "abc"]
+        total = tf.add(outputs[0], outputs[1], name="total")
+    return [variable.device for variable in outputs], total.device
 
 
 def test_variables_go_to_the_servers_one_after_the_other():

@@ -10,14 +10,14 @@ def test_operations_that_it_makes_are_in_the_collections():
     scaffold = tf.train.Scaffold()
     assert (scaffold.init_op, scaffold.saver) == (None, None)
     assert scaffold.finalize() is scaffold
-    for key, made in {
+    for key, output in {
         tf.GraphKeys.INIT_OP: scaffold.init_op,
         tf.GraphKeys.READY_OP: scaffold.ready_op,
         tf.GraphKeys.READY_FOR_LOCAL_INIT_OP: scaffold.ready_for_local_init_op,
         tf.GraphKeys.LOCAL_INIT_OP: scaffold.local_init_op,
         tf.GraphKeys.SAVERS: scaffold.saver,
     }.items():
-        assert tf.get_collection(key) == [made]
+        assert tf.get_collection(key) == [output]
     assert scaffold.summary_op is None
     assert tf.get_default_graph().finalized
 

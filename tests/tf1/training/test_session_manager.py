@@ -67,8 +67,8 @@ def test_local_variables_are_initialized_after_a_restore_too(variable, tmp_path)
     with tf.Session() as sess:
         variable.load(5, sess)
         saver.save(sess, str(tmp_path / "m"))
-    made = manager(local_init_op=local.initializer)
-    sess, is_ready = made.recover_session("", saver, str(tmp_path))
+    output = manager(local_init_op=local.initializer)
+    sess, is_ready = output.recover_session("", saver, str(tmp_path))
     assert is_ready
     assert sess.run([variable, local]) == [5, 1]
 

@@ -498,7 +498,7 @@ VALUES = [f, cached, Pair(1, 2), Color.RED, Options(), re.compile("a"), {"x", "y
 
 
 def test_fingerprints_are_the_same_in_another_process_and_another_directory(tmp_path):
-    found = []
+    results = []
     for number in (1, 2):
         directory = tmp_path / str(number)
         directory.mkdir()
@@ -514,6 +514,6 @@ def test_fingerprints_are_the_same_in_another_process_and_another_directory(tmp_
             check=False,
         )
         assert run.returncode == 0, run.stderr
-        found.append(run.stdout.split())
-    assert found[0] == found[1]
-    assert len(set(found[0])) == len(found[0])
+        results.append(run.stdout.split())
+    assert results[0] == results[1]
+    assert len(set(results[0])) == len(results[0])

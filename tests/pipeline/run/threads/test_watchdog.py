@@ -16,12 +16,12 @@ import headrace as hr
 @pytest.fixture
 def warnings():
     """Waits for the given number of warnings; returns their texts."""
-    given = queue.SimpleQueue()
+    value = queue.SimpleQueue()
     handler = logging.Handler()
-    handler.emit = lambda record: given.put(record.getMessage())
+    handler.emit = lambda record: value.put(record.getMessage())
     logger = logging.getLogger("headrace.pipeline")
     logger.addHandler(handler)
-    yield lambda count: [given.get(timeout=20) for _ in range(count)]
+    yield lambda count: [value.get(timeout=20) for _ in range(count)]
     logger.removeHandler(handler)
 
 
@@ -97,9 +97,9 @@ def test_a_file_that_hangs_while_columns_are_inferred_is_named(tmp_path, warning
     def write():
         written = warnings(1)
         (tmp_path / "a.csv").write_text("n\n1\n")
-        found.extend(written)
+        results.extend(written)
 
-    found: list[str] = []
+    results: list[str] = []
     writer = threading.Thread(target=write)
     writer.start()
     pipe = hr.csv(tmp_path / "a.csv", compression=None).options(warn_after_s=0.05)
@@ -107,7 +107,7 @@ def test_a_file_that_hangs_while_columns_are_inferred_is_named(tmp_path, warning
         assert list(pipe.spec) == ["n"]
     finally:
         writer.join(timeout=30)
-    [message] = found
+    [message] = results
     assert message.startswith("csv: the look at its components has taken more than 0.05 s")
 
 
@@ -139,18 +139,18 @@ def test_a_pipe_that_nobody_writes_to_is_named(tmp_path, warnings):
 
 
 def test_no_call_starts_after_close():
-    is_made, is_closed, made = threading.Event(), threading.Event(), []
+    is_made, is_closed, outputs = threading.Event(), threading.Event(), []
     numbers, are_late = itertools.count(), []
 
     def closing(example):
         are_late.append(is_closed.is_set())
         if next(numbers) == 1:  # The first call is for the components.
             is_made.wait()
-            made[0].close()
+            outputs[0].close()
             is_closed.set()
         return example
 
-    made.append(iter(hr.arrays({"number": np.arange(1000)}).map(closing)))
+    outputs.append(iter(hr.arrays({"number": np.arange(1000)}).map(closing)))
     is_made.set()
     for thread in threading.enumerate():
         if thread.name.startswith("headrace-function"):

@@ -122,19 +122,19 @@ def test_blocks_do_not_keep_a_large_record_batch_alive(tmp_path):
 
 def test_a_file_that_is_cut_short_is_refused(tmp_path):
     path = write(tmp_path / "a.arrow", table())
-    whole = path.read_bytes()
+    full = path.read_bytes()
     stream = write(tmp_path / "b.arrow", table(), pa.ipc.new_stream).read_bytes()
     for data, kind, message in [
-        (whole[:-3], errors.DataLossError, "mark 'ARROW1', so it is cut short"),
-        (whole[:8], errors.DataLossError, "8 bytes do not end with a footer"),
-        (whole[:-10] + b"\xff\xff\xff\x7fARROW1", errors.DataLossError, "cut short"),
+        (full[:-3], errors.DataLossError, "mark 'ARROW1', so it is cut short"),
+        (full[:8], errors.DataLossError, "8 bytes do not end with a footer"),
+        (full[:-10] + b"\xff\xff\xff\x7fARROW1", errors.DataLossError, "cut short"),
         (stream[:3000], errors.DataLossError, "message at byte .* beyond its 3000 bytes"),
         (stream[:20], errors.InvalidArgumentError, "not the columns .* cut short; copy it again"),
         (gzip.compress(stream), errors.InvalidArgumentError, "by gzip, .* Decompress it first"),
         (stream + stream, errors.InvalidArgumentError, "bytes after the end of the stream"),
         (b"", errors.InvalidArgumentError, "its 0 bytes do not begin with the columns"),
         (b"hello world, this is text", errors.InvalidArgumentError, "do not begin with|it is"),
-        (b"PAR1" + whole, errors.InvalidArgumentError, "it is .*Parquet"),
+        (b"PAR1" + full, errors.InvalidArgumentError, "it is .*Parquet"),
     ]:
         path.write_bytes(data)
         with pytest.raises(kind, match=f"(?s)a.arrow: .*{message}"):
@@ -183,9 +183,9 @@ def test_flipped_bytes_give_rows_or_an_error(tmp_path):
         (pa.ipc.new_file, "zstd"),
     ]:
         path = write(tmp_path / "a.arrow", rows, new, compression=codec)
-        whole = path.read_bytes()
+        full = path.read_bytes()
         for _ in range(60):
-            data = bytearray(whole)
+            data = bytearray(full)
             data[draws.randrange(len(data))] ^= 1 << draws.randrange(8)
             path.write_bytes(data)
             try:
@@ -269,14 +269,16 @@ def test_directories_saved_by_datasets_itself_are_read(tmp_path, monkeypatch):
     datasets = pytest.importorskip("datasets")
     # No thread that outlives the test.
     monkeypatch.setattr("tqdm.std.tqdm.monitor_interval", 0)
-    whole = datasets.Dataset.from_dict({"n": list(range(10))})
-    whole.save_to_disk(tmp_path / "set", num_shards=3)
+    uninterrupted = datasets.Dataset.from_dict({"n": list(range(10))})
+    uninterrupted.save_to_disk(tmp_path / "set", num_shards=3)
     datasets.load_from_disk(tmp_path / "set").map(lambda row: {"n": row["n"] + 100})
     datasets.load_from_disk(tmp_path / "set").filter(lambda row: row["n"] > 3)
     assert numbers_in(tmp_path / "set") == list(range(10))
-    whole.shuffle(seed=1).save_to_disk(tmp_path / "shuffled")
-    assert numbers_in(tmp_path / "shuffled") == whole.shuffle(seed=1)["n"][:]
-    datasets.DatasetDict(train=whole, test=whole.select([7])).save_to_disk(tmp_path / "dict")
+    uninterrupted.shuffle(seed=1).save_to_disk(tmp_path / "shuffled")
+    assert numbers_in(tmp_path / "shuffled") == uninterrupted.shuffle(seed=1)["n"][:]
+    datasets.DatasetDict(train=uninterrupted, test=uninterrupted.select([7])).save_to_disk(
+        tmp_path / "dict"
+    )
     with pytest.raises(errors.InvalidArgumentError, match="splits train, test"):
         list(hr.arrow(tmp_path / "dict"))
     assert numbers_in(tmp_path / "dict" / "test") == [7]

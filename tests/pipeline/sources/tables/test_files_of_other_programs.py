@@ -65,14 +65,14 @@ def tables(name: str) -> list[Any]:
 
 
 def _parquet(path: Path) -> Any:
-    found = {}
+    results = {}
     file = pq.ParquetFile(path, coerce_int96_timestamp_unit="us")
     for name in file.schema_arrow.names:
         try:
-            found[name] = file.read(columns=[name])[name]
+            results[name] = file.read(columns=[name])[name]
         except pa.ArrowInvalid:  # Null lists of one length, as DuckDB writes them.
             assert name.startswith(("fixed_", "struct_of_fixed_"))
-    return pa.table(found)
+    return pa.table(results)
 
 
 def values(column: Any) -> list[Any]:
@@ -92,14 +92,14 @@ def _number_of(kind: Any) -> Any:
     return pa.int32() if kind in (pa.date32(), pa.time32("s"), pa.time32("ms")) else pa.int64()
 
 
-def word(name: str, column: str, kind: Any, found: list[Any]) -> Any:
+def word(name: str, column: str, kind: Any, actual: list[Any]) -> Any:
     """The type as which a column is read: as inferred, with nulls."""
     if pa.types.is_decimal(kind):
         return hr.Nullable(str)
     if pa.types.is_null(kind):
         return hr.Json
     spec = read(name, [column]).spec[column]
-    if spec.dtype is hr.Json or any(map(has_gap, found)):
+    if spec.dtype is hr.Json or any(map(has_gap, actual)):
         return hr.Json
     if spec.is_ragged:
         return hr.Nullable(hr.Ragged(spec.dtype, ndim=len(spec.shape)))
@@ -139,9 +139,9 @@ def test_each_column_equals_that_of_pyarrow_or_is_refused(name):
     kinds = {column: parts[0].schema.field(column).type for column in expected}
     types = {column: word(name, column, kinds[column], expected[column]) for column in expected}
     rows = list(read(name, types))
-    for column, found in expected.items():
-        assert len(rows) == len(found) > 0
-        for row, value in zip(rows, found, strict=True):
+    for column, actual in expected.items():
+        assert len(rows) == len(actual) > 0
+        for row, value in zip(rows, actual, strict=True):
             is_there = row.get(f"{column}_mask", row[column] is not None)
             got = same(row[column], kinds[column]) if is_there else None
             assert is_same(got, value), column
@@ -203,5 +203,5 @@ def test_directories_of_partitions_are_columns(name, number, null):
             assert row["year_mask"] == (n % 4 > 0)
         else:
             assert (int(row["year"]), row["tag"]) == (2000 + n % 3, "" if n % 2 else "a b")
-    found = hr.parquet(FILES / name, {number: int}, where=[("year", "==", rows[0]["year"])])
-    assert 0 < len(list(found)) < 12
+    result = hr.parquet(FILES / name, {number: int}, where=[("year", "==", rows[0]["year"])])
+    assert 0 < len(list(result)) < 12

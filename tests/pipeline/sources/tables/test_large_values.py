@@ -26,13 +26,13 @@ def images(request, tmp_path):
 
 
 def numbers_of(batches):
-    found = []
+    results = []
     for batch in batches:
         numbers = batch["n"].tolist()
         images = batch["image"].tolist()
         assert images == [bytes([n % 256]) * LENGTH for n in numbers]
-        found.append(numbers)
-    return found
+        results.append(numbers)
+    return results
 
 
 def test_the_order_and_the_states_do_not_depend_on_the_memory(images):
@@ -56,12 +56,12 @@ def test_failing_examples_are_skipped_at_the_same_places(images):
         return {"n": example["n"]}
 
     pipe = images.shuffle(window=60, seed=4).map(only_some).skip_errors(NUM_ROWS)
-    found = []
+    results = []
     for memory_bytes in (8 * MIB, 400 * MIB):
         with iter(pipe.options(memory_bytes=memory_bytes)) as batches:
             numbers = [int(example["n"]) for example in batches]
             skipped = [(one.record_number, one.offset_bytes) for one in batches.skipped]
         assert sorted(number for number, _ in skipped) == list(range(3, NUM_ROWS, 10))
         assert len({offset for _, offset in skipped}) == -(-NUM_ROWS // GROUP_ROWS)
-        found.append((numbers, skipped))
-    assert found[0] == found[1]
+        results.append((numbers, skipped))
+    assert results[0] == results[1]

@@ -19,8 +19,8 @@ def written(tmp_path):
 
     def write(*tables, **options):
         for number, table in enumerate(tables):
-            made = table if isinstance(table, pa.Table) else pa.table(table)
-            pq.write_table(made, tmp_path / f"{number}.parquet", **options)
+            output = table if isinstance(table, pa.Table) else pa.table(table)
+            pq.write_table(output, tmp_path / f"{number}.parquet", **options)
         return tmp_path
 
     return write

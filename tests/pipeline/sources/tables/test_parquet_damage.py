@@ -135,10 +135,10 @@ def test_numbers_of_page_headers_that_do_not_fit_give_the_right_rows_or_an_error
     for number in range(len(list(header.ints()))):
         for lie in (*LIES, 99, 101):
             changed, of_file = copy.deepcopy(header), copy.deepcopy(footer)
-            [*_, found] = list(changed.ints())[number]
-            if found.value == lie:
+            [*_, results] = list(changed.ints())[number]
+            if results.value == lie:
                 continue
-            found.value = lie
+            results.value = lie
             data = serialized(changed)
             column = field(of_file, GROUPS, -1, COLUMNS, -1, METADATA)
             for of_column in (NUM_BYTES, NUM_STORED_BYTES):

@@ -99,8 +99,8 @@ def test_files_with_a_page_index_and_without_arrows_schema_are_read(tmp_path):
     path = tmp_path / "a.parquet"
     options = {"store_schema": False, "write_page_index": True, "data_page_size": 100}
     pq.write_table(table(), path, **options)
-    found = rows(hr.parquet(path, defaults=NO_FLOAT))
-    assert found == expected(path)
+    result = rows(hr.parquet(path, defaults=NO_FLOAT))
+    assert result == expected(path)
     # Only the schema of Arrow says that lists have one length.
     assert hr.parquet(path).spec["v"].is_ragged
 
@@ -127,9 +127,9 @@ def test_dictionaries_and_large_types_are_their_values(tmp_path):
 
 
 def test_columns_come_in_the_requested_order_whatever_the_files_have(tmp_path):
-    whole = table(30)
-    pq.write_table(whole, tmp_path / "0.parquet", row_group_size=7)
-    pq.write_table(whole.select(["l", "s", "i", "f"]), tmp_path / "1.parquet")
+    full = table(30)
+    pq.write_table(full, tmp_path / "0.parquet", row_group_size=7)
+    pq.write_table(full.select(["l", "s", "i", "f"]), tmp_path / "1.parquet")
     pipe = hr.parquet(tmp_path, ["s", "l", "i"])
     assert list(pipe.spec) == ["s", "l", "i"]
     assert rows(pipe) == rows(hr.parquet(tmp_path / "0.parquet", ["s", "l", "i"])) * 2
@@ -196,10 +196,10 @@ def test_random_draws_are_keyed_by_the_row_in_its_file(tmp_path):
     def drawn(example, rng):
         return {"i": example["i"], "draw": rng.integers(1 << 40)}
 
-    whole = table(50)
+    full = table(50)
     draws = []
     for size in (50, 7):
-        pq.write_table(whole, tmp_path / "a.parquet", row_group_size=size)
+        pq.write_table(full, tmp_path / "a.parquet", row_group_size=size)
         pipe = hr.parquet(tmp_path / "a.parquet", ["i"]).map(drawn, seed=7)
         draws.append([int(example["draw"]) for example in pipe])
     assert draws[0] == draws[1]
@@ -231,10 +231,10 @@ def test_skip_errors_skips_rows_with_nulls(tmp_path):
     }
     pq.write_table(pa.table(columns), tmp_path / "a.parquet", row_group_size=20)
     with iter(hr.parquet(tmp_path / "a.parquet").skip_errors(9)) as batches:
-        found = [int(example["a"]) for example in batches]
+        results = [int(example["a"]) for example in batches]
         skipped = [one.record_number for one in batches.skipped]
     assert skipped == [3, 7, 13, 23, 33]
-    assert found == [n for n in range(40) if n not in skipped]
+    assert results == [n for n in range(40) if n not in skipped]
 
 
 @pytest.fixture
@@ -281,13 +281,13 @@ def test_skip_errors_skips_the_rest_of_a_damaged_row_group(damaged):
 def test_a_file_that_is_cut_short_or_encrypted_is_refused(tmp_path):
     path = tmp_path / "a.parquet"
     pq.write_table(table(20), path)
-    whole = path.read_bytes()
+    full = path.read_bytes()
     for data, kind, message in (
-        (whole[:-5], errors.DataLossError, "do not end with the mark 'PAR1'.*cut short"),
-        (whole[:8], errors.InvalidArgumentError, "it has 8 bytes"),
-        (b"PARE" + whole[4:-4] + b"PARE", errors.InvalidArgumentError, "encrypted.*Decrypt it"),
-        (whole[:-8] + b"\xff\xff\xff\x7fPAR1", errors.DataLossError, "footer.*copy it again"),
-        (b"\x1f\x8b\x08" + whole, errors.InvalidArgumentError, "gzip.*Decompress it first"),
+        (full[:-5], errors.DataLossError, "do not end with the mark 'PAR1'.*cut short"),
+        (full[:8], errors.InvalidArgumentError, "it has 8 bytes"),
+        (b"PARE" + full[4:-4] + b"PARE", errors.InvalidArgumentError, "encrypted.*Decrypt it"),
+        (full[:-8] + b"\xff\xff\xff\x7fPAR1", errors.DataLossError, "footer.*copy it again"),
+        (b"\x1f\x8b\x08" + full, errors.InvalidArgumentError, "gzip.*Decompress it first"),
     ):
         path.write_bytes(data)
         with pytest.raises(kind, match=f"(?s)a.parquet: .*{message}"):
@@ -325,21 +325,21 @@ def test_a_file_that_changes_is_an_error(tmp_path):
 def test_flipped_bytes_give_the_right_rows_or_an_error(tmp_path):
     path = tmp_path / "a.parquet"
     pq.write_table(table(30), path, row_group_size=10, write_page_checksum=True)
-    whole, right = path.read_bytes(), expected(path)
+    uninterrupted, right = path.read_bytes(), expected(path)
     draws = random.Random(7)
     num_errors = 0
     for _ in range(150):
-        data = bytearray(whole)
+        data = bytearray(uninterrupted)
         data[draws.randrange(len(data))] ^= 1 << draws.randrange(8)
         path.write_bytes(data)
         try:
             # A reader cannot detect changed names and statistics.
-            found = rows(hr.parquet(path, ["i", "s", "l", "v"]))
+            result = rows(hr.parquet(path, ["i", "s", "l", "v"]))
         except (errors.DataLossError, errors.InvalidArgumentError) as error:
             assert "a.parquet" in str(error)  # noqa: PT017
             num_errors += 1
             continue
-        assert found == [{name: row[name] for name in "islv"} for row in right]
+        assert result == [{name: row[name] for name in "islv"} for row in right]
     assert 50 < num_errors < 150
 
 

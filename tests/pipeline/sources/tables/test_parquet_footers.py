@@ -53,8 +53,8 @@ def change(path, value, *place):
 
 
 def values(path):
-    found = [row["n"] for row in hr.parquet(path)]
-    return [value.tolist() if hasattr(value, "tolist") else value for value in found]
+    results = [row["n"] for row in hr.parquet(path)]
+    return [value.tolist() if hasattr(value, "tolist") else value for value in results]
 
 
 @pytest.mark.parametrize(
@@ -153,9 +153,9 @@ def test_flipped_bits_of_footers_are_errors_or_change_nothing(tmp_path):
             changed[place - 1] ^= 1 << bit
             path.write_bytes(changed)
             try:
-                found = [str(row) for row in hr.parquet(path)]
+                results = [str(row) for row in hr.parquet(path)]
             except (errors.DataLossError, errors.InvalidArgumentError):
                 num_errors += 1
                 continue
-            assert found == expected, f"{kind}: bit {bit} of byte {place - 1} of {len(data)}"
+            assert results == expected, f"{kind}: bit {bit} of byte {place - 1} of {len(data)}"
     assert num_errors > 80

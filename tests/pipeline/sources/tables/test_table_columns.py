@@ -39,8 +39,8 @@ def written(request, tmp_path):
 
     def write(*tables, **options):
         for number, table in enumerate(tables):
-            made = table if isinstance(table, pa.Table) else pa.table(table)
-            FORMATS[request.param].write(made, tmp_path / f"{number}.{request.param}", **options)
+            output = table if isinstance(table, pa.Table) else pa.table(table)
+            FORMATS[request.param].write(output, tmp_path / f"{number}.{request.param}", **options)
         return lambda *args, **given: FORMATS[request.param].read(tmp_path, *args, **given)
 
     return write
@@ -76,8 +76,8 @@ def test_omitted_types_are_inferred(written, name):
         return
     rows = [plain(row[name], kind) for row in read()]
     assert rows == [plain(row[name], kind) for row in table.to_pylist()]
-    given = read({name: word}).spec[name]
-    assert read().spec[name].shape == given.shape
+    arguments = read({name: word}).spec[name]
+    assert read().spec[name].shape == arguments.shape
 
 
 def test_chat_data_are_python_objects_in_functions_and_batches(written):
@@ -138,8 +138,8 @@ def test_lists_of_lists_are_lists_of_arrays_and_are_padded(written):
     rows = list(pipe)
     assert [[inner.tolist() for inner in row["ids"]] for row in rows] == deep
     assert all(inner.dtype == np.int32 for row in rows for inner in row["ids"])
-    found = [[[inner.tolist() for inner in outer] for outer in row["texts"]] for row in rows]
-    assert found == deeper
+    results = [[[inner.tolist() for inner in outer] for outer in row["texts"]] for row in rows]
+    assert results == deeper
     [batch] = pipe.padded_batch(3, values={"ids": -1, "texts": "-"})
     assert batch["ids"].shape == (3, 2, 2)
     assert batch["ids"].tolist() == [

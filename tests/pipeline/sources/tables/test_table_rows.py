@@ -75,15 +75,15 @@ def test_rows_that_meet_all_conditions_are_read(tmp_path, name, number):
     FORMATS[name].write(table(), tmp_path / "0")
     FORMATS[name].write(table(50, 8), tmp_path / "1")
     pipe = FORMATS[name].read(tmp_path, ["n"], conditions)
-    wanted = expected(table(), conditions) + expected(table(50, 8), conditions)
-    assert [int(row["n"]) for row in pipe] == wanted
+    requested = expected(table(), conditions) + expected(table(50, 8), conditions)
+    assert [int(row["n"]) for row in pipe] == requested
     origins = [(int(r["record_number"]), int(r["n"])) for r in pipe.with_origin()]
     assert all(record == n for record, n in origins)
     with pytest.raises(TypeError, match="len"):
         len(pipe)
-    if len(wanted) > 20:
-        assert [int(row["n"]) for row in pipe.skip(15).take(5)] == wanted[15:20]
-        assert sorted(int(row["n"]) for row in pipe.shuffle(seed=7)) == sorted(wanted)
+    if len(requested) > 20:
+        assert [int(row["n"]) for row in pipe.skip(15).take(5)] == requested[15:20]
+        assert sorted(int(row["n"]) for row in pipe.shuffle(seed=7)) == sorted(requested)
         testing.assert_resumes(pipe.shuffle(9, 7).batch(4), every=3)
 
 

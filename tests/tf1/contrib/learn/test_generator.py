@@ -14,21 +14,21 @@ def rows():
 
 
 def taken(fetches):
-    found = []
+    results = []
     with tf.train.MonitoredSession() as sess:
         while not sess.should_stop():
-            found.append(sess.run(fetches))
-    return found
+            results.append(sess.run(fetches))
+    return results
 
 
 def test_rows_come_in_order_and_the_last_batch_is_smaller():
     features, label = make(rows, "label", 4, shuffle=False)()
     assert sorted(features) == ["n", "pair"]
     assert (features["pair"].shape.as_list(), label.shape.as_list()) == ([None, 2], [None, 1])
-    found = taken([features, label])
-    assert [one["n"].tolist() for one, _ in found] == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
-    assert found[2][0]["pair"].tolist() == [[8, -8], [9, -9]]
-    assert found[2][1].tolist() == [[1.0], [1.0]]
+    result = taken([features, label])
+    assert [one["n"].tolist() for one, _ in result] == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
+    assert result[2][0]["pair"].tolist() == [[8, -8], [9, -9]]
+    assert result[2][1].tolist() == [[1.0], [1.0]]
 
 
 def test_epochs_are_shuffled():

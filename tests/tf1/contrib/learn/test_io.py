@@ -19,11 +19,11 @@ def pattern(tmp_path):
 
 
 def taken(fetches):
-    found = []
+    results = []
     with tf.train.MonitoredSession() as sess:
         while not sess.should_stop():
-            found.append(sess.run(fetches))
-    return found
+            results.append(sess.run(fetches))
+    return results
 
 
 FEATURES = {"number": tf.FixedLenFeature([], tf.int64)}
@@ -56,8 +56,8 @@ def test_records_in_random_order(pattern, read_batch_size):
         read_batch_size=read_batch_size,
     )
     numbers = tf.parse_example(batch, FEATURES)["number"]
-    found = [int(number) for each in taken(numbers) for number in each]
-    assert sorted(found) == sorted([*range(6)] * 2)
+    results = [int(number) for each in taken(numbers) for number in each]
+    assert sorted(results) == sorted([*range(6)] * 2)
 
 
 def test_records_are_parsed_before_the_queue(pattern):
@@ -81,9 +81,9 @@ def test_records_are_parsed_before_the_queue(pattern):
     ],
 )
 def test_invalid_arguments_are_refused(pattern, arguments, message):
-    given = {"file_pattern": pattern, "batch_size": 2, "reader": tf.TFRecordReader}
+    inputs = {"file_pattern": pattern, "batch_size": 2, "reader": tf.TFRecordReader}
     with pytest.raises(ValueError, match=message):
-        io.read_batch_examples(**given | arguments)
+        io.read_batch_examples(**inputs | arguments)
 
 
 def test_run_n_does_everything_around_the_fetches():
@@ -120,22 +120,24 @@ def test_records_come_with_their_keys(pattern, read, read_batch_size):
         pattern, 2, tf.TFRecordReader, False, num_epochs=1, read_batch_size=read_batch_size
     )
     numbers = tf.parse_example(records, FEATURES)["number"]
-    found = [
+    results = [
         (key.rpartition(b"/")[2], int(number))
         for each, some in taken([keys, numbers])
         for key, number in zip(each, some, strict=True)
     ]
-    first = found[0][0]
-    assert [number for _, number in found] == [*range(6)]
+    first = results[0][0]
+    assert [number for _, number in results] == [*range(6)]
     assert first.startswith(b"0.tfrecord:")
-    assert [key.partition(b":")[0] for key, _ in found] == [b"0.tfrecord"] * 3 + [b"1.tfrecord"] * 3
+    assert [key.partition(b":")[0] for key, _ in results] == [b"0.tfrecord"] * 3 + [
+        b"1.tfrecord"
+    ] * 3
 
 
 @pytest.mark.parametrize("as_dict", [True, False])
 def test_keys_stay_with_what_is_parsed_before_the_queue(pattern, as_dict):
     def parse(record):
-        found = tf.parse_single_example(record, FEATURES)
-        return found if as_dict else (found["number"], found["number"] * 10)
+        result = tf.parse_single_example(record, FEATURES)
+        return result if as_dict else (result["number"], result["number"] * 10)
 
     keys, parsed = io.read_keyed_batch_examples(
         pattern, 3, tf.TFRecordReader, False, num_epochs=1, parse_fn=parse
@@ -157,10 +159,10 @@ def test_features_with_keys_go_through_a_second_queue(pattern, read):
     keys, batch = read(pattern, 4, features, tf.TFRecordReader, False, num_epochs=1)
     assert batch["number"].op.type == keys.op.type == "QueueDequeueV2"
     assert batch["number"].shape.as_list() == [None]
-    found = sorted(taken([keys, batch]), key=lambda each: each[1]["number"][0])
-    assert [each["number"].tolist() for _, each in found] == [[0, 1, 2, 3], [4, 5]]
-    assert [key.shape for key, _ in found] == [(4,), (2,)]
-    assert [each["missing"].dense_shape.tolist() for _, each in found] == [[4, 0], [2, 0]]
+    results = sorted(taken([keys, batch]), key=lambda each: each[1]["number"][0])
+    assert [each["number"].tolist() for _, each in results] == [[0, 1, 2, 3], [4, 5]]
+    assert [key.shape for key, _ in results] == [(4,), (2,)]
+    assert [each["missing"].dense_shape.tolist() for _, each in results] == [[4, 0], [2, 0]]
 
 
 def test_no_batch_is_lost_when_several_threads_parse(pattern):
@@ -173,14 +175,14 @@ def test_no_batch_is_lost_when_several_threads_parse(pattern):
 
 def test_features_without_keys():
     sparse = tf.SparseTensor([[0, 1]], [tf.train.range_input_producer(2, 1).dequeue()], [1, 2])
-    keys, found = io.queue_parsed_features({"s": sparse, "d": tf.constant([5])})
+    keys, results = io.queue_parsed_features({"s": sparse, "d": tf.constant([5])})
     assert keys is None
-    assert found["d"].shape == (1,)
-    values = sorted((each["s"].values.tolist(), each["d"].tolist()) for each in taken(found))
+    assert results["d"].shape == (1,)
+    values = sorted((each["s"].values.tolist(), each["d"].tolist()) for each in taken(results))
     assert values == [([0], [5]), ([1], [5])]
 
 
 def test_a_single_feature_without_keys():
     number = tf.train.range_input_producer(2, 1, shuffle=False).dequeue()
-    _, found = io.queue_parsed_features({"n": number}, num_enqueue_threads=1)
-    assert taken(found) == [{"n": 0}, {"n": 1}]
+    _, results = io.queue_parsed_features({"n": number}, num_enqueue_threads=1)
+    assert taken(results) == [{"n": 0}, {"n": 1}]

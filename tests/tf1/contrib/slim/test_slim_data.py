@@ -75,13 +75,13 @@ def test_the_input_of_a_classifier(pattern):
     images, labels = tf.train.batch([image, label], batch_size=3, num_threads=2, capacity=15)
     queue = slim.prefetch_queue.prefetch_queue([images, labels], capacity=2)
     taken = queue.dequeue()
-    found = []
+    results = []
     with tf.train.MonitoredSession() as sess:
         while not sess.should_stop():
             images, labels = sess.run(taken)
             assert (images == labels[:, None, None, None]).all()
-            found += labels.tolist()
-    assert sorted(found) == list(range(12))
+            results += labels.tolist()
+    assert sorted(results) == list(range(12))
 
 
 def test_records_in_order_with_their_keys(pattern):
@@ -90,9 +90,9 @@ def test_records_in_order_with_their_keys(pattern):
     )
     fetches = provider.get(["key", "label"])
     with tf.train.MonitoredSession() as sess:
-        found = [sess.run(fetches) for _ in range(12)]
-    assert [label for _, label in found] == list(range(12))
-    assert found[0][0].startswith(pattern.replace("*", "0").encode())
+        values = [sess.run(fetches) for _ in range(12)]
+    assert [label for _, label in values] == list(range(12))
+    assert values[0][0].startswith(pattern.replace("*", "0").encode())
 
 
 def test_a_single_pass(pattern):
@@ -119,8 +119,8 @@ def test_a_dict_of_tensors_is_prefetched():
     both = {"number": number, "ragged": tf.range(number)}
     taken = slim.prefetch_queue.prefetch_queue(both, dynamic_pad=True, num_threads=1).dequeue()
     with tf.train.MonitoredSession() as sess:
-        found = [sess.run(taken) for _ in range(3)]
-    assert [(each["number"], each["ragged"].tolist()) for each in found] == [
+        values = [sess.run(taken) for _ in range(3)]
+    assert [(each["number"], each["ragged"].tolist()) for each in values] == [
         *((0, []), (1, [0]), (2, [0, 1]))
     ]
 
@@ -139,7 +139,7 @@ def decoded(features, handlers, **values):
 
 
 def test_tensors_have_the_shape_that_is_given():
-    found = decoded(
+    result = decoded(
         {
             "x": tf.VarLenFeature(tf.int64),
             "size": tf.FixedLenFeature([2], tf.int64),
@@ -156,11 +156,11 @@ def test_tensors_have_the_shape_that_is_given():
         size=ints_feature(2, 3),
         words=bytes_feature(b"word"),
     )
-    assert found["given"].shape == (3, 2)
-    assert found["told"].shape == (2, 3)
-    assert found["flat"].tolist() == list(range(6))
-    assert found["words"].tolist() == [b"word"]
-    assert found["doubled"].tolist() == [4, 6]
+    assert result["given"].shape == (3, 2)
+    assert result["told"].shape == (2, 3)
+    assert result["flat"].tolist() == list(range(6))
+    assert result["words"].tolist() == [b"word"]
+    assert result["doubled"].tolist() == [4, 6]
 
 
 @pytest.mark.parametrize(("words", "number"), [(["b", "?"], 5), ([], 7)])
@@ -188,17 +188,17 @@ def test_items_are_looked_up_and_backed_up(words, number):
 
 def test_boxes_are_put_together_from_their_sides():
     sides = {"b/ymin": [0.0, 0.5], "b/xmin": [0.1, 0.6], "b/ymax": [0.2, 0.7], "b/xmax": [0.3, 0.8]}
-    found = decoded(
+    actual = decoded(
         {side: tf.VarLenFeature(tf.float32) for side in sides},
         {"boxes": decoders.BoundingBox(prefix="b/")},
         **{side: floats_feature(*values) for side, values in sides.items()},
     )
-    np.testing.assert_allclose(found["boxes"], [[0, 0.1, 0.2, 0.3], [0.5, 0.6, 0.7, 0.8]], 1e-6)
+    np.testing.assert_allclose(actual["boxes"], [[0, 0.1, 0.2, 0.3], [0.5, 0.6, 0.7, 0.8]], 1e-6)
 
 
 def test_a_sparse_tensor_of_two_features():
     features = {"i": tf.VarLenFeature(tf.int64), "v": tf.VarLenFeature(tf.float32)}
-    found = decoded(
+    result = decoded(
         features,
         {
             "sparse": decoders.SparseTensor("i", "v", shape=[4]),
@@ -207,19 +207,19 @@ def test_a_sparse_tensor_of_two_features():
         i=ints_feature(1, 3),
         v=floats_feature(0.5, 2.0),
     )
-    assert found["sparse"].indices.tolist() == [[1], [3]]
-    assert found["dense"].tolist() == [0, 0.5, 0, 2]
+    assert result["sparse"].indices.tolist() == [[1], [3]]
+    assert result["dense"].tolist() == [0, 0.5, 0, 2]
 
 
 def test_raw_images_are_not_decoded():
     pixels = np.arange(6, dtype=np.uint8)
-    found = decoded(
+    result = decoded(
         {"i": tf.FixedLenFeature((), tf.string), "f": tf.FixedLenFeature((), tf.string)},
         {"image": decoders.Image("i", "f", shape=[2, 1, 3])},
         i=bytes_feature(pixels.tobytes()),
         f=bytes_feature(b"raw"),
     )
-    assert found["image"].tolist() == pixels.reshape(2, 1, 3).tolist()
+    assert result["image"].tolist() == pixels.reshape(2, 1, 3).tolist()
 
 
 @pytest.mark.parametrize(

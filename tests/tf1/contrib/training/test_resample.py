@@ -18,12 +18,12 @@ def test_copies_come_at_their_rates_and_in_rounds():
     num_runs = 50
     with tf.Session() as session:
         for _ in range(num_runs):
-            found, texts = session.run([numbers, words])
-            assert [str(number).encode() for number in found] == texts.tolist()
-            rounds = np.flatnonzero(np.diff(found) <= 0) + 1
-            parts = [set(part) for part in np.split(found, rounds)]
+            completed, texts = session.run([numbers, words])
+            assert [str(number).encode() for number in completed] == texts.tolist()
+            rounds = np.flatnonzero(np.diff(completed) <= 0) + 1
+            parts = [set(part) for part in np.split(completed, rounds)]
             assert all(later <= earlier for earlier, later in itertools.pairwise(parts))
-            totals += np.bincount(found, minlength=5)
+            totals += np.bincount(completed, minlength=5)
     assert (abs(totals / num_runs - rates) <= 3 * np.sqrt(rates / num_runs)).all()
 
 
@@ -60,9 +60,9 @@ def test_copies_are_in_proportion_to_weights():
     with tf.Session() as session:
         session.run(tf.local_variables_initializer())
         for _ in range(num_runs):
-            found, each = session.run([numbers, rates])
-            assert each == pytest.approx(np.array([1, 2, 3, 6])[found] / 6)
-            totals += np.bincount(found, minlength=4)
+            completed, each = session.run([numbers, rates])
+            assert each == pytest.approx(np.array([1, 2, 3, 6])[completed] / 6)
+            totals += np.bincount(completed, minlength=4)
     assert totals / num_runs == pytest.approx([1 / 6, 2 / 6, 3 / 6, 1], abs=0.2)
 
 

@@ -12,11 +12,11 @@ training = tf.contrib.training
 
 
 def taken(fetches):
-    found = []
+    results = []
     with tf.train.MonitoredSession() as sess:
         while not sess.should_stop():
-            found.append(sess.run(fetches))
-    return found
+            results.append(sess.run(fetches))
+    return results
 
 
 def numbers(limit, num_epochs=1):
@@ -27,11 +27,11 @@ def test_a_batch_is_of_one_bucket():
     number = numbers(12)
     which, batch = training.bucket([number], number % 3, 2, 3)
     assert batch[0].shape.as_list() == [2]
-    found = taken([which, batch])
-    assert len(found) == 6
-    for bucket, [values] in found:
+    result = taken([which, batch])
+    assert len(result) == 6
+    for bucket, [values] in result:
         assert (values % 3 == bucket).all()
-    assert sorted(value for _, [values] in found for value in values) == list(range(12))
+    assert sorted(value for _, [values] in result for value in values) == list(range(12))
 
 
 def test_buckets_have_sizes_of_their_own_and_smaller_last_batches():
@@ -39,8 +39,8 @@ def test_buckets_have_sizes_of_their_own_and_smaller_last_batches():
     which, batch = training.bucket(
         {"n": number}, number % 2, [2, 3], 2, allow_smaller_final_batch=True, keep_input=number > 0
     )
-    found = sorted((bucket, batch["n"].tolist()) for bucket, batch in taken([which, batch]))
-    assert found == [(0, [2, 4]), (0, [6, 8]), (1, [1, 3, 5]), (1, [7, 9])]
+    results = sorted((bucket, batch["n"].tolist()) for bucket, batch in taken([which, batch]))
+    assert results == [(0, [2, 4]), (0, [6, 8]), (1, [1, 3, 5]), (1, [7, 9])]
 
 
 def test_sequences_are_padded_to_the_longest_of_their_bucket():
@@ -49,8 +49,8 @@ def test_sequences_are_padded_to_the_longest_of_their_bucket():
         length, [tf.range(length)], 2, [3, 6], dynamic_pad=True, allow_smaller_final_batch=True
     )
     assert batch[0].shape.as_list() == [None, None]
-    found = sorted((ls.tolist(), b.shape) for ls, [b] in taken([lengths, batch]))
-    assert found == [
+    results = sorted((ls.tolist(), b.shape) for ls, [b] in taken([lengths, batch]))
+    assert results == [
         ([0, 1], (2, 1)),
         ([2], (1, 2)),
         ([3, 4], (2, 4)),
@@ -123,16 +123,16 @@ def test_buckets_can_be_shared_by_name():
 def test_examples_are_kept_by_their_probability():
     values = tf.constant(np.arange(12))
     [batch] = training.rejection_sample(
-        [values], lambda given: tf.to_float(given[0] % 2), 3, enqueue_many=True, runtime_checks=True
+        [values], lambda value: tf.to_float(value[0] % 2), 3, enqueue_many=True, runtime_checks=True
     )
     with tf.train.MonitoredSession() as sess:
-        found = np.concatenate([sess.run(batch) for _ in range(4)])
-    assert found.tolist() == [1, 3, 5, 7, 9, 11] * 2
+        result = np.concatenate([sess.run(batch) for _ in range(4)])
+    assert result.tolist() == [1, 3, 5, 7, 9, 11] * 2
 
 
 def test_a_probability_above_one_is_an_error():
     [batch] = training.rejection_sample(
-        [numbers(3)], lambda given: tf.to_float(given[0]) + 2.0, 1, runtime_checks=True
+        [numbers(3)], lambda value: tf.to_float(value[0]) + 2.0, 1, runtime_checks=True
     )
     with pytest.raises(tf.errors.InvalidArgumentError), tf.train.MonitoredSession() as sess:
         sess.run(batch)
@@ -228,25 +228,25 @@ class TestSequences:
             "save": [batch.save_state("sum", sums), count],
         }
         seen = Counter()
-        for found in taken(fetches):
-            assert found["size"] == len(found["key"])
-            for row, n in enumerate(found["n"].tolist()):
+        for actual in taken(fetches):
+            assert actual["size"] == len(actual["key"])
+            for row, n in enumerate(actual["n"].tolist()):
                 position, length = seen[n], lengths[n]
                 of = -(-length // 2)
-                assert found["key"][row] == f"{position:05d}_of_{of:05d}:{n}".encode()
+                assert actual["key"][row] == f"{position:05d}_of_{of:05d}:{n}".encode()
                 end = position + 1 == of
                 assert (
-                    found["next"][row]
+                    actual["next"][row]
                     == (f"STOP:{n}" if end else f"{position + 1:05d}_of_{of:05d}:{n}").encode()
                 )
                 real = min(2, length - 2 * position)
-                assert (found["length"][row], found["total"][row]) == (real, length)
-                assert (found["sequence"][row], found["of"][row]) == (position, of)
-                wanted = [10 * n + step for step in range(2 * position, 2 * position + real)]
-                assert found["steps"][row].tolist() == wanted + [0] * (2 - real)
-                assert found["count"][row].tolist() == [position] * 2
+                assert (actual["length"][row], actual["total"][row]) == (real, length)
+                assert (actual["sequence"][row], actual["of"][row]) == (position, of)
+                expected = [10 * n + step for step in range(2 * position, 2 * position + real)]
+                assert actual["steps"][row].tolist() == expected + [0] * (2 - real)
+                assert actual["count"][row].tolist() == [position] * 2
                 steps_so_far = range(min(2 * position + 2, length))
-                assert found["sum"][row] == sum(10 * n + step for step in steps_so_far)
+                assert actual["sum"][row] == sum(10 * n + step for step in steps_so_far)
                 seen[n] += 1
         assert [seen[n] for n in range(5)] == [-(-length // 2) for length in lengths]
 
@@ -265,21 +265,21 @@ class TestSequences:
             batch_size=1,
             num_threads=1,
         )
-        found = taken(
+        result = taken(
             [
                 tf.sparse_tensor_to_dense(batch.sequences["last"]),
                 tf.sparse_tensor_to_dense(batch.context["n"]),
                 batch.save_state("s", batch.state("s")),
             ]
         )
-        last = [one.tolist() for one, *_ in found]
+        last = [one.tolist() for one, *_ in result]
         assert last == [
             [[[0, 0], [0, 0]]],
             [[[0, 0], [0, 0]]],
             [[[0, 1], [0, 0]]],
             [[[0, 0], [0, 2]]],
         ]
-        assert [one.tolist() for _, one, _ in found] == [[[0, n, 0]] for n in (0, 0, 1, 2)]
+        assert [one.tolist() for _, one, _ in result] == [[[0, n, 0]] for n in (0, 0, 1, 2)]
 
     def test_wait_for_the_states_and_for_room(self):
         number, steps = sequences([4] * 6)
@@ -389,7 +389,7 @@ class TestSequences:
         ],
     )
     def test_wrong_arguments(self, arguments, kind, text):
-        given = {
+        inputs = {
             "input_key": "k",
             "input_sequences": {"a": [1, 2]},
             "input_context": {},
@@ -399,20 +399,20 @@ class TestSequences:
             "batch_size": 1,
         }
         with pytest.raises(kind, match=text):
-            training.batch_sequences_with_states(**{**given, **arguments})
+            training.batch_sequences_with_states(**{**inputs, **arguments})
 
     def test_shapes_must_be_known(self):
         unknown = tf.placeholder(tf.float32)
         for where in ("input_sequences", "input_context", "initial_states"):
-            given = {
+            arguments = {
                 "input_sequences": {"a": [1, 2]},
                 "input_context": {},
                 "initial_states": {"s": 0},
             }
-            given[where] = {"x": unknown}
+            arguments[where] = {"x": unknown}
             with pytest.raises(ValueError, match="is not fully defined"):
                 training.batch_sequences_with_states(
-                    "k", input_length=2, num_unroll=2, batch_size=1, pad=False, **given
+                    "k", input_length=2, num_unroll=2, batch_size=1, pad=False, **arguments
                 )
 
     def test_states_must_have_the_shapes_of_the_first(self):

@@ -8,12 +8,12 @@ import headrace.tf1 as tf
 @pytest.mark.parametrize("data_format", ["NHWC", "NCHW"])
 def test_blocks_go_into_the_channels_and_back(run, hidden, block, data_format):
     images = np.arange(2 * 4 * 8 * 3).reshape(2, 4, 8, 3)
-    given = images if data_format == "NHWC" else images.transpose(0, 3, 1, 2)
-    deep = tf.space_to_depth(given, block, data_format=data_format)
+    value = images if data_format == "NHWC" else images.transpose(0, 3, 1, 2)
+    deep = tf.space_to_depth(value, block, data_format=data_format)
     back = tf.depth_to_space(deep, block, data_format=data_format)
-    assert back.shape == given.shape
-    np.testing.assert_array_equal(run(back), given)
-    assert run(tf.space_to_depth(hidden(given), block, data_format=data_format)).shape == deep.shape
+    assert back.shape == value.shape
+    np.testing.assert_array_equal(run(back), value)
+    assert run(tf.space_to_depth(hidden(value), block, data_format=data_format)).shape == deep.shape
 
 
 def test_the_pixels_of_a_block_are_side_by_side(run):

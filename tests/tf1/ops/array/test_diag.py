@@ -11,11 +11,11 @@ TABLE = np.arange(6, dtype=np.int32).reshape(2, 3)
 
 def test_a_diagonal_makes_a_tensor_and_comes_back(run):
     for diagonal in (np.array([1.0, 2.0]), np.arange(1, 7).reshape(2, 3)):
-        whole = tf.diag(diagonal)
-        assert whole.shape == diagonal.shape * 2
-        flat = run(whole).reshape(diagonal.size, diagonal.size)
+        full = tf.diag(diagonal)
+        assert full.shape == diagonal.shape * 2
+        flat = run(full).reshape(diagonal.size, diagonal.size)
         np.testing.assert_array_equal(flat, np.diag(diagonal.ravel()))
-        np.testing.assert_array_equal(run(tf.diag_part(whole)), diagonal)
+        np.testing.assert_array_equal(run(tf.diag_part(full)), diagonal)
 
 
 @pytest.mark.parametrize("k", [-1, 0, 1, 2])
@@ -30,8 +30,8 @@ def test_matrices_of_one_diagonal_are_those_of_numpy(run, k):
 def test_several_diagonals_begin_at_the_left(run):
     part = tf.matrix_diag_part(TABLE, k=[-1, 1], padding_value=9)
     assert (part.shape, run(part).tolist()) == ((3, 2), [[1, 5], [0, 4], [3, 9]])
-    whole = run(tf.matrix_diag(part, k=[-1, 1], num_rows=2, num_cols=3))
-    np.testing.assert_array_equal(whole, [[0, 1, 0], [3, 4, 5]])
+    uninterrupted = run(tf.matrix_diag(part, k=[-1, 1], num_rows=2, num_cols=3))
+    np.testing.assert_array_equal(uninterrupted, [[0, 1, 0], [3, 4, 5]])
     changed = tf.matrix_set_diag(TABLE, [[7, 7], [8, 8], [9, 0]], k=[-1, 1])
     assert run(changed).tolist() == [[8, 7, 2], [9, 8, 7]]
 
@@ -53,7 +53,7 @@ def test_elements_far_from_the_diagonal_become_zero(run):
 
 
 def test_shapes_that_do_not_fit_are_refused_in_a_run_too(run, hidden):
-    for made, words in (
+    for output, words in (
         (tf.diag(hidden(1.0)), "must be at least rank 1"),
         (tf.diag_part(hidden(TABLE)), "the halves of the shape differ"),
         (tf.diag_part(hidden([1.0])), "should be even and positive, got 1"),
@@ -66,7 +66,7 @@ def test_shapes_that_do_not_fit_are_refused_in_a_run_too(run, hidden):
         (tf.matrix_band_part(hidden(TABLE), 3, 0), "num_lower must be negative or less or equal"),
     ):
         with pytest.raises(IAE, match=words):
-            run(made)
+            run(output)
 
 
 def test_bands_that_there_are_not_are_refused():

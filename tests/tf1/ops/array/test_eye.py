@@ -42,8 +42,8 @@ class TestMeshgrid:
         result = tf.meshgrid(*vectors, indexing=indexing)
         expected = np.meshgrid(*vectors, indexing=indexing)
         assert [part.shape for part in result] == [part.shape for part in expected]
-        for part, wanted in zip(run(result), expected, strict=True):
-            assert np.array_equal(part, wanted)
+        for part, requested in zip(run(result), expected, strict=True):
+            assert np.array_equal(part, requested)
 
     def test_refuses_other_ways_and_types(self):
         with pytest.raises(ValueError, match="indexing parameter must be either 'xy' or 'ij'"):

@@ -176,8 +176,8 @@ class TestEnsureShape:
         result = tf.ensure_shape(hidden([[1, 2]]), [None, 2])
         assert result.shape.as_list() == [None, 2]
         assert run(result).tolist() == [[1, 2]]
-        known = tf.ensure_shape(tf.placeholder(tf.int32, [None, 3]), [4, None])
-        assert known.shape == [4, 3]
+        expected = tf.ensure_shape(tf.placeholder(tf.int32, [None, 3]), [4, None])
+        assert expected.shape == [4, 3]
 
     def test_others_are_refused(self, run, hidden):
         with pytest.raises(ValueError, match="Dimension 0 in both shapes must be equal, but are 3"):

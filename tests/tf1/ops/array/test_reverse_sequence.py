@@ -14,9 +14,9 @@ def test_the_beginning_of_each_sequence_is_reversed(run, rows, axis):
         index = [slice(None)] * 3
         index[rows], index[axis] = slice(position, position + 1), slice(length)
         expected[tuple(index)] = np.flip(CUBE[tuple(index)], axis)
-    found = tf.reverse_sequence(CUBE, lengths, seq_dim=axis, batch_dim=rows)
-    assert found.shape == CUBE.shape
-    np.testing.assert_array_equal(run(found), expected)
+    result = tf.reverse_sequence(CUBE, lengths, seq_dim=axis, batch_dim=rows)
+    assert result.shape == CUBE.shape
+    np.testing.assert_array_equal(run(result), expected)
 
 
 def test_lengths_and_axes_that_do_not_fit_are_refused(run, hidden):

@@ -18,7 +18,7 @@ def test_slices_go_to_their_places(positions):
         added[position] += value
         changed[position] = value
     with tf.Graph().as_default(), tf.Session() as session:
-        found = session.run(
+        completed = session.run(
             [
                 tf.scatter_nd(positions, values, [3, 4]),
                 tf.tensor_scatter_update(before, positions, values),
@@ -27,7 +27,7 @@ def test_slices_go_to_their_places(positions):
             ]
         )
     for array, expected in zip(
-        found, (added, changed, before + added, before - added), strict=True
+        completed, (added, changed, before + added, before - added), strict=True
     ):
         np.testing.assert_array_equal(array, expected)
 
@@ -44,10 +44,10 @@ def test_indices_and_updates_that_do_not_fit_are_refused(run, hidden):
         tf.scatter_nd([[0], [1]], [1.0], [3])
     with pytest.raises(ValueError, match="of input"):
         tf.tensor_scatter_update([1.0, 2.0], [[0, 0]], [1.0])
-    for made, words in (
+    for output, words in (
         (tf.scatter_nd(hidden([[0], [3]]), hidden([1, 2]), [3]), r"indices\[1\] = \[3\] does not"),
         (tf.scatter_nd(hidden([[0]]), hidden([1, 2]), [3]), "of indices"),
         (tf.tensor_scatter_add(hidden([1]), hidden([[-1]]), hidden([1])), "does not index into"),
     ):
         with pytest.raises(IAE, match=words):
-            run(made)
+            run(output)

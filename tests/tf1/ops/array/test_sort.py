@@ -15,8 +15,8 @@ def test_sorts_as_numpy_does(table, axis, is_descending, is_known):
         shape = None if not is_known else numbers.shape
         tensor = tf.placeholder_with_default(numbers, shape)
         direction = "DESCENDING" if is_descending else "ASCENDING"
-        found = tf.sort(tensor, axis, direction), tf.argsort(tensor, axis, direction)
-        ordered, positions = session.run(found)
+        result = tf.sort(tensor, axis, direction), tf.argsort(tensor, axis, direction)
+        ordered, positions = session.run(result)
     sign = -1 if is_descending else 1
     expected = np.argsort(sign * numbers.astype(np.int64), axis=axis, kind="stable")
     np.testing.assert_array_equal(positions, expected)
@@ -27,9 +27,9 @@ def test_sorts_as_numpy_does(table, axis, is_descending, is_known):
 def test_places_in_sorted_rows_are_those_of_numpy(run, side):
     rows, values = np.array([[1, 3, 3, 7], [2, 4, 6, 8]]), np.array([[3, 0], [9, 4]])
     expected = [np.searchsorted(row, each, side) for row, each in zip(rows, values, strict=True)]
-    found = tf.searchsorted(rows, values, side, tf.int64)
-    assert (found.dtype, found.shape) == (tf.int64, (2, 2))
-    np.testing.assert_array_equal(run(found), expected)
+    result = tf.searchsorted(rows, values, side, tf.int64)
+    assert (result.dtype, result.shape) == (tf.int64, (2, 2))
+    np.testing.assert_array_equal(run(result), expected)
 
 
 def test_invalid_arguments_of_an_order_are_refused(run, hidden):

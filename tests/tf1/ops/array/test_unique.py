@@ -5,7 +5,7 @@ import headrace.tf1 as tf
 
 
 @pytest.mark.parametrize(
-    ("values", "found", "places", "counts"),
+    ("values", "actual", "places", "counts"),
     [
         ([3, 1, 3, 2, 1], [3, 1, 2], [0, 1, 0, 2, 1], [2, 2, 1]),
         (["b", "a", "b"], [b"b", b"a"], [0, 1, 0], [2, 1]),
@@ -13,11 +13,13 @@ import headrace.tf1 as tf
         ([], [], [], []),
     ],
 )
-def test_elements_come_in_the_order_in_which_they_are_first_met(run, values, found, places, counts):
+def test_elements_come_in_the_order_in_which_they_are_first_met(
+    run, values, actual, places, counts
+):
     result = tf.unique_with_counts(values)
     assert (result.y.shape.as_list(), result.idx.shape) == ([None], [len(values)])
-    assert [part.tolist() for part in run(list(result))] == [found, places, counts]
-    assert [part.tolist() for part in run(list(tf.unique(values)))] == [found, places]
+    assert [part.tolist() for part in run(list(result))] == [actual, places, counts]
+    assert [part.tolist() for part in run(list(tf.unique(values)))] == [actual, places]
 
 
 def test_every_nan_differs(run):

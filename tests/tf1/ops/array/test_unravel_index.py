@@ -5,8 +5,8 @@ import headrace.tf1 as tf
 
 
 def test_places_become_rows_of_indices(run, hidden):
-    found = tf.unravel_index([5, 0, 3], [2, 3])
-    assert (found.shape, run(found).tolist()) == ((2, 3), [[1, 0, 1], [2, 0, 0]])
+    result = tf.unravel_index([5, 0, 3], [2, 3])
+    assert (result.shape, run(result).tolist()) == ((2, 3), [[1, 0, 1], [2, 0, 0]])
     assert run(tf.unravel_index(np.int64(7), np.array([2, 2, 2]))).tolist() == [1, 1, 1]
     for positions, sizes, words in (
         ([6], [2, 3], "index is out of bound as with dims"),

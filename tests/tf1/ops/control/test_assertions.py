@@ -95,8 +95,8 @@ def test_an_assertion_on_a_branch_is_checked_when_the_branch_is_taken(run):
         with tf.control_dependencies([tf.assert_positive(tf.constant(3) // 4)]):
             return tf.constant(5)
 
-    wanted = tf.placeholder(tf.bool, [])
-    result = tf.cond(wanted, guarded, lambda: tf.constant(7))
-    assert run(result, {wanted: False}) == 7
+    expected = tf.placeholder(tf.bool, [])
+    result = tf.cond(expected, guarded, lambda: tf.constant(7))
+    assert run(result, {expected: False}) == 7
     with pytest.raises(tf.errors.InvalidArgumentError, match="x > 0 did not hold"):
-        run(result, {wanted: True})
+        run(result, {expected: True})

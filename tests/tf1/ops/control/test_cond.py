@@ -108,10 +108,10 @@ def test_the_static_shape_holds_for_both(predicate, shape, expected):
 
 
 def test_a_tensor_on_a_branch_cannot_be_fetched(predicate):
-    made = []
-    tf.cond(predicate, lambda: made.append(tf.constant(1) + 1) or made[0], lambda: 2)
+    outputs = []
+    tf.cond(predicate, lambda: outputs.append(tf.constant(1) + 1) or outputs[0], lambda: 2)
     with tf.Session() as session, pytest.raises(ValueError, match="marked as not fetchable"):
-        session.run(made[0], {predicate: True})
+        session.run(outputs[0], {predicate: True})
 
 
 def test_the_functions_have_the_old_names_too(predicate):

@@ -60,26 +60,26 @@ def test_parsing_and_random_numbers_stand_inside():
 def test_many_rows_give_the_same_with_and_without_rewrites():
     """Several threads may take the rows of the first one."""
     rows = np.random.default_rng(1).random((300, 50, 50), np.float32)
-    given = tf.placeholder(tf.float32, [None, 50, 50])
-    result = tf.map_fn(tf.image.per_image_standardization, given[..., None])
+    tensor = tf.placeholder(tf.float32, [None, 50, 50])
+    result = tf.map_fn(tf.image.per_image_standardization, tensor[..., None])
     options = tf.OptimizerOptions(opt_level=tf.OptimizerOptions.L0)
     plain = tf.ConfigProto(graph_options=tf.GraphOptions(optimizer_options=options))
     with tf.Session() as session, tf.Session(config=plain) as other:
-        first, second = (each.run(result, {given: rows}) for each in (session, other))
+        first, second = (each.run(result, {tensor: rows}) for each in (session, other))
     np.testing.assert_array_equal(first, second)
 
 
 def test_the_first_row_that_fails_is_told_of():
     records = [b"1234" * 50_000] * 40
     records[17] = records[30] = b"123"
-    given = tf.placeholder(tf.string, [None])
+    tensor = tf.placeholder(tf.string, [None])
     sums = tf.map_fn(
-        lambda record: tf.reduce_sum(tf.decode_raw(record, tf.int32)), given, dtype=tf.int32
+        lambda record: tf.reduce_sum(tf.decode_raw(record, tf.int32)), tensor, dtype=tf.int32
     )
     with tf.Session() as session:
         for _ in range(5):
             with pytest.raises(tf.errors.InvalidArgumentError, match="iteration 17 of the loop"):
-                session.run(sums, {given: records})
+                session.run(sums, {tensor: records})
 
 
 def test_python_functions_are_called_in_the_order_of_rows():

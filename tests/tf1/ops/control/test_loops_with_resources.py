@@ -19,13 +19,13 @@ def test_a_body_may_read_records(tmp_path):
 
 
 def test_a_tensor_that_a_body_captures_may_be_fed():
-    variable, given = tf.Variable(3), tf.placeholder_with_default(2, [])
-    products = tf.map_fn(lambda x: x * variable * given, tf.constant([1, 2]))
+    variable, inputs = tf.Variable(3), tf.placeholder_with_default(2, [])
+    products = tf.map_fn(lambda x: x * variable * inputs, tf.constant([1, 2]))
     end = tf.while_loop(lambda x: x < 10, lambda x: x + variable.value(), [0])
     with tf.Session() as session:
         session.run(variable.initializer)
         assert session.run(products).tolist() == [6, 12]
-        assert session.run(products, {given: 5, variable.value(): 7}).tolist() == [35, 70]
+        assert session.run(products, {inputs: 5, variable.value(): 7}).tolist() == [35, 70]
         assert (session.run(end), session.run(end, {variable.value(): 4})) == (12, 12)
         assert session.run(end, {variable.value(): 7}) == 14
 
@@ -49,14 +49,14 @@ def test_a_checkpoint_waits_for_a_loop_that_enqueues(tmp_path):
                 checkpoint.restore(session, tmp_path / "state")
             coord = tf.train.Coordinator()
             threads = runner.create_threads(session, coord, start=True)
-            found = [session.run(dequeue) for _ in range(count)]
+            values = [session.run(dequeue) for _ in range(count)]
             if not restores:
                 checkpoint.save(session, tmp_path / "state")
-                found += [session.run(dequeue) for _ in range(count)]
+                values += [session.run(dequeue) for _ in range(count)]
             coord.request_stop()
             session.run(close)
             coord.join(threads)
-            return found
+            return values
 
     assert run(False, 4) == list(range(8))
     assert run(True, 4) == [4, 5, 6, 7]

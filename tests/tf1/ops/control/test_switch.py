@@ -63,9 +63,12 @@ def test_forks_inside_forks(predicate):
     left, right = switch(1, predicate)
     nested = switch(right, inner)
     joined = merge([nested.output_false + 10, nested.output_true + 20])
-    whole = merge([left, joined.output]).output
+    uninterrupted = merge([left, joined.output]).output
     in_one = merge([left, nested.output_false + 10, nested.output_true + 20])
-    assert both(predicate, [whole, in_one.output, in_one.value_index]) == [[21, 21, 2], [1, 1, 0]]
+    assert both(predicate, [uninterrupted, in_one.output, in_one.value_index]) == [
+        [21, 21, 2],
+        [1, 1, 0],
+    ]
 
 
 def test_a_value_that_is_always_there_comes_after_those_before_it(predicate):

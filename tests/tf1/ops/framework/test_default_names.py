@@ -53,5 +53,5 @@ FEATURES = {"a": tf.FixedLenFeature([], tf.int64, 0)}
     ],
 )
 def test_are_those_of_tensorflow(make, name):
-    made = make(tf.constant([[1, 2], [3, 4]]))
-    assert getattr(made, "op", made).name == name
+    output = make(tf.constant([[1, 2], [3, 4]]))
+    assert getattr(output, "op", output).name == name

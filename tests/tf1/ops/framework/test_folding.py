@@ -19,11 +19,11 @@ def test_fed_and_random_tensors_have_no_constant_value():
 
 
 def test_a_tensor_whose_value_was_asked_for_can_no_longer_be_fed():
-    known, unknown = tf.constant(1), tf.placeholder(tf.int32)
-    constant_value(known)
+    expected, unknown = tf.constant(1), tf.placeholder(tf.int32)
+    constant_value(expected)
     constant_value(unknown)
-    assert not known.graph.is_feedable(known)
-    assert known.graph.is_feedable(unknown)
+    assert not expected.graph.is_feedable(expected)
+    assert expected.graph.is_feedable(unknown)
 
 
 @pytest.mark.parametrize(

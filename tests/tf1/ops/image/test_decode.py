@@ -97,10 +97,10 @@ def test_scaled_sizes_are_rounded_up(run, photo, saved, ratio, shape):
 
 def test_a_window_is_cut_out(run, photo, saved):
     file = saved(photo(60, 90), "JPEG", subsampling="4:4:4")
-    whole, part = run(
+    uninterrupted, part = run(
         [tf.image.decode_jpeg(file), tf.image.decode_and_crop_jpeg(file, [7, 21, 30, 40])]
     )
-    assert np.array_equal(part, whole[7:37, 21:61])
+    assert np.array_equal(part, uninterrupted[7:37, 21:61])
 
 
 @pytest.mark.parametrize(
@@ -140,12 +140,12 @@ class TestTruncatedJpegs:
 
     def test_enough_rows_are_accepted_and_the_others_are_black(self, run, file):
         cut = file[: len(file) * 2 // 3]
-        whole, part = run(
+        uninterrupted, part = run(
             [tf.image.decode_jpeg(file), tf.image.decode_jpeg(cut, acceptable_fraction=0.2)]
         )
         num_rows = int(part.any((1, 2)).sum())
         assert 8 <= num_rows < 64
-        assert np.array_equal(part[: num_rows - 1], whole[: num_rows - 1])
+        assert np.array_equal(part[: num_rows - 1], uninterrupted[: num_rows - 1])
         assert not part[num_rows:].any()
         with pytest.raises(tf.errors.InvalidArgumentError, match="the data end after"):
             run(tf.image.decode_jpeg(cut, acceptable_fraction=0.9))

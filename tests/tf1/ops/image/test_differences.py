@@ -12,8 +12,8 @@ def test_gradients_are_differences_of_neighbours(run):
     expected = np.zeros_like(PICTURES), np.zeros_like(PICTURES)
     expected[0][:, :-1] = np.diff(PICTURES, axis=1)
     expected[1][:, :, :-1] = np.diff(PICTURES, axis=2)
-    for found, wanted in zip(run([down, right]), expected, strict=True):
-        np.testing.assert_array_equal(found, wanted)
+    for values, requested in zip(run([down, right]), expected, strict=True):
+        np.testing.assert_array_equal(values, requested)
     sums = np.abs(expected[0]).sum((1, 2, 3)) + np.abs(expected[1]).sum((1, 2, 3))
     np.testing.assert_allclose(run(tf.image.total_variation(PICTURES)), sums, rtol=1e-6)
     np.testing.assert_allclose(run(tf.image.total_variation(PICTURES[0])), sums[0], rtol=1e-6)

@@ -24,8 +24,8 @@ def test_other_types_keep_their_type_shape_and_range(run, photo):
         adjusted = tf.image.adjust_jpeg_quality(image, 40, name="worse")
         assert (adjusted.dtype, adjusted.shape) == (dtype, (16, 24, 3))
         assert adjusted.op.name.startswith("worse")
-        found = run(tf.image.convert_image_dtype(adjusted, tf.float32))
-        assert found == pytest.approx(expected, abs=0.005)
+        values = run(tf.image.convert_image_dtype(adjusted, tf.float32))
+        assert values == pytest.approx(expected, abs=0.005)
 
 
 def test_values_outside_of_the_range_are_clipped(run):
@@ -49,8 +49,8 @@ def test_a_random_quality_is_within_its_range(run, photo):
     tf.set_random_seed(4)
     changed = tf.image.random_jpeg_quality(pixels, 30, 33, seed=2)
     with tf.Session() as session:
-        found = {files[session.run(changed).tobytes()] for _ in range(40)}
-    assert found == {30, 31, 32}
+        values = {files[session.run(changed).tobytes()] for _ in range(40)}
+    assert values == {30, 31, 32}
 
 
 @pytest.mark.parametrize(

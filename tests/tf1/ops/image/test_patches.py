@@ -10,16 +10,16 @@ def test_patches_are_windows_of_the_image(run, hidden):
     images = np.arange(2 * 5 * 6 * 3).reshape(2, 5, 6, 3)
     windows = np.lib.stride_tricks.sliding_window_view(images, (2, 3), (1, 2))[:, ::2]
     expected = windows.transpose(0, 1, 2, 4, 5, 3).reshape(2, 2, 4, 18)
-    for given in (images, hidden(images)):
-        found = tf.extract_image_patches(given, [1, 2, 3, 1], [1, 2, 1, 1], ONES, "VALID")
-        np.testing.assert_array_equal(run(found), expected)
+    for value in (images, hidden(images)):
+        result = tf.extract_image_patches(value, [1, 2, 3, 1], [1, 2, 1, 1], ONES, "VALID")
+        np.testing.assert_array_equal(run(result), expected)
     assert tf.extract_image_patches(images, [1, 2, 3, 1], ONES, ONES, "SAME").shape == (2, 5, 6, 18)
 
 
 def test_outside_of_the_image_is_zero(run):
     image = np.arange(1, 5).reshape(1, 2, 2, 1)
-    found = run(tf.extract_image_patches(image, [1, 3, 3, 1], ONES, ONES, "SAME"))
-    assert found[0, 0, 0].tolist() == [0, 0, 0, 0, 1, 2, 0, 3, 4]
+    values = run(tf.extract_image_patches(image, [1, 3, 3, 1], ONES, ONES, "SAME"))
+    assert values[0, 0, 0].tolist() == [0, 0, 0, 0, 1, 2, 0, 3, 4]
     apart = run(tf.extract_image_patches(image, [1, 1, 2, 1], ONES, [1, 1, 2, 1], "SAME"))
     assert apart[0, 0].tolist() == [[0, 2], [1, 0]]
 

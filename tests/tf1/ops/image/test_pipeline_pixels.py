@@ -164,20 +164,20 @@ class TestJpegTransforms:
             )
 
         for method in ("accurate", "fast"):
-            whole = computed(lambda x, m=method: ops.decode_jpeg(x, dct_method=m), x=file)
-            assert np.array_equal(crop(file, dct_method=method), crop(whole))
+            full = computed(lambda x, m=method: ops.decode_jpeg(x, dct_method=m), x=file)
+            assert np.array_equal(crop(file, dct_method=method), crop(full))
         assert np.array_equal(crop(file), crop(file, dct_method="accurate"))
         with pytest.raises(ValueError, match="dct_method is 'fast' for an image that is decoded"):
-            crop(whole, dct_method="fast")
+            crop(full, dct_method="fast")
 
     @pytest.mark.parametrize("ratio", [1, 2])
     def test_a_window_is_that_of_the_whole_image(self, photo, saved, ratio):
         file = saved(photo(60, 90), "JPEG", subsampling="4:2:0")
-        whole = computed(lambda x: ops.decode_jpeg(x, ratio=ratio), x=file)
+        full = computed(lambda x: ops.decode_jpeg(x, ratio=ratio), x=file)
         for y, x, height, width in ((7, 21, 20, 11), (0, 0, 30, 45), (3, 44, 1, 1), (9, 0, 2, 45)):
             window = [y, x, height, width]
             part = computed(lambda x, w=window: ops.decode_and_crop_jpeg(x, w, ratio=ratio), x=file)
-            assert np.array_equal(part, whole[y : y + height, x : x + width])
+            assert np.array_equal(part, full[y : y + height, x : x + width])
 
     def test_inks_become_the_colours_of_pillow(self, photo, saved, pillow):
         file = saved(photo(20, 30), "JPEG", mode="CMYK")

@@ -140,8 +140,8 @@ def test_an_image_of_the_size_is_left_alone(run):
 @pytest.mark.parametrize(("size", "kept"), [((8, 8), (8, 4)), ((3, 20), (3, 1)), ((20, 2), (4, 2))])
 def test_zeros_fill_the_rest_where_proportions_are_kept(run, hidden, size, kept):
     image = np.ones((10, 5, 1), np.uint8)
-    for source, wanted in [(image, size), (hidden(image), map(hidden, size))]:
-        padded = run(tf.image.resize_image_with_pad(source, *wanted))
+    for source, expected in [(image, size), (hidden(image), map(hidden, size))]:
+        padded = run(tf.image.resize_image_with_pad(source, *expected))
         assert (padded.shape, padded.dtype) == ((*size, 1), np.float32)
         rows, columns = np.nonzero(padded[..., 0])
         assert (np.ptp(rows) + 1, np.ptp(columns) + 1) == kept

@@ -40,15 +40,15 @@ def test_the_formula_holds_in_each_window(images, run):
 
 
 def test_equal_images_have_the_similarity_1(images, run):
-    whole = np.stack(images)
-    assert run(tf.image.ssim(whole, whole, 1.0)).tolist() == [1, 1]
-    assert run(tf.image.ssim_multiscale(whole, whole, 1.0, (0.5, 0.5))).tolist() == [1, 1]
+    full = np.stack(images)
+    assert run(tf.image.ssim(full, full, 1.0)).tolist() == [1, 1]
+    assert run(tf.image.ssim_multiscale(full, full, 1.0, (0.5, 0.5))).tolist() == [1, 1]
 
 
 def test_integers_are_compared_in_their_range(images, run):
     first, second = ((image * 255).astype(np.uint8) for image in images)
-    whole = run(tf.image.ssim(first, second, 255))
-    np.testing.assert_allclose(whole, run(tf.image.ssim(first / 255, second / 255, 1.0)), rtol=1e-5)
+    full = run(tf.image.ssim(first, second, 255))
+    np.testing.assert_allclose(full, run(tf.image.ssim(first / 255, second / 255, 1.0)), rtol=1e-5)
 
 
 def test_the_powers_weigh_the_scales(images, run):

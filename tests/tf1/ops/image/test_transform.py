@@ -36,9 +36,9 @@ def test_each_picture_of_a_batch_has_its_angle(run, hidden):
     batch.set_shape([None, None, None, 1])
     result = image.rotate(batch, [0.0, np.pi])
     assert result.shape.as_list() == [None, None, None, 1]
-    found = run(result)[..., 0]
-    np.testing.assert_array_equal(found[0], PICTURE)
-    np.testing.assert_array_equal(found[1], PICTURE[::-1, ::-1])
+    values = run(result)[..., 0]
+    np.testing.assert_array_equal(values[0], PICTURE)
+    np.testing.assert_array_equal(values[1], PICTURE[::-1, ::-1])
 
 
 def test_the_result_may_have_another_size(run):

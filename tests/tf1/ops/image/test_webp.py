@@ -42,10 +42,10 @@ def test_an_animation_gives_its_frames_or_the_first():
     file = io.BytesIO()
     first, *others = [Image.fromarray(frame) for frame in frames]
     first.save(file, "WEBP", save_all=True, append_images=others, lossless=True, duration=10)
-    found = decoded(file.getvalue())
-    assert abs(found[..., :3].astype(int) - frames).max() <= 1
-    found = decoded(file.getvalue(), expand_animations=False, channels=3)
-    assert np.array_equal(found, frames[0])
+    result = decoded(file.getvalue())
+    assert abs(result[..., :3].astype(int) - frames).max() <= 1
+    result = decoded(file.getvalue(), expand_animations=False, channels=3)
+    assert np.array_equal(result, frames[0])
 
 
 def test_types_are_those_of_other_formats(photo, saved):

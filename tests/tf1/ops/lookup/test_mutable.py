@@ -17,22 +17,22 @@ def session():
 
 def test_entries_come_change_and_go(session):
     table = Table(tf.string, tf.int64, -1)
-    found = table.lookup([["a", "b"], ["c", "a"]])
-    assert session.run(found).tolist() == [[-1, -1], [-1, -1]]
+    result = table.lookup([["a", "b"], ["c", "a"]])
+    assert session.run(result).tolist() == [[-1, -1], [-1, -1]]
     session.run(table.insert(["a", "b"], [1, 2]))
     session.run(table.insert(["b", "c", "c"], [3, 4, 5]))
-    assert session.run(found).tolist() == [[1, 3], [5, 1]]
+    assert session.run(result).tolist() == [[1, 3], [5, 1]]
     session.run(table.remove(tf.constant(["a", "z"])))
-    assert session.run(found).tolist() == [[-1, 3], [5, -1]]
+    assert session.run(result).tolist() == [[-1, 3], [5, -1]]
     assert session.run(table.size()) == 2
 
 
 def test_values_can_be_tensors(session):
     table = Table(tf.int64, tf.float32, [0.0, -1.0])
-    found = table.lookup(tf.constant([[7, 8]], tf.int64))
-    assert found.shape.as_list() == [1, 2, 2]
+    result = table.lookup(tf.constant([[7, 8]], tf.int64))
+    assert result.shape.as_list() == [1, 2, 2]
     session.run(table.insert([8, -3], [[1.0, 2.0], [3.0, 4.0]]))
-    assert session.run(found).tolist() == [[[0.0, -1.0], [1.0, 2.0]]]
+    assert session.run(result).tolist() == [[[0.0, -1.0], [1.0, 2.0]]]
     keys, values = session.run(table.export())
     assert (keys.tolist(), values.tolist()) == ([-3, 8], [[3.0, 4.0], [1.0, 2.0]])
 
@@ -48,8 +48,8 @@ def test_values_can_be_tensors(session):
 def test_of_many_types(session, key, value, keys, values):
     table = Table(key, value, {tf.string: "", tf.bool: False}.get(value, 0))
     session.run(table.insert(keys, values))
-    wanted = session.run(tf.constant(values, value))
-    assert session.run(table.lookup(keys)).tolist() == wanted.tolist()
+    expected = session.run(tf.constant(values, value))
+    assert session.run(table.lookup(keys)).tolist() == expected.tolist()
     exported = session.run(table.export())
     assert exported[0].dtype == key.as_numpy_dtype
     assert exported[0].tolist() == sorted(session.run(tf.constant(keys, key)).tolist())
@@ -144,19 +144,19 @@ class TestSaver:
 def test_states_of_sessions_hold_the_entries(session, tmp_path):
     table = Table(tf.string, tf.int64, -1)
     session.run(table.insert(["a", "b"], [1, 2]))
-    size, found = table.size(), table.lookup(["b"])
+    size, results = table.size(), table.lookup(["b"])
     checkpoint.save(session, tmp_path / "state")
     with tf.Session() as other:
         assert other.run(size) == 0
         checkpoint.restore(other, tmp_path / "state")
-        assert other.run(found).tolist() == [2]
+        assert other.run(results).tolist() == [2]
 
 
 def test_a_table_can_be_filled_while_it_is_asked(session):
     table, keys = Table(tf.int64, tf.int64, -1), tf.placeholder(tf.int64, [None])
-    insert, found = table.insert(keys, keys * 2), table.lookup(keys)
+    insert, results = table.insert(keys, keys * 2), table.lookup(keys)
     for start in range(0, 1000, 100):
         session.run(insert, {keys: np.arange(start, start + 100)})
-    got = session.run(found, {keys: np.arange(1100)})
+    got = session.run(results, {keys: np.arange(1100)})
     assert (got[:1000] == 2 * np.arange(1000)).all()
     assert (got[1000:] == -1).all()

@@ -21,19 +21,19 @@ def words(default=-1, **arguments):
 class TestLookup:
     def test_of_any_shape_gives_values_and_the_default(self, session):
         keys = tf.placeholder(tf.string, [None, None])
-        found = words().lookup(keys)
-        assert found.shape.as_list() == [None, None]
+        result = words().lookup(keys)
+        assert result.shape.as_list() == [None, None]
         session.run(tf.tables_initializer())
-        got = session.run(found, {keys: [["b", "z"], ["a", "a"]]})
+        got = session.run(result, {keys: [["b", "z"], ["a", "a"]]})
         assert got.tolist() == [[2, -1], [1, 1]]
         assert got.dtype == np.int32
-        assert session.run(found, {keys: np.zeros([0, 3], object)}).shape == (0, 3)
+        assert session.run(result, {keys: np.zeros([0, 3], object)}).shape == (0, 3)
 
     def test_of_sparse_keys_is_sparse(self, session):
         keys = tf.SparseTensor([[0, 1], [1, 0]], ["b", "?"], [2, 2])
-        found = words().lookup(keys)
+        result = words().lookup(keys)
         session.run(tf.tables_initializer())
-        assert session.run(found).values.tolist() == [2, -1]
+        assert session.run(result).values.tolist() == [2, -1]
 
     @pytest.mark.parametrize(
         ("keys", "values", "default"),
@@ -48,9 +48,9 @@ class TestLookup:
         initializer = tf.lookup.KeyValueTensorInitializer(keys, values)
         table = tf.lookup.StaticHashTable(initializer, default)
         session.run(table.initializer)
-        found = session.run(table.lookup(tf.constant(keys)))
+        result = session.run(table.lookup(tf.constant(keys)))
         expected = [value.encode() if isinstance(value, str) else value for value in values]
-        assert found.tolist() == expected
+        assert result.tolist() == expected
 
     def test_in_a_loop_and_in_threads_of_a_runner(self, session):
         table = words()
@@ -69,13 +69,13 @@ class TestLookup:
 class TestEntries:
     def test_come_with_the_initializer(self, session):
         table = words()
-        size, found = table.size(), table.lookup(tf.constant(["a"]))
+        size, results = table.size(), table.lookup(tf.constant(["a"]))
         assert session.run(size) == 0
         with pytest.raises(tf.errors.FailedPreconditionError, match="Table not initialized"):
-            session.run(found)
+            session.run(results)
         session.run(table.initializer)
         session.run(table.initializer)
-        assert session.run([size, found])[0] == 2
+        assert session.run([size, results])[0] == 2
         keys, values = session.run(table.export())
         assert (keys.tolist(), values.tolist()) == ([b"a", b"b"], [1, 2])
 
@@ -84,15 +84,15 @@ class TestEntries:
         table = tf.lookup.StaticHashTable(
             tf.lookup.KeyValueTensorInitializer(keys, tf.range(tf.size(keys))), -1
         )
-        found = table.lookup(tf.constant(["a", "c"]))
+        result = table.lookup(tf.constant(["a", "c"]))
         session.run(table.initializer, {keys: ["a", "b"]})
         session.run(table.initializer, {keys: ["c", "d"]})
-        assert session.run(found).tolist() == [0, -1]
+        assert session.run(result).tolist() == [0, -1]
         with pytest.raises(tf.errors.FailedPreconditionError, match="already initialized"):
             session.run(table.initializer, {keys: ["a", "b", "c"]})
         with tf.Session() as other:
             other.run(table.initializer, {keys: ["c"]})
-            assert other.run(found).tolist() == [-1, 0]
+            assert other.run(result).tolist() == [-1, 0]
 
     def test_of_one_key_are_equal(self, session):
         def table(values):
@@ -119,21 +119,21 @@ class TestEntries:
             session.run(other.init)
 
     def test_come_with_monitored_sessions(self):
-        found = words().lookup(tf.constant(["b"]))
+        result = words().lookup(tf.constant(["b"]))
         with tf.train.MonitoredSession() as session:
-            assert session.run(found).tolist() == [2]
+            assert session.run(result).tolist() == [2]
 
     def test_are_part_of_a_checkpoint(self, session, tmp_path):
         keys = tf.placeholder(tf.string, [None])
         table = tf.lookup.StaticHashTable(
             tf.lookup.KeyValueTensorInitializer(keys, tf.range(tf.size(keys))), -1
         )
-        found = table.lookup(tf.constant(["b", "?"]))
+        result = table.lookup(tf.constant(["b", "?"]))
         session.run(table.initializer, {keys: ["a", "b"]})
         checkpoint.save(session, tmp_path / "state")
         with tf.Session() as other:
             checkpoint.restore(other, tmp_path / "state")
-            assert other.run(found).tolist() == [1, -1]
+            assert other.run(result).tolist() == [1, -1]
 
 
 class TestRefusals:
@@ -161,9 +161,9 @@ class TestBuckets:
         )
         keys = tf.constant(["a", "b", "c"])
         session.run(table.initializer)
-        found, size = session.run([table.lookup(keys), table.size()])
+        completed, size = session.run([table.lookup(keys), table.size()])
         hashed = session.run(tf.strings.to_hash_bucket_fast(keys, 2))
-        assert found.tolist() == [0, hashed[1] + 1, hashed[2] + 1]
+        assert completed.tolist() == [0, hashed[1] + 1, hashed[2] + 1]
         assert size == 3
 
     def test_may_be_all_there_is(self, session):
@@ -181,16 +181,16 @@ class TestBuckets:
             (lookup.HasherSpec("legacy", None), tf.strings.to_hash_bucket(keys, 9)),
         ):
             table = lookup.index_table_from_tensor(["x"], 9, hasher_spec=spec)
-            found = table.lookup(keys)
+            result = table.lookup(keys)
             session.run(table.init)
-            assert session.run(found) == session.run(hashed) + 1
+            assert session.run(result) == session.run(hashed) + 1
 
     def test_of_integers(self, session):
         table = tf.contrib.lookup.index_table_from_tensor([5, 6], 3, dtype=tf.int32)
-        found = table.lookup(tf.constant([6, 9]))
+        result = table.lookup(tf.constant([6, 9]))
         session.run(tf.tables_initializer())
         expected = session.run(tf.strings.to_hash_bucket_fast(["9"], 3)) + 2
-        assert session.run(found).tolist() == [1, *expected]
+        assert session.run(result).tolist() == [1, *expected]
 
     def test_that_cannot_be_are_refused(self):
         lookup = tf.contrib.lookup

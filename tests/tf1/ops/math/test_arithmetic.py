@@ -195,12 +195,12 @@ def test_shapes_that_do_not_broadcast_fail_in_the_run(run, hidden):
 
 @given(hnp.mutually_broadcastable_shapes(num_shapes=2, max_dims=4), st.data())
 def test_the_static_shape_agrees_with_numpy(shapes, data):
-    known = [
+    expected = [
         [size if data.draw(st.booleans()) else None for size in shape]
         for shape in shapes.input_shapes
     ]
     with tf.Graph().as_default():
-        result = tf.add(*[tf.placeholder(tf.int32, shape) for shape in known])
+        result = tf.add(*[tf.placeholder(tf.int32, shape) for shape in expected])
     assert result.shape.is_compatible_with(shapes.result_shape)
     with tf.Graph().as_default():
         exact = tf.add(*[tf.placeholder(tf.int32, shape) for shape in shapes.input_shapes])

@@ -17,13 +17,13 @@ def test_finite_numbers_pass(run, check):
 
 @pytest.mark.parametrize("check", CHECKS)
 @pytest.mark.parametrize(
-    ("values", "found"),
+    ("values", "actual"),
     [([1.0, np.nan], "NaN"), ([-np.inf], "Inf"), ([np.inf, np.nan], "Inf and NaN")],
 )
-def test_others_end_the_run(run, hidden, check, values, found):
+def test_others_end_the_run(run, hidden, check, values, actual):
     with pytest.raises(tf.errors.InvalidArgumentError) as caught:
         run(check(hidden(values), "here"))
-    assert caught.value.message.startswith(f"here : Tensor had {found} values")
+    assert caught.value.message.startswith(f"here : Tensor had {actual} values")
 
 
 def test_integers_are_refused():

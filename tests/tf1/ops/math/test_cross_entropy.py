@@ -43,18 +43,18 @@ def test_labels_can_be_classes(run, hidden):
 def test_sigmoid_cross_entropy_is_for_each_element(run):
     probabilities = 1 / (1 + np.exp(-LOGITS[1]))
     expected = -(LABELS[1] * np.log(probabilities) + (1 - LABELS[1]) * np.log(1 - probabilities))
-    found = tf.nn.sigmoid_cross_entropy_with_logits(labels=LABELS[1], logits=LOGITS[1])
-    np.testing.assert_allclose(run(found), expected)
+    result = tf.nn.sigmoid_cross_entropy_with_logits(labels=LABELS[1], logits=LOGITS[1])
+    np.testing.assert_allclose(run(result), expected)
     weighed = tf.nn.weighted_cross_entropy_with_logits(LABELS[1], LOGITS[1], 3.0)
     np.testing.assert_allclose(run(weighed), expected * np.where(LABELS[1] == 1, 3, 1))
 
 
 def test_counts_have_a_likelihood(run):
-    found = tf.nn.log_poisson_loss([1.0, 4.0], [0.5, 1.0])
-    np.testing.assert_allclose(run(found), [np.exp(0.5) - 0.5, np.exp(1) - 4], rtol=1e-6)
+    result = tf.nn.log_poisson_loss([1.0, 4.0], [0.5, 1.0])
+    np.testing.assert_allclose(run(result), [np.exp(0.5) - 0.5, np.exp(1) - 4], rtol=1e-6)
     full = run(tf.nn.log_poisson_loss([1.0, 4.0], [0.5, 1.0], compute_full_loss=True))
     stirling = 4 * np.log(4) - 4 + 0.5 * np.log(2 * np.pi * 4)
-    np.testing.assert_allclose(full - run(found), [0, stirling], rtol=1e-5)
+    np.testing.assert_allclose(full - run(result), [0, stirling], rtol=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -63,9 +63,9 @@ def test_a_rate_follows_its_formula(build, formula):
 
 def test_restarts_come_later_and_later():
     # Periods of 4, 8 and 16 steps: 25 is 13 steps into the third one.
-    found = at_steps(lambda step: tf.train.cosine_decay_restarts(1.0, step, 4))
+    result = at_steps(lambda step: tf.train.cosine_decay_restarts(1.0, step, 4))
     expected = [0, 3 / 4, 6 / 8, 13 / 16]
-    assert found == pytest.approx(
+    assert result == pytest.approx(
         [0.5 * (1 + math.cos(math.pi * share)) for share in expected], abs=1e-5
     )
 
@@ -84,8 +84,8 @@ def test_the_noise_of_a_rate_is_drawn_anew_by_each_run_and_has_the_variance_of_t
 
 
 def test_phases_have_constant_rates_and_boundaries_belong_to_the_phase_before():
-    found = at_steps(lambda step: tf.train.piecewise_constant(step, [2, 10], [1.0, 0.5, 0.25]))
-    assert found == [1.0, 0.5, 0.5, 0.25]
+    result = at_steps(lambda step: tf.train.piecewise_constant(step, [2, 10], [1.0, 0.5, 0.25]))
+    assert result == [1.0, 0.5, 0.5, 0.25]
     assert at_steps(lambda step: tf.train.piecewise_constant_decay(step, [], [0.5])) == [0.5] * 4
 
 

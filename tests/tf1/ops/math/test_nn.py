@@ -40,8 +40,8 @@ def test_vectors_get_length_one(run):
     expected = [[0.6, 0.8], [0.6, 0.8], [0.0, 0.0]]
     np.testing.assert_allclose(run(tf.nn.l2_normalize(rows, 1)), expected, rtol=1e-6)
     np.testing.assert_allclose(run(tf.nn.l2_normalize(rows, dim=1)), expected, rtol=1e-6)
-    whole = run(tf.nn.l2_normalize(rows))
-    np.testing.assert_allclose(np.sum(whole**2), 1.0, rtol=1e-6)
+    full = run(tf.nn.l2_normalize(rows))
+    np.testing.assert_allclose(np.sum(full**2), 1.0, rtol=1e-6)
 
 
 def test_moments_are_mean_and_variance(run):

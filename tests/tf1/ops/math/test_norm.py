@@ -12,11 +12,11 @@ TABLE = np.array([[1.0, -2.0, 3.0], [0.5, 0.0, -1.5]])
 @pytest.mark.parametrize("axis", [None, 0, -1])
 @pytest.mark.parametrize("keep", [True, False])
 def test_norms_of_vectors_are_those_of_numpy(run, order, axis, keep):
-    given = TABLE if axis is not None else TABLE.ravel()
-    found = tf.norm(given, order, axis, keep)
-    expected = np.linalg.norm(given, order, axis, keep)
-    assert found.shape == expected.shape
-    np.testing.assert_allclose(run(found), expected)
+    value = TABLE if axis is not None else TABLE.ravel()
+    result = tf.norm(value, order, axis, keep)
+    expected = np.linalg.norm(value, order, axis, keep)
+    assert result.shape == expected.shape
+    np.testing.assert_allclose(run(result), expected)
 
 
 @pytest.mark.parametrize("order", ["fro", "euclidean", 1, 2, math.inf])
@@ -24,9 +24,9 @@ def test_norms_of_vectors_are_those_of_numpy(run, order, axis, keep):
 def test_norms_of_matrices_are_those_of_numpy(run, order, axis):
     cube = np.random.default_rng(0).normal(size=(2, 3, 4))
     expected = np.linalg.norm(cube, "fro" if order == "euclidean" else order, axis, True)
-    found = tf.norm(cube, order, axis, keep_dims=True)
-    np.testing.assert_allclose(run(found), expected)
-    assert found.shape == expected.shape
+    result = tf.norm(cube, order, axis, keep_dims=True)
+    np.testing.assert_allclose(run(result), expected)
+    assert result.shape == expected.shape
 
 
 @pytest.mark.parametrize(
@@ -57,9 +57,9 @@ def test_a_vector_that_is_too_long_is_cut(run):
 
 
 def test_several_tensors_are_cut_together(run):
-    given = [tf.constant([3.0]), None, tf.constant([[4.0]])]
-    assert run(tf.global_norm(given)) == 5.0
-    (first, none, last), length = tf.clip_by_global_norm(given, 1.0)
+    inputs = [tf.constant([3.0]), None, tf.constant([[4.0]])]
+    assert run(tf.global_norm(inputs)) == 5.0
+    (first, none, last), length = tf.clip_by_global_norm(inputs, 1.0)
     assert none is None
     np.testing.assert_allclose(run([first[0], last[0, 0], length]), [0.6, 0.8, 5.0], rtol=1e-6)
     (same,), _ = tf.clip_by_global_norm([[1.0]], 2.0, use_norm=tf.constant(1.0))

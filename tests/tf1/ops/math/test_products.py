@@ -11,10 +11,10 @@ B = np.arange(24.0, 48.0).reshape(4, 3, 2)
     "axes", [0, 1, [[1], [1]], [[2, 1], [0, 1]], [[0, 1, 2], [2, 1, 0]], [2, 0]]
 )
 def test_products_over_axes_are_those_of_numpy(run, axes):
-    found = tf.tensordot(A, B, axes)
+    result = tf.tensordot(A, B, axes)
     expected = np.tensordot(A, B, axes)
-    assert found.shape == expected.shape
-    np.testing.assert_allclose(run(found), expected)
+    assert result.shape == expected.shape
+    np.testing.assert_allclose(run(result), expected)
     partly = tf.placeholder_with_default(A, [None, 3, None])
     np.testing.assert_allclose(run(tf.tensordot(partly, B, axes)), expected)
 

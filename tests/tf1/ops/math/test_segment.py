@@ -49,7 +49,7 @@ def test_means_are_over_all_that_has_the_number(run):
 def test_numbers_that_do_not_fit_are_refused(run, hidden):
     with pytest.raises(ValueError, match="does not start with"):
         tf.unsorted_segment_sum([1.0, 2.0], [0], 1)
-    for made, words in (
+    for output, words in (
         (tf.segment_sum(hidden([1, 2]), hidden([1, 0])), "segment ids are not increasing"),
         (tf.segment_sum(hidden([1, 2]), hidden([-1, 0])), "segment ids must be >= 0"),
         (tf.segment_sum(hidden([1, 2]), hidden([0])), "the same size as dimension 0"),
@@ -62,4 +62,4 @@ def test_numbers_that_do_not_fit_are_refused(run, hidden):
         (tf.unsorted_segment_sum(hidden([1]), hidden([0, 1]), 2), "does not start with"),
     ):
         with pytest.raises(IAE, match=words):
-            run(made)
+            run(output)

@@ -8,7 +8,7 @@ TABLE = np.array([[1.0, -2.0, 3.0], [500.0, 0.0, 400.0]])
 
 @pytest.mark.parametrize("axis", [None, 0, 1])
 def test_reductions_are_those_of_numpy(run, axis):
-    for found, expected in (
+    for actual, expected in (
         (
             tf.reduce_logsumexp(TABLE, axis),
             np.log(np.sum(np.exp(TABLE), axis)),
@@ -17,7 +17,7 @@ def test_reductions_are_those_of_numpy(run, axis):
         (tf.math.reduce_std(TABLE, axis), np.std(TABLE, axis)),
         (tf.math.reduce_euclidean_norm(TABLE, axis), np.sqrt(np.sum(TABLE**2, axis))),
     ):
-        np.testing.assert_allclose(run(found), expected)
+        np.testing.assert_allclose(run(actual), expected)
 
 
 def test_sums_of_powers_keep_their_axes_and_infinities(run):

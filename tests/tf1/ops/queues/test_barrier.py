@@ -57,11 +57,11 @@ class TestElements:
                 session.run(op, {numbers: row})
 
         calls = [Call(partial(fill, op, order)) for op, order in zip(insert, orders, strict=True)]
-        found = [session.run(take).values for _ in range(100)]
+        values = [session.run(take).values for _ in range(100)]
         for call in calls:
             call.result()
-        assert all((one == other).all() for one, other in found)
-        assert sorted(np.concatenate([one for one, _ in found])) == list(range(1000))
+        assert all((one == other).all() for one, other in values)
+        assert sorted(np.concatenate([one for one, _ in values])) == list(range(1000))
 
 
 class TestWaits:
@@ -204,6 +204,6 @@ class TestCheckpoints:
 def waiting_for_barrier():
     """Returns the awaited event, once the engine waits for a barrier."""
     while True:
-        found = [f"{event.op} {event.text}" for wait in engine.waits() for event in wait.awaited]
-        if any("barrier" in what for what in found):
-            return found
+        results = [f"{event.op} {event.text}" for wait in engine.waits() for event in wait.awaited]
+        if any("barrier" in what for what in results):
+            return results

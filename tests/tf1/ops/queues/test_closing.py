@@ -32,9 +32,9 @@ def insufficient(kind, requested, size):
 
 def test_operations_are_named_after_the_queue(kind):
     queue = kind.make(name="q")
-    made = [queue.close(), queue.close(True), queue.size().op, queue.is_closed().op]
+    outputs = [queue.close(), queue.close(True), queue.size().op, queue.is_closed().op]
     named = [queue.close(name="a"), queue.size(name="b").op, queue.is_closed(name="c").op]
-    assert [op.name for op in made] == ["q_Close", "q_Close_1", "q_Size", "q_Is_Closed"]
+    assert [op.name for op in outputs] == ["q_Close", "q_Close_1", "q_Size", "q_Is_Closed"]
     assert [op.name for op in named] == ["a", "b", "c"]
 
 

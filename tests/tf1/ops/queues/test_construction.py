@@ -59,8 +59,8 @@ def test_a_name_that_no_operation_may_have_is_refused(kind, name):
 @pytest.mark.parametrize("kind_name", [*KIND_NAMES, "QueueBase"])
 def test_queues_have_newer_names_too(where, kind_name):
     has_name = (where, kind_name) != ("io", "FIFOQueue")
-    found = getattr(getattr(tf, where), kind_name, None)
-    assert found is (getattr(tf, kind_name) if has_name else None)
+    result = getattr(getattr(tf, where), kind_name, None)
+    assert result is (getattr(tf, kind_name) if has_name else None)
 
 
 def test_the_reference_is_a_scalar_resource(kind):

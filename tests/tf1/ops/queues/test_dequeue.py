@@ -187,12 +187,12 @@ def array_of(dtype, values):
 def test_values_of_every_type_come_out_as_they_went_in(kind, sess, dtype):
     values = array_of(dtype, VALUES[dtype])
     queue = kind.make(dtypes=[dtype], shapes=[(2,)])
-    given = tf.placeholder(dtype)
-    sess.run(queue.enqueue(kind.element(given)), {given: values})
+    tensor = tf.placeholder(dtype)
+    sess.run(queue.enqueue(kind.element(tensor)), {tensor: values})
     (taken,) = kind.components(sess.run(queue.dequeue()))
     np.testing.assert_array_equal(taken, values, strict=True)
     rows = np.stack([values, values[::-1]])
-    sess.run(queue.enqueue_many(kind.batch([0, 1], given)), {given: rows})
+    sess.run(queue.enqueue_many(kind.batch([0, 1], tensor)), {tensor: rows})
     (taken,) = kind.components(sess.run(queue.dequeue_many(2)))
     in_order = taken if kind.has_order else taken[:: 1 if taken[0, 0] == rows[0, 0] else -1]
     np.testing.assert_array_equal(in_order, rows, strict=True)
@@ -209,8 +209,8 @@ def test_scalars_come_out_as_numpy_scalars_and_bytes(sess):
 def test_components_without_elements_are_counted_all_the_same(kind, sess):
     queue = kind.make(dtypes=["int32", "string"], shapes=[(0,), (2, 0)])
     numbers, words = np.zeros([3, 0], np.int32), np.zeros([3, 2, 0], object)
-    given = tf.placeholder(tf.string)
-    sess.run(queue.enqueue_many(kind.batch([0, 1, 2], numbers, given)), {given: words})
+    tensor = tf.placeholder(tf.string)
+    sess.run(queue.enqueue_many(kind.batch([0, 1, 2], numbers, tensor)), {tensor: words})
     taken = kind.components(sess.run(queue.dequeue_many(3)))
     assert [batch.shape for batch in taken] == [(3, 0), (3, 2, 0)]
 

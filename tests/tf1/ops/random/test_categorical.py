@@ -10,20 +10,20 @@ def test_classes_come_as_often_as_they_should(run):
     probabilities = np.array([[0.1, 0.2, 0.7], [0.5, 0.0, 0.5]])
     with np.errstate(divide="ignore"):
         logits = np.log(probabilities)
-    found = run(tf.random.categorical(logits, 20_000, seed=1))
-    shares = [np.bincount(row, minlength=3) / len(row) for row in found]
+    values = run(tf.random.categorical(logits, 20_000, seed=1))
+    shares = [np.bincount(row, minlength=3) / len(row) for row in values]
     np.testing.assert_allclose(shares, probabilities, atol=0.02)
 
 
 def test_runs_continue_and_sessions_begin_again():
     tf.set_random_seed(1)
     drawn = tf.multinomial([[0.0] * 10], 20, seed=2, output_dtype=tf.int32)
-    found = []
+    results = []
     for _ in range(2):
         with tf.Session() as session:
-            found.append([session.run(drawn).tolist() for _ in range(2)])
-    assert found[0] == found[1]
-    assert found[0][0] != found[0][1]
+            results.append([session.run(drawn).tolist() for _ in range(2)])
+    assert results[0] == results[1]
+    assert results[0][0] != results[0][1]
     assert drawn.dtype == tf.int32
 
 

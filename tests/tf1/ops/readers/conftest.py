@@ -16,14 +16,14 @@ def kind(request: pytest.FixtureRequest) -> Kind:
 @pytest.fixture
 def reading() -> Iterator[Callable[..., Reading]]:
     """Makes readers at work, whose sessions end with the test."""
-    made = []
+    outputs = []
 
     def make(*args: Any, **kwargs: Any) -> Reading:
-        made.append(Reading(*args, **kwargs))
-        return made[-1]
+        outputs.append(Reading(*args, **kwargs))
+        return outputs[-1]
 
     yield make
-    for one in made:
+    for one in outputs:
         one.end()
 
 

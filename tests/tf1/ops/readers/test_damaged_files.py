@@ -333,10 +333,10 @@ def test_a_state_before_the_damage_leads_to_it_again(make_file, reading):
 
 @given(st.data(), st.sampled_from(["", "GZIP", "ZLIB"]), st.booleans())
 def test_any_damage_gives_an_error_or_good_records(tmp_path_factory, data, compression, is_cut):
-    whole = {"": PLAIN, "GZIP": GZIP, "ZLIB": ZLIB}[compression]
-    position = data.draw(st.integers(0, len(whole) - 1))
+    uninterrupted = {"": PLAIN, "GZIP": GZIP, "ZLIB": ZLIB}[compression]
+    position = data.draw(st.integers(0, len(uninterrupted) - 1))
     path = tmp_path_factory.mktemp("damaged") / "a"
-    path.write_bytes(whole[:position] if is_cut else flipped(whole, position))
+    path.write_bytes(uninterrupted[:position] if is_cut else flipped(uninterrupted, position))
     one = Reading(lambda: tf.TFRecordReader(options=compression), [path])
     values = []
     try:

@@ -124,16 +124,16 @@ class TestMatchingFiles:
         ],
     )
     def test_gives_the_names_that_match_one_pattern(self, run, pattern, names):
-        found = run(tf.matching_files(pattern))
-        assert found.dtype == object
-        assert found.tolist() == [f"m/{name}".encode() for name in names.split()]
+        values = run(tf.matching_files(pattern))
+        assert values.dtype == object
+        assert values.tolist() == [f"m/{name}".encode() for name in names.split()]
 
     def test_gives_the_names_of_all_patterns_together_sorted_with_repeats(self, run):
-        found = tf.matching_files(["m/b*", "m/a*", "m/b*", "m/nope"])
-        assert (found.op.name, found.dtype, found.shape.as_list()) == (
+        result = tf.matching_files(["m/b*", "m/a*", "m/b*", "m/nope"])
+        assert (result.op.name, result.dtype, result.shape.as_list()) == (
             *("MatchingFiles", tf.string, [None]),
         )
-        assert run(found).tolist() == [b"m/a1.txt", b"m/a2.txt", b"m/b.txt", b"m/b.txt"]
+        assert run(result).tolist() == [b"m/a1.txt", b"m/a2.txt", b"m/b.txt", b"m/b.txt"]
         assert run(tf.matching_files("")).tolist() == []
 
     def test_starts_a_name_in_no_directory_as_tensorflow_does(self, run, directory):
@@ -144,10 +144,10 @@ class TestMatchingFiles:
         assert run(tf.matching_files(f"{directory}/d*")).tolist() == [bytes(directory) + b"/data"]
 
     def test_looks_again_in_each_run(self, run, directory):
-        found = tf.matching_files("m/n*")
-        assert run(found).tolist() == []
+        result = tf.matching_files("m/n*")
+        assert run(result).tolist() == []
         (directory / "m/new").touch()
-        assert run(found).tolist() == [b"m/new"]
+        assert run(result).tolist() == [b"m/new"]
 
     def test_gives_names_that_are_not_utf_8(self, run, directory):
         with open(b"m/d2/\xff", "w"):

@@ -13,11 +13,11 @@ ALPHABET = bytes(range(65, 91))
 def records(data, record, header=0, footer=0, hop=0):
     """Returns the records that TensorFlow makes of a file: a model, record by record."""
     hop = hop or record
-    found, start = [], header
+    results, start = [], header
     while start <= len(data) and start + record + footer <= len(data):
-        found.append(data[start : start + record])
+        results.append(data[start : start + record])
         start += hop
-    return found
+    return results
 
 
 def read_records(path, *sizes, encoding=None):

@@ -72,8 +72,8 @@ def test_a_shift_rotates_the_files(pattern):
 
 def test_a_batch_may_span_epochs(session, pattern):
     records = RecordInput(pattern, 60, 30).get_yield_op()
-    found = list(chain(*batches(session, 7, records)))
-    assert sorted(found) == sorted(RECORDS * 6)
+    results = list(chain(*batches(session, 7, records)))
+    assert sorted(results) == sorted(RECORDS * 6)
 
 
 def test_batches_are_dealt(session, pattern):
@@ -81,8 +81,8 @@ def test_batches_are_dealt(session, pattern):
     assert [len(batch) for batch in dealt] == [5, 5]
     assert dealt[0][0].shape.as_list() == []
     assert dealt[0][0].op.name.startswith("input_1/")
-    found = [session.run(dealt) for _ in range(7)]
-    assert sorted(record for pair in found for batch in pair for record in batch) == RECORDS
+    values = [session.run(dealt) for _ in range(7)]
+    assert sorted(record for pair in values for batch in pair for record in batch) == RECORDS
 
 
 @pytest.mark.parametrize("kind", ["GZIP", "ZLIB"])
@@ -103,15 +103,15 @@ def test_patterns_have_commas_between(session, tmp_path):
 def test_two_operations_read_for_themselves(session, pattern):
     source = RecordInput(pattern, 70, 100)
     one, other = (source.get_yield_op() for _ in range(2))
-    found = session.run([one, other])
-    assert [sorted(each) for each in found] == [RECORDS] * 2
+    completed = session.run([one, other])
+    assert [sorted(each) for each in completed] == [RECORDS] * 2
 
 
 def test_many_threads_get_each_record_once(session, pattern):
     records = RecordInput(pattern, 7, 20, 3).get_yield_op()
     calls = [Call(partial(batches, session, 10, records)) for _ in range(4)]
-    found = [record for call in calls for batch in call.result() for record in batch]
-    assert sorted(found) == sorted(RECORDS * 4)
+    results = [record for call in calls for batch in call.result() for record in batch]
+    assert sorted(results) == sorted(RECORDS * 4)
 
 
 def test_without_files_or_records(session, tmp_path):
@@ -153,11 +153,11 @@ def test_a_checkpoint_has_where_it_is(session, pattern, tmp_path, num_before):
     records = RecordInput(pattern, 8, 20, 2, seed=5).get_yield_op()
     batches(session, num_before, records)
     checkpoint.save(session, tmp_path / "state")
-    wanted = batches(session, 20, records)
+    expected = batches(session, 20, records)
     with tf.Session() as other:
         batches(other, 2, records)
         checkpoint.restore(other, tmp_path / "state")
-        assert batches(other, 20, records) == wanted
+        assert batches(other, 20, records) == expected
 
 
 def test_a_checkpoint_of_other_files_is_refused(session, pattern, tmp_path):

@@ -46,8 +46,8 @@ def test_json_becomes_a_serialized_example(run):
     ],
 )
 def test_every_kind_of_list_is_read(run, feature, kind, values):
-    found = parse(run(tf.decode_json_example(of_feature(feature)))).features.feature["a"]
-    assert list(getattr(found, kind).value) == values
+    result = parse(run(tf.decode_json_example(of_feature(feature)))).features.feature["a"]
+    assert list(getattr(result, kind).value) == values
 
 
 @pytest.mark.parametrize(

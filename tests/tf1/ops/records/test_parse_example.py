@@ -232,8 +232,8 @@ def test_damaged_examples_are_refused(run, record, words):
     for parsed in (tf.parse_single_example(record, features), tf.parse_example([record], features)):
         with pytest.raises(IAE) as caught:
             run(parsed)
-        found = caught.value.message.replace("Name: <unknown>, Key: a, Index: 0.", "Key: a.")
-        assert words in found
+        result = caught.value.message.replace("Name: <unknown>, Key: a, Index: 0.", "Key: a.")
+        assert words in result
 
 
 KINDS = {
@@ -256,9 +256,9 @@ def typed_features(draw):
 def test_messages_of_the_protobuf_library_are_read(features):
     message = tf.train.Example()
     for key, (kind, values) in features.items():
-        found = getattr(message.features.feature[key], LISTS[kind])
-        found.SetInParent()
-        found.value.extend(values)
+        result = getattr(message.features.feature[key], LISTS[kind])
+        result.SetInParent()
+        result.value.extend(values)
     record = message.SerializeToString()
     with tf.Graph().as_default(), tf.Session() as session:
         fixed = {key: FIXED([len(values)], kind) for key, (kind, values) in features.items()}

@@ -133,8 +133,8 @@ class TestRefusals:
     def test_of_nothing_to_parse_and_defaults(self):
         with pytest.raises(ValueError, match="at least one should have values"):
             tf.io.parse_sequence_example([FIRST])
-        given = {"steps": tf.FixedLenSequenceFeature([], tf.int64, default_value=3)}
+        arguments = {"steps": tf.FixedLenSequenceFeature([], tf.int64, default_value=3)}
         with pytest.raises(ValueError, match="must be None"):
-            tf.io.parse_sequence_example([FIRST], None, given)
+            tf.io.parse_sequence_example([FIRST], None, arguments)
         with pytest.raises(ValueError, match="rank"):
             tf.io.parse_sequence_example([[FIRST]], CONTEXT)

@@ -15,9 +15,9 @@ def fill(feature, values):
     """Sets the list of ints, floats or bytes; none of them for None."""
     if values is not None:
         kinds = {int: "int64_list", float: "float_list", bytes: "bytes_list"}
-        found = getattr(feature, kinds[type(values[0]) if values else int])
-        found.SetInParent()
-        found.value.extend(values)
+        result = getattr(feature, kinds[type(values[0]) if values else int])
+        result.SetInParent()
+        result.value.extend(values)
 
 
 def sequence(context=None, lists=None):
@@ -25,9 +25,9 @@ def sequence(context=None, lists=None):
     for key, values in (context or {}).items():
         fill(message.context.feature[key], values)
     for key, rows in (lists or {}).items():
-        found = message.feature_lists.feature_list[key]
+        result = message.feature_lists.feature_list[key]
         for values in rows:
-            fill(found.feature.add(), values)
+            fill(result.feature.add(), values)
     return message.SerializeToString()
 
 

@@ -19,8 +19,8 @@ def test_the_dense_one_is_broadcast(run, shape, dtype):
     dense = (np.arange(np.prod(shape)) + 2).reshape(shape).astype(dtype)
     product, quotient = matrix(dtype) * dense, matrix(dtype) / dense
     assert product.get_shape() == [2, 3]
-    found = run([product, quotient, tf.sparse_tensor_to_dense(matrix(dtype))])
-    for value, expected in zip(found, [found[2] * dense, found[2] / dense], strict=False):
+    values = run([product, quotient, tf.sparse_tensor_to_dense(matrix(dtype))])
+    for value, expected in zip(values, [values[2] * dense, values[2] / dense], strict=False):
         assert value.indices.tolist() == PLACES
         rows, columns = np.array(PLACES).T
         assert value.values.tolist() == expected.astype(value.values.dtype)[rows, columns].tolist()

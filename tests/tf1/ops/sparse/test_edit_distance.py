@@ -24,9 +24,9 @@ def distance(a, b):
 
 @given(st.lists(st.tuples(WORDS, WORDS), min_size=1, max_size=3))
 def test_is_the_least_number_of_changes(pairs):
-    found, wanted = zip(*pairs, strict=True)
+    results, expected = zip(*pairs, strict=True)
     with tf.Graph().as_default(), tf.Session() as session:
-        result = tf.edit_distance(sparse(found), sparse(wanted), normalize=False)
+        result = tf.edit_distance(sparse(results), sparse(expected), normalize=False)
         assert session.run(result).tolist() == [distance(*pair) for pair in pairs]
 
 

@@ -92,7 +92,7 @@ MATRIX = st.lists(st.lists(st.integers(-2, 2), min_size=3, max_size=3), min_size
 def test_they_are_those_of_the_dense_tensors(one, other):
     with tf.Graph().as_default(), tf.Session() as session:
         x, y = (tf.sparse.from_dense(tf.constant(each)) for each in (one, other))
-        found = session.run(
+        completed = session.run(
             [
                 dense(tf.sparse_add(x, y)),
                 dense(tf.sparse_maximum(x, y)),
@@ -102,4 +102,4 @@ def test_they_are_those_of_the_dense_tensors(one, other):
         )
     a, b = np.array(one), np.array(other)
     expected = [a + b, np.maximum(a, b), np.minimum(a, b), a + b]
-    assert [each.tolist() for each in found] == [each.tolist() for each in expected]
+    assert [each.tolist() for each in completed] == [each.tolist() for each in expected]

@@ -13,9 +13,9 @@ def test_ones_are_on_the_diagonal(run, rows, columns, dtype):
     assert matrix.values.op.name.startswith("n/")
     expected = np.eye(rows, columns, dtype=dtype)
     assert matrix.get_shape() == expected.shape
-    found = run(tf.sparse_tensor_to_dense(matrix))
-    assert found.dtype == dtype
-    assert found.tolist() == expected.tolist()
+    values = run(tf.sparse_tensor_to_dense(matrix))
+    assert values.dtype == dtype
+    assert values.tolist() == expected.tolist()
 
 
 def test_sizes_may_be_tensors(run):

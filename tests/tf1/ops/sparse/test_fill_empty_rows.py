@@ -17,9 +17,9 @@ def test_empty_rows_get_the_default(run, values, default):
     filled, was_empty = tf.sparse_fill_empty_rows(sparse, default, name="n")
     assert was_empty.op.name == "n/SparseFillEmptyRows"
     assert (was_empty.shape, filled.get_shape()) == ([4], [4, 3])
-    (given, value), rows = run([[sparse.values, filled], was_empty])
+    (inputs, value), rows = run([[sparse.values, filled], was_empty])
     assert value.indices.tolist() == [[0, 1], [1, 0], [2, 0], [3, 0]]
-    first, second = given.tolist()
+    first, second = inputs.tolist()
     default = default.encode() if isinstance(default, str) else default
     assert value.values.tolist() == [first, default, second, default]
     assert rows.tolist() == [False, True, False, True]
@@ -34,12 +34,12 @@ def test_elements_come_in_the_order_of_their_rows(run):
 
 
 def test_nothing_need_be_known_before_the_run(run):
-    given = tf.sparse_placeholder(tf.int32)
-    filled, was_empty = tf.sparse_fill_empty_rows(given, 7)
+    tensor = tf.sparse_placeholder(tf.int32)
+    filled, was_empty = tf.sparse_fill_empty_rows(tensor, 7)
     assert was_empty.shape.as_list() == [None]
     for shape, expected in (([2, 3, 4], [7, 7]), ([0, 3, 4], [])):
         nothing = tf.SparseTensorValue(np.zeros([0, 3]), np.zeros([0]), shape)
-        assert run(filled, {given: nothing}).values.tolist() == expected
+        assert run(filled, {tensor: nothing}).values.tolist() == expected
 
 
 @pytest.mark.parametrize(

@@ -64,9 +64,9 @@ def test_old_names_are_taken(run):
 def test_nothing_need_be_known_before_the_run(run):
     fed = tf.sparse_placeholder(tf.int32)
     value = tf.SparseTensorValue([[0, 1]], [5], [1, 2])
-    found = run(tf.sparse_concat(0, [fed, fed]), {fed: value})
-    assert found.indices.tolist() == [[0, 1], [1, 1]]
-    assert found.dense_shape.tolist() == [2, 2]
+    values = run(tf.sparse_concat(0, [fed, fed]), {fed: value})
+    assert values.indices.tolist() == [[0, 1], [1, 1]]
+    assert values.dense_shape.tolist() == [2, 2]
 
 
 def test_parts_that_do_not_fit_are_refused(run):

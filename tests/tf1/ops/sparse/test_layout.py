@@ -17,8 +17,8 @@ def letters():
 @pytest.fixture
 def fed():
     """A sparse placeholder of unknown shape, and the value to feed."""
-    given = tf.sparse_placeholder(tf.int32)
-    return given, {given: tf.SparseTensorValue([[0, 2], [1, 0]], [5, 6], [2, 3])}
+    tensor = tf.sparse_placeholder(tf.int32)
+    return tensor, {tensor: tf.SparseTensorValue([[0, 2], [1, 0]], [5, 6], [2, 3])}
 
 
 class TestResetShape:

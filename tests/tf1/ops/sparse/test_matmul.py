@@ -30,9 +30,9 @@ def test_it_is_the_product_of_the_dense_matrices(run, dtype, adjoint_a, adjoint_
     dense = dense * np.array(1j, dtype) if dtype == "complex64" else dense
     dense = flipped(dense, adjoint_b)
     product = tf.sparse_tensor_dense_matmul(sparse(dtype), dense, adjoint_a, adjoint_b)
-    found, whole = run([product, tf.sparse_tensor_to_dense(sparse(dtype))])
-    expected = flipped(whole, adjoint_a) @ flipped(dense, adjoint_b)
-    assert found.tolist() == expected.tolist()
+    values, uninterrupted = run([product, tf.sparse_tensor_to_dense(sparse(dtype))])
+    expected = flipped(uninterrupted, adjoint_a) @ flipped(dense, adjoint_b)
+    assert values.tolist() == expected.tolist()
     assert product.shape == expected.shape
 
 
@@ -44,9 +44,9 @@ def test_the_second_may_be_the_sparse_one(run, dtype, adjoint_a, adjoint_b):
     dense = dense * np.array(1j, dtype) if dtype == "complex64" else dense
     dense = flipped(dense, adjoint_a)
     product = tf.sparse.matmul(dense, sparse(dtype), adjoint_a, adjoint_b)
-    found, whole = run([product, tf.sparse_tensor_to_dense(sparse(dtype))])
-    expected = flipped(dense, adjoint_a) @ flipped(whole, adjoint_b)
-    assert found.tolist() == expected.tolist()
+    values, uninterrupted = run([product, tf.sparse_tensor_to_dense(sparse(dtype))])
+    expected = flipped(dense, adjoint_a) @ flipped(uninterrupted, adjoint_b)
+    assert values.tolist() == expected.tolist()
 
 
 def test_elements_that_are_there_twice_are_added(run):

@@ -38,13 +38,13 @@ def test_facts_known_before_a_run():
 
 def test_rows(session):
     tensor = ragged()
-    found = session.run(
+    completed = session.run(
         [
             *(tensor.nrows(), tensor.row_starts(), tensor.row_limits(), tensor.row_lengths()),
             *(tensor.value_rowids(), tensor.bounding_shape()),
         ]
     )
-    assert [np.asarray(part).tolist() for part in found] == [
+    assert [np.asarray(part).tolist() for part in completed] == [
         *(3, [0, 2, 2], [2, 2, 3], [2, 0, 1]),
         *([0, 0, 2], [3, 2]),
     ]

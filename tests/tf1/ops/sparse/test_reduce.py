@@ -41,10 +41,10 @@ def test_a_sparse_result_has_the_stored_elements(run):
 def test_the_sums_are_those_of_the_dense_tensor(run, axis, keepdims):
     total = tf.sparse.reduce_sum(matrix(), axis, keepdims=keepdims)
     apart = tf.sparse.reduce_sum_sparse(matrix(), axis, keepdims=keepdims)
-    found, parts, whole = run([total, apart, tf.sparse_tensor_to_dense(matrix())])
+    values, parts, uninterrupted = run([total, apart, tf.sparse_tensor_to_dense(matrix())])
     axes = None if axis is None else tuple(set(np.atleast_1d(np.array(axis, int)).tolist()))
-    expected = np.sum(whole, axis=axes, keepdims=keepdims)
-    assert found.tolist() == expected.tolist()
+    expected = np.sum(uninterrupted, axis=axes, keepdims=keepdims)
+    assert values.tolist() == expected.tolist()
     assert total.shape == expected.shape
     spread = np.zeros(parts.dense_shape, int)
     for index, value in zip(parts.indices.tolist(), parts.values, strict=True):
@@ -53,11 +53,11 @@ def test_the_sums_are_those_of_the_dense_tensor(run, axis, keepdims):
 
 
 def test_the_rank_may_be_unknown(run):
-    given = tf.sparse_placeholder(tf.float32)
+    tensor = tf.sparse_placeholder(tf.float32)
     value = tf.SparseTensorValue(PLACES, [1, 2, -3, 4, 5], [4, 5])
-    assert tf.sparse_reduce_sum(given).shape.rank is None
-    assert run(tf.sparse_reduce_sum(given), {given: value}) == 9
-    assert run(tf.sparse_reduce_max(given, 0), {given: value}).tolist() == [4, -3, 2, 5, 0]
+    assert tf.sparse_reduce_sum(tensor).shape.rank is None
+    assert run(tf.sparse_reduce_sum(tensor), {tensor: value}) == 9
+    assert run(tf.sparse_reduce_max(tensor, 0), {tensor: value}).tolist() == [4, -3, 2, 5, 0]
 
 
 def test_complex_numbers_are_added(run):

@@ -18,16 +18,16 @@ def test_it_is_the_dense_tensor_in_that_shape(run, shape):
     reshaped = tf.sparse_reshape(matrix(), shape, name="n")
     assert reshaped.values.op.name == "n/Identity"
     dense = [tf.sparse_tensor_to_dense(each) for each in (reshaped, matrix())]
-    found, original = run(dense)
-    assert found.tolist() == original.reshape(shape).tolist()
-    assert reshaped.get_shape() == found.shape
+    values, original = run(dense)
+    assert values.tolist() == original.reshape(shape).tolist()
+    assert reshaped.get_shape() == values.shape
 
 
-@pytest.mark.parametrize("known", [None, [None], [2]])
-def test_the_shape_may_be_known_in_the_run_alone(run, known):
-    shape = tf.placeholder(tf.int32, known)
+@pytest.mark.parametrize("expected", [None, [None], [2]])
+def test_the_shape_may_be_known_in_the_run_alone(run, expected):
+    shape = tf.placeholder(tf.int32, expected)
     reshaped = tf.sparse.reshape(matrix(), shape)
-    assert reshaped.indices.shape.as_list() == [5, known and known[0]]
+    assert reshaped.indices.shape.as_list() == [5, expected and expected[0]]
     value = run(reshaped, {shape: [2, -1]})
     assert value.indices.tolist() == [[0, 0], [0, 2], [0, 6], [1, 3], [1, 5]]
     assert value.dense_shape.tolist() == [2, 10]
@@ -57,10 +57,10 @@ def test_a_shape_that_does_not_fit_is_refused(shape, match):
     ],
 )
 def test_a_shape_that_does_not_fit_is_an_error_of_the_run(run, shape, match):
-    given = tf.sparse_placeholder(tf.int32)
+    tensor = tf.sparse_placeholder(tf.int32)
     value = tf.SparseTensorValue(PLACES, [1, 2, 3, 4, 5], [4, 5])
     with pytest.raises(IAE, match=match):
-        run(tf.sparse_reshape(given, shape), {given: value})
+        run(tf.sparse_reshape(tensor, shape), {tensor: value})
 
 
 def test_without_elements_sizes_have_to_say_more(run):

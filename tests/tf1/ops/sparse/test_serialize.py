@@ -16,8 +16,8 @@ def matrix(values=(5, 7)):
     return tf.SparseTensor([[0, 1], [2, 0]], list(values), [3, 2])
 
 
-def same(found, expected):
-    assert all(np.array_equal(*pair) for pair in zip(found, expected, strict=True))
+def same(actual, expected):
+    assert all(np.array_equal(*pair) for pair in zip(actual, expected, strict=True))
 
 
 @pytest.mark.parametrize(
@@ -55,8 +55,8 @@ def test_the_strings_are_tensors(session):
         tf.parse_tensor(strings[number], dtype)
         for number, dtype in enumerate((tf.int64, tf.string, tf.int64))
     )
-    found = session.run([indices, values, shape])
-    assert [part.tolist() for part in found] == [[[0, 1], [2, 0]], [b"a", b"bc"], [3, 2]]
+    completed = session.run([indices, values, shape])
+    assert [part.tolist() for part in completed] == [[[0, 1], [2, 0]], [b"a", b"bc"], [3, 2]]
 
 
 class TestRefusals:

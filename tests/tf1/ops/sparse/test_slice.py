@@ -37,8 +37,8 @@ class TestSlice:
     def test_where_it_is_may_be_known_in_the_run_alone(self, run):
         fed, start = tf.sparse_placeholder(tf.int32), tf.placeholder(tf.int64)
         part = tf.sparse_slice(fed, start, [1, 1])
-        given = {fed: tf.SparseTensorValue(PLACES, [1, 2, 3, 4, 5], [4, 5]), start: [2, 3]}
-        assert run(part, given).values.tolist() == [4]
+        arguments = {fed: tf.SparseTensorValue(PLACES, [1, 2, 3, 4, 5], [4, 5]), start: [2, 3]}
+        assert run(part, arguments).values.tolist() == [4]
 
     def test_of_invalid_bounds_is_refused(self, run):
         for start, size, match in (
@@ -54,11 +54,11 @@ class TestSlice:
     @given(*[st.lists(st.integers(0, 6), min_size=2, max_size=2)] * 2)
     def test_is_the_slice_of_the_dense_tensor(self, start, size):
         with tf.Graph().as_default(), tf.Session() as session:
-            whole, part = session.run(
+            uninterrupted, part = session.run(
                 [dense(matrix()), dense(tf.sparse_slice(matrix(), start, size))]
             )
         (top, left), (height, width) = start, size
-        assert part.tolist() == whole[top : top + height, left : left + width].tolist()
+        assert part.tolist() == uninterrupted[top : top + height, left : left + width].tolist()
 
 
 class TestSplit:
@@ -74,13 +74,13 @@ class TestSplit:
     def test_arguments_need_their_names(self):
         with pytest.raises(ValueError, match="Keyword arguments are required"):
             tf.sparse_split(matrix(), 2, 1)
-        whole = {"sp_input": matrix(), "num_split": 2, "axis": 1}
-        for missing in whole:
-            some = {name: value for name, value in whole.items() if name != missing}
+        full = {"sp_input": matrix(), "num_split": 2, "axis": 1}
+        for missing in full:
+            some = {name: value for name, value in full.items() if name != missing}
             with pytest.raises(ValueError, match=f"{missing} is required"):
                 tf.sparse_split(**some)
         with pytest.raises(ValueError, match="Cannot specify both 'split_dim' and 'axis'"):
-            tf.sparse_split(**whole, split_dim=1)
+            tf.sparse_split(**full, split_dim=1)
 
     def test_the_old_name_of_the_axis_is_taken(self):
         assert len(tf.sparse.split(sp_input=matrix(), num_split=3, split_dim=0)) == 3
@@ -107,6 +107,6 @@ class TestSplit:
     def test_the_pieces_are_those_of_the_dense_tensor(self, count, axis):
         with tf.Graph().as_default(), tf.Session() as session:
             pieces = tf.sparse_split(sp_input=matrix(), num_split=count, axis=axis)
-            whole, *found = session.run([dense(each) for each in (matrix(), *pieces)])
-        expected = np.array_split(whole, count, axis)
-        assert [each.tolist() for each in found] == [each.tolist() for each in expected]
+            uninterrupted, *completed = session.run([dense(each) for each in (matrix(), *pieces)])
+        expected = np.array_split(uninterrupted, count, axis)
+        assert [each.tolist() for each in completed] == [each.tolist() for each in expected]

@@ -12,9 +12,9 @@ def test_each_row_adds_up_to_1(run, dtype):
     sparse = tf.SparseTensor([[0, 0], [0, 2], [1, 1], [3, 0], [3, 3]], values, [4, 5])
     result = tf.sparse_softmax(sparse, name="n")
     assert result.values.op.name == "n/SparseSoftmax"
-    found = run(result).values
-    assert found.dtype == dtype
-    np.testing.assert_allclose(found, [0.268941, 0.731059, 1, 0.5, 0.5], rtol=2e-3)
+    outputs = run(result).values
+    assert outputs.dtype == dtype
+    np.testing.assert_allclose(outputs, [0.268941, 0.731059, 1, 0.5, 0.5], rtol=2e-3)
 
 
 def test_elements_may_be_in_any_order(run):

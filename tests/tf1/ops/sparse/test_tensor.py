@@ -187,7 +187,7 @@ class TestSparseReorder:
 )
 def test_the_value_of_one_is_taken_as_one(run, function):
     value = tf.SparseTensorValue([[0, 1], [1, 0]], [5, 6], [2, 3])
-    found, expected = run([function(value), function(tf.SparseTensor(*value))])
-    assert all(np.array_equal(*pair) for pair in zip(found, expected, strict=True))
+    values, expected = run([function(value), function(tf.SparseTensor(*value))])
+    assert all(np.array_equal(*pair) for pair in zip(values, expected, strict=True))
     with pytest.raises(TypeError, match="Input must be a SparseTensor"):
         function(3)

@@ -98,11 +98,11 @@ def test_strings_of_python_are_attributes_and_tensors_are_inputs(hidden):
 
 @pytest.mark.parametrize("pattern", ["(a{1000}){1000}", r"\pL{1000}", "a" * 1_000_000, "(" * 10**5])
 def test_an_expression_that_would_take_much_memory_is_refused(run, hidden, pattern):
-    for given in (pattern, hidden(pattern)):
+    for value in (pattern, hidden(pattern)):
         with pytest.raises(
             IAE, match=r"Invalid pattern: .*, error: (invalid repet|pattern too|expr).*Repeat less"
         ):
-            run(tf.regex_replace("a", given, "b"))
+            run(tf.regex_replace("a", value, "b"))
 
 
 def test_a_whole_string_matches_or_not(run):

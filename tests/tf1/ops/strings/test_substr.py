@@ -101,8 +101,8 @@ class TestReduceJoin:
         axis = tf.constant(axis, tf.int32, shape=[0]) if axis == [] else axis
         result = tf.reduce_join(self.ROWS, axis)
         assert result.shape == np.shape(value)
-        found = run(result)
-        assert (found if isinstance(found, bytes) else found.tolist()) == value
+        values = run(result)
+        assert (values if isinstance(values, bytes) else values.tolist()) == value
 
     def test_may_keep_axes_and_separate_strings(self, run):
         result = tf.strings.reduce_join(self.ROWS, 1, keepdims=True, separator="-")

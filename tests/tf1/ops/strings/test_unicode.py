@@ -104,8 +104,8 @@ class TestEncode:
     def test_decoding_is_undone(self, run, texts):
         points = tf.strings.unicode_decode(texts, "UTF-8")
         again = run(tf.strings.unicode_encode(points, "UTF-8"))
-        found = again.to_list() if hasattr(again, "to_list") else again.tolist()
-        assert found == np.char.encode(np.array(texts), "utf-8").tolist()
+        result = again.to_list() if hasattr(again, "to_list") else again.tolist()
+        assert result == np.char.encode(np.array(texts), "utf-8").tolist()
 
     def test_what_is_no_character(self, run):
         numbers = [97, 0xD800, 0x110000, -1, 98]

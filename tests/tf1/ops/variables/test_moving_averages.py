@@ -28,8 +28,8 @@ def test_an_average_begins_with_the_initial_value_and_sees_the_variable_after_it
     step = tf.assign_add(value, 4.0)
     with tf.control_dependencies([step]):
         update = average.apply([value])
-    found = rows_of(session, update, [value, average.average(value)])
-    assert found.tolist() == [[8, 6], [12, 9], [16, 12.5]]
+    result = rows_of(session, update, [value, average.average(value)])
+    assert result.tolist() == [[8, 6], [12, 9], [16, 12.5]]
     assert tf.moving_average_variables() == [value]
     assert average.average(value) in tf.global_variables()
     assert tf.trainable_variables() == [value]
@@ -59,8 +59,8 @@ def test_the_average_of_another_tensor_begins_with_zero(session):
     plain = tf.train.ExponentialMovingAverage(0.5, name="plain")
     debiased = tf.train.ExponentialMovingAverage(0.5, zero_debias=True, name="debiased")
     update = tf.group(plain.apply([loss]), debiased.apply([loss]))
-    found = rows_of(session, update, [plain.average(loss), debiased.average(loss)])
-    assert found.tolist() == [[4, 8], [6, 8], [7, 8]]
+    result = rows_of(session, update, [plain.average(loss), debiased.average(loss)])
+    assert result.tolist() == [[4, 8], [6, 8], [7, 8]]
     assert tf.moving_average_variables() == []
     assert plain.average_name(loss) == "loss/plain"
 

@@ -29,23 +29,23 @@ def rows(run):
 @pytest.mark.parametrize("how", CHANGES)
 class TestRows:
     def test_change_one_after_the_other(self, run, rows, how):
-        given = [[9.0, 8.0], [7.0, 0.5], [2.0, 4.0]]
-        wanted = np.array(ROWS, np.float32)
-        for row, values in zip([0, 2, 0], given, strict=True):
-            wanted[row] = CHANGES[how](wanted[row], values)
-        got = run(getattr(tf, f"scatter_{how}")(rows, [0, 2, 0], given))
-        assert got.tolist() == wanted.tolist() == run(rows).tolist()
+        inputs = [[9.0, 8.0], [7.0, 0.5], [2.0, 4.0]]
+        expected = np.array(ROWS, np.float32)
+        for row, values in zip([0, 2, 0], inputs, strict=True):
+            expected[row] = CHANGES[how](expected[row], values)
+        got = run(getattr(tf, f"scatter_{how}")(rows, [0, 2, 0], inputs))
+        assert got.tolist() == expected.tolist() == run(rows).tolist()
 
     def test_take_a_scalar(self, run, rows, how):
-        wanted = np.array(ROWS)
-        wanted[[1, 2]] = CHANGES[how](wanted[[1, 2]], 2.0)
-        assert run(getattr(tf, f"scatter_{how}")(rows, [[1, 2]], 2.0)).tolist() == wanted.tolist()
+        expected = np.array(ROWS)
+        expected[[1, 2]] = CHANGES[how](expected[[1, 2]], 2.0)
+        assert run(getattr(tf, f"scatter_{how}")(rows, [[1, 2]], 2.0)).tolist() == expected.tolist()
 
     def test_are_given_as_slices(self, run, rows, how):
         slices = tf.IndexedSlices(tf.constant([[2.0, 4.0]]), tf.constant([1]))
-        wanted = np.array(ROWS)
-        wanted[1] = CHANGES[how](wanted[1], [2.0, 4.0])
-        assert run(getattr(rows, f"scatter_{how}")(slices)).tolist() == wanted.tolist()
+        expected = np.array(ROWS)
+        expected[1] = CHANGES[how](expected[1], [2.0, 4.0])
+        assert run(getattr(rows, f"scatter_{how}")(slices)).tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize("how", ["update", "add", "sub"])
@@ -55,26 +55,26 @@ class TestSlices:
         [([[0, 1], [2, 0]], [1.0, 2.0]), ([[0], [2]], [[9.0, 8.0], [7.0, 6.0]])],
     )
     def test_are_found_by_tuples(self, run, rows, how, places, given):
-        wanted = np.array(ROWS)
+        expected = np.array(ROWS)
         for place, value in zip(places, given, strict=True):
-            wanted[tuple(place)] = CHANGES[how](wanted[tuple(place)], value)
+            expected[tuple(place)] = CHANGES[how](expected[tuple(place)], value)
         assert (
-            run(getattr(tf, f"scatter_nd_{how}")(rows, places, given)).tolist() == wanted.tolist()
+            run(getattr(tf, f"scatter_nd_{how}")(rows, places, given)).tolist() == expected.tolist()
         )
         run(rows.initializer)
-        assert run(getattr(rows, f"scatter_nd_{how}")(places, given)).tolist() == wanted.tolist()
+        assert run(getattr(rows, f"scatter_nd_{how}")(places, given)).tolist() == expected.tolist()
 
 
 def test_rows_of_rows_change(run):
     variable = tf.Variable([[1, 2, 3], [4, 5, 6]])
     run(variable.initializer)
-    places, given = [[0, 1], [2, 0]], [[10, 11], [12, 13]]
-    wanted = [[10, 11, 3], [13, 5, 12]]
-    assert run(tf.batch_scatter_update(variable, places, given)).tolist() == wanted
+    places, inputs = [[0, 1], [2, 0]], [[10, 11], [12, 13]]
+    expected = [[10, 11, 3], [13, 5, 12]]
+    assert run(tf.batch_scatter_update(variable, places, inputs)).tolist() == expected
     slices = tf.IndexedSlices(tf.constant([[0], [0]]), tf.constant([[1], [1]]))
     assert run(variable.batch_scatter_update(slices)).tolist() == [[10, 0, 3], [13, 0, 12]]
     with pytest.raises(ValueError, match="unknown shape"):
-        tf.batch_scatter_update(variable, tf.placeholder(tf.int32), given)
+        tf.batch_scatter_update(variable, tf.placeholder(tf.int32), inputs)
 
 
 @pytest.mark.parametrize(

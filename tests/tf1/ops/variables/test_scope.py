@@ -197,13 +197,13 @@ class TestReuse:
             assert tf.get_variable("v", [1]) is not v
 
     def test_threads_share_variables_but_not_scopes(self):
-        graph, found = tf.get_default_graph(), []
+        graph, results = tf.get_default_graph(), []
 
         def build():
             with graph.as_default():
-                found.append(tf.get_variable_scope().name)
+                results.append(tf.get_variable_scope().name)
                 with tf.variable_scope("a", reuse=tf.AUTO_REUSE):
-                    found.append(tf.get_variable("v", [1]))
+                    results.append(tf.get_variable("v", [1]))
 
         with tf.variable_scope("a", reuse=tf.AUTO_REUSE):
             threads = [threading.Thread(target=build) for _ in range(4)]
@@ -212,12 +212,12 @@ class TestReuse:
             v = tf.get_variable("v", [1])
             for thread in threads:
                 thread.join(10)
-        assert found.count("") == found.count(v) == 4
+        assert results.count("") == results.count(v) == 4
 
 
 class TestGetVariable:
     def test_has_the_type_and_value_its_arguments_say(self, run):
-        made = [
+        array = [
             tf.get_variable("a", initializer=3),
             tf.get_variable("b", initializer=np.ones(2)),
             tf.get_variable("c", 2, tf.int64),
@@ -229,8 +229,8 @@ class TestGetVariable:
         ]
         run(tf.global_variables_initializer())
         names = ["int32", "float64", "int64", "bool", "string", "float32", "int32", "float32"]
-        assert [v.dtype.base_dtype.name for v in made] == names
-        assert [np.asarray(value).tolist() for value in run(made)] == [
+        assert [v.dtype.base_dtype.name for v in array] == names
+        assert [np.asarray(value).tolist() for value in run(array)] == [
             *(3, [1.0, 1.0], [0, 0], [True, True], [b""], [0.0, 0.0], [7, 8], [5.0, 5.0])
         ]
 

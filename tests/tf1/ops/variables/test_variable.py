@@ -63,8 +63,8 @@ class TestConstruction:
     )
     def test_joins_the_collections_it_is_told_to(self, arguments, global_, trainable, local):
         v = tf.Variable(1, **arguments)
-        found = [tf.global_variables(), tf.trainable_variables(), tf.local_variables()]
-        assert found == [[v] * is_in for is_in in (global_, trainable, local)]
+        results = [tf.global_variables(), tf.trainable_variables(), tf.local_variables()]
+        assert results == [[v] * is_in for is_in in (global_, trainable, local)]
         assert tf.all_variables() == tf.global_variables()
 
     @pytest.mark.parametrize(
@@ -109,17 +109,17 @@ class TestConstruction:
             tf.cond(tf.constant(True), branch, lambda: tf.constant(2))
 
     def test_is_made_outside_of_branches_and_control_dependencies(self, run):
-        made = []
+        outputs = []
 
         def branch():
-            made.append(tf.Variable(lambda: tf.constant(4)))
-            return made[0] + 1
+            outputs.append(tf.Variable(lambda: tf.constant(4)))
+            return outputs[0] + 1
 
         with tf.control_dependencies([tf.no_op()]):
             result = tf.cond(tf.constant(False), branch, lambda: tf.constant(2))
-        assert made[0].initializer.control_inputs == []
-        run(made[0].initializer)
-        assert run([result, made[0]]) == [2, 4]
+        assert outputs[0].initializer.control_inputs == []
+        run(outputs[0].initializer)
+        assert run([result, outputs[0]]) == [2, 4]
 
     def test_takes_the_arguments_that_mean_nothing_here(self):
         tf.Variable(

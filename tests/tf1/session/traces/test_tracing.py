@@ -90,12 +90,12 @@ def test_a_run_without_a_trace_empties_the_metadata() -> None:
 
 def test_the_part_of_the_graph_that_was_run_is_told() -> None:
     x = tf.constant(1.0, name="x")
-    wanted = tf.negative(x, name="wanted")
+    expected = tf.negative(x, name="wanted")
     tf.square(x, name="other")
     options = tf.RunOptions(output_partition_graphs=True)
     metadata = tf.RunMetadata()
     with tf.Session() as session:
-        session.run(wanted, options=options, run_metadata=metadata)
+        session.run(expected, options=options, run_metadata=metadata)
     (graph,) = metadata.partition_graphs
     assert [node.name for node in graph.node] == ["x", "wanted"]
     assert not metadata.step_stats.dev_stats
