@@ -7,6 +7,7 @@ use headrace_pipeline::checkpoint::{Checkpoint, State};
 use headrace_pipeline::formats::Lines;
 use headrace_pipeline::index::IndexFiles;
 use headrace_pipeline::nodes::cache::Store;
+use headrace_pipeline::nodes::mixture::StopWhen;
 use headrace_pipeline::nodes::shard::Even;
 use headrace_pipeline::plan::{Blocks, Mix, PieceOptions, Plan, Shuffle, Step};
 use headrace_pipeline::records::Codec;
@@ -40,7 +41,7 @@ fn checkpoint(bytes: &mut &[u8], depth: usize) -> Checkpoint {
     let skip = number(bytes);
     let shape = byte(bytes);
     if shape & 1 == 0 || depth == MOST_DEPTH {
-        return Checkpoint::default().behind(skip);
+        return Checkpoint::default().advanced_by(skip);
     }
     let numbers = (0..shape >> 1 & 7).map(|_| number(bytes)).collect();
     let inputs = (0..shape >> 4 & 3).map(|_| checkpoint(bytes, depth + 1)).collect();
@@ -85,7 +86,7 @@ fn plan_of(number: u8, file: &File) -> Arc<Plan> {
         3 => epochs(&shuffled(&files)),
         4 => then(&epochs(&files), Step::Shard { index: 1, count: 3, even: Even::Uneven }),
         5 => Arc::new(Plan::Concat(both())),
-        6 => Arc::new(Plan::Mix(both(), Mix::new(vec![1.0, 3.0], true, 5))),
+        6 => Arc::new(Plan::Mix(both(), Mix::new(vec![1.0, 3.0], StopWhen::All, 5))),
         7 => then(&then(&files, Step::Skip(5)), Step::Take(50)),
         8 => epochs(&then(&files, Step::Cache(Arc::new(Store::default())))),
         9 => window(&then(&files, Step::SkipErrors(0))),

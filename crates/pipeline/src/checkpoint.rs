@@ -129,7 +129,7 @@ impl Checkpoint {
     }
 
     /// The checkpoint `count` rows after this one.
-    pub fn behind(&self, count: u64) -> Self {
+    pub fn advanced_by(&self, count: u64) -> Self {
         Self { skip: self.skip.saturating_add(count), ..self.clone() }
     }
 
@@ -198,7 +198,7 @@ impl RowCheckpoints {
         let mut rest = row;
         for (index, (checkpoint, num_rows)) in self.0.iter().enumerate() {
             if rest < *num_rows || index + 1 == self.0.len() {
-                return checkpoint.behind(rest as u64);
+                return checkpoint.advanced_by(rest as u64);
             }
             rest -= num_rows;
         }
@@ -217,7 +217,7 @@ impl RowCheckpoints {
             && let Some((checkpoint, num_rows)) = self.0.first_mut()
         {
             front.push((checkpoint.clone(), rest));
-            (*checkpoint, *num_rows) = (checkpoint.behind(rest as u64), *num_rows - rest);
+            (*checkpoint, *num_rows) = (checkpoint.advanced_by(rest as u64), *num_rows - rest);
         }
         Self(front)
     }
@@ -236,12 +236,12 @@ mod tests {
         let mut checkpoints = RowCheckpoints::of(checkpoint(1), 3);
         checkpoints.append(&RowCheckpoints::of(checkpoint(2), 2));
         let front = checkpoints.take_front(2);
-        assert_eq!(front.get(1), checkpoint(1).behind(1));
+        assert_eq!(front.get(1), checkpoint(1).advanced_by(1));
         assert_eq!(
             [checkpoints.get(0), checkpoints.get(1), checkpoints.get(2)],
-            [checkpoint(1).behind(2), checkpoint(2), checkpoint(2).behind(1)]
+            [checkpoint(1).advanced_by(2), checkpoint(2), checkpoint(2).advanced_by(1)]
         );
-        assert_eq!(checkpoints.get(9), checkpoint(2).behind(8));
+        assert_eq!(checkpoints.get(9), checkpoint(2).advanced_by(8));
         assert_eq!(checkpoints.take_front(9).iter().count(), 2);
         assert_eq!(checkpoints.get(0), Checkpoint::default());
     }

@@ -19,7 +19,7 @@ pub trait Node: Send {
     /// Catches up with the checkpoint from which it began, in step: makes the rows to be skipped, so
     /// that functions have been called for them even if no further row is requested. False until
     /// that is done.
-    fn catch_up(&mut self, _context: &mut Context) -> Result<bool> {
+    fn replay_skipped(&mut self, _context: &mut Context) -> Result<bool> {
         Ok(true)
     }
 
@@ -68,7 +68,7 @@ pub struct Position {
     pub keeps_origins: bool,
     /// True if it polls for rows and begins tasks one at a time, only when their results are
     /// requested.
-    pub in_step: bool,
+    pub synchronous: bool,
 }
 
 /// The result of polling a node.

@@ -14,17 +14,17 @@ pub enum SkipEvent {
     /// Something was skipped.
     Skipped(Box<Skipped>),
     /// A pass has ended; the number of rows that a `skip_errors` stage has returned in it.
-    Passed {
+    PassEnd {
         /// The number of that stage.
         skipper: usize,
         /// The number of rows and the pass.
-        rows: PassedRows,
+        rows: PassProgress,
     },
 }
 
 /// The number of rows returned in a pass.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PassedRows {
+pub struct PassProgress {
     /// The number of the pass.
     pub pass: u64,
     /// The number of rows.
@@ -51,7 +51,7 @@ pub struct Skipped {
     /// The number of further records that a scan of all files has found; 0 without a scan.
     pub num_scanned: u64,
     /// The number of rows returned before this one.
-    pub passed: PassedRows,
+    pub passed: PassProgress,
     /// The number of rows and skipped rows before this one, where its stage saw it; `None` if they
     /// were not counted.
     pub place: Option<u64>,
@@ -104,7 +104,7 @@ impl Skipped {
             ends_file: false,
             lost,
             num_scanned: 0,
-            passed: PassedRows::default(),
+            passed: PassProgress::default(),
             place: None,
         }
     }
@@ -134,7 +134,7 @@ impl Skipped {
             ends_file: rest.is_some(),
             lost,
             num_scanned: 0,
-            passed: PassedRows::default(),
+            passed: PassProgress::default(),
             place: None,
         }
     }

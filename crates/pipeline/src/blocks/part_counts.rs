@@ -30,14 +30,14 @@ pub fn add_origins(block: &Block, row: usize, origins: &mut Vec<Origin>) {
 
 /// The facts that a row keeps about the rows that it is made of.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Remembered {
+pub struct RowAnnotations {
     /// The number of parts of the mixture whose rows are counted.
     pub num_parts: usize,
     /// True if their records are remembered.
     pub keeps_origins: bool,
 }
 
-impl Remembered {
+impl RowAnnotations {
     /// The provenance of a row that is made of others.
     pub fn of(self, file: &Arc<FileProvenance>, rows: &Rows) -> Arc<FileProvenance> {
         if self.num_parts == 0 && !self.keeps_origins {

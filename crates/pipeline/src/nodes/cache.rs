@@ -6,6 +6,7 @@ use crate::blocks::rows::Rows;
 use crate::budget::{Budget, Charge};
 use crate::checkpoint::Checkpoint;
 use crate::node::{Context, Node, Poll};
+use crate::nodes::step_facts::{BatchesOfInput, RowShards, StepFacts};
 use crate::skip_event::SkipEvent;
 use headrace_engine::error::{Code, Error, Result};
 use headrace_engine::sync::Mutex;
@@ -28,6 +29,18 @@ struct Found {
 }
 
 impl Store {
+    /// The facts about the step.
+    pub const FACTS: StepFacts = StepFacts {
+        is_one_to_one: true,
+        is_row_wise: false,
+        python_worker: None,
+        keeps_pieces: false,
+        is_cache: true,
+        may_end_early: false,
+        shards: RowShards::None,
+        batches: BatchesOfInput::None,
+    };
+
     /// A store for a shuffle of all rows of a source without random access.
     pub fn of_shuffle() -> Self {
         Self { is_of_shuffle: true, ..Self::default() }
@@ -126,7 +139,7 @@ impl Cached {
 
 /// Returns the rows of its input and caches them, after the rows cached by an earlier pass that was
 /// left before its end.
-pub struct Fill {
+pub struct CacheWriter {
     input: Box<dyn Node>,
     store: Arc<Store>,
     pass: Pass,
@@ -141,7 +154,7 @@ pub struct Fill {
     is_ordered: bool,
 }
 
-impl Fill {
+impl CacheWriter {
     /// The rows of a whole pass, which is cached in `store`. They are returned as rows of `pass`.
     /// `start` makes the input node, which begins at a checkpoint. With `in_any_order`, the rows
     /// may come in any order.
@@ -197,7 +210,7 @@ impl Fill {
     }
 }
 
-impl Node for Fill {
+impl Node for CacheWriter {
     fn pull(&mut self, context: &mut Context) -> Result<Poll> {
         if self.budget.is_none() {
             self.budget = Some(Arc::clone(context.budget));
@@ -221,7 +234,7 @@ impl Node for Fill {
     }
 }
 
-impl Drop for Fill {
+impl Drop for CacheWriter {
     /// Keeps the beginning of a pass that is left before its end.
     fn drop(&mut self) {
         let (Some(budget), true) = (self.budget.take(), self.is_ordered) else { return };
@@ -248,20 +261,20 @@ impl Kept {
 
 /// Returns the rows of its input, from some row on, as rows of a pass. Caches nothing, since the
 /// pass is not whole.
-pub struct Rest {
+pub struct UncachedTail {
     input: Box<dyn Node>,
     next: u64,
     pass: Pass,
 }
 
-impl Rest {
+impl UncachedTail {
     /// The number of the first row is `next`.
     pub fn new(input: Box<dyn Node>, next: u64, pass: Pass) -> Self {
         Self { input, next, pass }
     }
 }
 
-impl Node for Rest {
+impl Node for UncachedTail {
     fn pull(&mut self, context: &mut Context) -> Result<Poll> {
         let poll = self.input.pull(context)?;
         let Poll::Ready(rows) = poll else { return Ok(poll) };
@@ -273,7 +286,7 @@ impl Node for Rest {
 }
 
 /// Returns the cached rows.
-pub struct FromCache {
+pub struct CacheReader {
     cached: Arc<Cached>,
     /// The number of the next block.
     next: usize,
@@ -286,7 +299,7 @@ pub struct FromCache {
     charge: Option<Charge>,
 }
 
-impl FromCache {
+impl CacheReader {
     /// The rows from number `first` on, as those of `pass`.
     pub fn new(cached: Arc<Cached>, first: u64, pass: Pass) -> Self {
         let next = cached.kept.ends.partition_point(|end| *end <= first);
@@ -296,7 +309,7 @@ impl FromCache {
     }
 }
 
-impl Node for FromCache {
+impl Node for CacheReader {
     fn pull(&mut self, context: &mut Context) -> Result<Poll> {
         if !std::mem::replace(&mut self.is_charged, true) {
             self.charge = self.cached.charge(context.budget)?;

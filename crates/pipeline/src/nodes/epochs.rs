@@ -3,6 +3,7 @@
 use crate::checkpoint::{Checkpoint, damaged};
 use crate::function_states::FunctionStates;
 use crate::node::{Context, Ended, Node, Poll};
+use crate::nodes::step_facts::{BatchesOfInput, RowShards, StepFacts};
 use headrace_engine::error::{Error, Result};
 use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
@@ -76,7 +77,7 @@ pub struct StatefulFunctions {
     /// The number of passes after which their states are needed.
     pub num_passes: u64,
     /// True if all nodes work in step.
-    pub in_step: bool,
+    pub synchronous: bool,
 }
 
 struct KeptStates {
@@ -107,7 +108,7 @@ struct Settling {
 impl Settling {
     /// True once all states are known.
     fn poll(&mut self, context: &mut Context) -> Result<bool> {
-        self.has_caught_up = self.has_caught_up || self.node.catch_up(context)?;
+        self.has_caught_up = self.has_caught_up || self.node.replay_skipped(context)?;
         if !self.has_caught_up {
             return Ok(false);
         }
@@ -135,7 +136,7 @@ impl KeptStates {
     /// The checkpoint at which the pass that starts now begins.
     fn begin(&mut self, first: &Checkpoint) -> Checkpoint {
         self.begin = self.outer.copy();
-        self.inner = if self.functions.in_step { Arc::clone(&self.outer) } else { self.outer.copy() };
+        self.inner = if self.functions.synchronous { Arc::clone(&self.outer) } else { self.outer.copy() };
         self.last = (first.clone(), 0);
         first.clone().with_states(Some(Arc::clone(&self.inner)))
     }
@@ -143,7 +144,7 @@ impl KeptStates {
     /// Makes sure that the states of the functions at the end of pass `number` are known; false
     /// until they are.
     fn settle(&mut self, number: u64, next: &mut NextPass, context: &mut Context) -> Result<bool> {
-        if self.functions.in_step || number >= self.functions.num_passes {
+        if self.functions.synchronous || number >= self.functions.num_passes {
             return Ok(true);
         }
         if !self.functions.are_cut_short {
@@ -174,6 +175,18 @@ impl KeptStates {
 }
 
 impl Passes {
+    /// The facts about the step.
+    pub const FACTS: StepFacts = StepFacts {
+        is_one_to_one: false,
+        is_row_wise: false,
+        python_worker: None,
+        keeps_pieces: false,
+        is_cache: false,
+        may_end_early: false,
+        shards: RowShards::None,
+        batches: BatchesOfInput::AcrossPasses,
+    };
+
     /// Passes that are `distance` steps away from the consumer. With `is_endless` they end after
     /// many passes without rows.
     pub fn new(next: NextPass, is_endless: bool, distance: usize) -> Self {
@@ -239,7 +252,7 @@ impl Passes {
         let num_skipped = ended.mine.saturating_sub(std::mem::take(&mut shards.num_before));
         self.has_rows = ended.mine > 0;
         shards.skip = skip.saturating_sub(num_skipped);
-        Ok(Checkpoint::default().behind(shards.skip))
+        Ok(Checkpoint::default().advanced_by(shards.skip))
     }
 
     /// Sets the Python functions that keep a state from one pass to the next.
@@ -270,7 +283,7 @@ impl Passes {
                 return Err(shards.uneven(number));
             }
             (shards.skip, shards.num_before) = (checkpoint.skip(), self.first.skip());
-            self.first = self.first.behind(checkpoint.skip());
+            self.first = self.first.advanced_by(checkpoint.skip());
         }
         if let Some(kept_states) = &self.kept_states {
             for (index, python_worker) in kept_states.functions.python_workers.iter().enumerate() {
@@ -347,11 +360,11 @@ impl Node for Passes {
         }
     }
 
-    fn catch_up(&mut self, context: &mut Context) -> Result<bool> {
+    fn replay_skipped(&mut self, context: &mut Context) -> Result<bool> {
         let is_resumed = self.current.is_none() && !self.has_ended && self.first != Checkpoint::default();
         if is_resumed && !self.begin()? {
             return Ok(true);
         }
-        self.current.as_mut().map_or(Ok(true), |current| current.catch_up(context))
+        self.current.as_mut().map_or(Ok(true), |current| current.replay_skipped(context))
     }
 }

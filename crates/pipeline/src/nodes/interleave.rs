@@ -133,7 +133,7 @@ pub fn exact(from: &Checkpoint) -> Option<Checkpoint> {
             Numbers::of(&state.numbers, inputs.len()).ok()?;
         for choice in &choices.of_rows[..skip as usize] {
             let input = inputs.get_mut(choice.input)?;
-            *input = input.behind(1);
+            *input = input.advanced_by(1);
             (chosen, number) = (None, choice.number);
             if let Some(Shares { position, taken, .. }) = &mut shares {
                 *position += 1;
@@ -158,7 +158,7 @@ pub struct Interleave {
     /// Returned after the rows before it.
     error: Option<Error>,
     /// True if an input is polled only for a row that is next.
-    in_step: bool,
+    synchronous: bool,
     /// The choices of the rows returned last.
     last: Option<Arc<Choices>>,
 }
@@ -167,7 +167,7 @@ impl Interleave {
     /// The rows of `inputs` in the order of `choose`.
     pub fn new(inputs: Vec<Box<dyn Node>>, choose: Box<dyn Choose>) -> Self {
         let inputs = inputs.into_iter().map(|node| Input::new(node, Checkpoint::default())).collect();
-        Self { inputs, choose, chosen: None, is_over: false, error: None, in_step: false, last: None }
+        Self { inputs, choose, chosen: None, is_over: false, error: None, synchronous: false, last: None }
     }
 
     /// With `are_exact`, the checkpoints of inputs are directly after the rows that were taken.
@@ -176,10 +176,10 @@ impl Interleave {
         self
     }
 
-    /// With `in_step`, rows are returned one by one, and an input is polled only for a row that is
+    /// With `synchronous`, rows are returned one by one, and an input is polled only for a row that is
     /// next.
-    pub fn in_step(mut self, in_step: bool) -> Self {
-        self.in_step = in_step;
+    pub fn synchronous(mut self, synchronous: bool) -> Self {
+        self.synchronous = synchronous;
         self
     }
 
@@ -204,7 +204,7 @@ impl Interleave {
             if left_out[old] > 0 {
                 input.is_left_out = true;
                 // Functions are called for the rows up to its end.
-                if !self.in_step && !input.is_behind_last {
+                if !self.synchronous && !input.is_behind_last {
                     input.node = None;
                 }
                 self.choose.leave_out(index)?;
@@ -223,7 +223,7 @@ impl Interleave {
     /// Takes rows as long as they are available.
     fn take(&mut self, rows: &mut Rows, choices: &mut Vec<Choice>, context: &mut Context) -> Result<()> {
         let measured = self.choose.measured();
-        let most = if self.in_step { 1 } else { GROUP_ROWS };
+        let most = if self.synchronous { 1 } else { GROUP_ROWS };
         while rows.len() < most && !self.is_over {
             let Some(chosen) = self.chosen.take().or_else(|| self.choose.next()) else {
                 self.is_over = true;
@@ -266,7 +266,7 @@ impl Node for Interleave {
         if let Some(error) = self.error.take() {
             return Err(error);
         }
-        if !self.in_step {
+        if !self.synchronous {
             if !all_catch_up(self.inputs.iter_mut().filter(|input| input.is_left_out), context)? {
                 return Ok(Poll::Pending);
             }
@@ -304,7 +304,7 @@ impl Node for Interleave {
         }
     }
 
-    fn catch_up(&mut self, context: &mut Context) -> Result<bool> {
+    fn replay_skipped(&mut self, context: &mut Context) -> Result<bool> {
         all_catch_up(self.inputs.iter_mut(), context)
     }
 }

@@ -7,6 +7,7 @@ use crate::checkpoint::Checkpoint;
 use crate::function_states::FunctionState;
 use crate::node::{Context, Ended, Node, Poll, Position};
 use crate::nodes::bisect_failures::{Bisectable, bisect_failures, polls};
+use crate::nodes::step_facts::{BatchesOfInput, RowShards, StepFacts};
 use crate::skip_event::{Places, SkipEvent, SkipEvents, Skipped, is_of_example};
 use crate::stages::Stage;
 use crate::tasks::meters::{Meter, Meters, Stopwatch, enter_stage};
@@ -30,7 +31,7 @@ pub enum Worker {
         /// The number of the Python worker.
         python_worker: usize,
         /// True if it makes one row of each, and keeps no state.
-        keeps_count: bool,
+        is_one_to_one: bool,
         /// Number of threads that work on its tasks at the same time.
         num_callers: usize,
         /// The number of functions that it calls one after the other.
@@ -41,11 +42,11 @@ pub enum Worker {
 impl Worker {
     /// True if it makes one row of each row, or of each batch of them: then rows can be skipped
     /// before the work.
-    pub fn keeps_count(&self) -> bool {
+    pub fn is_one_to_one(&self) -> bool {
         match self {
-            Self::Pool(stages) => stages.iter().all(|stage| stage.keeps_count()),
+            Self::Pool(stages) => stages.iter().all(|stage| stage.is_one_to_one()),
             // A function that keeps a state must see the same rows as before.
-            Self::Python { keeps_count, .. } => *keeps_count,
+            Self::Python { is_one_to_one, .. } => *is_one_to_one,
         }
     }
 }
@@ -81,6 +82,20 @@ enum Input {
 }
 
 impl Map {
+    /// The facts about a step with this worker.
+    pub const fn facts(is_one_to_one: bool, python_worker: Option<usize>) -> StepFacts {
+        StepFacts {
+            is_one_to_one,
+            is_row_wise: true,
+            python_worker,
+            keeps_pieces: true,
+            is_cache: false,
+            may_end_early: false,
+            shards: RowShards::OfInput,
+            batches: BatchesOfInput::OfOutput,
+        }
+    }
+
     /// Up to `ahead` tasks are begun before their results are requested.
     pub fn new(input: Box<dyn Node>, worker: Worker, ahead: usize, position: Position) -> Self {
         let (input, ring) = (Input::Open(input), Ring::new());
@@ -93,7 +108,7 @@ impl Map {
             input,
             waiting,
             worker,
-            ahead: if position.in_step { 1 } else { ahead },
+            ahead: if position.synchronous { 1 } else { ahead },
             position,
             starving_since: None,
             ring,
@@ -184,7 +199,7 @@ impl Map {
     fn checkpoint(&self, input: Checkpoint) -> Checkpoint {
         let num_levels = match (&self.worker, self.position.skipper) {
             (Worker::Python { num_functions, .. }, Some(_)) => *num_functions,
-            _ => usize::from(!self.worker.keeps_count() || self.position.skipper.is_some()),
+            _ => usize::from(!self.worker.is_one_to_one() || self.position.skipper.is_some()),
         };
         let place = self.position.skipper.map(|_| self.places.next);
         (0..num_levels).fold(input, |input, _| Checkpoint::new(place, [input]))
@@ -193,7 +208,7 @@ impl Map {
     /// The number of waiting rows for the next task, and the estimated size of its result.
     fn next_part(&self, limit_bytes: usize) -> (usize, usize) {
         match (self.is_row_wise(), self.size_estimate.task_bytes()) {
-            (true, _) if self.position.in_step => (1, self.size_estimate.bytes_of(1, &self.waiting)),
+            (true, _) if self.position.synchronous => (1, self.size_estimate.bytes_of(1, &self.waiting)),
             (true, _) => {
                 let num_rows = match self.worker {
                     Worker::Python { num_callers, .. } => {
@@ -425,9 +440,9 @@ impl Node for Map {
         }
     }
 
-    fn catch_up(&mut self, context: &mut Context) -> Result<bool> {
+    fn replay_skipped(&mut self, context: &mut Context) -> Result<bool> {
         match &mut self.input {
-            Input::Open(input) => input.catch_up(context),
+            Input::Open(input) => input.replay_skipped(context),
             Input::Ended | Input::Failed(_) => Ok(true),
         }
     }

@@ -18,12 +18,21 @@ pub struct Weights {
     pub measured: Option<usize>,
 }
 
+/// The end of a mixture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StopWhen {
+    /// It ends with the first input that ends.
+    First,
+    /// It ends once all inputs have ended.
+    All,
+}
+
 /// Draws the input of the next row by weights, or takes the one that is furthest behind its share.
 pub struct Mixture {
     random: Philox,
     weights: Weights,
     has_ended: Vec<bool>,
-    goes_on: bool,
+    stop_when: StopWhen,
     /// The number of rows taken.
     position: u64,
     /// The sizes of the rows of each input taken with the weights of now.
@@ -35,14 +44,13 @@ pub struct Mixture {
 }
 
 impl Mixture {
-    /// If `goes_on`, continues until all inputs have ended, else until one has. The draws depend on
-    /// the pair of seeds.
-    pub fn new(weights: Weights, goes_on: bool, (seed, pass): (u64, u64)) -> Self {
+    /// The draws depend on the pair of seeds.
+    pub fn new(weights: Weights, stop_when: StopWhen, (seed, pass): (u64, u64)) -> Self {
         let num_inputs = weights.schedule.first().map_or(0, |(_, weights)| weights.len());
         let random = Philox::new(seed.cast_signed(), pass.cast_signed());
         let (has_ended, taken) = ((0..num_inputs).map(|_| false).collect(), (0..num_inputs).map(|_| 0).collect());
         let (current, border) = (None, None);
-        let mut mixture = Self { random, weights, has_ended, goes_on, position: 0, taken, current, border };
+        let mut mixture = Self { random, weights, has_ended, stop_when, position: 0, taken, current, border };
         mixture.look();
         mixture
     }
@@ -103,7 +111,7 @@ impl Choose for Mixture {
             *has_ended = true;
         }
         self.look();
-        Ok(self.goes_on)
+        Ok(self.stop_when == StopWhen::All)
     }
 
     fn number(&self) -> u64 {
@@ -158,7 +166,7 @@ mod tests {
 
     fn mixture(schedule: &[(u64, &[f64])], measured: Option<usize>) -> Mixture {
         let schedule = schedule.iter().map(|(position, weights)| (*position, weights.to_vec())).collect();
-        Mixture::new(Weights { schedule, ids: None, measured }, true, (7, 0))
+        Mixture::new(Weights { schedule, ids: None, measured }, StopWhen::All, (7, 0))
     }
 
     fn counts(mixture: &mut Mixture, num_rows: u64, sizes: &[u64]) -> Vec<u64> {

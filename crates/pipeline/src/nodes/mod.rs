@@ -3,8 +3,8 @@
 pub mod bisect_failures;
 pub mod buffers;
 pub mod cache;
-pub mod counted;
-pub mod digested;
+pub mod count_rows;
+pub mod digest_order;
 pub mod disk_cache;
 pub mod epochs;
 pub mod groups;
@@ -15,6 +15,7 @@ pub mod pieces;
 pub mod shard;
 pub mod skip_errors;
 pub mod sources;
+pub mod step_facts;
 pub mod take;
 pub mod window;
 pub mod zip;

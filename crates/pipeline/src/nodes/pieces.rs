@@ -77,7 +77,7 @@ pub struct Pieces {
     num_upcoming: NumUpcoming,
     /// Returned after the rows before it.
     error: Option<Error>,
-    in_step: bool,
+    synchronous: bool,
     /// The memory of the borders of pieces, and its charge.
     borders: Option<(Arc<KeptBorders>, Option<Charge>)>,
 }
@@ -112,7 +112,7 @@ impl Pieces {
             upcoming: VecDeque::new(),
             num_upcoming,
             error: None,
-            in_step: false,
+            synchronous: false,
             borders: None,
         };
         match checkpoint.state() {
@@ -143,10 +143,10 @@ impl Pieces {
         }
     }
 
-    /// With `in_step`, rows are returned one by one, and a piece is polled only for a row that is
+    /// With `synchronous`, rows are returned one by one, and a piece is polled only for a row that is
     /// next.
-    pub fn in_step(mut self, in_step: bool) -> Self {
-        self.in_step = in_step;
+    pub fn synchronous(mut self, synchronous: bool) -> Self {
+        self.synchronous = synchronous;
         self
     }
 
@@ -249,7 +249,7 @@ impl Pieces {
     /// Takes rows as long as they are available; returns whether none are left. Sets `checkpoint` to
     /// the checkpoint of the first.
     fn take(&mut self, rows: &mut Rows, checkpoint: &mut Checkpoint, context: &mut Context) -> Result<bool> {
-        let most = if self.in_step { 1 } else { GROUP_ROWS };
+        let most = if self.synchronous { 1 } else { GROUP_ROWS };
         let mut num_closed = 0;
         while rows.len() < most {
             let num_slots = self.slots.len();
@@ -326,7 +326,7 @@ impl Node for Pieces {
         if !all_catch_up(self.ended.iter_mut().map(|piece| &mut piece.input), context)? {
             return Ok(Poll::Pending);
         }
-        if !self.in_step {
+        if !self.synchronous {
             self.read_ahead(context)?;
         }
         self.slots.iter_mut().flatten().for_each(|piece| piece.input.begin_group());
@@ -349,7 +349,7 @@ impl Node for Pieces {
         Ok(if is_over { Poll::End } else { Poll::Pending })
     }
 
-    fn catch_up(&mut self, context: &mut Context) -> Result<bool> {
+    fn replay_skipped(&mut self, context: &mut Context) -> Result<bool> {
         all_catch_up(self.slots.iter_mut().flatten().chain(&mut self.ended).map(|piece| &mut piece.input), context)
     }
 }

@@ -4,6 +4,7 @@ use crate::blocks::rows::Rows;
 use crate::budget::Budget;
 use crate::checkpoint::{Checkpoint, damaged};
 use crate::node::{Context, Ended, Node, Poll};
+use crate::nodes::step_facts::{BatchesOfInput, RowShards, StepFacts};
 use crate::nodes::take::few;
 use headrace_engine::error::{Error, Result};
 use std::sync::Arc;
@@ -65,6 +66,20 @@ struct Reshard {
 }
 
 impl Shard {
+    /// The facts about the step for `count` shards.
+    pub const fn facts(count: u64) -> StepFacts {
+        StepFacts {
+            is_one_to_one: false,
+            is_row_wise: false,
+            python_worker: None,
+            keeps_pieces: false,
+            is_cache: false,
+            may_end_early: false,
+            shards: RowShards::Selects(count),
+            batches: BatchesOfInput::None,
+        }
+    }
+
     /// Row `index` of each `count` rows of `input`, with `given` rows returned before.
     pub fn new(input: Box<dyn Node>, index: u64, count: u64, given: u64) -> Self {
         Self {
@@ -90,7 +105,7 @@ impl Shard {
 
     /// The same after `skip` more rows of each of `old_count` shards, whose rows are skipped one by
     /// one, since the end may be among them.
-    pub fn behind(mut self, skip: u64, old_count: u64) -> Result<Self> {
+    pub fn advanced_by(mut self, skip: u64, old_count: u64) -> Result<Self> {
         let num_rows = skip.checked_mul(old_count).filter(|_| old_count > 0).ok_or_else(damaged)?;
         self.reshard = Some(Reshard { count: old_count, given: self.given, num_skipped: 0, num_rows });
         Ok(self)
@@ -212,8 +227,8 @@ impl Node for Shard {
         }
     }
 
-    fn catch_up(&mut self, context: &mut Context) -> Result<bool> {
-        self.input.catch_up(context)
+    fn replay_skipped(&mut self, context: &mut Context) -> Result<bool> {
+        self.input.replay_skipped(context)
     }
 
     fn ended(&self) -> Option<Ended> {

@@ -2,7 +2,8 @@
 
 use crate::checkpoint::Checkpoint;
 use crate::node::{Context, Node, Poll};
-use crate::skip_event::{PassedRows, SkipEvent};
+use crate::nodes::step_facts::{BatchesOfInput, RowShards, StepFacts};
+use crate::skip_event::{PassProgress, SkipEvent};
 use headrace_engine::error::Result;
 
 /// Passes its input through; sets in each skip event the number of rows before it, and reports the
@@ -11,13 +12,25 @@ pub struct SkipErrors {
     input: Box<dyn Node>,
     /// The number of its stage.
     stage: usize,
-    passed: PassedRows,
+    passed: PassProgress,
     is_over: bool,
 }
 
 impl SkipErrors {
+    /// The facts about the step.
+    pub const FACTS: StepFacts = StepFacts {
+        is_one_to_one: true,
+        is_row_wise: false,
+        python_worker: None,
+        keeps_pieces: true,
+        is_cache: false,
+        may_end_early: false,
+        shards: RowShards::None,
+        batches: BatchesOfInput::OfOutput,
+    };
+
     /// `passed` rows were returned before those of `input`.
-    pub fn new(input: Box<dyn Node>, stage: usize, passed: PassedRows) -> Self {
+    pub fn new(input: Box<dyn Node>, stage: usize, passed: PassProgress) -> Self {
         Self { input, stage, passed, is_over: false }
     }
 }
@@ -39,13 +52,13 @@ impl Node for SkipErrors {
             }
             Poll::End => {
                 self.is_over = true;
-                Poll::SkipEvent(SkipEvent::Passed { skipper: self.stage, rows: self.passed })
+                Poll::SkipEvent(SkipEvent::PassEnd { skipper: self.stage, rows: self.passed })
             }
             other => other,
         })
     }
 
-    fn catch_up(&mut self, context: &mut Context) -> Result<bool> {
-        self.input.catch_up(context)
+    fn replay_skipped(&mut self, context: &mut Context) -> Result<bool> {
+        self.input.replay_skipped(context)
     }
 }

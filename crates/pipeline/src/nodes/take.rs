@@ -4,6 +4,7 @@ use crate::blocks::rows::Rows;
 use crate::budget::Budget;
 use crate::checkpoint::Checkpoint;
 use crate::node::{Context, Ended, Node, Poll};
+use crate::nodes::step_facts::{BatchesOfInput, RowShards, StepFacts};
 use headrace_engine::error::Result;
 use std::sync::Arc;
 
@@ -15,6 +16,18 @@ pub struct Take {
 }
 
 impl Take {
+    /// The facts about the step.
+    pub const FACTS: StepFacts = StepFacts {
+        is_one_to_one: false,
+        is_row_wise: false,
+        python_worker: None,
+        keeps_pieces: false,
+        is_cache: false,
+        may_end_early: true,
+        shards: RowShards::None,
+        batches: BatchesOfInput::None,
+    };
+
     /// The first `count` rows, `given` of which come before the rows of `input`.
     pub fn new(input: Box<dyn Node>, count: u64, given: u64) -> Self {
         Self { input, given, rest: count.saturating_sub(given) }
@@ -35,8 +48,8 @@ impl Node for Take {
         Ok(Poll::Ready(rows.with_checkpoint(checkpoint)))
     }
 
-    fn catch_up(&mut self, context: &mut Context) -> Result<bool> {
-        self.input.catch_up(context)
+    fn replay_skipped(&mut self, context: &mut Context) -> Result<bool> {
+        self.input.replay_skipped(context)
     }
 }
 
@@ -50,6 +63,18 @@ pub struct Skip {
 }
 
 impl Skip {
+    /// The facts about the step.
+    pub const FACTS: StepFacts = StepFacts {
+        is_one_to_one: false,
+        is_row_wise: false,
+        python_worker: None,
+        keeps_pieces: false,
+        is_cache: false,
+        may_end_early: false,
+        shards: RowShards::None,
+        batches: BatchesOfInput::None,
+    };
+
     /// The rows of `input` after the first `rest`, where `count` rows are skipped from the
     /// beginning.
     pub fn new(input: Box<dyn Node>, count: u64, rest: u64) -> Self {
@@ -71,9 +96,9 @@ impl Node for Skip {
         })
     }
 
-    fn catch_up(&mut self, context: &mut Context) -> Result<bool> {
+    fn replay_skipped(&mut self, context: &mut Context) -> Result<bool> {
         // The first rows are skipped once a row is requested.
-        if self.is_resumed { self.input.catch_up(context) } else { Ok(true) }
+        if self.is_resumed { self.input.replay_skipped(context) } else { Ok(true) }
     }
 }
 
@@ -123,8 +148,8 @@ impl Node for Behind {
         }
     }
 
-    fn catch_up(&mut self, context: &mut Context) -> Result<bool> {
-        if !self.input.catch_up(context)? {
+    fn replay_skipped(&mut self, context: &mut Context) -> Result<bool> {
+        if !self.input.replay_skipped(context)? {
             return Ok(false);
         }
         while self.rest > 0 && !self.has_ended {
@@ -176,6 +201,18 @@ pub struct Share {
 }
 
 impl Share {
+    /// The facts about the step.
+    pub const FACTS: StepFacts = StepFacts {
+        is_one_to_one: false,
+        is_row_wise: false,
+        python_worker: None,
+        keeps_pieces: false,
+        is_cache: false,
+        may_end_early: false,
+        shards: RowShards::None,
+        batches: BatchesOfInput::None,
+    };
+
     /// Run `index` of each `count` runs of `input`.
     pub fn new(input: Box<dyn Node>, index: u64, count: u64, run: u64) -> Self {
         Self { input, index, count, run, position: 0, group: Checkpoint::default() }
@@ -197,7 +234,7 @@ impl Node for Share {
                     // skipped rows are counted separately.
                     let behind = self.position % self.run;
                     checkpoint
-                        .get_or_insert_with(|| Checkpoint::new([self.count], [self.group.clone()]).behind(behind));
+                        .get_or_insert_with(|| Checkpoint::new([self.count], [self.group.clone()]).advanced_by(behind));
                     taken.push(block, row, 1);
                 }
                 self.position = (self.position + 1) % (self.run * self.count);
@@ -208,7 +245,7 @@ impl Node for Share {
         }
     }
 
-    fn catch_up(&mut self, context: &mut Context) -> Result<bool> {
-        self.input.catch_up(context)
+    fn replay_skipped(&mut self, context: &mut Context) -> Result<bool> {
+        self.input.replay_skipped(context)
     }
 }

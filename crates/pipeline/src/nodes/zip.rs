@@ -68,11 +68,11 @@ impl Zip {
         let skip = if position.skipper.is_some() { 0 } else { from.skip() };
         let places = Places { next: first.saturating_add(skip) };
         let input = |index| {
-            let node = start((index, &from.input(index)?.behind(skip)))?;
+            let node = start((index, &from.input(index)?.advanced_by(skip)))?;
             Ok(Input { node, rows: Rows::new(), places, state: State::Open, skip_events: Vec::new() })
         };
         let inputs = (0..num_inputs).map(input).collect::<Result<_>>()?;
-        let ahead = if position.in_step { 1 } else { ahead };
+        let ahead = if position.synchronous { 1 } else { ahead };
         let zip = Self { inputs, is_strict, ahead, position, ring: Ring::new(), end: None };
         Ok(behind(Box::new(zip), from.skip() - skip))
     }
@@ -219,7 +219,7 @@ impl Node for Zip {
         self.start_tasks(context);
         if let Some((checkpoint, outcome)) = self.ring.pop() {
             let Outcome { rows, skip_events, .. } = outcome?;
-            if !self.position.in_step {
+            if !self.position.synchronous {
                 self.start_tasks(context);
             }
             // A task has rows; otherwise there is a skip event.
@@ -241,10 +241,10 @@ impl Node for Zip {
         }
     }
 
-    fn catch_up(&mut self, context: &mut Context) -> Result<bool> {
+    fn replay_skipped(&mut self, context: &mut Context) -> Result<bool> {
         let mut have_all = true;
         for input in &mut self.inputs {
-            have_all &= input.node.catch_up(context)?;
+            have_all &= input.node.replay_skipped(context)?;
         }
         Ok(have_all)
     }

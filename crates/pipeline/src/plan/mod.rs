@@ -19,10 +19,10 @@ use crate::index::{FilePiece, IndexFiles, Kept};
 use crate::nodes::cache::Store;
 use crate::nodes::disk_cache::store::DiskStore;
 use crate::nodes::epochs::StatefulFunctions;
-use crate::nodes::groups::batch::Turn;
+use crate::nodes::groups::batch::ShareIndex;
 use crate::nodes::groups::bucket::Buckets;
 use crate::nodes::groups::pack::Packing;
-use crate::nodes::mixture::Weights;
+use crate::nodes::mixture::{StopWhen, Weights};
 use crate::nodes::shard::Even;
 use crate::order_digest::OrderDigest;
 use crate::records::Format;
@@ -50,7 +50,7 @@ pub enum Plan {
     Zip(Arc<[Arc<Plan>]>, bool),
     /// All rows, in another order, of a plan whose steps make one row of each.
     Shuffled(Arc<Plan>, Shuffle),
-    /// The pieces of a source, several of them at once: one row of each in turn.
+    /// The pieces of a source, several of them at once: one row of each in share.
     Pieces(Arc<Plan>, PieceOptions),
     /// A step applied to the rows of a plan.
     Then(Arc<Plan>, Step),
@@ -71,8 +71,8 @@ pub enum Plan {
 pub struct Mix {
     /// The proportion in which the rows of each plan are drawn.
     pub weights: Weights,
-    /// True if the others continue when one has ended.
-    pub goes_on: bool,
+    /// The end of it.
+    pub stop_when: StopWhen,
     /// The seed of the draws.
     pub seed: u64,
     /// The checkpoint at which it continues, in place of the first that is not its beginning: one
@@ -82,9 +82,9 @@ pub struct Mix {
 
 impl Mix {
     /// Rows drawn by weights that are always the same.
-    pub fn new(weights: Vec<f64>, goes_on: bool, seed: u64) -> Self {
+    pub fn new(weights: Vec<f64>, stop_when: StopWhen, seed: u64) -> Self {
         let weights = Weights { schedule: [(0, weights)].into(), ids: None, measured: None };
-        Self { weights, goes_on, seed, resumed: Arc::default() }
+        Self { weights, stop_when, seed, resumed: Arc::default() }
     }
 }
 
@@ -121,7 +121,7 @@ pub enum Step {
         python_worker: usize,
         /// True if it makes one row of each, and keeps no state. Then rows to be skipped are
         /// skipped before it.
-        keeps_count: bool,
+        is_one_to_one: bool,
         /// The number of its threads.
         num_callers: usize,
         /// The number of functions that it calls one after the other.
@@ -166,7 +166,7 @@ pub enum Step {
         /// True if an incomplete last group is dropped.
         drops_remainder: bool,
         /// The batches, among the batches of all shares, that these rows form.
-        turn: Turn,
+        share: ShareIndex,
     },
     /// Groups rows of similar lengths.
     Bucket(Arc<Buckets>),
@@ -196,7 +196,7 @@ impl Plan {
             Self::Files(..) | Self::File(..) | Self::Indexed(_) | Self::PythonSource(_) => {}
             Self::Concat(inputs) => inputs.iter().for_each(|input| input.find_stateful_functions(states, functions)),
             Self::Mix(inputs, mix) => {
-                functions.are_cut_short |= !mix.goes_on;
+                functions.are_cut_short |= mix.stop_when == StopWhen::First;
                 inputs.iter().for_each(|input| input.find_stateful_functions(states, functions));
             }
             Self::Zip(inputs, is_strict) => {
@@ -209,17 +209,15 @@ impl Plan {
             }
             Self::Shuffled(input, _) | Self::Pieces(input, _) => input.find_stateful_functions(states, functions),
             Self::Metered { plan, .. } => plan.find_stateful_functions(states, functions),
-            Self::Then(_, Step::Cache(_) | Step::CacheOnDisk(_)) => {}
             Self::Then(input, step) => {
-                match step {
-                    Step::MapPython { python_worker, .. }
-                        if states.is_some_and(|states| states.is_kept(*python_worker)) =>
-                    {
-                        functions.python_workers.push(*python_worker);
-                    }
-                    Step::Take(_) => functions.are_cut_short = true,
-                    _ => {}
+                let facts = step.facts();
+                if facts.is_cache {
+                    return;
                 }
+                let stateful =
+                    facts.python_worker.filter(|worker| states.is_some_and(|states| states.is_kept(*worker)));
+                functions.python_workers.extend(stateful);
+                functions.are_cut_short |= facts.may_end_early;
                 input.find_stateful_functions(states, functions);
             }
         }
@@ -252,8 +250,7 @@ impl Plan {
     pub(super) fn num_shards(&self) -> Option<u64> {
         match self {
             Self::Metered { plan, .. } => plan.num_shards(),
-            Self::Then(_, Step::Shard { count, .. }) => Some(*count),
-            Self::Then(input, Step::Map(..) | Step::MapPython { .. } | Step::Batch { .. }) => input.num_shards(),
+            Self::Then(input, step) => step.facts().shards.count(|| input.num_shards()),
             _ => None,
         }
     }

@@ -110,7 +110,7 @@ impl Plan {
         match self {
             Self::Files(..) => true,
             Self::Metered { plan, .. } => plan.has_pieces(),
-            Self::Then(input, Step::Map(..) | Step::MapPython { .. } | Step::SkipErrors(_)) => input.has_pieces(),
+            Self::Then(input, step) => step.facts().keeps_pieces && input.has_pieces(),
             Self::Concat(inputs) | Self::Mix(inputs, _) => inputs.iter().any(|input| input.has_pieces()),
             _ => false,
         }
@@ -135,9 +135,7 @@ impl Plan {
             Self::Metered { plan, stage, counts_rows } => {
                 Self::Metered { plan: plan.piece(index, piece), stage: *stage, counts_rows: *counts_rows }
             }
-            Self::Then(input, step @ (Step::Map(..) | Step::MapPython { .. })) => {
-                Self::Then(input.piece(index, piece), step.clone())
-            }
+            Self::Then(input, step) if step.facts().is_row_wise => Self::Then(input.piece(index, piece), step.clone()),
             _ => return Arc::clone(self),
         })
     }
@@ -214,11 +212,9 @@ impl Plan {
 impl Step {
     /// True if it works on each row alone, and keeps no state.
     fn is_of_rows(&self, states: Option<&Arc<FunctionStates>>) -> bool {
-        match self {
-            Self::Map(..) => true,
-            Self::MapPython { python_worker, .. } => !states.is_some_and(|states| states.is_kept(*python_worker)),
-            _ => false,
-        }
+        let facts = self.facts();
+        let keeps_state = facts.python_worker.is_some_and(|worker| states.is_some_and(|states| states.is_kept(worker)));
+        facts.is_row_wise && !keeps_state
     }
 }
 
@@ -302,5 +298,5 @@ pub(super) fn pieces(
     let held = options.blocks.as_ref().map(|blocks| Arc::clone(&blocks.kept));
     let pieces =
         Pieces::new(Box::new(start), Box::new(keeps_states), order, options.num_open, num_upcoming, &from.base())?;
-    Ok(pieces.with_borders(held).in_step(settings.in_step()))
+    Ok(pieces.with_borders(held).synchronous(settings.synchronous()))
 }

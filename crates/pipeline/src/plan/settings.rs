@@ -27,7 +27,7 @@ pub struct Settings {
     /// the other parts.
     pub(super) is_aligned: bool,
     /// True if nodes poll for rows, and begin tasks, only when their results are requested.
-    pub(super) in_step: bool,
+    pub(super) synchronous: bool,
     /// True if nothing is measured.
     pub(super) is_uncounted: bool,
     /// True if there are more passes over the same input.
@@ -54,7 +54,7 @@ impl Settings {
             stage: usize::MAX,
             skipper: None,
             is_aligned: false,
-            in_step: false,
+            synchronous: false,
             is_uncounted: false,
             is_repeated: false,
             old_shards: None,
@@ -64,16 +64,16 @@ impl Settings {
         }
     }
 
-    /// With `is_in_step`, nodes poll for rows, and begin tasks, only when their results are
+    /// With `is_synchronous`, nodes poll for rows, and begin tasks, only when their results are
     /// requested, one at a time: functions are called exactly as if one thread did everything.
-    pub fn with_steps(self, is_in_step: bool) -> Self {
-        Self { in_step: self.in_step || is_in_step, ..self }
+    pub fn with_synchronous(self, is_synchronous: bool) -> Self {
+        Self { synchronous: self.synchronous || is_synchronous, ..self }
     }
 
-    /// With `is_again`, rows are made again that were returned before: in step, and without
+    /// With `is_replay`, rows are made again that were returned before: synchronously, and without
     /// measurements.
-    pub(super) fn again(self, is_again: bool) -> Self {
-        Self { is_uncounted: self.is_uncounted || is_again, ..self.with_steps(is_again) }
+    pub(super) fn replaying(self, is_replay: bool) -> Self {
+        Self { is_uncounted: self.is_uncounted || is_replay, ..self.with_synchronous(is_replay) }
     }
 
     /// The settings that cached rows depend on.
@@ -81,8 +81,8 @@ impl Settings {
         Use { skipper: self.skipper, is_aligned: self.is_aligned, in_any_order: self.in_any_order }
     }
 
-    pub(super) fn in_step(self) -> bool {
-        self.in_step
+    pub(super) fn synchronous(self) -> bool {
+        self.synchronous
     }
 
     /// With `keeps_origins`, batches remember the records that they are made of.
@@ -97,18 +97,12 @@ impl Settings {
 
     /// Settings for the input of a step.
     pub(super) fn before(self, step: &Step) -> Self {
-        let batches = match step {
-            Step::Batch { size, .. } => Some(Batches { size: *size, are_across_passes: false }),
-            Step::Epochs(_) => self.batches.map(|batches| Batches { are_across_passes: true, ..batches }),
-            Step::Map(..) | Step::MapPython { .. } | Step::Digest(_) | Step::SkipErrors(_) => self.batches,
-            _ => None,
-        };
-        Self { batches, ..self }.through(step)
+        Self { batches: step.facts().batches.of(self.batches), ..self }.through(step)
     }
 
     /// Settings for a step and its input.
     pub(super) fn through(self, step: &Step) -> Self {
-        if step.keeps_places() { self } else { self.unaligned() }
+        if step.facts().is_one_to_one { self } else { self.unaligned() }
     }
 
     /// Settings for rows that have no place among those of the other parts of a zip. None of them is
@@ -123,7 +117,7 @@ impl Settings {
     }
 
     /// Settings for the stages before stage number `stage`, which skips failures.
-    pub(super) fn covered_by(self, stage: usize) -> Self {
+    pub(super) fn errors_skipped_by(self, stage: usize) -> Self {
         Self { skipper: Some(stage), is_aligned: false, ..self }
     }
 
@@ -139,8 +133,8 @@ impl Settings {
 
     /// The position of a node in pass `pass`, `distance` steps away from the consumer.
     pub(super) fn position(self, pass: u64, distance: usize) -> Position {
-        let Self { stage, skipper, in_step, keeps_origins, .. } = self;
-        Position { pass: self.pass(pass), distance, stage, skipper, keeps_origins, in_step }
+        let Self { stage, skipper, synchronous, keeps_origins, .. } = self;
+        Position { pass: self.pass(pass), distance, stage, skipper, keeps_origins, synchronous }
     }
 
     /// Settings for part `index` of combined pipelines.

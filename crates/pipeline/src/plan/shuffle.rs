@@ -6,7 +6,7 @@ use crate::blocks::row_id::RecordKeys;
 use crate::checkpoint::Checkpoint;
 use crate::node::Node;
 use crate::nodes::cache::Store;
-use crate::nodes::counted::Counted;
+use crate::nodes::count_rows::CountRows;
 use crate::nodes::interleave::{Interleave, Permuted};
 use crate::nodes::sources::indexed::{IndexedRows, Order};
 use crate::nodes::sources::part_rows::{Reached, Selection};
@@ -98,7 +98,7 @@ fn leaves(plan: &Arc<Plan>, settings: Settings) -> Vec<Leaf> {
             leaves
         }
         // The cached rows are the source for later steps.
-        Plan::Then(input, step) if !matches!(step, Step::Cache(_) | Step::CacheOnDisk(_)) => {
+        Plan::Then(input, step) if !step.facts().is_cache => {
             let settings = settings.through(step);
             let mut leaves = leaves(input, settings);
             leaves.iter_mut().for_each(|leaf| leaf.push(step, settings));
@@ -277,7 +277,7 @@ impl Leaf {
             let last = num_behind - 1 - index;
             match behind {
                 Behind::Step(step, settings) => step.map(node, pass, *settings, distance + last, &checkpoints[last]),
-                Behind::Counted(stage) => Ok(Box::new(Counted::new(node, *stage))),
+                Behind::Counted(stage) => Ok(Box::new(CountRows::new(node, *stage))),
             }
         };
         self.behind.iter().enumerate().try_fold(source, start)
@@ -305,8 +305,8 @@ fn begin(
         nodes.push(leaf.start(reached, &numbers, pass, distance + 1, &from.input(index)?)?);
     }
     let interleave = Interleave::new(nodes, Box::new(Permuted::new(Arc::clone(order), *first, ends)));
-    let in_step = leaves.iter().any(|leaf| leaf.settings.in_step());
-    Ok(behind(Box::new(interleave.in_step(in_step).from_checkpoint(from)?), from.skip()))
+    let synchronous = leaves.iter().any(|leaf| leaf.settings.synchronous());
+    Ok(behind(Box::new(interleave.synchronous(synchronous).from_checkpoint(from)?), from.skip()))
 }
 
 /// The identities of rows with random access, in order.

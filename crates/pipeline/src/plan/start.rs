@@ -2,7 +2,7 @@
 
 use crate::checkpoint::Checkpoint;
 use crate::node::Node;
-use crate::nodes::counted::Counted;
+use crate::nodes::count_rows::CountRows;
 use crate::nodes::epochs::{Passes, StatefulFunctions};
 use crate::nodes::interleave::{Interleave, old_inputs};
 use crate::nodes::mixture::Mixture;
@@ -62,10 +62,11 @@ impl Plan {
                 if settings.is_repeated {
                     inputs.iter().for_each(|input| input.find_stateful_functions(from.states(), &mut functions));
                 }
-                let functions = StatefulFunctions { num_passes: u64::MAX, in_step: settings.in_step, ..functions };
-                let next = move |number: u64, from: &Checkpoint, is_again: bool| {
+                let functions =
+                    StatefulFunctions { num_passes: u64::MAX, synchronous: settings.synchronous, ..functions };
+                let next = move |number: u64, from: &Checkpoint, is_replay: bool| {
                     let number = usize::try_from(number).ok()?;
-                    let settings = settings.part(number).again(is_again);
+                    let settings = settings.part(number).replaying(is_replay);
                     inputs.get(number).map(|input| input.start(pass, settings, distance + 1, from))
                 };
                 let passes =
@@ -89,7 +90,7 @@ impl Plan {
             Self::Metered { plan, stage, counts_rows } => {
                 let node = plan.start(pass, settings.of_stage(*stage), distance, from)?;
                 return Ok(if *counts_rows && !settings.is_uncounted {
-                    Box::new(Counted::new(node, *stage))
+                    Box::new(CountRows::new(node, *stage))
                 } else {
                     node
                 });
@@ -105,7 +106,7 @@ impl Plan {
 /// The node of a mixture, directly at the state of a checkpoint.
 fn mixed(
     inputs: &[Arc<Plan>],
-    Mix { weights, goes_on, seed, .. }: &Mix,
+    Mix { weights, stop_when, seed, .. }: &Mix,
     pass: u64,
     settings: Settings,
     distance: usize,
@@ -120,8 +121,9 @@ fn mixed(
         input.start(pass, settings, distance + 1, &first)
     };
     let nodes = inputs.iter().enumerate().map(start).collect::<Result<_>>()?;
-    let mixture = Mixture::new(weights.clone(), *goes_on, (*seed, pass));
+    let mixture = Mixture::new(weights.clone(), *stop_when, (*seed, pass));
     let keeps_states = from.states().is_some_and(|states| states.has_any());
-    let interleave = Interleave::new(nodes, Box::new(mixture)).in_step(settings.in_step).behind_last(keeps_states);
+    let interleave =
+        Interleave::new(nodes, Box::new(mixture)).synchronous(settings.synchronous).behind_last(keeps_states);
     Ok(Box::new(interleave.from_checkpoint(from)?))
 }

@@ -1,13 +1,13 @@
 //! The nodes of a step, after the nodes of its input.
 
-use crate::blocks::part_counts::Remembered;
+use crate::blocks::part_counts::RowAnnotations;
 use crate::blocks::row_id::Path;
 use crate::checkpoint::{Checkpoint, damaged};
 use crate::function_states::FunctionState;
 use crate::node::Node;
 use crate::nodes::buffers::replay::Restart;
-use crate::nodes::cache::{Fill, FromCache, Rest, Store};
-use crate::nodes::digested::Digested;
+use crate::nodes::cache::{CacheReader, CacheWriter, Store, UncachedTail};
+use crate::nodes::digest_order::DigestOrder;
 use crate::nodes::disk_cache::formats::{FormatOfFiles, Formats};
 use crate::nodes::disk_cache::store::DiskStore;
 use crate::nodes::disk_cache::{Read, Write};
@@ -19,11 +19,12 @@ use crate::nodes::groups::pack::FirstFit;
 use crate::nodes::map::{Map, Worker};
 use crate::nodes::shard::{Shard, resharded};
 use crate::nodes::skip_errors::SkipErrors;
+use crate::nodes::step_facts::StepFacts;
 use crate::nodes::take::{Share, Skip, Take, behind};
 use crate::nodes::window::Window;
 use crate::plan::settings::Settings;
 use crate::plan::{Plan, Step};
-use crate::skip_event::PassedRows;
+use crate::skip_event::PassProgress;
 use headrace_engine::error::Result;
 use std::sync::Arc;
 
@@ -46,7 +47,7 @@ impl Step {
         let keeps_states = from.states().is_some_and(|states| states.has_any());
         // Those of a mixture that is a part itself count as that part.
         let num_parts = if settings.path == Path::default() { input.num_parts() } else { 0 };
-        let remembered = Remembered { num_parts, keeps_origins: settings.keeps_origins };
+        let annotations = RowAnnotations { num_parts, keeps_origins: settings.keeps_origins };
         Ok(match self {
             Self::Map(..) | Self::MapPython { .. } => {
                 let node = restart(&self.before(from, settings)?)?;
@@ -54,12 +55,12 @@ impl Step {
             }
             Self::Take(count) => {
                 let [given] = from.numbers()?.unwrap_or_default();
-                Box::new(Take::new(restart(&from.input(0)?.behind(skip))?, *count, given.saturating_add(skip)))
+                Box::new(Take::new(restart(&from.input(0)?.advanced_by(skip))?, *count, given.saturating_add(skip)))
             }
             Self::Skip(count) => match from.numbers::<1>()? {
                 None => Box::new(Skip::new(restart(&from.beginning())?, *count, count.saturating_add(skip))),
                 // They were skipped before.
-                Some(_) => Box::new(Skip::new(restart(&from.input(0)?.behind(skip))?, *count, 0)),
+                Some(_) => Box::new(Skip::new(restart(&from.input(0)?.advanced_by(skip))?, *count, 0)),
             },
             Self::Shard { index, count, even } => {
                 let [given, old_count] = from.numbers()?.unwrap_or([0, settings.old_shards.unwrap_or(*count)]);
@@ -67,13 +68,13 @@ impl Step {
                 let restart = |from: &Checkpoint| input.start(pass, settings.over_shards(None), distance + 1, from);
                 if settings.old_shards.is_some() {
                     let shard = Shard::new(restart(&first)?, *index, *count, given).evenly(*even);
-                    Box::new(shard.behind(skip, old_count)?)
+                    Box::new(shard.advanced_by(skip, old_count)?)
                 } else {
                     // Functions are called for the rows up to its last one, and for none behind it.
                     let again = if keeps_states && old_count == *count { skip.min(1) } else { 0 };
                     let skip = skip - again;
                     let given = resharded(given.saturating_add(skip), old_count, *count)?;
-                    let input = restart(&first.behind(skip.saturating_mul(old_count)))?;
+                    let input = restart(&first.advanced_by(skip.saturating_mul(old_count)))?;
                     behind(Box::new(Shard::new(input, *index, *count, given).evenly(*even)), again)
                 }
             }
@@ -81,46 +82,50 @@ impl Step {
                 let [old_count] = from.numbers()?.unwrap_or([*count]);
                 let is_behind_run = keeps_states && old_count == *count && skip > 0 && skip.is_multiple_of(*run);
                 let num_whole = (skip / run - u64::from(is_behind_run)).saturating_mul(*run);
-                let input = restart(&from.input(0)?.behind(num_whole.saturating_mul(old_count)))?;
+                let input = restart(&from.input(0)?.advanced_by(num_whole.saturating_mul(old_count)))?;
                 behind(Box::new(Share::new(input, *index, *count, *run)), skip - num_whole)
             }
             Self::Window { size, seed } => {
                 let window = Window::from_checkpoint(from, restart, *size, *seed, pass)?.over(input.num_open());
-                behind(Box::new(window.in_step(settings.in_step)), skip)
+                behind(Box::new(window.synchronous(settings.synchronous)), skip)
             }
-            Self::Batch { size, drops_remainder, turn } => {
+            Self::Batch { size, drops_remainder, share } => {
                 // After a shard, the batches may have had another size.
                 let [next, old_size] = from.numbers()?.unwrap_or([0, *size as u64]);
                 let first = from.input(0)?;
-                let input = restart(&first.behind(skip.saturating_mul(old_size)))?;
+                let input = restart(&first.advanced_by(skip.saturating_mul(old_size)))?;
                 let batch = Batch::new(input, *size, *drops_remainder, settings.pass(pass));
-                let batch = batch.with_skip(old_size, first.skip()).with_remembered(remembered);
-                let next = next.saturating_add(skip.saturating_mul(turn.count));
-                Box::new(batch.numbered_from(next).in_turn(*turn))
+                let batch = batch.with_skip(old_size, first.skip()).with_annotations(annotations);
+                let next = next.saturating_add(skip.saturating_mul(share.count));
+                Box::new(batch.numbered_from(next).of_share(*share))
             }
             Self::Bucket(buckets) => {
                 let bucketing = Bucketing::new(buckets.as_ref().clone());
                 let groups = GroupBy::from_checkpoint(from, restart, bucketing, settings.position(pass, distance))?;
-                Box::new(groups.with_remembered(remembered))
+                Box::new(groups.with_annotations(annotations))
             }
             Self::Pack(packing) => {
                 let packing = FirstFit::new(packing.clone());
                 let groups = GroupBy::from_checkpoint(from, restart, packing, settings.position(pass, distance))?;
-                Box::new(groups.with_remembered(remembered))
+                Box::new(groups.with_annotations(annotations))
             }
             Self::Digest(digest) => {
                 let [first] = from.numbers()?.unwrap_or_default();
                 let (number, wanted) = (settings.pass(pass).number, first.saturating_add(skip));
                 let begin = digest.position_to_begin(number, first, wanted);
-                let input = restart(&from.input(0)?.behind(begin - first))?;
+                let input = restart(&from.input(0)?.advanced_by(begin - first))?;
                 let digest = (!settings.is_uncounted).then(|| Arc::clone(digest));
-                behind(Box::new(Digested::new(input, digest, number, begin)), wanted - begin)
+                behind(Box::new(DigestOrder::new(input, digest, number, begin)), wanted - begin)
             }
             Self::SkipErrors(stage) => {
                 let [count] = from.numbers()?.unwrap_or_default();
-                let input =
-                    input.start(pass, settings.covered_by(*stage), distance + 1, &from.input(0)?.behind(skip))?;
-                let passed = PassedRows { pass, count: count.saturating_add(skip) };
+                let input = input.start(
+                    pass,
+                    settings.errors_skipped_by(*stage),
+                    distance + 1,
+                    &from.input(0)?.advanced_by(skip),
+                )?;
+                let passed = PassProgress { pass, count: count.saturating_add(skip) };
                 Box::new(SkipErrors::new(input, *stage, passed))
             }
             Self::Cache(store) => cached(input, store, pass, settings, distance, from)?,
@@ -129,9 +134,30 @@ impl Step {
         })
     }
 
+    /// What the node of the step states about it.
+    pub(super) fn facts(&self) -> StepFacts {
+        match self {
+            Self::Map(stages, _) => Map::facts(stages.iter().all(|stage| stage.is_one_to_one()), None),
+            Self::MapPython { python_worker, is_one_to_one, .. } => Map::facts(*is_one_to_one, Some(*python_worker)),
+            Self::Take(_) => Take::FACTS,
+            Self::Skip(_) => Skip::FACTS,
+            Self::Shard { count, .. } => Shard::facts(*count),
+            Self::Share { .. } => Share::FACTS,
+            Self::Window { .. } => Window::FACTS,
+            Self::Batch { size, .. } => Batch::facts(*size),
+            Self::Bucket(_) => Bucketing::FACTS,
+            Self::Pack(_) => FirstFit::FACTS,
+            Self::Cache(_) => Store::FACTS,
+            Self::CacheOnDisk(_) => DiskStore::FACTS,
+            Self::Epochs(_) => Passes::FACTS,
+            Self::Digest(_) => DigestOrder::FACTS,
+            Self::SkipErrors(_) => SkipErrors::FACTS,
+        }
+    }
+
     /// The checkpoint of the input, for a step that works on rows.
     pub(super) fn before(&self, from: &Checkpoint, settings: Settings) -> Result<Checkpoint> {
-        if self.keeps_count(settings) {
+        if self.shares_checkpoints(settings) {
             return Ok(from.clone());
         }
         let mut input = from.input(0)?;
@@ -147,21 +173,42 @@ impl Step {
         Ok(input)
     }
 
-    fn keeps_count(&self, settings: Settings) -> bool {
-        match self {
-            Self::Map(..) | Self::MapPython { .. } => settings.skipper.is_none() && self.keeps_places(),
-            _ => false,
-        }
+    /// True if its checkpoints are those of its input.
+    fn shares_checkpoints(&self, settings: Settings) -> bool {
+        let facts = self.facts();
+        facts.is_row_wise && facts.is_one_to_one && settings.skipper.is_none()
     }
 
-    /// True if each row, or skipped row, of the input becomes one.
-    pub(super) fn keeps_places(&self) -> bool {
-        match self {
-            Self::Map(stages, _) => stages.iter().all(|stage| stage.keeps_count()),
-            Self::MapPython { keeps_count, .. } => *keeps_count,
-            Self::Cache(_) | Self::CacheOnDisk(_) | Self::Digest(_) | Self::SkipErrors(_) => true,
-            _ => false,
-        }
+    /// The checkpoint of the input directly at the row, or at the first of the rows of a batch, where
+    /// a checkpoint of the step is. `None` if rows wait in the step, or it keeps them.
+    pub(super) fn input_at(&self, from: &Checkpoint) -> Result<Option<Checkpoint>> {
+        let skip = from.skip();
+        Ok(Some(match self {
+            Self::Map(..) | Self::MapPython { .. } => {
+                let before = self.before(from, Settings::new(1))?;
+                if before == *from { before } else { before.advanced_by(skip) }
+            }
+            Self::Batch { size, .. } => {
+                let [_, size] = from.numbers()?.unwrap_or([0, *size as u64]);
+                from.input(0)?.advanced_by(skip.saturating_mul(size))
+            }
+            Self::Shard { count, .. } => {
+                let [_, count] = from.numbers()?.unwrap_or([0, *count]);
+                from.input(0)?.advanced_by(skip.saturating_mul(count))
+            }
+            Self::Skip(count) => {
+                let num_skipped = if from.state().is_none() { *count } else { 0 };
+                from.input(0)?.advanced_by(num_skipped.saturating_add(skip))
+            }
+            Self::Take(_) | Self::Digest(_) | Self::Epochs(_) => from.input(0)?.advanced_by(skip),
+            Self::Share { .. }
+            | Self::Window { .. }
+            | Self::Bucket(_)
+            | Self::Pack(_)
+            | Self::Cache(_)
+            | Self::CacheOnDisk(_)
+            | Self::SkipErrors(_) => return Ok(None),
+        }))
     }
 
     /// The node of a step that works on rows. Its input begins at the checkpoint from
@@ -176,10 +223,10 @@ impl Step {
     ) -> Result<Box<dyn Node>> {
         let (worker, size_estimate) = match self {
             Self::Map(stages, size_estimate) => (Worker::Pool(Arc::clone(stages)), size_estimate),
-            Self::MapPython { python_worker, keeps_count, num_callers, num_functions, size_estimate } => {
-                let (python_worker, keeps_count) = (*python_worker, *keeps_count);
+            Self::MapPython { python_worker, is_one_to_one, num_callers, num_functions, size_estimate } => {
+                let (python_worker, is_one_to_one) = (*python_worker, *is_one_to_one);
                 let (num_callers, num_functions) = (*num_callers, *num_functions);
-                (Worker::Python { python_worker, keeps_count, num_callers, num_functions }, size_estimate)
+                (Worker::Python { python_worker, is_one_to_one, num_callers, num_functions }, size_estimate)
             }
             // The others leave each row unchanged.
             _ => return Ok(node),
@@ -191,12 +238,12 @@ impl Step {
             None => map,
         };
         let map = match self {
-            Self::MapPython { python_worker, keeps_count: false, .. } => {
+            Self::MapPython { python_worker, is_one_to_one: false, .. } => {
                 map.with_state(function_state(*python_worker, from))
             }
             _ => map,
         };
-        Ok(behind(Box::new(map), if self.keeps_count(settings) { 0 } else { from.skip() }))
+        Ok(behind(Box::new(map), if self.shares_checkpoints(settings) { 0 } else { from.skip() }))
     }
 }
 
@@ -228,9 +275,9 @@ fn cached(
         input.start(0, Settings { branch: 0, path: Path::default(), ..settings }, distance + 1, &checkpoint)
     };
     Ok(match store.get() {
-        Some(cached) => Box::new(FromCache::new(cached, next, pass)),
-        None if next == 0 => Box::new(Fill::new(start, Arc::clone(store), pass, settings.in_any_order)?),
-        None => Box::new(Rest::new(start(&from.input(0)?.behind(from.skip()))?, next, pass)),
+        Some(cached) => Box::new(CacheReader::new(cached, next, pass)),
+        None if next == 0 => Box::new(CacheWriter::new(start, Arc::clone(store), pass, settings.in_any_order)?),
+        None => Box::new(UncachedTail::new(start(&from.input(0)?.advanced_by(from.skip()))?, next, pass)),
     })
 }
 
@@ -262,14 +309,14 @@ pub(super) fn cached_on_disk(
         return Ok(Box::new(read.in_any_order(settings.in_any_order)));
     }
     if next > 0 {
-        return Ok(Box::new(Rest::new(start(&from.input(0)?.behind(from.skip()))?, next, position.pass)));
+        return Ok(Box::new(UncachedTail::new(start(&from.input(0)?.advanced_by(from.skip()))?, next, position.pass)));
     }
     let is_kept = !settings.keeps_origins && !settings.is_uncounted;
     let writer = if is_kept { store.begin(settings.cached(), is_alone) } else { None };
     let input = start(&Checkpoint::default())?;
     Ok(match writer {
         Some(writer) => Box::new(Write::new(input, writer, settings.ahead(), position)),
-        None => Box::new(Rest::new(input, 0, position.pass)),
+        None => Box::new(UncachedTail::new(input, 0, position.pass)),
     })
 }
 
@@ -323,7 +370,7 @@ fn epochs(
     let mut functions = StatefulFunctions::default();
     input.find_stateful_functions(from.states(), &mut functions);
     functions.are_cut_short &= !settings.in_any_order;
-    functions.in_step = settings.in_step;
+    functions.synchronous = settings.synchronous;
     functions.num_passes = match count {
         Some(count) if !settings.is_repeated => count.saturating_sub(1),
         _ => u64::MAX,
@@ -331,9 +378,9 @@ fn epochs(
     let settings = Settings { is_repeated: settings.is_repeated || count != Some(1), ..settings };
     let input = Arc::clone(input);
     let first = first_pass(pass, count);
-    let next = move |number: u64, from: &Checkpoint, is_again: bool| {
+    let next = move |number: u64, from: &Checkpoint, is_replay: bool| {
         let is_over = count.is_some_and(|count| number >= count);
-        let settings = settings.again(is_again);
+        let settings = settings.replaying(is_replay);
         (!is_over).then(|| input.start(first.wrapping_add(number), settings, distance + 1, from))
     };
     let passes = Passes::new(Box::new(next), count.is_none(), distance)

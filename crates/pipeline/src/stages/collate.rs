@@ -130,7 +130,7 @@ impl Stage for Collate {
         false
     }
 
-    fn keeps_count(&self) -> bool {
+    fn is_one_to_one(&self) -> bool {
         true
     }
 }

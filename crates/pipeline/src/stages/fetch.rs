@@ -85,7 +85,7 @@ impl Stage for Fetch {
         Ok(fetched)
     }
 
-    fn keeps_count(&self) -> bool {
+    fn is_one_to_one(&self) -> bool {
         true
     }
 

@@ -5,7 +5,7 @@ pub mod csv;
 pub mod fetch;
 mod join;
 pub mod json;
-pub mod metered;
+pub mod meter_stage;
 pub mod native;
 pub mod pack;
 mod pad_lists;

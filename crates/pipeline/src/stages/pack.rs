@@ -78,7 +78,7 @@ impl Stage for PackRows {
         false
     }
 
-    fn keeps_count(&self) -> bool {
+    fn is_one_to_one(&self) -> bool {
         true
     }
 }

@@ -206,7 +206,7 @@ impl Stage for Parse {
         Block::new(columns, rows.len(), Provenance::of(rows)).map(Rows::all)
     }
 
-    fn keeps_count(&self) -> bool {
+    fn is_one_to_one(&self) -> bool {
         true
     }
 }

@@ -20,7 +20,7 @@ pub trait Stage: Send + Sync {
     }
 
     /// True if it makes one row of each, or, if not row-wise, one row of all.
-    fn keeps_count(&self) -> bool {
+    fn is_one_to_one(&self) -> bool {
         false
     }
 

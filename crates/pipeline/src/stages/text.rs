@@ -26,7 +26,7 @@ impl Stage for CheckText {
         Ok(rows)
     }
 
-    fn keeps_count(&self) -> bool {
+    fn is_one_to_one(&self) -> bool {
         true
     }
 }

@@ -28,7 +28,7 @@ impl Stage for WithOrigin {
         Block::new(columns, rows.len(), Provenance::of(rows)).map(Rows::all)
     }
 
-    fn keeps_count(&self) -> bool {
+    fn is_one_to_one(&self) -> bool {
         true
     }
 }
@@ -47,7 +47,7 @@ impl Stage for OriginFiles {
         Block::new(vec![column], rows.len(), Provenance::of(rows)).map(Rows::all)
     }
 
-    fn keeps_count(&self) -> bool {
+    fn is_one_to_one(&self) -> bool {
         true
     }
 }

@@ -4,6 +4,7 @@ use super::*;
 use crate::blocks::arrays::{Array, Arrays};
 use crate::nodes::cache::Store;
 use crate::nodes::groups::bucket::Buckets;
+use crate::nodes::mixture::StopWhen;
 use crate::plan::{Mix, Shuffle};
 use crate::stages::with_origin::WithOrigin;
 use headrace_engine::tensor::Tensor;
@@ -54,7 +55,7 @@ fn large_batches_of_arrays_are_blocks_but_where_passes_meet() {
     let shuffled = Arc::new(Plan::Shuffled(Arc::clone(&source), Shuffle::new(3)));
     for input in [source, shuffled] {
         let passes = Arc::new(Plan::Then(input, Step::Epochs(Some(3))));
-        let batch = Step::Batch { size: 64, drops_remainder: false, turn: Turn::ALL };
+        let batch = Step::Batch { size: 64, drops_remainder: false, share: ShareIndex::ALL };
         let plan = map(Arc::new(Plan::Then(passes, batch)), vec![Arc::new(SaysWhole)]);
         assert_eq!(result(&plan, 0), ["whole", "parts", "whole", "parts", "whole"]);
     }
@@ -75,13 +76,13 @@ fn combined_parts_are_shuffled_as_one_each_with_its_own_steps() {
 fn a_mix_keeps_the_order_of_each_part() {
     let (one, other) = (Directory::new(), Directory::new());
     let parts: Arc<[Arc<Plan>]> = Arc::new([one.lines(&[3000]), other.lines(&[0, 1000])]);
-    let mix = |goes_on| Mix::new(vec![3.0, 1.0], goes_on, 5);
-    let rows = result(&map(Arc::new(Plan::Mix(Arc::clone(&parts), mix(true))), vec![]), 0);
+    let mix = |stop_when| Mix::new(vec![3.0, 1.0], stop_when, 5);
+    let rows = result(&map(Arc::new(Plan::Mix(Arc::clone(&parts), mix(StopWhen::All))), vec![]), 0);
     let (first, second): (Vec<_>, Vec<_>) = rows.iter().cloned().partition(|row| row.starts_with("0-"));
     assert_eq!((first, second), (expected(&[3000]), expected(&[0, 1000])));
     let early = rows[..1000].iter().filter(|row| row.starts_with("0-")).count();
     assert!((680..820).contains(&early), "{early}");
-    let rows_of_first = result(&map(Arc::new(Plan::Mix(parts, mix(false))), vec![]), 0);
+    let rows_of_first = result(&map(Arc::new(Plan::Mix(parts, mix(StopWhen::First))), vec![]), 0);
     assert_eq!(rows_of_first, rows[..rows_of_first.len()]);
 }
 
@@ -205,7 +206,7 @@ fn tasks_that_were_not_begun_do_not_run_after_an_error() {
     let count = Arc::new(AtomicU64::new(0));
     let batch = Arc::new(Plan::Then(
         directory.lines(&[20_000]),
-        Step::Batch { size: 10, drops_remainder: false, turn: Turn::ALL },
+        Step::Batch { size: 10, drops_remainder: false, share: ShareIndex::ALL },
     ));
     let plan = map(batch, vec![Arc::new(Count(Arc::clone(&count)))]);
     // With one worker, the tasks before the failing one wait behind it.

@@ -8,7 +8,7 @@ use crate::checkpoint::Checkpoint;
 use crate::execution::executor::{Executor, Output};
 use crate::formats::Lines;
 use crate::node::{Context, Node, Poll};
-use crate::nodes::groups::batch::Turn;
+use crate::nodes::groups::batch::ShareIndex;
 use crate::nodes::shard::Even;
 use crate::plan::{Plan, Settings, Step};
 use crate::records::Codec;
@@ -161,11 +161,11 @@ fn expected(lengths: &[usize]) -> Vec<String> {
 }
 
 fn batches(input: Arc<Plan>, size: usize) -> Arc<Plan> {
-    batches_in_turn(input, size, Turn::ALL)
+    batches_of_share(input, size, ShareIndex::ALL)
 }
 
-fn batches_in_turn(input: Arc<Plan>, size: usize, turn: Turn) -> Arc<Plan> {
-    let batch = Arc::new(Plan::Then(input, Step::Batch { size, drops_remainder: false, turn }));
+fn batches_of_share(input: Arc<Plan>, size: usize, share: ShareIndex) -> Arc<Plan> {
+    let batch = Arc::new(Plan::Then(input, Step::Batch { size, drops_remainder: false, share }));
     let collate =
         Collate { names: vec!["text".to_owned()], is_of_batches: false, pad_to: None, padding: None, layouts: vec![] };
     map(batch, vec![Arc::new(collate)])

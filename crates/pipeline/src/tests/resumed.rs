@@ -4,6 +4,7 @@ use super::*;
 use crate::index::IndexFiles;
 use crate::nodes::cache::Store;
 use crate::nodes::groups::bucket::Buckets;
+use crate::nodes::mixture::StopWhen;
 use crate::nodes::shard::Even;
 use crate::plan::{Blocks, Mix, PieceOptions, Shuffle};
 
@@ -18,7 +19,7 @@ fn rows_from(plan: &Arc<Plan>, settings: Settings, limit_bytes: usize, from: &Ch
             match executor.next(PATIENCE).unwrap() {
                 Output::Block(block, checkpoint) => {
                     let rows = strings(&block.columns[0]).into_iter().enumerate();
-                    given.extend(rows.map(|(number, row)| (row, checkpoint.behind(number as u64))));
+                    given.extend(rows.map(|(number, row)| (row, checkpoint.advanced_by(number as u64))));
                 }
                 Output::End => break,
                 Output::SkipEvent(skip_event) => panic!("{skip_event:?}"),
@@ -42,8 +43,12 @@ fn check(plan: &dyn Fn() -> Arc<Plan>) {
         let later = again.len() / 2;
         let twice = rows_from(&plan(), Settings::new(3), usize::MAX, &again[later].1);
         assert_eq!(rows(&twice), rows(&whole[number + later..]), "from row {later} after row {number}");
-        let end =
-            rows_from(&plan(), Settings::new(1), usize::MAX, &whole[number].1.behind((whole.len() - number) as u64));
+        let end = rows_from(
+            &plan(),
+            Settings::new(1),
+            usize::MAX,
+            &whole[number].1.advanced_by((whole.len() - number) as u64),
+        );
         assert!(end.is_empty(), "after the end, from row {number}");
     }
 }
@@ -80,9 +85,9 @@ fn steps_that_keep_the_order_are_resumed() {
     for index in [0, 2, 6] {
         check(&|| map(then(lines(), Step::Shard { index, count: 7, even: Even::Uneven }), vec![]));
         check(&|| map(then(lines(), Step::Share { index, count: 7, run: 30 }), vec![]));
-        let turn = Turn { index, count: 7 };
+        let index_of_share = ShareIndex { index, count: 7 };
         let share = || map(then(filtered(lines()), Step::Share { index, count: 7, run: 30 }), vec![]);
-        check(&|| batches_in_turn(share(), 30, turn));
+        check(&|| batches_of_share(share(), 30, index_of_share));
     }
     check(&|| batches(filtered(lines()), 100));
     check(&|| map(batches(lines(), 100), vec![Arc::new(Unbatch)]));
@@ -95,8 +100,8 @@ fn combined_pipelines_are_resumed() {
     let (one, other) = (Directory::new(), Directory::new());
     let parts = || Arc::new([filtered(one.lines(&[3000])), other.lines(&[0, 1000])]);
     check(&|| batches(Arc::new(Plan::Concat(parts())), 70));
-    for goes_on in [true, false] {
-        let mix = || Mix::new(vec![3.0, 1.0], goes_on, 5);
+    for stop_when in [StopWhen::All, StopWhen::First] {
+        let mix = || Mix::new(vec![3.0, 1.0], stop_when, 5);
         check(&|| map(then(Arc::new(Plan::Mix(parts(), mix())), Step::Epochs(Some(2))), vec![]));
     }
     check(&|| batches(Arc::new(Plan::Zip(parts(), false)), 70));
@@ -194,7 +199,7 @@ fn another_number_of_shards_continues_in_the_same_order() {
     let plan = |index, count| {
         let window = then(directory.lines(&[960]), Step::Window { size: 50, seed: 3 });
         let shard = then(then(window, Step::Epochs(Some(2))), Step::Shard { index, count, even: Even::Uneven });
-        map(then(shard, Step::Batch { size: 12, drops_remainder: false, turn: Turn::ALL }), vec![])
+        map(then(shard, Step::Batch { size: 12, drops_remainder: false, share: ShareIndex::ALL }), vec![])
     };
     let all = |index, count, from: &Checkpoint| rows_from(&plan(index, count), Settings::new(2), usize::MAX, from);
     let one = all(0, 1, &Checkpoint::default());

@@ -10,8 +10,9 @@ use headrace_pipeline::blocks::rows::Rows;
 use headrace_pipeline::formats::Lines;
 use headrace_pipeline::index::IndexFiles;
 use headrace_pipeline::nodes::cache::Store;
-use headrace_pipeline::nodes::groups::batch::Turn;
+use headrace_pipeline::nodes::groups::batch::ShareIndex;
 use headrace_pipeline::nodes::groups::bucket::Buckets;
+use headrace_pipeline::nodes::mixture::StopWhen;
 use headrace_pipeline::nodes::shard::Even;
 use headrace_pipeline::plan::{Blocks, Mix, PieceOptions, Plan, Shuffle, Step};
 use headrace_pipeline::records::Codec;
@@ -92,7 +93,10 @@ impl MadeUp {
         let shuffle = Shuffle::new;
         let (words, plan) = match draws.below(6) {
             0 => ("concat", Plan::Concat(parts)),
-            1 => ("mix", Plan::Mix(parts, Mix::new(vec![2.0, 1.0], draws.below(2) == 0, draws.next()))),
+            1 => {
+                let stop_when = if draws.below(2) == 0 { StopWhen::All } else { StopWhen::First };
+                ("mix", Plan::Mix(parts, Mix::new(vec![2.0, 1.0], stop_when, draws.next())))
+            }
             2 => ("zip", Plan::Zip(parts, draws.below(2) == 0)),
             3 => ("shuffled", Plan::Shuffled(one, shuffle(draws.next()))),
             _ => return one,
@@ -129,7 +133,7 @@ impl MadeUp {
                 self.num_python_workers += 1;
                 let step = Step::MapPython {
                     python_worker: self.num_python_workers - 1,
-                    keeps_count: false,
+                    is_one_to_one: false,
                     num_callers: 1,
                     num_functions: 1,
                     size_estimate: SizeEstimate::default(),
@@ -156,7 +160,7 @@ impl MadeUp {
             }
             11 => {
                 let (size, drops_remainder) = (1 + draws.below(6), draws.below(2) == 0);
-                let batch = self.then(Step::Batch { size, drops_remainder, turn: Turn::ALL });
+                let batch = self.then(Step::Batch { size, drops_remainder, share: ShareIndex::ALL });
                 (format!("batch {size}, unbatch"), unbatched(&batch))
             }
             12 => {

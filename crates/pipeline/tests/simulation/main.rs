@@ -108,7 +108,7 @@ fn consume(executor: &Executor) -> (Given, Vec<Checkpoint>) {
     loop {
         match executor.next(Duration::MAX) {
             Ok(Output::Block(block, checkpoint)) => {
-                checkpoints.extend((0..block.num_rows() as u64).map(|number| checkpoint.behind(number)));
+                checkpoints.extend((0..block.num_rows() as u64).map(|number| checkpoint.advanced_by(number)));
                 given.rows.extend(strings(&block.columns[0]));
             }
             Ok(Output::SkipEvent(SkipEvent::Skipped(skipped))) => {

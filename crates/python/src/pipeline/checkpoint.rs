@@ -52,7 +52,7 @@ fn read(checkpoints: &Bound<'_, PyAny>) -> PyResult<Checkpoint> {
         let skip: u64 = first.extract()?;
         let (numbers, num_inputs, text) = match rest {
             [] => {
-                free.push((Checkpoint::default().behind(skip), 0));
+                free.push((Checkpoint::default().advanced_by(skip), 0));
                 continue;
             }
             [numbers] => (numbers, 0, None),

@@ -102,12 +102,12 @@ impl Execution {
     /// `function_states` has the initial state of each Python worker's function. `num_threads` is
     /// the number of the engine's own threads, `num_callers` that of the threads that call Python
     /// functions. At most `max_outputs` finished blocks wait; a row is a batch if `is_batched`. If
-    /// `is_in_step`, nothing is computed before its result is requested. `name` describes the
+    /// `is_synchronous`, nothing is computed before its result is requested. `name` describes the
     /// pipeline in words. With `keeps_origins`, rows remember the records that they are made of.
     #[new]
     #[pyo3(signature = (
         plan, *, name, epoch, checkpoint, function_states, num_threads, num_callers, num_python_workers, num_stages,
-        memory_bytes, max_outputs, is_batched, is_deterministic, is_in_step, keeps_origins
+        memory_bytes, max_outputs, is_batched, is_deterministic, is_synchronous, keeps_origins
     ))]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn new(
@@ -125,10 +125,10 @@ impl Execution {
         max_outputs: usize,
         is_batched: bool,
         is_deterministic: bool,
-        is_in_step: bool,
+        is_synchronous: bool,
         keeps_origins: bool,
     ) -> PyResult<Self> {
-        let settings = Settings::new(num_threads).in_any_order(!is_deterministic).with_steps(is_in_step);
+        let settings = Settings::new(num_threads).in_any_order(!is_deterministic).with_synchronous(is_synchronous);
         let settings = settings.with_origins(keeps_origins);
         let states = FunctionStates::new(function_states.into_iter().map(|state| state.map(Arc::from)).collect());
         let first = checkpoint.map(|checkpoint| checkpoint::from_python(&checkpoint)).transpose()?.unwrap_or_default();
@@ -209,7 +209,7 @@ impl Execution {
             Output::SkipEvent(SkipEvent::Skipped(skipped)) => {
                 return Ok(Some(Bound::new(py, Failure(*skipped))?.into_any()));
             }
-            Output::SkipEvent(SkipEvent::Passed { skipper, rows }) => {
+            Output::SkipEvent(SkipEvent::PassEnd { skipper, rows }) => {
                 return Ok(Some(Bound::new(py, PassEnd { skipper, rows })?.into_any()));
             }
             Output::End | Output::Timeout => return Ok(None),
@@ -224,7 +224,7 @@ impl Execution {
     fn checkpoint<'py>(&self, py: Python<'py>, num_left: u64) -> PyResult<Bound<'py, PyList>> {
         let behind = {
             let last = self.last();
-            last.checkpoint.behind(last.num_rows.saturating_sub(num_left))
+            last.checkpoint.advanced_by(last.num_rows.saturating_sub(num_left))
         };
         checkpoint::to_python(py, &behind)
     }
@@ -256,7 +256,7 @@ impl Execution {
     fn mix_checkpoint<'py>(&self, py: Python<'py>, plan: &Plan, num_left: u64) -> PyResult<Option<Bound<'py, PyList>>> {
         let behind = {
             let last = self.last();
-            last.checkpoint.behind(last.num_rows.saturating_sub(num_left))
+            last.checkpoint.advanced_by(last.num_rows.saturating_sub(num_left))
         };
         let found =
             plan.0.mix_checkpoint(&behind).map_err(|error| PyValueError::new_err(error.message().to_owned()))?;
@@ -275,7 +275,7 @@ impl Execution {
     ) -> PyResult<(OrderPoint, bool)> {
         let behind = {
             let last = self.last();
-            last.checkpoint.behind(last.num_rows.saturating_sub(num_left))
+            last.checkpoint.advanced_by(last.num_rows.saturating_sub(num_left))
         };
         let found = plan.0.order_position(pass_number, &behind);
         let found = found.map_err(|error| PyValueError::new_err(error.message().to_owned()))?;

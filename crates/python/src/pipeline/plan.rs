@@ -22,17 +22,17 @@ use headrace_pipeline::blocks::strided::Strided;
 use headrace_pipeline::formats::{FixedLength, Lines, TfRecords, Whole};
 use headrace_pipeline::native::function::{Function, Segment};
 use headrace_pipeline::nodes::cache::Store;
-use headrace_pipeline::nodes::groups::batch::Turn;
+use headrace_pipeline::nodes::groups::batch::ShareIndex;
 use headrace_pipeline::nodes::groups::bucket::Buckets;
 use headrace_pipeline::nodes::groups::pack::Packing;
-use headrace_pipeline::nodes::mixture::Weights;
+use headrace_pipeline::nodes::mixture::{StopWhen, Weights};
 use headrace_pipeline::nodes::shard::Even;
 use headrace_pipeline::plan::{self, Blocks, Mix, PieceOptions, Shuffle, Step};
 use headrace_pipeline::records::{Codec, Format};
 use headrace_pipeline::stages;
 use headrace_pipeline::stages::collate::{Collate, Layout, Padding, Unbatch};
 use headrace_pipeline::stages::fetch::{Fetch, SharedLookup};
-use headrace_pipeline::stages::metered::Metered;
+use headrace_pipeline::stages::meter_stage::MeterStage;
 use headrace_pipeline::stages::native::{FilterNative, FlatMapNative, MapNative, Source};
 use headrace_pipeline::stages::pack::{CutLists, PackRows};
 use headrace_pipeline::stages::parse::Parse;
@@ -201,7 +201,7 @@ impl Stage {
 
     /// The stage, measured as stage `number` of the description.
     fn metered(&self, number: usize) -> Self {
-        Self(Arc::new(Metered { stage: Arc::clone(&self.0), number }))
+        Self(Arc::new(MeterStage { stage: Arc::clone(&self.0), number }))
     }
 }
 
@@ -407,17 +407,17 @@ impl Plan {
         Self(Arc::new(plan::Plan::Concat(parts(plans))))
     }
 
-    /// Rows drawn from several plans by their weights; if `goes_on`, the others continue after one
-    /// has ended. `schedule` has the places from which weights apply, from 0 on, `ids` numbers for
+    /// Rows drawn from several plans by their weights, until the first of them or all have ended, as
+    /// `stop_when` says: "first" or "all". `schedule` has the places from which weights apply, from 0 on, `ids` numbers for
     /// the names of the parts, if they have some, and `measured` the column whose lengths are shared
     /// out, if rows are not. It continues at `resumed` in place of the first checkpoint that is not
     /// its beginning.
     #[staticmethod]
-    #[pyo3(signature = (plans, schedule, goes_on, seed, ids, measured, resumed))]
+    #[pyo3(signature = (plans, schedule, stop_when, seed, ids, measured, resumed))]
     fn mix(
         plans: Vec<Bound<'_, Self>>,
         schedule: Vec<(u64, Vec<f64>)>,
-        goes_on: bool,
+        stop_when: &str,
         seed: u64,
         ids: Option<Vec<u64>>,
         measured: Option<usize>,
@@ -429,10 +429,15 @@ impl Plan {
         if schedule.is_empty() || !is_whole || ids.as_ref().is_some_and(|ids| ids.len() != plans.len()) {
             return Err(PyValueError::new_err("a mixture needs a weight for each part"));
         }
+        let stop_when = match stop_when {
+            "first" => StopWhen::First,
+            "all" => StopWhen::All,
+            _ => return Err(PyValueError::new_err(format!("a mixture cannot stop when {stop_when}"))),
+        };
         let weights = Weights { schedule: schedule.into(), ids: ids.map(Into::into), measured };
         Ok(Self(Arc::new(plan::Plan::Mix(
             plans,
-            Mix { weights, goes_on, seed, resumed: Arc::new(Mutex::new(resumed)) },
+            Mix { weights, stop_when, seed, resumed: Arc::new(Mutex::new(resumed)) },
         ))))
     }
 
@@ -497,9 +502,9 @@ impl Plan {
 
     /// Work by the `num_callers` threads of a Python worker, which calls `num_functions` functions
     /// for each row.
-    fn map_python(&self, python_worker: usize, keeps_count: bool, num_callers: usize, num_functions: usize) -> Self {
+    fn map_python(&self, python_worker: usize, is_one_to_one: bool, num_callers: usize, num_functions: usize) -> Self {
         let size_estimate = SizeEstimate::default();
-        self.then(Step::MapPython { python_worker, keeps_count, num_callers, num_functions, size_estimate })
+        self.then(Step::MapPython { python_worker, is_one_to_one, num_callers, num_functions, size_estimate })
     }
 
     fn take(&self, count: u64) -> Self {
@@ -550,10 +555,10 @@ impl Plan {
         self.then(Step::Share { index, count, run: run.max(1) })
     }
 
-    /// `turn` is the index and the count of the share that the rows belong to.
-    fn batch(&self, size: usize, drops_remainder: bool, turn: (u64, u64)) -> Self {
-        let (index, count) = turn;
-        self.then(Step::Batch { size, drops_remainder, turn: Turn { index, count } })
+    /// `share` is the index and the count of the share that the rows belong to.
+    fn batch(&self, size: usize, drops_remainder: bool, share: (u64, u64)) -> Self {
+        let (index, count) = share;
+        self.then(Step::Batch { size, drops_remainder, share: ShareIndex { index, count } })
     }
 
     fn epochs(&self, count: Option<u64>) -> Self {

@@ -2,7 +2,7 @@
 
 use crate::error::{IntoPython, add_note, to_python};
 use headrace_engine::error::Lost;
-use headrace_pipeline::skip_event::{PassedRows, Skipped};
+use headrace_pipeline::skip_event::{PassProgress, Skipped};
 use pyo3::prelude::*;
 
 /// A skipped example, or the skipped rest of a file.
@@ -102,7 +102,7 @@ impl Failure {
 #[pyclass(frozen, module = "headrace._native")]
 pub struct PassEnd {
     pub skipper: usize,
-    pub rows: PassedRows,
+    pub rows: PassProgress,
 }
 
 #[pymethods]

@@ -76,11 +76,11 @@ class FunctionPlanning:
         num_functions = len(called)
         self._in_process = []
         # A function that keeps a state must see the same examples as before.
-        keeps_count = all(
+        is_one_to_one = all(
             one.of is one and one.effect is Effect.EACH for one in called
         ) and not keeps_state(of.function)
         self.plan = self.plan.map_python(
-            self.python_worker(worker), keeps_count, worker.num_callers, num_functions
+            self.python_worker(worker), is_one_to_one, worker.num_callers, num_functions
         )
 
     def _goes_on(self, index: int) -> bool:

@@ -231,7 +231,7 @@ class Batches(Reports):
             max_outputs=planned.num_ready,
             is_batched=self._is_batched,
             is_deterministic=self._is_deterministic,
-            is_in_step=self._is_learning,
+            is_synchronous=self._is_learning,
             keeps_origins=self._keeps_origins,
         )
         self._order.begin(self._execution, planned.plan, epoch)

@@ -103,9 +103,9 @@ class Mix(Combination):
                     f"mix: unit names the component {self.measured!r}, expected one that is a list."
                 )
             measured = list(specs).index(self.measured)
-        parts, is_all = planning.part_plans(), self.stop == "all"
+        parts = planning.part_plans()
         return engine.Plan.mix(
-            parts, schedule, is_all, self.seed, ids, measured, planning.resumed_mixture
+            parts, schedule, self.stop, self.seed, ids, measured, planning.resumed_mixture
         )
 
 

@@ -136,7 +136,7 @@ impl BatchCheckpoints {
 
     /// The checkpoint of the next batch, which has `num_rows` rows.
     pub fn next(&mut self, num_rows: usize) -> Checkpoint {
-        let checkpoint = self.last.behind(self.num_batches);
+        let checkpoint = self.last.advanced_by(self.num_batches);
         self.num_batches += 1;
         self.num_rows += num_rows;
         checkpoint

@@ -87,7 +87,7 @@ impl Replay {
             if wanted.start >= self.next + self.rows.len() as u64 {
                 self.next += std::mem::take(&mut self.rows).len() as u64;
                 self.go_to(wanted.start)?;
-                if self.catches_up && !self.node.catch_up(context)? {
+                if self.catches_up && !self.node.replay_skipped(context)? {
                     return Ok(Given::Pending);
                 }
                 match self.node.pull(context)? {
@@ -114,9 +114,9 @@ impl Replay {
     }
 
     /// Lets the node catch up with its checkpoint, also where it is restarted later.
-    pub fn catch_up(&mut self, context: &mut Context) -> Result<bool> {
+    pub fn replay_skipped(&mut self, context: &mut Context) -> Result<bool> {
         self.catches_up = true;
-        self.node.catch_up(context)
+        self.node.replay_skipped(context)
     }
 
     /// Restarts at the last position that is not after row `number`, if there is a later one than

@@ -106,9 +106,9 @@ impl Input {
     }
 
     /// Catches up with its checkpoint; if no more of its rows are taken, with its end.
-    fn catch_up(&mut self, context: &mut Context) -> Result<bool> {
+    fn replay_skipped(&mut self, context: &mut Context) -> Result<bool> {
         let Some(node) = &mut self.node else { return Ok(true) };
-        if !node.catch_up(context)? {
+        if !node.replay_skipped(context)? {
             return Ok(false);
         }
         while self.is_left_out {
@@ -144,11 +144,11 @@ impl Input {
     }
 }
 
-/// Lets inputs catch up with their checkpoints; see [`Node::catch_up`].
+/// Lets inputs catch up with their checkpoints; see [`Node::replay_skipped`].
 pub fn all_catch_up<'a>(inputs: impl Iterator<Item = &'a mut Input>, context: &mut Context) -> Result<bool> {
     let mut have_all = true;
     for input in inputs {
-        have_all &= input.catch_up(context)?;
+        have_all &= input.replay_skipped(context)?;
     }
     Ok(have_all)
 }

@@ -380,7 +380,7 @@ mod tests {
     use crate::blocks::column::{Column, Text};
     use crate::budget::Budget;
     use crate::nodes::disk_cache::encoding::chunks;
-    use crate::skip_event::PassedRows;
+    use crate::skip_event::PassProgress;
 
     fn block(words: &str) -> Block {
         let ends: Vec<_> = (1..=words.len()).collect();
@@ -397,7 +397,7 @@ mod tests {
                 file.extend_from_slice(&[0; ALIGNMENT][..start - file.len()]);
                 file.extend_from_slice(&chunk.bytes);
             }
-            table.add_event(SkipEvent::Passed { skipper: number, rows: PassedRows::default() });
+            table.add_event(SkipEvent::PassEnd { skipper: number, rows: PassProgress::default() });
         }
         assert_eq!(table.length(), file.len());
         file.extend_from_slice(&table.finished().unwrap());

@@ -7,7 +7,7 @@ use crate::checkpoint::{Checkpoint, State};
 use crate::nodes::disk_cache::formats::{Formats, Offsets};
 use crate::nodes::disk_cache::numbers::{Input, put, put_all, put_string};
 use crate::records::RecordPosition;
-use crate::skip_event::{PassedRows, SkipEvent, Skipped};
+use crate::skip_event::{PassProgress, SkipEvent, Skipped};
 use headrace_engine::error::{Code, Error, Lost, Result};
 use headrace_engine::files::name::FileName;
 use headrace_engine::numbering::Numbering;
@@ -246,7 +246,7 @@ pub fn decode_checkpoint(input: &mut Input) -> Option<Checkpoint> {
 fn decode_nested(input: &mut Input, depth: usize) -> Option<Checkpoint> {
     let skip = input.number()?;
     if !input.flag()? {
-        return Some(Checkpoint::default().behind(skip));
+        return Some(Checkpoint::default().advanced_by(skip));
     }
     if depth > MOST_DEPTH {
         return None;
@@ -274,7 +274,7 @@ fn is_lasting(error: &Error) -> bool {
 /// the example may not fail again.
 pub fn encode_event(output: &mut Vec<u8>, event: &SkipEvent) -> Result<()> {
     match event {
-        SkipEvent::Passed { skipper, rows } => {
+        SkipEvent::PassEnd { skipper, rows } => {
             output.push(0);
             [*skipper as u64, rows.pass, rows.count].iter().for_each(|number| put(output, *number));
         }
@@ -322,10 +322,13 @@ pub fn encode_event(output: &mut Vec<u8>, event: &SkipEvent) -> Result<()> {
 pub fn decode_event(input: &mut Input) -> Option<SkipEvent> {
     if !input.flag()? {
         let skipper = input.size()?;
-        return Some(SkipEvent::Passed { skipper, rows: PassedRows { pass: input.number()?, count: input.number()? } });
+        return Some(SkipEvent::PassEnd {
+            skipper,
+            rows: PassProgress { pass: input.number()?, count: input.number()? },
+        });
     }
     let (skipper, stage, num_scanned) = (input.size()?, input.size()?, input.number()?);
-    let passed = PassedRows { pass: input.number()?, count: input.number()? };
+    let passed = PassProgress { pass: input.number()?, count: input.number()? };
     let lost = match (input.number()?, input.number()?) {
         (0, _) => Lost::Unknown,
         (_, count) => Lost::Records(count),
@@ -415,14 +418,15 @@ mod tests {
 
     #[test]
     fn checkpoints_and_skip_events_are_the_same_after_encoding() {
-        let checkpoint = Checkpoint::new([3, 9], [Checkpoint::of_text(Some("state".into())).behind(4)]).behind(2);
+        let checkpoint =
+            Checkpoint::new([3, 9], [Checkpoint::of_text(Some("state".into())).advanced_by(4)]).advanced_by(2);
         let mut bytes = Vec::new();
         encode_checkpoint(&mut bytes, &checkpoint);
         assert_eq!(decode_checkpoint(&mut Input::new(bytes.into())).unwrap(), checkpoint);
         let error = Error::data_loss("damaged").with_lost(Lost::Records(3));
         let row = RowProvenance { file: Arc::new(file()), record: 4, sub: 0 };
         let events = [
-            SkipEvent::Passed { skipper: 2, rows: PassedRows { pass: 1, count: 8 } },
+            SkipEvent::PassEnd { skipper: 2, rows: PassProgress { pass: 1, count: 8 } },
             Skipped { offset_bytes: Some(7), place: Some(5), ..Skipped::row(3, 1, Some(row), error) }.into(),
         ];
         for event in &events {

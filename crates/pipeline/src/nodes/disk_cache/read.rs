@@ -5,7 +5,7 @@ use crate::blocks::rows::Rows;
 use crate::checkpoint::Checkpoint;
 use crate::node::{Context, Node, Poll, Position};
 use crate::nodes::buffers::replay::Restart;
-use crate::nodes::cache::Rest;
+use crate::nodes::cache::UncachedTail;
 use crate::nodes::disk_cache::entry::Entry;
 use crate::nodes::disk_cache::store::DiskStore;
 use crate::skip_event::is_damage;
@@ -23,7 +23,7 @@ pub struct Read {
     restart: Restart,
     /// True if the rows came in any order, so that the input cannot continue after a row.
     in_any_order: bool,
-    rest: Option<Rest>,
+    rest: Option<UncachedTail>,
     ring: Ring<Rows>,
     /// The number of groups for which tasks are begun before they are requested.
     ahead: usize,
@@ -53,7 +53,7 @@ impl Read {
         let skip = (first - entry.first(next)) as usize;
         let next_event = entry.skip_events().partition_point(|(num_groups, _)| *num_groups < next);
         let in_any_order = false;
-        let (ring, ready, ahead) = (Ring::new(), VecDeque::new(), if position.in_step { 1 } else { ahead.max(1) });
+        let (ring, ready, ahead) = (Ring::new(), VecDeque::new(), if position.synchronous { 1 } else { ahead.max(1) });
         Self {
             entry,
             store,
@@ -122,9 +122,9 @@ impl Read {
         if self.in_any_order && first + skip > 0 {
             return Err(error);
         }
-        let input = (self.restart)(&self.entry.restart(self.returned).behind(skip))?;
+        let input = (self.restart)(&self.entry.restart(self.returned).advanced_by(skip))?;
         self.ring = Ring::new();
-        self.rest.insert(Rest::new(input, first + skip, self.position.pass)).pull(context)
+        self.rest.insert(UncachedTail::new(input, first + skip, self.position.pass)).pull(context)
     }
 }
 

@@ -7,6 +7,7 @@ use crate::nodes::disk_cache::encoding::Chunk;
 use crate::nodes::disk_cache::entry::{Entry, Table, VERSION, header};
 use crate::nodes::disk_cache::formats::Formats;
 use crate::nodes::disk_cache::links::without_link;
+use crate::nodes::step_facts::{BatchesOfInput, RowShards, StepFacts};
 use crate::skip_event::SkipEvent;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::files::name::FileName;
@@ -60,6 +61,18 @@ pub struct Use {
 }
 
 impl DiskStore {
+    /// The facts about the step.
+    pub const FACTS: StepFacts = StepFacts {
+        is_one_to_one: true,
+        is_row_wise: false,
+        python_worker: None,
+        keeps_pieces: false,
+        is_cache: true,
+        may_end_early: false,
+        shards: RowShards::None,
+        batches: BatchesOfInput::None,
+    };
+
     /// A store in a directory for the rows of a description with this key that are made from these
     /// files. With `is_off`, nothing is read or kept.
     pub fn new(directory: PathBuf, most_bytes: u64, key: String, files: Vec<FileName>, is_off: bool) -> Self {

@@ -53,7 +53,7 @@ enum Encoded {
 impl Write {
     /// The rows of a whole pass. Up to `ahead` tasks are begun before their results are requested.
     pub fn new(input: Box<dyn Node>, writer: Writer, ahead: usize, position: Position) -> Self {
-        let ahead = if position.in_step { 1 } else { ahead.max(1) };
+        let ahead = if position.synchronous { 1 } else { ahead.max(1) };
         let (encoded, written) = (Ring::new(), Ring::new());
         Self {
             input: Input::Open(input),

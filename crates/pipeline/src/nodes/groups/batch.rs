@@ -1,10 +1,11 @@
 //! Groups rows into batches of one size.
 
 use crate::blocks::block::{FileProvenance, Pass};
-use crate::blocks::part_counts::Remembered;
+use crate::blocks::part_counts::RowAnnotations;
 use crate::blocks::rows::Rows;
 use crate::checkpoint::Checkpoint;
 use crate::node::{Context, Ended, Node, Poll};
+use crate::nodes::step_facts::{BatchesOfInput, RowShards, StepFacts};
 use headrace_engine::error::Result;
 use std::sync::Arc;
 
@@ -18,35 +19,49 @@ pub struct Batch {
     is_over: bool,
     /// The provenance that counts the batches.
     file_provenance: Arc<FileProvenance>,
-    /// The number of the first batch in the current turn of all shares.
+    /// The number of the first batch in the current share of all shares.
     next: u64,
-    turn: Turn,
+    share: ShareIndex,
     /// The size of the batches that are skipped, and the number of rows of the input's checkpoint
     /// before them.
     skipped: (u64, u64),
     /// The facts that a batch keeps about its rows.
-    remembered: Remembered,
+    annotations: RowAnnotations,
 }
 
 /// The batches of this share among those of all shares: number `index` of each `count`.
 #[derive(Clone, Copy, Debug)]
-pub struct Turn {
+pub struct ShareIndex {
     /// From 0.
     pub index: u64,
     /// 1 for all batches.
     pub count: u64,
 }
 
-impl Turn {
+impl ShareIndex {
     /// All batches.
     pub const ALL: Self = Self { index: 0, count: 1 };
 }
 
 impl Batch {
+    /// The facts about the step for batches of this size.
+    pub const fn facts(size: usize) -> StepFacts {
+        StepFacts {
+            is_one_to_one: false,
+            is_row_wise: false,
+            python_worker: None,
+            keeps_pieces: false,
+            is_cache: false,
+            may_end_early: false,
+            shards: RowShards::OfInput,
+            batches: BatchesOfInput::Makes(size),
+        }
+    }
+
     /// With `drops_remainder` the last rows are dropped if they are fewer than `size`.
     pub fn new(input: Box<dyn Node>, size: usize, drops_remainder: bool, pass: Pass) -> Self {
         let file_provenance = FileProvenance::unnamed("batch", pass);
-        let (waiting, turn, skipped) = (Rows::new(), Turn::ALL, (size as u64, 0));
+        let (waiting, share, skipped) = (Rows::new(), ShareIndex::ALL, (size as u64, 0));
         Self {
             input,
             size,
@@ -55,9 +70,9 @@ impl Batch {
             is_over: false,
             file_provenance,
             next: 0,
-            turn,
+            share,
             skipped,
-            remembered: Remembered::default(),
+            annotations: RowAnnotations::default(),
         }
     }
 
@@ -76,14 +91,14 @@ impl Batch {
     }
 
     /// Sets the provenance that a batch keeps of its rows.
-    pub fn with_remembered(mut self, remembered: Remembered) -> Self {
-        self.remembered = remembered;
+    pub fn with_annotations(mut self, annotations: RowAnnotations) -> Self {
+        self.annotations = annotations;
         self
     }
 
     /// Numbers the batches as one of several shares.
-    pub fn in_turn(mut self, turn: Turn) -> Self {
-        self.turn = turn;
+    pub fn of_share(mut self, share: ShareIndex) -> Self {
+        self.share = share;
         self
     }
 }
@@ -105,16 +120,16 @@ impl Node for Batch {
             length if length < self.size && self.drops_remainder => Ok(Poll::End),
             _ => {
                 let checkpoint = Checkpoint::new([self.next, self.size as u64], [rows.checkpoint(0)]);
-                let number = self.next + self.turn.index;
-                self.next += self.turn.count;
-                let file = self.remembered.of(&self.file_provenance, &rows);
+                let number = self.next + self.share.index;
+                self.next += self.share.count;
+                let file = self.annotations.of(&self.file_provenance, &rows);
                 Ok(Poll::Ready(rows.in_group(Some((file, number))).with_checkpoint(checkpoint)))
             }
         }
     }
 
-    fn catch_up(&mut self, context: &mut Context) -> Result<bool> {
-        self.input.catch_up(context)
+    fn replay_skipped(&mut self, context: &mut Context) -> Result<bool> {
+        self.input.replay_skipped(context)
     }
 
     fn ended(&self) -> Option<Ended> {

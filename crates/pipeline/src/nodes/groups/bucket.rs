@@ -3,6 +3,7 @@
 use crate::blocks::block::Block;
 use crate::blocks::column::{Axes, widen};
 use crate::nodes::groups::group_by::{Group, Grouping, Waits};
+use crate::nodes::step_facts::{BatchesOfInput, RowShards, StepFacts};
 use headrace_engine::error::Result;
 use std::collections::VecDeque;
 
@@ -67,6 +68,18 @@ pub struct Bucketing {
 }
 
 impl Bucketing {
+    /// The facts about the step.
+    pub const FACTS: StepFacts = StepFacts {
+        is_one_to_one: false,
+        is_row_wise: false,
+        python_worker: None,
+        keeps_pieces: false,
+        is_cache: false,
+        may_end_early: false,
+        shards: RowShards::None,
+        batches: BatchesOfInput::None,
+    };
+
     /// A grouping by these buckets.
     pub fn new(buckets: Buckets) -> Self {
         let filling = (0..=buckets.boundaries.len()).map(|_| Filling::default()).collect();

@@ -2,7 +2,7 @@
 //! length together.
 
 use crate::blocks::block::{Block, FileProvenance};
-use crate::blocks::part_counts::Remembered;
+use crate::blocks::part_counts::RowAnnotations;
 use crate::blocks::rows::{Cursor, Rows};
 use crate::budget::Budget;
 use crate::checkpoint::{Checkpoint, damaged};
@@ -81,7 +81,7 @@ pub struct GroupBy<G> {
     /// The number of groups to skip.
     skip: u64,
     /// The facts that a batch keeps about its rows.
-    remembered: Remembered,
+    annotations: RowAnnotations,
     /// The tags of the next rows, which were buffered at the checkpoint.
     tags: VecDeque<u64>,
 }
@@ -117,14 +117,14 @@ impl<G: Grouping> GroupBy<G> {
             next,
             checkpoints,
             skip: checkpoint.skip(),
-            remembered: Remembered::default(),
+            annotations: RowAnnotations::default(),
             tags: tags.into(),
         })
     }
 
     /// Sets the provenance that a group keeps of its rows.
-    pub fn with_remembered(self, remembered: Remembered) -> Self {
-        Self { remembered, ..self }
+    pub fn with_annotations(self, annotations: RowAnnotations) -> Self {
+        Self { annotations, ..self }
     }
 
     fn num_waiting(&self) -> usize {
@@ -190,7 +190,7 @@ impl<G: Grouping> GroupBy<G> {
                 self.skip -= 1;
                 return Ok(None);
             }
-            let file = self.remembered.of(&self.file_provenance, &rows);
+            let file = self.annotations.of(&self.file_provenance, &rows);
             return Ok(Some(Poll::Ready(rows.in_group(Some((file, number))).with_checkpoint(checkpoint))));
         }
         if let Some(error) = self.error.take() {
@@ -228,8 +228,8 @@ impl<G: Grouping> Node for GroupBy<G> {
         }
     }
 
-    fn catch_up(&mut self, context: &mut Context) -> Result<bool> {
-        if !self.input.catch_up(context)? {
+    fn replay_skipped(&mut self, context: &mut Context) -> Result<bool> {
+        if !self.input.replay_skipped(context)? {
             return Ok(false);
         }
         while self.skip > 0 {

@@ -4,6 +4,7 @@ use crate::blocks::block::Block;
 use crate::checkpoint::damaged;
 use crate::nodes::groups::balanced::Balanced;
 use crate::nodes::groups::group_by::{Group, Grouping, Waits};
+use crate::nodes::step_facts::{BatchesOfInput, RowShards, StepFacts};
 use crate::stages::pack::{misfit, unequal, vector_length};
 use crate::tasks::meters::Meter;
 use headrace_engine::error::Result;
@@ -39,6 +40,18 @@ pub struct FirstFit {
 }
 
 impl FirstFit {
+    /// The facts about the step.
+    pub const FACTS: StepFacts = StepFacts {
+        is_one_to_one: false,
+        is_row_wise: false,
+        python_worker: None,
+        keeps_pieces: false,
+        is_cache: false,
+        may_end_early: false,
+        shards: RowShards::None,
+        batches: BatchesOfInput::None,
+    };
+
     /// No groups.
     pub fn new(packing: Packing) -> Self {
         let balanced = Balanced::new(packing.balance);

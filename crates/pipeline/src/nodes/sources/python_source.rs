@@ -27,7 +27,7 @@ pub struct PythonSource {
     num_rows: u64,
     ring: Ring<Outcome>,
     size_estimate: SizeEstimate,
-    in_step: bool,
+    synchronous: bool,
     is_over: bool,
     error: Option<Error>,
     /// The state of the iterator before the first block.
@@ -42,7 +42,7 @@ impl PythonSource {
         let start = STARTS.fetch_add(1, Ordering::Relaxed);
         let (stage, ring, size_estimate) = (position.stage, Ring::new(), SizeEstimate::default());
         let (first, num_rows, is_over, error, state) = (0, 0, false, None, None);
-        let in_step = position.in_step;
+        let synchronous = position.synchronous;
         Self {
             python_worker,
             stage,
@@ -52,7 +52,7 @@ impl PythonSource {
             num_rows,
             ring,
             size_estimate,
-            in_step,
+            synchronous,
             is_over,
             error,
             state,
@@ -72,7 +72,7 @@ impl PythonSource {
     /// The number of blocks requested before they are needed: one until the size of a block is
     /// known.
     fn ahead(&self) -> usize {
-        self.size_estimate.task_bytes().filter(|_| !self.in_step).map_or(1, |_| AHEAD)
+        self.size_estimate.task_bytes().filter(|_| !self.synchronous).map_or(1, |_| AHEAD)
     }
 }
 

@@ -8,6 +8,7 @@ use crate::checkpoint::{Checkpoint, damaged};
 use crate::node::{Context, Node, Poll};
 use crate::nodes::buffers::pending_rows::{PendingRow, PendingRows};
 use crate::nodes::buffers::replay::{Given, Replay, Restart};
+use crate::nodes::step_facts::{BatchesOfInput, RowShards, StepFacts};
 use crate::nodes::window::draws::{Draws, below};
 use crate::skip_event::SkipEvent;
 use headrace_engine::error::{Code, Error, Result};
@@ -80,6 +81,18 @@ impl Incoming {
 }
 
 impl Window {
+    /// The facts about the step.
+    pub const FACTS: StepFacts = StepFacts {
+        is_one_to_one: false,
+        is_row_wise: false,
+        python_worker: None,
+        keeps_pieces: false,
+        is_cache: false,
+        may_end_early: false,
+        shards: RowShards::None,
+        batches: BatchesOfInput::None,
+    };
+
     /// The draws depend on the pair of seeds.
     pub fn new(input: Box<dyn Node>, size: usize, seed: u64, pass: u64) -> Self {
         let random = Philox::new(seed.cast_signed(), pass.cast_signed());
@@ -112,9 +125,9 @@ impl Window {
         Ok(window)
     }
 
-    /// With `in_step`, rows are returned one by one.
-    pub fn in_step(mut self, in_step: bool) -> Self {
-        self.group_rows = if in_step { 1 } else { GROUP_ROWS };
+    /// With `synchronous`, rows are returned one by one.
+    pub fn synchronous(mut self, synchronous: bool) -> Self {
+        self.group_rows = if synchronous { 1 } else { GROUP_ROWS };
         self
     }
 
@@ -289,8 +302,8 @@ impl Node for Window {
         }
     }
 
-    fn catch_up(&mut self, context: &mut Context) -> Result<bool> {
-        self.input.catch_up(context)
+    fn replay_skipped(&mut self, context: &mut Context) -> Result<bool> {
+        self.input.replay_skipped(context)
     }
 }
 

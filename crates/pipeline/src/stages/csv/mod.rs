@@ -132,7 +132,7 @@ impl Stage for CsvFields {
         Block::new(columns, rows.len(), Provenance::of(rows)).map(Rows::all)
     }
 
-    fn keeps_count(&self) -> bool {
+    fn is_one_to_one(&self) -> bool {
         true
     }
 }

@@ -7,14 +7,14 @@ use headrace_engine::error::Result;
 use std::sync::Arc;
 
 /// A stage, with the number of the stage that it is measured as.
-pub struct Metered {
+pub struct MeterStage {
     /// The stage itself.
     pub stage: Arc<dyn Stage>,
     /// Its number in the description.
     pub number: usize,
 }
 
-impl Stage for Metered {
+impl Stage for MeterStage {
     fn apply(&self, rows: Rows) -> Result<Rows> {
         self.stage.apply(rows)
     }
@@ -27,8 +27,8 @@ impl Stage for Metered {
         self.stage.is_row_wise()
     }
 
-    fn keeps_count(&self) -> bool {
-        self.stage.keeps_count()
+    fn is_one_to_one(&self) -> bool {
+        self.stage.is_one_to_one()
     }
 
     fn waits_for_storage(&self) -> bool {

@@ -2,12 +2,13 @@
 
 use crate::checkpoint::Checkpoint;
 use crate::node::{Context, Node, Poll};
+use crate::nodes::step_facts::{BatchesOfInput, RowShards, StepFacts};
 use crate::order_digest::OrderDigest;
 use headrace_engine::error::Result;
 use std::sync::Arc;
 
 /// Passes its input through. Its checkpoints say how many rows, or batches, were before.
-pub struct Digested {
+pub struct DigestOrder {
     input: Box<dyn Node>,
     /// `None` where rows are made again that were seen before.
     digest: Option<Arc<OrderDigest>>,
@@ -16,14 +17,26 @@ pub struct Digested {
     position: u64,
 }
 
-impl Digested {
+impl DigestOrder {
+    /// The facts about the step.
+    pub const FACTS: StepFacts = StepFacts {
+        is_one_to_one: true,
+        is_row_wise: false,
+        python_worker: None,
+        keeps_pieces: false,
+        is_cache: false,
+        may_end_early: false,
+        shards: RowShards::None,
+        batches: BatchesOfInput::OfOutput,
+    };
+
     /// The rows of `input`, the first of which is at this place of a pass.
     pub fn new(input: Box<dyn Node>, digest: Option<Arc<OrderDigest>>, pass: u64, position: u64) -> Self {
         Self { input, digest, pass, position }
     }
 }
 
-impl Node for Digested {
+impl Node for DigestOrder {
     fn pull(&mut self, context: &mut Context) -> Result<Poll> {
         match self.input.pull(context)? {
             Poll::Ready(rows) => {
@@ -44,7 +57,7 @@ impl Node for Digested {
         }
     }
 
-    fn catch_up(&mut self, context: &mut Context) -> Result<bool> {
-        self.input.catch_up(context)
+    fn replay_skipped(&mut self, context: &mut Context) -> Result<bool> {
+        self.input.replay_skipped(context)
     }
 }

@@ -4,19 +4,19 @@ use crate::node::{Context, Ended, Node, Poll};
 use headrace_engine::error::Result;
 
 /// Passes its input through.
-pub struct Counted {
+pub struct CountRows {
     input: Box<dyn Node>,
     stage: usize,
 }
 
-impl Counted {
+impl CountRows {
     /// Counts the rows of `input` as those of stage number `stage`.
     pub fn new(input: Box<dyn Node>, stage: usize) -> Self {
         Self { input, stage }
     }
 }
 
-impl Node for Counted {
+impl Node for CountRows {
     fn pull(&mut self, context: &mut Context) -> Result<Poll> {
         let poll = self.input.pull(context)?;
         if let (Poll::Ready(rows), Some(meter)) = (&poll, context.meters.stage(self.stage)) {
@@ -25,8 +25,8 @@ impl Node for Counted {
         Ok(poll)
     }
 
-    fn catch_up(&mut self, context: &mut Context) -> Result<bool> {
-        self.input.catch_up(context)
+    fn replay_skipped(&mut self, context: &mut Context) -> Result<bool> {
+        self.input.replay_skipped(context)
     }
 
     fn ended(&self) -> Option<Ended> {
