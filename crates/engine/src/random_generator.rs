@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::philox::Philox;
 use crate::philox::mix;
 use crate::run::Run;
-use crate::saved::{self, Chunks, Content, Given, Reading, Restore};
+use crate::saved::{self, Chunks, Content, Reading, Restore, SavedChunks};
 use crate::sync::Mutex;
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ impl RandomGenerator {
     }
 
     /// Restores the saved stream and its position.
-    pub fn prepare(self: &Arc<Self>, chunks: Given) -> Result<Restore> {
+    pub fn prepare(self: &Arc<Self>, chunks: SavedChunks) -> Result<Restore> {
         let chunk = saved::only(chunks)?;
         let mut reading = Reading::new(&chunk);
         let restored = Philox::restored(&mut reading)?;

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::order;
-use crate::saved::{self, Chunks, Content, Given, Reading, Restore};
+use crate::saved::{self, Chunks, Content, Reading, Restore, SavedChunks};
 use crate::sync::Mutex;
 use crate::tensor::Tensor;
 use crate::tensor::allocate::{self, Refusal};
@@ -230,7 +230,7 @@ impl SparseTable {
     }
 
     /// Replaces the tensors by the saved ones.
-    pub fn prepare(self: &Arc<Self>, chunks: Given) -> Result<Restore> {
+    pub fn prepare(self: &Arc<Self>, chunks: SavedChunks) -> Result<Restore> {
         let chunk = saved::only(chunks)?;
         let mut reading = Reading::new(&chunk);
         let next_handle = reading.number()?.cast_signed();

@@ -43,11 +43,11 @@ impl Records {
 }
 
 /// The records of a file; and an error, if there was one.
-pub type Given = (Records, Option<Error>);
+pub type ReadRecords = (Records, Option<Error>);
 
 /// Reads a file from its beginning to its end, continuing after errors, and gives its blocks to a
 /// stage.
-pub fn read(format: &dyn Format, file: &Arc<FileProvenance>, stage: Option<&dyn Stage>) -> Given {
+pub fn read(format: &dyn Format, file: &Arc<FileProvenance>, stage: Option<&dyn Stage>) -> ReadRecords {
     let (mut records, mut first_error) = (Records::default(), None);
     let mut scan = match format.open(file, RecordPosition::default()) {
         Ok(scan) => scan,
@@ -83,12 +83,12 @@ fn use_up(rows: Result<Rows>) {
 }
 
 /// Reads a file by a full shuffle, which reads each record on its own.
-pub fn shuffled(format: Arc<dyn Format>, file: &Arc<FileProvenance>) -> Given {
+pub fn shuffled(format: Arc<dyn Format>, file: &Arc<FileProvenance>) -> ReadRecords {
     shuffled_by(Shuffle::new(3), format, file)
 }
 
 /// As [`shuffled`], by a certain shuffle.
-pub fn shuffled_by(shuffle: Shuffle, format: Arc<dyn Format>, file: &Arc<FileProvenance>) -> Given {
+pub fn shuffled_by(shuffle: Shuffle, format: Arc<dyn Format>, file: &Arc<FileProvenance>) -> ReadRecords {
     let files = Arc::new(Plan::Files(format, [Arc::clone(file)].into()));
     let (mut records, mut error) = (Records::default(), None);
     let given = run(&Arc::new(Plan::Shuffled(files, shuffle)), &Checkpoint::default(), usize::MAX, |block| {

@@ -16,9 +16,9 @@ pub trait Node: Send {
     /// The next rows, in order. Must not be called after the end or an error.
     fn pull(&mut self, context: &mut Context) -> Result<Poll>;
 
-    /// Catches up with the checkpoint from which it began, in step: makes the rows to be skipped, so
-    /// that functions have been called for them even if no further row is requested. False until
-    /// that is done.
+    /// Catches up with the checkpoint from which it began, synchronously: makes the rows to be
+    /// skipped, so that functions have been called for them even if no further row is requested.
+    /// False until that is done.
     fn replay_skipped(&mut self, _context: &mut Context) -> Result<bool> {
         Ok(true)
     }

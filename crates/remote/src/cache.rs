@@ -28,13 +28,13 @@ const TRAILER_BYTES: usize = 8;
 const SHARE_WRITTEN: u64 = 16;
 
 /// The cached parts of a file.
-pub struct Kept {
+pub struct CachedFile {
     cache: Arc<Cache>,
     /// A hash of the URL and the content of the file.
     name: String,
 }
 
-impl Kept {
+impl CachedFile {
     /// The cache of a file. `None` if changes of the file could not be detected.
     pub fn of(url: &str, size: u64, version: Option<&Version>, cache: Option<&Arc<Cache>>) -> Option<Self> {
         let cache = Arc::clone(cache?);

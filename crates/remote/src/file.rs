@@ -1,6 +1,6 @@
 //! A remote file: its size and version, and a check that it has not changed.
 
-use crate::cache::Kept;
+use crate::cache::CachedFile;
 use crate::failure::failed;
 use crate::http::answers::UNKNOWN_SIZE;
 use crate::store;
@@ -22,7 +22,7 @@ pub struct File {
     /// True if the server supports range requests.
     pub has_ranges: bool,
     /// The cache of its parts.
-    pub kept: Option<Kept>,
+    pub kept: Option<CachedFile>,
 }
 
 impl File {
@@ -30,7 +30,7 @@ impl File {
     pub async fn look_up(url: &str, cache: Option<&Arc<Cache>>, known: Option<&Status>) -> Result<Self> {
         let (store, path) = store::find(url)?;
         if let Some(Status { len, version, is_regular }) = known.cloned() {
-            let kept = Kept::of(url, len, version.as_ref(), cache);
+            let kept = CachedFile::of(url, len, version.as_ref(), cache);
             return Ok(Self { store, path, size: len, version, has_ranges: is_regular, kept });
         }
         let meta = store.head(&path).await.map_err(|error| failed(&error))?;
@@ -45,7 +45,7 @@ impl File {
         cache: Option<&Arc<Cache>>,
     ) -> Self {
         let version = version(meta);
-        let kept = Kept::of(url, meta.size, version.as_ref(), cache);
+        let kept = CachedFile::of(url, meta.size, version.as_ref(), cache);
         let has_ranges = meta.size != UNKNOWN_SIZE;
         Self { store, path, size: meta.size, version, has_ranges, kept }
     }

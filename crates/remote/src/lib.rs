@@ -41,7 +41,7 @@ pub fn register() {
 
 impl Storage for Remote {
     fn begin(&self, url: &str, ahead: &Ahead) -> OpeningStream {
-        Box::new(stream::Begun::new(url, ahead))
+        Box::new(stream::OpeningStream::new(url, ahead))
     }
 
     fn begin_parts(
@@ -50,7 +50,7 @@ impl Storage for Remote {
         cache: Option<&Arc<Cache>>,
         known: Option<&Status>,
     ) -> Box<dyn Opening<Arc<dyn Parts>>> {
-        Box::new(parts::Begun::new(url, cache, known))
+        Box::new(parts::OpeningParts::new(url, cache, known))
     }
 
     fn check_writable(&self, url: &str) -> Result<()> {

@@ -12,9 +12,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// A file that is being opened.
-pub struct Begun(Task<File>);
+pub struct OpeningParts(Task<File>);
 
-impl Begun {
+impl OpeningParts {
     pub fn new(url: &str, cache: Option<&Arc<Cache>>, known: Option<&Status>) -> Self {
         let (url, cache, known) = (url.to_owned(), cache.cloned(), known.cloned());
         let what = format!("opening {}", without_passwords(&url));
@@ -22,7 +22,7 @@ impl Begun {
     }
 }
 
-impl Opening<Arc<dyn Parts>> for Begun {
+impl Opening<Arc<dyn Parts>> for OpeningParts {
     fn is_ready(&mut self) -> bool {
         self.0.is_ready()
     }

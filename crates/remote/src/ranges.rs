@@ -1,6 +1,6 @@
 //! Ranges of files: several requests for a long one, and none for parts that a cache keeps.
 
-use crate::cache::{Kept, PART_BYTES};
+use crate::cache::{CachedFile, PART_BYTES};
 use crate::fetch::{part, room};
 use crate::file::File;
 use bytes::Bytes;
@@ -30,7 +30,7 @@ pub async fn range(file: &File, range: Range<u64>) -> Result<Bytes> {
 }
 
 /// The bytes of a range of a file; parts that are not cached are requested, and cached.
-async fn kept_range(file: &File, kept: &Kept, range: Range<u64>) -> Result<Bytes> {
+async fn kept_range(file: &File, kept: &CachedFile, range: Range<u64>) -> Result<Bytes> {
     let (first, last) = (range.start / PART_BYTES, range.end.saturating_sub(1) / PART_BYTES);
     let parts = (first..=last).map(|number| kept_part(file, kept, number));
     let parts: Vec<_> = stream::iter(parts).buffered(MAX_KEPT).try_collect().await?;
@@ -49,7 +49,7 @@ async fn kept_range(file: &File, kept: &Kept, range: Range<u64>) -> Result<Bytes
     Ok(bytes.into())
 }
 
-async fn kept_part(file: &File, kept: &Kept, number: u64) -> Result<Bytes> {
+async fn kept_part(file: &File, kept: &CachedFile, number: u64) -> Result<Bytes> {
     let range = number * PART_BYTES..file.size.min((number + 1) * PART_BYTES);
     if range.is_empty() {
         return Ok(Bytes::new());

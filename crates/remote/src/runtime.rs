@@ -48,10 +48,10 @@ fn start() -> std::io::Result<Handle> {
 }
 
 /// Requests in progress.
-static REQUESTS: LazyLock<Mutex<Vec<Begun>>> = LazyLock::new(Mutex::default);
+static REQUESTS: LazyLock<Mutex<Vec<RequestInProgress>>> = LazyLock::new(Mutex::default);
 
 /// The number of a request, its description, and the time at which it began.
-type Begun = (u64, Arc<str>, Instant);
+type RequestInProgress = (u64, Arc<str>, Instant);
 
 /// Gives each request its number.
 static NEXT_REQUEST: AtomicU64 = AtomicU64::new(0);

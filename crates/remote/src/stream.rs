@@ -34,7 +34,7 @@ const FIRST_PARTS: usize = 2;
 const PARTS_AHEAD: usize = 16;
 
 /// A file that is being opened.
-pub struct Begun {
+pub struct OpeningStream {
     task: Task<Opened>,
     ahead: Parts,
 }
@@ -68,7 +68,7 @@ enum Opened {
     Whole(Body),
 }
 
-impl Begun {
+impl OpeningStream {
     pub fn new(url: &str, ahead: &Ahead) -> Self {
         let (url, given, ahead) = (url.to_owned(), ahead.clone(), Parts::of(ahead));
         let what = format!("opening {}", without_passwords(&url));
@@ -76,7 +76,7 @@ impl Begun {
     }
 }
 
-impl Opening<Box<dyn Stream>> for Begun {
+impl Opening<Box<dyn Stream>> for OpeningStream {
     fn is_ready(&mut self) -> bool {
         self.task.is_ready()
     }

@@ -13,7 +13,7 @@ use crate::queue::{Element, Elements, Order, Progress, Queue, QueueSpec};
 use bytes::Bytes;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::kernel::{Outputs, Tensors};
-use headrace_engine::saved::{Chunks, Content, Given, Reading, Restore, damaged};
+use headrace_engine::saved::{Chunks, Content, Reading, Restore, SavedChunks, damaged};
 use headrace_engine::sync::Mutex;
 use headrace_engine::sync::parker::Parker;
 use headrace_engine::tensor::Tensor;
@@ -305,7 +305,7 @@ impl Barrier {
     }
 
     /// Replaces the content by the saved one.
-    pub fn prepare(self: &Arc<Self>, chunks: Given) -> Result<Restore> {
+    pub fn prepare(self: &Arc<Self>, chunks: SavedChunks) -> Result<Restore> {
         let chunk = chunks.next().ok_or_else(damaged)??;
         let mut reading = Reading::new(&chunk);
         let closed = match reading.number()? {

@@ -12,7 +12,7 @@ use headrace_engine::files::compression::Compression;
 use headrace_engine::files::name::FileName;
 use headrace_engine::philox::Philox;
 use headrace_engine::run::Run;
-use headrace_engine::saved::{self, Chunks, Content, Given, Reading, Restore};
+use headrace_engine::saved::{self, Chunks, Content, Reading, Restore, SavedChunks};
 use headrace_engine::sync::Mutex;
 use headrace_engine::sync::fair_lock::{Acquisition, FairLock, HasFairLock};
 use headrace_engine::tensor::Tensor;
@@ -238,7 +238,7 @@ impl RecordInput {
 
     /// Continues at the position of a saved record input. Fails with `FailedPrecondition` if that
     /// had other files.
-    pub fn prepare(self: &Arc<Self>, chunks: Given) -> Result<Restore> {
+    pub fn prepare(self: &Arc<Self>, chunks: SavedChunks) -> Result<Restore> {
         let chunk = saved::only(chunks)?;
         let mut reading = Reading::new(&chunk);
         let num_files = reading.size()?;

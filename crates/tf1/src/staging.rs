@@ -9,7 +9,7 @@
 
 use headrace_engine::error::{Code, Error, Result};
 use headrace_engine::kernel::Tensors;
-use headrace_engine::saved::{self, Chunks, Content, Given, Reading, Restore};
+use headrace_engine::saved::{self, Chunks, Content, Reading, Restore, SavedChunks};
 use headrace_engine::sync::Mutex;
 use headrace_engine::sync::parker::Parker;
 use headrace_engine::tensor::Tensor;
@@ -191,7 +191,7 @@ impl StagingArea {
     }
 
     /// Replaces the elements by the saved ones.
-    pub fn prepare(self: &Arc<Self>, chunks: Given) -> Result<Restore> {
+    pub fn prepare(self: &Arc<Self>, chunks: SavedChunks) -> Result<Restore> {
         let chunk = saved::only(chunks)?;
         let mut reading = Reading::new(&chunk);
         let elements = (0..reading.size()?)

@@ -1,7 +1,7 @@
 //! Variables: named tensors of a session that can be changed.
 
 use headrace_engine::error::{Error, Result};
-use headrace_engine::saved::{self, Chunks, Content, Given, Reading, Restore};
+use headrace_engine::saved::{self, Chunks, Content, Reading, Restore, SavedChunks};
 use headrace_engine::sync::Mutex;
 use headrace_engine::tensor::Tensor;
 use headrace_engine::tensor::dtype::DType;
@@ -72,7 +72,7 @@ impl Variable {
     }
 
     /// Replaces the value by the saved one, which must be of type `dtype`.
-    pub fn prepare(self: &Arc<Self>, chunks: Given, dtype: DType) -> Result<Restore> {
+    pub fn prepare(self: &Arc<Self>, chunks: SavedChunks, dtype: DType) -> Result<Restore> {
         let chunk = saved::only(chunks)?;
         let mut reading = Reading::new(&chunk);
         let value = if reading.flag()? { Some(reading.tensor()?) } else { None };

@@ -20,13 +20,13 @@ enum Kind {
 }
 
 /// A file that is being opened.
-pub struct Begun<'a> {
+pub struct OpeningFile<'a> {
     name: &'a FileName,
     /// `None` for a local file, which is opened when it is waited for.
     remote: Option<Box<dyn Opening<Arc<dyn Parts>>>>,
 }
 
-impl<'a> Begun<'a> {
+impl<'a> OpeningFile<'a> {
     /// Begins to open a file. Parts of a remote file are kept in `cache`; with its status in
     /// `known`, the storage is not queried for it again.
     pub fn new(name: &'a FileName, cache: Option<&Arc<Cache>>, known: Option<&Status>) -> Result<Self> {

@@ -24,7 +24,7 @@ pub type Chunks = Box<dyn Iterator<Item = Result<Vec<u8>>> + Send>;
 pub type Restore = Box<dyn FnOnce() + Send>;
 
 /// Chunks to restore from.
-pub type Given<'a> = &'a mut dyn Iterator<Item = Result<Vec<u8>>>;
+pub type SavedChunks<'a> = &'a mut dyn Iterator<Item = Result<Vec<u8>>>;
 
 /// The chunks of a resource that has only one.
 pub fn one(content: Content) -> Chunks {
@@ -32,7 +32,7 @@ pub fn one(content: Content) -> Chunks {
 }
 
 /// The only chunk of a resource.
-pub fn only(chunks: Given) -> Result<Vec<u8>> {
+pub fn only(chunks: SavedChunks) -> Result<Vec<u8>> {
     let chunk = chunks.next().ok_or_else(damaged)??;
     chunks.next().map_or(Ok(chunk), |_| Err(damaged()))
 }

@@ -43,7 +43,7 @@ pub struct FileProvenance {
     /// For a remote file: the cache of its parts, if any.
     pub cache: Option<Arc<Cache>>,
     /// For a remote file: the opening in progress.
-    pub begun: Arc<Begun>,
+    pub begun: Arc<PendingRequests>,
     /// The size of the largest file of the source that was opened, in bytes; 0 if none was.
     pub largest_bytes: Arc<AtomicU64>,
     /// Set if records are counted from a position in the file: counts those before it, if they are
@@ -62,10 +62,10 @@ pub trait Before: fmt::Debug + Send + Sync {
 
 /// The opening of a remote file, or the request of parts of it, if it is in progress.
 #[derive(Default)]
-pub struct Begun(Mutex<Option<OpeningStream>>, Mutex<Option<BegunParts>>);
+pub struct PendingRequests(Mutex<Option<OpeningStream>>, Mutex<Option<RequestedParts>>);
 
 /// Parts of an open remote file that have been requested.
-pub struct BegunParts {
+pub struct RequestedParts {
     /// The file.
     pub file: Positioned,
     /// Its status.
@@ -74,7 +74,7 @@ pub struct BegunParts {
     pub coming: Box<dyn Coming>,
 }
 
-impl Begun {
+impl PendingRequests {
     /// True unless the file is being opened and cannot be read yet.
     pub fn is_ready(&self) -> bool {
         self.0.lock().as_mut().is_none_or(|opening| opening.is_ready())
@@ -82,9 +82,9 @@ impl Begun {
     }
 }
 
-impl fmt::Debug for Begun {
+impl fmt::Debug for PendingRequests {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Begun")
+        f.write_str("PendingRequests")
     }
 }
 
@@ -205,12 +205,12 @@ impl FileProvenance {
     }
 
     /// Keeps a request of parts of the file, until [`FileProvenance::take_parts`] takes it.
-    pub fn keep_parts(&self, parts: BegunParts) {
+    pub fn keep_parts(&self, parts: RequestedParts) {
         *self.begun.1.lock() = Some(parts);
     }
 
     /// The request of parts that was kept.
-    pub fn take_parts(&self) -> Option<BegunParts> {
+    pub fn take_parts(&self) -> Option<RequestedParts> {
         self.begun.1.lock().take()
     }
 
@@ -233,8 +233,8 @@ impl FileProvenance {
 
     /// Begins to open the file to read parts of it. For a remote file with its status in `known`,
     /// the storage is not queried for it.
-    pub fn begin_parts(&self, known: Option<&Status>) -> Result<positioned::Begun<'_>> {
-        positioned::Begun::new(&self.name, self.cache.as_ref(), known)
+    pub fn begin_parts(&self, known: Option<&Status>) -> Result<positioned::OpeningFile<'_>> {
+        positioned::OpeningFile::new(&self.name, self.cache.as_ref(), known)
     }
 
     /// The same file, with this layout of its records.

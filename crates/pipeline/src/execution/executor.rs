@@ -52,7 +52,7 @@ struct State {
     num_idle: usize,
     /// Workers that have been called and have not noticed yet.
     num_called: usize,
-    outputs: VecDeque<Given>,
+    outputs: VecDeque<ReadyOutput>,
     is_consumer_waiting: bool,
     /// The number of outputs that the consumer needs at once: one to take, more to look ahead.
     num_awaited: usize,
@@ -66,7 +66,7 @@ struct State {
 }
 
 /// An output that waits for the consumer.
-enum Given {
+enum ReadyOutput {
     Rows(Rows),
     SkipEvent(SkipEvent),
 }
@@ -316,11 +316,11 @@ impl Executor {
             drop(state);
             self.wake(wake);
             return match given {
-                Given::Rows(rows) => {
+                ReadyOutput::Rows(rows) => {
                     let checkpoint = rows.checkpoint(0);
                     rows.gather().map(|block| Output::Block(block, checkpoint)).inspect_err(|_| self.close())
                 }
-                Given::SkipEvent(skip_event) => Ok(Output::SkipEvent(skip_event)),
+                ReadyOutput::SkipEvent(skip_event) => Ok(Output::SkipEvent(skip_event)),
             };
         }
         match (state.error.take(), state.is_over()) {
@@ -440,11 +440,11 @@ impl Executor {
             state.is_refused = is_refused;
             let is_over = match poll {
                 Ok(Poll::Ready(rows)) => {
-                    self.give(&mut state, Given::Rows(rows));
+                    self.give(&mut state, ReadyOutput::Rows(rows));
                     false
                 }
                 Ok(Poll::SkipEvent(skip_event)) => {
-                    self.give(&mut state, Given::SkipEvent(skip_event));
+                    self.give(&mut state, ReadyOutput::SkipEvent(skip_event));
                     false
                 }
                 Ok(Poll::Pending) => {
@@ -487,7 +487,7 @@ impl Executor {
     }
 
     /// Queues an output for the consumer. The nodes may have more.
-    fn give(&self, state: &mut State, given: Given) {
+    fn give(&self, state: &mut State, given: ReadyOutput) {
         state.is_changed = true;
         if !state.is_closed {
             state.outputs.push_back(given);

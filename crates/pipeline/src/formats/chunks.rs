@@ -22,7 +22,7 @@ const LEAST_BYTES: usize = 4 * 1024;
 pub trait Split: Send {
     /// Finds the whole records at the beginning of `chunk`. `at` has the offset of its first byte
     /// in the file and the number of its first record.
-    fn split(&mut self, chunk: &[u8], at: RecordPosition, is_last: bool) -> Found;
+    fn split(&mut self, chunk: &[u8], at: RecordPosition, is_last: bool) -> ChunkRecords;
 
     /// Number of bytes before the span of a record that belong to it.
     fn header_bytes(&self) -> usize {
@@ -32,7 +32,7 @@ pub trait Split: Send {
 
 /// The records found in a chunk.
 #[derive(Default)]
-pub struct Found {
+pub struct ChunkRecords {
     pub spans: Vec<Span>,
     /// Number of bytes that these records take.
     pub used: usize,
@@ -73,7 +73,7 @@ pub struct Numbers {
     pub next: u64,
 }
 
-impl Found {
+impl ChunkRecords {
     /// The number of record `index`, if the first byte of the chunk is at `at`.
     fn number(&self, index: usize, at: RecordPosition) -> u64 {
         self.numbers.as_ref().map_or(at.record + index as u64, |numbers| numbers.of_records[index])
@@ -156,7 +156,7 @@ impl<S: Split> Chunks<S> {
     }
 
     /// Removes the records that begin after the part that is read.
-    fn cut(&self, found: &mut Found) {
+    fn cut(&self, found: &mut ChunkRecords) {
         let begin = |span: &Span| self.at.offset_bytes + (span.start - self.split.header_bytes()) as u64;
         if self.at.offset_bytes + (found.used as u64) < self.end {
             return;
@@ -217,7 +217,7 @@ impl<S: Split> Chunks<S> {
     }
 
     /// The next chunk, and the records found in it: at least one.
-    fn next_chunk(&mut self) -> Result<Option<(Vec<u8>, Found)>> {
+    fn next_chunk(&mut self) -> Result<Option<(Vec<u8>, ChunkRecords)>> {
         let mut wanted = self.wanted();
         loop {
             if self.stopped_at.is_some() || self.is_behind() {

@@ -2,7 +2,7 @@
 
 use crate::blocks::block::FileProvenance;
 use crate::blocks::column::Span;
-use crate::formats::chunks::{CHUNK_BYTES, Chunks, Found, Split};
+use crate::formats::chunks::{CHUNK_BYTES, ChunkRecords, Chunks, Split};
 use crate::records::{
     Codec, FilePart, Format, HeaderScan, MARK_BYTES, Offsets, RandomAccess, RecordPosition, Scan, ScanFault,
     ScanResult, is_named_compressed,
@@ -95,8 +95,8 @@ struct Splitter {
 }
 
 impl Split for Splitter {
-    fn split(&mut self, chunk: &[u8], at: RecordPosition, is_last: bool) -> Found {
-        let mut found = Found::default();
+    fn split(&mut self, chunk: &[u8], at: RecordPosition, is_last: bool) -> ChunkRecords {
+        let mut found = ChunkRecords::default();
         if at.offset_bytes == 0
             && let Some(error) = self.compressed(chunk)
         {

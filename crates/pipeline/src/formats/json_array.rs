@@ -8,7 +8,7 @@
 
 use crate::blocks::block::FileProvenance;
 use crate::blocks::column::Span;
-use crate::formats::chunks::{CHUNK_BYTES, Chunks, Found, Split, scan};
+use crate::formats::chunks::{CHUNK_BYTES, ChunkRecords, Chunks, Split, scan};
 use crate::formats::text_start::{begin_of_text, other_content};
 use crate::records::{Codec, FilePart, Format, HeaderScan, RandomAccess, RecordPosition, Scan, ScanResult};
 use headrace_engine::error::{Error, Result};
@@ -82,8 +82,8 @@ impl RandomAccess for JsonArray {
 struct Splitter(Arc<FileProvenance>);
 
 impl Split for Splitter {
-    fn split(&mut self, chunk: &[u8], at: RecordPosition, is_last: bool) -> Found {
-        let mut found = Found::default();
+    fn split(&mut self, chunk: &[u8], at: RecordPosition, is_last: bool) -> ChunkRecords {
+        let mut found = ChunkRecords::default();
         if at.offset_bytes == 0
             && let Some(error) = other_content(&self.0, chunk, true, "a JSON array")
         {
@@ -140,7 +140,7 @@ impl Wrong {
 
 /// Finds the elements of the array in `chunk`. What follows an element belongs to it: without a comma and a value, or the
 /// end of the array, it is not a record, so that reading from any position on finds the same fault.
-fn split(chunk: &[u8], is_first: bool, is_last: bool, found: &mut Found) -> std::result::Result<(), Wrong> {
+fn split(chunk: &[u8], is_first: bool, is_last: bool, found: &mut ChunkRecords) -> std::result::Result<(), Wrong> {
     let mut start = 0;
     if is_first {
         match begin(chunk, is_last)? {
@@ -284,7 +284,7 @@ mod tests {
         let (mut start, mut end) = (0, step.min(text.len()));
         let mut elements = Vec::new();
         loop {
-            let (mut found, is_last) = (Found::default(), end == text.len());
+            let (mut found, is_last) = (ChunkRecords::default(), end == text.len());
             let wrong = split(&text[start..end], start == 0, is_last, &mut found).err();
             elements.extend(
                 found.spans.iter().map(|span| (start + span.start, &text[start..][span.start..][..span.length])),
@@ -364,7 +364,7 @@ mod tests {
             let text = format!("[{{}},{{}},{text}");
             let (all, wrong) = elements(text.as_bytes(), usize::MAX);
             for (number, (start, _)) in all.iter().enumerate() {
-                let mut found = Found::default();
+                let mut found = ChunkRecords::default();
                 let fault = split(&text.as_bytes()[*start..], false, true, &mut found).err();
                 prop_assert_eq!(found.spans.len(), all.len() - number);
                 prop_assert_eq!(fault.is_some(), wrong.is_some());

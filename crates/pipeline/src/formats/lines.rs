@@ -3,7 +3,7 @@
 
 use crate::blocks::block::FileProvenance;
 use crate::blocks::column::Span;
-use crate::formats::chunks::{CHUNK_BYTES, Chunks, Found, Numbers, Split, scan};
+use crate::formats::chunks::{CHUNK_BYTES, ChunkRecords, Chunks, Numbers, Split, scan};
 use crate::formats::text_start::{begin_of_text, not_a_text};
 use crate::records::{
     Codec, FilePart, Format, HeaderScan, Offsets, RandomAccess, RecordPosition, Scan, ScanFault, ScanResult,
@@ -124,8 +124,8 @@ impl Splitter {
 }
 
 impl Split for Splitter {
-    fn split(&mut self, chunk: &[u8], at: RecordPosition, is_last: bool) -> Found {
-        let mut found = Found::default();
+    fn split(&mut self, chunk: &[u8], at: RecordPosition, is_last: bool) -> ChunkRecords {
+        let mut found = ChunkRecords::default();
         let mut start = 0;
         if at.offset_bytes == 0 {
             if let Some(error) = not_a_text(&self.file, chunk, is_last, self.skips_blank) {
@@ -155,7 +155,7 @@ fn is_blank(chunk: &[u8], span: Span) -> bool {
     chunk[span.start..][..span.length].trim_ascii_start().is_empty()
 }
 
-fn leave_out_blank(chunk: &[u8], at: RecordPosition, found: &mut Found) {
+fn leave_out_blank(chunk: &[u8], at: RecordPosition, found: &mut ChunkRecords) {
     if !found.spans.iter().any(|span| is_blank(chunk, *span)) {
         return;
     }

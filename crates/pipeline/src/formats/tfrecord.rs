@@ -2,7 +2,7 @@
 
 use crate::blocks::block::FileProvenance;
 use crate::blocks::column::Span;
-use crate::formats::chunks::{CHUNK_BYTES, Chunks, Extent, Fault, Found, Split};
+use crate::formats::chunks::{CHUNK_BYTES, ChunkRecords, Chunks, Extent, Fault, Split};
 use crate::records::{
     Codec, FilePart, Format, HeaderScan, Offsets, RandomAccess, RecordPosition, Scan, ScanFault, ScanResult,
 };
@@ -100,8 +100,8 @@ struct Splitter {
 }
 
 impl Split for Splitter {
-    fn split(&mut self, chunk: &[u8], at: RecordPosition, is_last: bool) -> Found {
-        let mut found = Found::default();
+    fn split(&mut self, chunk: &[u8], at: RecordPosition, is_last: bool) -> ChunkRecords {
+        let mut found = ChunkRecords::default();
         loop {
             let position = RecordPosition {
                 offset_bytes: at.offset_bytes + found.used as u64,

@@ -44,7 +44,7 @@ pub struct Borders {
     status: Status,
     block_bytes: u64,
     /// The lock is held while the file is looked at, which happens once.
-    found: Mutex<Option<Found>>,
+    found: Mutex<Option<BorderSource>>,
     /// For lines: the number of lines before each piece. Counted when it is needed.
     counts: Mutex<Option<Arc<[u64]>>>,
     /// The memory that the borders of all files take.
@@ -55,7 +55,7 @@ pub struct Borders {
 
 /// The way to find the borders.
 #[derive(Clone)]
-enum Found {
+enum BorderSource {
     /// Piece 0 is the whole file, and the others are empty: it is compressed or cannot be read.
     Whole,
     /// Records begin after line feeds.
@@ -75,7 +75,7 @@ struct IndexedBorders {
     index: Option<Arc<FileIndex>>,
 }
 
-impl Found {
+impl BorderSource {
     fn held_bytes(&self) -> usize {
         match self {
             Self::Indexed(IndexedBorders { starts, index, .. }) => {
@@ -163,11 +163,11 @@ impl Borders {
         Error::new(error.code(), format!("{}: {}", self.file.name.text(), error.message()))
     }
 
-    fn found(&self, files: &Arc<IndexFiles>) -> Result<Found> {
+    fn found(&self, files: &Arc<IndexFiles>) -> Result<BorderSource> {
         let mut known = self.found.lock();
         if let Some(found) = &*known {
             return match found {
-                Found::Indexed(_) if files.mode() == Mode::Off => Err(refused(&self.file)),
+                BorderSource::Indexed(_) if files.mode() == Mode::Off => Err(refused(&self.file)),
                 found => Ok(found.clone()),
             };
         }
@@ -184,7 +184,7 @@ impl Borders {
 
     /// True if an earlier iteration has found the borders by an index.
     pub(super) fn are_marked(&self) -> bool {
-        matches!(&*self.found.lock(), Some(Found::Indexed(_)))
+        matches!(&*self.found.lock(), Some(BorderSource::Indexed(_)))
     }
 
     /// True if this is of the same file as another status says.
@@ -192,10 +192,10 @@ impl Borders {
         self.is_same(status) && self.status.version.is_some()
     }
 
-    fn look(&self, files: &Arc<IndexFiles>) -> Result<Found> {
-        let Some(access) = Arc::clone(&self.format).random_access() else { return Ok(Found::Whole) };
+    fn look(&self, files: &Arc<IndexFiles>) -> Result<BorderSource> {
+        let Some(access) = Arc::clone(&self.format).random_access() else { return Ok(BorderSource::Whole) };
         if self.num_pieces() == 1 {
-            return Ok(Found::Whole);
+            return Ok(BorderSource::Whole);
         }
         let wanted = if self.format.is_of_lines() { CHUNK_BYTES } else { MARK_BYTES as u64 };
         let mut start = self.room(wanted.min(self.status.len))?;
@@ -210,10 +210,10 @@ impl Borders {
         };
         let is_whole = start.len() as u64 == self.status.len;
         if !is_plain || !self.format.is_readable(&self.file, &start, is_whole) {
-            return Ok(Found::Whole);
+            return Ok(BorderSource::Whole);
         }
         if self.format.is_of_lines() {
-            return Ok(Found::Lines);
+            return Ok(BorderSource::Lines);
         }
         if files.mode() == Mode::Off {
             return Err(refused(&self.file));
@@ -239,7 +239,7 @@ impl Borders {
         }
         let layout = index.layout().cloned();
         let index = index.path().is_some().then_some(index);
-        Ok(Found::Indexed(IndexedBorders { starts: marks.into(), layout, index }))
+        Ok(BorderSource::Indexed(IndexedBorders { starts: marks.into(), layout, index }))
     }
 
     /// Fails if an index file has told the beginning of a piece, and no record is there.
@@ -287,13 +287,13 @@ impl Borders {
     ) -> Result<Box<dyn Scan>> {
         let start = number * self.block_bytes;
         let (at, end, layout) = match self.found(files)? {
-            Found::Whole if number == 0 => return self.format.open(file, from.unwrap_or_default()),
-            Found::Whole => (NO_RECORD, 0, None),
-            Found::Lines => {
+            BorderSource::Whole if number == 0 => return self.format.open(file, from.unwrap_or_default()),
+            BorderSource::Whole => (NO_RECORD, 0, None),
+            BorderSource::Lines => {
                 let end = if number + 1 == self.num_pieces() { u64::MAX } else { start + self.block_bytes };
                 (RecordPosition { offset_bytes: start.saturating_sub(1), record: 0 }, end, None)
             }
-            Found::Indexed(IndexedBorders { starts, layout, index }) => {
+            BorderSource::Indexed(IndexedBorders { starts, layout, index }) => {
                 let mark = |number: u64| starts.get(number as usize).copied().unwrap_or(NO_RECORD);
                 let (at, end) = (mark(number), mark(number + 1).offset_bytes);
                 if let Some(index) = index.filter(|_| number > 0 && from.is_none() && at.offset_bytes < end) {
@@ -324,8 +324,8 @@ impl Borders {
     /// The number of records before piece `number`, if they are counted from its beginning.
     pub(super) fn num_records_before(&self, number: u64, files: &Arc<IndexFiles>) -> Result<u64> {
         match self.found(files)? {
-            Found::Lines => Ok(self.counts()?.get(number as usize).copied().unwrap_or(0)),
-            Found::Whole | Found::Indexed(_) => Ok(0),
+            BorderSource::Lines => Ok(self.counts()?.get(number as usize).copied().unwrap_or(0)),
+            BorderSource::Whole | BorderSource::Indexed(_) => Ok(0),
         }
     }
 

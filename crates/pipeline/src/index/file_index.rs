@@ -8,7 +8,7 @@ use crate::records::{Codec, HeaderScan, MARK_BYTES, RandomAccess, RecordPosition
 use headrace_engine::error::{Error, Result};
 use headrace_engine::files::compression::Compression;
 use headrace_engine::files::name::FileName;
-use headrace_engine::files::positioned::Begun;
+use headrace_engine::files::positioned::OpeningFile;
 use headrace_engine::files::storage::Status;
 use headrace_engine::sync::Mutex;
 use std::path::Path;
@@ -21,11 +21,11 @@ pub struct FileIndex {
     file: Arc<FileProvenance>,
     status: Status,
     layout: Option<Arc<Layout>>,
-    found: Found,
+    found: PositionSource,
 }
 
 #[derive(Debug)]
-enum Found {
+enum PositionSource {
     /// By a scan.
     Scanned(ScanResult),
     /// In an index file.
@@ -50,7 +50,7 @@ impl FileIndex {
     pub fn of(
         access: &dyn RandomAccess,
         file: &Arc<FileProvenance>,
-        begun: Begun,
+        begun: OpeningFile,
         known: Option<Arc<Self>>,
         files: &Arc<IndexFiles>,
     ) -> Result<Arc<Self>> {
@@ -89,7 +89,7 @@ impl FileIndex {
             }
         }
         let layout = found.layout.clone();
-        Ok(Arc::new(Self { file: Arc::clone(file), status, layout, found: Found::Scanned(found) }))
+        Ok(Arc::new(Self { file: Arc::clone(file), status, layout, found: PositionSource::Scanned(found) }))
     }
 
     /// The places in the index file of a file, without a scan; `None` if there is none, or it is
@@ -102,7 +102,7 @@ impl FileIndex {
         let status = file.name.status()?;
         if status.is_regular && status.len == 0 && access.kind().is_some() {
             // An empty file has no records, and needs no index.
-            let found = Found::Scanned(ScanResult::default());
+            let found = PositionSource::Scanned(ScanResult::default());
             return Ok(Some(Self { file: Arc::clone(file), status, layout: None, found }));
         }
         Self::opened(access, file, &status, files)
@@ -138,7 +138,7 @@ impl FileIndex {
             is_replaced: AtomicBool::new(false),
         };
         let (file, status) = (Arc::clone(file), status.clone());
-        Ok(Some(Self { file, status, layout, found: Found::Indexed(Box::new(indexed)) }))
+        Ok(Some(Self { file, status, layout, found: PositionSource::Indexed(Box::new(indexed)) }))
     }
 
     fn is_of(&self, status: &Status) -> bool {
@@ -153,16 +153,16 @@ impl FileIndex {
     /// The parts of the file that cannot be read. A file with an index has none.
     pub fn faults(&self) -> &[ScanFault] {
         match &self.found {
-            Found::Scanned(found) => &found.faults,
-            Found::Indexed(_) => &[],
+            PositionSource::Scanned(found) => &found.faults,
+            PositionSource::Indexed(_) => &[],
         }
     }
 
     /// The number of records found.
     pub fn len(&self) -> u64 {
         match &self.found {
-            Found::Scanned(found) => found.offsets.len(),
-            Found::Indexed(indexed) => indexed.index.sidecar.header().count,
+            PositionSource::Scanned(found) => found.offsets.len(),
+            PositionSource::Indexed(indexed) => indexed.index.sidecar.header().count,
         }
     }
 
@@ -189,24 +189,24 @@ impl FileIndex {
     /// The total number of bytes of all records.
     pub fn total_bytes(&self) -> u64 {
         match &self.found {
-            Found::Scanned(found) => found.offsets.total_bytes(),
-            Found::Indexed(indexed) => indexed.index.sidecar.total_bytes(),
+            PositionSource::Scanned(found) => found.offsets.total_bytes(),
+            PositionSource::Indexed(indexed) => indexed.index.sidecar.total_bytes(),
         }
     }
 
     /// The memory that it takes, in bytes. Mapped pages do not count.
     pub fn memory_bytes(&self) -> usize {
         match &self.found {
-            Found::Scanned(found) => found.memory_bytes(),
-            Found::Indexed(indexed) => indexed.index.sidecar.memory_bytes(),
+            PositionSource::Scanned(found) => found.memory_bytes(),
+            PositionSource::Indexed(indexed) => indexed.index.sidecar.memory_bytes(),
         }
     }
 
     /// The path of the index file, if the places are from one.
     pub fn path(&self) -> Option<&Path> {
         match &self.found {
-            Found::Scanned(_) => None,
-            Found::Indexed(indexed) => Some(&indexed.index.path),
+            PositionSource::Scanned(_) => None,
+            PositionSource::Indexed(indexed) => Some(&indexed.index.path),
         }
     }
 
@@ -214,8 +214,8 @@ impl FileIndex {
     /// damaged, the file is scanned.
     pub fn span(&self, access: &dyn RandomAccess, index: u64) -> Result<RecordSpan> {
         match &self.found {
-            Found::Scanned(found) => Ok(span_of(found, index)),
-            Found::Indexed(indexed) => match indexed.span(index) {
+            PositionSource::Scanned(found) => Ok(span_of(found, index)),
+            PositionSource::Indexed(indexed) => match indexed.span(index) {
                 Some(span) => Ok(span),
                 None => self.rescan(access, indexed).map(|found| span_of(found, index)),
             },
@@ -231,7 +231,7 @@ impl FileIndex {
     /// Fails if record `index` is not at this place, which an index file has given: the index is
     /// not of this file, though it says so.
     pub fn check(&self, access: &dyn RandomAccess, index: u64, span: &RecordSpan) -> Result<()> {
-        let Found::Indexed(indexed) = &self.found else { return Ok(()) };
+        let PositionSource::Indexed(indexed) = &self.found else { return Ok(()) };
         match span_of(self.rescan(access, indexed)?, index) == *span {
             true => Ok(()),
             false => Err(self.foreign(indexed, &format!("record {index} is not at byte {}", span.range.start))),
@@ -285,8 +285,8 @@ impl FileIndex {
     /// The number of record `index` of the file, if it is known without a scan.
     pub fn number(&self, index: u64) -> Option<u64> {
         match &self.found {
-            Found::Scanned(found) => Some(found.numbers.get(index)),
-            Found::Indexed(indexed) => indexed.span(index).map(|span| span.number),
+            PositionSource::Scanned(found) => Some(found.numbers.get(index)),
+            PositionSource::Indexed(indexed) => indexed.span(index).map(|span| span.number),
         }
     }
 }
@@ -307,8 +307,8 @@ fn span_of(found: &ScanResult, index: u64) -> RecordSpan {
 impl Locate for FileIndex {
     fn offset(&self, _file: &Arc<FileProvenance>, record: u64) -> Option<u64> {
         let found = match &self.found {
-            Found::Scanned(found) => found,
-            Found::Indexed(indexed) => match indexed.rescanned.get() {
+            PositionSource::Scanned(found) => found,
+            PositionSource::Indexed(indexed) => match indexed.rescanned.get() {
                 Some(found) => found,
                 None => {
                     let sidecar = &indexed.index.sidecar;

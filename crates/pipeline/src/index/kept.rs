@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 /// The indexes of scanned files, for later passes and iterations.
 #[derive(Default)]
-pub struct Kept(Mutex<HashMap<(usize, Bytes), Arc<FileIndex>>>);
+pub struct KeptIndexes(Mutex<HashMap<(usize, Bytes), Arc<FileIndex>>>);
 
-impl Kept {
+impl KeptIndexes {
     /// The index of a file of part `part`.
     pub fn get(&self, part: usize, file: &FileProvenance) -> Option<Arc<FileIndex>> {
         self.0.lock().get(&(part, file.name.bytes().clone())).cloned()

@@ -14,6 +14,6 @@ pub mod sidecar;
 pub use file_index::FileIndex;
 pub use file_pieces::{FilePiece, FilePieces, KeptBorders};
 pub use index_files::IndexFiles;
-pub use kept::Kept;
+pub use kept::KeptIndexes;
 pub use make::make_index;
 pub use record_lookup::RecordLookup;

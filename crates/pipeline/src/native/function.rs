@@ -45,9 +45,9 @@ pub struct Segment {
 /// The rows of a value.
 enum Value {
     /// The rows of a column of the function's input.
-    Given(usize),
+    Input(usize),
     /// The rows of a computed column.
-    Made(Column),
+    Computed(Column),
 }
 
 impl Function {
@@ -68,7 +68,7 @@ impl Function {
 
     /// The results, row by row.
     fn call_each(&self, rows: &Rows) -> Result<Vec<Column>> {
-        let given: Vec<_> = self.inputs.iter().map(|column| Value::Given(*column)).collect();
+        let given: Vec<_> = self.inputs.iter().map(|column| Value::Input(*column)).collect();
         let inputs: Vec<_> = given.iter().collect();
         if self.is_batched {
             let mut batches: Vec<Vec<Column>> = self.results.iter().map(|_| Vec::new()).collect();
@@ -84,14 +84,14 @@ impl Function {
 
     /// The results, segment by segment.
     fn call_segments(&self, rows: &Rows) -> Result<Vec<Column>> {
-        let mut values: Vec<_> = self.inputs.iter().map(|column| Value::Given(*column)).collect();
+        let mut values: Vec<_> = self.inputs.iter().map(|column| Value::Input(*column)).collect();
         for segment in &self.segments {
             let made = segment.run(&mut values, rows, self.is_random)?;
-            values.extend(made.into_iter().map(Value::Made));
+            values.extend(made.into_iter().map(Value::Computed));
         }
         let result = |value: &usize| match values.get(*value) {
-            Some(Value::Made(column)) => Ok(column.clone()),
-            Some(Value::Given(column)) => rows.gather_column(*column),
+            Some(Value::Computed(column)) => Ok(column.clone()),
+            Some(Value::Input(column)) => rows.gather_column(*column),
             None => Err(Error::internal(format!("a native function has no value {value}"))),
         };
         self.results.iter().map(result).collect()
@@ -124,20 +124,20 @@ impl Segment {
 impl Value {
     /// All rows as one tensor, gathered once.
     fn gathered(&mut self, rows: &Rows) -> Result<Tensor> {
-        if let Self::Given(column) = self {
-            *self = Self::Made(rows.gather_column(*column)?);
+        if let Self::Input(column) = self {
+            *self = Self::Computed(rows.gather_column(*column)?);
         }
         match self {
-            Self::Made(column) => column.to_tensor(),
-            Self::Given(_) => Err(Error::internal("a column was not gathered")),
+            Self::Computed(column) => column.to_tensor(),
+            Self::Input(_) => Err(Error::internal("a column was not gathered")),
         }
     }
 
     /// Row `index` of all, which is row `row` of `block`.
     fn row(&self, index: usize, block: &Block, row: usize) -> Result<Tensor> {
         match self {
-            Self::Given(column) => block.columns[*column].row(row),
-            Self::Made(column) => column.row(index),
+            Self::Input(column) => block.columns[*column].row(row),
+            Self::Computed(column) => column.row(index),
         }
     }
 }

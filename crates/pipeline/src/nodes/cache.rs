@@ -15,14 +15,14 @@ use std::sync::Arc;
 /// The content of one `cache()`. Lives as long as the description.
 #[derive(Default)]
 pub struct Store {
-    found: Mutex<Found>,
+    found: Mutex<StoredPasses>,
     /// True if a shuffle of all rows keeps them, and not a `cache()`.
     is_of_shuffle: bool,
 }
 
 /// The rows that passes have left in a store.
 #[derive(Default)]
-struct Found {
+struct StoredPasses {
     whole: Option<Arc<Cached>>,
     /// The longest beginning of a pass that was left before its end.
     begun: Option<Arc<Cached>>,
@@ -55,12 +55,12 @@ impl Store {
         self.found.lock().begun.clone()
     }
 
-    fn keep_whole(&self, kept: Kept, budget: &Arc<Budget>) {
+    fn keep_whole(&self, kept: StoredBlocks, budget: &Arc<Budget>) {
         let whole = Arc::new(Cached { kept, budget: Arc::clone(budget) });
-        *self.found.lock() = Found { whole: Some(whole), begun: None };
+        *self.found.lock() = StoredPasses { whole: Some(whole), begun: None };
     }
 
-    fn keep_begun(&self, kept: Kept, budget: Arc<Budget>) {
+    fn keep_begun(&self, kept: StoredBlocks, budget: Arc<Budget>) {
         let mut found = self.found.lock();
         let num_rows = |cached: &Arc<Cached>| cached.kept.num_rows();
         if found.whole.is_none() && found.begun.as_ref().map_or(0, num_rows) < kept.num_rows() {
@@ -71,14 +71,14 @@ impl Store {
 
 /// All rows of a pass, or its first ones.
 pub struct Cached {
-    kept: Kept,
+    kept: StoredBlocks,
     /// The budget that the blocks are charged to.
     budget: Arc<Budget>,
 }
 
 /// Blocks of rows.
 #[derive(Clone, Default)]
-struct Kept {
+struct StoredBlocks {
     blocks: Vec<Arc<Block>>,
     /// For each block, the number after its last row.
     ends: Vec<u64>,
@@ -92,7 +92,7 @@ struct Kept {
     is_of_shuffle: bool,
 }
 
-impl Kept {
+impl StoredBlocks {
     /// The number of the first row of a block.
     fn first(&self, block: usize) -> u64 {
         block.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0)
@@ -143,7 +143,7 @@ pub struct CacheWriter {
     input: Box<dyn Node>,
     store: Arc<Store>,
     pass: Pass,
-    kept: Kept,
+    kept: StoredBlocks,
     /// The numbers of the next cached block and of the next skip event to return.
     next: (usize, usize),
     budget: Option<Arc<Budget>>,
@@ -166,7 +166,7 @@ impl CacheWriter {
     ) -> Result<Self> {
         let begun = if in_any_order { None } else { store.begun() };
         let kept = begun.as_ref().map(|begun| begun.kept.clone()).unwrap_or_default();
-        let kept = Kept { is_of_shuffle: store.is_of_shuffle, ..kept };
+        let kept = StoredBlocks { is_of_shuffle: store.is_of_shuffle, ..kept };
         let input = start(&kept.rest)?;
         let is_ordered = !in_any_order;
         Ok(Self { input, store, pass, kept, next: (0, 0), budget: None, begun, _charge: None, is_ordered })
@@ -249,7 +249,7 @@ impl Drop for CacheWriter {
     }
 }
 
-impl Kept {
+impl StoredBlocks {
     /// All rows of a block, as rows of a pass.
     fn rows(&self, index: usize, pass: Pass) -> Rows {
         let block = &self.blocks[index];

@@ -9,7 +9,7 @@ use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
 
 /// Makes the node of pass number `n` from a checkpoint on, or `None` if there are no more passes.
-/// With `true`, its rows were returned before: it works in step, so that it polls for rows, and
+/// With `true`, its rows were returned before: it works synchronously, so that it polls for rows, and
 /// begins tasks, only when their results are requested.
 pub type NextPass = Box<dyn FnMut(u64, &Checkpoint, bool) -> Option<Result<Box<dyn Node>>> + Send>;
 
@@ -76,7 +76,7 @@ pub struct StatefulFunctions {
     pub are_cut_short: bool,
     /// The number of passes after which their states are needed.
     pub num_passes: u64,
-    /// True if all nodes work in step.
+    /// True if all nodes work synchronously.
     pub synchronous: bool,
 }
 
@@ -93,7 +93,7 @@ struct KeptStates {
     settling: Option<Settling>,
 }
 
-/// Makes the last rows of a pass again, in step, to find the states of functions after them.
+/// Makes the last rows of a pass again, synchronously, to find the states of functions after them.
 struct Settling {
     node: Box<dyn Node>,
     states: Arc<FunctionStates>,

@@ -15,7 +15,7 @@ use crate::blocks::block::FileProvenance;
 use crate::blocks::indexed::Indexed;
 use crate::checkpoint::Checkpoint;
 use crate::function_states::FunctionStates;
-use crate::index::{FilePiece, IndexFiles, Kept};
+use crate::index::{FilePiece, IndexFiles, KeptIndexes};
 use crate::nodes::cache::Store;
 use crate::nodes::disk_cache::store::DiskStore;
 use crate::nodes::epochs::StatefulFunctions;
@@ -94,7 +94,7 @@ pub struct Shuffle {
     /// The seed of the order.
     pub seed: u64,
     /// The indexes of files from earlier passes.
-    pub kept: Arc<Kept>,
+    pub kept: Arc<KeptIndexes>,
     /// The index files that are read and written.
     pub index_files: Arc<IndexFiles>,
     /// Set if the shuffle returns the numbers of rows, and a later stage reads the rows. Then there
@@ -105,7 +105,7 @@ pub struct Shuffle {
 impl Shuffle {
     /// A shuffle without index files.
     pub fn new(seed: u64) -> Self {
-        let (kept, index_files) = (Arc::new(Kept::default()), Arc::new(IndexFiles::none()));
+        let (kept, index_files) = (Arc::new(KeptIndexes::default()), Arc::new(IndexFiles::none()));
         Self { seed, kept, index_files, lookup: None }
     }
 }

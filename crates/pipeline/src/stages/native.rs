@@ -19,7 +19,7 @@ pub struct MapNative {
 /// The source of a column.
 pub enum Source {
     /// A column of the input.
-    Kept(usize),
+    Input(usize),
     /// A result of the function.
     Result(usize),
 }
@@ -28,7 +28,7 @@ impl Stage for MapNative {
     fn apply(&self, rows: Rows) -> Result<Rows> {
         let results = self.function.call(&rows)?;
         let column = |source: &Source| match source {
-            Source::Kept(column) => rows.gather_column(*column),
+            Source::Input(column) => rows.gather_column(*column),
             Source::Result(result) => Ok(results[*result].clone()),
         };
         let columns = self.columns.iter().map(column).collect::<Result<_>>()?;

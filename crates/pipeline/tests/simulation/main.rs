@@ -59,7 +59,7 @@ impl Way {
 
 /// The rows that a pipeline returned, and the error after them.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Given {
+struct RunResult {
     rows: Vec<String>,
     error: Option<String>,
     /// The skip events, each with the number of rows before it.
@@ -68,7 +68,7 @@ struct Given {
 
 /// Runs one pass from a checkpoint on, with its own threads. Also returns the checkpoint of each
 /// row.
-fn run(made: &MadeUp, way: Way, from: &Checkpoint) -> (Given, Vec<Checkpoint>) {
+fn run(made: &MadeUp, way: Way, from: &Checkpoint) -> (RunResult, Vec<Checkpoint>) {
     let budget = Budget::new(way.limit_bytes);
     let root = made.plan.start(0, Settings::new(way.num_workers), 0, from).unwrap();
     let executor = Arc::new(Executor::new(root, made.num_python_workers, Arc::clone(&budget), way.max_outputs));
@@ -103,8 +103,8 @@ fn work_as_python_worker(executor: &Executor, python_worker: usize) {
     }
 }
 
-fn consume(executor: &Executor) -> (Given, Vec<Checkpoint>) {
-    let (mut given, mut checkpoints) = (Given::default(), Vec::new());
+fn consume(executor: &Executor) -> (RunResult, Vec<Checkpoint>) {
+    let (mut given, mut checkpoints) = (RunResult::default(), Vec::new());
     loop {
         match executor.next(Duration::MAX) {
             Ok(Output::Block(block, checkpoint)) => {
@@ -135,7 +135,7 @@ fn under(scheduler: impl Scheduler + 'static, work: impl Fn() + Send + Sync + 's
 }
 
 /// The rows of a pipeline with one consumer and one worker in turn; and its steps, in words.
-fn reference(seed: u64, directory: &Arc<Directory>) -> (Given, String) {
+fn reference(seed: u64, directory: &Arc<Directory>) -> (RunResult, String) {
     let found = Arc::new(Mutex::new(None));
     let (directory, kept) = (Arc::clone(directory), Arc::clone(&found));
     let run = move || {
@@ -185,19 +185,22 @@ fn the_rows_of_a_pipeline_do_not_depend_on_the_schedule() {
     );
 }
 
-fn run_and_check(made: &MadeUp, way: Way, expected: &Given) {
+fn run_and_check(made: &MadeUp, way: Way, expected: &RunResult) {
     let (given, checkpoints) = run(made, way, &Checkpoint::default());
     check(&given, expected, way);
     if let Some(number) = way.resumed_at.and_then(|number| number.checked_rem(checkpoints.len())) {
-        let rest =
-            Given { rows: expected.rows[number..].to_vec(), error: expected.error.clone(), skip_events: Vec::new() };
+        let rest = RunResult {
+            rows: expected.rows[number..].to_vec(),
+            error: expected.error.clone(),
+            skip_events: Vec::new(),
+        };
         // Some earlier reports are repeated.
-        let again = Given { skip_events: Vec::new(), ..run(made, way, &checkpoints[number]).0 };
+        let again = RunResult { skip_events: Vec::new(), ..run(made, way, &checkpoints[number]).0 };
         check(&again, &rest, way);
     }
 }
 
-fn check(given: &Given, expected: &Given, way: Way) {
+fn check(given: &RunResult, expected: &RunResult, way: Way) {
     // A window may need more memory than there is: that is a separate error, as soon as it is
     // known.
     let is_refused = given.error.as_ref().is_some_and(|error| error.contains("expected at most the"));

@@ -176,7 +176,7 @@ impl Job {
             }
         };
         let block = Block::new(columns, num_rows, provenance).into_python(py)?;
-        self.end(Ok((Made::Block(block), error.map(|error| failure(py, &error)))), skip_events, state);
+        self.end(Ok((TaskOutput::Block(block), error.map(|error| failure(py, &error)))), skip_events, state);
         Ok(())
     }
 
@@ -197,8 +197,8 @@ impl Job {
         rows.into_iter().for_each(|row| kept.push(&self.block, row, 1));
         let made = match kept.are_few() && !kept.is_empty() {
             // The other rows are dropped with the block once these are copied.
-            true => kept.copy().map(Made::Block),
-            false => Ok(Made::Rows(kept)),
+            true => kept.copy().map(TaskOutput::Block),
+            false => Ok(TaskOutput::Rows(kept)),
         };
         self.end(made.map(|made| (made, error.map(|error| failure(py, &error)))), skip_events, state);
     }
@@ -262,18 +262,18 @@ impl Job {
         positions.into_iter().zip(skipped.into_iter().map(SkipEvent::from)).collect()
     }
 
-    fn end(&self, result: Result<(Made, Option<Error>)>, skip_events: SkipEvents, state: Option<&str>) {
+    fn end(&self, result: Result<(TaskOutput, Option<Error>)>, skip_events: SkipEvents, state: Option<&str>) {
         let Some(task) = self.task.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
         let PythonTask { mut charge, size_estimate, slot, .. } = task;
         let result = result.map(|(made, error)| {
             let num_rows = self.block.num_rows();
             let rows = match made {
-                Made::Block(block) => {
+                TaskOutput::Block(block) => {
                     size_estimate.add(num_rows, block.held_bytes());
                     charge.correct(block.held_bytes());
                     Rows::all(block.charged(charge))
                 }
-                Made::Rows(rows) => {
+                TaskOutput::Rows(rows) => {
                     size_estimate.add(num_rows, 0);
                     rows
                 }
@@ -307,7 +307,7 @@ fn failure(py: Python<'_>, error: &Bound<'_, PyAny>) -> Error {
 }
 
 /// The outcome of a task.
-enum Made {
+enum TaskOutput {
     /// A block, charged to the task.
     Block(Block),
     /// Rows of the input block, which has its own charge.

@@ -3,7 +3,7 @@
 
 use headrace_engine::files::name::FileName;
 use headrace_pipeline::index::index_files::Mode;
-use headrace_pipeline::index::{self, Kept, KeptBorders};
+use headrace_pipeline::index::{self, KeptBorders, KeptIndexes};
 use headrace_pipeline::nodes::cache::Store;
 use headrace_pipeline::nodes::disk_cache::store::DiskStore;
 use pyo3::exceptions::PyValueError;
@@ -59,7 +59,7 @@ impl DiskCache {
 /// pieces, for a shuffle over a window.
 #[pyclass(frozen, module = "headrace._native")]
 #[derive(Default)]
-pub struct Index(pub Arc<Kept>, pub Arc<KeptBorders>);
+pub struct Index(pub Arc<KeptIndexes>, pub Arc<KeptBorders>);
 
 #[pymethods]
 impl Index {

@@ -252,7 +252,7 @@ impl FunctionArgument {
 }
 
 fn map_native(function: &Bound<'_, FunctionArgument>, columns: Vec<(usize, bool)>) -> MapNative {
-    let source = |(number, is_kept)| if is_kept { Source::Kept(number) } else { Source::Result(number) };
+    let source = |(number, is_kept)| if is_kept { Source::Input(number) } else { Source::Result(number) };
     MapNative { function: function.get().function(), columns: columns.into_iter().map(source).collect() }
 }
 

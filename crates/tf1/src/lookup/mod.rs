@@ -7,7 +7,7 @@ pub mod text_file;
 
 use bytes::Bytes;
 use headrace_engine::error::{Error, Result};
-use headrace_engine::saved::{self, Chunks, Content, Given, Reading, Restore};
+use headrace_engine::saved::{self, Chunks, Content, Reading, Restore, SavedChunks};
 use headrace_engine::sync::Mutex;
 use headrace_engine::tensor::Tensor;
 use headrace_engine::tensor::allocate;
@@ -123,7 +123,7 @@ impl Table {
     }
 
     /// Replaces the entries by the saved ones.
-    pub fn prepare(self: &Arc<Self>, chunks: Given) -> Result<Restore> {
+    pub fn prepare(self: &Arc<Self>, chunks: SavedChunks) -> Result<Restore> {
         let chunk = saved::only(chunks)?;
         let mut reading = Reading::new(&chunk);
         let mut entries = None;

@@ -6,7 +6,7 @@
 use bytes::Bytes;
 use headrace_engine::error::{Code, Error, Result};
 use headrace_engine::order;
-use headrace_engine::saved::{self, Chunks, Content, Given, Reading, Restore};
+use headrace_engine::saved::{self, Chunks, Content, Reading, Restore, SavedChunks};
 use headrace_engine::sync::Mutex;
 use headrace_engine::tensor::Tensor;
 use headrace_engine::tensor::allocate;
@@ -189,7 +189,7 @@ impl MutableTable {
     }
 
     /// Replaces the entries by the saved ones.
-    pub fn prepare(self: &Arc<Self>, chunks: Given) -> Result<Restore> {
+    pub fn prepare(self: &Arc<Self>, chunks: SavedChunks) -> Result<Restore> {
         let chunk = saved::only(chunks)?;
         let mut reading = Reading::new(&chunk);
         let (keys, values) = (reading.tensor()?, reading.tensor()?);

@@ -8,7 +8,7 @@ use super::store::Store;
 use super::{Element, Queue};
 use headrace_engine::error::{Error, Result};
 use headrace_engine::kernel::Tensors;
-use headrace_engine::saved::{Chunks, Content, Given, Reading, Restore, damaged};
+use headrace_engine::saved::{Chunks, Content, Reading, Restore, SavedChunks, damaged};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -76,7 +76,7 @@ impl Queue {
     }
 
     /// Replaces the elements with the saved ones. Fails if they do not fit the queue.
-    pub fn prepare(self: &Arc<Self>, chunks: Given) -> Result<Restore> {
+    pub fn prepare(self: &Arc<Self>, chunks: SavedChunks) -> Result<Restore> {
         let head = chunks.next().ok_or_else(damaged)??;
         let mut reading = Reading::new(&head);
         let (is_closed, is_close_due, size) = (reading.flag()?, reading.flag()?, reading.size()?);

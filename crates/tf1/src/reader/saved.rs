@@ -5,7 +5,7 @@ use super::Reader;
 use super::state::SavedState;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::files::name::FileName;
-use headrace_engine::saved::{self, Chunks, Content, Given, Reading, Restore};
+use headrace_engine::saved::{self, Chunks, Content, Reading, Restore, SavedChunks};
 use std::sync::Arc;
 
 impl Reader {
@@ -22,7 +22,7 @@ impl Reader {
     }
 
     /// Continues where the reader with this state was. Fails if its file has another length now.
-    pub fn prepare(self: &Arc<Self>, chunks: Given) -> Result<Restore> {
+    pub fn prepare(self: &Arc<Self>, chunks: SavedChunks) -> Result<Restore> {
         let chunk = saved::only(chunks)?;
         let mut reading = Reading::new(&chunk);
         let bytes = reading.bytes()?;

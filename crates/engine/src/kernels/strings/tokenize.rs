@@ -36,7 +36,7 @@ pub struct Tokenize {
 type Key = (u128, bool, bool);
 
 /// A tokenizer, and the key of the content and options that it was made from.
-type Made = (Key, Arc<Tokenizer>);
+type KeyedTokenizer = (Key, Arc<Tokenizer>);
 
 impl Tokenize {
     /// The kernel for an operation with these attributes. Fails if the content is not that of a
@@ -86,7 +86,7 @@ impl Kernel for Tokenize {
 /// belong to threads, or are skipped while another thread writes.
 fn made(path: &str, content: &[u8], options: (bool, bool)) -> Result<Arc<Tokenizer>> {
     // The one that was made last: a function is traced for several stages, and for a first look.
-    static LAST: OnceLock<Mutex<Option<Made>>> = OnceLock::new();
+    static LAST: OnceLock<Mutex<Option<KeyedTokenizer>>> = OnceLock::new();
     let mut hasher = SipHasher13::new();
     hasher.write(content);
     let key = (hasher.finish128().as_u128(), options.0, options.1);

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 const WORTH: Duration = Duration::from_millis(1);
 
 /// The rows of one iteration, or its error.
-type Made = (usize, Result<Vec<Tensor>>);
+type IterationResult = (usize, Result<Vec<Tensor>>);
 
 /// Runs all iterations of a loop, if several threads are allowed and it takes long enough.
 /// Otherwise none, or the first few.
@@ -78,7 +78,7 @@ impl Rows<'_> {
 
 /// Runs the iterations from the second one on. All iterations before the first failed one are in
 /// the result.
-fn in_threads(rows: &Rows, run: &Run, num_rounds: usize, num_threads: usize) -> Vec<Made> {
+fn in_threads(rows: &Rows, run: &Run, num_rounds: usize, num_threads: usize) -> Vec<IterationResult> {
     let (next, all, beside) = (AtomicUsize::new(1), Mutex::new(Vec::new()), run.beside());
     let work = |run: &Run| {
         let (mut repeated, mut made) = (rows.body.repeated(), Vec::new());

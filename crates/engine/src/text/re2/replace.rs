@@ -9,7 +9,7 @@ use regex::bytes::CaptureLocations;
 use std::ops::Range;
 
 /// The positions of the match and of its groups.
-enum Found {
+enum MatchPositions {
     /// Only the whole match is needed.
     Whole(Option<Range<usize>>),
     Groups(CaptureLocations),
@@ -25,8 +25,8 @@ impl Pattern {
             return Ok(None);
         }
         let mut found = match rewrite.last_group() {
-            0 => Found::Whole(None),
-            _ => Found::Groups(self.regex.capture_locations()),
+            0 => MatchPositions::Whole(None),
+            _ => MatchPositions::Groups(self.regex.capture_locations()),
         };
         let mut out = Vec::new();
         let (mut position, mut last_end) = (0, None);
@@ -56,18 +56,20 @@ impl Pattern {
 
     /// Finds the first match from `start` on. `found` receives the positions of it or of its
     /// groups.
-    fn find(&self, text: &[u8], start: usize, found: &mut Found) -> Option<Range<usize>> {
+    fn find(&self, text: &[u8], start: usize, found: &mut MatchPositions) -> Option<Range<usize>> {
         match found {
-            Found::Whole(place) => {
+            MatchPositions::Whole(place) => {
                 *place = self.regex.find_at(text, start).map(|found| found.range());
                 place.clone()
             }
-            Found::Groups(locations) => self.regex.captures_read_at(locations, text, start).map(|found| found.range()),
+            MatchPositions::Groups(locations) => {
+                self.regex.captures_read_at(locations, text, start).map(|found| found.range())
+            }
         }
     }
 }
 
-impl Found {
+impl MatchPositions {
     /// Adds the replacement of the match.
     fn expand(&self, rewrite: &Rewrite, text: &[u8], out: &mut Vec<u8>) -> Result<(), Refusal> {
         for piece in rewrite.pieces() {

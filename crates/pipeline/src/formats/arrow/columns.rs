@@ -3,7 +3,7 @@
 use crate::blocks::column::{Column, Lists, Ragged, Span, Text};
 use crate::blocks::gather::gather;
 use crate::formats::arrow::json_text::writer;
-pub use crate::formats::arrow::leaves::{Fault, Made};
+pub use crate::formats::arrow::leaves::{Converted, Fault};
 use crate::formats::arrow::leaves::{tensor, text, unexpected};
 use crate::formats::component::{Component, Form, NULL, mask};
 use arrow_array::cast::AsArray;
@@ -18,7 +18,7 @@ use headrace_engine::tensor::shape::Shape;
 
 /// The columns of a component, one row for each of an array: its values, and its mask if it has
 /// one. A fault names the first row at fault. `kind` is the type of the column in the file.
-pub fn columns(component: &Component, array: &ArrayRef, kind: &DataType) -> Made<Vec<Column>> {
+pub fn columns(component: &Component, array: &ArrayRef, kind: &DataType) -> Converted<Vec<Column>> {
     // Only an array of the type null is null without a buffer for it.
     let nulls = array.logical_nulls().filter(|nulls| nulls.null_count() > 0);
     // A row of a shape may take much memory, so it is made where a null needs it.
@@ -49,7 +49,7 @@ fn filled(
     kind: &DataType,
     nulls: &NullBuffer,
     filler: &Column,
-) -> Made<Column> {
+) -> Converted<Column> {
     if nulls.null_count() == nulls.len() {
         return Ok(gather(&[filler], std::iter::repeat_n((0, 0), nulls.len()))?);
     }
@@ -68,7 +68,7 @@ fn filled(
 }
 
 /// The values of an array, whose nulls are JSON's null.
-fn values(component: &Component, array: &ArrayRef, kind: &DataType) -> Made<Column> {
+fn values(component: &Component, array: &ArrayRef, kind: &DataType) -> Converted<Column> {
     let wrong = |fault: Fault| expected(component, fault);
     if component.form == Form::Json {
         return json(array, kind).map_err(wrong);
@@ -94,7 +94,7 @@ fn expected(component: &Component, fault: Fault) -> Fault {
 }
 
 /// The lists of an array: the end of each, and all their values.
-fn parts(array: &ArrayRef) -> Made<(Vec<usize>, ArrayRef)> {
+fn parts(array: &ArrayRef) -> Converted<(Vec<usize>, ArrayRef)> {
     match array.data_type() {
         DataType::LargeList(_) => {
             let lists = array.as_list::<i64>();
@@ -119,7 +119,7 @@ fn values_of<O: OffsetSizeTrait>(offsets: &[O], values: &ArrayRef) -> (O, ArrayR
     (first, values.slice(first.as_usize(), (end - first).as_usize()))
 }
 
-fn lists(component: &Component, array: &ArrayRef, depth: usize) -> Made<Column> {
+fn lists(component: &Component, array: &ArrayRef, depth: usize) -> Converted<Column> {
     let (ends, inner) = parts(array)?;
     let in_row = |fault: Fault| match fault {
         Fault::Value(index, text) => Fault::Value(ends.partition_point(|end| *end <= index), text),
@@ -143,7 +143,7 @@ fn in_list(fault: Fault) -> Fault {
 }
 
 /// Fails if an element of lists is null.
-fn check_elements(component: &Component, elements: &ArrayRef) -> Made<()> {
+fn check_elements(component: &Component, elements: &ArrayRef) -> Converted<()> {
     let first = elements.logical_nulls().filter(|nulls| nulls.null_count() > 0);
     match first.and_then(|nulls| nulls.iter().position(|is_there| !is_there)) {
         Some(index) => {
@@ -156,7 +156,7 @@ fn check_elements(component: &Component, elements: &ArrayRef) -> Made<()> {
 }
 
 /// Lists of one shape.
-fn shaped(component: &Component, array: &ArrayRef) -> Made<Column> {
+fn shaped(component: &Component, array: &ArrayRef) -> Converted<Column> {
     let (mut elements, mut in_row) = (array.clone(), 1);
     for size in component.shape.iter() {
         let (ends, inner) = parts(&elements)?;
@@ -183,7 +183,7 @@ fn shaped(component: &Component, array: &ArrayRef) -> Made<Column> {
 }
 
 /// Values as JSON; nulls are JSON's.
-fn json(array: &ArrayRef, kind: &DataType) -> Made<Column> {
+fn json(array: &ArrayRef, kind: &DataType) -> Converted<Column> {
     let refused = |refusal: allocate::Refusal| refusal.at("the values of a column");
     if array.data_type() == &DataType::Null {
         let span = Span { start: 0, length: NULL.len() };

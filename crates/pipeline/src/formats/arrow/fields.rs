@@ -8,7 +8,7 @@ use headrace_engine::error::{Error, Result};
 use std::sync::Arc;
 
 /// A column of a schema.
-pub struct Found {
+pub struct SchemaColumn {
     /// The number of its column of the table.
     pub root: usize,
     /// The names of the fields within that, from the outermost on.
@@ -26,11 +26,11 @@ pub enum NotFound {
 }
 
 /// The column of this name. A name of a column that contains dots is found first.
-pub fn find(fields: &Fields, name: &str) -> std::result::Result<Found, NotFound> {
+pub fn find(fields: &Fields, name: &str) -> std::result::Result<SchemaColumn, NotFound> {
     let with_name =
         |name: &str| fields.iter().enumerate().filter(|(_, field)| field.name() == name).collect::<Vec<_>>();
     match with_name(name)[..] {
-        [(root, field)] => return Ok(Found { root, path: Vec::new(), kind: field.data_type().clone() }),
+        [(root, field)] => return Ok(SchemaColumn { root, path: Vec::new(), kind: field.data_type().clone() }),
         [] => {}
         ref several => return Err(NotFound::Several(several.len())),
     }
@@ -38,7 +38,7 @@ pub fn find(fields: &Fields, name: &str) -> std::result::Result<Found, NotFound>
         match with_name(head)[..] {
             [(root, field)] => {
                 if let Some((path, kind)) = within(field.data_type(), rest) {
-                    return Ok(Found { root, path, kind });
+                    return Ok(SchemaColumn { root, path, kind });
                 }
             }
             [] => {}

@@ -43,7 +43,7 @@ impl From<Error> for Fault {
 }
 
 /// The result of making something of an array.
-pub type Made<T> = std::result::Result<T, Fault>;
+pub type Converted<T> = std::result::Result<T, Fault>;
 
 /// The error for an array of an unexpected type.
 pub fn unexpected(kind: &DataType) -> Fault {
@@ -51,7 +51,7 @@ pub fn unexpected(kind: &DataType) -> Fault {
 }
 
 /// Values as a tensor of a shape. None of them is null.
-pub fn tensor(component: &Component, shape: Shape, array: &ArrayRef) -> Made<Tensor> {
+pub fn tensor(component: &Component, shape: Shape, array: &ArrayRef) -> Converted<Tensor> {
     if array.is_empty() {
         // It may be of the type null.
         return Ok(Tensor::empty(component.dtype, shape)?);
@@ -70,7 +70,7 @@ pub fn tensor(component: &Component, shape: Shape, array: &ArrayRef) -> Made<Ten
     }
 }
 
-fn numbers(dtype: DType, shape: Shape, array: &ArrayRef) -> Made<Tensor> {
+fn numbers(dtype: DType, shape: Shape, array: &ArrayRef) -> Converted<Tensor> {
     if array.data_type().is_decimal() {
         return decimals(dtype, shape, array);
     }
@@ -106,13 +106,13 @@ fn numbers(dtype: DType, shape: Shape, array: &ArrayRef) -> Made<Tensor> {
     }
 }
 
-fn primitive<T: ArrowPrimitiveType>(dtype: DType, shape: Shape, array: &ArrayRef) -> Made<Tensor> {
+fn primitive<T: ArrowPrimitiveType>(dtype: DType, shape: Shape, array: &ArrayRef) -> Converted<Tensor> {
     let values = array.as_primitive::<T>().values();
     Ok(Tensor::from_bytes(dtype, shape, shared(values.inner()))?)
 }
 
 /// Numbers as those of another type.
-fn converted<T: Element>(shape: Shape, array: &ArrayRef) -> Made<Tensor> {
+fn converted<T: Element>(shape: Shape, array: &ArrayRef) -> Converted<Tensor> {
     match array.data_type() {
         DataType::Int8 => integers::<T, Int8Type>(shape, array),
         DataType::Int16 => integers::<T, Int16Type>(shape, array),
@@ -132,7 +132,7 @@ fn converted<T: Element>(shape: Shape, array: &ArrayRef) -> Made<Tensor> {
 fn integers<T: Element, S: ArrowPrimitiveType<Native: Into<i128> + Display>>(
     shape: Shape,
     array: &ArrayRef,
-) -> Made<Tensor> {
+) -> Converted<Tensor> {
     let array = array.as_primitive::<S>();
     let made = array.values().iter().map(|value| T::of_int((*value).into()).ok_or_else(|| format!("is {value}")));
     each(shape, array.len(), made)
@@ -141,7 +141,7 @@ fn integers<T: Element, S: ArrowPrimitiveType<Native: Into<i128> + Display>>(
 fn floats<T: Element, S: ArrowPrimitiveType<Native: Into<f64> + Display>>(
     shape: Shape,
     array: &ArrayRef,
-) -> Made<Tensor> {
+) -> Converted<Tensor> {
     let array = array.as_primitive::<S>();
     let made = array.values().iter().map(|value| {
         let value: f64 = (*value).into();
@@ -154,7 +154,7 @@ fn each<T: Element>(
     shape: Shape,
     count: usize,
     made: impl Iterator<Item = std::result::Result<T, String>>,
-) -> Made<Tensor> {
+) -> Converted<Tensor> {
     let mut elements = allocate::room(count).map_err(|refusal| refusal.at("the values of a column"))?;
     for (index, element) in made.enumerate() {
         elements.push(element.map_err(|text| Fault::Value(index, text))?);
@@ -162,7 +162,7 @@ fn each<T: Element>(
     Ok(T::tensor(shape, elements)?)
 }
 
-fn decimals(dtype: DType, shape: Shape, array: &ArrayRef) -> Made<Tensor> {
+fn decimals(dtype: DType, shape: Shape, array: &ArrayRef) -> Converted<Tensor> {
     let texts = decimal_texts(array)?;
     let (count, texts) = (texts.len(), texts.into_iter());
     match dtype {
@@ -184,7 +184,7 @@ fn parsed<T: Element + std::str::FromStr + Into<f64>>(text: String) -> std::resu
     text.parse::<T>().ok().filter(|number| is_held((*number).clone().into())).ok_or_else(|| format!("is {text}"))
 }
 
-fn decimal_texts(array: &ArrayRef) -> Made<Vec<String>> {
+fn decimal_texts(array: &ArrayRef) -> Converted<Vec<String>> {
     match array.data_type() {
         DataType::Decimal32(..) => Ok(texts_of::<Decimal32Type>(array)),
         DataType::Decimal64(..) => Ok(texts_of::<Decimal64Type>(array)),
@@ -200,7 +200,7 @@ fn texts_of<T: DecimalType + ArrowPrimitiveType>(array: &ArrayRef) -> Vec<String
 }
 
 /// Times as numbers of a unit.
-fn times(unit: TimeUnit, array: &ArrayRef) -> Made<Vec<i64>> {
+fn times(unit: TimeUnit, array: &ArrayRef) -> Converted<Vec<i64>> {
     match array.data_type() {
         DataType::Date32 => counts::<Date32Type>(array, TimeUnit::Day, unit),
         DataType::Date64 => counts::<Date64Type>(array, TimeUnit::Millisecond, unit),
@@ -244,7 +244,11 @@ fn times(unit: TimeUnit, array: &ArrayRef) -> Made<Vec<i64>> {
     }
 }
 
-fn counts<T: ArrowPrimitiveType<Native: Into<i64>>>(array: &ArrayRef, from: TimeUnit, to: TimeUnit) -> Made<Vec<i64>> {
+fn counts<T: ArrowPrimitiveType<Native: Into<i64>>>(
+    array: &ArrayRef,
+    from: TimeUnit,
+    to: TimeUnit,
+) -> Converted<Vec<i64>> {
     let values = array.as_primitive::<T>().values();
     let mut made = allocate::room(values.len()).map_err(|refusal| refusal.at("the times of a column"))?;
     for (index, value) in values.iter().enumerate() {
@@ -257,7 +261,7 @@ fn counts<T: ArrowPrimitiveType<Native: Into<i64>>>(array: &ArrayRef, from: Time
 }
 
 /// The strings of an array. Those of text are checked to be UTF-8.
-pub fn text(component: &Component, array: &ArrayRef) -> Made<Text> {
+pub fn text(component: &Component, array: &ArrayRef) -> Converted<Text> {
     if array.is_empty() {
         // It may be of the type null.
         return Ok(Text::joined_of(Bytes::new(), &[]));

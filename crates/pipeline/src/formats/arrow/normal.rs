@@ -13,10 +13,10 @@ use arrow_schema::{ArrowError, DataType, FieldRef};
 use arrow_select::take::{TakeOptions, take};
 use std::sync::Arc;
 
-type Made = std::result::Result<ArrayRef, ArrowError>;
+type ArrayResult = std::result::Result<ArrayRef, ArrowError>;
 
 /// The array as one of the type that [`read_as`] gives.
-pub fn normal(array: &ArrayRef) -> Made {
+pub fn normal(array: &ArrayRef) -> ArrayResult {
     let wanted = read_as(array.data_type());
     if array.data_type() == &wanted {
         return Ok(Arc::clone(array));
@@ -90,7 +90,7 @@ fn joined<T: ByteViewType>(array: &ArrayRef) -> (OffsetBuffer<i64>, Vec<u8>) {
     (OffsetBuffer::from_lengths(lengths.collect::<Vec<_>>()), bytes)
 }
 
-fn of_views<O: OffsetSizeTrait>(lists: &GenericListViewArray<O>, field: &FieldRef) -> Made {
+fn of_views<O: OffsetSizeTrait>(lists: &GenericListViewArray<O>, field: &FieldRef) -> ArrayResult {
     let positions = || lists.value_offsets().iter().zip(lists.value_sizes()).enumerate();
     let range = |(row, (start, length)): (usize, (&O, &O))| match lists.is_valid(row) {
         true => start.as_usize()..start.as_usize() + length.as_usize(),

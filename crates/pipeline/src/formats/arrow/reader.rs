@@ -5,7 +5,7 @@ use crate::blocks::column::Column;
 use crate::blocks::file_provenance::FileProvenance;
 use crate::blocks::gather::gather;
 use crate::formats::arrow::columns::{Fault, columns};
-use crate::formats::arrow::fields::{Found, NotFound, find, names, pick};
+use crate::formats::arrow::fields::{NotFound, SchemaColumn, find, names, pick};
 use crate::formats::arrow::normal::normal;
 use crate::formats::arrow::selection::{Condition, Value};
 use crate::formats::arrow::types::{check, inferred, read_as, words};
@@ -62,13 +62,13 @@ pub fn kinds(file: &FileProvenance, fields: &Fields, wanted: Option<&[String]>) 
         None => fields.iter().map(|field| field.name().clone()).collect(),
     };
     let kind = |name: &String| {
-        let Found { kind, .. } = found(file, fields, name)?;
+        let SchemaColumn { kind, .. } = found(file, fields, name)?;
         Ok((name.clone(), ColumnKind { words: words(&kind), component: inferred(name, &kind) }))
     };
     wanted.iter().map(kind).collect()
 }
 
-fn found(file: &FileProvenance, fields: &Fields, name: &str) -> Result<Found> {
+fn found(file: &FileProvenance, fields: &Fields, name: &str) -> Result<SchemaColumn> {
     let at = file.name.text();
     find(fields, name).map_err(|reason| match reason {
         NotFound::Missing => {
@@ -93,7 +93,7 @@ impl Reader {
     /// A reader of a file with these columns. `first` is the first of all files.
     pub fn new(file: &FileProvenance, fields: &Fields, component: &Component, first: &FileProvenance) -> Result<Self> {
         let made = |position, kind| Self { component: component.clone(), position, kind, constant: None };
-        let Found { root, path, kind } = match find(fields, &component.name) {
+        let SchemaColumn { root, path, kind } = match find(fields, &component.name) {
             Err(NotFound::Missing) if component.default.is_some() => return Ok(made(None, DataType::Null)),
             Err(NotFound::Missing) if file.number != first.number => {
                 return Err(Error::invalid_argument(format!(

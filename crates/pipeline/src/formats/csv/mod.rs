@@ -14,7 +14,7 @@ use crate::blocks::block::Block;
 use crate::blocks::column::Span;
 use crate::blocks::file_provenance::{FileProvenance, Layout};
 use crate::budget::Budget;
-use crate::formats::chunks::{CHUNK_BYTES, Chunks, Fault, Found, Numbers, Split, scan};
+use crate::formats::chunks::{CHUNK_BYTES, ChunkRecords, Chunks, Fault, Numbers, Split, scan};
 use crate::formats::csv::records::{Misfit, Records, Step};
 use crate::formats::lines::is_of_lines;
 use crate::formats::text_start::not_a_text;
@@ -167,9 +167,9 @@ struct Splitter {
 }
 
 impl Split for Splitter {
-    fn split(&mut self, chunk: &[u8], at: RecordPosition, is_last: bool) -> Found {
+    fn split(&mut self, chunk: &[u8], at: RecordPosition, is_last: bool) -> ChunkRecords {
         let mut records = Records::new(chunk, at, is_last, self.csv.delimiter);
-        let mut found = Found::default();
+        let mut found = ChunkRecords::default();
         if at.offset_bytes == 0
             && let Some(error) = not_a_text(&self.file, chunk, is_last, true)
         {
@@ -210,7 +210,7 @@ impl Split for Splitter {
 
 impl Splitter {
     /// Finds the columns; returns whether records may follow.
-    fn find_columns(&self, records: &mut Records, found: &mut Found) -> bool {
+    fn find_columns(&self, records: &mut Records, found: &mut ChunkRecords) -> bool {
         let layout = match &self.csv.columns {
             Columns::Unknown => return true,
             Columns::All(count) => Ok(Layout::of_all(*count)),

@@ -5,7 +5,7 @@ mod batch;
 mod messages;
 mod scan;
 
-use crate::blocks::file_provenance::{BegunParts, FileProvenance};
+use crate::blocks::file_provenance::{FileProvenance, RequestedParts};
 use crate::formats::arrow::reader::{ColumnKind, Readers, Wanted, kinds};
 use crate::formats::arrow::types::row_bytes;
 use crate::formats::ipc::batch::{Bytes, Dictionaries, fill_empty};
@@ -78,8 +78,8 @@ fn read(file: &FileProvenance, open: &OpenFile, span: &MessageSpan) -> Result<Ve
 }
 
 /// The bytes of a message of a remote file that were requested.
-fn requested(file: &FileProvenance, span: &MessageSpan, begun: BegunParts) -> Result<(OpenFile, Vec<u8>)> {
-    let BegunParts { file: positioned, status, coming } = begun;
+fn requested(file: &FileProvenance, span: &MessageSpan, begun: RequestedParts) -> Result<(OpenFile, Vec<u8>)> {
+    let RequestedParts { file: positioned, status, coming } = begun;
     let range = span.range();
     let length = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
     let name = file.name.text();
@@ -124,7 +124,7 @@ impl Format for Ipc {
             && let Ok((positioned, status)) = file.begin_parts(Some(&table.status)).and_then(|begun| begun.wait())
             && let Some(coming) = positioned.begin(std::iter::once(batch.span.range()))
         {
-            file.keep_parts(BegunParts { file: positioned, status, coming });
+            file.keep_parts(RequestedParts { file: positioned, status, coming });
         }
     }
 

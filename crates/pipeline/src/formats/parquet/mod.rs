@@ -18,7 +18,7 @@ mod thrift;
 
 pub use footers::{parquet_columns, parquet_counts};
 
-use crate::blocks::file_provenance::{BegunParts, FileProvenance};
+use crate::blocks::file_provenance::{FileProvenance, RequestedParts};
 use crate::formats::arrow::reader::Wanted;
 use crate::formats::arrow::types::row_bytes;
 use crate::formats::parquet::file::{OpenFile, check_unchanged};
@@ -98,7 +98,7 @@ impl Format for Parquet {
         let (table, group) = self.group(file)?;
         let begun = file.take_parts();
         let open = match begun {
-            Some(BegunParts { file, status, coming }) => (OpenFile::new(file, status), Some(coming)),
+            Some(RequestedParts { file, status, coming }) => (OpenFile::new(file, status), Some(coming)),
             None => {
                 // Of a remote file, no other version than this one is read.
                 let known = file.name.url().map(|_| &table.status);
@@ -126,7 +126,7 @@ impl Format for Parquet {
             && let Ok((positioned, status)) = file.begin_parts(Some(&table.status)).and_then(|begun| begun.wait())
             && let Some(coming) = positioned.begin(group.ranges.iter().cloned())
         {
-            file.keep_parts(BegunParts { file: positioned, status, coming });
+            file.keep_parts(RequestedParts { file: positioned, status, coming });
         }
     }
 

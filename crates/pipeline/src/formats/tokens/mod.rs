@@ -10,7 +10,7 @@ pub use windows::{DocumentEnds, WindowSize, Windows};
 
 use crate::blocks::block::FileProvenance;
 use crate::blocks::column::Span;
-use crate::formats::chunks::{CHUNK_BYTES, Chunks, Found, Split};
+use crate::formats::chunks::{CHUNK_BYTES, ChunkRecords, Chunks, Split};
 use crate::records::{
     Codec, EqualRecords, FilePart, Format, HeaderScan, Offsets, RandomAccess, RecordPosition, Scan, ScanResult, Source,
 };
@@ -187,8 +187,8 @@ struct Splitter {
 }
 
 impl Split for Splitter {
-    fn split(&mut self, chunk: &[u8], at: RecordPosition, is_last: bool) -> Found {
-        let (mut found, count) = (Found::default(), self.windows.len());
+    fn split(&mut self, chunk: &[u8], at: RecordPosition, is_last: bool) -> ChunkRecords {
+        let (mut found, count) = (ChunkRecords::default(), self.windows.len());
         let length = self.windows.record_bytes() as usize;
         let mut record = at.record;
         // The place of the next window in the chunk, or beyond the chunk.

@@ -28,7 +28,7 @@ pub struct Replay {
 }
 
 /// The result of polling an input.
-pub enum Given {
+pub enum ReplayPoll {
     /// Rows with consecutive numbers, from this one on.
     Rows(u64, Rows),
     /// A report of rows skipped before the next row.
@@ -81,20 +81,20 @@ impl Replay {
     }
 
     /// The next wanted rows.
-    pub fn pull(&mut self, context: &mut Context) -> Result<Given> {
+    pub fn pull(&mut self, context: &mut Context) -> Result<ReplayPoll> {
         loop {
             let Some(wanted) = self.wanted.front().cloned() else { return Err(Error::internal("nothing is wanted")) };
             if wanted.start >= self.next + self.rows.len() as u64 {
                 self.next += std::mem::take(&mut self.rows).len() as u64;
                 self.go_to(wanted.start)?;
                 if self.catches_up && !self.node.replay_skipped(context)? {
-                    return Ok(Given::Pending);
+                    return Ok(ReplayPoll::Pending);
                 }
                 match self.node.pull(context)? {
                     Poll::Ready(rows) => self.rows = rows,
-                    Poll::SkipEvent(skip_event) => return Ok(Given::SkipEvent(skip_event)),
-                    Poll::Pending => return Ok(Given::Pending),
-                    Poll::End => return Ok(Given::End),
+                    Poll::SkipEvent(skip_event) => return Ok(ReplayPoll::SkipEvent(skip_event)),
+                    Poll::Pending => return Ok(ReplayPoll::Pending),
+                    Poll::End => return Ok(ReplayPoll::End),
                 }
                 continue;
             }
@@ -109,7 +109,7 @@ impl Replay {
                 Some(wanted) if self.next < wanted.end => wanted.start = self.next,
                 _ => drop(self.wanted.pop_front()),
             }
-            return Ok(Given::Rows(first, rows));
+            return Ok(ReplayPoll::Rows(first, rows));
         }
     }
 

@@ -42,12 +42,12 @@ pub struct DiskStore {
     files: Vec<FileName>,
     /// True if nothing is read or kept.
     is_off: bool,
-    identities: Mutex<Option<Found>>,
+    identities: Mutex<Option<IdentitiesResult>>,
     messages: Mutex<Vec<String>>,
 }
 
 /// The identities of the files, or why there are none.
-type Found = std::result::Result<Arc<[Identity]>, String>;
+type IdentitiesResult = std::result::Result<Arc<[Identity]>, String>;
 
 /// The settings that rows and their reports depend on beside the description.
 #[derive(Clone, Copy, Debug)]
@@ -97,12 +97,12 @@ impl DiskStore {
     }
 
     /// The identities of the files at the beginning of the iteration.
-    fn identities(&self) -> Found {
+    fn identities(&self) -> IdentitiesResult {
         let mut found = self.identities.lock();
         found.get_or_insert_with(|| self.found_now()).clone()
     }
 
-    fn found_now(&self) -> Found {
+    fn found_now(&self) -> IdentitiesResult {
         let statuses = statuses(&self.files).map_err(|error| error.message().to_owned())?;
         let mut identities = Vec::new();
         for (name, status) in self.files.iter().zip(statuses) {

@@ -9,7 +9,7 @@ use crate::checkpoint::{Checkpoint, damaged};
 use crate::node::{Context, Node, Poll, Position};
 use crate::nodes::buffers::buffered_checkpoint::{BatchCheckpoints, BufferedCheckpoint};
 use crate::nodes::buffers::pending_rows::{PendingRow, PendingRows};
-use crate::nodes::buffers::replay::{Given, Replay, Restart};
+use crate::nodes::buffers::replay::{Replay, ReplayPoll, Restart};
 use crate::tasks::meters::Meter;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::order;
@@ -200,16 +200,16 @@ impl<G: Grouping> GroupBy<G> {
             return Ok(Some(Poll::End));
         }
         match self.input.pull(context)? {
-            Given::Rows(first, rows) => {
+            ReplayPoll::Rows(first, rows) => {
                 let num_waiting: usize = self.grouping.open().map(|(_, group)| group.rows.capacity()).sum();
                 self.pending.look_at(context.budget, num_waiting * size_of::<Waits>())?;
                 self.pending.begin_arrival(first, rows.checkpoint(0));
                 self.next_row = first;
                 self.incoming = Cursor::new(rows);
             }
-            Given::SkipEvent(skip_event) => return Ok(Some(Poll::SkipEvent(skip_event))),
-            Given::Pending => return Ok(Some(Poll::Pending)),
-            Given::End => {
+            ReplayPoll::SkipEvent(skip_event) => return Ok(Some(Poll::SkipEvent(skip_event))),
+            ReplayPoll::Pending => return Ok(Some(Poll::Pending)),
+            ReplayPoll::End => {
                 self.is_over = true;
                 let left = self.grouping.finish();
                 self.whole.extend(left.into_iter().filter(|group| !group.rows.is_empty()));

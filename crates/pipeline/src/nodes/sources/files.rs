@@ -95,7 +95,7 @@ struct Part {
     scan: Option<Box<dyn Scan>>,
     /// The position of its first record.
     at_record: RecordPosition,
-    given: Option<Given>,
+    given: Option<StreamOutput>,
     /// The charge of the open file beside its blocks; `None` if it is not open.
     open_charge: Option<Charge>,
     /// If the file was closed since it held too much: the position of the next record, and what it
@@ -120,7 +120,7 @@ impl Part {
     }
 }
 
-enum Given {
+enum StreamOutput {
     Block(Block),
     SkipEvent(SkipEvent),
 }
@@ -140,7 +140,7 @@ struct Stream {
     is_opened: bool,
     /// The task that reads the file.
     reading: Ring<Part>,
-    ready: VecDeque<(RecordPosition, Given)>,
+    ready: VecDeque<(RecordPosition, StreamOutput)>,
     /// Remembers the positions of blocks, if damage may be skipped.
     locator: Option<Arc<RecordLocator>>,
     /// The charge of the open file beside its blocks; `None` if it is not open.
@@ -439,7 +439,7 @@ impl Stream {
                 if let (Some(meter), Some(block)) = (meter, &block) {
                     meter.count(0, block.num_bytes());
                 }
-                let given = block.map(Given::Block);
+                let given = block.map(StreamOutput::Block);
                 Ok(Part { scan: Some(scan), at_record, given, open_charge: None, closed: None })
             };
             let part = catch_panic(|| read().map(|part| part.charged(open_charge, most_held_bytes)));
@@ -459,7 +459,7 @@ impl Stream {
                 if let Some((at, held_bytes)) = closed {
                     (self.first_record, self.held_bytes, self.is_opened) = (Some(at), Some(held_bytes), false);
                 }
-                if let Some(Given::Block(block)) = &given {
+                if let Some(StreamOutput::Block(block)) = &given {
                     size_estimate.add(block.num_rows(), block.held_bytes());
                 }
                 self.ready.extend(given.map(|given| (at_record, given)));
@@ -490,7 +490,7 @@ fn left_out(
     let scan = scan.and_then(|mut scan| scan.go_on().then_some(scan));
     let rest = scan.is_none().then_some(Rest { num_bytes });
     let skipped = Skipped::damage((skipper, position.stage), file, at, error, rest);
-    let given = Some(Given::SkipEvent(skipped.into()));
+    let given = Some(StreamOutput::SkipEvent(skipped.into()));
     Ok(Part { scan, at_record, given, open_charge: None, closed: None })
 }
 
@@ -502,12 +502,12 @@ impl Node for Files {
             let next = self.next_stream();
             let Some(first) = self.open.get_mut(next) else { return Ok(Poll::End) };
             match first.ready.pop_front() {
-                Some((at_record, Given::Block(block))) if block.num_rows() > 0 => {
+                Some((at_record, StreamOutput::Block(block))) if block.num_rows() > 0 => {
                     let checkpoint = first.checkpoint(at_record);
                     self.start_tasks(true, context);
                     return Ok(Poll::Ready(Rows::all(block).with_checkpoint(checkpoint)));
                 }
-                Some((_, Given::SkipEvent(skip_event))) => return Ok(Poll::SkipEvent(skip_event)),
+                Some((_, StreamOutput::SkipEvent(skip_event))) => return Ok(Poll::SkipEvent(skip_event)),
                 Some(_) => {}
                 None if first.is_over => {
                     if let Some(error) = first.error.take() {

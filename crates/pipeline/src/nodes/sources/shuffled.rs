@@ -4,7 +4,7 @@ use crate::blocks::block::{Block, FileProvenance, RowProvenance};
 use crate::blocks::indexed::Indexed;
 use crate::budget::Charge;
 use crate::checkpoint::Checkpoint;
-use crate::index::{FileIndex, IndexFiles, Kept, RecordLookup};
+use crate::index::{FileIndex, IndexFiles, KeptIndexes, RecordLookup};
 use crate::node::{Context, Node, Poll, Position};
 use crate::nodes::cache::{CachedRows, Store};
 use crate::nodes::disk_cache::StoredRows;
@@ -15,7 +15,7 @@ use crate::skip_event::{SkipEvent, Skipped, is_damage};
 use crate::tasks::meters::{Stopwatch, enter_stage};
 use crate::tasks::task::Ring;
 use headrace_engine::error::{Error, Result};
-use headrace_engine::files::positioned::Begun;
+use headrace_engine::files::positioned::OpeningFile;
 use headrace_engine::run::catch_panic;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -88,7 +88,7 @@ const FILES_OF_A_TASK: usize = 16;
 pub struct Scans {
     access: Arc<dyn RandomAccess>,
     files: Vec<Arc<FileProvenance>>,
-    kept: Arc<Kept>,
+    kept: Arc<KeptIndexes>,
     index_files: Arc<IndexFiles>,
     /// The part of the pipeline that the files belong to.
     part: usize,
@@ -105,7 +105,7 @@ impl Scans {
     pub fn new(
         access: Arc<dyn RandomAccess>,
         files: Vec<Arc<FileProvenance>>,
-        ((kept, part), index_files): ((Arc<Kept>, usize), Arc<IndexFiles>),
+        ((kept, part), index_files): ((Arc<KeptIndexes>, usize), Arc<IndexFiles>),
         ahead: usize,
         position: Position,
     ) -> Self {
@@ -122,7 +122,7 @@ impl Scans {
             let index_files = Arc::clone(&self.index_files);
             let slot = self.ring.start(Checkpoint::default());
             let position = self.position;
-            let scan = move |file: &Arc<FileProvenance>, begun: Begun<'_>| {
+            let scan = move |file: &Arc<FileProvenance>, begun: OpeningFile<'_>| {
                 let index = FileIndex::of(&*access, file, begun, kept.get(part, file), &index_files)?;
                 kept.put(part, &index);
                 let must_end = |fault: &&ScanFault| position.skipper.is_none() || !is_damage(&fault.error);

@@ -7,7 +7,7 @@ use crate::budget::Budget;
 use crate::checkpoint::{Checkpoint, damaged};
 use crate::node::{Context, Node, Poll};
 use crate::nodes::buffers::pending_rows::{PendingRow, PendingRows};
-use crate::nodes::buffers::replay::{Given, Replay, Restart};
+use crate::nodes::buffers::replay::{Replay, ReplayPoll, Restart};
 use crate::nodes::step_facts::{BatchesOfInput, RowShards, StepFacts};
 use crate::nodes::window::draws::{Draws, below};
 use crate::skip_event::SkipEvent;
@@ -219,15 +219,15 @@ impl Window {
                 return Ok(false);
             }
             match self.input.pull(context)? {
-                Given::SkipEvent(skip_event) => self.skip_event = Some(skip_event),
-                Given::Rows(first, rows) => {
+                ReplayPoll::SkipEvent(skip_event) => self.skip_event = Some(skip_event),
+                ReplayPoll::Rows(first, rows) => {
                     self.pending.begin_arrival(first, rows.checkpoint(0));
                     self.num_rows = self.num_rows.max(first + rows.len() as u64);
                     self.pending.add_all(&rows, &mut self.incoming.numbers, context.budget)?;
                     (self.incoming.rows, self.incoming.run) = (rows, 0);
                 }
-                Given::Pending => return Ok(false),
-                Given::End => {
+                ReplayPoll::Pending => return Ok(false),
+                ReplayPoll::End => {
                     self.is_over = true;
                     self.end_position.get_or_insert(self.random.position());
                 }

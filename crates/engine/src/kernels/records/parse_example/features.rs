@@ -28,7 +28,7 @@ pub struct Features {
 }
 
 /// The bytes of the features (or lists of features) that were found in one message, by slot.
-pub struct Found<'a>(SmallVec<[Option<&'a [u8]>; 8]>);
+pub struct FeatureBytes<'a>(SmallVec<[Option<&'a [u8]>; 8]>);
 
 impl Features {
     /// Reads the attributes whose names begin with `prefix`.
@@ -62,7 +62,7 @@ impl Features {
 
     /// Finds the features in a serialized Example. If a key occurs more than once, the last one
     /// with a list counts.
-    pub fn find<'a>(&self, example: &'a [u8]) -> Result<Found<'a>> {
+    pub fn find<'a>(&self, example: &'a [u8]) -> Result<FeatureBytes<'a>> {
         let mut found = self.nothing();
         let is_well_formed = for_each_feature(example, |key, feature| {
             if !feature.is_empty() {
@@ -75,12 +75,12 @@ impl Features {
 
     /// An empty result.
     #[expect(clippy::disallowed_methods, reason = "one for each feature")]
-    pub fn nothing<'a>(&self) -> Found<'a> {
-        Found(SmallVec::from_elem(None, self.table.len()))
+    pub fn nothing<'a>(&self) -> FeatureBytes<'a> {
+        FeatureBytes(SmallVec::from_elem(None, self.table.len()))
     }
 
     /// Stores `value` in the slot of `key`, if that is requested, and replaces an earlier value.
-    pub fn note<'a>(&self, key: &[u8], value: &'a [u8], found: &mut Found<'a>) {
+    pub fn note<'a>(&self, key: &[u8], value: &'a [u8], found: &mut FeatureBytes<'a>) {
         if let Some(slot) = self.slot(key) {
             found.0[slot] = Some(value);
         }
@@ -89,7 +89,7 @@ impl Features {
     /// Each sparse feature and its bytes, if found.
     pub fn with_sparse<'f, 'a>(
         &'f self,
-        found: &'f Found<'a>,
+        found: &'f FeatureBytes<'a>,
     ) -> impl Iterator<Item = (&'f SparseFeature, Option<&'a [u8]>)> {
         self.sparse.iter().zip(found.0.iter().copied())
     }
@@ -97,7 +97,7 @@ impl Features {
     /// Each dense feature and its bytes, if found.
     pub fn with_dense<'f, 'a>(
         &'f self,
-        found: &'f Found<'a>,
+        found: &'f FeatureBytes<'a>,
     ) -> impl Iterator<Item = (&'f DenseFeature, Option<&'a [u8]>)> {
         self.dense.iter().zip(found.0[self.sparse.len()..].iter().copied())
     }

@@ -1,7 +1,7 @@
 //! `ParseSingleExample`: one serialized Example.
 
 use super::feature::{DenseFeature, Extent};
-use super::features::{Features, Found};
+use super::features::{FeatureBytes, Features};
 use super::values::{MALFORMED_LIST, Values, only_value};
 use super::wire::Feature;
 use crate::error::{Error, Result};
@@ -138,7 +138,7 @@ pub fn scalar(serialized: &Tensor) -> Result<&Bytes> {
 /// Adds the indices, then the values, then the shapes of the sparse features.
 pub fn push_sparse(
     features: &Features,
-    found: &Found,
+    found: &FeatureBytes,
     example: &Bytes,
     failure: Failure,
     outputs: &mut Outputs,

@@ -15,7 +15,7 @@ pub mod batch;
 
 use super::parse_example::column::Column;
 use super::parse_example::feature::{DenseFeature, Extent, SparseFeature, check_type};
-use super::parse_example::features::{Features, Found, keys, malformed};
+use super::parse_example::features::{FeatureBytes, Features, keys, malformed};
 use super::parse_example::single::{dense, push_sparse, scalar};
 use super::parse_example::values::MALFORMED_LIST;
 use super::parse_example::wire::{Feature, for_each_entry};
@@ -54,7 +54,7 @@ impl ParseSingleSequenceExample {
     }
 
     /// Finds the requested features; if a key occurs more than once, the last one counts.
-    fn find<'a>(&self, example: &'a [u8]) -> Result<(Found<'a>, Found<'a>)> {
+    fn find<'a>(&self, example: &'a [u8]) -> Result<(FeatureBytes<'a>, FeatureBytes<'a>)> {
         let (mut context, mut lists) = (self.context.nothing(), self.lists.nothing());
         let is_well_formed = for_each_field(example, |number, part| match (number, part) {
             (1, Value::Bytes(part)) => {
@@ -104,7 +104,7 @@ impl ParseSingleSequenceExample {
         Ok(outputs)
     }
 
-    fn push_sparse_lists(&self, lists: &Found, example: &Example, outputs: &mut Outputs) -> Result<()> {
+    fn push_sparse_lists(&self, lists: &FeatureBytes, example: &Example, outputs: &mut Outputs) -> Result<()> {
         let columns = self.lists.with_sparse(lists).map(|(feature, found)| sparse_list(feature, found, example));
         let columns = columns.collect::<Result<Vec<_>>>()?;
         for column in &columns {
