@@ -9,7 +9,7 @@ import re
 from functools import cache
 from importlib.resources import files
 
-__all__ = ["remedy_for"]
+__all__ = ["remedy_for", "remedy_for_path"]
 
 _TRAINING = (
     "Training is not part of headrace: keep the input as it is, fetch the batch, and take the step "
@@ -90,6 +90,24 @@ def remedy_for(name: str) -> str | None:
     is_listed = name in _missing_names() or name in _WITHOUT_PUBLIC_PATH
     if not is_listed and not name.startswith("contrib."):
         return None
+    return _remedy_of(name)
+
+
+def remedy_for_path(path: str) -> str:
+    """Returns the replacement for any name below `tensorflow`, also one inside of its modules.
+
+    Args:
+        path: The name as a program imports it after `tensorflow.`, such as
+            "python.layers.base.Layer".
+    """
+    *_, last = path.split(".")
+    public = re.sub(r"^python\.(ops\.)?", "", path)
+    names = [public, f"train.{last}", f"nn.{last}", last]
+    known = (remedy for remedy in map(remedy_for, names) if remedy)
+    return next(known, None) or _remedy_of(public)
+
+
+def _remedy_of(name: str) -> str:
     return next((text for pattern, text in _REMEDIES if re.match(pattern, name)), _OTHER)
 
 

@@ -1,25 +1,29 @@
 """Installs `headrace.tf1` under the name `tensorflow` in the process, for unchanged programs.
 
 A module is created for each path that a program imports. It has no names of its own: it looks them
-up in the modules that `paths.py` lists.
+up in the modules that `paths.py` lists. Names and modules of TensorFlow that headrace lacks are
+stand-ins (`stand_ins.py`), which give way to whatever headrace has.
 """
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any, Final
+from typing import Any, Final, Literal
 
+from headrace.tf1.compat.names import has_name, is_listed_module, is_module, public_names
 from headrace.tf1.compat.paths import PATHS
+from headrace.tf1.compat.stand_ins import StandIn
 
 __all__ = ["install"]
 
 _PACKAGE: Final = "headrace.tf1"
 _OLD_NAMES: Final = "headrace.tf1.compat.before_1_0"
+_ABSORBING: Final = "headrace.tf1.compat.absorbing"
 _REMEDY: Final = (
-    "headrace has what input programs use. Import the name from `headrace.tf1`, or leave the "
+    "TensorFlow 1.15 does not have it either. Import the name from where 1.15 has it, or leave the "
     "import out if it is for a model."
 )
 # Each module in the table, and each package above one.
@@ -28,34 +32,53 @@ _PACKAGES: Final = frozenset(
 )
 
 
-def install(name: str = "tensorflow", before_1_0: bool = False) -> ModuleType:
+def install(
+    name: str = "tensorflow",
+    before_1_0: bool = False,
+    training: Literal["refuse", "absorb"] = "refuse",
+) -> ModuleType:
     """Makes `import tensorflow` import headrace. Call it before the imports of a program.
 
     `import tensorflow as tf` then has the names of `headrace.tf1`, and the paths of
-    `tensorflow.python` and `tensorflow.contrib` from which input programs import work, too. All
-    modules of the process see it. A second call with the same arguments does nothing.
+    `tensorflow.python` and `tensorflow.contrib` work, too. All modules of the process see it. A
+    second call with the same arguments does nothing.
+
+    Names and modules of TensorFlow 1.15 that headrace lacks, such as layers and optimizers, can be
+    imported. They raise NotImplementedError when they are used, with a message that says what to
+    use instead. Names that TensorFlow 1.15 lacks, too, raise AttributeError and ImportError as
+    usual, so `hasattr(tf, ...)` and `try: import ...` find what they would find there.
 
     Args:
         name: The name to put it under.
         before_1_0: Whether names and argument orders of TensorFlow before 1.0 take precedence over
             those of 1.15: `tf.pack`, `tf.mul`, `tf.concat(0, values)`, `tf.image_summary`.
+        training: What layers, losses, optimizers and other parts of a model do that headrace
+            lacks. "refuse": a call raises NotImplementedError. "absorb": a call returns a
+            placeholder, so that a whole script builds its graph. A run that depends on one raises
+            UnimplementedError, which lists the calls to replace with their lines; runs that fetch
+            only the input work.
 
     Returns:
         The module.
 
     Raises:
         RuntimeError: If something else is loaded under that name, such as TensorFlow itself.
-        ValueError: If it is not a name of a module.
+        ValueError: If it is not a name of a module, or `training` is something else.
     """
     if not name.isidentifier():
         raise ValueError(f"tf.compat.install: got {name!r}, expected a name such as 'tensorflow'.")
+    if training not in ("refuse", "absorb"):
+        raise ValueError(
+            f"tf.compat.install: got training={training!r}, expected 'refuse' or 'absorb'."
+        )
     loaded = sys.modules.get(name)
-    if isinstance(loaded, _Stand) and loaded._finder.before_1_0 == before_1_0:
-        return loaded
+    options = {"before_1_0": before_1_0, "training": training}
     if isinstance(loaded, _Stand):
+        if loaded._finder.options == options:
+            return loaded
         raise RuntimeError(
-            f"tf.compat.install: {name!r} is installed with before_1_0={not before_1_0}, got "
-            f"before_1_0={before_1_0}. Install it once for each process."
+            f"tf.compat.install: {name!r} is installed with {_listed(loaded._finder.options)}, got "
+            f"{_listed(options)}. Install it once for each process."
         )
     if loaded is not None:
         raise RuntimeError(
@@ -63,21 +86,36 @@ def install(name: str = "tensorflow", before_1_0: bool = False) -> ModuleType:
             f"{getattr(loaded, '__file__', None)!r}. Call install before anything imports it, in a "
             "process that does not use TensorFlow."
         )
-    overlays = import_module(_OLD_NAMES).OVERLAYS if before_1_0 else {}
-    finder = _Finder(name, before_1_0, overlays)
-    sys.meta_path.insert(0, finder)
+    sys.meta_path.insert(0, _Finder(name, options))
     return import_module(name)
 
 
-class _Finder(MetaPathFinder, Loader):
-    """Finds and creates the modules under one name."""
+def _listed(options: Mapping[str, object]) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in options.items())
 
-    def __init__(
-        self, root: str, before_1_0: bool, overlays: Mapping[str, Mapping[str, Any]]
-    ) -> None:
-        self.root = root
-        self.before_1_0 = before_1_0
-        self._overlays = overlays
+
+class _Finder(MetaPathFinder, Loader):
+    """Finds and creates the modules under one name.
+
+    Attributes:
+        root: The name.
+        options: The arguments of `install`.
+        stand_in: Makes the stand-in for a path.
+        replacements: By the `id` of a name of headrace: what takes its place when models are
+            absorbed.
+    """
+
+    def __init__(self, root: str, options: Mapping[str, object]) -> None:
+        self.root: Final = root
+        self.options: Final = options
+        self.stand_in: Callable[[str, str], StandIn] = StandIn
+        self.replacements: Mapping[int, Any] = {}
+        self._overlays: Mapping[str, Mapping[str, Any]] = {}
+        if options["before_1_0"]:
+            self._overlays = import_module(_OLD_NAMES).OVERLAYS
+        if options["training"] == "absorb":
+            absorbing = import_module(_ABSORBING)
+            self.stand_in, self.replacements = absorbing.stand_in, absorbing.REPLACEMENTS
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -85,20 +123,21 @@ class _Finder(MetaPathFinder, Loader):
         """Returns the spec of a module under the name; None for other modules.
 
         Raises:
-            ModuleNotFoundError: If headrace has no such module.
+            ModuleNotFoundError: If neither headrace nor TensorFlow has such a module.
         """
         root, _, inside = fullname.partition(".")
         if root != self.root:
             return None
-        if self.spaces(inside) is None:
+        inside = _short(inside)
+        if self.spaces(inside) is None and not is_module(inside):
             # Without a name: `from PARENT import NAME` drops errors that have the one it looks for.
             raise ModuleNotFoundError(f"No module named {fullname!r}: {_remedy(fullname)}")
         return ModuleSpec(fullname, self, origin=_PACKAGE, is_package=True)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """Makes a module."""
-        inside = spec.name.partition(".")[2]
-        return _Stand(spec.name, self, self.spaces(inside) or [], self._overlays.get(inside, {}))
+        inside = _short(spec.name.partition(".")[2])
+        return _Stand(spec.name, inside, self, self._overlays.get(inside, {}))
 
     def exec_module(self, module: ModuleType) -> None:
         """Does nothing: a module looks up its names when they are used."""
@@ -120,15 +159,27 @@ class _Finder(MetaPathFinder, Loader):
             return [module.__name__]
         return [] if inside in _PACKAGES else None
 
+    def public_spaces(self, inside: str) -> list[str]:
+        """Returns the public module whose parts an internal path has, if headrace has it.
+
+        `contrib.slim.python.slim.model_analyzer` has parts of `contrib.slim`.
+        """
+        first, *rest = inside.split(".")
+        if first == "contrib" and len(rest) > 1:
+            return self.spaces(f"contrib.{rest[0]}") or []
+        return self.spaces("train") or [] if inside.startswith("python.training.") else []
+
 
 class _Stand(ModuleType):
     """A module that looks up its names in other modules."""
 
     def __init__(
-        self, name: str, finder: _Finder, spaces: Sequence[str], overlay: Mapping[str, Any]
+        self, name: str, inside: str, finder: _Finder, overlay: Mapping[str, Any]
     ) -> None:
+        spaces = finder.spaces(inside) or finder.public_spaces(inside)
         super().__init__(name, f"Names of {', '.join(spaces) or 'modules inside'}, of headrace.")
         self._finder = finder
+        self._inside = inside
         self._spaces = spaces
         self.__dict__.update(overlay)
 
@@ -142,17 +193,21 @@ class _Stand(ModuleType):
         return value
 
     def _found(self, name: str) -> Any:
-        child = f"{self.__name__}.{name}"
-        has_child = self._finder.spaces(child.partition(".")[2]) is not None
-        if has_child and not self._is_value(name):
-            return import_module(child)
+        child = f"{self._inside}.{name}" if self._inside else name
+        is_child = self._finder.spaces(_short(child)) is not None or is_listed_module(_short(child))
+        if is_child and not self._is_value(name):
+            return import_module(f"{self.__name__}.{name}")
         problem = f"module {self.__name__!r} has no attribute {name!r}. {_REMEDY}"
         for space in self._spaces:
             try:
-                return getattr(import_module(space), name)
+                value = getattr(import_module(space), name)
             except AttributeError as error:
                 if not str(error).endswith(f"has no attribute {name!r}"):
                     problem = str(error)  # The error says what to use instead.
+            else:
+                return self._finder.replacements.get(id(value), value)
+        if has_name(self._inside, name):
+            return self._finder.stand_in(self._finder.root, child)
         raise AttributeError(problem)
 
     def _is_value(self, name: str) -> bool:
@@ -163,7 +218,8 @@ class _Stand(ModuleType):
     def _public(self) -> list[str]:
         listed = [getattr(import_module(space), "__all__", ()) for space in self._spaces]
         own = (name for name in vars(self) if not name.startswith("_"))
-        return sorted({*own, *(name for names in listed for name in names)})
+        names = (name for each in listed for name in each)
+        return sorted({*own, *names, *public_names(self._inside)})
 
     def __dir__(self) -> list[str]:
         return self._public()
@@ -187,3 +243,10 @@ def _full_name(space: str) -> str:
     if space == "errors":
         return f"headrace.core.{space}"
     return f"{_PACKAGE}.{space}" if space else _PACKAGE
+
+
+def _short(inside: str) -> str:
+    """Returns a path without `compat.v1.`, which has all names again."""
+    while inside.startswith("compat.v1."):
+        inside = inside.removeprefix("compat.v1.")
+    return "" if inside == "compat.v1" else inside

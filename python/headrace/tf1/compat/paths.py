@@ -156,7 +156,6 @@ _OTHERS: Final = {
 # For each path after "tensorflow." the modules to look in: those of `headrace.tf1` by their names
 # after `tf.`, "" for `tf` itself, and others by their full names.
 PATHS: Final[dict[str, list[str]]] = {
-    "compat.v1": [""],
     "python": ["", "train"],
     **{f"python.framework.{name}": spaces for name, spaces in _FRAMEWORK.items()},
     **{f"python.ops.{name}": spaces for name, spaces in _OPS.items()},
