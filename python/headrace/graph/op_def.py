@@ -107,6 +107,8 @@ class OpDef:
         is_placeholder: Whether its operations have only the value that is fed.
         is_own: Whether TensorFlow does not have this type, or has it with other inputs. Then
             messages describe the outputs of its operations.
+        refusal: For a type that no run can have: returns the message of the error, and takes all
+            operations that the run needs, each after its inputs. None for other types.
         has_content: Whether it is made from a file: its attribute `path` names the file, and
             `content` is its content. States of pipelines name a digest of it.
         is_stack: Whether its inputs are the rows of its output, each of which may be known alone.
@@ -134,6 +136,7 @@ class OpDef:
     is_random: bool = False
     is_placeholder: bool = False
     is_own: bool = False
+    refusal: Callable[..., str] | None = None
     has_content: bool = False
     is_stack: bool = False
     takes_variable: bool = False
@@ -167,6 +170,7 @@ class _OpAttributes(TypedDict, total=False):
     is_random: bool
     is_placeholder: bool
     is_own: bool
+    refusal: Callable[..., str] | None
     has_content: bool
     is_stack: bool
     numpy: Callable[..., Any] | None

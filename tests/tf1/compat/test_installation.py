@@ -115,50 +115,53 @@ def test_names_around_inputs_are_found_where_programs_import_them_from():
     assert run(program) == ["True", "('features', 'name') False 0"]
 
 
-def test_a_missing_path_or_name_has_a_remedy():
+def test_a_missing_name_imports_and_has_a_remedy_when_it_is_used():
     program = """
         import tensorflow as tf
-        for name in ("tensorflow.keras", "tensorflow.python.keras.layers"):
+        import tensorflow.python.keras.layers
+        from tensorflow.python.ops.data_flow_ops import FIFOQueue, MapStagingArea
+        from tensorflow.train import AdamOptimizer
+
+        class Net(tf.keras.Model):
+            pass
+
+        for use in (AdamOptimizer, Net, tf.python.keras.layers.Dense, MapStagingArea,
+                    tf.python.ops.data_flow_ops.ConditionalAccumulator,
+                    lambda: bool(tf.nn.conv2d), lambda: tf.CXX11_ABI_FLAG == 0):
             try:
-                __import__(name)
-            except ModuleNotFoundError as error:
-                print(error)
-        try:
-            tf.train.AdamOptimizer
-        except AttributeError as error:
-            print(error)
-        for name in ("MapStagingArea", "ConditionalAccumulator"):
-            try:
-                getattr(tf.python.ops.data_flow_ops, name)
-            except AttributeError as error:
+                use()
+            except NotImplementedError as error:
                 print(error)
     """
-    first, second, third, fourth, fifth = run(program)
-    assert fourth.endswith("which collects components by their keys.")
-    assert fifth.endswith("add up in NumPy what `sess.run` returns.")
-    assert first.startswith("No module named 'tensorflow.keras': ")
-    assert second.startswith("No module named 'tensorflow.python.keras': ")
-    for message in (first, second, third):
+    adam, net, dense, staging, accumulator, truth, flag = run(program)
+    assert adam.startswith("tensorflow.train.AdamOptimizer: headrace, which runs the input")
+    assert net.startswith("tensorflow.keras.Model: ")
+    assert dense.startswith("tensorflow.python.keras.layers.Dense: ")
+    for message in (adam, net, dense, truth):
         assert "Training is not part of headrace" in message
+    assert staging.endswith("which collects components by their keys.")
+    assert accumulator.endswith("add up in NumPy what `sess.run` returns.")
+    assert flag.startswith("tensorflow.CXX11_ABI_FLAG: ")
 
 
-def test_an_import_of_a_missing_name_has_a_remedy():
+def test_decorators_of_tensorflow_return_the_function_itself():
     program = """
-        import tensorflow
-        for line in (
-            "from tensorflow.python.ops.data_flow_ops import FIFOQueue, MapStagingArea",
-            "from tensorflow.train import AdamOptimizer",
-            "from tensorflow.python.ops import nowhere",
-        ):
-            try:
-                exec(line)
-            except ModuleNotFoundError as error:
-                print(error)
+        import tensorflow as tf
+        from tensorflow.python.util import deprecation
+        from tensorflow.python.util.tf_export import tf_export
+
+        def function():
+            return 7
+
+        for decorator in (deprecation.deprecated("2018-01-01", "old"), tf_export("a.b"),
+                          tf.contrib.framework.add_arg_scope, tf.RegisterGradient("Own")):
+            print(decorator(function) is function)
+        try:
+            tf.custom_gradient(function)()
+        except NotImplementedError as error:
+            print(str(error)[:26])
     """
-    staging, optimizer, nowhere = run(program)
-    assert "has no attribute 'MapStagingArea'. Use `tf.contrib.staging.StagingArea`" in staging
-    assert "Training is not part of headrace" in optimizer
-    assert "has no attribute 'nowhere'. headrace has what input programs use." in nowhere
+    assert run(program) == ["True"] * 4 + ["tensorflow.custom_gradient"]
 
 
 def test_names_before_1_0_go_before_those_of_today():
@@ -246,7 +249,9 @@ class TestRefusals:
         """
         first, second = run(program)
         assert first == "True"
-        assert "is installed with before_1_0=False, got before_1_0=True" in second
+        assert (
+            "is installed with before_1_0=False, training='refuse', got before_1_0=True" in second
+        )
 
 
 def test_names_in_sight_before_1_0_and_names_with_changed_arguments_work():

@@ -79,10 +79,12 @@ class Lowering:
 
         Raises:
             OpError: If a resource cannot be made.
-            UnimplementedError: If an operation has no kernel.
+            UnimplementedError: If an operation has no kernel, or no run can have it.
         """
+        ops = list(self.needed_ops(fetches, targets, feeds, done))
+        _check_can_run(ops)
         assembly = _Assembly(self, feeds, tracing)
-        for op in self.needed_ops(fetches, targets, feeds, done):
+        for op in ops:
             assembly.add(op)
         return assembly.build(fetches)
 
@@ -321,6 +323,13 @@ class _Assembly:
             return _NumpyKernel(op)(*[self._constants[tensor] for tensor in op.inputs])
         except Exception:
             return None
+
+
+def _check_can_run(ops: Sequence[Operation]) -> None:
+    for op in reversed(ops):
+        refusal = op.definition.refusal
+        if refusal is not None:
+            raise errors.UnimplementedError(None, op, refusal(ops))
 
 
 def _make_kernel(op: Operation, operands: Sequence[_Operand], is_by_numpy: bool) -> engine.Kernel:

@@ -173,9 +173,7 @@ class _Finder(MetaPathFinder, Loader):
 class _Stand(ModuleType):
     """A module that looks up its names in other modules."""
 
-    def __init__(
-        self, name: str, inside: str, finder: _Finder, overlay: Mapping[str, Any]
-    ) -> None:
+    def __init__(self, name: str, inside: str, finder: _Finder, overlay: Mapping[str, Any]) -> None:
         spaces = finder.spaces(inside) or finder.public_spaces(inside)
         super().__init__(name, f"Names of {', '.join(spaces) or 'modules inside'}, of headrace.")
         self._finder = finder

@@ -80,7 +80,7 @@ class StandIn:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Decorates a function, or else raises NotImplementedError."""
         name = self.__name__
-        decorated = args[0] if len(args) == 1 and not kwargs else None
+        decorated: Any = args[0] if len(args) == 1 and not kwargs else None
         is_direct = isinstance(decorated, (FunctionType, type))
         if name in _PASS_THROUGH:
             return decorated if is_direct else _unchanged
@@ -157,7 +157,21 @@ def _refuse(stand_in: StandIn, *args: object) -> NoReturn:
     stand_in.refuse()
 
 
-_BINARY: Final = "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split()
+_BINARY: Final = [
+    "add",
+    "sub",
+    "mul",
+    "truediv",
+    "floordiv",
+    "mod",
+    "pow",
+    "matmul",
+    "and",
+    "or",
+    "xor",
+    "lshift",
+    "rshift",
+]
 for _method in (
     *("abs", "array", "bool", "bytes", "complex", "contains", "delitem", "enter", "exit", "float"),
     *("fspath", "ge", "getitem", "gt", "index", "int", "invert", "iter", "le", "len", "lt", "neg"),

@@ -1,0 +1,544 @@
+"""Models that are built and cannot run: `install(training="absorb")`.
+
+A call of a layer, a loss or an optimizer returns an `Absorbed` object. It does for a tensor, a
+layer, an optimizer and whatever else a model is made of: it can be called, entered, unpacked and
+calculated with. As a tensor it is the output of an operation of type "Absorbed", which no session
+runs. So a run that needs one ends with a report, and no number comes out of it.
+"""
+
+import dis
+import itertools
+import re
+import sys
+from abc import ABCMeta
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from types import FrameType
+from typing import Any, Final, NoReturn
+
+from headrace.core import dtypes
+from headrace.core.dtypes import DType, as_dtype
+from headrace.core.errors import UnimplementedError
+from headrace.core.shapes import ShapeLike, TensorShape, as_shape, unknown_shape
+from headrace.graph import (
+    Graph,
+    GraphKeys,
+    Operation,
+    Tensor,
+    define,
+    get_default_graph,
+)
+from headrace.graph.lowering.lowering import Lowering
+from headrace.graph.origin import find_location
+from headrace.ops.framework.conversion import register_tensor_conversion_function
+from headrace.tf1 import ops
+from headrace.tf1.adapters.variables import Variable, get_variable
+from headrace.tf1.compat.absorbed_shapes import infer_shape, static_shape
+from headrace.tf1.compat.stand_ins import StandIn
+from headrace.tf1.saver import Saver
+
+__all__ = ["REPLACEMENTS", "Absorbed", "stand_in"]
+
+# What prepares input, or does something outside of the graph, is refused here as well.
+_REFUSED: Final = re.compile(
+    r"(compat|config|data|debugging|experimental|gfile|graph_util|image|io|lite|logging|lookup"
+    r"|profiler|python_io|queue|ragged|saved_model|sets|strings|sysconfig|test|user_ops|xla"
+    r"|contrib\.(bigtable|cloud|data|ffmpeg|hadoop|image|lite|lookup|predictor|saved_model"
+    r"|session_bundle|tensorrt|text|tfprof|util)"
+    r"|python\.(client|data|debug|lib|platform|saved_model|tools|util))\."
+    r"|(load|enable|disable)_|py_function|\w*Accumulator|Ragged"
+)
+# Calls after which a program expects a trained model, or a file.
+_ACTIONS: Final = frozenset(
+    [
+        *("evaluate", "evaluate_generator", "evaluate_once", "evaluate_repeatedly"),
+        *("evaluation_loop", "export_saved_model", "export_savedmodel", "fit", "fit_generator"),
+        *("numpy", "predict", "predict_generator", "predict_on_batch", "restore", "save"),
+        *("save_weights", "test_on_batch", "train", "train_and_evaluate", "train_on_batch"),
+    ]
+)
+_MOST_LISTED: Final = 30
+# The order of the calls.
+_numbers: Final = itertools.count()
+
+
+def stand_in(root: str, path: str) -> StandIn:
+    """Returns the stand-in for a path: one that absorbs calls if it is for a part of a model."""
+    return (StandIn if _REFUSED.match(path) else _Absorbing)(root, path)
+
+
+class _Absorbing(StandIn):
+    """A name whose calls are absorbed."""
+
+    def use(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Absorbs a call."""
+        special = _SPECIAL.get(self.__name__)
+        if special is not None:
+            return special(self.full_name, args, kwargs)
+        if self.__name__ in _ACTIONS:
+            _refuse_action(_Call(self.full_name, args, kwargs))
+        return self.base(*args, **kwargs)
+
+    @cached_property
+    def base(self) -> type[Any]:
+        """The class of the objects that calls return, and of the program's classes below it."""
+        full_name, path = self.full_name, self._path
+
+        def new(cls: type, *args: Any, **kwargs: Any) -> Any:
+            made: Any = object.__new__(cls)
+            shape = infer_shape(path, args, kwargs)
+            vars(made)["_absorbed"] = _Call(full_name, args, kwargs, shape=shape, path=path)
+            return made
+
+        return type(self.__name__, (Absorbed,), {"__new__": new, "__module__": self.__module__})
+
+
+class _Call:
+    """A call that was absorbed, or a part of its result.
+
+    Attributes:
+        name: The function's name as the program writes it; "" for a part.
+        path: Its path after `tensorflow.`; "" if it is a method.
+        args: The arguments.
+        kwargs: The arguments by their names.
+        shape: The static shape of the result as a tensor.
+        dtype: The type of the result as a tensor, unless another one is wanted.
+        label: The name of its operations.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+        *,
+        parent: "_Call | None" = None,
+        shape: TensorShape | None = None,
+        dtype: DType | None = None,
+        path: str = "",
+        label: str = "",
+    ) -> None:
+        self.name = name
+        self.path = path
+        self.args, self.kwargs = args, kwargs or {}
+        self.parent = parent
+        self.shape = unknown_shape() if shape is None else shape
+        self.label = re.sub(r"\W", "", label or name.rpartition(".")[2]) or "part"
+        self._where = find_location()
+        self._number = next(_numbers)
+        self._inputs = list(_leaves([args, self.kwargs]))
+        self.graph: Graph | None = next(filter(None, map(_graph_of, self._all_inputs())), None)
+        self.dtype = dtype or self._usual_dtype()
+        self._tensors: list[Tensor] = []
+        if self.graph is not None:
+            self.tensor()
+
+    def part(self, label: str) -> "_Call":
+        """Returns an attribute or an element of the result."""
+        return _Call("", parent=self, label=label, dtype=self.dtype)
+
+    def tensor(self, dtype: DType | None = None) -> Tensor:
+        """Returns the result as a tensor of the default graph, or of the graph of its inputs."""
+        graph = self.graph or get_default_graph()
+        wanted = dtype or self.dtype
+        for known in self._tensors:
+            if known.graph is graph and known.dtype == wanted:
+                return known
+        found = map(_tensor_of, self._all_inputs())
+        inputs = [tensor for tensor in found if tensor is not None and tensor.graph is graph]
+        attrs = {"call": self.name, "where": self._where, "number": self._number}
+        if inputs:
+            op = graph.create_op(
+                "Absorbed",
+                inputs,
+                [wanted],
+                output_shapes=[self.shape],
+                name=self.label,
+                attrs=attrs,
+            )
+        else:
+            with graph.control_dependencies(None):
+                op = graph.create_op(
+                    "Absorbed",
+                    [],
+                    [wanted],
+                    output_shapes=[self.shape],
+                    name=self.label,
+                    attrs=attrs,
+                )
+        graph.prevent_feeding(op.outputs[0])
+        self._tensors.append(op.outputs[0])
+        return op.outputs[0]
+
+    def _all_inputs(self) -> list[Any]:
+        return self._inputs if self.parent is None else [self.parent, *self._inputs]
+
+    def _usual_dtype(self) -> DType:
+        wanted = self.kwargs.get("dtype")
+        if isinstance(wanted, (DType, str)):
+            return as_dtype(wanted)
+        types = [getattr(item, "dtype", None) for item in self._inputs]
+        floats = (kind for kind in types if isinstance(kind, DType) and kind.is_floating)
+        return next(floats, dtypes.float32).base_dtype
+
+
+class Absorbed:
+    """The result of an absorbed call, or a part of it, or an object of a program's own class."""
+
+    # Lets `ndarray + absorbed` become `absorbed.__radd__(ndarray)`.
+    __array_priority__ = 100
+
+    _absorbed: _Call
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        pass  # So that the program's classes can pass on what they like.
+
+    @staticmethod
+    def of(call: _Call) -> "Absorbed":
+        """Returns the result of a call."""
+        made = object.__new__(Absorbed)
+        vars(made)["_absorbed"] = call
+        return made
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Absorbs the call of a layer, an initializer or a method."""
+        call = self._absorbed
+        name = _named(call)
+        special = _SPECIAL.get(call.label)
+        if not call.name and special is not None:
+            return special(name, args, kwargs)
+        if not call.name and call.label in _ACTIONS:
+            _refuse_action(_Call(name, args, kwargs, parent=call))
+        shape = unknown_shape()
+        if call.path:
+            merged = {**call.kwargs, **kwargs}
+            shape = infer_shape(call.path, [*args, *call.args], merged)
+        return Absorbed.of(_Call(name, args, kwargs, parent=call, shape=shape))
+
+    def __getattr__(self, name: str) -> "Absorbed":
+        if name.startswith("_"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return Absorbed.of(self._absorbed.part(name))
+
+    def __getitem__(self, key: Any) -> Any:
+        items = vars(self).setdefault("_items", {})
+        if isinstance(key, str):
+            return items[key] if key in items else Absorbed.of(self._absorbed.part(key))
+        if self._absorbed.shape.rank is None:
+            return Absorbed.of(self._absorbed.part("item"))
+        return self._absorbed.tensor()[key]
+
+    def __setitem__(self, key: Any, value: object) -> None:
+        vars(self).setdefault("_items", {})[key] = value
+
+    def __contains__(self, key: object) -> bool:
+        return key in vars(self).get("_items", {})
+
+    def __iter__(self) -> Iterator["Absorbed"]:
+        count = _num_targets(sys._getframe(1))
+        return iter([Absorbed.of(self._absorbed.part(f"item{n}")) for n in range(count)])
+
+    def __enter__(self) -> "Absorbed":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    @property
+    def op(self) -> Operation:
+        """The operation of the result as a tensor."""
+        return self._absorbed.tensor().op
+
+    @property
+    def graph(self) -> Any:
+        """The graph of the result as a tensor."""
+        return self._absorbed.tensor().graph
+
+    @property
+    def name(self) -> str:
+        """The name of the result as a tensor."""
+        return self._absorbed.tensor().name
+
+    @property
+    def dtype(self) -> DType:
+        """The type of the result as a tensor."""
+        return self._absorbed.dtype
+
+    @property
+    def shape(self) -> TensorShape:
+        """The static shape."""
+        return self._absorbed.shape
+
+    def get_shape(self) -> TensorShape:
+        """Returns the static shape."""
+        return self._absorbed.shape
+
+    def set_shape(self, shape: ShapeLike) -> None:
+        """Merges a shape into the static shape."""
+        self._absorbed.shape = self._absorbed.shape.merge_with(as_shape(shape))
+
+    def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
+        """Raises the report of its run."""
+        return self._absorbed.tensor().eval(feed_dict, session)
+
+    def run(self, *args: Any, **kwargs: Any) -> Any:
+        """Raises the report of its run."""
+        _refuse_action(self._absorbed)
+
+    def _as_graph_element(self) -> Tensor:
+        return self._absorbed.tensor()
+
+    def __copy__(self) -> "Absorbed":
+        return self
+
+    def __deepcopy__(self, memo: dict[int, object]) -> "Absorbed":
+        return self
+
+    def __array__(self, *_args: object, **_kwargs: object) -> NoReturn:
+        self._has_no_value("array")
+
+    def __bool__(self) -> bool:
+        return True
+
+    def _has_no_value(self, kind: str) -> NoReturn:
+        raise TypeError(f"{kind} of {self!r}: it is a part of the model, and has no value.")
+
+    def __repr__(self) -> str:
+        return f"<absorbed {_named(self._absorbed)}>"
+
+
+def _named(call: _Call) -> str:
+    if call.name or call.parent is None:
+        return call.name
+    return f"{_named(call.parent)}.{call.label}"
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    """Yields the tensors among the arguments of a call."""
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _leaves(item)
+    elif isinstance(value, (Tensor, Operation, Absorbed, ops.Variable)):
+        yield value._absorbed if isinstance(value, Absorbed) else value
+
+
+def _graph_of(value: Any) -> Any:
+    return value.graph
+
+
+def _tensor_of(value: Any) -> Tensor | None:
+    """Returns an input of an absorbed operation; None for what has no value, such as a queue."""
+    if isinstance(value, _Call):
+        return value.tensor()
+    if isinstance(value, Operation):
+        return value.outputs[0] if value.outputs else None
+    return value if isinstance(value, Tensor) else value._as_graph_element()
+
+
+def _num_targets(frame: FrameType) -> int:
+    """Returns how many targets the assignment has in which a frame unpacks; 1 if it does not."""
+    code, place = frame.f_code.co_code, frame.f_lasti
+    is_unpacking = dis.opname[code[place]] in ("UNPACK_SEQUENCE", "UNPACK_EX")
+    return code[place + 1] if is_unpacking else 1
+
+
+def _refuse_action(call: _Call) -> NoReturn:
+    op = call.tensor().op
+    needed = list(Lowering.needed_ops(op.outputs, [], []))
+    raise UnimplementedError(None, op, _report(needed))
+
+
+def _report(needed: Sequence[Operation]) -> str:
+    """Returns the message for a run that needs parts of the model."""
+    dependent: set[Operation] = set()
+    sources: dict[str, None] = {}
+    for op in needed:
+        outside = [tensor for tensor in op.inputs if tensor.op not in dependent]
+        if op.type != "Absorbed" and len(outside) == len(op.inputs):
+            continue
+        dependent.add(op)
+        sources |= dict.fromkeys(tensor.name for tensor in outside if _is_input(tensor))
+    absorbed = [op for op in needed if op.type == "Absorbed"]
+    absorbed.sort(key=lambda op: op.attrs["number"])
+    calls = dict.fromkeys(
+        f"  {op.attrs['where']}: {op.attrs['call']}" for op in absorbed if op.attrs["call"]
+    )
+    lines = list(calls)[:_MOST_LISTED]
+    if len(calls) > len(lines):
+        lines.append(f"  and {len(calls) - len(lines)} more")
+    batch = f": sess.run({list(sources)})" if sources else ""
+    return "\n".join(
+        [
+            "this needs the model, which headrace builds as placeholders and does not run. "
+            "Replace these calls with those of PyTorch, JAX or NumPy:",
+            *lines,
+            f"Fetch what they read instead{batch}, and take the step with the arrays. The page "
+            "'Old programs' of headrace's documentation has a whole loop.",
+        ]
+    )
+
+
+def _is_input(tensor: Tensor) -> bool:
+    """Returns whether a tensor comes from a queue, a reader or a placeholder."""
+    needed = Lowering.needed_ops([tensor], [], [])
+    return any(
+        op.definition.is_placeholder or op.definition.queue_input is not None for op in needed
+    )
+
+
+def _gradients(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Absorbed]:
+    """Absorbs `tf.gradients`: one for each variable."""
+    targets = kwargs.get("xs", kwargs.get("sources", args[1] if len(args) > 1 else []))
+    targets = targets if isinstance(targets, (list, tuple)) else [targets]
+    return [_gradient(name, args, kwargs, target) for target in targets]
+
+
+def _compute_gradients(
+    name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> list[tuple[Absorbed, Any]]:
+    """Absorbs `Optimizer.compute_gradients`: at least one pair, one for each variable."""
+    listed = kwargs.get("var_list", args[1] if len(args) > 1 else None)
+    variables = list(listed or ops.trainable_variables())
+    variables = variables or [Absorbed.of(_Call("", args, label="variable"))]
+    return [(_gradient(name, args, kwargs, variable), variable) for variable in variables]
+
+
+def _gradient(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], variable: Any) -> Absorbed:
+    return Absorbed.of(_Call(name, args, kwargs, shape=static_shape(variable)))
+
+
+# Calls that return lists.
+_SPECIAL: Final[dict[str, Callable[..., Any]]] = {
+    "compute_gradients": _compute_gradients,
+    "gradient": _gradients,
+    "gradients": _gradients,
+    "hessians": _gradients,
+}
+
+
+def _is_absorbed(value: Any) -> bool:
+    """Returns whether a value depends on an absorbed call."""
+    if isinstance(value, (list, tuple)):
+        return any(map(_is_absorbed, value))
+    if not isinstance(value, Tensor):
+        return isinstance(value, Absorbed)
+    return any(op.type == "Absorbed" for op in Lowering.needed_ops([value], [], []))
+
+
+def _get_variable(name: str, *args: Any, **kwargs: Any) -> Any:
+    """Calls `tf.get_variable`; a variable whose first value is absorbed is absorbed itself."""
+    initializer = kwargs.get("initializer", args[2] if len(args) > _INITIALIZER else None)
+    if initializer is None:
+        initializer = ops.get_variable_scope().initializer
+    if not _is_absorbed(initializer):
+        return get_variable(name, *args, **kwargs)
+    shape = as_shape(kwargs.get("shape", args[0] if args else None))
+    return Absorbed.of(_Call("tensorflow.get_variable", (initializer,), shape=shape, label=name))
+
+
+_INITIALIZER: Final = 2
+
+
+class _Meta(ABCMeta):
+    """The metaclass of a class of which some objects are absorbed."""
+
+    real: type[Any]
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, cls.real)
+
+
+def _sometimes(real: type[Any], name: str, is_absorbed: Callable[..., bool]) -> type[Any]:
+    """Returns a class with the same instances as another one, some of which are absorbed."""
+
+    def new(cls: type, *args: Any, **kwargs: Any) -> Any:
+        if is_absorbed(*args, **kwargs):
+            shape = static_shape(args[0]) if args else None
+            return Absorbed.of(_Call(name, args, kwargs, shape=shape))
+        return real(*args, **kwargs)
+
+    return _Meta(real.__name__, (real,), {"__new__": new, "real": real, "__doc__": real.__doc__})
+
+
+def _has_absorbed_value(*args: Any, **kwargs: Any) -> bool:
+    return _is_absorbed(kwargs.get("initial_value", args[0] if args else None))
+
+
+def _has_nothing_to_save(*args: Any, **kwargs: Any) -> bool:
+    listed = kwargs.get("var_list", args[0] if args else None)
+    if listed is None:
+        graph = get_default_graph()
+        is_built = any(op.type == "Absorbed" for op in graph.get_operations())
+        return is_built and not graph.get_collection(GraphKeys.GLOBAL_VARIABLES)
+    return _is_absorbed(list(listed.values()) if isinstance(listed, Mapping) else listed)
+
+
+def _add_n(inputs: Any, name: str | None = None) -> Any:
+    """Calls `tf.add_n`; a sum over the variables or the losses of a model is absorbed with them."""
+    if isinstance(inputs, (list, tuple)) and not inputs:
+        return Absorbed.of(_Call("tensorflow.add_n", shape=TensorShape([])))
+    return ops.add_n(inputs, name)
+
+
+# By the `id` of a name of headrace, what takes its place.
+REPLACEMENTS: Final[Mapping[int, Any]] = {
+    id(Saver): _sometimes(Saver, "tensorflow.train.Saver", _has_nothing_to_save),
+    id(Variable): _sometimes(Variable, "tensorflow.Variable", _has_absorbed_value),
+    id(get_variable): _get_variable,
+    id(ops.add_n): _add_n,
+}
+
+
+def _convert(
+    value: Absorbed, dtype: DType | None = None, name: str | None = None, as_ref: bool = False
+) -> Tensor:
+    return value._absorbed.tensor(None if dtype is None else dtype.base_dtype)
+
+
+def _refuse_value(kind: str) -> None:
+    """Makes a conversion to a Python value an error."""
+
+    def convert(self: Absorbed) -> NoReturn:
+        self._has_no_value(kind)
+
+    setattr(Absorbed, f"__{kind}__", convert)
+
+
+def _forward_operator(method: str) -> None:
+    """Gives absorbed results an operator of tensors: one with a tensor has that one's type."""
+
+    def operator(self: Absorbed, *others: Any) -> Any:
+        kind = next((other.dtype for other in others if isinstance(other, Tensor)), None)
+        return getattr(_convert(self, kind), method)(*others)
+
+    operator.__name__ = method
+    setattr(Absorbed, method, operator)
+
+
+_BINARY: Final = [
+    "add",
+    "sub",
+    "mul",
+    "truediv",
+    "floordiv",
+    "mod",
+    "pow",
+    "matmul",
+    "and",
+    "or",
+    "xor",
+]
+for _name in (
+    *(*_BINARY, *(f"r{_operator}" for _operator in _BINARY)),
+    *("lt", "le", "gt", "ge", "invert", "neg", "abs"),
+):
+    _forward_operator(f"__{_name}__")
+
+for _name in ("len", "int", "float", "index"):
+    _refuse_value(_name)
+
+register_tensor_conversion_function(Absorbed, _convert, 50)
+
+define("Absorbed", is_stateful=True, is_own=True, refusal=_report)
