@@ -147,21 +147,20 @@ def test_a_missing_name_imports_and_has_a_remedy_when_it_is_used():
 def test_decorators_of_tensorflow_return_the_function_itself():
     program = """
         import tensorflow as tf
-        from tensorflow.python.util import deprecation
         from tensorflow.python.util.tf_export import tf_export
 
         def function():
             return 7
 
-        for decorator in (deprecation.deprecated("2018-01-01", "old"), tf_export("a.b"),
-                          tf.contrib.framework.add_arg_scope, tf.RegisterGradient("Own")):
+        for decorator in (tf_export("a.b"), tf.contrib.framework.add_arg_scope,
+                          tf.RegisterGradient("Own")):
             print(decorator(function) is function)
         try:
             tf.custom_gradient(function)()
         except NotImplementedError as error:
             print(str(error)[:26])
     """
-    assert run(program) == ["True"] * 4 + ["tensorflow.custom_gradient"]
+    assert run(program) == ["True"] * 3 + ["tensorflow.custom_gradient"]
 
 
 def test_names_before_1_0_go_before_those_of_today():

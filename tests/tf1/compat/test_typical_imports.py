@@ -214,7 +214,7 @@ for line in (
     try:
         exec(line)
     except ImportError as error:
-        print("headrace" not in str(error) and "TensorFlow 1.15 does not have it" in str(error))
+        print(type(error).__name__)
 probes = [(tf, "contrib"), (tf, "keras"), (tf.nn, "swish"), (tf.train, "AdamOptimizer")]
 newer = [(tf, "mlir"), (tf.nn, "silu"), (tf.random, "Generator"), (tf.keras, "Nothing")]
 print([hasattr(module, name) for module, name in probes + newer])
@@ -223,5 +223,5 @@ print([hasattr(module, name) for module, name in probes + newer])
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
     )
     lines = done.stdout.split("\n")
-    assert lines[:7] == ["True"] * 7
+    assert lines[:7] == ["ModuleNotFoundError"] * 7
     assert lines[7] == "[True, True, True, True, False, False, False, False]"
