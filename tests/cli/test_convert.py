@@ -379,9 +379,9 @@ class TestRefusals:
             ({"x": [1, 2]}, "b.csv", "feature 'x' is a list, which no field of CSV holds"),
             ({"x": b"\xff"}, "b.csv", "feature 'x' holds bytes that are not text. Give --base64 x"),
             ({"x": b"\xff"}, "b.jsonl", "feature 'x' holds bytes that are not text"),
-            ({"x": float("nan")}, "b.jsonl", "example 0 has a number that is infinite"),
+            ({"x": float("nan")}, "b.jsonl", "example 0 has an infinite"),
             ({"a/B": b"x"}, "b.tar", "feature 'a/B' cannot be an extension"),
-            ({"__key__": b"a.b", "x": 1}, "b.tar", "the key 'a.b', expected a name without points"),
+            ({"__key__": b"a.b", "x": 1}, "b.tar", "the key 'a.b', expected a name without dots"),
             ({"__key__": b"../b", "x": 1}, "b.tar", "the key '../b'"),
             ({"x": 1}, "b/", "no feature is known to hold the image"),
             ({"image": image(), "n": 1}, "b/", "no feature is known to hold the label"),
@@ -446,7 +446,7 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("arguments", "expected"),
         [
-            (["a", "b"], "b: the name does not say the format"),
+            (["a", "b"], "b: the format is not clear from the name"),
             (["a", "b.csv", "--compression", "zlib"], "expected gzip, none for csv"),
             (["a", "b.csv", "--shards", "2", "--shard-bytes", "1M"], "expected one of them"),
             (["a", "b.csv", "--window", "2"], "expected --shuffle SEED with it"),

@@ -150,7 +150,7 @@ class TestTheSecondRun:
         write_numbers("a", 121)
         done = call(*COMMAND)
         assert done.exit_code == 1
-        assert "a is not what the state was taken with" in done.stderr
+        assert "a differs from the files of the state" in done.stderr
 
     def test_must_find_the_files_of_the_first_run(self):
         os.truncate("b-00000-of-00004.tfrecord", 10)

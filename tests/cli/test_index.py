@@ -92,7 +92,9 @@ def write_each_kind():
 def test_an_index_of_each_kind_is_used_and_gives_the_length():
     sources = write_each_kind()
     for name, source in sources.items():
-        with pytest.raises(TypeError, match="`headrace index PATHS` writes indexes"):
+        with pytest.raises(
+            TypeError, match="write index files for uncompressed files with `headrace index PATHS`"
+        ):
             len(source(name))
     done = call("index", ".")
     assert done.exit_code == 0

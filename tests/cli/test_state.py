@@ -226,7 +226,7 @@ def test_an_unknown_place_is_told_with_its_numbers():
     state = state_of(reads().batch(4), 2)
     checkpoint = last_checkpoint(state["place"])
     lines = list(position.position_lines(["tfrecords()", "sorted()"], checkpoint))
-    assert lines == ["sorted: This headrace has no words for its place, which is 1, 4."]
+    assert lines == ["sorted: This version of headrace cannot describe its position: 1, 4."]
 
 
 def test_states_are_found_within_a_checkpoint():
@@ -263,7 +263,7 @@ def test_a_state_is_read_from_stdin():
         (lambda state: json.dumps({**state, "epoch": 1}), "the state is damaged: it was cut short"),
         (lambda state: json.dumps({**state, "version": 99}), "the state has version 99"),
         (lambda state: json.dumps(state)[:-10], "the JSON is damaged"),
-        (lambda state: '{"weight": 1}', "it holds no state of an iteration"),
+        (lambda state: '{"weight": 1}', "it contains no state of an iteration"),
         (lambda state: "PK\x03\x04", "it is no JSON. States in files of PyTorch"),
         (lambda state: "", "it is no JSON"),
         (lambda state: "[" * 100_000, "it is no JSON"),

@@ -63,6 +63,7 @@ class Commands(click.Group):
 def _as_command(text: str) -> str:
     """Returns a message whose remedy names options of commands instead of Python arguments."""
     text = text.replace(", or read it as hr.Nullable(...), with a mask", "")
+    text = re.sub(r"dtypes=\{'([^']*)': [^{}]*\}", r"--column '\1=TYPE'", text)
     return re.sub(r"defaults=\{'([^']*)': \.\.\.\}", r"--default '\1=VALUE'", text)
 
 

@@ -129,7 +129,7 @@ class Pipeline(
         """
         checked_int("epoch", "number", number, 0)
         if any(step.effect is Effect.REPEATS for step in steps(self._stages)):
-            raise ValueError("epoch: the pipeline has epochs(...) already. Leave that out.")
+            raise ValueError("epoch: the pipeline has epochs(...) already. Remove it.")
         return self._start(number, keeps_workers=True)
 
     def count(self) -> int:
@@ -176,8 +176,8 @@ class Pipeline(
             raise OutOfRangeError(
                 None,
                 None,
-                f"spec: {self._stages[chain_specs.first_empty_stage]} has no example, from which "
-                "the components after it are learned, expected one. Check what comes before it.",
+                f"spec: {self._stages[chain_specs.first_empty_stage]} yields no examples, expected "
+                f"at least one to determine the components. Check the stages before it.",
             )
         return dict(chain_specs.specs[-1])
 
@@ -210,14 +210,14 @@ class Pipeline(
         lines = [self._described(number, stage) for number, stage in enumerate(self._stages)]
         options = [f"options: {name}={value}" for name, value in self._options.items()]
         if "num_threads" in self._options and any(stage.runs_python for stage in self._stages):
-            options.append("options: num_threads leaves each Python function one thread of its own")
+            options.append("options: num_threads does not include the threads of Python functions")
         chain_specs, source = static_specs(self._stages), source_of(self._stages)
         if source.reads_files and source.spec is None:
             source = cast("InferredSource", source)
             lines.append(f"{source.name}: {source.described()}")
             chain_specs = self._with_inferred(source)
         components = (
-            ["components: known when the first example has gone through the functions"]
+            ["components: known after the functions have processed the first example"]
             if chain_specs is None
             else [f"component {name!r}: {spec!r}" for name, spec in chain_specs.items()]
         )
@@ -467,18 +467,18 @@ class Pipeline(
 
     def __contains__(self, value: object) -> NoReturn:
         raise TypeError(
-            "in: a pipeline does not look for values; each would have to be read. Iterate over it, "
-            "or write filter(...)."
+            "in: a pipeline does not support `in`, which would read all examples. Iterate over it, "
+            "or use filter(...)."
         )
 
     def __getitem__(self, index: object) -> NoReturn:
         raise TypeError(
-            f"[{index!r}]: a pipeline gives its examples in order, expected an iteration. Write "
-            "next(iter(pipe)) for the first one, skip(n) and take(n) for others."
+            f"[{index!r}]: a pipeline has no random access, expected an iteration. Write "
+            "next(iter(pipe)) for the first example, and skip(n) and take(n) for others."
         )
 
     def __reversed__(self) -> NoReturn:
-        raise TypeError("reversed: a pipeline is read from its beginning. Collect it in a list.")
+        raise TypeError("reversed: a pipeline can be read only forwards. Collect it in a list.")
 
     def __copy__(self) -> "Pipeline":
         return self

@@ -88,7 +88,7 @@ def test_an_interrupted_write_continues_after_the_last_shard(bucket):
     assert results == list(range(10))
     assert pipe.write(path, num_shards=5, resume=True) == paths
     storage.remove(paths[1])
-    with pytest.raises(errors.FailedPreconditionError, match="the file is not like that any more"):
+    with pytest.raises(errors.FailedPreconditionError, match="the file has changed since"):
         pipe.write(path, num_shards=5, resume=True)
 
 

@@ -25,13 +25,23 @@ def of_three(example, rng, kind):
 @pytest.mark.parametrize(
     ("stage", "function", "options", "words"),
     [
-        ("map", drawn, {}, r"map: drawn takes two arguments, .* such as map\(drawn, seed=7\)"),
+        ("map", drawn, {}, r"map: drawn has two parameters, .* such as map\(drawn, seed=7\)"),
         ("flat_map", drawn, {}, r"such as flat_map\(drawn, seed=7\)"),
-        ("filter", drawn, {}, "filter: drawn does not take one argument, the example"),
-        ("map", plain, {"seed": 7}, r"with a seed plain gets two .* Write plain\(example, rng\)"),
-        ("map", of_three, {}, "does not take one argument, the example. Bind other arguments"),
-        ("map", of_three, {"seed": 7}, "does not take two arguments, the example and a generator"),
-        ("map", lambda: {}, {}, "does not take one argument"),
+        ("filter", drawn, {}, "filter: drawn does not accept one argument, the example"),
+        (
+            "map",
+            plain,
+            {"seed": 7},
+            r"with a seed, plain is called with two .* Write plain\(example, rng\)",
+        ),
+        ("map", of_three, {}, "does not accept one argument, the example. Bind other arguments"),
+        (
+            "map",
+            of_three,
+            {"seed": 7},
+            "does not accept two arguments, the example and a generator",
+        ),
+        ("map", lambda: {}, {}, "does not accept one argument"),
     ],
 )
 def test_a_function_of_other_arguments_is_an_error(stage, function, options, words):

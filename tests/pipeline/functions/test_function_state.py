@@ -261,7 +261,7 @@ class TestIterations:
     def test_one_function_in_two_stages_is_refused(self):
         count = Count()
         twice = hr.concat([numbers(3).map(count), numbers(3).map(count)])
-        with pytest.raises(ValueError, match=r"^Count: it stands at two places .* Make another"):
+        with pytest.raises(ValueError, match=r"^Count: it is used in two places .* Create another"):
             iter(twice)
 
 

@@ -143,7 +143,7 @@ def test_lightning_continues_within_an_epoch_of_unknown_length():
     for name, epoch in (("each epoch", 2), ("after a validation", 1)):
         text = result[name]
         assert text.startswith(f"to_torch: the loop began epoch {epoch} with a batch of epoch 0")
-        assert "Give to_torch(length=...)" in text
+        assert "Pass the number of batches in an epoch: to_torch(length=...)" in text
 
 
 @needs("lightning")
@@ -160,7 +160,7 @@ def test_lightning_is_stopped_if_it_cannot_continue(kind, words):
     for step in range(1, 12):
         text = result[f"step {step}"]
         assert text.startswith(words), step
-        assert "Give to_torch(length=...), the batches of an epoch." in text
+        assert "Pass the number of batches in an epoch: to_torch(length=...)." in text
 
 
 @needs("accelerate")
@@ -199,7 +199,7 @@ def test_trainer_does_not_begin_with_a_loader_that_it_could_not_resume(way):
 @pytest.mark.timeout(240)
 def test_trainer_does_not_make_batches_of_batches():
     error = run_script("resumed_trainer.py", "batches")["error"]
-    assert error.endswith("If a trainer makes the DataLoader, leave batch() out.")
+    assert error.endswith("If a trainer makes the DataLoader, remove batch().")
 
 
 @needs("accelerate")

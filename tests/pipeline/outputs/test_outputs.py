@@ -206,7 +206,7 @@ class TestTorch:
 
     def test_a_given_length_is_len_and_is_checked(self, pipe):
         kept = pipe.unbatch().filter(lambda example: example["number"] < 50).batch(10)
-        with pytest.raises(TypeError, match="len: how many examples"):
+        with pytest.raises(TypeError, match="len: the number of examples"):
             len(kept.to_torch())
         loader = kept.to_torch(length=5)
         assert len(loader) == 5
@@ -259,7 +259,7 @@ class TestTorch:
     def test_a_loader_can_be_copied_and_is_not_a_sequence(self, pipe):
         loader = pipe.unbatch().filter(lambda example: True).batch(16).to_torch()
         assert bool(loader)  # Although the number of batches is not known.
-        assert loader.bottleneck() == "nothing has been read yet: ask again after some batches"
+        assert loader.bottleneck() == "nothing has been read yet: try again after some batches"
         assert repr(loader).endswith(", before epoch 0)")
         batches = iter(loader)
         next(batches)
@@ -269,14 +269,14 @@ class TestTorch:
             assert again.state_dict() == loader.state_dict()
         rest = numbers(copy.copy(loader))
         assert rest == numbers(batches)
-        with pytest.raises(TypeError, match="a loader does not look for values"):
+        with pytest.raises(TypeError, match="a loader does not support `in`"):
             assert 3 in loader
         for what in (lambda: loader[0], lambda: reversed(loader)):
-            with pytest.raises(TypeError, match="a loader gives its batches in order only"):
+            with pytest.raises(TypeError, match="a loader yields its batches only in order"):
                 what()
         assert repr(iter(loader)) == "TorchBatches(not begun)"
         assert repr(batches).startswith("TorchBatches(Batches(arrays > shuffle > batch")
-        with pytest.raises(TypeError, match="an iteration does not look for values"):
+        with pytest.raises(TypeError, match="an iteration does not support `in`"):
             assert 3 in batches
 
     def test_a_pipeline_works_within_a_data_loader(self, pipe, monkeypatch):

@@ -155,7 +155,7 @@ def test_files_come_before_those_of_directories_below():
 
 @pytest.mark.parametrize("pattern", ["b/*/*.txt", "b/**/*.txt", "[b]/forbidden/*"])
 def test_a_directory_that_may_not_be_listed_is_an_error(forbidden, pattern):
-    text = f"{forbidden}; Permission denied. Its files would be missing without it; see that it can"
+    text = f"{forbidden}; Permission denied. Its files would be missing. Make it"
     with pytest.raises(errors.PermissionDeniedError, match=text):
         list(hr.text_lines(pattern))
 

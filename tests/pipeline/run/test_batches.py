@@ -191,7 +191,7 @@ def test_an_iteration_does_not_continue_after_a_fork():
     )
     command = [sys.executable, "-W", "ignore", "-c", program]
     done = subprocess.run(command, capture_output=True, timeout=TIMEOUT, check=True, text=True)
-    assert "begun before a fork" in done.stdout
+    assert "started before a fork" in done.stdout
 
 
 class Loader:

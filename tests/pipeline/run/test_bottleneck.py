@@ -342,7 +342,7 @@ def test_no_single_limit_is_named_where_there_is_none(lines):
 def test_no_bottleneck_before_anything_was_read(tmp_path):
     (tmp_path / "empty.txt").write_bytes(b"")
     assert run(hr.text_lines(tmp_path)).bottleneck() == (
-        "nothing has been read yet: ask again after some batches"
+        "nothing has been read yet: try again after some batches"
     )
 
 

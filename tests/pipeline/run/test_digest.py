@@ -253,18 +253,19 @@ def test_skipped_examples_do_not_count():
 REFUSED = {
     "a filter after shard": (
         lambda: numbers().shard(0, 2).filter(is_kept),
-        r"filter follows shard, so the place of the other ranks in the global order is not known\. "
+        r"filter follows shard, so the position of the other ranks in the global order is "
+        r"unknown\. "
         r"Write shard\(\.\.\.\) after it\.",
     ),
     "a window after shard": (
         lambda: numbers().shard(0, 2).shuffle(window=3, seed=1).batch(4),
-        r"shuffle follows shard, so the place",
+        r"shuffle follows shard, so the position",
     ),
     # After the last example that it takes, other ranks' examples are not read.
     "take after shard": (lambda: numbers().shard(0, 2).take(9), "take follows shard, so the"),
     "a shard in a part": (
         lambda: hr.mix([numbers().shard(0, 2), numbers().shard(0, 2)], seed=1).batch(4),
-        r"a shard stands in a part of a combination, so each rank has an order of its own\. Write "
+        r"a shard is in a part of a combination, so each rank has its own order\. Write "
         r"shard\(\.\.\.\) after the combination\.",
     ),
     "two shards": (
@@ -273,7 +274,7 @@ REFUSED = {
     ),
     "epochs between": (
         lambda: numbers().shard(0, 2).epochs(2).batch(4),
-        r"epochs stands between shard and batch, so ranks may be at different places\. Write "
+        r"epochs comes between shard and batch, so ranks may be at different positions\. Write "
         r"epochs\(\.\.\.\) before shard\(\.\.\.\), or batch\(\.\.\.\) before epochs\(\.\.\.\)\.",
     ),
 }
@@ -296,7 +297,7 @@ def test_the_digest_is_refused_without_a_global_order(name):
 
 def test_a_pipeline_without_an_order_has_no_digest():
     with iter(numbers().options(deterministic=False)) as batches:
-        message = r"digest: the pipeline has options\(deterministic=False\), expected an order"
+        message = r"digest: the pipeline has options\(deterministic=False\), expected a fixed order"
         with pytest.raises(errors.FailedPreconditionError, match=message):
             batches.digest()
 

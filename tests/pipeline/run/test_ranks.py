@@ -174,9 +174,9 @@ def test_a_shard_in_a_part_needs_the_same_number_and_index(combine):
         return PARTS[combine](a.shard(rank, world), b.shard(rank, world)).batch(4)
 
     message = (
-        r"in part 0 of stage 0, .*stage \d is shard\(0, {}\), but shard\(0, 4\) in the pipeline "
-        r"that the state was taken with\. Resume with the same shard\. A state serves other shards "
-        "where shard stands in no part of a mix, concat or zip"
+        r"in part 0 of stage 0, .*stage \d is shard\(0, {}\), but shard\(0, 4\) in the pipeline of "
+        r"the state\. Resume with the same shard\. A state works for other shards "
+        "only if shard is not in a part of a mix, concat or zip"
     )
     steps, states = steps_of(pipeline(0, 4))
     for position, state in enumerate(states):
@@ -202,7 +202,7 @@ def test_a_function_with_a_state_needs_the_same_shard():
         return shuffled(48).shard(rank, world).map(Counting()).batch(4)
 
     _, states = steps_of(pipeline(0, 4))
-    with pytest.raises(ValueError, match=r"is shard\(0, 2\), but shard\(0, 4\) .* without a state"):
+    with pytest.raises(ValueError, match=r"is shard\(0, 2\), but shard\(0, 4\) .* stateless"):
         pipeline(0, 2).resume(states[2])
 
 

@@ -491,7 +491,7 @@ class TestBudgets:
             both.shuffle(seed=3).skip_errors(9)
         with pytest.raises(ValueError, match="skip_errors skips some; shuffle before it"):
             pipeline.skip_errors(9).shuffle(seed=3)
-        with pytest.raises(TypeError, match="len: how many examples skip_errors leaves"):
+        with pytest.raises(TypeError, match="len: the number of examples after skip_errors"):
             len(pipeline.skip_errors(9))
 
 

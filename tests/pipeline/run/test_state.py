@@ -339,7 +339,7 @@ class TestRefusals:
             self.made(records, size=99).resume(state)
         with pytest.raises(ValueError, match=r"this pipeline has unbatch\(\) after stage 2"):
             self.made(records).unbatch().resume(state)
-        with pytest.raises(ValueError, match=r"was taken with has batch\(100, 'keep'\) after st"):
+        with pytest.raises(ValueError, match=r"of the state has batch\(100, 'keep'\) after st"):
             hr.Pipeline(self.made(records)._stages[:-1]).resume(state)
 
     def test_another_function_in_a_part_is_refused(self, records, state, monkeypatch):
@@ -372,10 +372,10 @@ class TestRefusals:
             (tmp_path / path.name).write_bytes(path.read_bytes())
         self.made(tmp_path).resume(state).close()
         (tmp_path / paths[1].name).write_bytes(b"more")
-        with pytest.raises(ValueError, match=r"1\.tfrecord is not what the state was taken"):
+        with pytest.raises(ValueError, match=r"1\.tfrecord differs from the files of the state"):
             self.made(tmp_path).resume(state)
         (tmp_path / paths[1].name).unlink()
-        with pytest.raises(ValueError, match=r"there are 2 files, .* was taken with 3"):
+        with pytest.raises(ValueError, match=r"there are 2 files, .* the state has 3"):
             self.made(tmp_path).resume(state)
 
     def test_a_state_of_a_newer_version_is_refused(self, pipeline, state):
@@ -412,7 +412,7 @@ class TestRefusals:
         )
         with pytest.raises(ValueError, match=words):
             pipeline.resume({"model": 1, "data": state})
-        with pytest.raises(ValueError, match=r"got an empty dict, .* pass on the entry"):
+        with pytest.raises(ValueError, match=r"got an empty dict, .* pass its entry"):
             pipeline.resume({})
         with pytest.raises(ValueError, match="'k9', …, expected a state"):
             pipeline.resume({f"k{number}": number for number in range(20)})
@@ -540,7 +540,7 @@ class TestFunctionsWithState:
         others = hr.arrays({"number": np.arange(10)})
         with iter(others.filter(Counting()).batch(2)) as batches:
             next(batches)
-        with pytest.raises(TypeError, match="has kept a state, but has no methods state"):
+        with pytest.raises(TypeError, match="had a state, but no longer has the methods state"):
             next(others.filter(forgetful).batch(2).resume(batches.state()))
 
 

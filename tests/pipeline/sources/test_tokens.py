@@ -233,7 +233,7 @@ def test_indexes_are_found_and_not_read_as_tokens(tmp_path):
 def test_a_raw_file_needs_a_type(raw):
     directory, _ = raw
     with pytest.raises(
-        errors.InvalidArgumentError, match=r"0\.bin: it does not say the type.*uint16"
+        errors.InvalidArgumentError, match=r"0\.bin: it does not store the type.*uint16"
     ):
         next(iter(hr.tokens(directory, 5)))
 
@@ -266,7 +266,7 @@ def test_a_type_that_contradicts_the_file_is_an_error(tmp_path):
     [
         (np.uint16, np.int16, r"window 0: read as int16, it has the token -25536"),
         (np.uint16, np.uint32, r"window 0: read as uint32, it has the token \d{9,}"),
-        (np.uint32, np.uint16, r"its tokens are uint32, it seems"),
+        (np.uint32, np.uint16, r"its tokens seem to be uint32"),
     ],
 )
 def test_tokens_that_no_vocabulary_has_are_an_error(tmp_path, written, read, words):
@@ -279,9 +279,9 @@ def test_tokens_that_no_vocabulary_has_are_an_error(tmp_path, written, read, wor
 @pytest.mark.parametrize(
     ("written", "read", "words"),
     [
-        (np.uint16, np.uint32, "two numbers below 4096 in one: its tokens are uint16, it seems"),
-        (np.uint16, np.int32, "two numbers below 4096 in one: its tokens are uint16, it seems"),
-        (np.uint8, np.uint16, "two numbers below 128 in one: its tokens are uint8, it seems"),
+        (np.uint16, np.uint32, "two numbers below 4096 in one: its tokens seem to be uint16"),
+        (np.uint16, np.int32, "two numbers below 4096 in one: its tokens seem to be uint16"),
+        (np.uint8, np.uint16, "two numbers below 128 in one: its tokens seem to be uint8"),
     ],
 )
 def test_small_tokens_of_half_the_size_are_an_error(tmp_path, written, read, words):
@@ -433,7 +433,7 @@ def test_a_changed_index_is_detected_at_resume(tmp_path):
         next(batches)
         state = batches.state()
     write_megatron(tmp_path / "a.bin", [np.concatenate(DOCUMENTS)])
-    with pytest.raises(ValueError, match=r"a\.idx is not what the state was taken with"):
+    with pytest.raises(ValueError, match=r"a\.idx differs from the files of the state"):
         pipe.resume(state)
 
 

@@ -108,6 +108,6 @@ def test_columns_of_parquet_are_names(tmp_path):
 
 def test_threads_of_the_engine_are_not_those_of_python_functions(rows):
     said = rows.map(lambda e: e).options(num_threads=8).describe()
-    assert "num_threads leaves each Python function one thread of its own" in said
+    assert "num_threads does not include the threads of Python functions" in said
     native = rows.map(hr.native(lambda e: {"n": e["n"] + 1})).options(num_threads=8)
     assert "Python" not in native.describe()

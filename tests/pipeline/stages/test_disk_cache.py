@@ -722,11 +722,11 @@ def test_values_that_cannot_be_compared_between_programs_are_refused(lines, dire
 
 def test_wrong_arguments_are_refused(lines):
     pipe = hr.text_lines(lines)
-    with pytest.raises(ValueError, match="cache: bytes is given without a directory"):
+    with pytest.raises(ValueError, match="cache: bytes is set without a directory"):
         pipe.cache(bytes=5)
     with pytest.raises(ValueError, match="bytes"):
         pipe.cache("d", bytes=0)
-    with pytest.raises(ValueError, match="cache: key is given without a directory"):
+    with pytest.raises(ValueError, match="cache: key is set without a directory"):
         pipe.cache(key="v1")
     with pytest.raises(TypeError, match="cache: key is 3, expected a string, such as 'v3'"):
         pipe.cache("d", key=3)

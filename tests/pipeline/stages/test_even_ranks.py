@@ -235,8 +235,9 @@ def test_stages_that_would_make_ranks_uneven_are_refused_at_the_call(name, where
     if where == "in a part":
         shard = hr.concat([pipe, shard])
     message = (
-        rf"^{name}: it follows shard\(\.\.\., even='drop'\), which gives all ranks equally many "
-        rf"batches, but {name} may leave a different number on each rank\. Write {name}\(\.\.\.\) "
+        rf"^{name}: it follows shard\(\.\.\., even='drop'\), which assigns the same number of "
+        rf"batches to all ranks, but {name} may leave a different number on each rank\. Write "
+        rf"{name}\(\.\.\.\) "
         r"before shard\(\.\.\.\), or omit even\.$"
     )
     with pytest.raises(ValueError, match=message):
@@ -253,7 +254,7 @@ def test_an_unknown_value_of_even_is_refused():
 def test_a_state_of_even_ranks_is_refused_by_uneven_ones():
     pipe = hr.arrays({"n": np.arange(20)})
     _, states = states_of(pipe.shard(0, 2, even="drop"))
-    message = r"stage 1 is shard\(even='pad'\), but shard\(even='drop'\) in the pipeline that the"
+    message = r"stage 1 is shard\(even='pad'\), but shard\(even='drop'\) in the pipeline of the"
     with pytest.raises(ValueError, match=message):
         pipe.shard(0, 2, even="pad").resume(states[1])
 

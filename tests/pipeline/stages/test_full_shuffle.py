@@ -180,10 +180,10 @@ def test_compressed_files_are_refused(tmp_path):
         (lambda p: p.flat_map(list), "flat_map does not make one"),
         (lambda p: p.take(3), "take does not make one"),
         (lambda p: p.batch(3), "it follows a batch"),
-        (lambda p: hp.mix([p, p]), "mix gives its examples in order only"),
+        (lambda p: hp.mix([p, p]), "mix yields its examples only in order"),
         (lambda p: hp.concat([p, p.skip(1)]), "skip does not make one"),
         (lambda p: p.filter(bool).cache(), "filter does not make one"),
-        (lambda p: hp.iterable(list), "iterable gives its examples in order only"),
+        (lambda p: hp.iterable(list), "iterable yields its examples only in order"),
         (lambda p: p.epochs(2), "epochs never mix"),
         (lambda p: hp.concat([p.epochs(2), p]), "epochs never mix"),
     ],
@@ -196,7 +196,7 @@ def test_examples_without_random_access_are_refused_with_the_reason(add, reason)
 def test_describe_mentions_the_scan():
     described = hp.tfrecords("a").shuffle(seed=3).describe()
     assert (
-        "shuffle(None, 3): all examples; indexes say where they begin in the files; a first scan"
+        "shuffle(None, 3): all examples; index files hold the positions of the records; missing"
         in described
     )
     assert "scan" not in hp.arrays({"x": [1]}).shuffle(seed=3).describe()

@@ -96,7 +96,7 @@ def test_lists_of_files_are_joined_with_any_threads_and_resumed(tmp_path):
 def test_the_description_names_the_option():
     assert "batch(2, 'keep', ragged='offsets')" in joined().describe()
     state = iter(joined()).state()
-    with pytest.raises(ValueError, match="in the pipeline that the state was taken with"):
+    with pytest.raises(ValueError, match="in the pipeline of the state"):
         hr.iterable(examples).select("n").batch(2).resume(state)
 
 

@@ -283,7 +283,7 @@ def test_wrong_names_are_refused():
 
 def test_a_state_belongs_to_its_lists():
     state = json.loads(json.dumps(iter(listed(2, lists=("boxes", "image", "words"))).state()))
-    with pytest.raises(ValueError, match="in the pipeline that the state was taken with"):
+    with pytest.raises(ValueError, match="in the pipeline of the state"):
         listed(2).resume(state)
 
 

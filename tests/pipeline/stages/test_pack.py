@@ -119,7 +119,7 @@ def test_values_that_do_not_fit_are_rejected(values, error, words, is_known):
 def test_a_state_serves_packed_rows_with_the_same_padding_alone():
     state = iter(texts([3, 2]).pack(4, ["tokens", "weights"])).state()
     texts([3, 2]).pack(4, ["tokens", "weights"], values=0).resume(state)
-    with pytest.raises(ValueError, match="in the pipeline that the state was taken with"):
+    with pytest.raises(ValueError, match="in the pipeline of the state"):
         texts([3, 2]).pack(4, ["tokens", "weights"], values=-100).resume(state)
 
 
@@ -243,7 +243,7 @@ def test_wrong_arguments_are_refused():
             call()
     with pytest.raises(TypeError, match="pack: split is 1, expected a bool"):
         two.pack(4, ["x", "y"], 1)
-    with pytest.raises(TypeError, match="how many examples pack leaves is not known"):
+    with pytest.raises(TypeError, match="the number of examples after pack is unknown"):
         len(two.pack(4, ["x", "y"]))
 
 

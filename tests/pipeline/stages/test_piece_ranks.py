@@ -129,10 +129,10 @@ def test_a_state_of_another_rank_is_refused(rank, world, lines):
     pipe = lines.shuffle(window=40, seed=1)
     state = iter(pipe.shard(1, 3, by="piece").batch(9)).state()
     message = (
-        rf"is shard\({rank}, {world}, 'piece'\), but shard\(1, 3, 'piece'\) in the pipeline that "
-        r"the state was taken with\. With by='piece' each rank has files of its own, and how far "
-        r"the others have come in theirs is not known\. Resume with the same rank and number of "
-        r"ranks, or begin an epoch with others, as epoch\(e\)\."
+        rf"is shard\({rank}, {world}, 'piece'\), but shard\(1, 3, 'piece'\) in the pipeline of the "
+        rf"state\. With by='piece', each rank has its own files, and the positions of the other "
+        rf"ranks are unknown\. Resume with the same rank and number of ranks, or start a new epoch "
+        rf"with epoch\(e\)\."
     )
     with pytest.raises(ValueError, match=message):
         pipe.shard(rank, world, by="piece").batch(9).resume(state)
@@ -186,7 +186,9 @@ REFUSED = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_sharding_by_piece_is_refused_where_examples_do_not_come_by_files(name, lines):
     make, reason = REFUSED[name]
-    with pytest.raises(ValueError, match=rf"^shard: by='piece' gives each rank .*{reason}"):
+    with pytest.raises(
+        ValueError, match=rf"^shard: by='piece' assigns separate files to each rank.*{reason}"
+    ):
         make(lines).shard(0, 2, by="piece")
 
 
@@ -194,18 +196,21 @@ def test_unknown_values_of_by_are_refused(lines):
     window = lines.shuffle(window=9, seed=1)
     with pytest.raises(ValueError, match=r"^shard: by is 'file', expected 'example' or 'piece'\.$"):
         window.shard(0, 2, by="file")
-    message = r"^shard: even is 'drop' and by is 'piece', expected one of them: how many examples"
+    message = (
+        r"^shard: even is 'drop' and by is 'piece', expected only one of them, because the number"
+    )
     with pytest.raises(ValueError, match=message):
         window.shard(0, 2, even="drop", by="piece")
 
 
 def test_sharding_by_piece_has_no_length_and_no_digest(lines):
     rank = lines.shuffle(window=9, seed=1).shard(0, 2, by="piece")
-    with pytest.raises(TypeError, match="len: how many examples"):
+    with pytest.raises(TypeError, match="len: the number of examples"):
         len(rank)
     with iter(rank) as batches:
         message = (
-            r"no global order: shard\(\.\.\., by='piece'\) gives each rank an order of its own"
+            r"no global order: shard\(\.\.\., by='piece'\) results in a separate order for each "
+            r"rank"
         )
         with pytest.raises(hr.errors.FailedPreconditionError, match=message):
             batches.digest()

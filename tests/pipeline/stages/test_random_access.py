@@ -129,13 +129,13 @@ def test_compressed_files_are_refused_with_a_window_as_the_remedy(tmp_path):
     for source in (hp.csv, hp.json_lines):
         with pytest.raises(errors.InvalidArgumentError, match=r"file is compressed.*window="):
             list(source(path, {"a": int}).shuffle(seed=1))
-        with pytest.raises(ValueError, match=r"compressed with gzip. Give a window"):
+        with pytest.raises(ValueError, match=r"compressed with gzip. Pass a window"):
             source(path, {"a": int}, compression="gzip").shuffle(seed=1)
 
 
 def test_describe_mentions_the_scan(tmp_path):
     described = hp.csv("a", {"a": int}).shuffle(seed=3).describe()
-    assert "all examples; indexes say where they begin in the files; a first scan" in described
+    assert "all examples; index files hold the positions of the records; missing ones" in described
 
 
 def archive(path, files, form=tarfile.PAX_FORMAT):
@@ -211,5 +211,5 @@ def test_the_scan_finds_archives_that_are_cut_short_or_damaged(tmp_path):
     path.write_bytes(bz2.compress(full))
     with pytest.raises(errors.InvalidArgumentError, match=r"file is compressed.*window="):
         list(hp.webdataset(path).shuffle(seed=1))
-    with pytest.raises(ValueError, match=r"webdataset are compressed with zstd. Give a window"):
+    with pytest.raises(ValueError, match=r"webdataset are compressed with zstd. Pass a window"):
         hp.webdataset(path, compression="zstd").shuffle()

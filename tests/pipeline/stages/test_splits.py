@@ -147,7 +147,7 @@ def test_a_pipeline_that_cannot_be_split_is_refused(sources):
     with pytest.raises(ValueError, match="split: seed is -1, expected an int from 0 up"):
         pipe.split(0.5, 0.5, seed=-1)
     for grouped in (pipe.batch(4), pipe.batch(4).unbatch(), hr.concat([pipe.batch(4)])):
-        with pytest.raises(ValueError, match="split: it follows batch, which puts examples toget"):
+        with pytest.raises(ValueError, match="split: it follows batch, which combines examples"):
             grouped.split(0.5, 0.5)
     with pytest.raises(ValueError, match=r"write cache\(\) before split"):
         pipe.split(0.5, 0.5)[0].cache().shuffle()
@@ -192,8 +192,8 @@ class TestWarnings:
             assert self.messages() == []
             list(pipe)
             [text] = self.messages()
-            assert text.startswith(f"{name}: the pipeline was iterated to its end before")
-            assert "the same order and the same random draws" in text
+            assert text.startswith(f"{name}: this is another iteration of epoch 0")
+            assert "the same order and random draws" in text
             list(pipe)
             assert self.messages() == []
 
@@ -278,7 +278,7 @@ def test_a_split_of_too_deeply_nested_combinations_is_refused():
         pipe = hr.concat([pipe])
     train, held_out = pipe.split(0.5, 0.5)
     assert sorted(numbers(train) + numbers(held_out)) == list(range(20))
-    with pytest.raises(ValueError, match="split: 9 combinations are within each other, expected"):
+    with pytest.raises(ValueError, match="split: combinations are nested 9 levels deep, expected"):
         list(hr.concat([train]))
-    with pytest.raises(ValueError, match="split: 9 combinations are within each other, expected"):
+    with pytest.raises(ValueError, match="split: combinations are nested 9 levels deep, expected"):
         hr.concat([pipe]).split(0.5, 0.5)

@@ -331,7 +331,7 @@ def test_describe_gives_the_size_of_pieces():
     ("arguments", "message"),
     [
         ({"window": 9, "block_bytes": 0}, "shuffle: block_bytes is 0, expected an int from 1 up"),
-        ({"block_bytes": 9}, "block_bytes say how a window is filled, but there is no window"),
+        ({"block_bytes": 9}, "block_bytes apply only to a window, but there is no window"),
         (
             {"window": 9, "block_bytes": 9, "file_order": "sequential"},
             "block_bytes is 9 and file_order is 'sequential'",

@@ -264,8 +264,8 @@ def test_describe_says_which_files_are_permuted(lines):
             {"window": 9, "file_order": "sorted"},
             "shuffle: file_order is 'sorted', expected 'shuffled'",
         ),
-        ({"num_open": 4}, "num_open, file_order and block_bytes say how a window is filled"),
-        ({"file_order": "sequential"}, "Omit them, or give a window"),
+        ({"num_open": 4}, "num_open, file_order and block_bytes apply only to a window"),
+        ({"file_order": "sequential"}, "Omit them, or pass a window"),
     ],
 )
 def test_wrong_arguments_are_refused(arguments, message):

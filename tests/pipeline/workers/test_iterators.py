@@ -365,7 +365,7 @@ def test_a_callable_with_wrong_arguments_is_refused():
 
 def test_a_factory_that_cannot_be_sent_is_refused_before_the_first_batch():
     lock = threading.Lock()
-    with pytest.raises(TypeError, match="num_processes is given, and the function cannot be sent"):
+    with pytest.raises(TypeError, match="num_processes is set, but the function cannot be sent"):
         list(hr.iterable(lambda: [{"n": lock.locked()}], 1))
 
 

@@ -115,14 +115,14 @@ list(hr.arrays({"n": [1, 2]}).map(doubled, num_processes=2))
 """)
     values = run(program)
     assert values.returncode == 1
-    assert 'Put what runs under if __name__ == "__main__":' in values.stderr
+    assert 'Move that code under if __name__ == "__main__":' in values.stderr
 
 
 def test_a_lambda_is_refused_without_cloudpickle(monkeypatch):
     monkeypatch.setitem(sys.modules, "cloudpickle", None)
     rows = hr.arrays({"n": np.arange(3)}).map(lambda example: example, num_processes=2)
     with pytest.raises(
-        TypeError, match=r"num_processes is given, and the function cannot be sent"
+        TypeError, match=r"num_processes is set, but the function cannot be sent"
     ) as caught:
         list(rows)
     assert "pip install cloudpickle" in str(caught.value)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["bench"]
 
 
-@click.command(short_help="Measure a pipeline, and name its bottleneck.")
+@click.command(short_help="Measure a pipeline and name its bottleneck.")
 @click.argument("program", metavar="FILE.py:NAME")
 @click.option(
     "--seconds",
@@ -26,7 +26,7 @@ __all__ = ["bench"]
     help="Iterate for this many seconds, or to the end of the data.",
 )
 @click.option("--batches", type=click.IntRange(min=1), help="Stop after this many batches.")
-@click.option("--json", "as_json", is_flag=True, help="Print one document of JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 def bench(program: str, most_seconds: float, batches: int | None, as_json: bool) -> None:
     """Measures the speed of a pipeline of a program, and names its bottleneck.
 

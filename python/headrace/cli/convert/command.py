@@ -38,7 +38,7 @@ _CASTS: Final = ("float32", "str")
 _MOST_SKIPPED: Final = 20
 
 
-@click.command(short_help="Convert to TFRecords, or from them.")
+@click.command(short_help="Convert files to or from TFRecords.")
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @click.argument("output", metavar="OUTPUT")
 @click.option(
@@ -70,9 +70,7 @@ _MOST_SKIPPED: Final = 20
     metavar="NUMBER|SHARE",
     help="Skip up to this number of damaged examples, or this share.",
 )
-@click.option(
-    "--header/--no-header", default=None, help="Whether CSV begins with the names of its columns."
-)
+@click.option("--header/--no-header", default=None, help="Whether CSV files have a header line.")
 @click.option(
     "--column",
     "columns",
@@ -87,31 +85,31 @@ _MOST_SKIPPED: Final = 20
     multiple=True,
     callback=pairs,
     metavar="NAME=VALUE",
-    help="The value for a missing value of a column, or a missing file of a tar sample.",
+    help="Value for missing values of a column, or for a missing file of a tar sample.",
 )
 @click.option("--select", multiple=True, metavar="NAME", help="Only these features.")
 @click.option(
-    "--rename", multiple=True, callback=pairs, metavar="OLD=NEW", help="Call a feature otherwise."
+    "--rename", multiple=True, callback=pairs, metavar="OLD=NEW", help="Rename a feature."
 )
 @click.option(
     "--base64",
     multiple=True,
     metavar="NAME",
-    help="A feature of bytes is base64 in CSV and JSON lines.",
+    help="Use base64 for a bytes feature in CSV and JSON lines.",
 )
 @click.option(
     "--cast",
     multiple=True,
     callback=pairs,
     metavar="NAME=TYPE",
-    help="To TFRecords: numbers as float32, which rounds, or as str.",
+    help="To TFRecords: convert numbers to float32 (rounded) or to str.",
 )
 @click.option("--key", metavar="NAME", help="To tar: the feature with a sample's key.")
 @click.option("--image", metavar="NAME", help="To an image folder: the feature with the image.")
 @click.option("--label", metavar="NAME", help="To an image folder: the feature with the class.")
 @click.option("--name", metavar="NAME", help="To an image folder: the feature with the name.")
 @click.option("--overwrite", is_flag=True, help="Replace existing files, and start again.")
-@click.option("--json", "as_json", is_flag=True, help="Print one document of JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 def convert(
     to: str | None,
     rename: tuple[tuple[str, str], ...],
@@ -179,8 +177,8 @@ def _format_of_name(output: str) -> str:
     extension = os.path.splitext(output.removesuffix(".gz"))[1].lower()
     if extension not in _EXTENSIONS:
         raise click.UsageError(
-            f"{output}: the name does not say the format. Give --to, or a name that "
-            f"ends with {', '.join(_EXTENSIONS)}."
+            f"{output}: the format is not clear from the name. Pass --to, or use a name that ends "
+            f"with {', '.join(_EXTENSIONS)}."
         )
     return _EXTENSIONS[extension]
 

@@ -29,7 +29,7 @@ from headrace.pipeline.writing.wording import UnwritableError
 
 __all__ = ["ConversionResult", "convert"]
 
-_ANEW: Final = "Give the same arguments to continue, or --overwrite to start again."
+_ANEW: Final = "Use the same arguments to continue, or --overwrite to start again."
 
 
 class ConversionResult(NamedTuple):

@@ -18,13 +18,12 @@ __all__ = ["index"]
 _KINDS = ("tfrecord", "csv", "json lines", "tar", "text")
 
 
-@click.command(short_help="Write indexes: the places of records.")
+@click.command(short_help="Write index files with the positions of records.")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option(
     "--output",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Write the indexes into this directory, for options(index_directory=...), not beside the "
-    "files.",
+    help="Write indexes to this directory, for options(index_directory=...), not beside the files.",
 )
 @click.option(
     "--kind",
@@ -36,7 +35,7 @@ _KINDS = ("tfrecord", "csv", "json lines", "tar", "text")
     is_flag=True,
     help="Write FILE.idx of TFRecords, as NVIDIA DALI reads it, instead.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one document of JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 def index(
     files: tuple[str, ...], output: Path | None, kind: str | None, dali: bool, as_json: bool
 ) -> None:

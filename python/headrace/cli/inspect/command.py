@@ -16,7 +16,7 @@ __all__ = ["inspect"]
     type=click.IntRange(min=0),
     default=1000,
     show_default=True,
-    help="Learn the features from this many records. All records are counted and checked.",
+    help="Infer the features from this many records. All records are still counted and checked.",
 )
 @click.option(
     "--examples",
@@ -29,8 +29,10 @@ __all__ = ["inspect"]
     type=click.Path(path_type=Path, file_okay=False),
     help="Write the images of the examples shown as PNG files into this directory.",
 )
-@click.option("--quick", is_flag=True, help="Read no more than --records: nothing is counted.")
-@click.option("--json", "as_json", is_flag=True, help="Print one document of JSON.")
+@click.option(
+    "--quick", is_flag=True, help="Read only --records records, without counting the rest."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @click.pass_context
 def inspect(
     context: click.Context,

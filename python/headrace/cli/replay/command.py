@@ -18,7 +18,9 @@ __all__ = ["replay"]
     help="The pipeline, or a function that returns it: module:name or FILE.py:name.",
 )
 @click.option("--batches", "count", type=click.IntRange(min=1), default=1, show_default=True)
-@click.option("--where", default=None, help="The state in a file that has several, such as data.")
+@click.option(
+    "--where", default=None, help="Key of the state, if the file has several, such as data."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print a line of JSON for each example.")
 def replay(file: str, pipeline: str, count: int, where: str | None, as_json: bool) -> None:
     """Prints the file, the record and the byte of every example of the steps that follow a state.

@@ -11,7 +11,7 @@ __all__ = ["state"]
 
 @click.command(short_help="Describe a saved state.")
 @click.argument("file", metavar="FILE")
-@click.option("--json", "as_json", is_flag=True, help="Print one document of JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 def state(file: str, as_json: bool) -> None:
     """Describes a state of Batches.state() in words: its pipeline, and where it resumes.
 

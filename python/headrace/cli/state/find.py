@@ -43,7 +43,7 @@ def found_states(path: str) -> list[PipelineState]:
     document = _document(path)
     states = [PipelineState(where, state) for where, state in _states(document, "")]
     if not states:
-        raise Failure(f"{path}: it holds no state of an iteration. {_REMEDY}")
+        raise Failure(f"{path}: it contains no state of an iteration. {_REMEDY}")
     for where, state in states:
         try:
             check_state(state)

@@ -141,7 +141,7 @@ def position_lines(  # noqa: PLR0911 (one return for each way in which a place i
             return
         if index == 0 or name not in _OF_ROWS:
             numbers = ", ".join(map(str, checkpoint.numbers))
-            yield f"{name}: This headrace has no words for its place, which is {numbers}."
+            yield f"{name}: This version of headrace cannot describe its position: {numbers}."
             return
 
 

@@ -10,7 +10,7 @@ from headrace.core.repr_prefix import printable
 __all__ = ["tokenize"]
 
 
-@click.command(short_help="Texts to a file of tokens.")
+@click.command(short_help="Convert texts to a token file.")
 @click.argument("tokenizer", metavar="TOKENIZER")
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @click.argument("output", metavar="OUTPUT")
@@ -20,10 +20,12 @@ __all__ = ["tokenize"]
     "--append-eod",
     "end",
     metavar="TOKEN",
-    help="A token after each document, as the tokenizer writes it: <|endoftext|>.",
+    help="Token to append to each document, as text: <|endoftext|>.",
 )
-@click.option("--add-special-tokens", is_flag=True, help="Add those that the tokenizer adds.")
-@click.option("--workers", type=click.IntRange(min=1), help="Threads; one for each core otherwise.")
+@click.option("--add-special-tokens", is_flag=True, help="Add the tokenizer's special tokens.")
+@click.option(
+    "--workers", type=click.IntRange(min=1), help="Number of threads; default: one per core."
+)
 @click.option("--overwrite", is_flag=True, help="Replace what is there.")
 @click.option("--quiet", is_flag=True, help="Print nothing.")
 def tokenize(

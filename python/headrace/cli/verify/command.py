@@ -23,8 +23,8 @@ __all__ = ["verify"]
     type=click.IntRange(min=1),
     help="Number of reading threads; default: one for each core.",
 )
-@click.option("--verbose", "-v", is_flag=True, help="Name the undamaged files, too.")
-@click.option("--json", "as_json", is_flag=True, help="Print one document of JSON.")
+@click.option("--verbose", "-v", is_flag=True, help="Also list undamaged files.")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @click.pass_context
 def verify(
     context: click.Context,

@@ -97,14 +97,14 @@ class IndexedRows:
             if len(names) != len(row):
                 raise ValueError(
                     f"indexed: a row is a {type(row).__name__} of {len(row)} items, expected "
-                    f"{len(names)}, as there are names: {', '.join(map(repr, names))}. Give a name "
-                    "for each."
+                    f"{len(names)}, one for each name: {', '.join(map(repr, names))}. Pass one "
+                    f"name per item."
                 )
             return {name: _value(item) for name, item in zip(names, row, strict=True)}
         if len(self._names or ("",)) > 1:
             raise ValueError(
                 f"indexed: a row is of {type(row).__name__}, and names are {self._names}, expected "
-                "a tuple with an item for each. Give one name, or none."
+                "a tuple with an item for each. Pass one name, or none."
             )
         name = self._names[0] if self._names else "record" if isinstance(row, bytes) else "x"
         return {name: _value(row)}
@@ -178,12 +178,13 @@ def source_length(source: Any) -> int:
         return len(source) if is_counted else int(source.shape[0])
     except TypeError as error:
         raise TypeError(
-            f"indexed: the length of {name} cannot be told ({error}), expected an int from 0 on. "
+            f"indexed: the length of {name} is unknown ({error}), expected an int of at least 0. "
             "Correct its __len__, or use iterable(...) for examples without a length."
         ) from error
     except (ValueError, OverflowError) as error:
         raise ValueError(
-            f"indexed: the length of {name} is out of range ({error}), expected an int from 0 on. "
+            f"indexed: the length of {name} is out of range ({error}), expected an int of at least "
+            f"0. "
             "Correct its __len__."
         ) from error
 
@@ -194,7 +195,7 @@ def _check_source(source: Any) -> None:
         if not source or not all(isinstance(name, str) for name in source):
             raise TypeError(
                 f"indexed: the names are {list(source)!r}, expected strings, one for each "
-                "component, with its source. Give at least one."
+                "component, with its source. Pass at least one."
             )
         for one in source.values():
             _check_rows(one)
@@ -207,8 +208,8 @@ def _check_rows(source: Any) -> None:
     is_table = kind.__module__.partition(".")[0] in ("pandas", "polars", "pyarrow")
     if is_table or isinstance(source, Mapping):
         raise TypeError(
-            f"indexed: got {kind.__name__}, whose [] gives columns, expected one whose [] gives "
-            "the row of a number. Columns are given to headrace.arrays."
+            f"indexed: got {kind.__name__}, whose [] returns columns, expected an object whose [] "
+            f"returns a row. Use headrace.arrays for columns."
         )
     has_rows = hasattr(kind, "__getitem__") or hasattr(kind, "__getitems__")
     is_text = isinstance(source, (str, bytes, type))
@@ -216,7 +217,8 @@ def _check_rows(source: Any) -> None:
     if is_text or not has_rows or not has_length:
         raise TypeError(
             f"indexed: got {kind.__name__}, expected an object with __len__, and __getitem__ or "
-            "__getitems__. An iterator is given to headrace.iterable, paths to a source of files."
+            "__getitems__. Use headrace.iterable for an iterator, and a source such as "
+            "headrace.files for paths."
         )
 
 

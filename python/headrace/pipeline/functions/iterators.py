@@ -76,7 +76,7 @@ def check_reiterable(items: object) -> None:
     if isinstance(items, (str, bytes, Mapping)) or not (hasattr(kind, "__iter__") or is_list):
         raise TypeError(
             f"iterable: got {kind.__name__}, expected a function that returns an iterable of "
-            "dicts, or such an iterable, as a list. Columns are given to headrace.arrays."
+            "dicts, or such an iterable, as a list. Use headrace.arrays for columns."
         )
 
 
@@ -151,8 +151,8 @@ class AlreadyOpened:
         if iterator is self._last():
             raise ValueError(
                 f"{where}: the function returned the same iterator again, expected a new one for "
-                "each epoch and each iteration: what was read of it before would be missing. Make "
-                "the iterator in the function, or iterate once, over one epoch."
+                f"each epoch and each iteration, because examples that were read before would be "
+                f"missing. Create the iterator in the function, or iterate only once."
             )
         self._last = _reference(iterator)
         return iterator

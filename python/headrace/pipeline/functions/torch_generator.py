@@ -64,7 +64,7 @@ def torch_generator(rng: np.random.Generator) -> AbstractContextManager[None]:
     if not isinstance(rng, np.random.Generator):
         raise TypeError(
             f"torch_generator: got {type(rng).__name__}, expected a numpy.random.Generator. "
-            "Give the function a seed, map(f, seed=7), and pass on its second argument."
+            "Set a seed, map(f, seed=7), and pass the function's second argument."
         )
     if (missing := missing_torch()) is not None:
         raise ModuleNotFoundError(f"torch_generator: {missing}.")

@@ -47,7 +47,7 @@ def native(function: Callable[..., Any]) -> NativeFunction:
     if not callable(function):
         raise TypeError(f"native: got {function!r}, expected a function of a dict.")
     if isinstance(function, NativeFunction):
-        raise TypeError(f"native: {function!r} is native already. Leave one @native out.")
+        raise TypeError(f"native: {function!r} is native already. Remove one @native.")
     return _Native(function)
 
 

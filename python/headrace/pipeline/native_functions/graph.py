@@ -19,7 +19,7 @@ __all__ = ["COMPUTES_WITHOUT", "TracedGraph"]
 
 COMPUTES_WITHOUT: Final = (
     "Native functions can return bfloat16, times, lists of lists, and lists of arrays of a batch "
-    "as they are, but not compute with them. Convert them before in a Python function: "
+    "as they are, but cannot compute with them. Convert them in a Python function first: "
     "value.astype(np.float32)."
 )
 

@@ -66,12 +66,14 @@ def _type(name: str, spec: Spec) -> Any:
         )
     if is_carried(spec.dtype) and not is_time(spec.dtype):
         raise TypeError(
-            f"to_arrow: the component {name!r} is {spec}, which Arrow does not have. Convert it in "
+            f"to_arrow: the component {name!r} is {spec}, which Arrow does not support. Convert it "
+            f"in "
             "map, for example value.astype(np.float32), or drop it with select."
         )
     if spec.dtype == np.dtype("timedelta64[D]"):
         raise TypeError(
-            f"to_arrow: the component {name!r} is {spec}, which Arrow does not have. Convert it in "
+            f"to_arrow: the component {name!r} is {spec}, which Arrow does not support. Convert it "
+            f"in "
             "map, for example value.astype('timedelta64[s]'), or drop it with select."
         )
     pa = import_module("pyarrow")

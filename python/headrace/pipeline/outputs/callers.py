@@ -74,8 +74,8 @@ def combination(is_resumed: bool) -> str | None:
                     None,
                     None,
                     f"to_torch: CombinedLoader({mode!r}) has a loader of unknown length, expected "
-                    "known ones after a resume: Lightning takes a batch ahead otherwise, and loses "
-                    "count. Give to_torch(length=...), the batches of an epoch.",
+                    f"a known length after a resume, because Lightning reads a batch ahead "
+                    f"otherwise. Pass the number of batches in an epoch: to_torch(length=...).",
                 )
             return mode
     return None
@@ -131,14 +131,14 @@ def check_use(is_batched: bool, is_sharded: bool) -> None:
         raise ValueError(
             "to_torch: a DataLoader with a batch_size got a loader of batches, and would make "
             "batches of batches. Use DataLoader(loader, batch_size=None) or the loader itself. If "
-            "a trainer makes the DataLoader, leave batch() out."
+            "a trainer makes the DataLoader, remove batch()."
         )
     prepared = ("DataLoaderDispatcher", "IterableDatasetShard")
     if is_sharded and any(caller.is_of("accelerate.data_loader", *prepared) for caller in used_by):
         raise ValueError(
             "to_torch: Accelerate distributes the batches of one process to all, but the pipeline "
-            "has shard(): the other processes' examples would be lost. Leave shard() out, or do "
-            "not prepare the loader: pass it to register_for_checkpointing."
+            "has shard(): the other processes' examples would be lost. Remove shard(), or do not "
+            "prepare the loader: pass it to register_for_checkpointing."
         )
     is_prepared = any(
         caller.is_of("accelerate.data_loader", "DataLoaderDispatcher", "DataLoaderShard")

@@ -54,7 +54,8 @@ class JaxBatches(ConvertedBatches):
             return value
         if value.dtype.kind in "mM":
             raise TypeError(
-                f"to_jax: component {name!r} is {value.dtype}, which JAX does not have. Convert it "
+                f"to_jax: component {name!r} is {value.dtype}, which JAX does not support. Convert "
+                f"it "
                 "in map, for example to a number of days, or drop it with select."
             )
         array = _narrowed(name, np.asarray(value), self._jax.dtypes.canonicalize_dtype(value.dtype))

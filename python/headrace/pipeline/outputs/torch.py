@@ -66,8 +66,8 @@ class TorchLoader:
         worker = import_module("torch.utils.data").get_worker_info()
         if worker is not None:
             raise ValueError(
-                f"to_torch: num_workers is {worker.num_workers}, expected 0: the pipeline has "
-                "threads of its own, and each worker would give all batches. Leave it out."
+                f"to_torch: num_workers is {worker.num_workers}, expected 0: the pipeline has its "
+                f"own threads, and each worker would yield all batches. Omit num_workers."
             )
         chain = self.pipeline._stages
         check_use(batch_depth(chain) > 0, any(step.num_shares > 1 for step in all_steps(chain)))
@@ -89,13 +89,13 @@ class TorchLoader:
         return True
 
     def __contains__(self, value: object) -> NoReturn:
-        raise TypeError("to_torch: a loader does not look for values. Iterate over it.")
+        raise TypeError("to_torch: a loader does not support `in`. Iterate over it.")
 
     def __getitem__(self, index: object) -> NoReturn:
-        raise TypeError("to_torch: a loader gives its batches in order only. Iterate over it.")
+        raise TypeError("to_torch: a loader yields its batches only in order. Iterate over it.")
 
     def __reversed__(self) -> NoReturn:
-        raise TypeError("to_torch: a loader gives its batches in order only. Iterate over it.")
+        raise TypeError("to_torch: a loader yields its batches only in order. Iterate over it.")
 
     def __repr__(self) -> str:
         if self.batches is None or self.batches.is_over:
@@ -149,7 +149,7 @@ class TorchLoader:
             raise ValueError(
                 f"load_state_dict: got {keys_of(state_dict)}, expected a result of the loader's "
                 "state_dict(), with the keys 'epoch' and 'batches'. If it is a whole checkpoint, "
-                "pass on the entry of the loader."
+                "pass its entry for the loader."
             )
         self._position.load(state_dict)
         self.batches = None
@@ -157,7 +157,7 @@ class TorchLoader:
     def bottleneck(self) -> str:
         """Returns a sentence that names the bottleneck of the last epoch and a remedy."""
         if self.batches is None:
-            return "nothing has been read yet: ask again after some batches"
+            return "nothing has been read yet: try again after some batches"
         return self.batches.bottleneck()
 
     def _begin(self, batches: "TorchBatches") -> tuple[int, Tensors | None, dict[str, Any] | None]:
@@ -257,7 +257,7 @@ class TorchBatches:
         return f"TorchBatches({'not begun' if self.batches is None else self.batches})"
 
     def __contains__(self, value: object) -> NoReturn:
-        raise TypeError("to_torch: an iteration does not look for values. Take them one by one.")
+        raise TypeError("to_torch: an iteration does not support `in`. Iterate over it.")
 
     @with_short_tracebacks
     def __next__(self) -> dict[str, Any]:
@@ -298,7 +298,7 @@ class TorchBatches:
             None,
             "to_torch: Lightning took the first batch before it read the checkpoint, because "
             "configure_optimizers uses trainer.estimated_stepping_batches and the number of "
-            "batches is not known. Give to_torch(length=...), the batches of an epoch.",
+            "batches is not known. Pass the number of batches in an epoch: to_torch(length=...).",
         )
 
     def is_begun_early(self, epoch: int) -> bool:
@@ -319,8 +319,8 @@ class TorchBatches:
             None,
             None,
             f"to_torch: the loop began epoch {self._told_epoch} with a batch of epoch "
-            f"{self.epoch}, which it had taken before. Lightning takes one ahead where it does not "
-            "know how many there are. Give to_torch(length=...), the batches of an epoch.",
+            f"{self.epoch}, which it had read before. Lightning reads one ahead if it does not "
+            f"know their number. Pass the number of batches in an epoch: to_torch(length=...).",
         )
 
     def _check_length(self) -> None:

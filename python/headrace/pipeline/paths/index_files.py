@@ -43,11 +43,11 @@ def describe_lookup(options: Mapping[str, Any]) -> str:
     """Returns a text that says how a full shuffle finds the places of records."""
     match options.get("index", "auto"):
         case "memory":
-            return "a first scan finds out where they begin in the files"
+            return "a first scan finds the positions of the records"
         case "off":
-            return "refused, since options(index='off') allows no scan of the files"
+            return "not possible, because options(index='off') does not allow a scan of the files"
     elsewhere = options.get("index_directory") or cache_directory()
     return (
-        "indexes say where they begin in the files; a first scan makes those that are not there, "
-        f"beside the files or in {elsewhere}"
+        "index files hold the positions of the records; missing ones are written after a first "
+        f"scan, beside the files or in {elsewhere}"
     )

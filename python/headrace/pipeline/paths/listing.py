@@ -33,7 +33,7 @@ __all__ = [
 
 # The ending of the name of an index, a file with the places of the records of the file beside it.
 INDEX_SUFFIX: Final = ".hrindex"
-_REMEDY: Final = ". Its files would be missing without it; see that it can be read."
+_REMEDY: Final = ". Its files would be missing. Make it readable."
 # The path of an entry of a directory, and the entry.
 _Named: TypeAlias = "tuple[str, os.DirEntry[str]]"
 # A device and an inode.

@@ -210,7 +210,7 @@ def _files_of(where: str, path: str, has_partitions: bool) -> list[str]:
             files = files_in_partitions(path) if has_partitions else files_in(path)
             what = "there are no files in this directory"
             if not files and any(map(os.path.isdir, glob.iglob(f"{glob.escape(path)}/*"))):
-                what += ", but directories. To read the files in them, add '/**' to the path"
+                what += ", only directories. To read the files in them, add '/**' to the path"
         case False:
             return [path]
         case None if is_pattern(path):
@@ -223,7 +223,7 @@ def _files_of(where: str, path: str, has_partitions: bool) -> list[str]:
         raise NotFoundError(
             None,
             None,
-            f"{where}: {printable(path)}: {what}. Check the name; relative ones start at "
+            f"{where}: {printable(path)}: {what}. Check the name. Relative paths start at "
             f"{printable(os.getcwd())}.",
         )
     return files

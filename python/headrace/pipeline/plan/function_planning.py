@@ -159,9 +159,9 @@ class FunctionPlanning:
             for other in self._shared.python_workers:
                 if other.function is worker.function:
                     raise ValueError(
-                        f"{name_of(worker.function)}: it stands at two places of the pipeline and "
-                        "keeps a state, expected an object for each place: each has a state of its "
-                        "own. Make another one, or a copy."
+                        f"{name_of(worker.function)}: it is used in two places of the pipeline and "
+                        f"has a state, expected a separate object in each place. Create another "
+                        f"object, or a copy."
                     )
         self._shared.python_workers.append(worker)
         number = len(self._shared.python_workers) - 1

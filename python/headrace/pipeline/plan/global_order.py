@@ -16,12 +16,12 @@ def ordered_stages(chain: Sequence[Stage]) -> int | str:
     """
     if any(_is_shard(step) for part in chain[0].parts for step in all_steps(part)):
         return (
-            "a shard stands in a part of a combination, so each rank has an order of its own. "
+            "a shard is in a part of a combination, so each rank has its own order. "
             "Write shard(...) after the combination"
         )
     shards = [number for number, step in enumerate(steps(chain), 1) if _is_shard(step)]
     if any(step.piece_shard is not None for step in steps(chain)):
-        return "shard(..., by='piece') gives each rank an order of its own"
+        return "shard(..., by='piece') results in a separate order for each rank"
     if len(shards) > 1:
         return "there are several shards, expected one"
     shard = shards[0] if shards else 0
@@ -35,7 +35,7 @@ def ordered_stages(chain: Sequence[Stage]) -> int | str:
             has_groups = True
         elif step.effect is Effect.REPEATS and is_behind_shard and (has_groups or has_epochs):
             return (
-                "epochs stands between shard and batch, so ranks may be at different places. "
+                "epochs comes between shard and batch, so ranks may be at different positions. "
                 "Write epochs(...) before shard(...), or batch(...) before epochs(...)"
             )
         elif step.effect is Effect.REPEATS and not has_groups and not has_epochs:
@@ -45,8 +45,8 @@ def ordered_stages(chain: Sequence[Stage]) -> int | str:
         count -= 1
     if count > shard > 0:
         return (
-            f"{chain[count - 1].name} follows shard, so the place of the other ranks in the global "
-            "order is not known. Write shard(...) after it"
+            f"{chain[count - 1].name} follows shard, so the position of the other ranks in the "
+            f"global order is unknown. Write shard(...) after it"
         )
     return count
 

@@ -36,7 +36,7 @@ def length_of(chain: Sequence[Stage], files: engine.IndexFiles) -> int:
     chain = pinned(chain, revisions_of(chain))
     length = _Lengths(files).of(chain, _index_of(chain), 0)
     if length == math.inf:
-        raise TypeError("len: the pipeline has no end, since epochs() has no count.")
+        raise TypeError("len: the pipeline is endless, because epochs() has no count.")
     return int(length)
 
 
@@ -66,8 +66,8 @@ def length_after(step: Step, length: float) -> float:
     after = step.length_after(length)
     if after is None:
         raise TypeError(
-            f"len: how many examples {step.name} leaves is not known before it runs. count() "
-            "reads them all and counts."
+            f"len: the number of examples after {step.name} is unknown before it runs. Use "
+            f"count(), which reads and counts them all."
         )
     return after
 
@@ -111,13 +111,13 @@ class _Lengths:
         if combined is not None:
             return combined
         text = (
-            f"len: how many examples {source.name} has is not known before it is read. count() "
-            "reads them all and counts"
+            f"len: the number of examples of {source.name} is unknown before it is read. Use "
+            f"count(), which reads and counts them all"
         )
         if source.may_have_index:
-            text += "; `headrace index PATHS` writes indexes of uncompressed files, which tell"
+            text += ", or write index files for uncompressed files with `headrace index PATHS`"
         if source.name == "fixed_length_records" and _is_of_unknown_compression(source):
-            text += "; compression=None says that files are not compressed, so that sizes tell"
+            text += ", or pass compression=None if the files are not compressed"
         raise TypeError(f"{text}.")
 
     def _each(

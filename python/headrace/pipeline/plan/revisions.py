@@ -103,14 +103,14 @@ def check_contents(
         is_part = digest <= expected or expected <= digest
         if not is_part or (digest != expected and not is_changed):
             raise ValueError(
-                f"resume: {name}, which a native function is made from, holds something else than "
-                "when the state was taken, expected the same content. Resume with the file as it "
-                "was then, or start from the beginning."
+                f"resume: {name}, which a native function uses, has changed since the state was "
+                f"saved, expected the same content. Resume with the original file, or start from "
+                f"the beginning."
             )
     if digests.keys() != others.keys() and not is_changed:
         raise ValueError(
-            f"resume: native functions are made from {_list(digests)}, but from {_list(others)} in "
-            "the pipeline that the state was taken with. Resume with the same functions."
+            f"resume: native functions use {_list(digests)}, but {_list(others)} in the pipeline "
+            f"of the state. Resume with the same functions."
         )
 
 

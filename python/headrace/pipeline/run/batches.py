@@ -111,8 +111,8 @@ class Batches(Reports):
         """
         if len(chain) > _MOST_STAGES:
             raise ValueError(
-                f"the pipeline has {len(chain)} stages, expected at most {_MOST_STAGES}. Put "
-                "several into one function, or skips and takes into one."
+                f"the pipeline has {len(chain)} stages, expected at most {_MOST_STAGES}. Combine "
+                f"several functions, skips or takes into one."
             )
         self._chain = chain
         self._options = options
@@ -308,7 +308,7 @@ class Batches(Reports):
             raise FailedPreconditionError(
                 None,
                 None,
-                "this iteration over a pipeline was begun before a fork, and its threads are in "
+                "this iteration over a pipeline started before a fork, and its threads are in "
                 "the other process. Start a new iteration in this process.",
             )
         self._check_caller()
@@ -365,8 +365,8 @@ class Batches(Reports):
             raise FailedPreconditionError(
                 None,
                 None,
-                f"pipeline '{self._name}': its first example is asked for already, by another "
-                "thread or by a function that was called for it. Use an iteration in one thread.",
+                f"pipeline '{self._name}': its first example is already being read, by another "
+                f"thread or by a function that was called for it. Use an iteration in one thread.",
             )
         if threading.current_thread() in self._callers:
             raise FailedPreconditionError(
@@ -460,8 +460,8 @@ class Batches(Reports):
             raise FailedPreconditionError(
                 None,
                 None,
-                "state: the pipeline has options(deterministic=False), expected an order that can "
-                "go on. Leave that out.",
+                "state: the pipeline has options(deterministic=False), expected a fixed order to "
+                "resume. Remove it.",
             )
         self._begin_now()
         identity = copy.deepcopy(self._identified())
@@ -543,8 +543,8 @@ class Batches(Reports):
             raise FailedPreconditionError(
                 None,
                 None,
-                "digest: the pipeline has options(deterministic=False), expected an order. Leave "
-                "that out.",
+                "digest: the pipeline has options(deterministic=False), expected a fixed order. "
+                "Remove it.",
             )
         self._begin_now()
         return self._order.digest(self._identified()["files"], self._num_left, self._name)
@@ -568,15 +568,15 @@ class Batches(Reports):
         return f"Batches({self._name}: epoch {self._epoch}, {self._num_taken} {what} taken, {end})"
 
     def __contains__(self, value: object) -> NoReturn:
-        raise TypeError("in: an iteration does not look for values. Take them one by one.")
+        raise TypeError("in: an iteration does not support `in`. Iterate over it.")
 
     def __getitem__(self, index: object) -> NoReturn:
-        raise TypeError("[]: an iteration gives what comes next. Use next(batches).")
+        raise TypeError("[]: an iteration has no random access. Use next(batches).")
 
     def __reduce__(self) -> NoReturn:
         """Raises TypeError: an iteration has threads and files, and is not copied or pickled."""
         raise TypeError(
-            "an iteration over a pipeline has threads, and is neither copied nor pickled. Copy the "
+            "an iteration over a pipeline has threads and cannot be copied or pickled. Copy the "
             "pipeline, and resume it with batches.state()."
         )
 

@@ -34,7 +34,7 @@ class _Suspect:
 def bottleneck(readings: Readings) -> str:
     """Returns a sentence that names the bottleneck, its share of the time, and a remedy."""
     if readings.seconds <= 0 or not any(stage.examples for stage in readings.stages):
-        return "nothing has been read yet: ask again after some batches"
+        return "nothing has been read yet: try again after some batches"
     worst = max(_suspects(readings), key=lambda suspect: suspect.load)
     waited = _share(readings.consumer_waiting, readings.seconds)
     idle = _share(readings.idle, readings.num_threads * readings.seconds)

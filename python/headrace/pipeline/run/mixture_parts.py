@@ -180,13 +180,13 @@ def with_parts(
         return dict(state)
     if "parts" not in allow:
         raise ValueError(
-            f"resume: the parts of mix are {_list(new)}, but {_list(old)} in the pipeline that the "
-            "state was taken with. If that is wanted, resume with allow={'parts'}."
+            f"resume: the parts of mix are {_list(new)}, but {_list(old)} in the pipeline of the "
+            "state. If that is wanted, resume with allow={'parts'}."
         )
     if any(text is not None for text in state["functions"]):
         raise ValueError(
-            "resume: some functions keep a state, so the parts of mix cannot be others than in the "
-            "pipeline that the state was taken with. Resume with the same parts."
+            "resume: some functions keep a state, so the parts of mix must be the same as in the "
+            "pipeline of the state. Resume with the same parts."
         )
     words = state["stages"]
     if not isinstance(words[0], list) or len(words[0]) != len(old) + 1:

@@ -109,7 +109,7 @@ class _SkipCounter:
         self._throw(
             failure,
             f"skip_errors: {before} before {these}, and the budget is {budget}. See "
-            "Batches.skipped; mend the data or the function, or raise the budget.",
+            "Batches.skipped; fix the data or the function, or raise the budget.",
         )
 
     def _throw(self, failure: engine.Failure, text: str) -> None:

@@ -66,15 +66,15 @@ def check_alike(mine: Sequence[Words], other: Sequence[Words], where: str = "") 
                 check_alike(inner, outer, f"in part {part} of {label}, ")
         if one != another:
             raise ValueError(
-                f"resume: {label} is {_shown(one)}, but {_shown(another)} in the pipeline that the "
-                f"state was taken with. {_remedy(one, another)}"
+                f"resume: {label} is {_shown(one)}, but {_shown(another)} in the pipeline of the "
+                f"state. {_remedy(one, another)}"
             )
     if len(mine) != len(other):
         more, fewer = max(mine, other, key=len), min(len(mine), len(other))
-        whose = "this pipeline" if more is mine else "the pipeline that the state was taken with"
+        whose = "this pipeline" if more is mine else "the pipeline of the state"
         raise ValueError(
             f"resume: {where}{whose} has {_shown(more[fewer])} after stage {fewer - 1}, and the "
-            "other has not. Resume with the same pipeline."
+            f"other does not. Resume with the same pipeline."
         )
 
 
@@ -82,20 +82,20 @@ def _remedy(one: Words, another: Words) -> str:
     shards = [_shown(words) for words in (one, another)]
     if all(text.startswith("shard(") and "piece" in text for text in shards):
         return (
-            "With by='piece' each rank has files of its own, and how far the others have come in "
-            "theirs is not known. Resume with the same rank and number of ranks, or begin an epoch "
-            "with others, as epoch(e)."
+            "With by='piece', each rank has its own files, and the positions of the other ranks "
+            "are unknown. Resume with the same rank and number of ranks, or start a new epoch with "
+            "epoch(e)."
         )
     if all(text.startswith("shard(") for text in shards):
         return (
-            "Resume with the same shard. A state serves other shards where shard stands in no part "
-            "of a mix, concat or zip, and only map of functions without a state, parse, select, "
+            "Resume with the same shard. A state works for other shards only if shard is not in a "
+            "part of a mix, concat or zip, and only map with stateless functions, parse, select, "
             "rename, batches and one epochs follow it."
         )
     if any(_shown(words).endswith(" processes") for words in (one, another)):
         return (
-            "Two or more processes of iterable yield a part each, so a state serves their number "
-            "alone. Resume with the same num_processes."
+            "Two or more processes of iterable yield a part each, so a state works only for the "
+            "same number. Resume with the same num_processes."
         )
     return "Resume with the same pipeline."
 

@@ -199,7 +199,7 @@ def resumed(chain: Stages, state: Mapping[str, Any], allow: Collection[str] = ()
         if key not in allow and mine != state[key]:
             raise ValueError(
                 f"resume: {_ALLOWED[key]}: {_list(mine)}, but {_list(state[key])} in the pipeline "
-                f"that the state was taken with. If that is wanted, resume with allow={{{key!r}}}."
+                f"of the state. If that is wanted, resume with allow={{{key!r}}}."
             )
     seeds = list(state["seeds"])
     if len(seeds) != len(list(_drawn(chain))):
@@ -252,24 +252,24 @@ def _mixture(
         )
     if is_changed and mixture_state is not None and mixture_state["place"] is None:
         raise ValueError(
-            "resume: the parts and weights of mix cannot be others than in the pipeline that the "
-            "state was taken with, since a stage after mix holds examples back, as a window, "
-            "filter, pack or skip_errors does. Write that stage into the parts, or resume with the "
+            "resume: the parts and weights of mix must be the same as in the pipeline of the "
+            "state, since a stage after mix holds examples back, such as a window, filter, pack or "
+            "skip_errors. Move that stage into the parts, or resume with the "
             "same ones."
         )
     if is_changed and _has_inner_shard(before["stages"][:1]) != _has_inner_shard(
         describe_stages(chain[:1])
     ):
         raise ValueError(
-            "resume: the parts of mix cannot be others than in the pipeline that the state was "
-            "taken with, since a part with a shard of its own was added to parts without, or the "
+            "resume: the parts of mix must be the same as in the pipeline of the state, since a "
+            "part with a shard of its own was added to parts without, or the "
             "last one was removed. Write shard after mix, or give such a part the others' shard."
         )
     effects = {step.effect for step in steps(chain)}
     if is_changed and {Effect.DIVIDES, Effect.REPEATS} <= effects:
         raise ValueError(
-            "resume: the parts and weights of mix cannot be others than in the pipeline that the "
-            "state was taken with, since epochs and shard follow mix. Loop over "
+            "resume: the parts and weights of mix must be the same as in the pipeline of the "
+            "state, since epochs and shard follow mix. Loop over "
             "pipe.epoch(n) instead of epochs, or resume with the same ones."
         )
     return (
@@ -301,16 +301,16 @@ def check_files(files: Sequence[Sequence[bytes]], expected: Sequence[list[Any] |
         count, digests = expected_digests
         if count != len(paths):
             raise ValueError(
-                f"resume: there are {len(paths)} files, {_first(paths)}, but the state was taken "
-                f"with {count}. Resume with the same files."
+                f"resume: there are {len(paths)} files, {_first(paths)}, but the state has "
+                f"{count}. Resume with the same files."
             )
         for number, (actual, digest) in enumerate(zip(digests_of(paths)[1], digests, strict=True)):
             if actual != digest:
                 group = group_of(paths, number)
                 names = " to ".join(dict.fromkeys(map(_name, (group[0], group[-1]))))
                 raise ValueError(
-                    f"resume: {names} is not what the state was taken with: the name, the size or "
-                    "the order of files differs. Resume with the same files."
+                    f"resume: {names} differs from the files of the state in name, size or order. "
+                    f"Resume with the same files."
                 )
 
 
@@ -373,7 +373,7 @@ def _remedy(other: Mapping[str, Any]) -> str:
             return f"The entry {key!r} is one: resume(checkpoint[{key!r}])."
     if {"epoch", "batches"} <= set(other):
         return "It is the state of a to_torch() loader: pass it to the loader's load_state_dict."
-    return "If it is a whole checkpoint, pass on the entry of the data."
+    return "If it is a whole checkpoint, pass its entry for the data."
 
 
 def _has_types(content: Mapping[str, Any]) -> bool:
@@ -413,8 +413,8 @@ def _are_numbers(value: object, count: int) -> bool:
 def damaged() -> ValueError:
     """Returns the error for a state that is not a result of `Batches.state`."""
     return ValueError(
-        "resume: the state is damaged: it was cut short or edited. Use another one, as "
-        "Batches.state() gave it."
+        "resume: the state is damaged: it was cut short or edited. Use another state from "
+        "Batches.state()."
     )
 
 
@@ -458,8 +458,8 @@ def _with_seed(stage: Stage, seeds: Iterator[int]) -> Stage:
     seed = next(seeds)
     if getattr(stage, "is_seed_given", True) and mine != seed:
         raise ValueError(
-            f"resume: the seed of {stage.name} is {mine}, but {seed} in the pipeline that the "
-            "state was taken with. Resume with the same seed, or omit it."
+            f"resume: the seed of {stage.name} is {mine}, but {seed} in the pipeline of the state. "
+            f"Resume with the same seed, or omit it."
         )
     return cast("Stage", replace(cast("Any", stage), seed=seed))
 

@@ -63,7 +63,9 @@ class ClassFolder(FileSource, is_base=True):
             inside = storage.entries(self.root)
             directories = [entry.path.rpartition("/")[2] for entry in inside if entry.is_directory]
         else:
-            with os_errors(self.root, ". Give the directory that has a directory for each class."):
+            with os_errors(
+                self.root, ". Pass the directory that contains a directory for each class."
+            ):
                 directories = [entry.name for entry in os.scandir(self.root) if entry.is_dir()]
         names = tuple(sorted(name for name in directories if not name.startswith(".")))
         if not names:

@@ -60,7 +60,7 @@ class Iterable_(Source):
     @property
     def obstacle(self) -> str:
         """Why there is no random access to its examples."""
-        return "iterable gives its examples in order only"
+        return "iterable yields its examples only in order"
 
     @property
     def is_reordered(self) -> bool:

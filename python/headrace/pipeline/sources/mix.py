@@ -74,7 +74,7 @@ class Mix(Combination):
     @property
     def obstacle(self) -> str:
         """Why there is no random access to its examples."""
-        return "mix gives its examples in order only"
+        return "mix yields its examples only in order"
 
     @property
     def is_reordered(self) -> bool:

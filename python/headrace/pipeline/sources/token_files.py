@@ -132,7 +132,7 @@ def dtype_of(path: str, dtype: _Dtype | None) -> _Dtype:
             dtype_in_file = _of_npy(path)[0]
         case _ if dtype is None:
             raise _invalid(
-                path, "it does not say the type of its tokens. Give it, as dtype=np.uint16"
+                path, "it does not store the type of its tokens. Pass it, such as dtype=np.uint16"
             )
         case _:
             return dtype
@@ -203,7 +203,7 @@ def _looked_at(path: str, size: int, index: str | None, dtype: _Dtype) -> TokenF
     if num_bytes % dtype.itemsize:
         text = (
             f"it has {num_bytes} bytes, which is not a whole number of tokens of {dtype} "
-            f"({dtype.itemsize} bytes each). Give the dtype that it was written with, or copy the "
+            f"({dtype.itemsize} bytes each). Pass the dtype that it was written with, or copy the "
             "file again"
         )
         raise _damaged(path, text)
@@ -261,8 +261,8 @@ def _check_size(file: TokenFile) -> None:
         raise _invalid(
             file.path,
             f"read as {file.dtype}, every second token of its beginning is at most {high.max()}, "
-            f"and the others are up to {low.max()}: its tokens are {wider}, it seems. Give the "
-            "dtype that it was written with",
+            f"and the others are up to {low.max()}: its tokens seem to be {wider}. Pass the dtype "
+            f"that it was written with",
         )
     if (most := _MOST_OF_HALVES.get(file.dtype.itemsize)) is None:
         return
@@ -274,7 +274,7 @@ def _check_size(file: TokenFile) -> None:
         raise _invalid(
             file.path,
             f"read as {file.dtype}, most tokens of its beginning are two numbers below {most} in "
-            f"one: its tokens are {narrower}, it seems. Give the dtype that it was written with",
+            f"one: its tokens seem to be {narrower}. Pass the dtype that it was written with",
         )
 
 
@@ -315,8 +315,8 @@ def _of_datatrove(path: str, size: int, index: str | None, dtype: _Dtype | None)
         if dtype is None:
             raise _invalid(
                 path,
-                "there is no .ds.index beside it, so the type of its tokens is not known. "
-                "Give it, as dtype=np.uint16",
+                "there is no .ds.index beside it, so the type of its tokens is unknown. Pass it, "
+                "such as dtype=np.uint16",
             )
         return dtype
     num_tokens = 0

@@ -53,13 +53,15 @@ def check_function(where: str, function: object, has_seed: bool = False) -> None
     name = name_of(function)
     if has_seed and _takes(function, 1):
         text = (
-            f"with a seed {name} gets two arguments, and it takes one. Write {name}(example, rng), "
+            f"with a seed, {name} is called with two arguments, but it accepts one. Write "
+            f"{name}(example, rng), "
             "where rng is a generator of random numbers, or omit the seed."
         )
     elif where != "filter" and not has_seed and _takes(function, 2):
         text = (
-            f"{name} takes two arguments, and gets one, the example. Give it a seed, such as "
-            f"{where}({name}, seed=7): then the second is a generator of random numbers."
+            f"{name} has two parameters, but is called with one argument, the example. Set a seed, "
+            f"such as "
+            f"{where}({name}, seed=7), so that the second is a random generator."
         )
     else:
         expected = (
@@ -67,7 +69,7 @@ def check_function(where: str, function: object, has_seed: bool = False) -> None
             if has_seed
             else "one argument, the example"
         )
-        text = f"{name} does not take {expected}. Bind other arguments with functools.partial."
+        text = f"{name} does not accept {expected}. Bind other arguments with functools.partial."
     raise TypeError(f"{where}: {text}")
 
 
@@ -109,19 +111,19 @@ def checked_num_callers(
     if threads > 1 and processes > 0:
         raise ValueError(
             f"{where}: num_threads is {threads} and num_processes is {processes}, expected one of "
-            "them. Each process has one thread; take as many processes as there are cores."
+            "them. Each process has one thread; use as many processes as there are cores."
         )
     argument = f"num_processes is {processes}" if processes else f"num_threads is {threads}"
     if isinstance(function, NativeFunction):
         raise ValueError(
             f"{where}: {argument} for a native function, which runs on all threads of the engine. "
-            "Leave it out; options(num_threads=...) says how many those are."
+            "Omit it; options(num_threads=...) sets the number of threads."
         )
     if keeps_state(function):
         raise ValueError(
-            f"{where}: {argument}, and {name_of(function)} keeps a state, expected one thread of "
-            "this process: a state is that of one call after the other. Leave it out, or the "
-            "methods state and restore."
+            f"{where}: {argument}, and {name_of(function)} has a state, expected one thread of "
+            f"this process, because its state depends on the order of calls. Omit it, or remove "
+            f"the methods state and restore."
         )
     if processes:
         check_processes(where, processes)

@@ -155,14 +155,18 @@ class CacheMethod(Chain):
         """
         if has_epochs(self._stages):
             raise ValueError(
-                "cache: it follows epochs, all of which it would keep. Write cache() before "
+                "cache: it follows epochs, so it would store every epoch. Write cache() before "
                 "epochs(...)."
             )
         if directory is None:
             if bytes is not None:
-                raise ValueError("cache: bytes is given without a directory.")
+                raise ValueError(
+                    "cache: bytes is set without a directory. Pass directory=..., or omit bytes."
+                )
             if key is not None:
-                raise ValueError("cache: key is given without a directory.")
+                raise ValueError(
+                    "cache: key is set without a directory. Pass directory=..., or omit key."
+                )
             return self._then(Cache())
         path = os.path.abspath(checked_directory(directory, "directory", "cache"))
         most = None if bytes is None else checked_int("cache", "bytes", bytes, 1)
@@ -183,17 +187,17 @@ def _check_can_be_on_disk(chain: Sequence[Stage]) -> None:
             _check_can_be_on_disk(part)
         if stage.reads_objects:
             raise ValueError(
-                f"cache: the examples of {stage.name} come from an object of the program, so a "
-                "later program cannot tell whether they are still the same. Leave directory out, "
+                f"cache: the examples of {stage.name} come from an object of this program, so a "
+                f"later program cannot check that they are the same. Omit directory, "
                 "or write the examples to files with write(...) and read those."
             )
         if not stage.is_seed_given:
             raise ValueError(
-                f"cache: {stage.name} has no seed, so each program would draw another one, and "
-                f"another cache. Give it one, such as {stage.name}(..., seed=0)."
+                f"cache: {stage.name} has no seed, so each program would draw its own seed and "
+                f"make its own cache. Set one, such as {stage.name}(..., seed=0)."
             )
         if keeps_state(stage.called_function):
             raise ValueError(
-                f"cache: the function of {stage.name} keeps a state, which a later program cannot "
-                "compare. Leave directory out, or put the function after the cache."
+                f"cache: the function of {stage.name} has a state, which a later program cannot "
+                f"compare. Omit directory, or put the function after the cache."
             )

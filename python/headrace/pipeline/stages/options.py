@@ -101,7 +101,10 @@ class OptionsMethod(Chain):
         if cache_bytes is not None:
             changed["cache_bytes"] = checked_int("options", "cache_bytes", cache_bytes, 1)
             if "cache_directory" not in changed:
-                raise ValueError("options: cache_bytes is given without a cache_directory.")
+                raise ValueError(
+                    "options: cache_bytes is set without a cache_directory. Pass "
+                    "both, or omit cache_bytes."
+                )
         if index is not None:
             changed["index"] = checked_mode(index)
         if warn_after_s is not None:

@@ -23,8 +23,8 @@ def check_one_order(chain: Sequence[Stage]) -> None:
     for stage in all_stages(chain):
         if not stage.is_seed_given:
             raise ValueError(
-                f"shard: {stage.name} before it has no seed, expected one: each process would draw "
-                "its own, and the shards would not be of one order. Give all the same one, such as "
+                f"shard: {stage.name} before it has no seed, expected one, because each process "
+                f"would draw its own order. Set the same seed in all processes, such as "
                 f"{stage.name}(..., seed=7)."
             )
 
@@ -45,8 +45,9 @@ def check_even(chain: Sequence[Stage], step: Step) -> None:
     even = next((one.makes_even for one in all_steps(chain) if one.makes_even), None)
     if even is not None:
         raise ValueError(
-            f"{step.name}: it follows shard(..., even={even!r}), which gives all ranks equally "
-            f"many batches, but {step.name} may leave a different number on each rank. Write "
+            f"{step.name}: it follows shard(..., even={even!r}), which assigns the same number of "
+            f"batches to all ranks, but {step.name} may leave a different number on each rank. "
+            f"Write "
             f"{step.name}(...) before shard(...), or omit even."
         )
 
@@ -84,8 +85,8 @@ class RepeatedOrderWarning:
         if repeated is None:
             return
         _log.warning(
-            "%s: the pipeline was iterated to its end before, and this iteration is epoch 0 too: "
-            "it has the same order and the same random draws. For other epochs write epochs(n), or "
+            "%s: this is another iteration of epoch 0, with the same order and random draws as "
+            "before. For a new epoch, write epochs(n), or "
             "`for e in range(n): for batch in pipe.epoch(e)`.",
             repeated,
         )
@@ -96,9 +97,8 @@ def warn_of_leaks(chain: Sequence[Stage]) -> None:
     for number, step in enumerate(steps(chain), 1):
         if step.effect in (Effect.TAKES, Effect.OMITS) and _is_drawn(chain, number):
             _log.warning(
-                "%s: it follows a shuffle, and each epoch has another order: so it skips other "
-                "examples in each epoch, and those that it skips in one come in another. Parts for "
-                "training and validation, the same in all epochs, are pipe.split(0.9, 0.1).",
+                "%s: it follows a shuffle, so it skips different examples in each epoch. To "
+                "separate training and validation data, use pipe.split(0.9, 0.1).",
                 step,
             )
             return

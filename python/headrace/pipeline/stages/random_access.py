@@ -46,8 +46,8 @@ def check_reachable(chain: Sequence[Stage]) -> None:
                 "write shuffle(window=100) to shuffle whole batches."
             )
         raise ValueError(
-            f"shuffle: without a window all examples must be reachable, but {reason}. Give a "
-            "window, such as shuffle(window=10_000)."
+            f"shuffle: a full shuffle needs random access, but {reason}. Pass a window, such as "
+            f"shuffle(window=10_000)."
         )
 
 
@@ -64,8 +64,8 @@ def check_skippable(chain: Sequence[Stage]) -> None:
         name = chain[0].name
         remedy = ", or shuffle each part before concat" if name == "concat" else ""
         raise ValueError(
-            f"skip_errors: it cannot follow a shuffle of all examples of {name}, whose order "
-            "counts each of them. Give the shuffle a window, such as shuffle(window=10_000)"
+            f"skip_errors: it cannot follow a shuffle of all examples of {name}, because its order "
+            f"includes every example. Use a window, such as shuffle(window=10_000)"
             f"{remedy}."
         )
 

@@ -148,8 +148,8 @@ class ShardMethod(Chain):
             raise ValueError(f"shard: by is {by!r}, expected 'example' or 'piece'.")
         if by == "piece" and even is not None:
             raise ValueError(
-                f"shard: even is {even!r} and by is 'piece', expected one of them: how many "
-                "examples the files of each rank have is not known. Omit by for equal ranks."
+                f"shard: even is {even!r} and by is 'piece', expected only one of them, because "
+                f"the number of examples in each rank's files is unknown. Omit by for equal ranks."
             )
         if by == "piece":
             check_pieces(self._stages)
@@ -180,7 +180,7 @@ def check_pieces(chain: Sequence[Stage]) -> None:
     Raises:
         ValueError: If they cannot be.
     """
-    where = "shard: by='piece' gives each rank files of its own"
+    where = "shard: by='piece' assigns separate files to each rank"
     window = window_before(chain)
     if window is None:
         raise ValueError(

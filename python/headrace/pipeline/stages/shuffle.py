@@ -157,7 +157,8 @@ class ShuffleMethod(Chain):
                 if file_order == "sequential":
                     raise ValueError(
                         f"shuffle: block_bytes is {block_bytes} and file_order is 'sequential', "
-                        "expected one of them: blocks are parts of files in another order. Omit "
+                        "expected only one of them, because block_bytes permutes parts of files. "
+                        "Omit "
                         "file_order."
                     )
             shuffle = Shuffle(
@@ -171,8 +172,8 @@ class ShuffleMethod(Chain):
             return self._then(shuffle)
         if num_open != _NUM_OPEN or file_order != "shuffled" or block_bytes is not None:
             raise ValueError(
-                "shuffle: num_open, file_order and block_bytes say how a window is filled, but "
-                "there is no window. Omit them, or give a window, such as shuffle(window=10_000)."
+                "shuffle: num_open, file_order and block_bytes apply only to a window, but there "
+                "is no window. Omit them, or pass a window, such as shuffle(window=10_000)."
             )
         check_reachable(self._stages)
         return self._then(Shuffle(None, chosen, seed is not None))

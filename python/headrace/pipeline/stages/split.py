@@ -122,8 +122,8 @@ def _splits(chain: Sequence[Stage], shares: Sequence[float], seed: int) -> list[
     _check_depth(chain, 0)
     if (grouping := _grouping(chain)) is not None:
         raise ValueError(
-            f"split: it follows {grouping.name}, which puts examples together, expected examples "
-            f"that are records of the source. Write split(...) before {grouping.name}(...)."
+            f"split: it follows {grouping.name}, which combines examples, expected the original "
+            f"examples of the source. Write split(...) before {grouping.name}(...)."
         )
     ends = [round(sum(numbers[: index + 1]) * _KEYS) for index in range(len(numbers) - 1)]
     bounds = [0, *ends, _KEYS]
@@ -143,8 +143,8 @@ def _check_depth(chain: Sequence[Stage], depth: int) -> None:
     inner = _depth(chain)
     if inner and depth + inner > _MOST_DEPTH:
         raise ValueError(
-            f"split: {depth + inner} combinations are within each other, expected at most "
-            f"{_MOST_DEPTH}. Split before them."
+            f"split: combinations are nested {depth + inner} levels deep, expected at most "
+            f"{_MOST_DEPTH}. Call split() earlier."
         )
 
 

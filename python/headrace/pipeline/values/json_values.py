@@ -38,8 +38,8 @@ def json_text(where: str, name: str, value: Any) -> bytes:
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_plain)
     except (TypeError, RecursionError) as error:
         raise TypeError(
-            f"{where}: the component {name!r} is hr.Json, and holds what JSON does not: {error}. "
-            "Give dicts with str keys, lists, str, numbers, bool and None."
+            f"{where}: the component {name!r} is hr.Json, but its value is not valid JSON: "
+            f"{error}. Use dicts with str keys, lists, str, numbers, bool and None."
         ) from error
     try:
         return text.encode()

@@ -195,8 +195,8 @@ def of_python(what: str, value: Any) -> npt.NDArray[Any]:
         if "inhomogeneous" not in str(error):
             raise
         raise ValueError(
-            f"{what} is a list whose items have different lengths, expected equal ones. Fill them "
-            "up, or give them as several components."
+            f"{what} is a list whose items have different lengths, expected equal lengths. Pad "
+            f"them, or return them as several components."
         ) from error
     if array.dtype.kind in "SU":
         # NumPy strings would lose trailing zero bytes, and would accept numbers among strings.
@@ -228,6 +228,6 @@ def _leaves(value: Any) -> Iterable[Any]:
 
 def _too_large(what: str) -> ValueError:
     return ValueError(
-        f"{what} has an int that int64 (or among floats, float64) does not hold exactly. Give it "
-        "as a value of NumPy, such as np.uint64(value), or as str."
+        f"{what} has an int that int64 (or among floats, float64) does not hold exactly. Return a "
+        f"NumPy value, such as np.uint64(value), or as str."
     )

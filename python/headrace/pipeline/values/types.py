@@ -192,7 +192,8 @@ def as_array(what: str, value: Any) -> npt.NDArray[Any]:
         ml_dtypes = import_module("ml_dtypes")
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
-            f"{what} is a tensor of torch.bfloat16, which NumPy has only with ml_dtypes. Install "
+            f"{what} is a tensor of torch.bfloat16, which NumPy supports only with ml_dtypes. "
+            f"Install "
             "it: pip install ml_dtypes"
         ) from error
     bits = value.detach().cpu().contiguous().view(import_module("torch").int16)

@@ -59,8 +59,8 @@ class ForkServer:
         """
         if is_importing():
             raise RuntimeError(
-                "num_processes: a worker process imports the program to find its function, and the "
-                "program iterates while it is imported. Put what runs under "
+                "num_processes: a worker process imports the main module to find the function, but "
+                "the main module starts an iteration when it is imported. Move that code under "
                 'if __name__ == "__main__":'
             )
         with self._lock:

@@ -400,8 +400,8 @@ def _remedy(code: int | None) -> str:
         return "The function has called os._exit, or a library did. Raise an exception instead."
     if code == -signal.SIGKILL:
         return (
-            "The system ends processes so when memory runs out: look for 'Out of memory' in the "
-            "system's log, and take fewer num_processes or smaller blocks (memory_bytes)."
+            "The system kills processes when memory runs out: look for 'Out of memory' in the "
+            "system log, and use fewer num_processes or smaller blocks (memory_bytes)."
         )
     return (
         "A native library of the function has crashed. Look at the standard error for where, or "

@@ -479,8 +479,8 @@ def _remedy(code: int | None) -> str:
         return "The iterator has called os._exit, or a library did. Raise an exception instead."
     if code == -signal.SIGKILL:
         return (
-            "The system ends processes so when memory runs out: look for 'Out of memory' in the "
-            "system's log, and take fewer num_processes."
+            "The system kills processes when memory runs out: look for 'Out of memory' in the "
+            "system log, and use fewer num_processes."
         )
     return (
         "A native library of the iterator has crashed. Look at the standard error for where, or "

@@ -151,7 +151,7 @@ def packed_functions(
         raise
     except Exception as error:
         raise TypeError(
-            f"{where}: num_processes is given, and the function cannot be sent to another process "
+            f"{where}: num_processes is set, but the function cannot be sent to another process "
             f"({error}), expected one that can be pickled. {hint}."
         ) from error
     # In a child of multiprocessing that was not forked, the main module has the second name.
@@ -162,7 +162,7 @@ def packed_functions(
     # A process that imports a program cannot start a worker; starting one explains that.
     if main is None and not is_importing():
         raise TypeError(
-            f"{where}: num_processes is given, and the function was not defined in a "
+            f"{where}: num_processes is set, but the function was not defined in a "
             f"file, expected one that another process can import. {hint}."
         )
     return packing.functions(), main

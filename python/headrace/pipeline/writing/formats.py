@@ -68,8 +68,8 @@ def format_of(path: str) -> tuple[Format, str | None]:
     if file_format is None or (compression and file_format.name == "Parquet"):
         raise ValueError(
             f"write: the path is {without_passwords(path)!r}, expected one that ends with "
-            ".tfrecord, .tar or .jsonl, perhaps followed by .gz, or with .parquet. The ending says "
-            "the format."
+            ".tfrecord, .tar or .jsonl, perhaps followed by .gz, or with .parquet. The extension "
+            "sets the format."
         )
     if missing := file_format.missing():
         raise ModuleNotFoundError(f"write: {missing}")
@@ -115,9 +115,9 @@ def _check_record(name: str, spec: Spec) -> None:
     if kind in ("uint64", "float64"):
         other = "int64" if kind == "uint64" else "float32"
         remedy = f"Make it np.{other} in a map, or write Parquet"
-        _refuse(name, spec, "but an Example has int64, float32 and bytes alone", remedy)
+        _refuse(name, spec, "but an Example holds only int64, float32 and bytes", remedy)
     if kind and kind not in (*_PLAIN, *_FLOATS):
-        reason = "but an Example has int64, float32 and bytes alone"
+        reason = "but an Example holds only int64, float32 and bytes"
         _refuse(name, spec, reason, "Make it np.float32 in a map")
 
 

@@ -51,7 +51,9 @@ class Journal:
         self._file = _RemoteFile(self.path) if is_remote else _LocalFile(self.path)
         if not self._file.is_mine:
             raise AlreadyExistsError(
-                None, None, f"{output}: another {program} is writing it. Wait for its end."
+                None,
+                None,
+                f"{output}: another {program} is writing it. Wait until it has finished.",
             )
         self.header: dict[str, Any] | None = None
         self.done: list[dict[str, Any]] = []
@@ -121,7 +123,7 @@ class _LocalFile:
 
     def __init__(self, path: str) -> None:
         self._path = path
-        with os_errors(path, ". Give an output in a directory that can be written."):
+        with os_errors(path, ". Choose an output directory that you can write to."):
             self._file = _locked(path)
         self.is_mine = self._file >= 0
 

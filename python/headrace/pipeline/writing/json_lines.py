@@ -49,8 +49,8 @@ class JsonShard(Shard):
             text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         except ValueError as error:
             raise UnwritableError(
-                f"example {number} has a number that is infinite or no number, which JSON cannot "
-                f"say. {self._wording.as_numbers}"
+                f"example {number} has an infinite or NaN value, which JSON does not support. "
+                f"{self._wording.as_numbers}"
             ) from error
         return self._file.stream.write(f"{text}\n".encode())
 

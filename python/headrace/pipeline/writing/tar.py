@@ -81,8 +81,8 @@ class TarShard(Shard):
         parts = key.split("/")
         if not all(parts) or "." in posixpath.basename(key) or {".", ".."} & set(parts):
             raise UnwritableError(
-                f"example {number} has the key {key!r}, expected a name without points, which end "
-                f"it. {self._wording.other_key}"
+                f"example {number} has the key {key!r}, expected a name without dots, because a "
+                f"key ends at the first dot. {self._wording.other_key}"
             )
         return key
 

@@ -68,7 +68,7 @@ def write(
         if header is not None:
             _check_done(output, names, journal, num_shards)
         elif existing := [line["path"] for line in journal.done] or names.existing():
-            remedy = "Remove it" if resume else "Give resume=True to continue, or remove it"
+            remedy = "Remove it" if resume else "Pass resume=True to continue, or remove it"
             raise AlreadyExistsError(
                 None, None, f"write: {existing[0]} exists already. {remedy}, or write elsewhere."
             )
@@ -78,7 +78,7 @@ def write(
             if count is not None and count < num_shards:
                 raise ValueError(
                     f"write: there are {count} examples for {num_shards} shards, expected at least "
-                    "one for each. Give fewer num_shards."
+                    "one for each. Use fewer shards."
                 )
             columns = file_format[0].columns(pipe.spec)
             header = {"shards": num_shards, "count": count, "columns": columns}
@@ -102,11 +102,11 @@ def _checked(
             "unbatch() after it."
         )
     if any(step.length_after(1) == math.inf for step in steps(pipe._stages)):
-        raise ValueError("write: the pipeline has no end. Give epochs(...) a count.")
+        raise ValueError("write: the pipeline is endless. Pass a count to epochs(...).")
     if not pipe._options.get("deterministic", True):
         raise ValueError(
-            "write: the pipeline has options(deterministic=False), expected one order, which tells "
-            "the shard of each example. Leave that out."
+            "write: the pipeline has options(deterministic=False), expected a fixed order. Remove "
+            "it."
         )
     return names, file_format
 
@@ -125,7 +125,7 @@ def _check_done(output: str, names: ShardNames, journal: Journal, num_shards: in
                 None,
                 None,
                 f"write: {line['path']}: the run that began this wrote {line['size']} bytes, but "
-                f"the file is not like that any more. {_ANEW}",
+                f"the file has changed since. {_ANEW}",
             )
     finished = {line["path"] for line in journal.done}
     for path in names.existing():
@@ -134,7 +134,7 @@ def _check_done(output: str, names: ShardNames, journal: Journal, num_shards: in
         # same bytes.
         if path not in finished and path != names.paths[len(finished)]:
             raise AlreadyExistsError(
-                None, None, f"write: {path} exists, and was not written by the run before. {_ANEW}"
+                None, None, f"write: {path} exists, but was not written by the earlier run. {_ANEW}"
             )
 
 

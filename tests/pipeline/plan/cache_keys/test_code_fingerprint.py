@@ -432,7 +432,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("way", REFUSED)
 def test_an_import_of_a_computed_name_is_refused(load, way):
-    with pytest.raises(ValueError, match=r'which imports what a text names.*key="v1"'):
+    with pytest.raises(ValueError, match=r'which imports a module by name.*key="v1"'):
         digest(load({"job.py": REFUSED[way]}, "1").f)
 
 

@@ -322,15 +322,15 @@ class Fingerprint:
             return
         if not self._functions:
             raise ValueError(
-                f"cache: {where} looks up names while it runs, so a change of what they lead to "
-                f"would not be noticed. Call it in a function, or {_KEY}"
+                f"cache: {where} looks up names at run time, so a change of the objects behind "
+                f"them would not be noticed. Call it in a function, or {_KEY}"
             )
         function = self._functions[-1]
         module = module_of(function.__globals__)
         if module is None:
             raise ValueError(
-                f"cache: {where}: {function.__qualname__} looks up names while it runs, and its "
-                "module is not loaded, so a change of what they lead to would not be "
+                f"cache: {where}: {function.__qualname__} looks up names at run time, and its "
+                f"module is not loaded, so a change of the objects behind them would not be "
                 f"noticed. Use the names in the code itself, or {_KEY}"
             )
         self._add_whole(module, where)
@@ -456,15 +456,15 @@ def _incomparable(where: str, value: object) -> ValueError:
     kind = type(value)
     return ValueError(
         f"cache: {where} is or uses a {kind.__module__}.{kind.__qualname__}, which a later program "
-        "cannot compare with its own, so it could read examples that were made with another one. "
-        f"Make it inside of the function, put the function after the cache, or {_KEY}"
+        "cannot compare with its own, so it might read outdated examples. Create it inside the "
+        f"function, put the function after the cache, or {_KEY}"
     )
 
 
 def _importing(where: str, name: str) -> ValueError:
     return ValueError(
-        f"cache: {where} calls {name}, which imports what a text names, so a change of that would "
-        f"not be noticed. Import it at the top of the file, or {_KEY}"
+        f"cache: {where} calls {name}, which imports a module by name at run time, so a change in "
+        f"that module would not be noticed. Import it at the top of the file, or {_KEY}"
     )
 
 
