@@ -80,6 +80,11 @@ impl Decode {
         Self { op, channels, dtype: DType::UInt8, jpeg, for_pipeline: true, is_oriented: false }
     }
 
+    /// The name of an operation for users of a pipeline, or of TensorFlow 1.
+    fn named(&self, operation: &str) -> String {
+        format!("{}.{operation}", if self.for_pipeline { "hr.ops" } else { "tf.image" })
+    }
+
     pub fn decode(&self, contents: &[u8], window: Option<Window>) -> Result<Tensor> {
         let is_any = matches!(self.op, Op::Any { .. });
         let format = match (self.op, Format::of(contents)) {
@@ -98,7 +103,7 @@ impl Decode {
                     Some(format) if format.is_of_pipelines() => {
                         format!("The file is a {format}: decode it by hr.ops.decode_image, in a native function")
                     }
-                    Some(format) => format!("The file is a {format}: decode it by tf.image.decode_image"),
+                    Some(format) => format!("The file is a {format}: decode it by {}", self.named("decode_image")),
                     None if contents.is_empty() => "Check the program that wrote it".to_owned(),
                     None => match (undecoded(contents), content(contents)) {
                         (Some(name), _) => format!(
@@ -181,8 +186,10 @@ impl Decode {
             shape.insert(0, frames.num_frames);
         } else if frames.num_frames > 1 {
             return Err(Error::invalid_argument(format!(
-                "Got {} frames, but animated gifs can only be decoded by tf.image.decode_gif or tf.image.decode_image",
-                frames.num_frames
+                "Got {} frames, but animated gifs can only be decoded by {} or {}",
+                frames.num_frames,
+                self.named("decode_gif"),
+                self.named("decode_image")
             )));
         }
         self.tensor(Shape::new(&shape), Samples::Eight(frames.samples))

@@ -84,7 +84,7 @@ fn decode_plain(contents: &[u8], channels: usize) -> Result<Pixels> {
     if !matches!(stored, 1 | 3 | 4) {
         let reason = match Format::of(contents) {
             Some(Format::Bmp) => "Only BMP files of 8 bits of grey, 24 or 32 bits a pixel can be read".to_owned(),
-            _ => not_a_bmp(contents),
+            _ => not_a_bmp(contents, "tf.image.decode_image"),
         };
         return Err(Error::invalid_argument(format!("Number of channels must be 1, 3 or 4, was {stored}. {reason}")));
     }
@@ -107,7 +107,7 @@ fn decode_plain(contents: &[u8], channels: usize) -> Result<Pixels> {
 fn decode_any(contents: &[u8], channels: usize) -> Result<Pixels> {
     let (header_size, bits) = (number(contents, 14), bits_of(contents));
     if Format::of(contents) != Some(Format::Bmp) {
-        return Err(Error::invalid_argument(not_a_bmp(contents)));
+        return Err(Error::invalid_argument(not_a_bmp(contents, "hr.ops.decode_image")));
     }
     if !matches!(header_size, 40 | 52 | 56 | 64 | 108 | 124) {
         return Err(Error::invalid_argument(format!(
@@ -181,9 +181,10 @@ fn coloured(indices: Vec<u8>, palette: Option<&[[u8; 4]]>, bits: u16) -> Result<
     Ok((samples, channels))
 }
 
-fn not_a_bmp(contents: &[u8]) -> String {
+/// Returns what the file is instead, and the operation that decodes it.
+fn not_a_bmp(contents: &[u8], decode_image: &str) -> String {
     match Format::of(contents) {
-        Some(format) => format!("The file is a {format}: decode it by tf.image.decode_image"),
+        Some(format) => format!("The file is a {format}: decode it by {decode_image}"),
         None => format!("The file is not a BMP: {}", describe_unknown(contents)),
     }
 }
