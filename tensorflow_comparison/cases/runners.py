@@ -132,6 +132,35 @@ def failed_without_a_coordinator(tf: Any) -> Any:
     return without_tracebacks(program)
 
 
+@case()
+def variable_in_place_of_an_operation(tf: Any) -> Any:
+    """A runner that fetches a variable, which nothing has initialized."""
+
+    def program() -> Any:
+        queue, coord = make_queue(tf), tf.train.Coordinator()
+        runner = tf.train.QueueRunner(queue, [tf.Variable(1)])
+        with tf.Session() as session:
+            threads = runner.create_threads(session, coord, start=True)
+            values = drained(tf, session, queue)
+            try:
+                coord.join(threads)
+            except Exception as error:
+                values.append(type(error).__name__)
+        return values
+
+    return without_tracebacks(program)
+
+
+@case((ValueError,), (IndexError,))
+def queue_closed_type_that_is_no_error_of_a_run(tf: Any, kind: Any) -> Any:
+    """A tuple of one class, of which TensorFlow's message shows the class."""
+    queue = make_queue(tf)
+    try:
+        tf.train.QueueRunner(queue, [queue.enqueue(1)], queue_closed_exception_types=(kind,))
+    except TypeError as error:
+        return str(error)
+
+
 @case((False,), (True,))
 def failed_with_a_coordinator(tf: Any, is_subclass: bool) -> Any:
     """A thread that fails, and its coordinator."""

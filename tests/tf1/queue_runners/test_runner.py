@@ -137,6 +137,35 @@ def test_the_queue_closed_types_must_be_a_tuple_of_errors(types):
         tf.train.QueueRunner(FakeQueue(), [FakeOp("op")], queue_closed_exception_types=types)
 
 
+def test_the_error_shows_the_only_queue_closed_type_as_tensorflow_does():
+    with pytest.raises(TypeError, match=r"but saw: <class 'ValueError'>$"):
+        tf.train.QueueRunner(
+            FakeQueue(), [FakeOp("op")], queue_closed_exception_types=(ValueError,)
+        )
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda variable: variable,
+        lambda variable: tf.IndexedSlices(tf.constant(1), tf.identity(variable)),
+    ],
+    ids=["variable", "second part of a composite"],
+)
+def test_a_tensor_without_a_value_in_place_of_an_enqueue_operation_is_an_error(make, coord):
+    queue = make_queue()
+    runner = tf.train.QueueRunner(queue, [make(tf.Variable(3, name="variable"))])
+    with tf.Session() as sess:
+        threads = runner.create_threads(sess, coord, start=True)
+        assert coord.wait_for_stop(TIMEOUT)
+        with pytest.raises(
+            tf.errors.FailedPreconditionError,
+            match="Attempting to use uninitialized value variable",
+        ):
+            coord.join(threads, stop_grace_period_secs=TIMEOUT)
+        assert drain(sess, queue) == []
+
+
 def test_a_runner_makes_the_closing_operations_of_its_queue():
     queue = make_queue()
     runner = tf.train.QueueRunner(queue, [queue.enqueue(1)])

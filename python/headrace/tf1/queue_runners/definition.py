@@ -52,9 +52,11 @@ def check_closed_types(types: object) -> tuple[type[errors.OpError], ...]:
         isinstance(cls, type) and issubclass(cls, errors.OpError) for cls in types
     )
     if not (is_valid and types):
+        # TensorFlow formats with `%`, which takes the element out of a tuple of one.
+        shown = types[0] if isinstance(types, tuple) and len(types) == 1 else types
         raise TypeError(
             "queue_closed_exception_types, when provided, must be a tuple of tf.error types, "
-            f"but saw: {types!r}"
+            f"but saw: {shown}"
         )
     assert isinstance(types, tuple)
     return types

@@ -79,12 +79,11 @@ def make_loop(sess: SupportsRun, op: Any, coord: CoordinatorLike | None) -> Call
     """Returns a function that runs an operation until it raises or the coordinator stops."""
     if not isinstance(sess, Session) or not (coord is None or isinstance(coord, _CallsBack)):
         return partial(_repeat, sess, op, coord)
-    plan = FetchPlan(sess.graph, op)
-    op = plan.targets[0] if plan.targets else plan.tensors[0].op
     flag = sess.make_stop_flag()
     runners, term = sess.runners, sess.runners.life.term
     run = sess.make_loop(op, flag)
-    loop = Loop(op, run, flag, runners.pausing, runners.life, term.cancellation.is_cancelled)
+    first = FetchPlan(sess.graph, op).ops[0]
+    loop = Loop(first, run, flag, runners.pausing, runners.life, term.cancellation.is_cancelled)
     return loop if coord is None else partial(_repeat_natively, loop, coord)
 
 

@@ -123,10 +123,11 @@ class BaseSession:
         """Returns a flag that ends a loop of `make_loop`."""
         return engine.StopFlag()
 
-    def make_loop(self, op: Operation, stop_flag: engine.StopFlag) -> Callable[[], None]:
-        """Returns a function that runs an operation in a loop, in one call without the GIL.
+    def make_loop(self, fetches: Fetches, stop_flag: engine.StopFlag) -> Callable[[], None]:
+        """Returns a function that runs fetches in a loop, in one call without the GIL.
 
-        Python code runs only where the operation needs a Python function.
+        Python code runs only where they need a Python function. Values are discarded, but a
+        fetched tensor must have one: a variable has to be initialized.
 
         The function does not keep the session alive. It returns when `stop_flag` is set, between
         two runs; a blocked run has to be woken. It raises an OpError as soon as a run fails. It
@@ -137,9 +138,10 @@ class BaseSession:
             RuntimeError: If the session is closed.
         """
         self._check_usable()
-        program = self._program(((), (op,), ()))
+        plan = self._plan(fetches)
+        program = self._program((plan.tensors, plan.targets, ()))
         cancellation, waits = self._runners.life.term.cancellation, self._waits
-        filled = [self._resources.get(queue) for queue in flow_of([op]).filled]
+        filled = [self._resources.get(queue) for queue in flow_of(plan.ops).filled]
         queues = [queue for queue in filled if isinstance(queue, engine.Queue)]
 
         def run_loop() -> None:

@@ -51,6 +51,11 @@ class FetchPlan:
         self.tensors = tuple(tensors)
         self.targets = tuple(targets)
 
+    @property
+    def ops(self) -> list[Operation]:
+        """The operations of all fetches."""
+        return [*self.targets, *(tensor.op for tensor in self.tensors)]
+
     def restore(self, values: dict[Tensor, Any]) -> Any:
         """Returns the values in the structure of the fetches; None for each operation."""
         return self._restore(values)
