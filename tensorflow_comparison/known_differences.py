@@ -72,7 +72,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "math.without_a_kernel*": "refused when the graph is built, not when it runs",
     "random_numbers.numbers_of_the_graphs_seed*": "the seed is the number of all operations so "
     "far, as in TensorFlow 1.15; 2 counts those with seeds",
-    "strings_apart.replaced_badly*": "an error; TensorFlow logs it and takes the match out",
+    "string_splitting.replaced_badly*": "an error; TensorFlow logs it and takes the match out",
     "strings.nothing_joined": "in TensorFlow 1.15 the operation has one input at least; 2 allows "
     "none",
     "arrays.one_hot_of_an_integer_as_a_fraction": "TensorFlow 1.15 compares the value's own type "
