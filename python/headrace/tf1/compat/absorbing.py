@@ -12,9 +12,11 @@ import re
 import sys
 from abc import ABCMeta
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from types import FrameType
 from typing import Any, Final, NoReturn
+from weakref import WeakKeyDictionary
 
 from headrace.core import dtypes
 from headrace.core.dtypes import DType, as_dtype
@@ -32,7 +34,7 @@ from headrace.graph.lowering.lowering import Lowering
 from headrace.graph.origin import find_location
 from headrace.ops.framework.conversion import register_tensor_conversion_function
 from headrace.tf1 import ops
-from headrace.tf1.adapters.variables import Variable, get_variable
+from headrace.tf1.adapters.variables import Variable, get_variable, variable_scope
 from headrace.tf1.compat.absorbed_shapes import infer_shape, static_shape
 from headrace.tf1.compat.stand_ins import StandIn
 from headrace.tf1.saver import Saver
@@ -368,14 +370,14 @@ def _report(needed: Sequence[Operation]) -> str:
     lines = list(calls)[:_MOST_LISTED]
     if len(calls) > len(lines):
         lines.append(f"  and {len(calls) - len(lines)} more")
-    batch = f": sess.run({list(sources)})" if sources else ""
+    step = f"Fetch what they read instead: sess.run({list(sources)}), and take the step with the "
+    step = f"{step}arrays. " if sources else ""
     return "\n".join(
         [
             "this needs the model, which headrace builds as placeholders and does not run. "
             "Replace these calls with those of PyTorch, JAX or NumPy:",
             *lines,
-            f"Fetch what they read instead{batch}, and take the step with the arrays. The page "
-            "'Old programs' of headrace's documentation has a whole loop.",
+            f"{step}The page 'Old programs' of headrace's documentation has a whole loop.",
         ]
     )
 
@@ -409,9 +411,34 @@ def _gradient(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], variable
     return Absorbed.of(_Call(name, args, kwargs, shape=static_shape(variable)))
 
 
+def _ctc_decoder(
+    name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[list[ops.SparseTensor], Absorbed]:
+    """Absorbs a decoder of `tf.nn.ctc_*`: sparse sequences, one for each path."""
+    call = _Call(name, args, kwargs)
+    parts: dict[str, list[int | None]] = {
+        "indices": [None, 2],
+        "values": [None],
+        "dense_shape": [2],
+    }
+
+    def path() -> ops.SparseTensor:
+        tensors = [
+            _Call("", label=label, parent=call, shape=TensorShape(sizes), dtype=dtypes.int64)
+            for label, sizes in parts.items()
+        ]
+        return ops.SparseTensor(*(part.tensor() for part in tensors))
+
+    count = 1 if name.endswith("greedy_decoder") else kwargs.get("top_paths", 1)
+    return [path() for _ in range(count)], Absorbed.of(call.part("log_probabilities"))
+
+
 # Calls that return lists.
 _SPECIAL: Final[dict[str, Callable[..., Any]]] = {
     "compute_gradients": _compute_gradients,
+    "ctc_beam_search_decoder": _ctc_decoder,
+    "ctc_beam_search_decoder_v2": _ctc_decoder,
+    "ctc_greedy_decoder": _ctc_decoder,
     "gradient": _gradients,
     "gradients": _gradients,
     "hessians": _gradients,
@@ -428,17 +455,38 @@ def _is_absorbed(value: Any) -> bool:
 
 
 def _get_variable(name: str, *args: Any, **kwargs: Any) -> Any:
-    """Calls `tf.get_variable`; a variable whose first value is absorbed is absorbed itself."""
+    """Calls `tf.get_variable`; absorbs a variable that is split or has an absorbed value."""
     initializer = kwargs.get("initializer", args[2] if len(args) > _INITIALIZER else None)
     if initializer is None:
         initializer = ops.get_variable_scope().initializer
-    if not _is_absorbed(initializer):
+    is_changed = _is_in_changing_scope() or any(kwargs.get(key) for key in _CHANGES)
+    if not (is_changed or _is_absorbed(initializer)):
         return get_variable(name, *args, **kwargs)
     shape = as_shape(kwargs.get("shape", args[0] if args else None))
     return Absorbed.of(_Call("tensorflow.get_variable", (initializer,), shape=shape, label=name))
 
 
 _INITIALIZER: Final = 2
+# Arguments for which variables are split or made by other functions.
+_CHANGES: Final = ("partitioner", "custom_getter")
+# By graph, the scopes that were opened with one of these.
+_changing_scopes: Final[WeakKeyDictionary[Graph, set[str]]] = WeakKeyDictionary()
+
+
+@contextmanager
+def _variable_scope(*args: Any, **kwargs: Any) -> Iterator[ops.VariableScope]:
+    """Calls `tf.variable_scope`; with a partitioner or a getter, its variables are absorbed."""
+    changes = [kwargs.pop(key, None) for key in _CHANGES]
+    with variable_scope(*args, **kwargs) as scope:
+        if any(changes):
+            _changing_scopes.setdefault(get_default_graph(), set()).add(scope.name)
+        yield scope
+
+
+def _is_in_changing_scope() -> bool:
+    path = f"{ops.get_variable_scope().name}/"
+    scopes = _changing_scopes.get(get_default_graph(), set())
+    return any(not scope or path.startswith(f"{scope}/") for scope in scopes)
 
 
 class _Meta(ABCMeta):
@@ -477,8 +525,8 @@ def _has_nothing_to_save(*args: Any, **kwargs: Any) -> bool:
 
 def _add_n(inputs: Any, name: str | None = None) -> Any:
     """Calls `tf.add_n`; a sum over the variables or the losses of a model is absorbed with them."""
-    if isinstance(inputs, (list, tuple)) and not inputs:
-        return Absorbed.of(_Call("tensorflow.add_n", shape=TensorShape([])))
+    if isinstance(inputs, Absorbed) or (isinstance(inputs, (list, tuple)) and not inputs):
+        return Absorbed.of(_Call("tensorflow.add_n", (inputs,), shape=TensorShape([])))
     return ops.add_n(inputs, name)
 
 
@@ -488,6 +536,7 @@ REPLACEMENTS: Final[Mapping[int, Any]] = {
     id(Variable): _sometimes(Variable, "tensorflow.Variable", _has_absorbed_value),
     id(get_variable): _get_variable,
     id(ops.add_n): _add_n,
+    id(variable_scope): _variable_scope,
 }
 
 

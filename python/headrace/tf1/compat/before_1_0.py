@@ -14,7 +14,7 @@ import numpy as np
 from headrace.core import dtypes
 from headrace.graph import GraphKeys, Operation, Tensor, TensorLike
 from headrace.tf1 import ops
-from headrace.tf1.adapters import array, records
+from headrace.tf1.adapters import array, nn, records
 from headrace.tf1.adapters import image as images
 from headrace.tf1.adapters.math import matmul
 from headrace.tf1.events import FileWriter
@@ -40,6 +40,9 @@ __all__ = [
     "reverse",
     "scalar_summary",
     "select",
+    "sigmoid_cross_entropy_with_logits",
+    "softmax_cross_entropy_with_logits",
+    "sparse_softmax_cross_entropy_with_logits",
     "sparse_split",
     "split",
     "unpack",
@@ -204,6 +207,27 @@ def _text(tag: str | bytes) -> str:
 
 
 # The old names of each module of TensorFlow, by its name after `tf.`.
+def softmax_cross_entropy_with_logits(
+    logits: TensorLike, labels: TensorLike, dim: int = -1, name: str | None = None
+) -> Tensor:
+    """Returns the cross entropy of the softmax; the logits come first."""
+    return nn.softmax_cross_entropy_with_logits(labels=labels, logits=logits, dim=dim, name=name)
+
+
+def sparse_softmax_cross_entropy_with_logits(
+    logits: TensorLike, labels: TensorLike, name: str | None = None
+) -> Tensor:
+    """Returns the cross entropy of the softmax from classes; the logits come first."""
+    return nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits, name=name)
+
+
+def sigmoid_cross_entropy_with_logits(
+    logits: TensorLike, targets: TensorLike, name: str | None = None
+) -> Tensor:
+    """Returns the cross entropy of the sigmoid; the logits come first."""
+    return nn.sigmoid_cross_entropy_with_logits(labels=targets, logits=logits, name=name)
+
+
 OVERLAYS: Final[Mapping[str, Mapping[str, Any]]] = {
     "": {
         "SparseTensor": SparseTensor,
@@ -230,6 +254,11 @@ OVERLAYS: Final[Mapping[str, Mapping[str, Any]]] = {
         "split": split,
         "sub": ops.subtract,
         "unpack": unpack,
+    },
+    "nn": {
+        "sigmoid_cross_entropy_with_logits": sigmoid_cross_entropy_with_logits,
+        "softmax_cross_entropy_with_logits": softmax_cross_entropy_with_logits,
+        "sparse_softmax_cross_entropy_with_logits": sparse_softmax_cross_entropy_with_logits,
     },
     "image": {
         "per_image_whitening": ops.per_image_standardization,
