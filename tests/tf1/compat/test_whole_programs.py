@@ -878,3 +878,31 @@ def test_a_program_from_before_1_0_builds_and_its_step_reports_what_to_replace()
     assert labels == "[1 1]"
     assert report.startswith("this needs the model, ")
     assert "<string>:15: tensorflow.train.GradientDescentOptimizer.minimize" in report
+
+
+def test_variables_that_are_split_or_made_by_other_functions_are_absorbed():
+    program = """
+        import tensorflow as tf
+
+        def variable():
+            return tf.get_variable("v", [2], initializer=tf.zeros_initializer())
+
+        with tf.variable_scope("a", custom_getter=lambda getter, *args, **kwargs: None):
+            with tf.variable_scope("inside"):
+                inside = variable()
+        split = tf.get_variable("s", [2], partitioner=tf.fixed_size_partitioner(2))
+        with tf.variable_scope("after"):
+            after = variable()
+        with tf.Session() as sess:
+            sess.run(tf.global_variables_initializer())
+            for value in (inside, split):
+                try:
+                    print("NUMBER", sess.run(value))
+                except tf.errors.UnimplementedError as error:
+                    print(str(error).split("\\n")[1])
+            print(sess.run(after).tolist())
+    """
+    assert run(program, training="absorb") == [
+        *("  <string>:7: tensorflow.get_variable", "  <string>:12: tensorflow.get_variable"),
+        "[0.0, 0.0]",
+    ]
