@@ -255,7 +255,9 @@ def test_a_state_of_functions_without_files_is_refused(tmp_path):
         return {"tokens": example["text"]}
 
     state = iter(texts.map(hr.native(tokenized)).batch(4)).state()
-    with pytest.raises(ValueError, match=r"made from tokenizer\.json, but from no file"):
+    with pytest.raises(
+        ValueError, match=r"use tokenizer\.json, but those of the state used no file"
+    ):
         next(iter(texts.map(function).batch(4).resume(state)))
 
 

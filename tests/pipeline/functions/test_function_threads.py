@@ -245,7 +245,7 @@ class Counting:
 @pytest.mark.parametrize("stage", ["map", "filter", "flat_map"])
 def test_a_function_that_keeps_a_state_has_one_thread(stage):
     rows = hr.arrays({"n": np.arange(3)})
-    with pytest.raises(ValueError, match=rf"{stage}: num_threads is 2, and Counting keeps a state"):
+    with pytest.raises(ValueError, match=rf"{stage}: num_threads is 2, and Counting has a state"):
         getattr(rows, stage)(Counting(), num_threads=2)
     assert [int(e["count"]) for e in rows.map(Counting(), num_threads=1)] == [1, 2, 3]
 

@@ -434,9 +434,9 @@ def test_all_rows_at_once_give_the_same_as_one_by_one(op_type, data, is_shape_kn
         run(function.program, list(map(as_array, row, types))) for row in zip(*blocks, strict=True)
     ]
     assume(function.segments.parts)
-    ((program, inputs, is_looped),) = function.segments.parts
-    assert not is_looped
-    values = run(program, [blocks[number] for number in inputs])
+    (segment,) = function.segments.parts
+    assert not segment.is_looped
+    values = run(segment.program, [blocks[number] for number in segment.inputs])
     has_failed = any(isinstance(row, engine.EngineError) for row in rows)
     is_even = not has_failed and len({np.shape(row[0]) for row in rows}) == 1
     # For rows of different shapes, the stage runs row by row.

@@ -69,7 +69,7 @@ def test_a_mix_ends_with_the_first_part_or_with_all(given):
     assert sorted(rest) == [*range(10), *range(1000, 2000)]
     assert values(given(hp.mix([numbers(0, 0), numbers(0, 3)], seed=5, stop="all"))) == [0, 1, 2]
     assert len(hp.mix(parts, stop="all")) == 1010
-    with pytest.raises(TypeError, match="how many examples mix has"):
+    with pytest.raises(TypeError, match="number of examples of mix is unknown"):
         len(hp.mix(parts))
 
 

@@ -79,7 +79,7 @@ def test_a_part_of_weight_0_counts_neither_in_the_length_nor_in_the_description(
         mixed = hr.mix(parts, stop="all", seed=3, **weights).shuffle(window=20, seed=1)
         assert "of 2 files" in mixed.describe()
         assert mixed.count() == 20
-    with pytest.raises(TypeError, match="not known before it is read"):
+    with pytest.raises(TypeError, match="unknown before it is read"):
         len(hr.mix(parts, seed=3, weights=[1, 0]))
 
 

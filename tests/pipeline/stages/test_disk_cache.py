@@ -704,7 +704,7 @@ def test_failures_that_may_not_come_again_are_not_kept(lines, directory, caplog,
 
 
 def test_values_that_cannot_be_compared_between_programs_are_refused(lines, directory):
-    with pytest.raises(ValueError, match="iterable come from an object of the program"):
+    with pytest.raises(ValueError, match="iterable come from an object of this program"):
         hr.iterable(lambda: iter([{"a": 1}])).cache(directory)
     with pytest.raises(ValueError, match=r"indexed come from an object"):
         hr.indexed([1, 2]).cache(directory)

@@ -169,7 +169,7 @@ def test_compressed_files_are_refused(tmp_path):
     with pytest.raises(errors.InvalidArgumentError, match=r"a.gz: the file is compressed.*window="):
         list(hp.text_lines(path).shuffle(seed=1))
     for compression in ("gzip", "zlib"):
-        with pytest.raises(ValueError, match=f"compressed with {compression}. Give a window"):
+        with pytest.raises(ValueError, match=f"compressed with {compression}. Pass a window"):
             hp.text_lines(path, compression).shuffle()
 
 

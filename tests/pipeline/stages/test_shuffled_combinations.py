@@ -154,7 +154,10 @@ def test_what_cannot_be_shuffled_is_named(lines):
     one, two = hr.text_lines(lines), hr.arrays({"m": np.arange(COUNT)})
     for pipe, words in (
         (hr.zip([one, two.filter(lambda e: True)]), "filter does not make one example of each"),
-        (hr.zip([one, hr.iterable(lambda: [{"m": 1}])]), "iterable gives its examples in order"),
+        (
+            hr.zip([one, hr.iterable(lambda: [{"m": 1}])]),
+            "iterable yields its examples only in order",
+        ),
         (hr.concat([two.split(0.5, 0.5)[0], two.take(3)]), "take does not make one example"),
         (hr.concat([two, two]).split(0.5, 0.5)[0].cache(), "cache keeps a part of them only"),
     ):

@@ -202,7 +202,7 @@ def test_pipelines_are_compared_by_their_stages():
         (
             lambda p: p.take(2).shuffle(),
             ValueError,
-            r"Give a window, such as shuffle\(window=10_000\)",
+            r"Pass a window, such as shuffle\(window=10_000\)",
         ),
         (lambda p: p.shuffle(0), ValueError, "shuffle: window is 0"),
         (lambda p: p.shuffle(3, seed=-1), ValueError, "shuffle: seed is -1"),

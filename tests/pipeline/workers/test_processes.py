@@ -337,7 +337,7 @@ def test_functions_that_cannot_be_sent_are_refused_before_the_first_batch():
     def local(example):
         return {**example, "is_locked": lock.locked()}
 
-    with pytest.raises(TypeError, match=r"map\(.*local\): num_processes is set, and the functio"):
+    with pytest.raises(TypeError, match=r"map\(.*local\): num_processes is set, but the functio"):
         list(rows().map(local, num_processes=2))
 
 

@@ -270,7 +270,9 @@ class TestNothing:
             list(hr.arrays({"n": np.arange(3)}).map(lambda _: 1 / 0).skip_errors(2).batch(2))
 
     def test_spec_without_an_example_is_an_error(self):
-        with pytest.raises(errors.OutOfRangeError, match=r"^spec: iterable\(list\) has no example"):
+        with pytest.raises(
+            errors.OutOfRangeError, match=r"^spec: iterable\(list\) yields no examples"
+        ):
             hr.iterable([]).map(plus_one).spec  # noqa: B018
 
     def test_an_empty_pass_may_be_followed_by_examples(self):
@@ -362,7 +364,9 @@ class TestWithinItsOwnFunction:
         mine = []
         batches = iter(hr.iterable(Make(3)).map(lambda _: next(mine[0])))
         mine.append(batches)
-        with pytest.raises(errors.FailedPreconditionError, match="first example is asked for alr"):
+        with pytest.raises(
+            errors.FailedPreconditionError, match="first example is already being read"
+        ):
             list(batches)
 
 

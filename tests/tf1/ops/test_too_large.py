@@ -83,9 +83,9 @@ def items():
 
 
 @pytest.mark.parametrize("make", TOO_LARGE.values(), ids=TOO_LARGE)
-def test_a_tensor_that_no_memory_can_hold_ends_the_run(run, given, make):
+def test_a_tensor_that_no_memory_can_hold_ends_the_run(run, items, make):
     with pytest.raises(tf.errors.ResourceExhaustedError) as caught:
-        run(make(given))
+        run(make(items))
     pattern = (
         r"OOM when allocating tensor with shape\[[\d,]+\] and type \w+: \d+ bytes were asked for, "
         r"expected at most the \d+ of this .*\. Ask for less, or use a machine"
@@ -107,11 +107,11 @@ def test_a_tensor_that_no_memory_can_hold_ends_the_run(run, given, make):
     ],
     ids=["filled", "tiled", "broadcast", "padded", "random", "dense"],
 )
-def test_sizes_whose_product_is_not_a_number_are_refused(run, value, make):
+def test_sizes_whose_product_is_not_a_number_are_refused(run, items, make):
     with pytest.raises(
         tf.errors.InvalidArgumentError, match=r"Shape \[\d+,\d+\] would have more than 2\*\*63 - 1"
     ):
-        run(make(value))
+        run(make(items))
 
 
 def test_a_constant_that_no_memory_can_hold_is_refused():
@@ -163,12 +163,12 @@ def test_a_dequeue_of_more_elements_than_there_can_be_takes_no_room_before_they_
         run(queue.dequeue_many(2**31 - 1))
 
 
-def test_the_limit_is_the_one_of_the_system(monkeypatch, run, given):
+def test_the_limit_is_the_one_of_the_system(monkeypatch, run, items):
     monkeypatch.setattr(allocation_guard, "_LIMIT", 800)
-    assert run(tf.linspace(0.0, 1.0, given(100))).size == 100
+    assert run(tf.linspace(0.0, 1.0, items(100))).size == 100
     text = (
         "OOM when allocating tensor with shape[101] and type float: 808 bytes were asked for, "
         f"expected at most the 800 of {allocation_guard._OWNER}."
     )
     with pytest.raises(tf.errors.ResourceExhaustedError, match=re.escape(text)):
-        run(tf.linspace(0.0, 1.0, given(101)))
+        run(tf.linspace(0.0, 1.0, items(101)))

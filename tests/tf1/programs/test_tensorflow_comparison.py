@@ -30,11 +30,15 @@ def run_python(code: str, directory: Path) -> list[str]:
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
-        timeout=50,
+        timeout=100,
         check=False,
     )
     assert not done.returncode, done.stderr
     return done.stdout.splitlines()
+
+
+# The table takes 10 seconds to make, or more beside other tests.
+pytestmark = pytest.mark.timeout(120)
 
 
 @pytest.fixture(scope="module")

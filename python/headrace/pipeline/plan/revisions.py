@@ -109,8 +109,8 @@ def check_contents(
             )
     if digests.keys() != others.keys() and not is_changed:
         raise ValueError(
-            f"resume: native functions use {_list(digests)}, but {_list(others)} in the pipeline "
-            f"of the state. Resume with the same functions."
+            f"resume: the native functions use {_list(digests)}, but those of the state used "
+            f"{_list(others)}. Resume with the same functions."
         )
 
 
