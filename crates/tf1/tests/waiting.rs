@@ -98,7 +98,8 @@ fn a_watch_is_not_called_for_a_run_that_need_not_wait() {
 #[test]
 fn the_error_of_a_deadline_names_the_waiting_operation() {
     let cancellation = Cancellation::new();
-    let run = Run::new(&cancellation).with_deadline(Some(Instant::now() + Duration::from_millis(5)));
+    // Long enough for a busy machine to begin the wait.
+    let run = Run::new(&cancellation).with_deadline(Some(Instant::now() + Duration::from_secs(1)));
     let error = dequeue(&[&queue()]).run(vec![], &run).unwrap_err();
     assert_eq!(error.code(), Code::DeadlineExceeded);
     assert_eq!((error.op(), error.waiting().map(|name| &**name)), (None, Some("dequeue0")));
