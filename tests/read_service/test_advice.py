@@ -15,11 +15,15 @@ from headrace.read_service import Loads, advice
         ),
         (Loads(10, 9, 0.1, 0.97), "trainers wait 10% of the time, readers work 97%: 1 more", 10),
         (Loads(10, 2, 1.0, 1.0), "2 more readers", 4),
-        (Loads(10, 4, 0.0, 0.3), "readers work 30%: 2 fewer readers would do", 2),
-        (Loads(10, 4, 0.01, 0.0), "3 fewer readers would do", 1),
-        (Loads(10, 4, 0.02, 0.7), "as many readers as are needed", 4),
-        (Loads(10, 4, 0.5, 0.2), "more readers would not help, since what is between limits", 4),
-        (Loads(0.5, 4, 1.0, 1.0), "too little was measured yet: ask again after some batches", 4),
+        (Loads(10, 4, 0.0, 0.3), "readers work 30%: you can stop 2 readers", 2),
+        (Loads(10, 4, 0.01, 0.0), "you can stop 3 readers", 1),
+        (Loads(10, 4, 0.02, 0.7), "the number of readers is right", 4),
+        (Loads(10, 4, 0.5, 0.2), "more readers would not help, since the transfer", 4),
+        (
+            Loads(0.5, 4, 1.0, 1.0),
+            "not enough measurements yet; call it again after some more batches",
+            4,
+        ),
     ],
 )
 def test_the_advice_has_a_number_of_readers(loads, text, num_readers):

@@ -53,12 +53,12 @@ def advice(loads: Loads) -> Advice:
     """
     count = loads.num_readers
     if loads.seconds < _LEAST_SECONDS:
-        return Advice("too little was measured yet: ask again after some batches", count)
+        return Advice("not enough measurements yet; call it again after some more batches", count)
     times = f"trainers wait {loads.waiting:.0%} of the time, readers work {loads.working:.0%}"
     if loads.waiting >= _LEAST_WAITING and loads.working < _LEAST_WORKING:
         return Advice(
-            f"{times}: more readers would not help, since what is between limits; let more bytes "
-            "be under way with credit_bytes, or look at the network",
+            f"{times}: more readers would not help, since the transfer to the "
+            "trainers is the bottleneck; raise credit_bytes, or check the network",
             count,
         )
     if loads.waiting >= _LEAST_WAITING:
@@ -69,8 +69,8 @@ def advice(loads: Loads) -> Advice:
     target = max(math.ceil(count * loads.working / _PLANNED_WORK), 1)
     if target < count:
         fewer = count - target
-        return Advice(f"{times}: {fewer} fewer {_readers(fewer)} would do", target)
-    return Advice(f"{times}: as many readers as are needed", count)
+        return Advice(f"{times}: you can stop {fewer} {_readers(fewer)}", target)
+    return Advice(f"{times}: the number of readers is right", count)
 
 
 def _readers(count: int) -> str:
