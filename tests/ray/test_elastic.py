@@ -43,7 +43,7 @@ def test_readers_come_and_go_and_the_order_stays():
 
 def test_the_last_reader_stays():
     with hray.serve(images(160), num_readers=2) as feed:
-        with pytest.raises(ValueError, match="remove_readers: got 2 of 2, expected fewer"):
+        with pytest.raises(ValueError, match="remove_readers: cannot remove 2 of 2"):
             feed.remove_readers(2)
         with pytest.raises(ValueError, match="add_readers: count is 0, expected an int from 1"):
             feed.add_readers(0)

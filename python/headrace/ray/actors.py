@@ -246,7 +246,7 @@ class Head:
         readers = self._layout.readers
         if count >= len(readers):
             raise ValueError(
-                f"remove_readers: got {count} of {len(readers)}, expected fewer. close() ends all."
+                f"remove_readers: cannot remove {count} of {len(readers)}. Use close() to stop all."
             )
         self._change(readers[:-count])
         self._removed.update(dict.fromkeys(readers[-count:], self._layout.turns[-1].first))

@@ -311,7 +311,7 @@ def test_an_incomplete_step_has_no_digest_after_close():
         next(batches)
         assert re.fullmatch("[0-9a-f]{16}", batches.digest())
         next(batches)
-        message = r"digest: pipeline '.*' has ended before the examples of the other ranks in the"
+        message = r"digest: pipeline '.*' ended before the examples of the other ranks in the"
         with pytest.raises(errors.FailedPreconditionError, match=message):
             batches.digest()
     assert batches.state()["digest"] is not None

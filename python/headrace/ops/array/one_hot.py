@@ -39,10 +39,10 @@ def one_hot(
     Args:
         indices: The positions of `on_value`. An index outside [0, depth) has no `on_value`.
         depth: The size of the new axis.
-        on_value: The value at the index. None for 1.
-        off_value: The value elsewhere. None for 0.
-        axis: The position of the new axis. None for the last.
-        dtype: The type of the result. None for the type of the values, or float32.
+        on_value: The value at the index. Defaults to 1.
+        off_value: The value elsewhere. Defaults to 0.
+        axis: The position of the new axis. Defaults to the last.
+        dtype: The type of the result. Defaults to the type of the values, or to float32.
         name: Name of the operation.
 
     Raises:

@@ -105,7 +105,7 @@ class GlobalOrder:
                 raise FailedPreconditionError(
                     None,
                     None,
-                    f"digest: pipeline '{name}' has ended before the examples of the other ranks "
+                    f"digest: pipeline '{name}' ended before the examples of the other ranks "
                     "in the last step were seen, expected an open one. Call digest() before "
                     "close().",
                 )

@@ -69,7 +69,7 @@ def _plain(where: str, name: str, value: Any) -> Any:
         )
     if _is_nothing(value):
         raise ValueError(
-            f"{where}: the condition on {name!r} compares with {value!r}, which equals nothing. "
+            f"{where}: the condition on {name!r} compares with {value!r}, which never matches. "
             "Use filter, with np.isnan or np.isnat."
         )
     is_time = isinstance(value, (np.datetime64, np.timedelta64))

@@ -125,8 +125,8 @@ def csv(
 ) -> Csv:
     r"""Reads CSV files. An example has one component per column.
 
-    Fields may be quoted. Quotes within a quoted field are doubled, and it may contain delimiters
-    and line breaks. Lines end in a line feed, optionally after a carriage return. Blank lines are
+    Fields may be quoted. A quoted field may contain delimiters and line breaks, and quotes within
+    it are doubled. Lines end in a line feed, optionally after a carriage return. Blank lines are
     skipped.
 
     An empty field is "" in a string column. In other columns it raises an error that names the file

@@ -134,8 +134,8 @@ def check_processes(where: str, num_processes: int) -> None:
     """Raises ValueError if worker processes are wanted and this system has none."""
     if not hasattr(os, "fork"):
         raise ValueError(
-            f"{where}: num_processes is {num_processes}, and this system cannot fork, expected "
-            "Linux or macOS. Leave it out, or use num_threads."
+            f"{where}: num_processes is {num_processes}, but this system cannot fork (only "
+            "Linux and macOS can). Remove it, or use num_threads."
         )
 
 

@@ -153,8 +153,8 @@ class BatchMethod(Chain):
                 added examples have no rows. If None, lists of varying length raise an error.
             lists: The components to keep as separate arrays, as with a `collate_fn` of PyTorch. The
                 batch then has a list with one array per example, and their shapes may differ.
-                `unbatch` reverses this. With `remainder="pad"`, an added array is empty if the
-                first axis varies. Otherwise, it is zeros in the shape of the batch's first array.
+                `unbatch` reverses this. `remainder="pad"` adds empty arrays if the first axis
+                varies. Otherwise, it adds zeros in the shape of the batch's first array.
 
         Raises:
             TypeError: If a name in `lists` is not a string.

@@ -107,10 +107,10 @@ class CacheMethod(Chain):
         **On disk**, with `directory`: later programs read the same file. The cached examples are
         used again only if nothing changed that they depend on: the stages before, the code of their
         functions and the values that the functions use, and the names, sizes and modification times
-        (or ETags) of the files. Installed packages count with their versions. If a function looks
-        up names at run time, every source file that its module imports counts. A file that your
-        function opens itself is not noticed. Use `key` if you want to decide yourself when the code
-        has changed.
+        (or ETags) of the files. For installed packages, only the version counts. If a function
+        looks up names at run time, every source file that its module imports counts. A file that
+        your function opens itself is not noticed. Use `key` if you want to decide yourself when the
+        code has changed.
 
         A pass that you leave early stores nothing. If several processes make the same cache, one of
         them writes it. A killed process leaves no partial cache, and a damaged file is removed and

@@ -149,7 +149,8 @@ class ShardMethod(Chain):
         if by == "piece" and even is not None:
             raise ValueError(
                 f"shard: even is {even!r} and by is 'piece', expected only one of them, because "
-                f"the number of examples in each rank's files is unknown. Omit by for equal ranks."
+                f"the number of examples in each rank's files is unknown. Remove by= for equal "
+                "ranks."
             )
         if by == "piece":
             check_pieces(self._stages)
@@ -191,13 +192,13 @@ def check_pieces(chain: Sequence[Stage]) -> None:
     before = chain[:window]
     if any(source.draws for source in all_stages(before) if source.parts):
         raise ValueError(
-            f"{where}, but mix draws from the files of each part by itself. Omit by, or give "
-            "each part of the mix a window and shard(..., by='piece')."
+            f"{where}, but mix reads the files of each part separately. Remove by=, or call "
+            "shuffle(window=...) and shard(..., by='piece') in each part."
         )
     if not pieces_before(before):
         raise ValueError(
-            f"{where}, but the examples of {before[0].name} reach the window in their order, not "
-            "by files. Omit by, or write take, skip, batches and cache after shard(...)."
+            f"{where}, but the window does not shuffle whole files of {before[0].name}. Remove "
+            "by=, or move take, skip, batches and cache after shard(...)."
         )
 
 

@@ -66,8 +66,8 @@ class SplitMethod(Chain):
         """Divides the examples into separate pipelines, for example for training and validation.
 
         An example belongs to the same part in every epoch, process, rank and resume, and wherever a
-        shuffle comes. Its part depends only on the seed, the number of its file and the number of
-        its record in the file. Examples of a part keep their order. All examples that `flat_map` or
+        shuffle comes. The part depends only on the seed, the file's number and the record's number
+        in the file. Examples of a part keep their order. All examples that `flat_map` or
         `unbatch` makes from one record stay together.
 
         Shares are averages: a share of 0.1 of 1,000 examples has about 100 examples, give or take
