@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from tests.cli.files import call, run, write_numbers, write_records
 
@@ -63,6 +65,22 @@ def test_a_pipeline_is_read_to_its_end(name):
     )
     assert [stage["name"] for stage in result["stages"]] == ["tfrecords", "batch"]
     assert result["bottleneck"]
+
+
+def test_bench_counts_the_bytes_that_arrow_and_tokens_read():
+    np.arange(100_000, dtype=np.uint16).tofile("tokens.bin")
+    table = pa.table({"n": np.arange(5_000)})
+    with pa.ipc.new_file("rows.arrow", table.schema) as writer:
+        writer.write_table(table)
+    Path("pipes.py").write_text(
+        "import headrace as hr\n"
+        "tokens = hr.tokens('tokens.bin', 9, 'uint16').epochs().batch(10)\n"
+        "rows = hr.arrow('rows.arrow').epochs().batch(10)\n"
+    )
+    for name in ("tokens", "rows"):
+        result = benched(name, "--batches", "600")
+        assert not result["has_ended"]
+        assert result["bytes_per_second"] > 0, name
 
 
 def test_bench_ends_after_the_given_batches_or_seconds():

@@ -17,15 +17,12 @@ from headrace.io import storage
 from headrace.pipeline import Batches, Pipeline
 from headrace.pipeline.run.statistics import Statistics
 from headrace.pipeline.sources.concat import Concat
-from headrace.pipeline.stages.components import batch_depth, steps
+from headrace.pipeline.stages.components import all_sources, batch_depth, steps
+from headrace.pipeline.stages.source import Origin
 from headrace.pipeline.stages.stage import Effect, Stage
 
 __all__ = ["Measurements", "measured"]
 
-_SOURCES: Final = (
-    "tfrecords", "text_lines", "csv", "json_array", "json_lines", "fixed_length_records",
-    "files", "image_folder", "audio_folder", "webdataset", "parquet",
-)  # fmt: skip
 _LIMIT_SECONDS: Final = 3.0
 
 
@@ -154,8 +151,8 @@ def _bytes_read(
         return sum(map(os.path.getsize, files)), ""
     if any(start_of(path).compression for path in files):
         return None, "the files are compressed, and not all of them were read, once"
-    read = (stage.bytes for stage in batches.statistics().stages if stage.name in _SOURCES)
-    return sum(read), ""
+    names = {source.name for source in all_sources(chain) if source.origin is Origin.FILES}
+    return sum(s.bytes for s in batches.statistics().stages if s.name in names), ""
 
 
 def _reads_all(chain: Sequence[Stage]) -> bool:
