@@ -148,7 +148,10 @@ def test_an_unshuffled_order_has_no_estimate(classes):
 def test_describe_says_that_a_window_over_blocks_needs_an_index():
     off = {"index": "off"}
     blocks = {"window": 5, "seed": 1, "block_bytes": 100}
-    refused = "which is not possible, because options(index='off') does not allow a scan"
+    refused = (
+        "which is not possible, because options(index='off') does not allow a scan for the "
+        "borders of blocks"
+    )
     assert refused in said(hr.tfrecords("a").shuffle(**blocks).options(**off))
     assert refused not in said(hr.tfrecords("a").shuffle(**blocks))
     assert refused not in said(hr.text_lines("a").shuffle(**blocks).options(**off))

@@ -86,8 +86,10 @@ def _borders(chain: Sequence[Stage], shuffle: Shuffle, options: Mapping[str, Any
     is_off = options.get("index") == "off" and shuffle.block_bytes is not None
     if not is_off or not any(map(_has_marks, _sources(chain))):
         return ""
-    return ", which is not possible, because options(index='off') does not allow a scan for the "
-    "borders of blocks"
+    return (
+        ", which is not possible, because options(index='off') does not allow a scan for the "
+        "borders of blocks"
+    )
 
 
 def _sources(chain: Sequence[Stage]) -> Iterator[Source]:
