@@ -12,7 +12,7 @@ import re
 import sys
 from abc import ABCMeta
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cached_property
 from types import FrameType
 from typing import Any, Final, NoReturn
@@ -36,7 +36,7 @@ from headrace.ops.framework.conversion import register_tensor_conversion_functio
 from headrace.tf1 import ops
 from headrace.tf1.adapters.variables import Variable, get_variable, variable_scope
 from headrace.tf1.compat.absorbed_shapes import infer_shape, static_shape
-from headrace.tf1.compat.stand_ins import StandIn
+from headrace.tf1.compat.stand_ins import BINARY_OPERATORS, StandIn
 from headrace.tf1.saver import Saver
 
 __all__ = ["REPLACEMENTS", "Absorbed", "stand_in"]
@@ -87,10 +87,10 @@ class _Absorbing(StandIn):
         full_name, path = self.full_name, self._path
 
         def new(cls: type, *args: Any, **kwargs: Any) -> Any:
-            made: Any = object.__new__(cls)
+            result: Any = object.__new__(cls)
             shape = infer_shape(path, args, kwargs)
-            vars(made)["_absorbed"] = _Call(full_name, args, kwargs, shape=shape, path=path)
-            return made
+            vars(result)["_absorbed"] = _Call(full_name, args, kwargs, shape=shape, path=path)
+            return result
 
         return type(self.__name__, (Absorbed,), {"__new__": new, "__module__": self.__module__})
 
@@ -104,7 +104,7 @@ class _Call:
         args: The arguments.
         kwargs: The arguments by their names.
         shape: The static shape of the result as a tensor.
-        dtype: The type of the result as a tensor, unless another one is wanted.
+        dtype: The type of the result as a tensor, unless another one is requested.
         label: The name of its operations.
     """
 
@@ -142,32 +142,22 @@ class _Call:
     def tensor(self, dtype: DType | None = None) -> Tensor:
         """Returns the result as a tensor of the default graph, or of the graph of its inputs."""
         graph = self.graph or get_default_graph()
-        wanted = dtype or self.dtype
-        for known in self._tensors:
-            if known.graph is graph and known.dtype == wanted:
-                return known
-        found = map(_tensor_of, self._all_inputs())
-        inputs = [tensor for tensor in found if tensor is not None and tensor.graph is graph]
+        dtype = dtype or self.dtype
+        for tensor in self._tensors:
+            if tensor.graph is graph and tensor.dtype == dtype:
+                return tensor
+        of_inputs = map(_tensor_of, self._all_inputs())
+        inputs = [tensor for tensor in of_inputs if tensor is not None and tensor.graph is graph]
         attrs = {"call": self.name, "where": self._where, "number": self._number}
-        if inputs:
+        with nullcontext() if inputs else graph.control_dependencies(None):
             op = graph.create_op(
                 "Absorbed",
                 inputs,
-                [wanted],
+                [dtype],
                 output_shapes=[self.shape],
                 name=self.label,
                 attrs=attrs,
             )
-        else:
-            with graph.control_dependencies(None):
-                op = graph.create_op(
-                    "Absorbed",
-                    [],
-                    [wanted],
-                    output_shapes=[self.shape],
-                    name=self.label,
-                    attrs=attrs,
-                )
         graph.prevent_feeding(op.outputs[0])
         self._tensors.append(op.outputs[0])
         return op.outputs[0]
@@ -176,9 +166,9 @@ class _Call:
         return self._inputs if self.parent is None else [self.parent, *self._inputs]
 
     def _usual_dtype(self) -> DType:
-        wanted = self.kwargs.get("dtype")
-        if isinstance(wanted, (DType, str)):
-            return as_dtype(wanted)
+        requested = self.kwargs.get("dtype")
+        if isinstance(requested, (DType, str)):
+            return as_dtype(requested)
         types = [getattr(item, "dtype", None) for item in self._inputs]
         floats = (kind for kind in types if isinstance(kind, DType) and kind.is_floating)
         return next(floats, dtypes.float32).base_dtype
@@ -198,9 +188,9 @@ class Absorbed:
     @staticmethod
     def of(call: _Call) -> "Absorbed":
         """Returns the result of a call."""
-        made = object.__new__(Absorbed)
-        vars(made)["_absorbed"] = call
-        return made
+        result = object.__new__(Absorbed)
+        vars(result)["_absorbed"] = call
+        return result
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Absorbs the call of a layer, an initializer or a method."""
@@ -375,7 +365,7 @@ def _report(needed: Sequence[Operation]) -> str:
     return "\n".join(
         [
             "this needs the model, which headrace builds as placeholders and does not run. "
-            "Replace these calls with those of PyTorch, JAX or NumPy:",
+            "Replace these calls with calls of PyTorch, JAX or NumPy:",
             *lines,
             f"{step}The page 'Old programs' of headrace's documentation has a whole loop.",
         ]
@@ -566,21 +556,8 @@ def _forward_operator(method: str) -> None:
     setattr(Absorbed, method, operator)
 
 
-_BINARY: Final = [
-    "add",
-    "sub",
-    "mul",
-    "truediv",
-    "floordiv",
-    "mod",
-    "pow",
-    "matmul",
-    "and",
-    "or",
-    "xor",
-]
 for _name in (
-    *(*_BINARY, *(f"r{_operator}" for _operator in _BINARY)),
+    *(*BINARY_OPERATORS, *(f"r{_operator}" for _operator in BINARY_OPERATORS)),
     *("lt", "le", "gt", "ge", "invert", "neg", "abs"),
 ):
     _forward_operator(f"__{_name}__")

@@ -44,8 +44,8 @@ def install(
     second call with the same arguments does nothing.
 
     Names and modules of TensorFlow 1.15 that headrace lacks, such as layers and optimizers, can be
-    imported. They raise NotImplementedError when they are used, with a message that says what to
-    use instead. Names that TensorFlow 1.15 lacks, too, raise AttributeError and ImportError as
+    imported. When they are used, they raise NotImplementedError, and the message names what to use
+    instead. Names that TensorFlow 1.15 lacks, too, raise AttributeError and ImportError as
     usual, so `hasattr(tf, ...)` and `try: import ...` find what they would find there.
 
     Args:

@@ -15,7 +15,7 @@ import numpy as np
 from headrace.graph import Tensor
 from headrace.tf1.missing import remedy_for_path
 
-__all__ = ["StandIn"]
+__all__ = ["BINARY_OPERATORS", "StandIn"]
 
 # Decorators without an effect on the results of a function. `RegisterGradient` and its kin register
 # what only training would use.
@@ -157,25 +157,15 @@ def _refuse(stand_in: StandIn, *args: object) -> NoReturn:
     stand_in.refuse()
 
 
-_BINARY: Final = [
-    "add",
-    "sub",
-    "mul",
-    "truediv",
-    "floordiv",
-    "mod",
-    "pow",
-    "matmul",
-    "and",
-    "or",
-    "xor",
-    "lshift",
-    "rshift",
-]
+BINARY_OPERATORS: Final = (
+    *("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"),
+    *("and", "or", "xor"),
+)
+_operators = (*BINARY_OPERATORS, "lshift", "rshift")
 for _method in (
     *("abs", "array", "bool", "bytes", "complex", "contains", "delitem", "enter", "exit", "float"),
     *("fspath", "ge", "getitem", "gt", "index", "int", "invert", "iter", "le", "len", "lt", "neg"),
-    *("next", "pos", "reversed", "round", "setitem", *_BINARY),
-    *(f"r{_operator}" for _operator in _BINARY),
+    *("next", "pos", "reversed", "round", "setitem", *_operators),
+    *(f"r{_operator}" for _operator in _operators),
 ):
     setattr(StandIn, f"__{_method}__", _refuse)

@@ -275,24 +275,8 @@ def read_keyed_batch_features(
         return queued, tensors
 
 
-def read_keyed_batch_examples_shared_queue(
-    file_pattern: str | Sequence[str],
-    batch_size: int,
-    reader: Callable[[], Any],
-    randomize_input: bool = True,
-    num_epochs: int | None = None,
-    queue_capacity: int = 10000,
-    num_threads: int = 1,
-    read_batch_size: int = 1,
-    parse_fn: Callable[[Tensor], Any] | None = None,
-    name: str | None = None,
-    seed: int | None = None,
-) -> tuple[Tensor, Any]:
-    """Calls `read_keyed_batch_examples`: the workers of one process share its file names."""
-    return read_keyed_batch_examples(
-        *(file_pattern, batch_size, reader, randomize_input, num_epochs, queue_capacity),
-        *(num_threads, read_batch_size, parse_fn, name, seed),
-    )
+# The workers of one process share the file names anyway.
+read_keyed_batch_examples_shared_queue = read_keyed_batch_examples
 
 
 def read_keyed_batch_features_shared_queue(
