@@ -50,7 +50,7 @@ pub enum Plan {
     Zip(Arc<[Arc<Plan>]>, bool),
     /// All rows, in another order, of a plan whose steps make one row of each.
     Shuffled(Arc<Plan>, Shuffle),
-    /// The pieces of a source, several of them at once: one row of each in share.
+    /// The pieces of a source, several of them at once: one row of each in turn.
     Pieces(Arc<Plan>, PieceOptions),
     /// A step applied to the rows of a plan.
     Then(Arc<Plan>, Step),

@@ -19,7 +19,7 @@ pub struct Batch {
     is_over: bool,
     /// The provenance that counts the batches.
     file_provenance: Arc<FileProvenance>,
-    /// The number of the first batch in the current share of all shares.
+    /// The number of the first batch in the current round of all shares.
     next: u64,
     share: ShareIndex,
     /// The size of the batches that are skipped, and the number of rows of the input's checkpoint
