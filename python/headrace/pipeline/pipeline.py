@@ -177,7 +177,7 @@ class Pipeline(
                 None,
                 None,
                 f"spec: {self._stages[chain_specs.first_empty_stage]} yields no examples, expected "
-                f"at least one to determine the components. Check the stages before it.",
+                "at least one to determine the components. Check the stages before it.",
             )
         return dict(chain_specs.specs[-1])
 

@@ -98,7 +98,7 @@ class IndexedRows:
                 raise ValueError(
                     f"indexed: a row is a {type(row).__name__} of {len(row)} items, expected "
                     f"{len(names)}, one for each name: {', '.join(map(repr, names))}. Pass one "
-                    f"name per item."
+                    "name per item."
                 )
             return {name: _value(item) for name, item in zip(names, row, strict=True)}
         if len(self._names or ("",)) > 1:
@@ -184,7 +184,7 @@ def source_length(source: Any) -> int:
     except (ValueError, OverflowError) as error:
         raise ValueError(
             f"indexed: the length of {name} is out of range ({error}), expected an int of at least "
-            f"0. "
+            "0. "
             "Correct its __len__."
         ) from error
 
@@ -209,7 +209,7 @@ def _check_rows(source: Any) -> None:
     if is_table or isinstance(source, Mapping):
         raise TypeError(
             f"indexed: got {kind.__name__}, whose [] returns columns, expected an object whose [] "
-            f"returns a row. Use headrace.arrays for columns."
+            "returns a row. Use headrace.arrays for columns."
         )
     has_rows = hasattr(kind, "__getitem__") or hasattr(kind, "__getitems__")
     is_text = isinstance(source, (str, bytes, type))

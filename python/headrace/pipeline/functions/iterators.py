@@ -151,8 +151,8 @@ class AlreadyOpened:
         if iterator is self._last():
             raise ValueError(
                 f"{where}: the function returned the same iterator again, expected a new one for "
-                f"each epoch and each iteration, because examples that were read before would be "
-                f"missing. Create the iterator in the function, or iterate only once."
+                "each epoch and each iteration, because examples that were read before would be "
+                "missing. Create the iterator in the function, or iterate only once."
             )
         self._last = _reference(iterator)
         return iterator

@@ -66,15 +66,13 @@ def _type(name: str, spec: Spec) -> Any:
         )
     if is_carried(spec.dtype) and not is_time(spec.dtype):
         raise TypeError(
-            f"to_arrow: the component {name!r} is {spec}, which Arrow does not support. Convert it "
-            f"in "
-            "map, for example value.astype(np.float32), or drop it with select."
+            f"to_arrow: the component {name!r} is {spec}, which Arrow does not support. Convert "
+            "it in map, for example value.astype(np.float32), or drop it with select."
         )
     if spec.dtype == np.dtype("timedelta64[D]"):
         raise TypeError(
-            f"to_arrow: the component {name!r} is {spec}, which Arrow does not support. Convert it "
-            f"in "
-            "map, for example value.astype('timedelta64[s]'), or drop it with select."
+            f"to_arrow: the component {name!r} is {spec}, which Arrow does not support. Convert "
+            "it in map, for example value.astype('timedelta64[s]'), or drop it with select."
         )
     pa = import_module("pyarrow")
     arrow_type = _element_type(spec)

@@ -74,8 +74,8 @@ def combination(is_resumed: bool) -> str | None:
                     None,
                     None,
                     f"to_torch: CombinedLoader({mode!r}) has a loader of unknown length, expected "
-                    f"a known length after a resume, because Lightning reads a batch ahead "
-                    f"otherwise. Pass the number of batches in an epoch: to_torch(length=...).",
+                    "a known length after a resume, because Lightning reads a batch ahead "
+                    "otherwise. Pass the number of batches in an epoch: to_torch(length=...).",
                 )
             return mode
     return None

@@ -55,8 +55,7 @@ class JaxBatches(ConvertedBatches):
         if value.dtype.kind in "mM":
             raise TypeError(
                 f"to_jax: component {name!r} is {value.dtype}, which JAX does not support. Convert "
-                f"it "
-                "in map, for example to a number of days, or drop it with select."
+                "it in map, for example to a number of days, or drop it with select."
             )
         array = _narrowed(name, np.asarray(value), self._jax.dtypes.canonicalize_dtype(value.dtype))
         if self._sharding is None:

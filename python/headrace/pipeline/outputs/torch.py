@@ -67,7 +67,7 @@ class TorchLoader:
         if worker is not None:
             raise ValueError(
                 f"to_torch: num_workers is {worker.num_workers}, expected 0: the pipeline has its "
-                f"own threads, and each worker would yield all batches. Omit num_workers."
+                "own threads, and each worker would yield all batches. Omit num_workers."
             )
         chain = self.pipeline._stages
         check_use(batch_depth(chain) > 0, any(step.num_shares > 1 for step in all_steps(chain)))
@@ -320,7 +320,7 @@ class TorchBatches:
             None,
             f"to_torch: the loop began epoch {self._told_epoch} with a batch of epoch "
             f"{self.epoch}, which it had read before. Lightning reads one ahead if it does not "
-            f"know their number. Pass the number of batches in an epoch: to_torch(length=...).",
+            "know their number. Pass the number of batches in an epoch: to_torch(length=...).",
         )
 
     def _check_length(self) -> None:

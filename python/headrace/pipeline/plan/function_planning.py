@@ -160,8 +160,8 @@ class FunctionPlanning:
                 if other.function is worker.function:
                     raise ValueError(
                         f"{name_of(worker.function)}: it is used in two places of the pipeline and "
-                        f"has a state, expected a separate object in each place. Create another "
-                        f"object, or a copy."
+                        "has a state, expected a separate object in each place. Create another "
+                        "object, or a copy."
                     )
         self._shared.python_workers.append(worker)
         number = len(self._shared.python_workers) - 1

@@ -46,7 +46,7 @@ def ordered_stages(chain: Sequence[Stage]) -> int | str:
     if count > shard > 0:
         return (
             f"{chain[count - 1].name} follows shard, so the position of the other ranks in the "
-            f"global order is unknown. Write shard(...) after it"
+            "global order is unknown. Write shard(...) after it"
         )
     return count
 

@@ -67,7 +67,7 @@ def length_after(step: Step, length: float) -> float:
     if after is None:
         raise TypeError(
             f"len: the number of examples after {step.name} is unknown before it runs. Use "
-            f"count(), which reads and counts them all."
+            "count(), which reads and counts them all."
         )
     return after
 
@@ -112,7 +112,7 @@ class _Lengths:
             return combined
         text = (
             f"len: the number of examples of {source.name} is unknown before it is read. Use "
-            f"count(), which reads and counts them all"
+            "count(), which reads and counts them all"
         )
         if source.may_have_index:
             text += ", or write index files for uncompressed files with `headrace index PATHS`"

@@ -104,8 +104,8 @@ def check_contents(
         if not is_part or (digest != expected and not is_changed):
             raise ValueError(
                 f"resume: {name}, which a native function uses, has changed since the state was "
-                f"saved, expected the same content. Resume with the original file, or start from "
-                f"the beginning."
+                "saved, expected the same content. Resume with the original file, or start from "
+                "the beginning."
             )
     if digests.keys() != others.keys() and not is_changed:
         raise ValueError(

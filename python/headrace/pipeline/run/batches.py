@@ -112,7 +112,7 @@ class Batches(Reports):
         if len(chain) > _MOST_STAGES:
             raise ValueError(
                 f"the pipeline has {len(chain)} stages, expected at most {_MOST_STAGES}. Combine "
-                f"several functions, skips or takes into one."
+                "several functions, skips or takes into one."
             )
         self._chain = chain
         self._options = options
@@ -366,7 +366,7 @@ class Batches(Reports):
                 None,
                 None,
                 f"pipeline '{self._name}': its first example is already being read, by another "
-                f"thread or by a function that was called for it. Use an iteration in one thread.",
+                "thread or by a function that was called for it. Use an iteration in one thread.",
             )
         if threading.current_thread() in self._callers:
             raise FailedPreconditionError(

@@ -63,7 +63,7 @@ def check_shares(where: str, pipe: Description) -> None:
     if not pipe._options.get("deterministic", True):
         raise ValueError(
             f"{where}: the pipeline has options(deterministic=False), expected a fixed order. "
-            f"Remove it."
+            "Remove it."
         )
 
 

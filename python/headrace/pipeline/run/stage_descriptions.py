@@ -74,7 +74,7 @@ def check_alike(mine: Sequence[Words], other: Sequence[Words], where: str = "") 
         whose = "this pipeline" if more is mine else "the pipeline of the state"
         raise ValueError(
             f"resume: {where}{whose} has {_shown(more[fewer])} after stage {fewer - 1}, and the "
-            f"other does not. Resume with the same pipeline."
+            "other does not. Resume with the same pipeline."
         )
 
 

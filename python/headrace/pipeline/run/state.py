@@ -310,7 +310,7 @@ def check_files(files: Sequence[Sequence[bytes]], expected: Sequence[list[Any] |
                 names = " to ".join(dict.fromkeys(map(_name, (group[0], group[-1]))))
                 raise ValueError(
                     f"resume: {names} differs from the files of the state in name, size or order. "
-                    f"Resume with the same files."
+                    "Resume with the same files."
                 )
 
 
@@ -459,7 +459,7 @@ def _with_seed(stage: Stage, seeds: Iterator[int]) -> Stage:
     if getattr(stage, "is_seed_given", True) and mine != seed:
         raise ValueError(
             f"resume: the seed of {stage.name} is {mine}, but {seed} in the pipeline of the state. "
-            f"Resume with the same seed, or omit it."
+            "Resume with the same seed, or omit it."
         )
     return cast("Stage", replace(cast("Any", stage), seed=seed))
 

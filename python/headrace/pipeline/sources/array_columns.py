@@ -83,7 +83,7 @@ def _table(package: str, table: Any) -> Iterable[tuple[str, Any]]:
         if missing and not (has_nan and isinstance(column.dtype, np.dtype)):
             raise ValueError(
                 f"arrays: the column {name!r} has {missing} missing values, expected none. Fill "
-                f"them in, or drop their rows first."
+                "them in, or drop their rows first."
             )
         # Arrow refuses to copy what it holds differently, such as strings, unless it is asked to.
         options = {"zero_copy_only": False} if package == "pyarrow" else {}

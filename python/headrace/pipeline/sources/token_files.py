@@ -262,7 +262,7 @@ def _check_size(file: TokenFile) -> None:
             file.path,
             f"read as {file.dtype}, every second token of its beginning is at most {high.max()}, "
             f"and the others are up to {low.max()}: its tokens seem to be {wider}. Pass the dtype "
-            f"that it was written with",
+            "that it was written with",
         )
     if (most := _MOST_OF_HALVES.get(file.dtype.itemsize)) is None:
         return

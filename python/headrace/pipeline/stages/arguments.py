@@ -60,7 +60,7 @@ def check_function(where: str, function: object, has_seed: bool = False) -> None
     elif where != "filter" and not has_seed and _takes(function, 2):
         text = (
             f"{name} has two parameters, but is called with one argument, the example. Set a seed, "
-            f"such as "
+            "such as "
             f"{where}({name}, seed=7), so that the second is a random generator."
         )
     else:
@@ -122,8 +122,8 @@ def checked_num_callers(
     if keeps_state(function):
         raise ValueError(
             f"{where}: {argument}, and {name_of(function)} has a state, expected one thread of "
-            f"this process, because its state depends on the order of calls. Omit it, or remove "
-            f"the methods state and restore."
+            "this process, because its state depends on the order of calls. Omit it, or remove "
+            "the methods state and restore."
         )
     if processes:
         check_processes(where, processes)

@@ -188,7 +188,7 @@ def _check_can_be_on_disk(chain: Sequence[Stage]) -> None:
         if stage.reads_objects:
             raise ValueError(
                 f"cache: the examples of {stage.name} come from an object of this program, so a "
-                f"later program cannot check that they are the same. Omit directory, "
+                "later program cannot check that they are the same. Omit directory, "
                 "or write the examples to files with write(...) and read those."
             )
         if not stage.is_seed_given:
@@ -199,5 +199,5 @@ def _check_can_be_on_disk(chain: Sequence[Stage]) -> None:
         if keeps_state(stage.called_function):
             raise ValueError(
                 f"cache: the function of {stage.name} has a state, which a later program cannot "
-                f"compare. Omit directory, or put the function after the cache."
+                "compare. Omit directory, or put the function after the cache."
             )

@@ -24,7 +24,7 @@ def check_one_order(chain: Sequence[Stage]) -> None:
         if not stage.is_seed_given:
             raise ValueError(
                 f"shard: {stage.name} before it has no seed, expected one, because each process "
-                f"would draw its own order. Set the same seed in all processes, such as "
+                "would draw its own order. Set the same seed in all processes, such as "
                 f"{stage.name}(..., seed=7)."
             )
 
@@ -47,7 +47,7 @@ def check_even(chain: Sequence[Stage], step: Step) -> None:
         raise ValueError(
             f"{step.name}: it follows shard(..., even={even!r}), which assigns the same number of "
             f"batches to all ranks, but {step.name} may leave a different number on each rank. "
-            f"Write "
+            "Write "
             f"{step.name}(...) before shard(...), or omit even."
         )
 

@@ -47,7 +47,7 @@ def check_reachable(chain: Sequence[Stage]) -> None:
             )
         raise ValueError(
             f"shuffle: a full shuffle needs random access, but {reason}. Pass a window, such as "
-            f"shuffle(window=10_000)."
+            "shuffle(window=10_000)."
         )
 
 
@@ -65,7 +65,7 @@ def check_skippable(chain: Sequence[Stage]) -> None:
         remedy = ", or shuffle each part before concat" if name == "concat" else ""
         raise ValueError(
             f"skip_errors: it cannot follow a shuffle of all examples of {name}, because its order "
-            f"includes every example. Use a window, such as shuffle(window=10_000)"
+            "includes every example. Use a window, such as shuffle(window=10_000)"
             f"{remedy}."
         )
 

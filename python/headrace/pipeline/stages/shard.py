@@ -149,7 +149,7 @@ class ShardMethod(Chain):
         if by == "piece" and even is not None:
             raise ValueError(
                 f"shard: even is {even!r} and by is 'piece', expected only one of them, because "
-                f"the number of examples in each rank's files is unknown. Remove by= for equal "
+                "the number of examples in each rank's files is unknown. Remove by= for equal "
                 "ranks."
             )
         if by == "piece":

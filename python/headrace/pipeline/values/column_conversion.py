@@ -145,7 +145,7 @@ def as_components(where: str, value: object, specs: Specs) -> Mapping[str, Any]:
         if not specs:
             raise ValueError(
                 f"{where}: there is an example now, but there was none when the iteration started. "
-                f"Start a new iteration."
+                "Start a new iteration."
             )
         raise ValueError(
             f"{where}: the function returned the components {sorted(components)}, expected "

@@ -196,7 +196,7 @@ def of_python(what: str, value: Any) -> npt.NDArray[Any]:
             raise
         raise ValueError(
             f"{what} is a list whose items have different lengths, expected equal lengths. Pad "
-            f"them, or return them as several components."
+            "them, or return them as several components."
         ) from error
     if array.dtype.kind in "SU":
         # NumPy strings would lose trailing zero bytes, and would accept numbers among strings.
@@ -229,5 +229,5 @@ def _leaves(value: Any) -> Iterable[Any]:
 def _too_large(what: str) -> ValueError:
     return ValueError(
         f"{what} has an int that int64 (or among floats, float64) does not hold exactly. Return a "
-        f"NumPy value, such as np.uint64(value), or as str."
+        "NumPy value, such as np.uint64(value), or as str."
     )

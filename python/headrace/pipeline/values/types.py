@@ -193,7 +193,7 @@ def as_array(what: str, value: Any) -> npt.NDArray[Any]:
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
             f"{what} is a tensor of torch.bfloat16, which NumPy supports only with ml_dtypes. "
-            f"Install "
+            "Install "
             "it: pip install ml_dtypes"
         ) from error
     bits = value.detach().cpu().contiguous().view(import_module("torch").int16)

@@ -330,7 +330,7 @@ class Fingerprint:
         if module is None:
             raise ValueError(
                 f"cache: {where}: {function.__qualname__} looks up names at run time, and its "
-                f"module is not loaded, so a change of the objects behind them would not be "
+                "module is not loaded, so a change of the objects behind them would not be "
                 f"noticed. Use the names in the code itself, or {_KEY}"
             )
         self._add_whole(module, where)
