@@ -181,7 +181,7 @@ def with_parts(
     if "parts" not in allow:
         raise ValueError(
             f"resume: the parts of mix are {_list(new)}, but {_list(old)} in the pipeline of the "
-            "state. If that is wanted, resume with allow={'parts'}."
+            "state. If this is intended, resume with allow={'parts'}."
         )
     if any(text is not None for text in state["functions"]):
         raise ValueError(

@@ -199,7 +199,7 @@ def resumed(chain: Stages, state: Mapping[str, Any], allow: Collection[str] = ()
         if key not in allow and mine != state[key]:
             raise ValueError(
                 f"resume: {_ALLOWED[key]}: {_list(mine)}, but {_list(state[key])} in the pipeline "
-                f"of the state. If that is wanted, resume with allow={{{key!r}}}."
+                f"of the state. If this is intended, resume with allow={{{key!r}}}."
             )
     seeds = list(state["seeds"])
     if len(seeds) != len(list(_drawn(chain))):
