@@ -9,7 +9,7 @@ export PATH := $(PATH):$(CURDIR)/.venv/bin:$(or $(CARGO_HOME),$(HOME)/.cargo)/bi
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s  %s\n", $$1, $$2 }' Makefile
 
-dev: ## set up .venv, build the engine in release mode, install the package in place; 10 to 13 minutes the first time, seconds later
+dev: ## set up .venv, build the engine in release mode, install the package in place; 9 to 14 minutes the first time, seconds later
 	@tools/set_up.sh
 
 quick: ## build the engine without optimising it, and run the tests near what changed
@@ -19,7 +19,7 @@ quick: ## build the engine without optimising it, and run the tests near what ch
 demo: dev ## write real digits to TFRecords, train on them through a pipeline, evaluate
 	@.venv/bin/headrace demo
 
-test: dev ## run the tests of each change: of the engine, of the package, and models of its locks; 20 minutes on two cores
+test: dev ## run the tests of each change: of the engine, of the package, and models of its locks; 11 to 18 minutes on two cores
 	@tools/test.sh
 
 test-all: dev ## run all tests, for hours, with new random choices, or some: PARTS="tensorflow pipelines" SEED=7 repeats a run
