@@ -40,29 +40,29 @@ FAULTS = "io/storage/test_faults.py"
 # Ctrl-C has the cases below, by the words before the colon.
 ROWS = {
     "`next(batches)`, a loop over a pipeline": [
-        (ITERATING, "test_an_interrupt_ends_a_wait"),
+        (ITERATING, "test_interrupt_ends_a_wait"),
         (FAULTS, "test_a_body_that_stalls_is_named_and_closing_does_not_wait_for_it"),
-        (STUCK, "test_a_pipe_that_nobody_writes_to_is_named"),
+        (STUCK, "test_warning_names_a_pipe_without_a_writer"),
         (DUMP, "test_a_function_that_hangs_is_shown_with_its_example"),
         (DUMP, "test_a_read_that_hangs_is_shown_with_its_offset"),
     ],
     "`batches.close()`, the end of a `with` block": [
-        (STUCK, "test_a_function_that_hangs_is_named_with_its_record"),
+        (STUCK, "test_warning_names_a_hanging_function_and_its_record"),
         (STUCK, "test_no_call_starts_after_close"),
-        (ITERATING, "test_an_interrupt_ends_the_wait_for_a_slow_worker"),
+        (ITERATING, "test_interrupt_ends_the_wait_for_a_slow_worker"),
         (DUMP, "test_the_end_of_an_iteration_waits_for_its_threads"),
     ],
     "A Python function, or an iterator of `iterable`": [
-        (STUCK, "test_a_function_that_hangs_is_named_with_its_record"),
-        (STUCK, "test_an_iterator_that_hangs_is_named"),
+        (STUCK, "test_warning_names_a_hanging_function_and_its_record"),
+        (STUCK, "test_warning_names_a_hanging_iterator"),
         (DUMP, "test_a_function_that_hangs_is_shown_with_its_example"),
     ],
     "`pipe.spec`, `iter(pipe)`": [
         ("tf1/test_waits.py", "test_ctrl_c_ends_a_wait_that_is_told_of"),
     ],
     "`to_torch`, `to_jax`, `to_arrow`": [
-        ("pipeline/outputs/test_outputs.py", "test_leaving_a_loop_ends_the_threads"),
-        ("pipeline/outputs/test_outputs.py", "test_leaving_a_reader_ends_the_threads"),
+        ("pipeline/outputs/test_outputs.py", "test_leaving_the_loop_stops_the_threads"),
+        ("pipeline/outputs/test_outputs.py", "test_leaving_an_arrow_reader_stops_the_threads"),
     ],
     "`tf_record_iterator`": [
         ("tf1/ops/readers/test_pipes.py", "test_ctrl_c"),
@@ -72,7 +72,7 @@ ROWS = {
     ],
     "The end of the program": [
         ("tf1/test_exit.py", "test_the_program_ends_as_it_should"),
-        (ITERATING, "test_a_program_may_end_while_it_iterates"),
+        (ITERATING, "test_program_may_exit_while_iterating"),
         (
             "tf1/queues/test_eager_interrupt.py",
             "test_a_program_ends_while_daemon_threads_are_blocked",

@@ -44,7 +44,7 @@ def of_three(example, rng, kind):
         ("map", lambda: {}, {}, "does not accept one argument"),
     ],
 )
-def test_a_function_of_other_arguments_is_an_error(stage, function, options, words):
+def test_wrong_function_arguments_are_rejected(stage, function, options, words):
     with pytest.raises(TypeError, match=words):
         getattr(NUMBERS, stage)(function, **options)
 
@@ -61,5 +61,5 @@ def test_a_function_of_other_arguments_is_an_error(stage, function, options, wor
     ],
     ids=["with a generator", "partial", "of any number", "with a default", "type", "native"],
 )
-def test_functions_that_can_be_called_are_taken(function, options):
+def test_any_callable_is_accepted(function, options):
     assert len(list(NUMBERS.map(function, **options))) == 4

@@ -84,7 +84,7 @@ def check_raises(pipeline, kind, note):
 @pytest.mark.parametrize("num_processes", [0, 1])
 @pytest.mark.parametrize("row", [0, 3])
 @pytest.mark.parametrize("stage", ["map", "filter", "flat_map"])
-def test_the_exception_of_a_function_is_raised_with_its_note(stage, row, num_processes, kind):
+def test_function_exception_is_raised_with_a_note(stage, row, num_processes, kind):
     pipeline = hr.arrays({"n": np.arange(6)})
     failing = getattr(pipeline, stage)(Failing(kind, row, stage), num_processes=num_processes)
     check_raises(failing, kind, f"in {stage}(Failing), at arrays: row {row}")
@@ -95,12 +95,12 @@ def test_the_exception_of_a_function_is_raised_with_its_note(stage, row, num_pro
 @pytest.mark.parametrize("kind", CLASSES)
 @pytest.mark.parametrize("num_processes", [0, 1])
 @pytest.mark.parametrize("item", [0, 3])
-def test_the_exception_of_an_iterator_is_raised_with_its_note(item, num_processes, kind):
+def test_iterator_exception_is_raised_with_a_note(item, num_processes, kind):
     failing = hr.iterable(FailingSource(kind, item), num_processes)
     check_raises(failing, kind, f"in iterable(FailingSource), at item {item}")
 
 
-def test_a_name_that_cannot_be_read_is_replaced_by_that_of_the_class():
+def test_unreadable_function_name_falls_back_to_class_name():
     class Nameless:
         def __call__(self, example):
             return example

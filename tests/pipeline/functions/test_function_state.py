@@ -152,13 +152,13 @@ def program(request):
 
 @pytest.mark.timeout(120)
 class TestEpochs:
-    def test_the_next_epoch_begins_with_the_state_after_the_last_row_that_was_used(self, program):
+    def test_next_epoch_starts_with_the_state_after_the_last_used_row(self, program):
         pipeline, expected = program
         for num_threads in (1, 3):
             assert values(pipeline().options(num_threads=num_threads)) == expected
         assert values(pipeline().options(memory_bytes=16 << 20)) == expected
 
-    def test_a_mix_that_ends_with_the_first_part_uses_only_the_rows_that_it_gives(self):
+    def test_mix_that_stops_with_its_first_part_counts_only_the_rows_it_yields(self):
         mixed = hr.mix([numbers(500).map(Count()), uncounted(20)], seed=3)
         calls = [call for call in values(mixed.epochs(3)) if call >= 0]
         assert calls == list(range(len(calls)))
@@ -172,7 +172,7 @@ class TestEpochs:
                 assert calls == list(range(len(calls)))
 
     @pytest.mark.parametrize("kind", MIXES)
-    def test_a_mix_that_is_cut_short_is_taken_up_again_at_any_place(self, kind):
+    def test_interrupted_mix_resumes_at_any_batch(self, kind):
         batches = iter(MIXES[kind]().epochs(3))
         states, inputs = [batches.state()], []
         for batch in batches:
@@ -181,7 +181,7 @@ class TestEpochs:
         for index in range(0, len(inputs), 4):
             assert same(list(MIXES[kind]().epochs(3).resume(copied(states[index]))), inputs[index:])
 
-    def test_a_part_that_ended_among_files_is_taken_up_again_at_any_place(self, tmp_path):
+    def test_mix_resumes_at_any_batch_after_a_part_ended(self, tmp_path):
         for number in range(60):
             (tmp_path / f"{number:02}.jsonl").write_text('{"n": 1000}\n' * 4)
 
@@ -202,14 +202,14 @@ class TestEpochs:
         for index in range(18, 25, 3):
             assert same(list(shuffled().resume(copied(states[index]))), inputs[index:])
 
-    def test_a_window_has_used_its_pending_rows(self):
+    def test_window_has_consumed_its_pending_rows(self):
         windows = numbers(500).map(Count()).shuffle(window=4, seed=1).take(5).epochs(2)
         calls = values(windows)
         assert max(calls[:5]) < 8 <= min(calls[5:])
         assert max(calls[5:]) < 16
         assert values(windows) == calls
 
-    def test_every_position_can_be_resumed(self, program):
+    def test_pipeline_resumes_from_every_position(self, program):
         pipeline, expected = program
         batches = iter(pipeline())
         states, inputs = [batches.state()], []
@@ -229,43 +229,43 @@ class TestEpochs:
 
 
 class TestIterations:
-    def test_each_iteration_starts_with_the_first_state(self):
+    def test_each_iteration_starts_with_the_initial_state(self):
         counted = numbers(5).map(Count())
         assert values(counted) == values(counted) == [0, 1, 2, 3, 4]
         assert values(counted.batch(2)) == [0, 1, 2, 3, 4]
 
-    def test_a_state_before_the_first_batch_restores_the_first_state(self):
+    def test_state_before_the_first_batch_restores_the_initial_state(self):
         counted = numbers(5).map(Count())
         state = copied(iter(counted).state())
         assert values(counted) == [0, 1, 2, 3, 4]
         assert values(counted.resume(state)) == [0, 1, 2, 3, 4]
 
-    def test_a_state_has_the_first_state_of_the_function(self):
+    def test_pipeline_state_contains_the_initial_function_state(self):
         late = Count()
         late.restore({"calls": 7})
         state = copied(iter(numbers(3).map(late)).state())
         assert values(numbers(3).map(Count()).resume(state)) == [7, 8, 9]
 
-    def test_two_iterations_at_once_do_not_share_a_state(self):
+    def test_concurrent_iterations_do_not_share_state(self):
         counted = numbers(300).map(Count())
         both = [iter(counted), iter(counted)]
         pairs = [[int(next(one)["call"]) for one in both] for _ in range(300)]
         assert pairs == [[number, number] for number in range(300)]
 
-    def test_inferring_components_does_not_change_the_state(self):
+    def test_inferring_the_spec_does_not_change_function_state(self):
         function = Count()
         counted = numbers(5).map(function)
         assert list(counted.spec) == ["n", "call"]
         assert function.calls == 0
 
-    def test_one_function_in_two_stages_is_refused(self):
+    def test_stateful_function_cannot_be_used_in_two_stages(self):
         count = Count()
         twice = hr.concat([numbers(3).map(count), numbers(3).map(count)])
         with pytest.raises(ValueError, match=r"^Count: it is used in two places .* Create another"):
             iter(twice)
 
 
-def test_a_state_of_other_functions_is_refused():
+def test_state_without_matching_functions_is_rejected():
     state = iter(numbers(3).map(Count())).state()
     wrong = {**{key: value for key, value in state.items() if key != "checksum"}, "functions": []}
     wrong["checksum"] = states._checksum(wrong)

@@ -49,7 +49,7 @@ def flat_mapped(rows, meet, num_threads):
 
 
 @pytest.mark.parametrize("through", [mapped, filtered, flat_mapped])
-def test_two_calls_of_a_function_run_at_once(through):
+def test_two_calls_run_concurrently(through):
     meet = Meeting()
     pipeline = through(hp.arrays({"n": np.arange(NUM_ROWS)}), meet, 2)
     assert "n" in pipeline.spec
@@ -77,7 +77,7 @@ def with_functions(num_threads):
     )
 
 
-def test_batches_are_the_same_with_any_number_of_threads():
+def test_batches_do_not_depend_on_the_number_of_threads():
     [alone, *others] = [list(with_functions(number)) for number in (1, 2, 8)]
     assert len(alone) == 161
     for batches in others:
@@ -88,7 +88,7 @@ def test_batches_are_the_same_with_any_number_of_threads():
 
 
 @pytest.mark.parametrize("num_threads", [1, 2, 8])
-def test_the_first_error_in_order_follows_the_batches_before_it(num_threads):
+def test_first_error_in_order_follows_the_preceding_batches(num_threads):
     def fail(example):
         if example["n"] in (555, 700, 2500):
             raise ValueError(f"at {example['n']}")
@@ -115,7 +115,7 @@ def test_skipped_examples_are_reported_in_order(num_threads):
     assert [left.record_number for left in batches.skipped] == list(range(1, 3000, 250))
 
 
-def test_a_close_ends_all_threads_of_a_function():
+def test_close_stops_all_function_threads():
     """Threads that wait and threads with a task end; `no_thread_left` checks that."""
     is_over = threading.Event()
     meet, is_begun = threading.Barrier(3), []
@@ -143,7 +143,7 @@ def taken_by(pipeline):
     return [{name: value.tolist() for name, value in batch.items()} for batch in pipeline]
 
 
-def test_a_state_serves_any_number_of_threads():
+def test_state_resumes_with_any_number_of_threads():
     full = taken_by(with_functions(1))
     for number, (before, after) in enumerate([(1, 4), (4, 1), (3, 2), (2, 5)]):
         num_taken = 7 + 31 * number
@@ -155,7 +155,7 @@ def test_a_state_serves_any_number_of_threads():
         assert rest == full[num_taken:]
 
 
-def test_rows_of_one_block_are_divided_among_the_threads():
+def test_rows_of_one_block_are_divided_among_threads():
     """Each thread gets some of a few rows, though all of them would be one small task."""
     threads, is_begun = set(), threading.Event()
     met = threading.Barrier(4)
@@ -173,7 +173,7 @@ def test_rows_of_one_block_are_divided_among_the_threads():
     assert [int(example["n"]) for example in pipeline] == list(range(1000))
 
 
-def test_the_function_is_called_once_for_the_first_example():
+def test_function_is_called_once_for_the_first_example():
     for _ in range(20):
         calls = []
 
@@ -186,7 +186,7 @@ def test_the_function_is_called_once_for_the_first_example():
         assert sorted(calls) == list(range(200))
 
 
-def test_draws_are_the_same_for_any_number_of_threads():
+def test_draws_do_not_depend_on_the_number_of_threads():
     def draw(example, rng):
         return {"n": example["n"], "noise": rng.random(3)}
 
@@ -198,7 +198,7 @@ def test_draws_are_the_same_for_any_number_of_threads():
     assert np.array_equal(alone, several)
 
 
-def test_each_running_call_is_shown():
+def test_dump_waits_shows_each_running_call():
     met, is_over, is_begun = threading.Barrier(3), threading.Event(), []
 
     def wait(example):
@@ -221,7 +221,7 @@ def test_each_running_call_is_shown():
 
 @pytest.mark.parametrize("stage", ["map", "filter", "flat_map"])
 @pytest.mark.parametrize("number", [0, -1, 1.5, "2", True, None])
-def test_wrong_numbers_of_threads_are_refused(stage, number):
+def test_invalid_num_threads_is_rejected(stage, number):
     rows = hr.arrays({"n": np.arange(3)})
     with pytest.raises(ValueError, match=rf"{stage}: num_threads is {number!r}, expected an int"):
         getattr(rows, stage)(dict, num_threads=number)
@@ -243,14 +243,14 @@ class Counting:
 
 
 @pytest.mark.parametrize("stage", ["map", "filter", "flat_map"])
-def test_a_function_that_keeps_a_state_has_one_thread(stage):
+def test_stateful_function_cannot_have_several_threads(stage):
     rows = hr.arrays({"n": np.arange(3)})
     with pytest.raises(ValueError, match=rf"{stage}: num_threads is 2, and Counting has a state"):
         getattr(rows, stage)(Counting(), num_threads=2)
     assert [int(e["count"]) for e in rows.map(Counting(), num_threads=1)] == [1, 2, 3]
 
 
-def test_a_native_function_has_the_threads_of_the_engine():
+def test_native_function_rejects_num_threads():
     @hr.native
     def doubled(example):
         return {"n": example["n"] * 2}
@@ -261,7 +261,7 @@ def test_a_native_function_has_the_threads_of_the_engine():
     assert [int(example["n"]) for example in rows.map(doubled, num_threads=1)] == [0, 2, 4]
 
 
-def test_the_repr_shows_numbers_of_threads():
+def test_describe_shows_num_threads():
     rows = hr.arrays({"n": np.arange(3)})
     assert "map(dict, num_threads=4)" in rows.map(dict, num_threads=4).describe()
     assert "num_threads" not in rows.map(dict, num_threads=1).describe()

@@ -56,7 +56,9 @@ NUMBERS = hr.arrays({"n": np.arange(100.0)})
         (NUMBERS.map(draws_with_a_seed_too, seed=1), "map(draws_with_a_seed_too)", "random"),
     ],
 )
-def test_a_function_that_draws_is_named_once(pipe, where, generator, messages):
+def test_warning_names_a_function_that_draws_from_a_global_generator_once(
+    pipe, where, generator, messages
+):
     list(pipe)
     [text] = messages()
     assert text.startswith(f"{where}: the function draws from the generator of {generator}, which")
@@ -65,7 +67,7 @@ def test_a_function_that_draws_is_named_once(pipe, where, generator, messages):
     assert not [text for text in messages() if "draws from the generator" in text]
 
 
-def test_other_functions_are_not_named(messages):
+def test_no_warning_for_functions_without_global_draws(messages):
     own = np.random.default_rng(1)
 
     def draws_from_its_own(example):
@@ -80,7 +82,7 @@ def test_other_functions_are_not_named(messages):
     assert messages() == []
 
 
-def test_draws_of_the_loop_are_not_those_of_a_function(messages):
+def test_draws_in_the_training_loop_cause_no_warning(messages):
     def is_innocent(example):
         return example
 
@@ -91,7 +93,7 @@ def test_draws_of_the_loop_are_not_those_of_a_function(messages):
 
 
 @pytest.mark.skipif(find_spec("torchvision") is None, reason="torchvision is not installed")
-def test_a_transform_of_torchvision_is_named(messages):
+def test_warning_names_a_torchvision_transform(messages):
     torch = pytest.importorskip("torch")
     transforms = pytest.importorskip("torchvision.transforms.v2")
     flip = transforms.RandomHorizontalFlip()
@@ -105,7 +107,7 @@ def test_a_transform_of_torchvision_is_named(messages):
 
 
 @pytest.mark.skipif(find_spec("albumentations") is None, reason="albumentations is not installed")
-def test_a_transform_of_albumentations_takes_its_seed_from_the_generator(messages, monkeypatch):
+def test_albumentations_transform_can_be_seeded_from_the_generator(messages, monkeypatch):
     monkeypatch.setenv("NO_ALBUMENTATIONS_UPDATE", "1")
     albumentations = pytest.importorskip("albumentations")
     images = np.random.default_rng(0).integers(0, 256, (20, 8, 8, 3), np.uint8)

@@ -17,7 +17,7 @@ def rows():
     )
 
 
-def test_a_function_gets_read_only_numpy_values(rows):
+def test_function_receives_read_only_numpy_values(rows):
     seen = []
 
     def look(example):
@@ -47,7 +47,7 @@ def test_returned_values_are_copied_and_typed(rows):
     assert {name: spec.dtype for name, spec in pipeline.spec.items()}["s"] is str
 
 
-def test_functions_are_called_in_order_in_one_thread(rows):
+def test_function_is_called_in_order_in_one_thread(rows):
     calls, threads = [], set()
 
     def note(example):
@@ -65,7 +65,7 @@ def test_functions_are_called_in_order_in_one_thread(rows):
     assert threading.get_ident() not in threads
 
 
-def test_a_function_after_batch_gets_batches(rows):
+def test_function_after_batch_receives_batches(rows):
     pipeline = rows.batch(300).map(lambda batch: {"sum": batch["x"].sum(axis=1)})
     batches = list(pipeline)
     assert [len(batch["sum"]) for batch in batches] == [300, 300, 300, 100]
@@ -74,7 +74,7 @@ def test_a_function_after_batch_gets_batches(rows):
     assert len(list(kept)) == 3
 
 
-def test_rows_of_different_shapes_cannot_form_a_batch(rows):
+def test_rows_of_different_shapes_cannot_be_batched(rows):
     ragged = rows.map(lambda example: {"a": np.zeros(int(example["n"]) % 3)})
     assert [len(example["a"]) for example in ragged.take(4)] == [0, 1, 2, 0]
     with pytest.raises(Exception, match="component 'a': one example has double of shape") as caught:
@@ -95,7 +95,7 @@ def fail_at(number):
     return fail
 
 
-def test_an_exception_is_raised_unchanged_after_the_batches_before_it(rows):
+def test_exception_is_raised_unchanged_after_the_preceding_batches(rows):
     taken = []
     with pytest.raises(Mistake, match="at 555") as caught:
         taken.extend(rows.map(fail_at(555)).batch(100))
@@ -103,7 +103,7 @@ def test_an_exception_is_raised_unchanged_after_the_batches_before_it(rows):
     assert caught.value.__notes__ == ["in map(fail_at.<locals>.fail), at arrays: row 555"]
 
 
-def test_an_error_names_the_record(tmp_path):
+def test_error_names_the_record(tmp_path):
     (tmp_path / "a").write_text("one\ntwo\n")
 
     def fail(example):
@@ -117,7 +117,7 @@ def test_an_error_names_the_record(tmp_path):
 
 
 @pytest.mark.parametrize("workers", [{}, {"num_threads": 2}, {"num_processes": 1}])
-def test_a_note_of_a_missing_key_names_the_components(workers):
+def test_note_of_a_key_error_lists_the_components(workers):
     pipe = hp.arrays({"image": np.arange(9), "label": np.arange(9)}).map(label_of, **workers)
     with pytest.raises(KeyError, match="labels") as caught:
         list(pipe)
@@ -131,7 +131,7 @@ def label_of(example):
     return {"label": example["labels"]}
 
 
-def test_stopiteration_in_a_function_is_an_error(rows):
+def test_stop_iteration_in_a_function_is_an_error(rows):
     def stop(example):
         if example["n"] == 10:
             raise StopIteration
@@ -158,12 +158,12 @@ def test_stopiteration_in_a_function_is_an_error(rows):
         ),
     ],
 )
-def test_unsupported_values_are_refused(rows, function, error, message):
+def test_unsupported_values_are_rejected(rows, function, error, message):
     with pytest.raises(error, match=message):
         list(rows.map(function))
 
 
-def test_a_value_of_another_type_is_refused_after_all_examples_before_it(rows):
+def test_preceding_examples_come_before_a_type_mismatch_error(rows):
     mixed = rows.map(lambda example: {"n": 1 if example["n"] < 500 else 0.5})
     for options in ({}, {"num_threads": 1, "memory_bytes": 1}):
         with iter(mixed.options(**options)) as examples:
@@ -172,14 +172,14 @@ def test_a_value_of_another_type_is_refused_after_all_examples_before_it(rows):
                 next(examples)
 
 
-def test_flat_map_gives_any_number_of_examples(rows):
+def test_flat_map_may_return_any_number_of_examples(rows):
     pipeline = rows.take(5).flat_map(lambda e: ({"m": e["n"]} for _ in range(int(e["n"]))))
     assert [int(e["m"]) for e in pipeline] == [1, 2, 2, 3, 3, 3, 4, 4, 4, 4]
 
 
 @pytest.mark.parametrize("workers", [{}, {"num_threads": 2}, {"num_processes": 1}])
 @pytest.mark.parametrize("kind", ["map", "filter", "flat_map"])
-def test_an_operation_in_a_python_function_is_an_error(kind, workers):
+def test_operation_in_a_python_function_is_an_error(kind, workers):
     pipe = getattr(hp.arrays({"n": np.arange(9)}), kind)(with_an_operation, **workers)
     with pytest.raises(TypeError, match="Mark the function with @native") as caught:
         list(pipe)
@@ -193,7 +193,7 @@ def with_an_operation(example):
 
 @pytest.mark.parametrize("ways", [{}, {"num_threads": 2}, {"num_processes": 2}])
 @pytest.mark.parametrize("learns_first", [False, True])
-def test_examples_that_a_generator_yields_in_one_buffer_are_copied(rows, ways, learns_first):
+def test_yielded_examples_in_a_reused_buffer_are_copied(rows, ways, learns_first):
     def twins(example):
         # Each call has a buffer of its own, since several threads may call it.
         buffer, names = np.zeros(2), np.empty(1, object)

@@ -36,7 +36,7 @@ def test_each_example_has_its_own_draws(numbers, given):
     assert drawn != draws_of(numbers.map(draw, seed=8))
 
 
-def test_each_epoch_has_other_draws(numbers, given):
+def test_each_epoch_has_different_draws(numbers, given):
     drawn = draws_of(given(numbers.map(draw, seed=7).epochs(2)))
     assert len({value for _, value in drawn}) == 2000
     assert drawn == draws_of(numbers.epochs(2).map(draw, seed=7))
@@ -61,7 +61,7 @@ def test_draws_stay_with_their_example(numbers, stages, given):
     assert all(drawn[number] == value for number, value in some)
 
 
-def test_rows_of_arrays_and_examples_of_iterables_have_positions(given):
+def test_array_rows_and_iterable_examples_have_positions(given):
     rows = hp.arrays({"number": np.arange(300)})
     drawn = draws_of(given(rows.map(draw, seed=7)))
     assert len({value for _, value in drawn}) == 300
@@ -79,7 +79,7 @@ def test_examples_of_one_flat_map_call_have_different_draws(numbers, given):
     assert len({value for _, value in drawn}) == 60
 
 
-def test_a_flat_map_draws_as_a_map_does(numbers, given):
+def test_flat_map_draws_like_map(numbers, given):
     def both(example, rng):
         return [{**draw(example, rng), "part": part} for part in range(2)]
 
@@ -96,7 +96,7 @@ def test_a_flat_map_draws_as_a_map_does(numbers, given):
         numbers.flat_map(both, seed=8).resume(state)
 
 
-def test_a_native_flat_map_draws_with_a_seed(numbers, given):
+def test_native_flat_map_draws_with_a_seed(numbers, given):
     @hr.native
     def both(example):
         drawn = hr.ops.random_uniform([2])
@@ -110,12 +110,12 @@ def test_a_native_flat_map_draws_with_a_seed(numbers, given):
     assert {(row["number"], row["draw"]) for row in some} <= set(rows)
 
 
-def test_parts_of_combinations_have_their_own_draws(numbers, given):
+def test_parts_of_a_concat_have_their_own_draws(numbers, given):
     both = hp.concat([numbers.take(50), numbers.take(50)]).map(draw, seed=7)
     assert len({value for _, value in draws_of(given(both))}) == 100
 
 
-def test_draws_of_batches_are_keyed_by_their_number(numbers, given):
+def test_draws_of_a_batch_depend_on_its_number(numbers, given):
     def draw_once(batch, rng):
         return {"number": batch["number"][:1], "draw": rng.integers(2**62, size=1)}
 
@@ -127,13 +127,13 @@ def test_draws_of_batches_are_keyed_by_their_number(numbers, given):
     assert len({value for _, value in draws_of(given(unbatched))}) == 1000
 
 
-def test_draws_are_those_of_numpy(numbers):
+def test_draws_match_numpy_philox(numbers):
     [(_, drawn)] = draws_of(numbers.skip(5).take(1).map(draw, seed=7))
     key, counter = np.array([7, 0], np.uint64), np.array([0, 5, 0, 0], np.uint64)
     assert drawn == np.random.Generator(np.random.Philox(key=key, counter=counter)).integers(2**62)
 
 
-def test_an_exception_for_a_batch_names_its_number(numbers):
+def test_exception_note_names_the_batch_number(numbers):
     def fail(batch):
         if batch["number"][0] >= 300:
             raise ValueError("too large")
@@ -144,7 +144,7 @@ def test_an_exception_for_a_batch_names_its_number(numbers):
     assert caught.value.__notes__[0].endswith(", at batch 3")
 
 
-def test_wrong_seeds_are_refused(numbers):
+def test_invalid_seeds_are_rejected(numbers):
     with pytest.raises(ValueError, match="map: seed is -1, expected an int from 0 up"):
         numbers.map(draw, seed=-1)
     with pytest.raises(TypeError):
@@ -168,7 +168,7 @@ def test_draws_depend_on_key_and_counter():
     assert Generators(7).at(3, 5, 6, 2**40).random(9).tolist() == expected.tolist()
 
 
-def test_one_generator_object_serves_all_examples_each_with_its_draws():
+def test_one_generator_object_is_reused_for_all_examples():
     generators = Generators(7)
     outputs = []
     for number in range(6):
@@ -191,7 +191,7 @@ def test_one_generator_object_serves_all_examples_each_with_its_draws():
     ],
     ids=["the generator", "its bit generator", "its seed sequence", "a method"],
 )
-def test_a_kept_generator_stays_with_its_example(numbers, keep):
+def test_kept_generator_stays_with_its_example(numbers, keep):
     kept = {}
 
     def draw_and_keep(example, rng):
@@ -203,7 +203,7 @@ def test_a_kept_generator_stays_with_its_example(numbers, keep):
     assert len({id(holder) for _, holder in kept.values()}) == len(kept) == len(output)
 
 
-def test_a_kept_generator_continues_the_draws_of_its_example():
+def test_kept_generator_continues_the_draws_of_its_example():
     first, expected = [], []
     for example in hr.arrays({"n": np.arange(5)}).map(
         lambda example, rng: first.append(rng) or example, seed=3

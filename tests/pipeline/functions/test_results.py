@@ -14,7 +14,7 @@ def rows(count=20):
     return hr.arrays({"n": np.arange(count)})
 
 
-def test_a_function_may_return_the_same_array_each_time_and_change_it():
+def test_function_may_reuse_its_result_array():
     buffer = np.zeros((3, 4), np.float32)
 
     def fill(example):
@@ -29,7 +29,7 @@ def test_a_function_may_return_the_same_array_each_time_and_change_it():
     assert not np.shares_memory(batch["x"], buffer)
 
 
-def test_an_iterator_of_flat_map_may_yield_the_same_array_each_time():
+def test_flat_map_iterator_may_reuse_its_array():
     buffer = np.zeros(2, np.int64)
 
     def several(example):
@@ -41,7 +41,7 @@ def test_an_iterator_of_flat_map_may_yield_the_same_array_each_time():
     assert outputs == [(n, number) for n in range(9) for number in range(n % 3)]
 
 
-def test_rows_may_have_different_shapes_from_any_row_on():
+def test_shapes_may_change_at_any_row():
     lengths = [2, 2, 2, 5, 2, 0, 3]
 
     def list_of(example):
@@ -54,7 +54,7 @@ def test_rows_may_have_different_shapes_from_any_row_on():
     assert {array.dtype for array in outputs} == {np.dtype(np.int32)}
 
 
-def test_a_row_with_one_bad_component_leaves_none_of_its_values():
+def test_row_with_a_bad_component_leaves_no_values_behind():
     def make(example):
         return {"n": example["n"], "x": np.ones(4), "bad": 2**64 if example["n"] % 4 == 1 else 1}
 
@@ -64,7 +64,7 @@ def test_a_row_with_one_bad_component_leaves_none_of_its_values():
     assert batch["bad"].tolist() == [1] * 12
 
 
-def test_an_example_at_which_flat_map_fails_leaves_none_of_its_rows():
+def test_failing_flat_map_call_leaves_no_rows_behind():
     def several(example):
         yield {"n": example["n"]}
         if example["n"] == 3:
@@ -75,18 +75,18 @@ def test_an_example_at_which_flat_map_fails_leaves_none_of_its_rows():
     assert batch["n"].tolist() == [0, 0, 1, -1, 2, -2, 4, -4, 5, -5]
 
 
-def test_an_int_beyond_64_bits_is_refused():
+def test_int_beyond_64_bits_is_rejected():
     with pytest.raises(ValueError, match=r"the component 'x' has an int that int64 .* does not ho"):
         list(rows(3).map(lambda example: {"x": 2**63 if example["n"] == 2 else 1}))
 
 
 @pytest.mark.parametrize("other", [np.int32(1), 1.0, True, np.ones((), np.float32), b"1"])
-def test_a_value_of_another_type_than_the_first_is_refused(other):
+def test_type_mismatch_with_the_first_value_is_rejected(other):
     with pytest.raises(TypeError, match=r"the component 'x' has the types .*int64"):
         list(rows(3).map(lambda example: {"x": 1 if example["n"] < 2 else other}))
 
 
-def test_unknown_types_are_not_confused_with_others_of_the_same_size():
+def test_extension_dtypes_are_distinguished_from_dtypes_of_equal_size():
     def make(example):
         dtype = ml_dtypes.bfloat16 if example["n"] < 2 else np.uint16
         return {"x": np.ones(3, dtype)}
@@ -95,7 +95,7 @@ def test_unknown_types_are_not_confused_with_others_of_the_same_size():
         list(rows(3).map(make))
 
 
-def test_numbers_in_the_other_byte_order_and_empty_lists_are_accepted():
+def test_other_byte_order_and_empty_lists_are_accepted():
     def make(example):
         number = int(example["n"])
         return {"x": np.array([number], ">i4"), "y": [0.5] * (number % 2), "z": bool(number % 2)}
@@ -107,7 +107,7 @@ def test_numbers_in_the_other_byte_order_and_empty_lists_are_accepted():
     assert [bool(example["z"]) for example in outputs] == [False, True, False, True]
 
 
-def test_large_rows_are_copied_whole():
+def test_large_rows_are_copied_completely():
     def make(example):
         return {"x": np.full((300, 400), example["n"], np.float32)}
 
@@ -116,7 +116,7 @@ def test_large_rows_are_copied_whole():
         assert (example["x"] == number).all()
 
 
-def test_results_for_batches_belong_to_each_batch():
+def test_each_batch_has_its_own_copy_of_the_results():
     buffer = np.zeros(4, np.int64)
 
     def add(batch):
@@ -149,7 +149,7 @@ print((faults[1] - faults[0]) / (62 * 32))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="counts pages as Linux does")
-def test_the_memory_of_results_is_reused_between_examples():
+def test_result_memory_is_reused_between_examples():
     done = subprocess.run(
         [sys.executable, "-c", FAULTS], capture_output=True, text=True, timeout=120, check=True
     )

@@ -11,12 +11,12 @@ import headrace as hr
 TIMEOUT = 30
 
 
-def test_other_generators_are_refused():
+def test_torch_generator_rejects_other_objects():
     with pytest.raises(TypeError, match=r"torch_generator: got int, expected a numpy\.random\.Gen"):
         hr.torch_generator(7)
 
 
-def test_a_missing_pytorch_is_named(monkeypatch):
+def test_torch_generator_reports_missing_pytorch(monkeypatch):
     monkeypatch.setattr("headrace.core.optional_dependencies.find_spec", lambda name: None)
     with pytest.raises(ModuleNotFoundError, match=r"torch_generator: got no torch\. Install it"):
         hr.torch_generator(np.random.default_rng(1))
@@ -74,17 +74,17 @@ class TestTorch:
             lambda torch, ones: torch.nn.init.trunc_normal_(ones),
         ],
     )
-    def test_each_function_draws_from_it(self, draw):
+    def test_each_torch_function_draws_from_the_generator(self, draw):
         assert self.check_own(lambda: draw(self.torch, self.torch.ones(9)))
 
-    def test_each_example_takes_one_draw_however_many_pytorch_takes(self):
+    def test_torch_draws_advance_the_generator_by_one_draw(self):
         rng, same = (np.random.default_rng(5) for _ in range(2))
         with hr.torch_generator(rng):
             self.torch.rand(100)
         same.integers(2)
         assert rng.random() == same.random()
 
-    def test_an_explicit_generator_is_used(self):
+    def test_explicit_generator_is_used(self):
         own = self.torch.Generator()
         expected = self.torch.rand(4, generator=own.manual_seed(1))
         drawn = self.drawn(lambda: self.torch.rand(4, generator=own.manual_seed(1)))
@@ -94,7 +94,7 @@ class TestTorch:
         )
         assert self.torch.equal(own_again, expected)
 
-    def test_types_and_shapes_are_as_requested(self):
+    def test_dtypes_and_shapes_are_as_requested(self):
         torch, ones = self.torch, self.torch.ones(2, 3)
         full = self.drawn(lambda: torch.randint_like(ones, 2, 5, dtype=torch.int64))
         assert (full.dtype, full.shape) == (torch.int64, (2, 3))
@@ -102,7 +102,7 @@ class TestTorch:
         double = self.drawn(lambda: torch.randn_like(ones, dtype=torch.float64))
         assert (double.dtype, double.shape) == (torch.float64, (2, 3))
 
-    def test_another_thread_draws_from_the_generator_of_the_program(self):
+    def test_other_threads_draw_from_the_global_torch_generator(self):
         torch = self.torch
         expected = torch.rand(3, generator=torch.Generator().manual_seed(3))
         results = []
@@ -113,7 +113,7 @@ class TestTorch:
             thread.join(TIMEOUT)
         assert torch.equal(results[0], expected)
 
-    def test_transforms_of_torchvision_draw_from_it(self):
+    def test_torchvision_transforms_draw_from_the_generator(self):
         pytest.importorskip("torchvision")
         from torchvision.transforms import v2  # noqa: PLC0415 (it may be missing)
 
@@ -154,7 +154,7 @@ class TestTorch:
             yield position
 
     @pytest.mark.parametrize("callers", [{}, {"num_threads": 4}, {"num_processes": 2}])
-    def test_a_pipeline_draws_the_same_for_any_number_of_threads_and_processes(self, callers):
+    def test_torch_draws_do_not_depend_on_threads_or_processes(self, callers):
         torch = self.torch
 
         def drawn(example, rng):
@@ -177,7 +177,7 @@ class TestTorch:
         for example in hr.arrays({"n": np.arange(200)}).map(drawn, seed=7):
             assert np.array_equal(results[int(example["n"])][0], example["x"])
 
-    def test_functions_that_use_torch_generator_give_no_warning(self, caplog):
+    def test_functions_with_torch_generator_cause_no_warning(self, caplog):
         caplog.set_level(logging.WARNING, "headrace.pipeline")
 
         def drawn(example, rng):

@@ -50,7 +50,7 @@ def numbers() -> list[int]:
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("group", range(GROUPS))
-def test_random_pipelines_equal_their_model(generated_files, group):
+def test_random_pipelines_match_their_model(generated_files, group):
     for number in numbers()[group::GROUPS]:
         program = program_of(number)
         try:
@@ -61,5 +61,5 @@ def test_random_pipelines_equal_their_model(generated_files, group):
             raise
 
 
-def test_a_number_always_gives_the_same_program():
+def test_program_number_determines_the_program():
     assert repr(program_of(17)) == repr(program_of(17)) != repr(program_of(18))

@@ -11,7 +11,7 @@ AT_ONCE = 20
 
 @pytest.mark.parametrize("writer", WRITERS)
 @pytest.mark.parametrize("first", range(0, FILES, AT_ONCE))
-def test_random_files_give_the_values_that_were_written(tmp_path, writer, first):
+def test_random_table_files_return_the_written_values(tmp_path, writer, first):
     for number in range(first, first + AT_ONCE):
         directory = tmp_path / str(number)
         directory.mkdir()

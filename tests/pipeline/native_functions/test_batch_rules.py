@@ -415,13 +415,13 @@ def same_bits(one, other):
     return np.array_equal(one, other) if one.dtype == object else one.tobytes() == other.tobytes()
 
 
-def test_every_rule_has_a_case():
+def test_every_batch_rule_has_a_case():
     assert {name for name, output in _definitions.items() if output.batch_rule} == set(CASES)
 
 
 @pytest.mark.parametrize("op_type", sorted(CASES))
 @given(data=st.data(), is_shape_known=st.booleans())
-def test_all_rows_at_once_give_the_same_as_one_by_one(op_type, data, is_shape_known):
+def test_batch_rule_matches_row_by_row_execution(op_type, data, is_shape_known):
     case = data.draw(CASES[op_type])
     specs = {name: spec_of(rows, is_shape_known) for name, rows in case.arguments.items()}
     try:

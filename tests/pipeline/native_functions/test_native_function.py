@@ -46,7 +46,7 @@ def numbers(records):
     return hr.tfrecords(records).parse({"number": int, "text": bytes, "list": hr.Ragged(int)})
 
 
-def test_a_native_function_maps_examples(given):
+def test_native_function_maps_examples(given):
     raw, pipeline = images()
     batches = given(pipeline.map(scaled).batch(128))
     pixels = np.concatenate([batch["image"] for batch in batches])
@@ -54,7 +54,7 @@ def test_a_native_function_maps_examples(given):
     assert [len(batch["label"]) for batch in batches] == [128, 128, 44]
 
 
-def test_components_are_known_before_the_function_runs():
+def test_native_function_spec_is_available_before_it_runs():
     _, pipeline = images()
     output = pipeline.map(scaled)
     assert output.spec == {
@@ -65,7 +65,7 @@ def test_components_are_known_before_the_function_runs():
     assert output.batch(4).spec["label"] == hr.Spec(np.dtype("int64"), (None,))
 
 
-def test_a_component_that_passes_through_keeps_its_kind(numbers, given):
+def test_passed_through_component_keeps_its_kind(numbers, given):
     @hr.native
     def chosen(example):
         return {"list": example["list"], "text": example["text"], "other": example["number"] + 1}
@@ -80,7 +80,7 @@ def test_a_component_that_passes_through_keeps_its_kind(numbers, given):
     assert list(next(iter(numbers.map(only)))) == ["b", "a"]
 
 
-def test_text_stays_text(given):
+def test_text_remains_text(given):
     pipeline = hr.arrays({"name": np.array(["ä", "b"]), "n": np.arange(2)})
     kept = hr.native(lambda example: {"name": example["name"], "n": example["n"] * 2})
     assert [example["name"] for example in given(pipeline.map(kept))] == ["ä", "b"]
@@ -93,7 +93,7 @@ def test_rows_may_have_different_shapes(given):
     assert rows == [[98, 99, 100], [], [101, 102], [103, 104, 105]]
 
 
-def test_a_native_function_maps_batches(given):
+def test_native_function_maps_batches(given):
     pipeline = hr.arrays({"x": np.arange(10.0)}).batch(4)
     output = pipeline.map(hr.native(lambda batch: {"x": batch["x"] * 2, "first": batch["x"][0]}))
     batches = given(output)
@@ -102,7 +102,7 @@ def test_a_native_function_maps_batches(given):
     assert output.spec["x"] == hr.Spec(np.dtype("float64"), (None,))
 
 
-def test_a_native_predicate_filters(numbers, given):
+def test_native_predicate_filters_examples(numbers, given):
     kept = [int(example["number"]) for example in given(numbers.filter(is_odd))]
     assert kept == list(range(1, NUM_EXAMPLES, 2))
     batches = given(numbers.select("number").filter(is_odd).batch(300))
@@ -114,14 +114,14 @@ def test_a_native_predicate_filters(numbers, given):
     assert given(flag.filter(hr.native(lambda example: False))) == []
 
 
-def test_a_native_flat_map_splits_rows(numbers, given):
+def test_native_flat_map_splits_rows(numbers, given):
     output = numbers.select("number").flat_map(repeated)
     assert output.spec == {"number": hr.Spec(np.dtype("int64"), ())}
     results = [int(example["number"]) for example in given(output)]
     assert results == [sign * number for number in range(NUM_EXAMPLES) for sign in (1, -1)]
 
 
-def test_a_native_function_is_traced_once(numbers):
+def test_native_function_is_traced_once(numbers):
     calls = []
 
     @hr.native
@@ -135,20 +135,20 @@ def test_a_native_function_is_traced_once(numbers):
     assert len(calls) == 1
 
 
-def test_a_native_function_may_follow_python_functions(numbers, given):
+def test_native_function_may_follow_python_functions(numbers, given):
     pipeline = numbers.map(lambda example: {"x": np.arange(int(example["number"]) % 3)})
     output = pipeline.map(hr.native(lambda example: {"y": example["x"] * 2})).take(4)
     assert [example["y"].tolist() for example in given(output)] == [[], [0], [0, 2], []]
 
 
-def test_native_functions_call_each_other(given):
+def test_native_functions_can_call_each_other(given):
     inner = hr.native(lambda example: {"x": example["x"] + 1})
     outer = hr.native(lambda example: {"x": inner(example)["x"] * 10})
     results = [int(e["x"]) for e in given(hr.arrays({"x": np.arange(3)}).map(outer))]
     assert results == [10, 20, 30]
 
 
-def test_a_native_function_can_be_called_with_values():
+def test_native_function_can_be_called_with_values():
     raw, _ = images(1)
     result = scaled({"image": raw[0].tobytes(), "label": 4})
     assert result["image"].dtype == np.float32
@@ -156,7 +156,7 @@ def test_a_native_function_can_be_called_with_values():
     assert is_odd({"number": 3})
 
 
-def test_a_native_function_is_shown_and_pickled_by_name():
+def test_native_function_is_displayed_and_pickled_by_name():
     assert repr(scaled) == "<native function scaled>"
     assert str(images()[1].map(scaled)).endswith("map(scaled))")
     assert pickle.loads(pickle.dumps(scaled)) is scaled
@@ -174,14 +174,14 @@ USES = {
 
 
 @pytest.mark.parametrize("word", USES)
-def test_using_a_value_while_tracing_is_refused_with_the_line(word):
+def test_using_a_value_while_tracing_raises_an_error_with_the_line(word):
     pipeline = hr.arrays({"x": np.arange(3)})
     line = USES[word].__code__.co_firstlineno
     with pytest.raises(TypeError, match=rf"^{THIS_FILE}:{line}: the value is not known.*{word}"):
         pipeline.map(hr.native(USES[word]))
 
 
-def test_invalid_results_are_refused():
+def test_invalid_results_are_rejected():
     pipeline = hr.arrays({"x": np.arange(3)})
     with pytest.raises(
         TypeError, match=r"map\(.*\): the function returned Tensor, expected a dict"
@@ -199,7 +199,7 @@ def test_invalid_results_are_refused():
         hr.native(scaled)
 
 
-def test_wrong_arguments_keep_their_error_with_a_note():
+def test_tracing_errors_keep_their_type_and_get_a_note():
     pipeline = hr.arrays({"x": np.arange(3)})
     with pytest.raises(ValueError, match="Cannot reshape a tensor with 1 elements") as failed:
         pipeline.map(hr.native(lambda example: {"y": hr.ops.reshape(example["x"], [3])}))
@@ -208,7 +208,7 @@ def test_wrong_arguments_keep_their_error_with_a_note():
         pipeline.map(hr.native(lambda example: {"y": example["z"]}))
 
 
-def test_a_failing_row_names_the_operation_the_line_and_the_record(tmp_path, given):
+def test_row_error_names_the_operation_the_line_and_the_record(tmp_path, given):
     path = tmp_path / "numbers.txt"
     path.write_bytes(b"1\n2\nthree\n4\n")
 
@@ -229,7 +229,7 @@ def test_a_failing_row_names_the_operation_the_line_and_the_record(tmp_path, giv
             next(examples)
 
 
-def test_damaged_photographs_are_named(tmp_path):
+def test_error_names_the_damaged_image(tmp_path):
     (tmp_path / "a.jpg").write_bytes(b"no photograph")
     decode = hr.native(lambda example: {"image": hr.ops.decode_jpeg(example["data"])})
     with pytest.raises(errors.InvalidArgumentError, match=r"DecodeJpeg at .*a\.jpg"):
@@ -251,7 +251,7 @@ def operations():
 
 
 @given(steps=st.lists(operations(), min_size=1, max_size=5), size=st.integers(1, 90))
-def test_segments_give_the_same_results(records, steps, size):
+def test_segments_return_the_same_results(records, steps, size):
     """Operations over blocks and in loops, in any order, against a call for each example."""
 
     @hr.native
@@ -280,7 +280,7 @@ def noise_of(pipeline):
     return {int(example["number"]): example["noise"].tolist() for example in pipeline}
 
 
-def test_draws_belong_to_the_example_and_the_epoch(numbers, given):
+def test_draws_depend_on_example_and_epoch(numbers, given):
     pipeline = numbers.map(noisy, seed=7)
     plain = {int(e["number"]): e["noise"].tolist() for e in given(pipeline)}
     assert len({tuple(noise) for noise in plain.values()}) == NUM_EXAMPLES
@@ -294,7 +294,7 @@ def test_draws_belong_to_the_example_and_the_epoch(numbers, given):
     assert not any(plain[number] == epochs[1][number] for number in plain)
 
 
-def test_draws_of_a_batch_belong_to_its_number(given):
+def test_draws_of_a_batch_depend_on_its_number(given):
     batches = hr.arrays({"number": np.arange(100)}).batch(10)
     drawn = hr.native(lambda batch: {"noise": hr.ops.random_uniform([3])})
     results = [batch["noise"].tolist() for batch in given(batches.map(drawn, seed=7))]
@@ -311,7 +311,7 @@ def test_uniform_draws_over_examples_are_uniform():
     assert ((counts - 1000) ** 2 / 1000).sum() < 50.8
 
 
-def test_a_seed_has_to_be_given_to_map(numbers):
+def test_native_function_draws_require_the_seed_of_map(numbers):
     with pytest.raises(ValueError, match="has a seed of its own"):
         numbers.map(hr.native(lambda e: {"x": hr.ops.random_uniform([], seed=3)}), seed=7)
     with pytest.raises(ValueError, match="for which map needs a seed"):
@@ -325,7 +325,7 @@ def _encoded(kind, shape=(4, 5, 3)):
     return data.getvalue()
 
 
-def test_an_image_of_decode_image_can_be_resized():
+def test_output_of_decode_image_can_be_resized():
     data = [_encoded(kind) for kind in ("PNG", "JPEG", "BMP")]
     images = hp.arrays({"data": data})
 
@@ -358,7 +358,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("text", REFUSED)
-def test_operations_that_cannot_run_for_each_row_are_refused_with_the_line(text):
+def test_operations_that_cannot_run_per_row_are_rejected_with_the_line(text):
     components = {"x": np.arange(3), "c": np.zeros(3, np.complex64)}
     with pytest.raises(ValueError, match=rf"^map\(.*\): {THIS_FILE}:\d+: the operation .*{text}"):
         hr.arrays(components).map(hr.native(REFUSED[text]))

@@ -257,13 +257,13 @@ CALLS = {
 }
 
 
-def test_the_page_lists_the_operations_called_here():
+def test_operations_page_lists_exactly_the_tested_operations():
     rows = re.findall(r"^\| [^|`]+ \| (`.*) \|$", PAGE.read_text("utf-8"), re.MULTILINE)
     assert {name for row in rows for name in re.findall(r"`(\w+)`", row)} == set(CALLS)
 
 
 @pytest.mark.parametrize("name", sorted(CALLS))
-def test_an_operation_runs_in_the_engine(name):
+def test_operation_runs_in_the_engine(name):
     rows = {component: np.array([value, value]) for component, value in GIVEN.items()}
     strings = {
         component: np.array([value, value], object)
@@ -291,7 +291,7 @@ def test_an_operation_runs_in_the_engine(name):
     ],
     ids=["tiled", "padded", "one hot", "parts of strings"],
 )
-def test_a_result_too_large_for_memory_is_an_error_of_its_example(make):
+def test_result_too_large_for_memory_is_an_error_of_its_example(make):
     rows = hr.arrays({"n": np.array([0, 2**25], np.int32)})
     sizes = rows.map(hr.native(lambda example: {"size": ops.size(make(example["n"]))}))
     result = iter(sizes)

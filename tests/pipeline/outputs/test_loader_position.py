@@ -10,7 +10,7 @@ def loaded(epoch, state=None, told=None, offset=0):
     return position
 
 
-def test_each_epoch_follows_the_one_before():
+def test_each_epoch_follows_the_previous_one():
     position = LoaderPosition()
     position.advance(0, is_alone=True)
     assert position.epoch == 1
@@ -18,7 +18,7 @@ def test_each_epoch_follows_the_one_before():
     assert position.epoch == 7
 
 
-def test_a_loop_that_counts_from_0_after_a_resume_goes_on_from_the_epoch_of_the_state():
+def test_loop_counting_from_0_after_a_resume_continues_at_the_epoch_of_the_state():
     position = loaded(3, {"place": [1]})
     position.set_epoch(0)
     assert (position.epoch, position.resumed) == (3, {"place": [1]})
@@ -27,7 +27,7 @@ def test_a_loop_that_counts_from_0_after_a_resume_goes_on_from_the_epoch_of_the_
     assert position.epoch == 4
 
 
-def test_a_loop_that_counts_on_keeps_its_numbers():
+def test_loop_that_continues_counting_keeps_its_epoch_numbers():
     position = loaded(3, {"place": [1]}, told=3)
     position.set_epoch(3)
     position.advance(3, is_alone=True)
@@ -35,7 +35,7 @@ def test_a_loop_that_counts_on_keeps_its_numbers():
     assert (position.epoch, position.offset) == (4, 0)
 
 
-def test_a_later_epoch_skips_the_rest_of_the_state_and_warns(caplog):
+def test_later_epoch_skips_the_rest_of_the_state_with_a_warning(caplog):
     position = loaded(1, {"place": [1]})
     position.set_epoch(5)
     assert (position.epoch, position.resumed) == (5, None)
@@ -43,14 +43,14 @@ def test_a_later_epoch_skips_the_rest_of_the_state_and_warns(caplog):
 
 
 @pytest.mark.parametrize(("is_alone", "offset"), [(True, 3), (False, 2)])
-def test_an_epoch_that_was_at_its_end_counts_for_a_loop_that_reads_it_alone(is_alone, offset):
+def test_finished_epoch_counts_only_for_a_loop_that_reads_it_alone(is_alone, offset):
     position = loaded(2, {"place": [1]})
     position.set_epoch(0)
     position.advance(3, is_alone)
     assert (position.epoch, position.offset) == (4, offset)
 
 
-def test_a_state_that_was_not_used_is_given_again():
+def test_unused_state_is_returned_again():
     position = loaded(3, {"place": [1]}, told=1, offset=2)
     assert position.state() == {
         "epoch": 3,
@@ -60,7 +60,7 @@ def test_a_state_that_was_not_used_is_given_again():
     }
 
 
-def test_a_loop_in_the_epoch_before_is_noticed():
+def test_loop_still_in_the_previous_epoch_is_detected():
     position = LoaderPosition()
     position.set_epoch(0)
     position.advance(0, is_alone=False)

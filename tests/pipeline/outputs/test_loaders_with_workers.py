@@ -50,7 +50,7 @@ def test_workers_are_kept_between_epochs(way):
     assert orders[0] != orders[1] != orders[2]
 
 
-def test_workers_end_with_the_loader():
+def test_workers_exit_with_the_loader():
     train = pipeline().to_torch()
     expected = processes(train)
     assert all(map(is_there, expected))
@@ -59,7 +59,7 @@ def test_workers_end_with_the_loader():
     wait_until(lambda: not any(map(is_there, expected)))
 
 
-def test_a_whole_epoch_follows_an_unfinished_one():
+def test_full_epoch_follows_an_unfinished_one():
     train = pipeline().to_torch()
     for batch in train:
         assert batch["n"].tolist() == numbers(pipeline(0))[0]
@@ -67,7 +67,7 @@ def test_a_whole_epoch_follows_an_unfinished_one():
     assert numbers(train) == numbers(pipeline(0).epoch(1))
 
 
-def test_a_state_continues_with_another_number_of_workers():
+def test_state_resumes_with_a_different_number_of_workers():
     train = pipeline().to_torch()
     train.set_epoch(1)
     with iter(train) as batches:

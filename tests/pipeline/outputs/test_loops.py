@@ -53,7 +53,7 @@ def needs(name):
 
 @needs("lightning")
 @pytest.mark.timeout(120)
-def test_lightning_sees_each_example_of_each_epoch_once():
+def test_lightning_sees_each_example_once_per_epoch():
     seen = run("""
 import lightning
 import torch
@@ -85,7 +85,7 @@ print(json.dumps(model.seen))
 
 @needs("accelerate")
 @pytest.mark.timeout(120)
-def test_accelerate_sees_each_example_of_each_epoch_once():
+def test_accelerate_sees_each_example_once_per_epoch():
     seen = run("""
 import torch
 from accelerate import Accelerator
@@ -123,7 +123,7 @@ print(json.dumps(seen))
         "max_size_cycle estimated",
     ],
 )
-def test_lightning_continues_from_each_of_its_checkpoints(kind):
+def test_lightning_resumes_from_each_checkpoint(kind):
     result = run_script("resumed_lightning.py", kind)
     assert result.pop("whole") == 12
     for step in range(1, 12):
@@ -134,7 +134,7 @@ def test_lightning_continues_from_each_of_its_checkpoints(kind):
 
 @needs("lightning")
 @pytest.mark.timeout(240)
-def test_lightning_continues_within_an_epoch_of_unknown_length():
+def test_lightning_resumes_within_an_epoch_of_unknown_length():
     result = run_script("resumed_lightning.py", "unknown")
     assert result.pop("whole") == 12
     for step in range(1, 12):
@@ -155,7 +155,7 @@ def test_lightning_continues_within_an_epoch_of_unknown_length():
         ("max_size unknown", "to_torch: CombinedLoader('max_size') has a loader of unknown length"),
     ],
 )
-def test_lightning_is_stopped_if_it_cannot_continue(kind, words):
+def test_lightning_stops_with_an_error_if_it_cannot_resume(kind, words):
     result = run_script("resumed_lightning.py", kind)
     for step in range(1, 12):
         text = result[f"step {step}"]
@@ -167,7 +167,7 @@ def test_lightning_is_stopped_if_it_cannot_continue(kind, words):
 @needs("torchdata")
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize("loop", ["torchdata", "prepared", "registered", "wrapped"])
-def test_loops_with_accelerate_and_torchdata_continue_from_each_state(loop):
+def test_accelerate_and_torchdata_loops_resume_from_each_state(loop):
     result = run_script("resumed_accelerate.py", loop)
     assert len(result) == 2 * (9 + 3)
     for length, before, batches in result:
@@ -178,7 +178,7 @@ def test_loops_with_accelerate_and_torchdata_continue_from_each_state(loop):
 @needs("accelerate")
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize("way", ["prepared", "examples"])
-def test_trainer_continues_from_its_checkpoints(way):
+def test_trainer_resumes_from_its_checkpoints(way):
     result = run_script("resumed_trainer.py", way)
     assert len(result) == 7
     for step, batches in result.items():
@@ -189,7 +189,7 @@ def test_trainer_continues_from_its_checkpoints(way):
 @needs("accelerate")
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize("way", ["plain", "loader"])
-def test_trainer_does_not_begin_with_a_loader_that_it_could_not_resume(way):
+def test_trainer_rejects_a_loader_it_could_not_resume(way):
     error = run_script("resumed_trainer.py", way)["error"]
     assert error.startswith("to_torch: Trainer got a loader that Accelerate has not prepared")
     assert "Return self.accelerator.prepare(DataLoader(loader, batch_size=None)) from" in error
@@ -197,14 +197,14 @@ def test_trainer_does_not_begin_with_a_loader_that_it_could_not_resume(way):
 
 @needs("transformers")
 @pytest.mark.timeout(240)
-def test_trainer_does_not_make_batches_of_batches():
+def test_trainer_rejects_batches_of_batches():
     error = run_script("resumed_trainer.py", "batches")["error"]
     assert error.endswith("If a trainer makes the DataLoader, remove batch().")
 
 
 @needs("accelerate")
 @pytest.mark.timeout(240)
-def test_accelerate_does_not_distribute_the_examples_of_one_rank(tmp_path):
+def test_accelerate_does_not_redistribute_the_examples_of_a_rank(tmp_path):
     program = tmp_path / "train.py"
     program.write_text(DISTRIBUTED)
     start = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
@@ -223,7 +223,7 @@ def test_accelerate_does_not_distribute_the_examples_of_one_rank(tmp_path):
 @needs("torchdata")
 @pytest.mark.timeout(480)
 @pytest.mark.parametrize(("world", "num_steps"), [(1, 3), (2, 2)])
-def test_the_accumulation_of_the_page_ends_with_the_epoch(tmp_path, world, num_steps):
+def test_gradient_accumulation_on_the_page_stops_with_the_epoch(tmp_path, world, num_steps):
     """Of 5 batches of one process 2 + 2 + 1 make a step, of 3 batches of two processes 2 + 1."""
     page = Path(__file__).parents[3] / "docs/guides/train/trainers.md"
     blocks = re.findall(r"^```python\n(.*?)^```$", page.read_text("utf-8"), re.M | re.S)
@@ -290,7 +290,7 @@ torch.distributed.destroy_process_group()
 @needs("keras")
 @needs("jax")
 @pytest.mark.timeout(120)
-def test_keras_sees_each_example_of_each_epoch_once():
+def test_keras_sees_each_example_once_per_epoch():
     losses = run("""
 import keras
 

@@ -60,7 +60,7 @@ def at_start(epoch, last_set=None):
 
 @needs("torch")
 class TestTorch:
-    def test_tensors_share_their_memory_with_the_batch(self, pipe):
+    def test_tensors_share_memory_with_the_batch(self, pipe):
         torch = pytest.importorskip("torch")
         for tensors, batch in zip(pipe.to_torch(), pipe, strict=True):
             assert list(tensors) == list(batch)
@@ -78,7 +78,7 @@ class TestTorch:
         assert numbers(loader) == numbers(pipe.epoch(2))
 
     @pytest.mark.parametrize("device", [None, "cpu"])
-    def test_a_state_resumes_at_the_position_of_the_loop(self, pipe, device):
+    def test_state_resumes_at_the_loop_position(self, pipe, device):
         loader = pipe.to_torch(device)
         assert loader.state_dict() == at_start(0)
         numbers(loader)
@@ -95,7 +95,7 @@ class TestTorch:
             assert numbers(resumed) == rest
             assert numbers(resumed) == numbers(pipe.epoch(2))
 
-    def test_a_state_after_the_last_batch_continues_with_the_next_epoch(self, pipe):
+    def test_state_after_the_last_batch_continues_with_the_next_epoch(self, pipe):
         loader = pipe.to_torch()
         for _ in loader:
             state = loader.state_dict()
@@ -105,7 +105,7 @@ class TestTorch:
         assert numbers(resumed) == numbers(pipe.epoch(2))
 
     @pytest.mark.parametrize("num_taken", [0, 3, 7, 9])
-    def test_a_distributed_checkpoint_restores_a_fresh_loader(self, pipe, num_taken, tmp_path):
+    def test_distributed_checkpoint_restores_a_fresh_loader(self, pipe, num_taken, tmp_path):
         checkpoint = pytest.importorskip("torch.distributed.checkpoint")
         loader = pipe.to_torch()
         loader.set_epoch(0)
@@ -122,7 +122,7 @@ class TestTorch:
         expected = [*numbers(pipe), *numbers(pipe.epoch(1)), *numbers(pipe.epoch(2))]
         assert rest == expected[num_taken : max(num_taken // 7 * 7 + 7, 7)]
 
-    def test_an_older_state_is_accepted(self, pipe):
+    def test_older_state_is_accepted(self, pipe):
         batches = iter(pipe.epoch(1))
         next(batches)
         for within, rest in ((batches.state(), numbers(batches)), (None, numbers(pipe.epoch(1)))):
@@ -130,7 +130,7 @@ class TestTorch:
             loader.load_state_dict({"epoch": 1, "batches": within})
             assert numbers(loader) == rest
 
-    def test_the_wrong_dict_is_rejected_with_its_keys(self, pipe):
+    def test_error_for_a_wrong_dict_lists_its_keys(self, pipe):
         loader = pipe.to_torch()
         full = {"model": {}, "data": loader.state_dict()}
         with pytest.raises(ValueError, match=r"load_state_dict: got a dict with the keys 'model',"):
@@ -140,7 +140,7 @@ class TestTorch:
         with pytest.raises(ValueError, match=r"It is the state of a to_torch\(\) loader: pass it"):
             pipe.resume(loader.state_dict())
 
-    def test_an_iteration_without_a_batch_does_not_count_as_an_epoch(self, pipe):
+    def test_iteration_without_a_batch_does_not_count_as_an_epoch(self, pipe):
         loader = pipe.to_torch()
         begun = iter(loader)
         iter(loader)
@@ -167,7 +167,7 @@ class TestTorch:
     @pytest.mark.parametrize("is_late", [False, True])
     @pytest.mark.parametrize("taken", [2, 7, 8])
     @pytest.mark.parametrize("begun", [0, 4])
-    def test_a_loop_that_counts_from_zero_after_a_resume_gets_the_following_epochs(
+    def test_loop_counting_from_zero_after_a_resume_reads_the_following_epochs(
         self, pipe, is_late, taken, begun
     ):
         loader = pipe.to_torch()
@@ -189,7 +189,7 @@ class TestTorch:
             resumed.set_epoch(epoch)
             assert numbers(resumed) == numbers(pipe.epoch(last + epoch))
 
-    def test_a_later_epoch_than_the_state_starts_at_its_beginning(self, pipe, caplog):
+    def test_epoch_after_the_state_starts_from_the_beginning(self, pipe, caplog):
         loader = pipe.to_torch()
         next(iter(loader))
         state = loader.state_dict()
@@ -204,7 +204,7 @@ class TestTorch:
             assert words in caplog.text
             assert bool(words) == bool(caplog.text)
 
-    def test_a_given_length_is_len_and_is_checked(self, pipe):
+    def test_length_argument_sets_len_and_is_checked(self, pipe):
         kept = pipe.unbatch().filter(lambda example: example["number"] < 50).batch(10)
         with pytest.raises(TypeError, match="len: the number of examples"):
             len(kept.to_torch())
@@ -216,7 +216,7 @@ class TestTorch:
         with pytest.raises(ValueError, match="to_torch: length is -1, expected an int from 0 up"):
             kept.to_torch(length=-1)
 
-    def test_a_device_that_is_missing_is_an_error_at_the_call(self, pipe):
+    def test_missing_device_is_an_error_at_the_call(self, pipe):
         torch = pytest.importorskip("torch")
         if torch.cuda.is_available():
             pytest.skip("there is a GPU")
@@ -225,7 +225,7 @@ class TestTorch:
         with pytest.raises(type(expected.value), match=re.escape(str(expected.value))):
             pipe.to_torch("cuda")
 
-    def test_bfloat16_tensors_of_functions_and_arrays_keep_their_values(self):
+    def test_bfloat16_tensors_keep_their_values(self):
         torch = pytest.importorskip("torch")
         numbers = torch.arange(6, dtype=torch.bfloat16).reshape(3, 2) / 3
         for pipe in (
@@ -237,7 +237,7 @@ class TestTorch:
             assert torch.equal(batch["x"], numbers)
 
     @pytest.mark.parametrize("device", [None, "cpu"])
-    def test_lists_of_a_batch_are_lists_of_tensors(self, device):
+    def test_lists_in_a_batch_become_lists_of_tensors(self, device):
         torch = pytest.importorskip("torch")
         loader = with_lists().to_torch(device)
         batches = iter(loader)
@@ -256,7 +256,7 @@ class TestTorch:
         for one, other in zip(resumed, rest, strict=True):
             assert all(map(torch.equal, one["boxes"], [boxes - 1 for boxes in other["boxes"]]))
 
-    def test_a_loader_can_be_copied_and_is_not_a_sequence(self, pipe):
+    def test_loader_can_be_copied_and_is_not_a_sequence(self, pipe):
         loader = pipe.unbatch().filter(lambda example: True).batch(16).to_torch()
         assert bool(loader)  # Although the number of batches is not known.
         assert loader.bottleneck() == "nothing has been read yet: try again after some batches"
@@ -279,7 +279,7 @@ class TestTorch:
         with pytest.raises(TypeError, match="an iteration does not support `in`"):
             assert 3 in batches
 
-    def test_a_pipeline_works_within_a_data_loader(self, pipe, monkeypatch):
+    def test_pipeline_works_within_a_data_loader(self, pipe, monkeypatch):
         data = pytest.importorskip("torch.utils.data")
         loader = data.DataLoader(pipe.to_torch(), batch_size=None)
         assert numbers(loader) == numbers(pipe)
@@ -305,33 +305,33 @@ class TestTorch:
             assert numbers(loader(examples, batch_size=16)) == numbers(pipe)
             assert numbers(loader(pipe.to_torch(), batch_size=None)) == numbers(pipe)
 
-    def test_leaving_a_loop_ends_the_threads(self, pipe):
+    def test_leaving_the_loop_stops_the_threads(self, pipe):
         loader = pipe.to_torch("cpu")
         with iter(loader) as batches:
             next(batches)
         assert list(batches) == []
 
-    def test_examples_without_batches_are_tensors(self, pipe):
+    def test_unbatched_examples_become_tensors(self, pipe):
         torch = pytest.importorskip("torch")
         example = next(iter(pipe.unbatch().to_torch()))
         assert example["number"].shape == ()
         assert torch.is_tensor(example["image"])
         assert isinstance(example["text"], str)
 
-    def test_a_pipeline_without_an_order_has_no_state(self, pipe):
+    def test_nondeterministic_loader_has_no_state(self, pipe):
         loader = pipe.options(deterministic=False).to_torch("cpu")
         next(iter(loader))
         with pytest.raises(errors.FailedPreconditionError, match="deterministic"):
             loader.state_dict()
 
-    def test_wrong_arguments_are_refused(self, pipe):
+    def test_invalid_arguments_are_rejected(self, pipe):
         with pytest.raises(TypeError, match="to_torch: pin_memory is 'no', expected True, False"):
             pipe.to_torch(pin_memory="no")
         with pytest.raises(RuntimeError, match="device"):
             pipe.to_torch("nowhere")
 
     @pytest.mark.timeout(300)
-    def test_ranks_of_a_process_group_have_equally_many_batches(self, tmp_path):
+    def test_ranks_of_a_process_group_have_the_same_number_of_batches(self, tmp_path):
         """Four processes of gloo, whose data do not divide, meet at each batch and at the end.
 
         A rank that fails ends all of them, which `torchrun` sees to.
@@ -349,7 +349,7 @@ class TestTorch:
         assert [len(batches) for batches in seen] == [4] * 4
         assert len({number for batches in seen for batch in batches for number in batch}) == 96
 
-    def test_the_program_of_the_page_trains_as_two_ranks(self, tmp_path):
+    def test_program_from_the_page_trains_on_two_ranks(self, tmp_path):
         page = Path(__file__).parents[3] / "docs/guides/several_gpus.md"
         blocks = re.findall(r"^```python\n(.*?)^```$", page.read_text("utf-8"), re.M | re.S)
         (program,) = (block for block in blocks if "init_process_group" in block)
@@ -394,7 +394,7 @@ Path(sys.argv[1], f"{rank}.json").write_text(json.dumps(seen))
 
 @needs("jax")
 class TestJax:
-    def test_arrays_are_on_the_default_device(self, pipe):
+    def test_jax_arrays_are_on_the_default_device(self, pipe):
         jax = pytest.importorskip("jax")
         for arrays, batch in zip(pipe.to_jax(), pipe, strict=True):
             for name in ("image", "is_odd"):
@@ -402,7 +402,7 @@ class TestJax:
                 assert np.array_equal(arrays[name], batch[name])
             assert arrays["text"].tolist() == batch["text"].tolist()
 
-    def test_a_state_is_at_the_position_of_the_loop(self, pipe):
+    def test_jax_state_is_at_the_loop_position(self, pipe):
         batches = pipe.to_jax()
         start = batches.state()
         next(batches)
@@ -437,7 +437,7 @@ class TestJax:
             assert batch["id"].dtype == value.dtype
             assert np.array_equal(batch["id"], value)
 
-    def test_numbers_within_the_32_bit_range_become_32_bit_ones(self):
+    def test_numbers_in_the_32_bit_range_are_narrowed(self):
         pytest.importorskip("jax")
         limits = np.iinfo(np.int32)
         columns = {
@@ -453,7 +453,7 @@ class TestJax:
         (first, _) = hr.arrays(columns).to_jax()
         assert first["int"] == limits.min
 
-    def test_lists_of_a_batch_are_lists_of_arrays_without_a_sharding(self):
+    def test_lists_in_a_batch_become_lists_of_arrays_unless_sharded(self):
         jax = pytest.importorskip("jax")
         for arrays, batch in zip(with_lists().to_jax(), with_lists(), strict=True):
             assert all(isinstance(boxes, jax.Array) for boxes in arrays["boxes"])
@@ -465,7 +465,7 @@ class TestJax:
         ):
             next(with_lists().select("boxes").to_jax(sharding))
 
-    def test_times_are_rejected_by_name(self):
+    def test_datetime_components_are_rejected_by_name(self):
         days = np.array(["2024-01-01"], "datetime64[D]")
         with pytest.raises(TypeError, match=r"to_jax: component 'day' is datetime64\[D\]"):
             next(hr.arrays({"day": days}).to_jax())
@@ -510,7 +510,7 @@ print(json.dumps(found))
 
 @needs("pyarrow")
 class TestArrow:
-    def test_batches_are_record_batches(self, pipe):
+    def test_to_arrow_returns_record_batches(self, pipe):
         pa = pytest.importorskip("pyarrow")
         table = pipe.to_arrow().read_all()
         assert len(table.to_batches()) == 7
@@ -521,7 +521,7 @@ class TestArrow:
             requested = [row for batch in expected for row in batch[name].tolist()]
             assert table[name].to_pylist() == requested
 
-    def test_examples_and_lists_are_record_batches(self):
+    def test_examples_and_lists_become_record_batches(self):
         def longer(example):
             number = int(example["number"])
             return {"list": np.arange(number % 4), "words": np.array([f"w{number}"], object)}
@@ -535,7 +535,7 @@ class TestArrow:
         assert padded["list"].to_pylist()[1] == [0, 0, 0]
 
     @pytest.mark.parametrize("num_rows", [1, 8])
-    def test_rows_of_several_axes_are_lists_of_lists(self, num_rows):
+    def test_multidimensional_rows_become_nested_lists(self, num_rows):
         def square(example):
             side = int(example["number"])
             return {"square": np.full((side, side, 2), side), "words": [["a"] * side] * side}
@@ -547,7 +547,7 @@ class TestArrow:
             assert numbers == [[[[side] * 2] * side] * side for side in range(1, num_rows + 1)]
             assert words == [[["a"] * side] * side for side in range(1, num_rows + 1)]
 
-    def test_strings_of_several_readers_are_strings(self, tmp_path):
+    def test_strings_from_several_readers_remain_strings(self, tmp_path):
         (tmp_path / "lines").write_text("a\nbb\n")
         lines = hr.text_lines(tmp_path / "lines")
         mixed = hr.mix([lines, lines.map(lambda example: example)], seed=1, stop="all")
@@ -555,20 +555,20 @@ class TestArrow:
             table = pipe.to_arrow().read_all()
             assert sorted(table["text"].to_pylist()) == [b"a", b"a", b"bb", b"bb"]
 
-    def test_a_pipeline_without_columns_is_refused(self):
+    def test_to_arrow_rejects_rows_of_different_ranks(self):
         ranks = hr.arrays({"number": np.arange(1, 9)}).map(
             lambda example: {"array": np.zeros((1,) * int(example["number"]))}
         )
         with pytest.raises(TypeError, match="to_arrow: rows have the shapes"):
             ranks.to_arrow().read_all()
 
-    def test_leaving_a_reader_ends_the_threads(self, pipe):
+    def test_leaving_an_arrow_reader_stops_the_threads(self, pipe):
         reader = pipe.to_arrow()
         reader.read_next_batch()
         del reader
 
     @pytest.mark.parametrize("library", ["polars", "pandas", "duckdb"])
-    def test_other_libraries_read_record_batches(self, pipe, library):
+    def test_other_libraries_read_the_record_batches(self, pipe, library):
         module = pytest.importorskip(library)
         plain = pipe.select("number", "text", "is_odd")
         match library:
@@ -584,7 +584,7 @@ class TestArrow:
         assert int(total) == sum(range(100))
 
 
-def test_a_missing_library_is_named(pipe, monkeypatch):
+def test_missing_library_is_reported_by_name(pipe, monkeypatch):
     monkeypatch.setattr("headrace.core.optional_dependencies.find_spec", lambda name: None)
     for name, library in (("torch", "torch"), ("jax", "jax"), ("arrow", "pyarrow")):
         with pytest.raises(ModuleNotFoundError, match=f"to_{name}: got no {library}"):

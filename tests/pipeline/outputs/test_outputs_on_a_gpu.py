@@ -41,7 +41,7 @@ def pipeline(num_examples=4096, length=4096):
     return hr.arrays({"number": numbers, "image": images}).shuffle(seed=1).batch(64)
 
 
-def test_tensors_are_on_the_device_and_complete():
+def test_tensors_on_the_device_are_complete():
     torch = torch_with_gpu()
     pipe = pipeline()
     for tensors, batch in zip(pipe.to_torch(device="cuda"), pipe, strict=True):
@@ -68,7 +68,7 @@ def test_batches_may_be_in_pinned_memory(pin_memory):
     assert tensors["image"].is_pinned() is bool(pin_memory)
 
 
-def test_a_loop_over_pinned_batches_resumes():
+def test_loop_over_pinned_batches_resumes():
     torch_with_gpu()
     pipe = pipeline(512, 16)
     loader = pipe.to_torch(device="cuda")
@@ -82,7 +82,7 @@ def test_a_loop_over_pinned_batches_resumes():
     assert inputs == [batch["number"].tolist() for batch in pipe]
 
 
-def test_arrays_of_jax_are_on_the_device():
+def test_jax_arrays_are_on_the_device():
     jax = jax_with_gpu()
     pipe = pipeline(512, 64)
     for arrays, batch in zip(pipe.to_jax(), pipe, strict=True):

@@ -73,14 +73,14 @@ def check_padding(given, expected, world):
     assert (given - expected).total() <= NUM_EPOCHS * (world - 1)
 
 
-def test_two_ranks_have_equally_many_steps_and_all_examples(two):
+def test_two_ranks_have_equal_steps_and_cover_all_examples(two):
     lengths = [list(map(len, rank["steps"])) for rank in two]
     assert lengths[0] == lengths[1]
     check_padding(sum((lines_of(rank["steps"]) for rank in two), Counter()), kept_lines(), 2)
 
 
 @pytest.mark.parametrize(("saved_rank", "world"), [(0, 1), (1, 3)])
-def test_another_number_of_ranks_resumes_where_two_stopped(
+def test_different_number_of_ranks_resumes_where_two_stopped(
     saved_rank, world, directory, two, tmp_path
 ):
     before = sum((lines_of(rank["steps"][:SAVED_STEP]) for rank in two), Counter())

@@ -79,7 +79,7 @@ def forbidden(here):
 
 @pytest.mark.parametrize("pattern", PATTERNS)
 @pytest.mark.parametrize("is_absolute", [False, True])
-def test_a_pattern_matches_the_same_files_as_in_python(here, pattern, is_absolute):
+def test_pattern_matches_the_same_files_as_glob(here, pattern, is_absolute):
     if "**" in pattern:
         # Python follows such links in circles.
         Path("b/up").unlink()
@@ -88,7 +88,7 @@ def test_a_pattern_matches_the_same_files_as_in_python(here, pattern, is_absolut
     assert matching(text) == sorted(expected)
 
 
-def test_a_file_with_links_comes_once_under_its_own_name(here):
+def test_linked_file_is_listed_once_under_its_real_name(here):
     results = ["a/1.txt", "b/1.txt"]
     assert matching("**/1.txt") == results
     assert [path for path in files_below("") if path.endswith("1.txt")] == results
@@ -98,7 +98,7 @@ def test_a_file_with_links_comes_once_under_its_own_name(here):
     assert matching("c/1.txt") == matching("c/1.*") == ["c/1.txt"]
 
 
-def test_a_file_reached_only_by_links_has_the_name_of_the_first(here):
+def test_file_reachable_only_by_links_is_listed_under_the_first_link(here):
     Path("x/y").mkdir(parents=True)
     for name, target in {
         "x/q": "../a",
@@ -124,7 +124,7 @@ def test_links_above_the_directory_are_not_followed(here):
     assert files_below("b/c") == ["b/c/[x].txt", "b/c/d/3.txt"]
 
 
-def test_files_of_tools_beside_data_are_omitted(here):
+def test_marker_files_of_tools_are_skipped(here):
     directory = here / "spark"
     directory.mkdir()
     (directory / "_temporary").mkdir()
@@ -145,7 +145,7 @@ def test_files_of_tools_beside_data_are_omitted(here):
     assert len(list(hr.text_lines("spark"))) == 2
 
 
-def test_files_come_before_those_of_directories_below():
+def test_files_come_before_files_in_subdirectories():
     shutil.rmtree("a")
     assert list(files_below(".")) == [
         *("./A.txt", "./link", "./nowhere.txt", "./top.txt"),
@@ -154,23 +154,23 @@ def test_files_come_before_those_of_directories_below():
 
 
 @pytest.mark.parametrize("pattern", ["b/*/*.txt", "b/**/*.txt", "[b]/forbidden/*"])
-def test_a_directory_that_may_not_be_listed_is_an_error(forbidden, pattern):
+def test_unlistable_directory_is_an_error(forbidden, pattern):
     text = f"{forbidden}; Permission denied. Its files would be missing. Make it"
     with pytest.raises(errors.PermissionDeniedError, match=text):
         list(hr.text_lines(pattern))
 
 
-def test_a_file_in_a_forbidden_directory_is_not_reported_as_missing(forbidden):
+def test_file_in_a_forbidden_directory_is_not_reported_as_missing(forbidden):
     with pytest.raises(errors.PermissionDeniedError, match=f"{forbidden}/x; Permission denied"):
         list(hr.text_lines(f"{forbidden}/x"))
 
 
-def test_an_image_folder_names_a_directory_that_may_not_be_listed(forbidden):
+def test_image_folder_names_an_unlistable_directory(forbidden):
     with pytest.raises(errors.PermissionDeniedError, match=forbidden):
         list(hr.image_folder("."))
 
 
-def test_verify_names_a_directory_that_may_not_be_listed(here):
+def test_verify_names_an_unlistable_directory(here):
     # The modules of the command are loaded before permissions are dropped.
     assert call("verify", "top.txt").exit_code == 0
     here.joinpath("b", "forbidden").mkdir(mode=0)
@@ -180,6 +180,6 @@ def test_verify_names_a_directory_that_may_not_be_listed(here):
     assert "b/forbidden; Permission denied" in done.stderr
 
 
-def test_a_dangling_link_in_a_directory_is_not_skipped():
+def test_dangling_link_in_a_directory_is_not_skipped():
     with pytest.raises(errors.NotFoundError, match=r"nowhere\.txt; No such file"):
         list(hr.text_lines("."))

@@ -34,18 +34,18 @@ def directory(tmp_path):
     return tmp_path
 
 
-def test_a_directory_means_its_files_without_hidden_ones_sorted(directory, read):
+def test_directory_expands_to_its_sorted_visible_files(directory, read):
     assert read(directory) == [b"aa", b"bb", b"dd"]
     assert read(str(directory) + "/") == [b"aa", b"bb", b"dd"]
 
 
-def test_a_pattern_means_files_sorted(directory, read):
+def test_pattern_expands_to_sorted_files(directory, read):
     assert read(directory / "[ab]") == [b"aa", b"bb"]
     assert read(f"{directory}/**/d") == [b"dd"]
     assert read(f"{directory}/**") == [b"aa", b"bb", b"dd"]
 
 
-def test_paths_of_a_list_keep_their_order(directory, read):
+def test_list_of_paths_keeps_its_order(directory, read):
     assert read([directory / "b", str(directory / "a"), directory / "c"]) == [b"bb", b"aa", b"dd"]
 
 
@@ -54,6 +54,6 @@ def test_relative_paths_and_hidden_files_can_be_named(directory, read, monkeypat
     assert read(["a", ".hidden", "c/*"]) == [b"aa", b"nn", b"dd"]
 
 
-def test_an_empty_directory_is_an_error(tmp_path, read):
+def test_empty_directory_is_an_error(tmp_path, read):
     with pytest.raises(errors.NotFoundError, match="there are no files in this directory"):
         read(tmp_path)

@@ -51,7 +51,7 @@ def known(directory):
 
 
 @pytest.mark.parametrize("kind", sorted(known(Path())))
-def test_lengths_are_known_without_reading(directory, kind):
+def test_length_is_known_without_reading(directory, kind):
     pipe = known(directory)[kind]
     for shaped in (
         pipe,
@@ -64,7 +64,7 @@ def test_lengths_are_known_without_reading(directory, kind):
 
 
 @pytest.mark.parametrize("kind", ["arrays", "files", "fixed", "image_folder"])
-def test_take_skip_and_shard_of_known_lengths_are_known(directory, kind):
+def test_take_skip_and_shard_of_a_known_length_have_a_known_length(directory, kind):
     pipe = known(directory)[kind]
     for part in pipe.split(0.6, 0.4, seed=3):
         for shaped in (part, part.shuffle(seed=1).batch(4), part.epochs(3).batch(2)):
@@ -77,7 +77,7 @@ def test_take_skip_and_shard_of_known_lengths_are_known(directory, kind):
         assert part.count() == length(part)
 
 
-def test_lengths_of_parquet_files_come_from_footers(directory):
+def test_parquet_lengths_come_from_footers(directory):
     pa = pytest.importorskip("pyarrow")
     pq = pytest.importorskip("pyarrow.parquet")
     for index, count in enumerate((10, 7)):
@@ -104,7 +104,7 @@ def test_all_lengths_are_known_after_a_scan(directory, kind):
     assert len(pipe) == len(pipe.epochs(2)) // 2 == length(pipe) == 11
 
 
-def test_lengths_of_split_tables_need_reading(directory):
+def test_lengths_of_split_tables_require_reading(directory):
     pipe = hr.csv(f"{directory}/*.csv", {"n": int})
     assert length(pipe.shuffle(seed=1)) == len(pipe) == 43
     for part in pipe.shuffle(seed=1).split(0.5, 0.5):
@@ -117,7 +117,7 @@ def test_lengths_of_split_tables_need_reading(directory):
         assert len(part) == length(part)
 
 
-def test_a_scan_of_other_files_gives_no_length(tmp_path):
+def test_changed_files_invalidate_the_scanned_length(tmp_path):
     (tmp_path / "a.txt").write_text("1\n2\n")
     pipe = hr.text_lines(f"{tmp_path}/*.txt").shuffle(seed=1)
     assert length(pipe) == len(pipe) == 2
@@ -127,7 +127,7 @@ def test_a_scan_of_other_files_gives_no_length(tmp_path):
     assert length(pipe) == len(pipe) == 3
 
 
-def test_count_reads_only_if_needed_and_says_so(directory, caplog):
+def test_count_reads_only_if_needed_and_logs_it(directory, caplog):
     caplog.set_level(logging.INFO, "headrace.pipeline")
     called = []
 
@@ -146,7 +146,7 @@ def test_count_reads_only_if_needed_and_says_so(directory, caplog):
     assert text.batch(4).filter(lambda batch: len(batch["text"]) == 4).count() == 10
 
 
-def test_count_counts_each_epoch_where_they_differ(directory):
+def test_count_handles_epochs_with_different_lengths(directory):
     def drawn(example, rng):
         return {"x": rng.random()}
 
@@ -155,7 +155,7 @@ def test_count_counts_each_epoch_where_they_differ(directory):
     assert pipe.batch(3).count() == length(pipe.batch(3))
 
 
-def test_epochs_whose_parts_differ_are_counted_each():
+def test_count_handles_epochs_with_different_parts():
     def copies(example, rng):
         return [example] * int(rng.integers(3))
 
@@ -168,7 +168,7 @@ def test_epochs_whose_parts_differ_are_counted_each():
         assert pipe.count() == length(pipe)
 
 
-def test_a_part_of_a_mix_without_a_weight_at_the_end_may_have_examples_left():
+def test_mix_length_is_unknown_if_the_last_weight_of_a_part_is_zero():
     parts = {"a": numbers(9), "b": numbers(9)}
     schedule = {0: {"a": 1, "b": 1}, 4: {"a": 1, "b": 0}}
     mixed = hr.mix(parts, seed=1, stop="all", schedule=schedule)
@@ -181,7 +181,7 @@ def test_a_part_of_a_mix_without_a_weight_at_the_end_may_have_examples_left():
     assert len(mixed) == length(mixed) == 18
 
 
-def test_an_endless_pipeline_has_no_length():
+def test_endless_pipeline_has_no_length():
     for pipe in (numbers(5).epochs(), numbers(5).filter(lambda e: True).epochs().batch(2)):
         with pytest.raises(TypeError, match=r"count: the pipeline is endless|len: the pipeline h"):
             pipe.count()
@@ -191,7 +191,7 @@ def test_an_endless_pipeline_has_no_length():
 
 
 class TestOrdinaryObjects:
-    def test_a_pipeline_is_true_and_not_a_sequence(self):
+    def test_pipeline_is_truthy_and_not_a_sequence(self):
         pipe = numbers(8).filter(lambda e: e["n"] < 4).cache().batch(2)
         assert bool(pipe)
         assert bool(numbers(0))
@@ -210,7 +210,7 @@ class TestOrdinaryObjects:
             with pytest.raises(TypeError, match=text):
                 what()
 
-    def test_an_iteration_is_true_and_not_a_sequence(self):
+    def test_iteration_is_truthy_and_not_a_sequence(self):
         batches = iter(numbers(8).batch(2))
         assert bool(batches)
         for what, text in (
@@ -228,7 +228,7 @@ class TestOrdinaryObjects:
         )
 
 
-def test_records_of_one_length_are_counted_by_sizes_unless_they_are_compressed(tmp_path):
+def test_fixed_length_records_are_counted_from_sizes_unless_compressed(tmp_path):
     (tmp_path / "plain").write_bytes(b"abcd" * 7 + b"x")
     assert len(hr.fixed_length_records(tmp_path / "plain", 4)) == 7
     (tmp_path / "packed").write_bytes(gzip.compress(b"abcd" * 7))

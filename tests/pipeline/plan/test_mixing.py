@@ -48,19 +48,19 @@ def classes(tmp_path_factory):
         {"window": 10, "num_open": 64},
     ],
 )
-def test_the_estimate_is_near_the_length_of_an_epoch(classes, arguments):
+def test_estimated_number_of_files_is_close_to_the_actual_number(classes, arguments):
     pipe = hr.text_lines(classes).shuffle(seed=1, **arguments)
     assert num_files(pipe) == pytest.approx(of_files(pipe), rel=0.1, abs=1)
 
 
-def test_the_estimate_counts_files_of_all_parts(classes):
+def test_estimate_includes_the_files_of_all_parts(classes):
     some = [hr.text_lines(classes / f"{digit}*.txt") for digit in (0, 1)]
     for pipe in (hr.concat(some), hr.mix(some, seed=1)):
         shuffled = pipe.shuffle(window=1000, block_bytes=4096, seed=1)
         assert num_files(shuffled) == pytest.approx(of_files(shuffled), rel=0.12)
 
 
-def test_nothing_is_read_without_an_index(tmp_path):
+def test_describe_reads_nothing_without_an_index(tmp_path):
     for file in range(20):
         (tmp_path / f"{file}.txt").write_text(f"{file:0199}\n" * 100)
     pipe = hr.text_lines(tmp_path)
@@ -87,7 +87,7 @@ def test_compressed_files_never_have_an_index(tmp_path):
     )
 
 
-def test_records_of_one_length_are_counted_from_sizes(tmp_path):
+def test_fixed_length_records_are_counted_from_sizes(tmp_path):
     for file in range(4):
         (tmp_path / f"{file}.bin").write_bytes(bytes(30))
     pipe = hr.fixed_length_records(tmp_path, 3).shuffle(window=5, seed=1)
@@ -120,7 +120,7 @@ def test_row_groups_are_counted_from_footers(tables, arguments):
     assert num_files(pipe) == pytest.approx(of_files(pipe), rel=0.12, abs=1)
 
 
-def test_the_number_of_rows_under_a_condition_is_unknown(tables):
+def test_number_of_rows_with_a_condition_is_unknown(tables):
     few = hr.parquet(tables, where=[("text", "<", "040")])
     unknown = "and whether from more is unknown"
     assert said(few.shuffle(window=100, seed=1)).endswith(
@@ -138,14 +138,14 @@ def test_describe_ignores_missing_files(tmp_path):
     assert said(hr.text_lines("gs://nowhere/*").shuffle(window=5, seed=1)).endswith("16 at once")
 
 
-def test_an_unshuffled_order_has_no_estimate(classes):
+def test_unshuffled_order_has_no_estimate(classes):
     lines = hr.text_lines(classes)
     for pipe in (lines.take(50), lines.shuffle(5, 1), hr.arrays({"n": [1, 2]})):
         assert "files its" not in pipe.shuffle(7, 1).describe().splitlines()[-2]
     assert "come from" not in said(hr.text_lines(classes / "000.txt").shuffle(window=5, seed=1))
 
 
-def test_describe_says_that_a_window_over_blocks_needs_an_index():
+def test_describe_reports_that_a_window_over_blocks_needs_an_index():
     off = {"index": "off"}
     blocks = {"window": 5, "seed": 1, "block_bytes": 100}
     refused = (

@@ -46,7 +46,7 @@ needs_proc = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="ne
 
 
 @needs_proc
-def test_threads_end_when_the_loop_is_left(endless):
+def test_threads_stop_when_the_loop_is_left(endless):
     for batch in endless:
         assert len(batch["n"]) == 10
         assert native_threads()
@@ -56,7 +56,7 @@ def test_threads_end_when_the_loop_is_left(endless):
 
 
 @needs_proc
-def test_threads_end_at_the_end_at_close_and_after_a_with_block(endless):
+def test_threads_stop_at_the_end_on_close_and_after_a_with_block(endless):
     list(endless.take(3))
     assert_no_threads()
     batches = iter(endless)
@@ -72,7 +72,7 @@ def test_threads_end_at_the_end_at_close_and_after_a_with_block(endless):
 
 
 @needs_proc
-def test_a_thousand_iterations_leave_nothing(endless):
+def test_thousand_iterations_leave_no_threads(endless):
     for _ in range(1000):
         next(iter(endless.options(num_threads=2)))
     gc.collect()
@@ -80,7 +80,7 @@ def test_a_thousand_iterations_leave_nothing(endless):
 
 
 @needs_proc
-def test_running_a_notebook_cell_again_ends_the_threads_of_the_last_run(endless):
+def test_rerunning_a_notebook_cell_stops_the_previous_threads(endless):
     cell = "batches = iter(endless); first = next(batches)"
     variables = {"endless": endless}
     counts = []
@@ -108,7 +108,7 @@ def test_files_are_closed_however_an_iteration_ends(tmp_path):
             assert str(path) not in opened
 
 
-def test_the_next_epoch_is_ready_when_the_last_batch_of_one_is_taken(tmp_path):
+def test_next_epoch_is_prepared_before_the_current_one_ends(tmp_path):
     path = tmp_path / "lines.txt"
     path.write_text("a\n" * 3_000)
     per_epoch = hp.text_lines(path).shuffle(window=1_000, seed=1).batch(100).epochs(2)
@@ -121,7 +121,7 @@ def test_the_next_epoch_is_ready_when_the_last_batch_of_one_is_taken(tmp_path):
         wait_until(lambda: batches.statistics().stages[batch].examples > 3_000)
 
 
-def test_several_iterations_may_run_at_once(endless):
+def test_several_iterations_may_run_concurrently(endless):
     pipeline = endless.take(30)
     pairs = [(a["n"][0], b["n"][0]) for a, b in zip(pipeline, pipeline, strict=True)]
     assert all(a == b for a, b in pairs)
@@ -129,7 +129,7 @@ def test_several_iterations_may_run_at_once(endless):
     assert nested == [(0, 0), (0, 10), (10, 0), (10, 10)]
 
 
-def test_batches_may_be_kept_and_changed():
+def test_batches_may_be_kept_and_modified():
     array = np.zeros((100, 50))
     for batch in hp.arrays({"x": array}).batch(10):
         batch["x"] += 1
@@ -155,7 +155,7 @@ print("begun", flush=True)
         ("del batches", 0),
     ],
 )
-def test_a_program_may_end_while_it_iterates(ending, status):
+def test_program_may_exit_while_iterating(ending, status):
     program = [sys.executable, "-c", PROGRAM + ending]
     done = subprocess.run(program, capture_output=True, timeout=TIMEOUT, check=False)
     assert done.returncode == status, done.stderr
@@ -172,7 +172,7 @@ except KeyboardInterrupt:
 """
 
 
-def test_an_interrupt_ends_a_wait():
+def test_interrupt_ends_a_wait():
     program = [sys.executable, "-c", PROGRAM + STUCK]
     with subprocess.Popen(program, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -184,7 +184,7 @@ def test_an_interrupt_ends_a_wait():
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_an_iteration_does_not_continue_after_a_fork():
+def test_iteration_cannot_continue_after_a_fork():
     program = PROGRAM + (
         "\nimport os\nif os.fork():\n    os.wait()\nelse:\n    try:\n        next(batches)\n"
         "    except Exception as error:\n        print(error, flush=True)\n    os._exit(0)"
@@ -207,7 +207,7 @@ class Loader:
 
 @needs_proc
 @pytest.mark.parametrize("options", [{}, {"warn_after_s": 10.0}])
-def test_an_object_that_holds_an_iteration_over_its_method_is_collected(options):
+def test_object_that_references_its_own_iteration_is_collected(options):
     loader = Loader(**options)
     assert len(next(loader.batches)["n"]) == 10
     parts = [weakref.ref(loader), weakref.ref(loader.batches)]
@@ -222,7 +222,7 @@ def test_an_object_that_holds_an_iteration_over_its_method_is_collected(options)
     assert_no_threads()
 
 
-def test_a_function_that_reads_its_own_iteration_is_refused():
+def test_function_that_reads_its_own_iteration_is_rejected():
     is_known, is_begun, begun = threading.Event(), threading.Event(), []
 
     def next_of_the_same(example):
@@ -269,7 +269,7 @@ except KeyboardInterrupt:
 """
 
 
-def test_an_interrupt_ends_the_wait_for_a_slow_worker():
+def test_interrupt_ends_the_wait_for_a_slow_worker():
     program = [sys.executable, "-c", CLOSING]
     with subprocess.Popen(program, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout.readline() == "begins\n"

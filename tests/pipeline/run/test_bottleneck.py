@@ -81,7 +81,7 @@ def dear(example):
     return {"x": hr.ops.reduce_sum(x)}
 
 
-def test_a_slow_training_loop_is_named(lines):
+def test_bottleneck_names_a_slow_training_loop(lines):
     batches = run(hr.text_lines(lines).batch(1_000), seconds=0.1)
     assert batches.bottleneck().startswith("the training loop is the bottleneck: it was busy")
     assert waited(batches) < waited(run(hr.text_lines(lines).batch(1_000)))
@@ -91,7 +91,7 @@ def test_a_slow_training_loop_is_named(lines):
     ("function", "stage"),
     [(slow, "map"), (is_slowly_kept, "filter"), (slow_twins, "flat_map")],
 )
-def test_a_slow_python_function_is_named(lines, function, stage):
+def test_bottleneck_names_a_slow_python_function(lines, function, stage):
     source = hr.text_lines(lines).take(200)
     batches = run(getattr(source, stage)(function).batch(20))
     result = batches.bottleneck()
@@ -108,7 +108,7 @@ def keeps_the_interpreter(example):
     return example
 
 
-def test_a_python_function_that_holds_the_gil_is_not_taken_for_the_loop(lines):
+def test_python_function_that_holds_the_gil_is_not_mistaken_for_the_loop(lines):
     pipeline = hr.text_lines(lines).map(keeps_the_interpreter).batch(10).prefetch(8)
     batches = iter(pipeline)
     for _ in batches:
@@ -117,7 +117,7 @@ def test_a_python_function_that_holds_the_gil_is_not_taken_for_the_loop(lines):
 
 
 @pytest.mark.skipif(not has_gil(), reason="this Python has no GIL")
-def test_threads_are_advised_for_a_function_that_releases_the_gil(lines):
+def test_bottleneck_suggests_threads_for_a_function_that_releases_the_gil(lines):
     def wait(example):
         time.sleep(0.002)
         return example
@@ -136,7 +136,7 @@ def test_threads_are_advised_for_a_function_that_releases_the_gil(lines):
 
 
 @pytest.mark.skipif(not has_gil(), reason="this Python has no GIL")
-def test_processes_are_advised_for_a_function_that_holds_the_gil(lines):
+def test_bottleneck_suggests_processes_for_a_function_that_holds_the_gil(lines):
     def compute(example):
         sum(range(60_000))
         return example
@@ -150,7 +150,7 @@ def test_processes_are_advised_for_a_function_that_holds_the_gil(lines):
 
 
 @pytest.mark.parametrize("holds_gil", [0.1, 0.9])
-def test_neither_threads_nor_processes_are_advised_for_short_calls(lines, holds_gil):
+def test_bottleneck_suggests_neither_threads_nor_processes_for_short_calls(lines, holds_gil):
     with iter(hr.text_lines(lines).map(dict).batch(10)) as batches:
         source, mapped, batch = batches._counted
 
@@ -172,7 +172,7 @@ def test_neither_threads_nor_processes_are_advised_for_short_calls(lines, holds_
     assert f"give it {name}=" in found(300_000, num_batched=300_000)
 
 
-def test_a_shuffle_of_all_examples_reads_a_file_by_all_threads(lines):
+def test_full_shuffle_reads_a_file_with_all_threads(lines):
     ordered = hr.text_lines(lines / "0.txt")
     for pipeline, expected in ((ordered, 1), (ordered.shuffle(seed=1), None)):
         batches = run(pipeline.batch(100))
@@ -181,7 +181,7 @@ def test_a_shuffle_of_all_examples_reads_a_file_by_all_threads(lines):
         assert expected or "one thread" not in batches.bottleneck()
 
 
-def test_a_slow_iterable_is_named(lines):
+def test_bottleneck_names_a_slow_iterable(lines):
     batches = run(hr.iterable(slow_numbers).batch(20))
     assert batches.bottleneck().startswith("iterable(slow_numbers) (Python) limits")
     helped = run(hr.arrays({"n": np.arange(200)}).batch(20))
@@ -209,7 +209,7 @@ def slow_files(directory: Path, count: int) -> Iterator[list[Path]]:
         thread.join()
 
 
-def test_slow_storage_is_named(tmp_path):
+def test_bottleneck_names_slow_storage(tmp_path):
     def read(paths):
         options = {"num_threads": len(paths) + 1}
         return run(hr.text_lines(paths, compression=None).batch(256).options(**options))
@@ -223,7 +223,7 @@ def test_slow_storage_is_named(tmp_path):
         assert read(paths).statistics().seconds < batches.statistics().seconds
 
 
-def test_slow_storage_of_a_source_that_parses_is_named(tmp_path):
+def test_bottleneck_names_slow_storage_of_a_parsing_source(tmp_path):
     with slow_files(tmp_path, 1) as paths:
         columns = {"n": int}
         source = hr.csv(paths, columns, header=False, compression=None)
@@ -235,7 +235,7 @@ def test_slow_storage_of_a_source_that_parses_is_named(tmp_path):
     assert reading.waiting_seconds > 100 * SECONDS > fields.waiting_seconds
 
 
-def test_an_expensive_native_function_is_named(lines, monkeypatch):
+def test_bottleneck_names_an_expensive_native_function(lines, monkeypatch):
     monkeypatch.setattr(bottleneck_module, "num_cores", lambda: 2)
     batches = run(hr.text_lines(lines).map(dear).batch(50).options(num_threads=1))
     result = batches.bottleneck()
@@ -246,7 +246,7 @@ def test_an_expensive_native_function_is_named(lines, monkeypatch):
     assert mapped.busy_seconds > batch.busy_seconds
 
 
-def test_a_budget_that_is_too_small_is_named(lines):
+def test_bottleneck_names_a_memory_budget_that_is_too_small(lines):
     pipeline = hr.text_lines(lines).epochs(10).map(dear).batch(500)
     batches = run(pipeline.options(memory_bytes=1, num_threads=4))
     assert batches.bottleneck().startswith("memory limits: work waited for room")
@@ -256,7 +256,7 @@ def test_a_budget_that_is_too_small_is_named(lines):
     assert "memory limits" not in helped.bottleneck()
 
 
-def test_an_expensive_gather_is_named():
+def test_bottleneck_names_an_expensive_gather():
     wide = hr.arrays({"x": np.zeros((400, 100_000), np.float32)})
     batches = run(wide.shuffle(seed=1).batch(50).options(num_threads=1, memory_bytes=100 << 20))
     busy = {stage.name: stage.busy_seconds for stage in batches.statistics().stages}
@@ -279,7 +279,7 @@ def stage_readings(counted, busy, computing=0.0, examples=1_000, holds_gil=None)
     )
 
 
-def test_one_file_read_by_one_thread_is_named(lines):
+def test_bottleneck_names_a_single_file_read_by_one_thread(lines):
     counted = iter(hr.text_lines(lines / "0.txt").batch(100))._counted
     source, batch = counted
     assert source.num_parallel == 1
@@ -307,7 +307,7 @@ def test_one_file_read_by_one_thread_is_named(lines):
         (1, "workers used 95% of the core", "remove options(num_threads=2), since threads beyond"),
     ],
 )
-def test_advice_about_threads_knows_the_cores(lines, monkeypatch, cores, used, remedy):
+def test_thread_advice_considers_the_number_of_cores(lines, monkeypatch, cores, used, remedy):
     monkeypatch.setattr(bottleneck_module, "num_cores", lambda: cores)
     source, batch = iter(hr.text_lines(lines).batch(100))._counted
     # With one core, each task runs for half of its time.
@@ -325,7 +325,7 @@ def test_advice_about_threads_knows_the_cores(lines, monkeypatch, cores, used, r
     assert f"; {remedy}" in result
 
 
-def test_no_single_limit_is_named_where_there_is_none(lines):
+def test_bottleneck_reports_when_no_single_stage_limits(lines):
     source, batch = iter(hr.text_lines(lines).batch(100))._counted
     result = bottleneck(
         readings(
@@ -364,7 +364,7 @@ def percentages(text):
     return [int(number) for number in re.findall(r"(\d+)%", text)]
 
 
-def test_no_share_exceeds_the_whole_time(lines):
+def test_no_share_exceeds_100_percent(lines):
     source, batch = iter(hr.text_lines(lines / "0.txt").batch(100))._counted
     [mapped] = [
         counted
@@ -379,7 +379,7 @@ def test_no_share_exceeds_the_whole_time(lines):
             assert max(percentages(result)) <= 100, result
 
 
-def test_advice_for_parquet_names_row_groups(tmp_path):
+def test_advice_for_parquet_mentions_row_groups(tmp_path):
     pa = pytest.importorskip("pyarrow")
     pq = pytest.importorskip("pyarrow.parquet")
     pq.write_table(pa.table({"n": list(range(100))}), tmp_path / "n.parquet")
@@ -394,7 +394,7 @@ def test_advice_for_parquet_names_row_groups(tmp_path):
     assert "divide the data into more row groups" in bottleneck(busy)
 
 
-def test_taking_batches_is_not_advised_for_a_function_of_batches(lines):
+def test_batch_function_is_not_advised_to_take_batches(lines):
     with iter(hr.text_lines(lines).batch(10).map(slow_batch)) as batches:
         counted = batches._counted
     stages = [stage_readings(one, 9.0 if isinstance(one.stage, Map) else 0.1) for one in counted]
@@ -403,7 +403,7 @@ def test_taking_batches_is_not_advised_for_a_function_of_batches(lines):
     assert result.endswith("make it native (headrace.native), or do less in it")
 
 
-def test_the_repr_of_an_iteration_has_its_stages_and_position(lines):
+def test_repr_of_an_iteration_shows_stages_and_position(lines):
     batches = iter(hr.text_lines(lines).shuffle(seed=1).batch(100))
     next(batches)
     next(batches)
@@ -417,7 +417,7 @@ def test_the_repr_of_an_iteration_has_its_stages_and_position(lines):
 
 
 @pytest.mark.parametrize(("after_s", "expected"), [(1e9, 0), (-1.0, 1)])
-def test_the_gil_is_sampled_only_in_longer_iterations(monkeypatch, after_s, expected):
+def test_gil_is_sampled_only_in_longer_iterations(monkeypatch, after_s, expected):
     monkeypatch.setattr(batches_module, "_LOOKED_AT_S", after_s)
     with iter(hr.arrays({"n": np.arange(100)}).map(dict)) as batches:
         next(batches)

@@ -72,7 +72,7 @@ SOURCES = {
 
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("source", SOURCES)
-def test_all_ranks_have_one_digest_however_many_threads_and_memory(source, tmp_path):
+def test_ranks_have_one_digest_for_any_threads_and_memory(source, tmp_path):
     pipe = SOURCES[source](tmp_path)
     alone = digests_of(pipe.shard(0, 1).batch(12))
     assert len(set(alone)) == len(alone)
@@ -106,7 +106,7 @@ CHAINS = {
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("chain", CHAINS)
 @pytest.mark.parametrize("source", ["a shuffle", "a filter", "a flat map"])
-def test_the_digest_continues_after_a_resume(chain, source, tmp_path):
+def test_digest_continues_after_a_resume(chain, source, tmp_path):
     pipe = CHAINS[chain](SOURCES[source](tmp_path))
     uninterrupted = digests_of(pipe)
     assert len(set(uninterrupted)) == len(uninterrupted) > 3
@@ -148,7 +148,7 @@ def test_ranks_have_one_digest_after_each_step_and_after_a_resume(chain, even, c
 
 
 @pytest.mark.parametrize(("old", "new"), [(4, 2), (2, 4), (3, 1), (1, 3)])
-def test_the_digest_continues_with_another_number_of_ranks(old, new):
+def test_digest_continues_with_a_different_number_of_ranks(old, new):
     pipe = numbers(96).filter(is_kept)
     alone = digests_of(pipe.shard(0, 1))
     for rank in range(old):
@@ -162,7 +162,7 @@ def test_the_digest_continues_with_another_number_of_ranks(old, new):
                         next(batches)
 
 
-def test_the_digest_covers_the_global_order_up_to_the_last_batch():
+def test_digest_covers_the_global_order_up_to_the_last_batch():
     pipe = numbers(40).batch(4)
     behind_two = digests_of(numbers(40).take(8).batch(4))
     assert behind_two[0] != digests_of(pipe)[0]  # Another pipeline.
@@ -218,7 +218,7 @@ def test_seeds_files_order_and_filters_change_the_digest(tmp_path):
     )
 
 
-def test_a_filter_that_differs_on_one_machine_is_detected():
+def test_digest_detects_a_filter_that_differs_between_machines():
     def kept_here(n):
         return lambda example: example["n"] not in n
 
@@ -281,7 +281,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_the_digest_is_refused_without_a_global_order(name):
+def test_digest_requires_a_global_order(name):
     make, reason = REFUSED[name]
     with iter(make()) as batches:
         next(batches)
@@ -295,14 +295,14 @@ def test_the_digest_is_refused_without_a_global_order(name):
     assert len(list(make().resume(iter(make()).state()))) == len(rest) + 1
 
 
-def test_a_pipeline_without_an_order_has_no_digest():
+def test_nondeterministic_pipeline_has_no_digest():
     with iter(numbers().options(deterministic=False)) as batches:
         message = r"digest: the pipeline has options\(deterministic=False\), expected a fixed order"
         with pytest.raises(errors.FailedPreconditionError, match=message):
             batches.digest()
 
 
-def test_an_incomplete_step_has_no_digest_after_close():
+def test_incomplete_step_has_no_digest_after_close():
     def examples():
         yield from ({"n": n} for n in range(5))
         raise ValueError("the storage is gone")
@@ -317,7 +317,7 @@ def test_an_incomplete_step_has_no_digest_after_close():
     assert batches.state()["digest"] is not None
 
 
-def test_the_digest_adds_few_bytes_to_a_state():
+def test_digest_adds_few_bytes_to_a_state():
     batches = iter(numbers(100_000).shard(0, 4).batch(100))
     for _ in range(20):
         next(batches)

@@ -75,7 +75,7 @@ def run(*command):
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_a_forked_child_does_not_hang(name):
+def test_forked_child_does_not_hang(name):
     done = run(BEGIN + PROGRAMS[name])
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines() == [str([2000] * 4), "990 990"]
@@ -98,7 +98,7 @@ print(list(tf_record_iterator(sys.argv[1])))
 """
 
 
-def test_a_child_does_not_touch_a_file_that_the_parent_writes(tmp_path):
+def test_forked_child_does_not_touch_a_file_the_parent_is_writing(tmp_path):
     done = run(WRITER, str(tmp_path / "records"))
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.strip() == str([b"first", b"second"])

@@ -19,7 +19,7 @@ free_threaded = pytest.mark.skipif(
 
 
 @free_threaded
-def test_the_engine_leaves_the_gil_off():
+def test_engine_keeps_the_gil_disabled():
     program = (
         "import sys, headrace; headrace.ops, headrace.Pipeline; assert not sys._is_gil_enabled()"
     )
@@ -29,7 +29,7 @@ def test_the_engine_leaves_the_gil_off():
     )
 
 
-def test_functions_and_iterables_have_one_thread_unless_more_are_asked_for():
+def test_functions_and_iterables_run_in_one_thread_by_default():
     rows = hp.arrays({"x": np.zeros((NUM_ROWS, 300_000), np.uint8), "n": np.arange(NUM_ROWS)})
     threads = set()
 

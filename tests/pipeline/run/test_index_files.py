@@ -85,7 +85,7 @@ def data(tmp_path, kind):
     return directory
 
 
-def test_a_second_start_scans_nothing_and_gives_the_same(data, kind):
+def test_second_start_reuses_indexes_and_returns_the_same_examples(data, kind):
     _, source = kind
     expected, none = shuffled(source, data, index="memory")
     assert (none.scanned, none.opened, none.written) == (2, 0, 0)
@@ -101,7 +101,7 @@ def test_a_second_start_scans_nothing_and_gives_the_same(data, kind):
     assert len(expected) >= len(NUMBERS)
 
 
-def test_a_second_iteration_of_one_pipeline_does_not_scan(data, kind):
+def test_second_iteration_of_a_pipeline_does_not_scan(data, kind):
     pipe = kind[1](data).shuffle(seed=3)
     first, _ = examples(pipe)
     again, kept = examples(pipe)
@@ -109,7 +109,7 @@ def test_a_second_iteration_of_one_pipeline_does_not_scan(data, kind):
     assert first == again
 
 
-def test_an_outdated_index_is_replaced(data, kind):
+def test_outdated_index_is_replaced(data, kind):
     write, source = kind
     path = data / "0"
     shuffled(source, data)
@@ -139,7 +139,7 @@ def test_damage_anywhere_in_an_index_is_detected(data, kind):
 
 
 @pytest.mark.parametrize("name", ["tfrecords", "text_lines", "json_lines", "webdataset"])
-def test_an_index_of_another_file_is_not_used(tmp_path, name):
+def test_index_of_another_file_is_not_used(tmp_path, name):
     write, source = KINDS[name]
     mine, other = tmp_path / "mine", tmp_path / "other"
     write(mine, NUMBERS)
@@ -157,7 +157,7 @@ def test_an_index_of_another_file_is_not_used(tmp_path, name):
     assert results == expected
 
 
-def test_a_forged_index_is_refused_with_the_reason(tmp_path):
+def test_forged_index_is_rejected_with_the_reason(tmp_path):
     path, other = tmp_path / "mine.txt", tmp_path / "other.txt"
     path.write_bytes(b"aa\nbbbb\nc\n")
     other.write_bytes(b"aaaa\nbb\nc\n")
@@ -176,7 +176,7 @@ def test_a_forged_index_is_refused_with_the_reason(tmp_path):
     assert (outputs.scanned, outputs.opened) == (0, 1)
 
 
-def test_damage_of_indexed_data_is_reported_as_damaged_data(tmp_path):
+def test_damage_of_indexed_data_is_reported_as_data_loss(tmp_path):
     path = tmp_path / "a.tfrecord"
     write_tfrecords(path, NUMBERS)
     shuffled(hr.tfrecords, path)
@@ -188,7 +188,7 @@ def test_damage_of_indexed_data_is_reported_as_damaged_data(tmp_path):
         shuffled(hr.tfrecords, path)
 
 
-def test_a_damaged_file_gets_no_index(tmp_path):
+def test_damaged_file_gets_no_index(tmp_path):
     path = tmp_path / "a.tfrecord"
     write_tfrecords(path, NUMBERS)
     path.write_bytes(path.read_bytes()[:-1])
@@ -199,7 +199,7 @@ def test_a_damaged_file_gets_no_index(tmp_path):
         assert (outputs.scanned, outputs.written) == (1, 0)
 
 
-def test_an_index_goes_to_the_next_directory_if_one_is_not_writable(tmp_path):
+def test_index_goes_to_the_next_directory_if_one_is_not_writable(tmp_path):
     path, elsewhere = tmp_path / "data" / "a.txt", tmp_path / "kept"
     path.parent.mkdir()
     write_lines(path, NUMBERS)
@@ -216,7 +216,7 @@ def test_an_index_goes_to_the_next_directory_if_one_is_not_writable(tmp_path):
     assert index.suffix == ".hrindex"
 
 
-def test_a_directory_that_may_not_be_written_is_no_error(tmp_path, monkeypatch):
+def test_unwritable_directory_is_not_an_error(tmp_path, monkeypatch):
     path = tmp_path / "data" / "a.txt"
     path.parent.mkdir()
     write_lines(path, NUMBERS)
@@ -238,7 +238,7 @@ def test_a_directory_that_may_not_be_written_is_no_error(tmp_path, monkeypatch):
     assert "ermission denied" in outputs.failure
 
 
-def test_two_kinds_of_indexes_of_one_file_coexist(tmp_path):
+def test_two_kinds_of_index_of_one_file_coexist(tmp_path):
     path = tmp_path / "a.csv"
     write_csv(path, NUMBERS)
     lines, rows = shuffled(hr.text_lines, path), shuffled(hr.csv, path)
@@ -250,7 +250,7 @@ def test_two_kinds_of_indexes_of_one_file_coexist(tmp_path):
         assert used.scanned == 0
 
 
-def test_a_compressed_file_gets_no_index(tmp_path):
+def test_compressed_file_gets_no_index(tmp_path):
     path = tmp_path / "a.gz"
     path.write_bytes(gzip.compress(b"a\nb\n" * 50))
     with pytest.raises(errors.InvalidArgumentError, match="the file is compressed"):
@@ -258,7 +258,7 @@ def test_a_compressed_file_gets_no_index(tmp_path):
     assert [actual.name for actual in tmp_path.iterdir()] == ["a.gz"]
 
 
-def test_without_indexes_a_full_shuffle_is_refused_and_a_window_is_not(tmp_path):
+def test_without_indexes_full_shuffle_is_rejected_but_a_window_works(tmp_path):
     path = tmp_path / "a.txt"
     write_lines(path, NUMBERS)
     pipe = hr.text_lines(path).options(index="off")
@@ -287,7 +287,7 @@ def test_options_are_checked_at_the_call(tmp_path):
     assert f"beside the files or in {tmp_path}" in text
 
 
-def test_an_index_is_not_read_as_data(tmp_path):
+def test_index_file_is_not_read_as_data(tmp_path):
     data = tmp_path / "data"
     data.mkdir()
     for name in ("a.txt", "_b.txt"):
@@ -300,7 +300,7 @@ def test_an_index_is_not_read_as_data(tmp_path):
     assert len(list(hr.files(data / "*.hrindex"))) == 2
 
 
-def test_two_processes_may_write_one_index(tmp_path):
+def test_two_processes_may_write_the_same_index(tmp_path):
     path = tmp_path / "a.txt"
     write_lines(path, range(50_000))
     code = (
@@ -332,7 +332,7 @@ def over_blocks(source, paths, **options):
     return examples(source(paths).with_origin().shuffle(**BLOCKS).options(**options))
 
 
-def test_a_window_over_blocks_uses_the_index_and_writes_it(data, kind):
+def test_window_over_blocks_uses_and_writes_the_index(data, kind):
     _, source = kind
     expected, none = over_blocks(source, data, index="memory")
     if source in (hr.text_lines, hr.json_lines):
@@ -348,7 +348,7 @@ def test_a_window_over_blocks_uses_the_index_and_writes_it(data, kind):
     assert shuffled(source, data)[1].scanned == 0
 
 
-def test_a_window_over_blocks_is_refused_where_indexes_are_off(data, kind):
+def test_window_over_blocks_is_rejected_with_index_off(data, kind):
     _, source = kind
     if source in (hr.text_lines, hr.json_lines):
         return
@@ -360,7 +360,7 @@ def test_a_window_over_blocks_is_refused_where_indexes_are_off(data, kind):
     assert over_blocks(source, data)[0]
 
 
-def test_kept_borders_are_only_for_iterations_that_may_find_them(tmp_path):
+def test_cached_borders_are_not_used_with_index_off(tmp_path):
     write_tfrecords(tmp_path / "a", NUMBERS)
     pipe = hr.tfrecords(tmp_path / "a").shuffle(**BLOCKS)
     first, outputs = examples(pipe)
@@ -371,7 +371,7 @@ def test_kept_borders_are_only_for_iterations_that_may_find_them(tmp_path):
         examples(pipe.options(index="off"))
 
 
-def test_a_window_over_blocks_detects_a_damaged_index(data, kind):
+def test_window_over_blocks_detects_a_damaged_index(data, kind):
     _, source = kind
     expected, _ = over_blocks(source, data)
     index = data / "0.hrindex"
@@ -386,7 +386,7 @@ def test_a_window_over_blocks_detects_a_damaged_index(data, kind):
 
 
 @pytest.mark.parametrize("source", [hr.tfrecords, hr.csv])
-def test_a_window_over_blocks_refuses_a_foreign_index(tmp_path, source):
+def test_window_over_blocks_rejects_a_foreign_index(tmp_path, source):
     path = tmp_path / "a"
     records = [b"1" * 50, *(b"%d" % (10 + number % 90) for number in range(400))]
 
@@ -411,7 +411,7 @@ def test_a_window_over_blocks_refuses_a_foreign_index(tmp_path, source):
     assert (outputs.scanned, outputs.opened) == (0, 1)
 
 
-def test_many_small_pieces_keep_no_file_open_after_the_iteration(tmp_path):
+def test_many_small_pieces_leave_no_file_open_after_the_iteration(tmp_path):
     for file in range(20):
         write_lines(tmp_path / f"{file}", NUMBERS)
     pipe = hr.text_lines(tmp_path).shuffle(**BLOCKS)

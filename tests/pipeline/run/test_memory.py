@@ -100,13 +100,13 @@ def grown(tmp_path):
         ("buckets", 15),
     ],
 )
-def test_a_large_file_is_read_within_memory_bytes(grown, what, num_batches):
+def test_large_file_is_read_within_memory_bytes(grown, what, num_batches):
     most, count, batch_bytes, error = grown(what, 32 * MIB, num_batches)
     assert (count, error) == (num_batches, "")
     assert most <= SHARE * 32 * MIB + batch_bytes + SLACK_BYTES
 
 
-def test_a_window_that_does_not_fit_says_how_much_memory_it_needs(grown):
+def test_error_for_an_oversized_window_reports_the_required_memory(grown):
     most, count, _, error = grown("wide window", 32 * MIB, 100)
     assert count == 0
     assert most <= SHARE * 32 * MIB + SLACK_BYTES
@@ -118,7 +118,7 @@ def test_a_window_that_does_not_fit_says_how_much_memory_it_needs(grown):
 
 
 @pytest.mark.parametrize("kind", ["parquet", "arrow"])
-def test_a_window_over_large_row_groups_holds_one_of_them(grown, tmp_path, kind):
+def test_window_over_large_row_groups_holds_one_at_a_time(grown, tmp_path, kind):
     pa = pytest.importorskip("pyarrow")
     num_groups, group_rows, length = 20, 100, 60_000
     path = tmp_path / f"a.{kind}"

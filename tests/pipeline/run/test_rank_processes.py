@@ -83,7 +83,7 @@ def given_of(ranks, name):
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("name", NAMES)
-def test_all_processes_have_equally_many_steps_with_equal_digests(name, directory, three, others):
+def test_all_processes_have_equal_steps_and_digests(name, directory, three, others):
     for ranks in (three, others[2], others[8]):
         lengths = [list(map(len, rank[name]["steps"])) for rank in ranks]
         assert lengths == [lengths[0]] * len(ranks)
@@ -106,7 +106,7 @@ def test_all_processes_have_equally_many_steps_with_equal_digests(name, director
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("world", [2, 8])
-def test_other_numbers_of_processes_resume_where_three_stopped(
+def test_different_number_of_processes_resumes_where_three_stopped(
     name, world, directory, three, others
 ):
     value = Counter(text for rank in three for step in rank[name]["steps"][:6] for text in step)
@@ -134,7 +134,7 @@ def test_other_numbers_of_processes_resume_where_three_stopped(
 
 @pytest.mark.timeout(300)
 @pytest.mark.skipif(not Path("/proc/self/io").exists(), reason="needs what Linux counts")
-def test_after_a_full_shuffle_a_process_reads_only_its_share(three, others):
+def test_process_reads_only_its_share_after_a_full_shuffle(three, others):
     full = sum(SIZES) * RECORD_BYTES
     for ranks in (three, others[2], others[8]):
         for rank in ranks:

@@ -99,7 +99,7 @@ CHAINS = {
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("chain", CHAINS)
 @pytest.mark.parametrize(("old", "new"), [(4, 2), (2, 4), (3, 1), (1, 2)])
-def test_all_remaining_examples_follow_where_shards_are_even(chain, old, new):
+def test_all_remaining_examples_follow_if_shards_are_even(chain, old, new):
     def pipeline(rank, world):
         return CHAINS[chain](shuffled(48).shard(rank, world), 3)
 
@@ -112,7 +112,7 @@ def test_all_remaining_examples_follow_where_shards_are_even(chain, old, new):
 @pytest.mark.parametrize("chain", [chain for chain in CHAINS if "both sides" not in chain])
 @pytest.mark.parametrize("count", nightly_after(1, [33, 34, 35]))
 @pytest.mark.parametrize(("old", "new"), [(4, 2), (4, 8), (2, 1)])
-def test_ranks_at_different_positions_after_an_uneven_epoch_are_refused(chain, count, old, new):
+def test_ranks_at_different_positions_after_an_uneven_epoch_are_rejected(chain, count, old, new):
     def pipeline(rank, world):
         return CHAINS[chain](shuffled(count).shard(rank, world), 4)
 
@@ -120,7 +120,7 @@ def test_ranks_at_different_positions_after_an_uneven_epoch_are_refused(chain, c
     assert check_ranks(pipeline, old, new) > 0
 
 
-def test_ranks_with_equally_many_batches_need_no_equal_shards():
+def test_ranks_with_equal_batch_counts_need_no_equal_shards():
     def pipeline(rank, world):
         return shuffled(103).shard(rank, world).batch(8, "drop").epochs(4)
 
@@ -135,7 +135,7 @@ def test_ranks_with_equally_many_batches_need_no_equal_shards():
     assert sum(rest.values()) == (103 - 32) // 16 * 16 + 103 // 16 * 16
 
 
-def test_batches_after_a_shard_of_epochs_may_have_another_size():
+def test_batch_size_may_change_after_a_shard_of_epochs():
     def pipeline(rank, world, size=4):
         return shuffled(48).shard(rank, world).epochs(2).batch(size)
 
@@ -143,7 +143,7 @@ def test_batches_after_a_shard_of_epochs_may_have_another_size():
     assert check_ranks(pipeline, 2, 4, size=2) == 13
 
 
-def test_the_error_says_why_ranks_after_uneven_epochs_are_refused():
+def test_error_explains_why_ranks_after_uneven_epochs_are_rejected():
     def pipeline(rank, world):
         return shuffled(10).shard(rank, world).epochs(3)
 
@@ -168,7 +168,7 @@ PARTS = {
 
 
 @pytest.mark.parametrize("combine", PARTS)
-def test_a_shard_in_a_part_needs_the_same_number_and_index(combine):
+def test_shard_inside_a_part_requires_the_same_count_and_index(combine):
     def pipeline(rank, world):
         a, b = shuffled(64), hr.arrays({"n": np.arange(100, 164)}).shuffle(window=9, seed=5)
         return PARTS[combine](a.shard(rank, world), b.shard(rank, world)).batch(4)
@@ -189,7 +189,7 @@ def test_a_shard_in_a_part_needs_the_same_number_and_index(combine):
         assert follows == [n for step in steps[position:] for n in step]
 
 
-def test_a_shard_after_a_combination_may_have_another_count():
+def test_shard_after_a_combination_may_have_a_different_count():
     def pipeline(rank, world):
         a, b = shuffled(40), hr.arrays({"n": np.arange(100, 120)})
         return hr.mix([a, b], [2, 1], seed=4, stop="all").shard(rank, world).epochs(2).batch(5)
@@ -197,7 +197,7 @@ def test_a_shard_after_a_combination_may_have_another_count():
     assert check_ranks(pipeline, 4, 2) == 7
 
 
-def test_a_function_with_a_state_needs_the_same_shard():
+def test_stateful_function_requires_the_same_shard():
     def pipeline(rank, world):
         return shuffled(48).shard(rank, world).map(Counting()).batch(4)
 
@@ -206,7 +206,7 @@ def test_a_function_with_a_state_needs_the_same_shard():
         pipeline(0, 2).resume(states[2])
 
 
-def test_batches_before_epochs_need_the_same_size_where_batches_follow():
+def test_batch_before_epochs_requires_the_same_size_if_another_batch_follows():
     def pipeline(size):
         return shuffled(48).shard(0, 2).batch(size).epochs(2).batch(2)
 

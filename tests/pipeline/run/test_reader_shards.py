@@ -78,7 +78,7 @@ def numbers(records):
 
 @pytest.mark.parametrize("name", PIPELINES)
 @pytest.mark.parametrize("count", [1, 2, 5])
-def test_shares_together_give_all_batches(numbers, name, count):
+def test_shares_together_yield_all_batches(numbers, name, count):
     pipe = PIPELINES[name](numbers)
     uninterrupted = list(pipe)
     batches, cursors = together(pipe, count)
@@ -87,7 +87,7 @@ def test_shares_together_give_all_batches(numbers, name, count):
 
 
 @pytest.mark.parametrize("name", PIPELINES)
-def test_a_state_of_one_share_serves_all_shares_and_another_number(numbers, name):
+def test_state_of_one_share_resumes_all_shares_and_a_different_number(numbers, name):
     pipe = PIPELINES[name](numbers)
     uninterrupted = list(pipe)
     _, cursors = together(pipe, 3)
@@ -100,7 +100,7 @@ def test_a_state_of_one_share_serves_all_shares_and_another_number(numbers, name
         assert same(together(pipe, 3, again)[0], uninterrupted[again.first :])
 
 
-def test_a_numbered_epoch_can_be_shared(numbers):
+def test_numbered_epoch_can_be_shared(numbers):
     pipe = numbers.shuffle(seed=4).batch(9)
     assert same(together(pipe, 2, epoch=5)[0], list(pipe.epoch(5)))
 
@@ -135,7 +135,7 @@ def counting(calls):
     return count
 
 
-def test_a_share_calls_functions_only_for_its_own_batches(numbers):
+def test_share_calls_functions_only_for_its_own_batches(numbers):
     calls = []
     pipe = numbers.map(counting(calls)).batch(10)
     assert list(pipe.spec) == ["number"]
@@ -145,7 +145,7 @@ def test_a_share_calls_functions_only_for_its_own_batches(numbers):
     assert sorted(calls) == mine == [n for n in range(1000) if n // 10 % 4 == 1]
 
 
-def test_the_state_of_a_share_of_a_mixture_asks_for_nothing_more():
+def test_state_of_a_shared_mix_requests_no_further_batches():
     calls = []
 
     def called(batch):
@@ -165,7 +165,7 @@ def test_the_state_of_a_share_of_a_mixture_asks_for_nothing_more():
 
 
 @pytest.mark.parametrize(("index", "share"), [(0, 0.5), (1, 0.5)])
-def test_one_of_two_readers_decodes_and_reads_half_after_a_shuffle_of_all(records, index, share):
+def test_each_of_two_readers_reads_and_decodes_half_after_a_full_shuffle(records, index, share):
     pipe = hr.tfrecords(records).parse({"number": int}).shuffle(seed=1).batch(10)
     stages = {}
     for label, batches in (
@@ -196,7 +196,7 @@ class Numbered:
         self.count = state
 
 
-def test_a_function_with_a_state_sees_all_examples_in_every_share(numbers):
+def test_stateful_function_sees_all_examples_in_every_share(numbers):
     def pipe():
         return numbers.map(Numbered()).batch(10)
 
@@ -218,7 +218,7 @@ def test_each_share_reports_skipped_examples(tables):
         assert share.batches.skipped == full.skipped
 
 
-def test_an_error_comes_at_the_batch_that_has_it():
+def test_error_is_raised_at_its_batch():
     def fail(example):
         if example["number"] == 55:
             raise ValueError("at 55")
@@ -232,7 +232,7 @@ def test_an_error_comes_at_the_batch_that_has_it():
         next(bad)
 
 
-def test_a_pipeline_that_cannot_be_shared_is_refused(numbers):
+def test_pipeline_that_cannot_be_shared_is_rejected(numbers):
     with pytest.raises(ValueError, match="gives examples, expected batches"):
         check_shares("serve", numbers)
     with pytest.raises(
@@ -241,7 +241,7 @@ def test_a_pipeline_that_cannot_be_shared_is_refused(numbers):
         check_shares("serve", numbers.batch(2).options(deterministic=False))
 
 
-def test_a_state_of_another_pipeline_is_refused(numbers):
+def test_state_of_another_pipeline_is_rejected(numbers):
     share = ShareBatches(numbers.batch(10), 0, 2)
     next(share)
     next(share)
@@ -250,6 +250,6 @@ def test_a_state_of_another_pipeline_is_refused(numbers):
     share.close()
 
 
-def test_a_missing_file_is_an_error_of_the_share(tmp_path):
+def test_share_raises_an_error_for_a_missing_file(tmp_path):
     with pytest.raises(errors.NotFoundError):
         ShareBatches(hr.text_lines(tmp_path / "none.txt").batch(2), 0, 2)

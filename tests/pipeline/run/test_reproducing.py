@@ -37,7 +37,7 @@ print(json.dumps([digest(pipeline) for pipeline in pipelines]))
 """
 
 
-def test_another_process_gives_the_same_batches(records):
+def test_other_processes_yield_the_same_batches(records):
     results = []
     for num_threads, hash_seed in (("1", "1"), ("2", "2"), ("8", "3")):
         done = subprocess.run(
@@ -54,7 +54,7 @@ def test_another_process_gives_the_same_batches(records):
 
 
 @pytest.mark.parametrize("num_threads", [1, 8])
-def test_without_determinism_all_examples_come_in_some_order(records, num_threads):
+def test_nondeterministic_pipeline_yields_all_examples_in_some_order(records, num_threads):
     numbers = hp.tfrecords(records).parse({"number": int})
     for pipeline in (
         numbers,
@@ -68,7 +68,7 @@ def test_without_determinism_all_examples_come_in_some_order(records, num_thread
         assert sorted(actual) == list(range(1000))
 
 
-def test_an_error_ends_an_iteration_in_any_order(records):
+def test_error_ends_a_nondeterministic_iteration(records):
     def fail(example):
         if example["number"] == 500:
             raise KeyError("x")
@@ -79,7 +79,7 @@ def test_an_error_ends_an_iteration_in_any_order(records):
         list(numbers.options(deterministic=False))
 
 
-def test_deterministic_is_a_bool(records):
+def test_deterministic_must_be_a_bool(records):
     with pytest.raises(TypeError, match="options: deterministic is 1, expected a bool"):
         hp.tfrecords(records).options(deterministic=1)
     assert "deterministic=False" in hp.tfrecords(records).options(deterministic=False).describe()

@@ -61,7 +61,9 @@ def text_as_number(line):
 @pytest.mark.parametrize("window", [None, 500])
 @pytest.mark.parametrize("is_compressed", [False, True])
 @pytest.mark.parametrize("source", ["webdataset", "text_lines"])
-def test_the_offsets_of_thousands_of_examples_are_found(tmp_path, source, is_compressed, window):
+def test_offsets_of_thousands_of_skipped_examples_are_correct(
+    tmp_path, source, is_compressed, window
+):
     """Each block is searched once: not all of it for each example."""
     count = 4000
     buffer = io.BytesIO()
@@ -88,7 +90,7 @@ def test_the_offsets_of_thousands_of_examples_are_found(tmp_path, source, is_com
 
 
 class TestFormats:
-    def test_a_record_with_a_wrong_checksum_counts_as_one(self, tmp_path):
+    def test_record_with_a_wrong_checksum_counts_as_one(self, tmp_path):
         begins = numbered(tmp_path / "a", range(2000))
         damage(tmp_path / "a", begins[7] + 12, begins[8] + 12, begins[1500] + 13)
         numbers, skipped = run(hr.tfrecords(tmp_path / "a").map(as_number).skip_errors(3))
@@ -98,7 +100,7 @@ class TestFormats:
         assert "the checksum of its data does not match" in skipped[0].reason
 
     @pytest.mark.parametrize("is_shuffled", [False, True])
-    def test_a_damaged_length_ends_the_file(self, tmp_path, is_shuffled):
+    def test_damaged_length_ends_the_file(self, tmp_path, is_shuffled):
         begins = numbered(tmp_path / "a", range(500))
         numbered(tmp_path / "b", range(500, 600))
         damage(tmp_path / "a", begins[300], begins[30] + 12)
@@ -118,7 +120,7 @@ class TestFormats:
             list(source.map(as_number).skip_errors(lost))
 
     @pytest.mark.parametrize("is_shuffled", [False, True])
-    def test_the_records_of_an_unreadable_file_cannot_be_counted(self, tmp_path, is_shuffled):
+    def test_records_lost_in_an_unreadable_file_cannot_be_counted(self, tmp_path, is_shuffled):
         begins = numbered(tmp_path / "a", range(500))
         damage(tmp_path / "a", begins[0])
         source = hr.tfrecords(tmp_path / "a")
@@ -128,7 +130,7 @@ class TestFormats:
             list(batches)
         assert [one.num_lost for one in batches.skipped] == [None]
 
-    def test_a_file_that_is_cut_short_loses_its_last_record(self, tmp_path):
+    def test_truncated_file_loses_its_last_record(self, tmp_path):
         begins = numbered(tmp_path / "a", range(50))
         (tmp_path / "a").write_bytes((tmp_path / "a").read_bytes()[:-3])
         numbers, skipped = run(hr.tfrecords(tmp_path / "a").map(as_number).skip_errors(1))
@@ -136,7 +138,7 @@ class TestFormats:
         assert positions(skipped) == [("a", 49, begins[49])]
         assert skipped[0].num_lost == 1
 
-    def test_compressed_data_that_end_too_soon_are_skipped(self, tmp_path):
+    def test_truncated_compressed_data_is_skipped(self, tmp_path):
         lines = b"".join(b"%d\n" % number for number in range(90_000))
         (tmp_path / "a").write_bytes(gzip.compress(lines)[:100_000])
         (tmp_path / "b").write_bytes(b"7\n")
@@ -153,7 +155,7 @@ class TestFormats:
             assert "end too soon" in skipped.reason
 
     @pytest.mark.parametrize("is_shuffled", [False, True])
-    def test_examples_that_do_not_parse_are_skipped(self, tmp_path, is_shuffled):
+    def test_unparsable_examples_are_skipped(self, tmp_path, is_shuffled):
         write_damaged(tmp_path / "x" / "a", range(300))
         source = hr.tfrecords(tmp_path / "x" / "a")
         source = source.shuffle(seed=3) if is_shuffled else source
@@ -169,7 +171,7 @@ class TestFormats:
         assert by_stage == {n: "parse" if n % 77 == 5 else "tfrecords" for n in lost}
 
     @pytest.mark.parametrize("is_shuffled", [False, True])
-    def test_csv_records_are_skipped_with_their_line(self, tmp_path, is_shuffled):
+    def test_skipped_csv_records_are_reported_with_their_line(self, tmp_path, is_shuffled):
         path = tmp_path / "a.csv"
         path.write_text('number,text\n1,"x\ny"\n2\n\n3,z\nfour,z\n5,"z\n')
         source = hr.csv(path, {"number": int, "text": str})
@@ -180,7 +182,7 @@ class TestFormats:
         assert sorted(positions(skipped)) == [("a.csv", 3, 20), ("a.csv", 6, 27), ("a.csv", 7, 34)]
         assert {one.stage for one in skipped} == {"csv"}
 
-    def test_a_csv_file_with_a_wrong_header_is_skipped(self, tmp_path):
+    def test_csv_file_with_a_wrong_header_is_skipped(self, tmp_path):
         (tmp_path / "a").write_text("number\n1\n")
         (tmp_path / "b").write_text("other\n2\n")
         (tmp_path / "c").write_text("number\n3\n")
@@ -194,7 +196,7 @@ class TestFormats:
             ):
                 next(batches)
 
-    def test_json_lines_are_skipped(self, tmp_path):
+    def test_invalid_json_lines_are_skipped(self, tmp_path):
         path = tmp_path / "a.jsonl"
         path.write_text('{"number": 1}\n{"number": }\n\n{"number": "3"}\n{"number": 4}\n')
         numbers, skipped = run(hr.json_lines(path, {"number": int}).skip_errors(2))
@@ -202,7 +204,7 @@ class TestFormats:
         assert positions(skipped) == [("a.jsonl", 1, 14), ("a.jsonl", 3, 28)]
 
     @pytest.mark.parametrize("is_shuffled", [False, True])
-    def test_samples_of_archives_are_skipped(self, tmp_path, is_shuffled):
+    def test_damaged_archive_samples_are_skipped(self, tmp_path, is_shuffled):
         with tarfile.open(tmp_path / "a.tar", "w") as archive:
             for number in range(6):
                 files = [(f"{number}.number", b"%d" % number), (f"{number}.txt", b"x")]
@@ -220,7 +222,7 @@ class TestFormats:
         assert sorted(positions(skipped)) == [("a.tar", 2, 4096), ("a.tar", 4, 7168)]
 
     @pytest.mark.parametrize("is_shuffled", [False, True])
-    def test_an_archive_that_is_cut_short_loses_its_last_sample(self, tmp_path, is_shuffled):
+    def test_truncated_archive_loses_its_last_sample(self, tmp_path, is_shuffled):
         with tarfile.open(tmp_path / "a.tar", "w") as archive:
             add_members(archive, [(f"{number}.number", b"%d" % number) for number in range(6)])
         (tmp_path / "a.tar").write_bytes((tmp_path / "a.tar").read_bytes()[: 4 * 1024 + 100])
@@ -235,7 +237,7 @@ class TestFormats:
         assert skipped[0].num_lost == 1
 
     @pytest.mark.parametrize("is_shuffled", [False, True])
-    def test_a_damaged_header_of_an_archive_loses_its_rest(self, tmp_path, is_shuffled):
+    def test_damaged_archive_header_loses_the_rest_of_the_archive(self, tmp_path, is_shuffled):
         with tarfile.open(tmp_path / "a.tar", "w", format=tarfile.USTAR_FORMAT) as archive:
             add_members(archive, [(f"{number}.number", b"%d" % number) for number in range(40)])
         raw = bytearray((tmp_path / "a.tar").read_bytes()[: 40 * 1024])
@@ -250,14 +252,14 @@ class TestFormats:
         [lost] = skipped
         assert (lost.record_number, lost.offset_bytes, lost.num_lost) == (9, 9 * 1024, 31)
 
-    def test_records_of_one_length_are_skipped(self, tmp_path):
+    def test_invalid_fixed_length_records_are_skipped(self, tmp_path):
         (tmp_path / "a").write_bytes(b"0102x304050")
         source = hr.fixed_length_records(tmp_path / "a", 2).map(as_number)
         numbers, skipped = run(source.skip_errors(2))
         assert numbers == [1, 2, 4, 5][: len(numbers)]
         assert positions(skipped) == [("a", 2, 4), ("a", 5, 10)]
 
-    def test_images_are_skipped(self, tmp_path):
+    def test_undecodable_images_are_skipped(self, tmp_path):
         image = pytest.importorskip("PIL.Image")
         encoded = io.BytesIO()
         image.new("RGB", (4, 4)).save(encoded, "PNG")
@@ -295,7 +297,7 @@ class TestFunctions:
     def numbers(self):
         return hr.arrays({"number": np.arange(1000)})
 
-    def test_errors_of_filter_and_flat_map_are_skipped(self, numbers):
+    def test_errors_in_filter_and_flat_map_are_skipped(self, numbers):
         values, skipped = run(numbers.filter(odd).skip_errors(10))
         assert values == [n for n in range(1000) if n % 2 == 1 and n % 100 != 3]
         assert [one.record_number for one in skipped] == list(range(3, 1000, 100))
@@ -304,7 +306,7 @@ class TestFunctions:
         assert values == [n for n in range(1000) if n % 100 != 3 for _ in range(n % 3)]
         assert len(skipped) == 10
 
-    def test_a_wrong_value_returned_by_a_function_is_skipped(self, numbers):
+    def test_wrong_value_returned_by_a_function_is_skipped(self, numbers):
         pipeline = numbers.map(lambda e: {"number": 7} if e["number"] == 500 else e)
         numbers, skipped = run(
             pipeline.map(lambda e: {"number": "x"} if e["number"] == 7 else e).skip_errors(9)
@@ -325,7 +327,7 @@ class TestFunctions:
         kept, _ = run(numbers.map(failing).skip_errors(10).map(drawn, seed=5))
         assert kept == [number for number in uninterrupted if number // 1000 % 100 != 3]
 
-    def test_a_batch_is_skipped_as_a_whole(self, numbers):
+    def test_failing_batch_is_skipped_as_a_whole(self, numbers):
         def failing(batch):
             if 500 in batch["number"]:
                 raise LookupError
@@ -347,7 +349,7 @@ class TestFunctions:
         assert run(before.shard(1, 2).take(2).skip_errors(9))[0] == [6, 8]
         assert run(before.batch(2).take(1).skip_errors(9))[0] == [5, 6]
 
-    def test_the_first_example_may_be_skipped(self, numbers):
+    def test_first_example_may_be_skipped(self, numbers):
         def failing(example):
             if example["number"] < 5:
                 raise LookupError
@@ -358,14 +360,14 @@ class TestFunctions:
         with pytest.raises(LookupError):
             numbers.map(failing).spec  # noqa: B018
 
-    def test_all_examples_may_be_skipped(self, numbers):
+    def test_spec_cannot_be_inferred_if_all_examples_are_skipped(self, numbers):
         def failing(example):
             raise LookupError(example["number"])
 
         with pytest.raises(LookupError):
             list(numbers.map(failing).skip_errors(9))
 
-    def test_a_failure_without_an_example_is_an_error(self):
+    def test_error_outside_any_example_is_not_skipped(self):
         def examples():
             yield {"number": 1}
             raise LookupError("an iterator")
@@ -404,7 +406,7 @@ class TestBudgets:
             return inputs, batches.skipped, raised.value
 
     @pytest.mark.parametrize("way", WAYS)
-    def test_more_skipped_examples_than_the_count_are_an_error(self, pipeline, way):
+    def test_exceeding_the_budget_by_count_is_an_error(self, pipeline, way):
         inputs, skipped, error = self.until_error(
             pipeline.skip_errors(3).options(**way), LookupError
         )
@@ -416,7 +418,7 @@ class TestBudgets:
         assert len(self.until_error(pipeline.skip_errors(0), LookupError)[0]) == 50
 
     @pytest.mark.parametrize("way", WAYS)
-    def test_more_skipped_examples_than_the_share_are_an_error(self, pipeline, way):
+    def test_exceeding_the_budget_by_share_is_an_error(self, pipeline, way):
         inputs, _, error = self.until_error(
             pipeline.skip_errors(0.0099).options(**way), LookupError
         )
@@ -425,7 +427,7 @@ class TestBudgets:
         assert "10 of 1050 examples were skipped before this one" in error.__notes__[-1]
         assert len(list(pipeline.skip_errors(0.011))) == 4950
 
-    def test_a_share_of_few_examples_is_judged_at_the_end(self, pipeline):
+    def test_share_of_few_examples_is_checked_at_the_end(self, pipeline):
         few = pipeline.take(100).skip_errors(0.005)
         inputs, skipped, error = self.until_error(few, errors.SkippedExamples)
         assert (len(inputs), len(skipped)) == (100, 1)
@@ -435,7 +437,7 @@ class TestBudgets:
         )
         assert len(list(pipeline.skip_errors(0.005).take(100))) == 100
 
-    def test_a_count_covers_all_epochs_and_a_share_the_examples_read(self, pipeline):
+    def test_count_covers_all_epochs_and_share_the_examples_read(self, pipeline):
         few = pipeline.take(200)
         inputs, _, _ = self.until_error(few.skip_errors(5).epochs(10), LookupError)
         # Two are omitted in each epoch, and the sixth is the last of the third.
@@ -444,7 +446,7 @@ class TestBudgets:
         inputs, _, _ = self.until_error(few.skip_errors(0.008).epochs(10), LookupError)
         assert len(inputs) == 5 * 200 + 50
 
-    def test_the_error_of_a_record_names_the_budget(self, tmp_path):
+    def test_record_error_mentions_the_budget(self, tmp_path):
         begins = numbered(tmp_path / "a", range(100))
         damage(tmp_path / "a", *(begins[number] + 12 for number in (3, 5, 7)))
         pipeline = hr.tfrecords(tmp_path / "a").map(as_number).skip_errors(2)
@@ -454,7 +456,7 @@ class TestBudgets:
         assert "record 7" in str(error)
         assert "copy the file again. skip_errors: 2 examples were skipped before" in str(error)
 
-    def test_a_summary_is_printed_at_the_end_if_asked(self, pipeline):
+    def test_summary_is_raised_at_the_end_if_requested(self, pipeline):
         expected = pipeline.take(300).skip_errors(100, raises_at_end=True)
         inputs, skipped, error = self.until_error(expected, errors.SkippedExamples)
         assert (len(inputs), len(skipped), len(error.skipped)) == (300, 3, 3)
@@ -475,7 +477,7 @@ class TestBudgets:
         self.until_error(pipeline.skip_errors(50).map(failing).skip_errors(9), ValueError)
         self.until_error(pipeline.skip_errors(49).map(failing).skip_errors(10), LookupError)
 
-    def test_an_invalid_budget_is_refused(self, pipeline):
+    def test_invalid_budget_is_rejected(self, pipeline):
         for budget in (-1, 0.0, 1.0, 2.5, float("nan")):
             with pytest.raises(ValueError, match="skip_errors: budget is"):
                 pipeline.skip_errors(budget)
@@ -485,7 +487,7 @@ class TestBudgets:
         with pytest.raises(TypeError, match="raises_at_end is 1"):
             pipeline.skip_errors(1, raises_at_end=1)
 
-    def test_skip_errors_is_refused_before_and_after_some_stages(self, pipeline):
+    def test_skip_errors_is_rejected_before_and_after_some_stages(self, pipeline):
         both = hr.concat([pipeline, pipeline])
         with pytest.raises(ValueError, match="skip_errors: it cannot follow a shuffle of all"):
             both.shuffle(seed=3).skip_errors(9)
@@ -515,7 +517,7 @@ class TestResume:
             return states, error
         pytest.fail("there was no error")
 
-    def test_the_report_is_part_of_the_state(self, pipeline):
+    def test_report_is_part_of_the_state(self, pipeline):
         full = iter(pipeline)
         for number, _ in enumerate(full):
             if number == 30:
@@ -527,7 +529,7 @@ class TestResume:
         assert resumed.skipped == full.skipped
         assert len(full.skipped) == 2 * len(once(pipeline.take(10**6))[1]) / 2
 
-    def test_the_budget_ends_at_the_same_batch_after_a_resume(self, pipeline, tmp_path):
+    def test_budget_runs_out_at_the_same_batch_after_a_resume(self, pipeline, tmp_path):
         small = self.made(tmp_path, 60)
         states, error = self.until_error(iter(small))
         assert "skip_errors: 60 examples were skipped before" in str(error)
@@ -552,7 +554,7 @@ class TestResume:
             # It was read once.
             assert len(first[1]) == len({one.record_number for one in first[1]})
 
-    def test_an_edited_report_of_a_state_is_refused(self, pipeline):
+    def test_edited_report_in_a_state_is_rejected(self, pipeline):
         batches = iter(pipeline)
         [next(batches) for _ in range(20)]
         state = json.loads(json.dumps(batches.state()))
@@ -612,7 +614,7 @@ class TestZip:
             lambda part: hr.zip([part]),
         ],
     )
-    def test_a_function_that_fails_in_one_part_skips_the_pair(self, end):
+    def test_failing_function_in_one_part_skips_the_pair(self, end):
         expected = [n for n in range(60) if n % 7 != 3 and n % 11 not in (3, 5)]
         for way in ({"num_threads": 1}, {"num_threads": 4, "memory_bytes": 10_000}):
             with iter(self.pairs(end).options(**way)) as batches:
@@ -627,7 +629,7 @@ class TestZip:
                 rest = self.pairs(end).options(**way).resume(state)
                 assert self.numbers(rest) == expected[index:]
 
-    def test_skipped_rows_count_for_the_length_of_a_part(self):
+    def test_skipped_rows_count_towards_the_length_of_a_part(self):
         failing = self.part("a", lambda n: n == 59)
         uninterrupted = hr.zip([failing, self.part("b", lambda n: False)]).skip_errors(1)
         assert self.numbers(uninterrupted) == list(range(59))
@@ -645,7 +647,7 @@ class TestZip:
             lambda part: part.shuffle(window=3, seed=1),
         ],
     )
-    def test_a_failure_whose_partners_are_unknown_is_an_error_with_a_remedy(self, end):
+    def test_failure_with_unknown_partners_is_an_error_with_a_remedy(self, end):
         pairs = hr.zip(
             [end(self.part("a", lambda n: n == 7)), self.part("b", lambda n: False, 200)],
             strict=False,
@@ -662,7 +664,7 @@ class TestZip:
         )
         assert 7 not in [int(row["a"]) for row in inside]
 
-    def test_a_damaged_record_of_a_part_is_an_error_with_a_remedy(self, tmp_path):
+    def test_damaged_record_in_a_part_is_an_error_with_a_remedy(self, tmp_path):
         path = tmp_path / "a"
         starts = numbered(path, range(40))
         damage(path, starts[20] + 12)
@@ -673,7 +675,7 @@ class TestZip:
 
 
 @pytest.mark.parametrize("directory", [None, "kept"])
-def test_failures_of_two_cached_parts_of_one_source_are_told_apart(directory, tmp_path):
+def test_failures_in_two_cached_parts_of_one_source_are_distinguished(directory, tmp_path):
     def fail_at_fives(example):
         if example["n"] % 5 == 0:
             raise ValueError("a five")

@@ -41,7 +41,7 @@ def numbers_of(batches):
 
 
 class TestEnds:
-    def test_state_after_close_keeps_the_examples_that_were_read_ahead(self):
+    def test_state_after_close_keeps_the_prefetched_examples(self):
         pipe = hr.arrays({"number": np.arange(3000)})
         batches = iter(pipe)
         first = [next(batches) for _ in range(37)]
@@ -50,7 +50,7 @@ class TestEnds:
         assert batches.state() == before
         assert numbers_of([*first, *pipe.resume(before)]) == list(range(3000))
 
-    def test_counts_after_close_are_those_of_the_taken_examples(self):
+    def test_counts_after_close_cover_only_the_consumed_examples(self):
         parts = [hr.arrays({"number": np.arange(300)}), hr.arrays({"number": np.arange(300)})]
         batches = iter(hr.mix(parts, seed=1))
         for _ in range(41):
@@ -62,7 +62,7 @@ class TestEnds:
 
     @pytest.mark.parametrize("num_taken", [0, 1, 20, None])
     @pytest.mark.parametrize("is_cached", [False, True])
-    def test_a_mixture_that_waits_in_a_window_or_cache_has_a_state(self, is_cached, num_taken):
+    def test_mix_inside_a_window_or_cache_has_a_state(self, is_cached, num_taken):
         parts = [hr.arrays({"number": np.arange(n, n + 300)}) for n in (0, 1000)]
         mixed = hr.mix(parts, seed=1, stop="all")
         pipe = (mixed.cache() if is_cached else mixed.shuffle(window=50, seed=2)).shard(0, 3)
@@ -71,7 +71,7 @@ class TestEnds:
             taken = numbers_of(islice(batches, num_taken))
         assert taken + numbers_of(pipe.resume(batches.state())) == full
 
-    def test_state_after_an_error_continues_with_the_same_error(self):
+    def test_state_after_an_error_resumes_with_the_same_error(self):
         def inverse(example):
             return {"number": 100 // (40 - int(example["number"]))}
 
@@ -84,21 +84,21 @@ class TestEnds:
 
 
 @pytest.mark.parametrize("window", [None, 100])
-def test_each_batch_of_an_epoch_can_be_the_last_one_before_a_resume(records, window):
+def test_epoch_resumes_after_each_batch(records, window):
     pipeline = hr.tfrecords(records).parse({"number": int}).shuffle(window, seed=3).batch(64)
     uninterrupted, states = run(iter(pipeline.epochs(2)))
     for place, state in enumerate(states):
         assert numbers_of(pipeline.epochs(2).resume(state)) == numbers_of(uninterrupted[place:])
 
 
-def test_examples_without_batches_resume_one_by_one(records):
+def test_unbatched_examples_resume_one_by_one(records):
     pipeline = hr.tfrecords(records).parse({"number": int}).filter(lambda e: e["number"] % 3)
     uninterrupted, states = run(iter(pipeline))
     for place in (0, 1, 17, 400, len(uninterrupted) - 1, len(uninterrupted)):
         assert numbers_of(pipeline.resume(states[place])) == numbers_of(uninterrupted[place:])
 
 
-def test_examples_of_an_iterable_are_made_again_and_skipped():
+def test_iterable_is_replayed_up_to_the_position():
     def examples():
         return ({"number": number} for number in range(1000))
 
@@ -107,18 +107,18 @@ def test_examples_of_an_iterable_are_made_again_and_skipped():
     assert numbers_of(pipeline.resume(states[190])) == numbers_of(uninterrupted[190:])
 
 
-def test_a_pipeline_without_a_state_starts_at_the_beginning(records):
+def test_resume_with_none_starts_at_the_beginning(records):
     pipeline = hr.tfrecords(records).parse({"number": int}).batch(100)
     assert same(list(pipeline.resume(None)), list(pipeline))
 
 
-def test_a_numbered_epoch_resumes(records):
+def test_numbered_epoch_resumes(records):
     pipeline = hr.tfrecords(records).parse({"number": int}).shuffle(100, seed=3).batch(100)
     uninterrupted, states = run(pipeline.epoch(5))
     assert same(list(pipeline.resume(states[4])), uninterrupted[4:])
 
 
-def test_a_drawn_seed_is_part_of_the_state(records):
+def test_drawn_seed_is_part_of_the_state(records):
     def pipeline():
         return hr.tfrecords(records).parse({"number": int}).shuffle(window=100).batch(100)
 
@@ -129,7 +129,7 @@ def test_a_drawn_seed_is_part_of_the_state(records):
     assert all(state["seeds"] == states[0]["seeds"] for state in states + later)
 
 
-def test_the_files_may_be_in_another_directory(records, tmp_path):
+def test_files_may_move_to_another_directory(records, tmp_path):
     for path in records.iterdir():
         (tmp_path / path.name).write_bytes(path.read_bytes())
 
@@ -165,7 +165,7 @@ def drawn(example, rng):
     }
 
 
-def test_another_process_continues(records):
+def test_another_process_resumes(records):
     uninterrupted, states = run(iter(everything(records)))
     for place in (3, len(uninterrupted) // 2, len(uninterrupted) - 5):
         script = subprocess.run(
@@ -180,9 +180,7 @@ def test_another_process_continues(records):
 
 
 @pytest.mark.timeout(300)
-def test_a_training_that_is_killed_sees_each_example_of_each_epoch_once(
-    records, tmp_path, is_nightly
-):
+def test_repeatedly_killed_training_sees_each_example_once_per_epoch(records, tmp_path, is_nightly):
     script = Path(__file__).with_name("killed_training.py")
     finished = subprocess.run(
         [sys.executable, script, records, tmp_path, "100" if is_nightly else "15"],
@@ -208,14 +206,14 @@ class TestSizes:
                     file.write(b"%d" % (500 * index + number))
         return hr.tfrecords(tmp_path).map(number_of)
 
-    def test_a_state_takes_a_kilobyte_if_each_record_is_one_example_before_the_shuffle(self, many):
+    def test_state_is_about_a_kilobyte_if_each_record_is_one_example_before_the_shuffle(self, many):
         shuffled = many.shuffle(window=5000, seed=1).map(number_of).epochs(3).shard(1, 4).batch(16)
         _, states = run(iter(shuffled))
         assert len(states) == 939
         # Some 30 for each of 16 open files.
         assert max(len(json.dumps(state)) for state in states) < 1000 + 30 * 16
 
-    def test_other_states_take_16_bytes_for_each_pending_example(self, many):
+    def test_other_states_need_up_to_16_bytes_per_pending_example(self, many):
         filtered = many.filter(lambda example: example["number"] % 3)
         _, states = run(iter(filtered.shuffle(window=5000).batch(16)))
         assert max(len(json.dumps(state)) for state in states) < 1000 + 30 * 16
@@ -243,7 +241,7 @@ class TestShards:
         return made
 
     @pytest.mark.parametrize(("count", "size"), [(1, 6), (2, 12), (3, 5), (8, 3)])
-    def test_four_shards_become_another_number(self, pipeline, count, size):
+    def test_four_shards_resume_as_a_different_number(self, pipeline, count, size):
         full = numbers_of(pipeline(0, 1))
         batches = iter(pipeline(2, 4))
         for _ in range(20):
@@ -254,7 +252,7 @@ class TestShards:
         assert resumed == full[480 : 480 + len(resumed)]
         assert len(full) - 480 - len(resumed) < count
 
-    def test_four_shards_become_a_thousand(self):
+    def test_four_shards_resume_as_a_thousand(self):
         """No example is lost or comes twice; ranks differ by at most one example."""
 
         def pipeline(index, count, size):
@@ -272,7 +270,7 @@ class TestShards:
         assert [number for step in zip(*ranks, strict=True) for number in step] == full[1000:]
 
     @pytest.mark.parametrize("world", [4, 1000])
-    def test_a_rank_reads_its_share_of_a_shuffle_of_all_examples(self, tmp_path, world):
+    def test_rank_reads_its_share_of_a_full_shuffle(self, tmp_path, world):
         for index in range(4):
             with TFRecordWriter(tmp_path / f"{index}.tfrecord") as writer:
                 for number in range(index * 10_000, (index + 1) * 10_000):
@@ -298,14 +296,14 @@ class TestShards:
             numbers = numbers_of(batches)
             return numbers, batches.statistics().stages[0].bytes
 
-    def test_a_number_of_examples_that_does_not_divide_is_refused(self, pipeline):
+    def test_shard_count_that_does_not_divide_the_position_is_rejected(self, pipeline):
         batches = iter(pipeline(2, 4))
         next(batches)
         message = "taken after 24 examples of the global order, in 4 shards, which shard.*5. does"
         with pytest.raises(ValueError, match=message):
             pipeline(0, 5).resume(batches.state())
 
-    def test_a_shard_before_a_shuffle_keeps_its_number(self, records):
+    def test_shard_before_a_shuffle_must_keep_its_count(self, records):
         def made(index, count):
             return hr.tfrecords(records).shard(index, count).shuffle(window=10, seed=1).batch(10)
 
@@ -332,7 +330,7 @@ class TestRefusals:
         next(batches)
         return copied(batches.state())
 
-    def test_another_description_is_refused(self, records, state):
+    def test_different_description_is_rejected(self, records, state):
         with pytest.raises(
             ValueError, match=r"stage 2 is batch\(99, 'keep'\), but batch\(100, 'ke"
         ):
@@ -342,18 +340,18 @@ class TestRefusals:
         with pytest.raises(ValueError, match=r"of the state has batch\(100, 'keep'\) after st"):
             hr.Pipeline(self.made(records)._stages[:-1]).resume(state)
 
-    def test_another_function_in_a_part_is_refused(self, records, state, monkeypatch):
+    def test_different_function_in_a_part_is_rejected(self, records, state, monkeypatch):
         monkeypatch.setattr(even, "__qualname__", "odd")
         with pytest.raises(
             ValueError, match=r"in part 0 of stage 0, stage 2 is map\(odd\), but map"
         ):
             self.made(records).resume(state)
 
-    def test_another_seed_is_refused(self, records, state):
+    def test_different_seed_is_rejected(self, records, state):
         with pytest.raises(ValueError, match="the seed of shuffle is 5, but 3 in the pipeline"):
             self.made(records, seed=5).resume(state)
 
-    def test_allow_permits_other_weights_and_epochs(self, records, state):
+    def test_allow_permits_different_weights_and_epochs(self, records, state):
         other = self.made(records, epochs=5, weights=(2, 1))
         message = r"the weights of mix: \[2.0, 1.0\], but \[1.0, 2.0\] in .* allow=\{'weights'\}"
         with pytest.raises(ValueError, match=message):
@@ -366,7 +364,7 @@ class TestRefusals:
         ):
             other.resume(state, allow={"size"})
 
-    def test_other_files_are_refused(self, records, state, tmp_path):
+    def test_different_files_are_rejected(self, records, state, tmp_path):
         paths = sorted(records.glob("*.tfrecord"))
         for path in paths:
             (tmp_path / path.name).write_bytes(path.read_bytes())
@@ -378,20 +376,20 @@ class TestRefusals:
         with pytest.raises(ValueError, match=r"there are 2 files, .* the state has 3"):
             self.made(tmp_path).resume(state)
 
-    def test_a_state_of_a_newer_version_is_refused(self, pipeline, state):
+    def test_state_of_a_newer_version_is_rejected(self, pipeline, state):
         newer = states_of._VERSION + 1
         with pytest.raises(
             ValueError, match=rf"version {newer}, .* up to version {newer - 1}\. Up"
         ):
             pipeline.resume({**state, "version": newer})
 
-    def test_a_state_of_an_older_version_is_refused(self, pipeline, state):
+    def test_state_of_an_older_version_is_rejected(self, pipeline, state):
         with pytest.raises(
             ValueError, match=r"version 1, .* only states of version \d\. Resume with"
         ):
             pipeline.resume({**state, "version": 1})
 
-    def test_an_edited_or_shortened_state_is_refused(self, pipeline, state):
+    def test_edited_or_truncated_state_is_rejected(self, pipeline, state):
         for damaged in (
             {**state, "epoch": 1},
             {**state, "place": []},
@@ -405,7 +403,7 @@ class TestRefusals:
         with pytest.raises(TypeError, match="got 'text', expected a state"):
             pipeline.resume("text")
 
-    def test_another_dict_is_refused_with_its_keys(self, pipeline, state):
+    def test_error_for_a_wrong_dict_lists_its_keys(self, pipeline, state):
         words = (
             r"resume: got a dict with the keys 'model', 'data', expected a state from "
             r"Batches\.state\(\)\. The entry 'data' is one: resume\(checkpoint\['data'\]\)"
@@ -418,7 +416,7 @@ class TestRefusals:
             pipeline.resume({f"k{number}": number for number in range(20)})
 
     @given(data=st.data())
-    def test_a_hostile_state_raises_an_error_or_gives_examples(self, pipeline, state, data):
+    def test_hostile_state_raises_an_error_or_yields_examples(self, pipeline, state, data):
         """The checksum is right, and any values replace the old ones."""
         content = {key: value for key, value in state.items() if key != "checksum"}
         anything = st.recursive(
@@ -449,7 +447,7 @@ class TestRefusals:
         except (ValueError, errors.OpError):
             return
 
-    def test_a_pipeline_without_an_order_has_no_state(self, pipeline):
+    def test_nondeterministic_pipeline_has_no_state(self, pipeline):
         batches = iter(pipeline.options(deterministic=False))
         with batches, pytest.raises(errors.FailedPreconditionError, match="deterministic=False"):
             batches.state()
@@ -501,7 +499,7 @@ class Doubling:
 class TestFunctionsWithState:
     """A function or an iterator with `state()` and `restore(state)` continues with its state."""
 
-    def test_functions_continue_with_their_state(self):
+    def test_functions_resume_with_their_state(self):
         def pipeline():
             numbers = hr.arrays({"number": np.arange(1000)})
             counted = numbers.filter(Alternating()).map(Counting()).flat_map(Repeating())
@@ -514,7 +512,7 @@ class TestFunctionsWithState:
         assert same(list(again.resume(states[70])), uninterrupted[70:])
         assert same(list(again.resume(states[70])), uninterrupted[70:])
 
-    def test_iterators_continue_with_their_state(self):
+    def test_iterators_resume_with_their_state(self):
         def pipeline(output):
             return hr.iterable(lambda: output.append(Doubling()) or output[-1]).take(2000).batch(9)
 
@@ -527,7 +525,7 @@ class TestFunctionsWithState:
             twice = pipeline([]).resume(copied(later[middle]))
             assert same(list(twice), uninterrupted[place + middle :])
 
-    def test_a_function_that_no_longer_has_state_is_refused(self):
+    def test_function_that_is_no_longer_stateful_is_rejected(self):
         def pipeline(function):
             return hr.arrays({"number": np.arange(10)}).map(function).batch(2)
 
@@ -615,7 +613,7 @@ SEVERAL_BLOCKS = {
 
 
 @pytest.mark.parametrize("source", SEVERAL_BLOCKS)
-def test_each_format_continues_within_a_file(source, tmp_path):
+def test_each_format_resumes_within_a_file(source, tmp_path):
     pipeline = SEVERAL_BLOCKS[source](tmp_path).with_origin().padded_batch(100)
     uninterrupted, states = run(iter(pipeline))
     places = sorted({state["place"][-3][1][1] for state in states[1:]})
@@ -628,7 +626,7 @@ def test_each_format_continues_within_a_file(source, tmp_path):
 @pytest.mark.timeout(240)  # 490 functions have 490 threads.
 @pytest.mark.parametrize("num_stages", nightly_after(1, [100, 490]))
 @pytest.mark.parametrize("kind", ["take", "filter", "skip"])
-def test_a_pipeline_of_many_stages_continues(kind, num_stages, tmp_path):
+def test_pipeline_of_many_stages_resumes(kind, num_stages, tmp_path):
     def made():
         pipeline = hr.arrays({"n": np.arange(3 * num_stages)})
         for _ in range(num_stages):
@@ -647,7 +645,7 @@ def test_a_pipeline_of_many_stages_continues(kind, num_stages, tmp_path):
             assert same(list(made().resume(state)), uninterrupted[place:])
 
 
-def test_a_pipeline_of_too_many_stages_is_refused():
+def test_pipeline_of_too_many_stages_is_rejected():
     pipeline = hr.arrays({"n": np.arange(3)})
     for _ in range(500):
         pipeline = pipeline.take(3)

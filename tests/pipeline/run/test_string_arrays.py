@@ -21,7 +21,7 @@ def lines(tmp_path):
     return hp.text_lines(path)
 
 
-def test_lines_come_as_binary_arrays(lines):
+def test_lines_become_binary_arrays(lines):
     batches = [batch["text"] for batch in lines.batch(3).options(strings="arrow")]
     assert [batch.type for batch in batches] == [pa.large_binary()] * 2
     assert [batch.to_pylist() for batch in batches] == [
@@ -30,13 +30,13 @@ def test_lines_come_as_binary_arrays(lines):
     ]
 
 
-def test_a_window_changes_nothing_about_them(lines):
+def test_shuffle_window_does_not_change_arrow_strings(lines):
     shuffled = lines.shuffle(window=4, seed=1).epochs(3).batch(4)
     arrows = [batch["text"].to_pylist() for batch in shuffled.options(strings="arrow")]
     assert arrows == [batch["text"].tolist() for batch in shuffled]
 
 
-def test_text_comes_as_string_arrays_and_numbers_as_before(tmp_path):
+def test_text_becomes_string_arrays_and_numbers_remain_numpy(tmp_path):
     path = tmp_path / "things.csv"
     path.write_text("name,n\né,1\nb,2\n", encoding="utf-8")
     pipeline = hp.csv(path, {"name": str, "n": int}).batch(2).options(strings="arrow")
@@ -46,13 +46,13 @@ def test_text_comes_as_string_arrays_and_numbers_as_before(tmp_path):
     assert isinstance(batch["n"], np.ndarray)
 
 
-def test_strings_returned_by_functions_are_arrays(lines):
+def test_strings_returned_by_functions_become_arrow_arrays(lines):
     upper = lines.map(lambda example: {"text": example["text"].upper()}).batch(5)
     [batch] = upper.options(strings="arrow")
     assert batch["text"].to_pylist() == [text.encode().upper() for text in TEXTS]
 
 
-def test_text_that_is_not_in_utf_8_is_an_error(tmp_path):
+def test_invalid_utf_8_text_is_an_error(tmp_path):
     with TFRecordWriter(tmp_path / "a") as writer:
         for name in ("é".encode(), b"\xff"):
             example = Example()
@@ -63,14 +63,14 @@ def test_text_that_is_not_in_utf_8_is_an_error(tmp_path):
         list(rows.batch(2).options(strings="arrow"))
 
 
-def test_examples_and_strings_of_more_axes_stay_as_they_are(lines):
+def test_unbatched_and_multidimensional_strings_are_unchanged(lines):
     assert [example["text"] for example in lines.take(3).options(strings="arrow")][2] == b"abc"
     pairs = hp.arrays({"pair": np.array([[b"a", b"b"], [b"c", b""]], object)})
     [batch] = pairs.batch(2).options(strings="arrow")
     assert batch["pair"].tolist() == [[b"a", b"b"], [b"c", b""]]
 
 
-def test_the_last_choice_counts_and_unknown_ones_are_refused(lines, monkeypatch):
+def test_last_strings_option_wins_and_unknown_ones_are_rejected(lines, monkeypatch):
     again = lines.batch(5).options(strings="arrow").options(strings="numpy")
     assert next(iter(again))["text"].dtype == object
     with pytest.raises(ValueError, match="strings is 'list', expected 'numpy' or 'arrow'"):

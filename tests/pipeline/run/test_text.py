@@ -46,7 +46,7 @@ def records(tmp_path):
 
 
 @pytest.mark.parametrize("is_shuffled", [False, True])
-def test_invalid_text_of_a_feature_is_an_error(records, is_shuffled):
+def test_invalid_text_in_a_feature_is_an_error(records, is_shuffled):
     source = hr.tfrecords(records)
     source = source.shuffle(seed=3) if is_shuffled else source
     pipeline = source.parse({"text": str})
@@ -72,7 +72,7 @@ def test_invalid_text_in_a_list_is_an_error(records, features):
 
 
 @needs_bytes_in_names
-def test_file_names_that_are_not_utf_8_are_an_error(tmp_path):
+def test_non_utf_8_file_names_are_an_error(tmp_path):
     directory = os.fsencode(tmp_path)
     for name in (b"a.txt", b"b\xff.txt", b"c.txt"):
         with open(os.path.join(directory, name), "wb") as file:
@@ -100,7 +100,7 @@ def test_file_names_that_are_not_utf_8_are_an_error(tmp_path):
 
 
 @needs_bytes_in_names
-def test_image_names_that_are_not_utf_8_are_an_error(tmp_path):
+def test_non_utf_8_image_names_are_an_error(tmp_path):
     (tmp_path / "cat").mkdir()
     for name in (b"a.png", b"b\xff.png"):
         with open(os.path.join(os.fsencode(tmp_path), b"cat", name), "wb") as file:
@@ -114,7 +114,7 @@ def test_image_names_that_are_not_utf_8_are_an_error(tmp_path):
 
 
 @pytest.mark.parametrize("is_shuffled", [False, True])
-def test_archive_keys_that_are_not_utf_8_are_an_error(tmp_path, is_shuffled):
+def test_non_utf_8_archive_keys_are_an_error(tmp_path, is_shuffled):
     with tarfile.open(
         tmp_path / "a.tar", "w", encoding="latin-1", format=tarfile.GNU_FORMAT
     ) as output:
@@ -130,7 +130,7 @@ def test_archive_keys_that_are_not_utf_8_are_an_error(tmp_path, is_shuffled):
     assert skipped[:2] == (1, "webdataset")
 
 
-def test_invalid_text_of_csv_and_json_is_an_error(tmp_path):
+def test_invalid_text_in_csv_and_json_is_an_error(tmp_path):
     (tmp_path / "a.csv").write_bytes(b"t\na\n\xff\nc\n")
     lines = [json.dumps({"t": text}).encode() for text in "abc"]
     lines[1] = b'{"t": "\xff"}'

@@ -34,7 +34,7 @@ def test_labels_follow_sorted_directories(sounds, given):
     assert (len(pipeline), pipeline.spec["label"]) == (4, hr.Spec(np.dtype(np.int64), ()))
 
 
-def test_unsupported_sounds_are_an_error_unless_they_are_excluded(sounds):
+def test_unsupported_sounds_are_an_error_unless_excluded(sounds):
     (sounds / "b" / "2.Opus").touch()
     (sounds / "b" / "3.m4a").touch()
     text = (
@@ -47,7 +47,7 @@ def test_unsupported_sounds_are_an_error_unless_they_are_excluded(sounds):
     assert [path.rpartition("/")[2] for path in batch["path"]] == ["10.mp3", "1.WAV", "2.Opus"]
 
 
-def test_a_class_without_sounds_is_an_error(sounds):
+def test_class_without_sounds_is_an_error(sounds):
     (sounds / "c").mkdir()
     (sounds / "c" / "1.png").touch()
     with pytest.raises(errors.NotFoundError, match=r"c: there are no sounds in this directory"):
@@ -63,7 +63,7 @@ def test_arguments_are_checked_at_the_call(sounds):
         hr.audio_folder(sounds, [])
 
 
-def test_a_damaged_sound_is_an_error_with_its_file(tmp_path):
+def test_error_for_a_damaged_sound_names_its_file(tmp_path):
     (tmp_path / "a").mkdir()
     for number in range(3):
         with wave.open(str(tmp_path / "a" / f"{number}.wav"), "wb") as file:

@@ -17,7 +17,7 @@ def values(examples, name="n"):
     return [int(row[name]) for row in examples]
 
 
-def test_an_example_skipped_by_a_longer_part_after_the_end_is_not_reported():
+def test_example_skipped_by_a_longer_part_after_the_end_is_not_reported():
     def failing(example):
         if example["m"] in (1, 5):
             raise LookupError
@@ -35,7 +35,7 @@ def test_an_example_skipped_by_a_longer_part_after_the_end_is_not_reported():
             assert [len(actual) for actual in (batches.skipped, resumed.skipped)] == [1, 1]
 
 
-def test_a_mix_draws_by_weight_and_keeps_the_order_of_each_part(given):
+def test_mix_draws_by_weight_and_keeps_the_order_of_each_part(given):
     mixed = hp.mix([numbers(0, 9000), numbers(10_000, 19_000)], weights=[3, 1], seed=5, stop="all")
     result = np.array(values(given(mixed.take(8000))))
     for part in (result[result < 10_000], result[result >= 10_000]):
@@ -50,7 +50,7 @@ def _parts():
     return [numbers(0, 9000), numbers(10_000, 19_000)]
 
 
-def test_each_epoch_of_a_mix_has_other_draws(given):
+def test_each_epoch_of_a_mix_has_different_draws(given):
     mixed = hp.mix([numbers(0, 100), numbers(1000, 1100)], seed=5, stop="all")
     both = values(given(mixed.epochs(2)))
     assert sorted(both[:200]) == sorted(both[200:]) == [*range(100), *range(1000, 1100)]
@@ -58,7 +58,7 @@ def test_each_epoch_of_a_mix_has_other_draws(given):
     assert both[200:] == values(mixed.epoch(1))
 
 
-def test_a_mix_ends_with_the_first_part_or_with_all(given):
+def test_mix_stops_with_the_first_or_the_last_part(given):
     parts = [numbers(0, 10), numbers(1000, 2000)]
     first = values(given(hp.mix(parts, seed=5)))
     assert first[-1] >= 1000
@@ -73,7 +73,7 @@ def test_a_mix_ends_with_the_first_part_or_with_all(given):
         len(hp.mix(parts))
 
 
-def test_a_mix_of_files_can_be_shuffled_and_repeated(records, given):
+def test_mix_of_files_can_be_shuffled_and_repeated(records, given):
     one = hp.tfrecords(records).parse({"number": int}).shuffle(window=50, seed=1).epochs()
     other = hp.tfrecords(records).parse({"number": int}).map(lambda row: {"number": -row["number"]})
     mixed = hp.mix([one, other.epochs(2)], weights=[0.5, 0.5], seed=3).take(3000).batch(100)
@@ -84,7 +84,7 @@ def test_a_mix_of_files_can_be_shuffled_and_repeated(records, given):
     assert values(one_part, "number") == values(one.take(2000), "number")
 
 
-def test_an_error_of_a_part_comes_after_the_examples_before_it():
+def test_error_of_a_part_follows_the_preceding_examples():
     def fail(row):
         if row["n"] == 50:
             raise KeyError("x")
@@ -99,7 +99,7 @@ def test_an_error_of_a_part_comes_after_the_examples_before_it():
         assert len(results) > 60
 
 
-def test_zip_puts_components_side_by_side(records, given):
+def test_zip_joins_the_components(records, given):
     numbered = hp.tfrecords(records).parse({"number": int})
     zipped = hp.zip([numbered, numbers(0, 1000), hp.iterable(lambda: iter(_squares()))])
     result = given(zipped)
@@ -125,7 +125,7 @@ def test_zip_raises_at_the_end_of_the_shorter_part(given):
     assert len(hp.zip([numbers(0, 30), numbers(0, 20, "m")], strict=False)) == 20
 
 
-def test_zip_gives_the_error_of_a_part(tmp_path):
+def test_zip_raises_the_error_of_a_part(tmp_path):
     with TFRecordWriter(tmp_path / "a") as writer:
         for number in range(30):
             writer.write(example(number))
@@ -158,12 +158,12 @@ def test_zip_gives_the_error_of_a_part(tmp_path):
         (lambda p: hp.concat([p, p.epochs(2)]).shuffle(3), ValueError, "epochs never mix"),
     ],
 )
-def test_wrong_arguments_are_refused(make, error, message):
+def test_invalid_arguments_are_rejected(make, error, message):
     with pytest.raises(error, match=message):
         make(numbers(0, 3))
 
 
-def test_components_of_functions_are_compared_once_they_are_known():
+def test_function_output_components_are_compared_when_inferred():
     mapped = numbers(0, 3).map(lambda row: {"n": 0.5})
     with pytest.raises(ValueError, match=r"concat: the components are .*, expected the same"):
         list(hp.concat([numbers(0, 3), mapped]))

@@ -63,27 +63,27 @@ def texts(pipeline):
 
 @pytest.mark.parametrize("how", ["auto", "named"])
 @pytest.mark.parametrize("name", COMPRESS)
-def test_lines_of_compressed_files_are_read(tmp_path, name, how):
+def test_compressed_lines_are_read(tmp_path, name, how):
     path = tmp_path / "a"
     path.write_bytes(COMPRESS[name](TEXT))
     assert texts(hp.text_lines(path, "auto" if how == "auto" else name)) == TEXT.splitlines()
 
 
 @pytest.mark.parametrize("level", [0, 1, 6, 7, 8, 9, -1])
-def test_zlib_is_known_by_its_first_bytes(tmp_path, level):
+def test_zlib_is_detected_by_its_first_bytes(tmp_path, level):
     (tmp_path / "a").write_bytes(zlib.compress(TEXT, level))
     assert texts(hp.text_lines(tmp_path / "a")) == TEXT.splitlines()
 
 
 @pytest.mark.parametrize("window_bits", range(9, 16))
 @pytest.mark.parametrize("level", [1, 4, 6, 9])
-def test_every_header_of_zlib_is_known(tmp_path, window_bits, level):
+def test_every_zlib_header_is_detected(tmp_path, window_bits, level):
     stream = zlib.compressobj(level, zlib.DEFLATED, window_bits)
     (tmp_path / "a").write_bytes(stream.compress(TEXT) + stream.flush())
     assert texts(hp.text_lines(tmp_path / "a")) == TEXT.splitlines()
 
 
-def test_text_that_begins_like_zlib_is_read_as_text(tmp_path):
+def test_text_that_starts_like_zlib_is_read_as_text(tmp_path):
     for text in (
         b"x^2 + y^2\n" * 200,
         b"x\x01\n",
@@ -100,7 +100,7 @@ def test_text_that_begins_like_zlib_is_read_as_text(tmp_path):
 
 
 @pytest.mark.parametrize("name", COMPRESS)
-def test_concatenated_files_are_read_to_their_end(tmp_path, name):
+def test_concatenated_files_are_read_to_the_end(tmp_path, name):
     compress = COMPRESS[name]
     path = tmp_path / "a"
     path.write_bytes(compress(b"one\ntw") + compress(b"") + compress(b"o\nthree"))
@@ -108,7 +108,7 @@ def test_concatenated_files_are_read_to_their_end(tmp_path, name):
 
 
 @pytest.mark.parametrize("name", COMPRESS)
-def test_data_cut_short_are_an_error_after_the_complete_records(tmp_path, name):
+def test_truncated_data_is_an_error_after_the_complete_records(tmp_path, name):
     path = tmp_path / "a.txt"
     uninterrupted = COMPRESS[name](TEXT)
     path.write_bytes(uninterrupted[: len(uninterrupted) - 3])
@@ -125,7 +125,7 @@ def test_data_cut_short_are_an_error_after_the_complete_records(tmp_path, name):
 
 
 @pytest.mark.parametrize("name", COMPRESS)
-def test_damage_names_the_file(tmp_path, name):
+def test_error_for_damage_names_the_file(tmp_path, name):
     path = tmp_path / "a.txt"
     data = bytearray(COMPRESS[name](b"x" * 1000))
     data[:12] = b"no such data"
@@ -152,13 +152,13 @@ def test_every_format_may_be_compressed(tmp_path, name):
     assert [row["a"] for row in hp.json_lines(tmp_path / "json")] == [1, 2]
 
 
-def test_text_that_looks_like_magic_bytes_is_text(tmp_path):
+def test_text_that_looks_like_magic_bytes_is_read_as_text(tmp_path):
     for text in (b"BZh9 is how bzip2 begins", b"BZh", b"\x1f", b"GIF89a", b"PK", b"LZIP"):
         (tmp_path / "a").write_bytes(text)
         assert texts(hp.text_lines(tmp_path / "a")) == [text]
 
 
-def test_records_cut_short_come_before_the_error(tmp_path):
+def test_records_before_a_truncation_come_before_the_error(tmp_path):
     with TFRecordWriter(tmp_path / "plain") as writer:
         for _ in range(1000):
             writer.write(b"x" * 100)
@@ -172,7 +172,7 @@ def test_records_cut_short_come_before_the_error(tmp_path):
 
 @pytest.mark.parametrize("how", ["auto", "named"])
 @pytest.mark.parametrize("name", COMPRESS)
-def test_a_file_cut_anywhere_is_an_error(tmp_path, name, how):
+def test_file_truncated_anywhere_is_an_error(tmp_path, name, how):
     path = tmp_path / f"a.{ {'gzip': 'gz', 'bzip2': 'bz2', 'zstd': 'zst'}.get(name, name) }"
     lines = b"".join(b"line %d\n" % number for number in range(100))
     uninterrupted = COMPRESS[name](lines) + COMPRESS[name](b"more")
@@ -227,7 +227,7 @@ def test_skippable_frames_may_come_first(tmp_path, name, length):
         list(hp.text_lines(tmp_path / "a"))
 
 
-def test_damage_within_lz4_is_found(tmp_path):
+def test_damage_within_lz4_is_detected(tmp_path):
     for position in (4, 6, 20, len(LZ4_LINKED) // 2, len(LZ4_LINKED) - 1):
         data = bytearray(LZ4_LINKED)
         data[position] ^= 4
@@ -236,7 +236,7 @@ def test_damage_within_lz4_is_found(tmp_path):
             list(hp.text_lines(tmp_path / "a", "lz4"))
 
 
-def test_too_large_windows_are_refused_with_the_reason(tmp_path):
+def test_oversized_windows_are_rejected_with_the_reason(tmp_path):
     filters = [{"id": lzma.FILTER_LZMA2, "preset": 0, "dict_size": 1 << 28}]
     (tmp_path / "a.xz").write_bytes(lzma.compress(b"one\n", filters=filters))
     with pytest.raises(errors.DataLossError, match=r"a.xz: .* a window of more than 128 MiB; comp"):
@@ -256,7 +256,7 @@ def test_too_large_windows_are_refused_with_the_reason(tmp_path):
         ("a", b"version https://git-lfs.github.com/spec/v1\noid sha256:00", "a pointer of Git LFS"),
     ],
 )
-def test_a_format_that_cannot_be_read_is_named(tmp_path, name, data, what):
+def test_error_names_an_unsupported_format(tmp_path, name, data, what):
     path = tmp_path / name
     path.write_bytes(data)
     for pipeline in (
@@ -275,7 +275,7 @@ def test_a_format_that_cannot_be_read_is_named(tmp_path, name, data, what):
     assert texts(hp.text_lines(path)) == [b"one"]
 
 
-def test_fixed_length_records_do_not_decompress_if_asked(tmp_path):
+def test_fixed_length_records_are_not_decompressed_if_compression_is_none(tmp_path):
     data = gzip.compress(b"abcd", mtime=0)
     (tmp_path / "a").write_bytes(data)
     rows = hp.fixed_length_records(tmp_path / "a", 1, compression=None)

@@ -31,7 +31,7 @@ def rows(pipeline):
     return [tuple(example.values()) for example in pipeline]
 
 
-def test_columns_are_found_by_their_names(written):
+def test_columns_are_selected_by_name(written):
     files = written("a,b,c\n1,2.5,x\n", "c,a,extra,b\ny,7,?,0.5\n")
     pipeline = hp.csv(files, {"b": float, "a": int, "c": str})
     assert rows(pipeline) == [(2.5, 1, "x"), (0.5, 7, "y")]
@@ -42,7 +42,7 @@ def test_columns_are_found_by_their_names(written):
     }
 
 
-def test_without_a_header_columns_are_named_in_order(written):
+def test_columns_are_named_in_order_without_a_header(written):
     files = written("1;2\n3;4", "\r\n5;6\r\n")
     pipeline = hp.csv(files, {"x": np.int8, "y": np.float64}, header=False, delimiter=";")
     [batch] = pipeline.batch(10)
@@ -51,16 +51,16 @@ def test_without_a_header_columns_are_named_in_order(written):
     assert [batch[name].dtype for name in "xy"] == [np.int8, np.float64]
 
 
-def test_quotes_hold_delimiters_line_ends_and_quotes(written):
+def test_quoted_fields_may_contain_delimiters_line_ends_and_quotes(written):
     files = written('a,b\n"1","x,\r\n""y"""\n2,""\n')
     assert rows(hp.csv(files, {"a": int, "b": bytes})) == [(1, b'x,\r\n"y"'), (2, b"")]
 
 
-def test_a_byte_order_mark_is_omitted(written):
+def test_byte_order_mark_is_skipped(written):
     assert rows(hp.csv(written("\ufeffa\n1\n"), {"a": int})) == [(1,)]
 
 
-def test_files_without_records_give_no_examples(written):
+def test_files_without_records_yield_no_examples(written):
     assert rows(hp.csv(written("", "\n\n", "a\n", "a\n3"), {"a": int})) == [(3,)]
 
 
@@ -81,13 +81,13 @@ def test_integers_are_read_up_to_their_limits(written):
     assert rows(hp.csv(files, {"a": np.uint64, "b": int})) == [limits]
 
 
-def test_words_for_booleans_are_read(written):
+def test_boolean_words_are_read(written):
     [batch] = hp.csv(written("a\ntrue\nFALSE\n1\n0\n"), {"a": bool}).batch(9)
     assert batch["a"].tolist() == [True, False, True, False]
     assert batch["a"].dtype == np.bool_
 
 
-def test_an_empty_field_has_a_default_or_is_an_error(written):
+def test_empty_field_needs_a_default(written):
     files = written('a,b,c,d\n,,,\n"",1,z,0\n')
     columns = {"a": float, "b": int, "c": str, "d": hp.Feature(float, default=4)}
     result = rows(hp.csv(files, columns, defaults={"a": np.nan, "b": -1, "c": "none"}))
@@ -99,7 +99,7 @@ def test_an_empty_field_has_a_default_or_is_an_error(written):
             rows(hp.csv(files, types, dtypes=None if types else {"a": float}))
 
 
-def test_an_empty_field_of_a_nullable_column_has_a_mask(written):
+def test_empty_field_of_a_nullable_column_has_a_mask(written):
     files = written('a,b,c,d,e\n,,,,\n1.5,2,true,"",z\n')
     types = {"a": float, "b": int, "c": bool, "d": str, "e": bytes}
     columns = {name: hp.Nullable(word) for name, word in types.items()}
@@ -113,7 +113,7 @@ def test_an_empty_field_of_a_nullable_column_has_a_mask(written):
     assert (batch["b"].tolist(), batch["b_mask"].tolist()) == ([-1, 2], [False, True])
 
 
-def test_types_of_some_columns_are_given(written):
+def test_types_of_some_columns_can_be_set(written):
     files = written("a,b,c\n01,2,3\n", "a,b,c\n4,5,6\n")
     pipeline = hp.csv(files, dtypes={"b": str, "c": float})
     assert [spec.dtype for spec in pipeline.spec.values()] == [str, str, np.float32]
@@ -138,14 +138,14 @@ def test_types_of_some_columns_are_given(written):
         ("id\tname, first\n1\tx, y\n", "2 columns, and"),
     ],
 )
-def test_a_file_with_another_delimiter_is_refused(written, text, message):
+def test_file_with_another_delimiter_is_rejected(written, text, message):
     with pytest.raises(errors.InvalidArgumentError, match=re.escape(message)):
         hp.csv(written(text)).spec  # noqa: B018
     name = text.splitlines()[0].split(",")[0]
     assert list(hp.csv(written(text), {name: str}).spec) == [name]
 
 
-def test_the_line_that_makes_a_column_str_is_logged(written, caplog):
+def test_line_that_makes_a_column_str_is_logged(written, caplog):
     files = written("a,b,c,d\n1,true,x,1\n2,false,y,1\nn/a,no,z,99999999999999999999\n")
     assert [spec.dtype for spec in hp.csv(files).spec.values()] == [str] * 4
     results = [record.getMessage() for record in caplog.records]
@@ -183,7 +183,7 @@ def test_columns_are_inferred_from_the_first_block(written):
     assert [list(row.values()) for row in filled] == [[1, "x", 7], [-3, "é", 4]]
 
 
-def test_bytes_that_are_not_text_are_inferred_as_bytes(written):
+def test_non_text_bytes_are_inferred_as_bytes(written):
     assert rows(hp.csv(written(b"a\n\xff\n"))) == [(b"\xff",)]
 
 
@@ -197,7 +197,7 @@ def test_inference_without_a_record_is_an_error(written):
     assert rows(hp.csv(written("", "a\n", "a\n5\n"))) == [(5,)]
 
 
-def test_names_are_checked_once_the_columns_are_known(written):
+def test_names_are_checked_once_the_columns_are_inferred(written):
     pipeline = hp.csv(written("a\n1\n")).select("b")
     with pytest.raises(ValueError, match="there is no component 'b', expected one of 'a'"):
         list(pipeline)
@@ -238,17 +238,17 @@ def test_compressed_records_may_be_longer_than_a_block(written):
         ("a,b\n1.5,2", r"'1.5', expected int64"),
     ],
 )
-def test_an_invalid_field_names_file_line_and_column(written, text, message):
+def test_error_for_an_invalid_field_names_file_line_and_column(written, text, message):
     with pytest.raises(errors.InvalidArgumentError, match=f"(?s){message}"):
         list(hp.csv(written(text), {"a": int, "b": np.int8}))
 
 
-def test_text_that_is_not_utf8_is_an_error(written):
+def test_non_utf_8_text_is_an_error(written):
     with pytest.raises(errors.InvalidArgumentError, match=r"line 3: .*expected str"):
         list(hp.csv(written(b"a\nx\n\xff\n"), {"a": str}))
 
 
-def test_an_error_comes_after_the_batches_before_it(written):
+def test_error_follows_the_preceding_batches(written):
     text = "a\n" + "1\n" * 1000 + "x\n" + "1\n" * 10
     batches = iter(hp.csv(written(text), {"a": int}).batch(100))
     assert sum(len(next(batches)["a"]) for _ in range(10)) == 1000
@@ -275,7 +275,7 @@ def test_an_error_comes_after_the_batches_before_it(written):
         ({"columns": {"a": int}, "defaults": [1]}, TypeError, "expected a dict of values"),
     ],
 )
-def test_wrong_arguments_are_refused_at_once(arguments, error, message):
+def test_invalid_arguments_are_rejected_at_once(arguments, error, message):
     with pytest.raises(error, match=message):
         hp.csv("nowhere.csv", **arguments)
 
@@ -288,7 +288,7 @@ FIELD = st.text(st.sampled_from('ab,"\né '), max_size=5)
     line_end=st.sampled_from(["\n", "\r\n"]),
     has_all_quotes=st.booleans(),
 )
-def test_tables_of_pythons_csv_module_are_read(tmp_path, table, line_end, has_all_quotes):
+def test_tables_written_by_the_csv_module_are_read(tmp_path, table, line_end, has_all_quotes):
     text = io.StringIO()
     quoting = csv.QUOTE_ALL if has_all_quotes else csv.QUOTE_MINIMAL
     csv.writer(text, lineterminator=line_end, quoting=quoting).writerows([("a", "b"), *table])

@@ -43,7 +43,7 @@ def once(pipeline):
 
 
 @pytest.mark.parametrize("is_shuffled", [False, True])
-def test_a_stray_quote_costs_its_line(tmp_path, is_shuffled):
+def test_stray_quote_costs_one_line(tmp_path, is_shuffled):
     lines = numbered(50_000)
     # Nothing closes the first; the quote that begins another field closes the second.
     lines[40_000] = '40000,"text\n'
@@ -65,7 +65,7 @@ def test_a_stray_quote_costs_its_line(tmp_path, is_shuffled):
 
 
 @pytest.mark.parametrize("is_shuffled", [False, True])
-def test_without_skip_errors_it_is_an_error_that_names_the_line(tmp_path, is_shuffled):
+def test_error_for_a_stray_quote_names_the_line(tmp_path, is_shuffled):
     lines = numbered(3000)
     lines[2000] = '2000,"text\n'
     write(tmp_path / "a.csv", lines)
@@ -80,7 +80,7 @@ def test_without_skip_errors_it_is_an_error_that_names_the_line(tmp_path, is_shu
 
 
 @pytest.mark.parametrize("is_shuffled", [False, True])
-def test_lost_lines_count_for_the_budget(tmp_path, is_shuffled):
+def test_lost_lines_count_towards_the_budget(tmp_path, is_shuffled):
     lines = numbered(2000)
     # Text of five lines, one of them blank, with a quote that is not doubled.
     lines[1500] = '1500,"one\ntwo "2"\n\nthree\nfour"\n'
@@ -108,7 +108,7 @@ def test_lost_lines_count_for_the_budget(tmp_path, is_shuffled):
         list(source.skip_errors(0.0019))
 
 
-def test_lines_within_a_field_of_a_wrong_type_count(tmp_path):
+def test_lines_inside_a_field_of_a_wrong_type_count_as_lost(tmp_path):
     lines = numbered(100)
     # It closes and has two fields; only the type of a field shows that it is not a record.
     lines[50] = '"50,a\n51,b\n52,",c\n'
@@ -118,7 +118,7 @@ def test_lines_within_a_field_of_a_wrong_type_count(tmp_path):
     assert (skipped.record_number, skipped.num_lost) == (51, 3)
 
 
-def test_a_file_that_begins_with_a_stray_quote_resumes(tmp_path):
+def test_file_that_starts_with_a_stray_quote_resumes(tmp_path):
     lines = numbered(40)
     for number in (0, 1, 17, 39):
         lines[number] = f'{number},"text\n'
@@ -139,7 +139,7 @@ def test_a_file_that_begins_with_a_stray_quote_resumes(tmp_path):
     assert results == [(1, 2), (18, 1), (40, 1)]
 
 
-def test_a_resumed_report_counts_the_lost_records(tmp_path):
+def test_resumed_report_counts_the_lost_records(tmp_path):
     lines = numbered(100)
     lines[10] = '10,"one\ntwo "2"\nthree"\n'
     lines[60] = '60,"text\n'
@@ -153,7 +153,7 @@ def test_a_resumed_report_counts_the_lost_records(tmp_path):
         list(pipeline.resume(state))
 
 
-def test_a_field_of_many_lines_ends_within_16_mebibytes(tmp_path):
+def test_multiline_field_is_limited_to_16_mebibytes(tmp_path):
     lines = numbered(1_200_000)
     lines[5] = '5,"text\n'
     write(tmp_path / "a.csv", lines)
@@ -209,7 +209,7 @@ def _lines_within(field: bytes) -> int:
     return field.count(b"\n")
 
 
-def test_files_without_stray_quotes_are_read_as_before(tmp_path):
+def test_files_without_stray_quotes_are_read_normally(tmp_path):
     lines = [f'{number},"a ""{number}""\n\n, b"\n' for number in range(20_000)]
     write(tmp_path / "a.csv", lines)
     [batch] = hr.csv(tmp_path / "a.csv", COLUMNS).batch(20_000)

@@ -32,7 +32,7 @@ def test_labels_follow_sorted_directories(photos, given):
     assert pipeline.spec["label"] == hp.Spec(np.dtype(np.int64), ())
 
 
-def test_unsupported_images_are_an_error_unless_they_are_excluded(photos):
+def test_unsupported_images_are_an_error_unless_excluded(photos):
     (photos / "b" / "2.AVIF").touch()
     (photos / "b" / "3.jxl").touch()
     message = r"b/2.AVIF: this image and 1 more in the class are in a format that headrace.ops"
@@ -52,12 +52,12 @@ def test_extensions_are_checked(photos, extensions, error):
 
 
 @pytest.mark.parametrize("end", ["", "/", "//"])
-def test_a_slash_at_the_end_of_the_path_is_ignored(photos, end):
+def test_trailing_slash_in_the_path_is_ignored(photos, end):
     [batch] = hp.image_folder(f"{photos}{end}").batch(10)
     assert batch["label"].tolist() == [0, 0, 0, 1]
 
 
-def test_a_class_without_images_is_an_error(photos):
+def test_class_without_images_is_an_error(photos):
     (photos / "c").mkdir()
     (photos / "c" / "notes.txt").touch()
     pipeline = hp.image_folder(photos)
@@ -65,7 +65,7 @@ def test_a_class_without_images_is_an_error(photos):
         iter(pipeline)
 
 
-def test_links_give_no_image_twice_and_no_wrong_label(photos):
+def test_links_do_not_duplicate_or_mislabel_images(photos):
     before = [(row["label"], row["path"]) for row in hp.image_folder(photos)]
     (photos / "a" / "up").symlink_to("..")
     (photos / "a" / "other").symlink_to("../b")
@@ -77,7 +77,7 @@ def test_links_give_no_image_twice_and_no_wrong_label(photos):
         iter(hp.image_folder(photos))
 
 
-def test_images_outside_of_the_directory_have_the_label_of_the_link(photos, tmp_path_factory):
+def test_images_outside_the_directory_are_labelled_by_the_link(photos, tmp_path_factory):
     outside = tmp_path_factory.mktemp("outside")
     (outside / "3.png").write_bytes(b"3")
     (photos / "c").symlink_to(outside)
@@ -85,7 +85,7 @@ def test_images_outside_of_the_directory_have_the_label_of_the_link(photos, tmp_
     assert (row["data"], row["label"], row["path"]) == (b"3", 2, f"{photos}/c/3.png")
 
 
-def test_no_classes_are_an_error(tmp_path):
+def test_missing_class_directories_are_an_error(tmp_path):
     pipeline = hp.image_folder(tmp_path)
     with pytest.raises(errors.NotFoundError, match="it has no directories"):
         iter(pipeline)
@@ -93,7 +93,7 @@ def test_no_classes_are_an_error(tmp_path):
         hp.image_folder(tmp_path / "nowhere").classes  # noqa: B018
 
 
-def test_classes_of_other_sources_are_an_error():
+def test_other_sources_have_no_classes():
     with pytest.raises(AttributeError, match="files has no classes, expected a pipeline that"):
         hp.files("a").classes  # noqa: B018
     assert not hasattr(hp.files("a"), "classes")

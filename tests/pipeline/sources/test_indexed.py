@@ -42,27 +42,27 @@ def numbers_of(pipe: hr.Pipeline) -> list[int]:
 
 
 class TestComponents:
-    def test_a_dict_has_a_component_for_each_key(self):
+    def test_dict_rows_have_one_component_per_key(self):
         pipe = hr.indexed(Numbers())
         assert list(pipe.spec) == ["n", "half"]
         assert next(iter(pipe.skip(3))) == {"n": 3, "half": 1.5}
 
-    def test_items_of_a_tuple_are_named_by_position(self):
+    def test_tuple_items_are_named_by_position(self):
         pipe = hr.indexed([(np.zeros((2, 3), np.uint8), 1), (np.ones((2, 3), np.uint8), 2)])
         batch = next(iter(pipe.batch(2)))
         assert list(batch) == ["0", "1"]
         assert batch["0"].shape == (2, 2, 3)
         assert batch["1"].tolist() == [1, 2]
 
-    def test_items_of_a_tuple_have_the_given_names(self):
+    def test_tuple_items_can_be_named(self):
         pipe = hr.indexed([(1, "a"), (2, "b")], names=("number", "letter"))
         assert list(pipe) == [{"number": 1, "letter": "a"}, {"number": 2, "letter": "b"}]
 
-    def test_a_list_is_one_component_without_several_names(self):
+    def test_list_is_one_component_unless_several_names_are_passed(self):
         assert next(iter(hr.indexed([[1, 2]])))["x"].tolist() == [1, 2]
         assert next(iter(hr.indexed([[1, 2]], names=["a", "b"]))) == {"a": 1, "b": 2}
 
-    def test_arrays_and_numbers_are_the_component_x(self):
+    def test_arrays_and_numbers_become_component_x(self):
         assert next(iter(hr.indexed([1.5]))) == {"x": 1.5}
         assert next(iter(hr.indexed(np.eye(3))))["x"].tolist() == [1, 0, 0]
         assert next(iter(hr.indexed([2], names=["label"]))) == {"label": 2}
@@ -73,7 +73,7 @@ class TestComponents:
         pipe = hr.indexed([message.SerializeToString()])
         assert next(iter(pipe.parse({"n": int}))) == {"n": 5}
 
-    def test_a_dict_of_sources_has_a_component_of_each(self):
+    def test_dict_of_sources_has_one_component_per_source(self):
         pipe = hr.indexed({"n": np.arange(10), "text": [str(n) for n in range(10)]})
         assert list(pipe.skip(8)) == [{"n": 8, "text": "8"}, {"n": 9, "text": "9"}]
 
@@ -84,17 +84,17 @@ class TestComponents:
 
 
 class TestOrder:
-    def test_all_examples_are_shuffled_again_in_each_epoch(self):
+    def test_full_shuffle_differs_in_each_epoch(self):
         pipe = hr.indexed(Numbers()).shuffle(seed=3)
         first, second = numbers_of(pipe), [int(e["n"]) for e in pipe.epoch(1)]
         assert sorted(first) == sorted(second) == list(range(100))
         assert first != second != list(range(100))
 
-    def test_the_order_is_the_same_as_for_arrays(self):
+    def test_order_is_the_same_as_for_arrays(self):
         expected = numbers_of(hr.arrays({"n": np.arange(100)}).shuffle(seed=3).shard(1, 3))
         assert numbers_of(hr.indexed(Numbers()).shuffle(seed=3).shard(1, 3)) == expected
 
-    def test_a_window_holds_numbers(self):
+    def test_shuffle_window_holds_row_numbers(self):
         source = Numbers()
         pipe = hr.indexed(source).shuffle(window=50, seed=3).shard(0, 4)
         result = numbers_of(pipe)
@@ -112,18 +112,18 @@ class TestOrder:
         assert not skips or len(source.asked) >= 1000
         assert skips or set(source.asked) <= {*result, source.asked[0]}
 
-    def test_the_length_is_known(self):
+    def test_length_is_known(self):
         assert len(hr.indexed(Numbers(10)).epochs(3).batch(4)) == 8
         assert len(hr.indexed([])) == 0
         assert list(hr.indexed([])) == []
 
-    def test_parts_of_a_split_hold_each_row_once(self):
+    def test_parts_of_a_split_contain_each_row_once(self):
         parts = hr.indexed(Numbers()).split(0.7, 0.3, seed=2)
         assert sorted(n for part in parts for n in numbers_of(part.shuffle(seed=1))) == [
             *range(100)
         ]
 
-    def test_other_numbers_of_shards_and_threads_resume(self):
+    def test_different_numbers_of_shards_and_threads_resume(self):
         def pipe(rank: int, world: int, num_threads: int = 1) -> hr.Pipeline:
             rows = hr.indexed(Numbers(96), num_threads).shuffle(seed=5)
             return rows.shard(rank, world).batch(4)
@@ -140,14 +140,14 @@ class TestOrder:
         ]
         assert sorted([*inputs, *others, *rest]) == list(range(96))
 
-    def test_a_state_of_another_length_is_refused(self):
+    def test_state_of_a_source_with_a_different_length_is_rejected(self):
         with iter(hr.indexed(Numbers(10))) as batches:
             next(batches)
             state = batches.state()
         with pytest.raises(ValueError, match=r"stage 0 is indexed\(11\), but indexed\(10\)"):
             hr.indexed(Numbers(11)).resume(state)
 
-    def test_the_digest_is_equal_on_all_ranks(self):
+    def test_digest_is_equal_on_all_ranks(self):
         digests = set()
         for rank in range(2):
             with iter(hr.indexed(Numbers()).shuffle(seed=5).shard(rank, 2).batch(5)) as batches:
@@ -163,7 +163,7 @@ class TestBlocks:
         assert len(source.blocks) + len(source.asked) < 100
         assert max(map(len, source.blocks)) > 50
 
-    def test_a_row_that_fails_in_a_block_is_named(self):
+    def test_failing_row_in_a_block_is_skipped_alone(self):
         class Failing(Blocks):
             def __getitems__(self, numbers: list[int]) -> list[Any]:
                 if 7 in numbers:
@@ -178,7 +178,7 @@ class TestBlocks:
         result = numbers_of(hr.indexed(Failing(20)).skip_errors(1))
         assert result == [n for n in range(20) if n != 7]
 
-    def test_a_block_of_another_length_is_an_error(self):
+    def test_block_of_the_wrong_length_is_an_error(self):
         class Short:
             def __len__(self) -> int:
                 return 10
@@ -189,7 +189,7 @@ class TestBlocks:
         with pytest.raises(ValueError, match="has returned 0 rows for 1 indexes"):
             list(hr.indexed(Short()))
 
-    def test_neighbouring_rows_of_arrays_in_files_are_read_as_slices(self):
+    def test_neighbouring_rows_of_file_backed_arrays_are_read_as_slices(self):
         class InFile:
             shape, dtype = (1000, 2), np.dtype(np.int64)
 
@@ -220,7 +220,7 @@ class TestErrors:
             ({0: [1]}, r"the names are \[0\], expected strings"),
         ],
     )
-    def test_objects_without_rows_are_refused(self, source, words):
+    def test_objects_without_rows_are_rejected(self, source, words):
         with pytest.raises(TypeError, match=f"indexed: {words}"):
             hr.indexed(source)
 
@@ -232,11 +232,11 @@ class TestErrors:
             (2**70, ValueError, "the length of Numbers is out of range"),
         ],
     )
-    def test_invalid_lengths_are_refused(self, length, kind, words):
+    def test_invalid_lengths_are_rejected(self, length, kind, words):
         with pytest.raises(kind, match=f"indexed: {words}"):
             hr.indexed(Numbers(length))
 
-    def test_lengths_that_differ_are_refused(self):
+    def test_different_lengths_are_rejected(self):
         with pytest.raises(ValueError, match=r"the lengths are {'a': 1, 'b': 2}"):
             hr.indexed({"a": [1], "b": [1, 2]})
 
@@ -248,11 +248,11 @@ class TestErrors:
         with pytest.raises(ValueError, match=words):
             list(hr.indexed(rows, names=["a", "b"]))
 
-    def test_names_for_dicts_are_an_error(self):
+    def test_names_for_dict_rows_are_an_error(self):
         with pytest.raises(ValueError, match="whose keys are the names"):
             list(hr.indexed([{"a": 1}], names=["b"]))
 
-    def test_a_length_that_changes_is_an_error(self):
+    def test_changing_length_is_an_error(self):
         source = Numbers(10)
         pipe = hr.indexed(source)
         assert len(numbers_of(pipe)) == 10
@@ -260,7 +260,7 @@ class TestErrors:
         with pytest.raises(ValueError, match="length of Numbers is 12, but it was 10"):
             list(pipe)
 
-    def test_a_missing_row_is_an_error(self):
+    def test_missing_row_is_an_error(self):
         class Short(Numbers):
             def __getitem__(self, number: int) -> Any:
                 return {"n": [0, 1, 2][number]}
@@ -281,18 +281,18 @@ class TestErrors:
             assert sorted(int(e["n"]) for e in batches) == [n for n in range(100) if n % 10 != 4]
             assert sorted(one.record_number for one in batches.skipped) == [*range(4, 100, 10)]
 
-    def test_an_example_with_none_is_refused(self):
+    def test_none_in_an_example_is_rejected(self):
         with pytest.raises(TypeError, match="'a' holds objects"):
             list(hr.indexed([{"a": None}]))
 
-    def test_tables_are_refused(self):
+    def test_tables_are_rejected(self):
         pandas = pytest.importorskip("pandas")
         with pytest.raises(TypeError, match=r"Use headrace\.arrays for columns"):
             hr.indexed(pandas.DataFrame({"a": [1]}))
 
 
 class TestCallers:
-    def test_threads_read_at_the_same_time(self):
+    def test_threads_read_concurrently(self):
         barrier = threading.Barrier(2)
 
         class Waiting(Numbers):
@@ -303,20 +303,20 @@ class TestCallers:
 
         assert numbers_of(hr.indexed(Waiting(20), num_threads=2)) == list(range(20))
 
-    def test_processes_read_with_the_same_results(self):
+    def test_processes_return_the_same_results(self):
         rows = Rows(300)
         expected = [e["n"] for e in hr.indexed(rows).shuffle(seed=1)]
         results = list(hr.indexed(rows, num_processes=2).shuffle(seed=1))
         assert [e["n"] for e in results] == expected
         assert rows.pid not in {int(e["pid"]) for e in results}
 
-    def test_a_row_that_fails_in_a_process_is_named(self):
+    def test_error_in_a_process_names_the_failing_row(self):
         pipe = hr.indexed(Rows(20, fails_at=5), num_processes=1)
         with pytest.raises(ValueError, match="row 5") as caught:
             list(pipe)
         assert any("at indexed: index 5" in note for note in caught.value.__notes__)
 
-    def test_sources_that_cannot_be_sent_to_workers_are_refused(self):
+    def test_unpicklable_source_is_rejected(self):
         class Held(Numbers):
             def __init__(self) -> None:
                 super().__init__()
@@ -325,7 +325,7 @@ class TestCallers:
         with pytest.raises(TypeError, match=r"indexed\(.*Held\): num_processes is set"):
             list(hr.indexed(Held(), num_processes=1))
 
-    def test_threads_and_processes_are_refused(self):
+    def test_threads_with_processes_are_rejected(self):
         with pytest.raises(ValueError, match="indexed: num_threads is 2 and num_processes is 2"):
             hr.indexed([1], 2, 2)
 

@@ -10,7 +10,7 @@ def numbers(pipe, name="n"):
     return [int(example[name]) for example in pipe]
 
 
-def test_a_data_set_of_torch_is_read():
+def test_torch_data_set_is_read():
     torch = pytest.importorskip("torch")
 
     class Squares(torch.utils.data.Dataset):
@@ -28,7 +28,7 @@ def test_a_data_set_of_torch_is_read():
     assert sorted(batch["label"]) == list(range(50))
 
 
-def test_a_subset_of_torch_is_read_in_blocks():
+def test_torch_subset_is_read_in_blocks():
     torch = pytest.importorskip("torch")
     full = torch.utils.data.TensorDataset(torch.arange(100))
     part = torch.utils.data.Subset(full, range(0, 100, 2))
@@ -36,7 +36,7 @@ def test_a_subset_of_torch_is_read_in_blocks():
 
 
 @pytest.mark.filterwarnings("ignore")  # Those of its hashes.
-def test_a_data_set_of_hugging_face_is_read():
+def test_hugging_face_data_set_is_read():
     datasets = pytest.importorskip("datasets")
     rows = {"n": list(range(60)), "text": [f"text {n}" for n in range(60)]}
     pipe = hr.indexed(datasets.Dataset.from_dict(rows)).shuffle(seed=1)
@@ -45,7 +45,7 @@ def test_a_data_set_of_hugging_face_is_read():
     assert all(example["text"] == f"text {int(example['n'])}" for example in results)
 
 
-def test_a_data_set_of_h5py_is_read(tmp_path):
+def test_h5py_data_set_is_read(tmp_path):
     h5py = pytest.importorskip("h5py")
     with h5py.File(tmp_path / "a.h5", "w") as file:
         file["image"] = np.arange(600, dtype=np.uint8).reshape(100, 6)
@@ -70,12 +70,12 @@ def array(tmp_path_factory):
     return array
 
 
-def test_an_array_of_zarr_is_read(array):
+def test_zarr_array_is_read(array):
     assert numbers(hr.indexed(array, names=["n"])) == list(range(100))
     assert sorted(numbers(hr.indexed(array, names=["n"]).shuffle(seed=1))) == list(range(100))
 
 
-def test_records_of_array_record_are_read(tmp_path):
+def test_array_record_records_are_read(tmp_path):
     module = pytest.importorskip("array_record.python.array_record_module")
     source = pytest.importorskip("array_record.python.array_record_data_source")
     path = str(tmp_path / "a.array_record")

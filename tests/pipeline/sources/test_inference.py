@@ -83,7 +83,7 @@ def test_types_are_inferred_from_csv_fields(table, fields, dtype, values):
     ("value", "word"),
     [("123456789", "int64"), ("9007199254740993", "int64"), ("0.5", "float32"), ("true", "bool")],
 )
-def test_a_gap_is_an_error_unless_something_fills_it(table, objects, value, word):
+def test_empty_field_is_an_error_unless_filled(table, objects, value, word):
     message = f"line 3: the field of column 'a' is empty, expected {word}. .*defaults=.*Nullable"
     path = table(value, "")
     with pytest.raises(errors.InvalidArgumentError, match=message):
@@ -99,7 +99,7 @@ def test_a_gap_is_an_error_unless_something_fills_it(table, objects, value, word
         assert (filled[0], filled[1][1]) == (np.dtype(word), 0)
 
 
-def test_integers_with_gaps_stay_int64_if_something_fills_them(table):
+def test_filled_integer_columns_remain_int64(table):
     path = table("123456789", "")
     results, inputs = column(hr.csv(path, defaults={"a": -1}))
     assert (results, inputs) == (np.dtype(np.int64), [123456789, -1])
@@ -109,12 +109,12 @@ def test_integers_with_gaps_stay_int64_if_something_fills_them(table):
     assert column(hr.csv(path, defaults={"a": 0}))[1] == [9007199254740993, 0, 4]
 
 
-def test_booleans_with_gaps_stay_bool_if_something_fills_them(table):
+def test_filled_boolean_columns_remain_bool(table):
     result = column(hr.csv(table("true", ""), defaults={"a": False}))
     assert result == (np.dtype(np.bool_), [True, False])
 
 
-def test_words_for_missing_values_are_recognised(table):
+def test_na_values_are_recognised(table):
     path = table("123456789", "NA", '"null"', "")
     for words in (["NA", "null"], ("null", "NA")):
         results, inputs = column(hr.csv(path, na_values=words, defaults={"a": -1}))
@@ -152,7 +152,9 @@ def test_words_for_missing_values_are_recognised(table):
         ("true", "yes", "bool"),
     ],
 )
-def test_a_later_field_beyond_the_type_is_an_error(table, way, usual, late, dtype):
+def test_later_field_that_does_not_fit_the_inferred_type_is_an_error(
+    table, way, usual, late, dtype
+):
     path = table(*[usual] * FAR, late, usual)
     inputs = []
     message = (
@@ -168,7 +170,7 @@ def test_a_later_field_beyond_the_type_is_an_error(table, way, usual, late, dtyp
     assert message in batches.skipped[0].reason
 
 
-def test_later_values_that_the_type_holds_are_read(table):
+def test_later_values_that_fit_the_inferred_type_are_read(table):
     path = table(*["0.5"] * FAR, "", "nan", "-inf", "2", "1e-3")
     results, inputs = column(hr.csv(path, defaults={"a": np.nan}))
     expected = np.array([np.nan, np.nan, -np.inf, 2, 1e-3], np.float32)
@@ -192,7 +194,7 @@ def test_later_values_that_the_type_holds_are_read(table):
         (np.float16, "70000", "float16, which"),
     ],
 )
-def test_a_float_type_rounds_numbers_and_refuses_other_text(tmp_path, table, word, text, more):
+def test_float_types_round_numbers_and_reject_other_text(tmp_path, table, word, text, more):
     with pytest.raises(errors.InvalidArgumentError, match=f"'a' is '{text}', expected {more}"):
         list(hr.csv(table("1", text), {"a": word}))
     rounded = ["16777218", "1e30", "0.1", "1700000001.25", "inf", "nan", "0", "-0.0", "0e-400"]
@@ -218,7 +220,7 @@ def test_a_float_type_rounds_numbers_and_refuses_other_text(tmp_path, table, wor
         (np.uint64, "18446744073709551617", "integer `18446744073709551617`, expected uint64"),
     ],
 )
-def test_whole_numbers_in_json_are_exact_or_refused(objects, word, text, message):
+def test_json_integers_are_exact_or_rejected(objects, word, text, message):
     for kind in (word, hr.Ragged(word)):
         path = objects(text if kind is word else f"[0, {text}]")
         with pytest.raises(errors.InvalidArgumentError, match=re.escape(message.split(", exp")[0])):
@@ -227,7 +229,7 @@ def test_whole_numbers_in_json_are_exact_or_refused(objects, word, text, message
         list(hr.json_lines(objects(text), {"a": word}))
 
 
-def test_floats_of_json_that_hold_a_whole_number_are_read(objects):
+def test_json_floats_with_integer_values_are_read(objects):
     texts = ["16777218", "1e30", "18446744073709551616", "36893488147419103232"]
     path = objects(*texts)
     inputs = [float(row["a"]) for row in hr.json_lines(path, {"a": np.float64})]
@@ -235,7 +237,7 @@ def test_floats_of_json_that_hold_a_whole_number_are_read(objects):
 
 
 @pytest.mark.parametrize("text", ["18446744073709551617", "[1, -9223372036854775809]"])
-def test_an_integer_of_more_than_64_bits_is_not_inferred(objects, text):
+def test_integer_of_more_than_64_bits_is_not_inferred(objects, text):
     path = objects("1", text) if text[0] != "[" else objects(text)
     with pytest.raises(
         errors.InvalidArgumentError, match=r"line \d: 'a' has the integer .*hr.Json"
@@ -274,7 +276,7 @@ def test_types_are_inferred_from_json_lists(objects):
 
 
 @pytest.mark.parametrize("texts", [["0.5", "9007199254740993"], ["-1", "12345678901234567890"]])
-def test_numbers_that_no_type_of_json_holds_are_refused(objects, texts):
+def test_json_numbers_that_fit_no_type_are_rejected(objects, texts):
     with pytest.raises(errors.InvalidArgumentError, match=r"line 2: 'a' is \d+, which .*dtypes="):
         column(hr.json_lines(objects(*texts)))
 
@@ -291,7 +293,9 @@ def test_numbers_that_no_type_of_json_holds_are_refused(objects, texts):
         ("0.123456789", "9007199254740993", "integer `9007199254740993`", "float64"),
     ],
 )
-def test_a_later_value_beyond_the_type_is_an_error(objects, usual, late, actual, dtype):
+def test_later_json_value_that_does_not_fit_the_inferred_type_is_an_error(
+    objects, usual, late, actual, dtype
+):
     path = objects(*[usual] * FAR, late)
     message = (
         f"a.jsonl: line {FAR + 1}: 'a' is {actual}, expected {dtype}. The type was inferred from "
@@ -304,13 +308,13 @@ def test_a_later_value_beyond_the_type_is_an_error(objects, usual, late, actual,
     assert [one.record_number for one in batches.skipped] == [FAR]
 
 
-def test_a_later_missing_integer_is_an_error(objects):
+def test_later_missing_integer_is_an_error(objects):
     path = objects(*["1"] * FAR, None)
     with pytest.raises(errors.InvalidArgumentError, match=r"there is no 'a', .*defaults=\{'a':"):
         list(hr.json_lines(path).batch(1000))
 
 
-def test_unused_constants_are_not_errors(tmp_path):
+def test_nan_and_infinity_in_unused_keys_are_not_errors(tmp_path):
     path = tmp_path / "a"
     rows = [{"n": n, "x": float("nan"), "t": "NaN", "y": [float("inf")]} for n in range(3)]
     path.write_text("\n".join(map(json.dumps, rows)))
@@ -331,7 +335,7 @@ def test_unused_constants_are_not_errors(tmp_path):
 
 
 @pytest.mark.parametrize("source", [hr.csv, hr.json_lines])
-def test_inference_continues_where_the_first_files_are_empty(tmp_path, source):
+def test_inference_continues_if_the_first_files_are_empty(tmp_path, source):
     line = "5\n" if source is hr.csv else '{"a": 5}\n'
     head = "a\n" if source is hr.csv else "\n"
     for name, text in (("0", ""), ("1", head), ("2", head + line), ("3", "")):

@@ -37,7 +37,7 @@ def random_text(random):
     return "".join(random.choices('a"\\[]{},\né😀\0', k=5))
 
 
-def test_elements_are_those_of_json_load(tmp_path):
+def test_elements_match_json_load(tmp_path):
     for seed in range(200):
         random = Random(seed)
         rows = [{"v": random_value(random), "other": [{}]} for _ in range(random.randrange(9))]
@@ -55,7 +55,7 @@ def test_elements_are_those_of_json_load(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["[]", " [\n]\n", "\ufeff[]"])
-def test_an_empty_array_has_no_examples(tmp_path, text):
+def test_empty_array_has_no_examples(tmp_path, text):
     assert list(hr.json_array(written(tmp_path, text), {"v": int})) == []
 
 
@@ -79,7 +79,7 @@ CUT, WRONG = errors.DataLossError, errors.InvalidArgumentError
         ("\x89PNG\r\n\x1a\n", WRONG, "a PNG image, expected a JSON array", 0),
     ],
 )
-def test_what_is_not_an_array_is_an_error(tmp_path, text, code, message, num_read):
+def test_invalid_array_is_an_error(tmp_path, text, code, message, num_read):
     path = written(tmp_path, text.encode("latin-1"))
     with pytest.raises(code, match=f"{re.escape(str(path))}: .*{message}"):
         list(hr.json_array(path, {"v": int}))
@@ -92,7 +92,7 @@ def test_what_is_not_an_array_is_an_error(tmp_path, text, code, message, num_rea
         list(hr.json_array(path, {"v": int}).resume(batches.state()))
 
 
-def test_lines_and_arrays_name_each_other(tmp_path):
+def test_errors_of_json_lines_and_json_array_refer_to_each_other(tmp_path):
     for text in ('[{"v": 1}, {"v": 2}]', '[\n{"v": 1},\n{"v": 2}\n]'):
         path = written(tmp_path, text)
         with pytest.raises(errors.InvalidArgumentError, match=r"line 1: .*headrace\.json_array"):
@@ -124,7 +124,7 @@ def large(tmp_path_factory):
     return directory
 
 
-def test_large_files_are_read_in_blocks_at_any_place(large):
+def test_large_files_are_read_in_blocks_cut_anywhere(large):
     pipe = hr.json_array(large, {"v": int}).with_origin()
     rows = list(pipe)
     assert [row["v"] for row in rows] == list(range(3000))
@@ -141,7 +141,7 @@ def test_large_files_are_read_in_blocks_at_any_place(large):
         assert sorted(itertools.chain(*shards)) == list(range(3000))
 
 
-def test_the_memory_of_a_budget_is_enough(large):
+def test_large_elements_fit_into_a_small_memory_budget(large):
     pipe = hr.json_array(large, {"v": int}).options(memory_bytes=8 << 20)
     assert sum(values_of(pipe)) == sum(range(3000))
 
@@ -155,7 +155,7 @@ def test_compressed_arrays_are_read(tmp_path):
         list(hr.json_array(cut))
 
 
-def test_objects_that_do_not_fit_can_be_skipped(tmp_path):
+def test_mismatched_objects_can_be_skipped(tmp_path):
     path = written(tmp_path, '[{"v": 1}, {"v": "x"}, 7, {"v": 4}]')
     batches = iter(hr.json_array(path, {"v": int}).skip_errors(5))
     assert values_of(batches) == [1, 4]

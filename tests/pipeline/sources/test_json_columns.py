@@ -34,7 +34,7 @@ CHAT = [
 ]
 
 
-def test_chat_data_are_python_objects(lines):
+def test_chat_data_becomes_python_objects(lines):
     pipe = hr.json_lines(lines(*CHAT), {"id": int, "messages": hr.Json})
     assert list(pipe) == CHAT
     [batch] = pipe.batch(3)
@@ -47,7 +47,7 @@ def test_chat_data_are_python_objects(lines):
     testing.assert_resumes(sizes.shuffle(seed=7).batch(2))
 
 
-def test_any_value_is_an_object_with_its_numbers_and_constants(lines):
+def test_any_json_value_becomes_an_object(lines):
     values = ["x", 1, 2**70, -0.5, True, None, [], {}, [[1], {"NaN": "NaN"}], "\\u0000NaN"]
     texts = ['{"a": [NaN, {"b": -Infinity}]}', '{"a": 1e400}']
     pipe = hr.json_lines(lines(*[{"a": value} for value in values], *texts), {"a": hr.Json})
@@ -66,7 +66,7 @@ def test_objects_are_text_in_native_functions(lines):
     assert list(pipe) == [{"a": {"k": [1, 2]}, "b": {"k": [1, 2]}}]
 
 
-def test_lists_of_lists_are_ragged(lines):
+def test_nested_lists_are_ragged(lines):
     rows = [{"a": [[1, 2], []], "b": [[["x"]]]}, {"a": [], "b": [[]]}]
     asked = {"a": hr.Ragged(np.int16, ndim=2), "b": hr.Ragged(str, ndim=3)}
     results = list(hr.json_lines(lines(*rows), asked))
@@ -105,7 +105,7 @@ def test_missing_values_have_a_mask(lines):
     assert batch["o_mask"].tolist() == [True, False]
 
 
-def test_missing_objects_are_an_error_and_null_is_none(lines):
+def test_missing_object_is_an_error_and_null_is_none(lines):
     path = lines({"o": None}, {})
     rows = iter(hr.json_lines(path, {"o": hr.Json}).batch(1))
     assert next(rows)["o"] == [None]
@@ -118,7 +118,7 @@ def test_missing_objects_are_an_error_and_null_is_none(lines):
     assert [row["o"] for row in filled] == [{"k": 1}, {"k": 1}]
 
 
-def test_times_are_read_from_text(lines):
+def test_times_are_parsed_from_text(lines):
     path = lines({"t": "2024-01-02T03:04:05.5Z"}, {"t": "2024-01-02 05:04+02:00"}, {"t": "noon"})
     rows = iter(hr.json_lines(path, {"t": "datetime64[ms]"}).batch(1))
     assert next(rows)["t"][0] == np.datetime64("2024-01-02T03:04:05.500")
@@ -144,7 +144,7 @@ def test_objects_returned_by_functions_are_checked(lines):
     assert list(arguments) == [{"a": {"n": 3, "l": [0, 1]}}]
 
 
-def test_objects_go_through_processes_threads_and_batched_functions(lines):
+def test_objects_pass_through_processes_threads_and_batched_functions(lines):
     pipe = hr.json_lines(lines(*CHAT), {"id": int, "messages": hr.Json})
     expected = [{**row, "n": len(row["messages"])} for row in CHAT]
     for options in ({"num_threads": 2}, {"num_processes": 1}):
@@ -169,12 +169,12 @@ def longest(batch):
     return {"messages": batch["messages"], "most": np.array(max(map(len, batch["messages"])))}
 
 
-def test_iterables_give_objects(lines):
+def test_iterables_may_yield_objects(lines):
     rows = [{"a": {"k": n}, "n": n} for n in range(5)]
     assert list(hr.iterable(lambda: iter(rows))) == rows
 
 
-def test_nested_values_are_inferred_as_those_of_parquet(lines, tmp_path):
+def test_nested_values_are_inferred_like_parquet(lines, tmp_path):
     rows = [
         {
             "id": n,
@@ -204,7 +204,7 @@ def test_nested_values_are_inferred_as_those_of_parquet(lines, tmp_path):
     assert hr.parquet(tmp_path / "a.parquet").spec == pipe.spec
 
 
-def test_an_inferred_object_that_is_missing_is_none(lines):
+def test_missing_inferred_object_is_none(lines):
     path = lines({"a": {"b": 1}, "l": [[1]]}, {"l": None}, {"a": None, "l": []})
     pipe = hr.json_lines(path, defaults={"l": []})
     assert [row["a"] for row in pipe] == [{"b": 1}, None, None]
@@ -213,7 +213,7 @@ def test_an_inferred_object_that_is_missing_is_none(lines):
     assert [row["a"] for row in filled] == [{"b": 1}, {"b": 0}, {"b": 0}]
 
 
-def test_lists_of_different_kinds_of_values_are_inferred_as_objects(lines):
+def test_mixed_lists_are_inferred_as_objects(lines):
     for values in ([[1, None]], [[1], {"a": 2}], [[1, [2]]], [[[[[1]]]]], [[1, "a"]], [[], [{}]]):
         pipe = hr.json_lines(lines(*[{"a": value} for value in values]))
         if values == [[1], {"a": 2}]:
@@ -224,7 +224,7 @@ def test_lists_of_different_kinds_of_values_are_inferred_as_objects(lines):
         assert [row["a"] for row in pipe] == values
 
 
-def test_a_key_that_no_line_has_gives_one_warning_at_the_end(lines):
+def test_key_missing_from_every_line_causes_one_warning_at_the_end(lines):
     path = lines({"id": 1, "m": {"x": 1}}, {"id": 2, "m": {"x": None}})
     columns = {"id": int, "m.x": hr.Nullable(int), "m.y": hr.Nullable(int), "d": int}
     pipe = hr.json_lines(path, columns, defaults={"d": 3}).epochs(2)
@@ -240,7 +240,7 @@ def test_a_key_that_no_line_has_gives_one_warning_at_the_end(lines):
     assert warning.filename == __file__
 
 
-def test_keys_that_some_line_has_give_no_warning(lines):
+def test_key_present_in_some_line_causes_no_warning(lines):
     path = lines(*[{"id": 1}] * 9_000, {"id": 2, "x": 1})
     with warnings.catch_warnings():
         warnings.simplefilter("error")

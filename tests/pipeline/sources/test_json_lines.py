@@ -57,13 +57,13 @@ def test_lists_are_ragged_or_of_one_shape(written):
     assert batch["b"].shape == (2, 2, 2)
 
 
-def test_names_reach_into_objects(written):
+def test_dotted_names_reach_into_objects(written):
     text = '{"m": {"id": 1, "x": {"y": 2}}, "a.b": 3}\n{"a.b": 4, "m": {"x": {"y": 5}, "id": 6}}'
     columns = {"m.x.y": int, "m.id": int, "a.b": int}
     assert values(hp.json_lines(written(text), columns)) == [[2, 1, 3], [5, 6, 4]]
 
 
-def test_a_missing_or_null_value_has_a_default(written):
+def test_missing_or_null_value_has_a_default(written):
     text = '{"a": null, "m": null}\n\n  \n{"l": [1], "m": {"id": 5}, "a": 2, "s": "x"}'
     columns = {"a": int, "m.id": int, "l": hp.Ragged(float), "s": str}
     pipeline = hp.json_lines(
@@ -124,7 +124,7 @@ def test_columns_that_cannot_be_inferred_are_an_error(written, text, message):
         ("[1]", "line 1: invalid type: sequence, expected an object"),
     ],
 )
-def test_an_invalid_line_names_file_and_line(written, text, message):
+def test_error_for_an_invalid_line_names_file_and_line(written, text, message):
     with pytest.raises(errors.InvalidArgumentError, match=message):
         list(hp.json_lines(written(text), {"a": np.int8}))
 
@@ -140,13 +140,13 @@ def test_an_invalid_line_names_file_and_line(written, text, message):
         ('{"a": [], "b": [1, 2, 3]}', "'b' is a list of 3"),
     ],
 )
-def test_lists_of_a_wrong_shape_are_refused(written, text, message):
+def test_lists_of_a_wrong_shape_are_rejected(written, text, message):
     columns = {"a": hp.Ragged(int), "b": hp.Feature(int, (2,))}
     with pytest.raises(errors.InvalidArgumentError, match=message):
         list(hp.json_lines(written(text), columns))
 
 
-def test_a_value_where_an_object_is_expected_is_an_error(written):
+def test_non_object_on_a_dotted_path_is_an_error(written):
     with pytest.raises(errors.InvalidArgumentError, match=r"line 1: .* expected an object"):
         list(hp.json_lines(written('{"m": 3}'), {"m.id": int}, defaults={"m.id": 0}))
 
@@ -168,7 +168,7 @@ def test_compressed_lines_are_read(written):
         ({"compression": 3}, ValueError, "json_lines: compression is 3"),
     ],
 )
-def test_wrong_arguments_are_refused_at_once(arguments, error, message):
+def test_invalid_arguments_are_rejected_at_once(arguments, error, message):
     with pytest.raises(error, match=message):
         hp.json_lines("nowhere", **arguments)
 
@@ -185,7 +185,7 @@ ROW = st.fixed_dictionaries(
 
 
 @given(rows=st.lists(ROW, min_size=1, max_size=8))
-def test_lines_of_pythons_json_module_are_read(tmp_path, rows):
+def test_lines_written_by_the_json_module_are_read(tmp_path, rows):
     path = tmp_path / "rows.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     columns = {"i": int, "f": np.float64, "s": str, "b": bool, "l": hp.Ragged(int)}
@@ -196,7 +196,7 @@ HALVES = [r"\ud83d", r"\udc00 x", r"\uDC00\ud83d\ude00", r"\u00e9\ud83d!"]
 
 
 @pytest.mark.parametrize("half", HALVES)
-def test_half_a_surrogate_pair_is_read_as_bytes_or_json(tmp_path, half):
+def test_lone_surrogate_is_read_as_bytes_or_json(tmp_path, half):
     path = tmp_path / "a.jsonl"
     path.write_text(f'{{"n": 1, "a": "{half}", "b": "é"}}\n')
     expected = json.loads(f'"{half}"')
@@ -213,7 +213,7 @@ def test_half_a_surrogate_pair_is_read_as_bytes_or_json(tmp_path, half):
         list(hp.json_lines(path, {"a": str}))
 
 
-def test_types_of_some_keys_are_given(tmp_path):
+def test_types_of_some_keys_can_be_set(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text('{"a": 1, "b": 18446744073709551617, "c": 2}\n{"a": 3, "b": "x", "c": null}\n')
     pipeline = hp.json_lines(path, dtypes={"b": hp.Json, "c": hp.Nullable(np.int8), "d": hp.Json})

@@ -27,13 +27,13 @@ def two(**arguments):
     return hr.mix({"web": numbers(0, 1000), "books": numbers(1000, 1000)}, seed=3, **arguments)
 
 
-def test_names_of_parts_do_not_change_the_draws():
+def test_part_names_do_not_change_the_draws():
     plain = hr.mix([numbers(0, 1000), numbers(1000, 1000)], weights=[3, 1], seed=3)
     named = two(weights={"books": 1, "web": 3})
     assert [int(e["n"]) for e in named] == [int(e["n"]) for e in plain]
 
 
-def test_weights_change_at_the_given_positions():
+def test_weights_change_at_the_scheduled_positions():
     schedule = {0: {"web": 1, "books": 0}, 200: {"web": 0, "books": 1}, 300: {"web": 9, "books": 1}}
     result = of_parts(two(schedule=schedule).take(500))
     assert result[:3] == [[100, 0], [100, 0], [0, 100]]
@@ -41,7 +41,7 @@ def test_weights_change_at_the_given_positions():
     assert_resumes(two(schedule=schedule).take(400).batch(8), every=7)
 
 
-def test_a_schedule_starts_again_in_each_pass():
+def test_schedule_restarts_in_each_epoch():
     pipe = two(schedule={0: [1, 0], 50: [0, 1]}).take(100).epochs(2)
     results = [int(example["n"]) // 1000 for example in pipe]
     assert results == ([0] * 50 + [1] * 50) * 2
@@ -60,7 +60,7 @@ def broken(example):
     raise AssertionError("a part with the weight 0 is read")
 
 
-def test_nothing_is_drawn_from_a_part_of_weight_0():
+def test_nothing_is_drawn_from_a_part_with_weight_0():
     parts = {"web": numbers(0, 1000), "books": numbers(1000, 1000).filter(broken)}
     for stop in ("first", "all"):
         pipe = hr.mix(parts, weights={"web": 2, "books": 0}, seed=3, stop=stop)
@@ -69,7 +69,7 @@ def test_nothing_is_drawn_from_a_part_of_weight_0():
     assert of_parts(hr.mix(list(parts.values())[::-1], weights=[0, 1], seed=3)) == [[100, 0]] * 10
 
 
-def test_a_part_of_weight_0_counts_neither_in_the_length_nor_in_the_description(tmp_path):
+def test_part_with_weight_0_affects_neither_length_nor_description(tmp_path):
     paths = [tmp_path / f"{number}.txt" for number in range(4)]
     for path in paths:
         path.write_text("a\n" * 10)
@@ -83,7 +83,7 @@ def test_a_part_of_weight_0_counts_neither_in_the_length_nor_in_the_description(
         len(hr.mix(parts, seed=3, weights=[1, 0]))
 
 
-def test_a_part_may_get_the_weight_0_when_a_program_continues():
+def test_weight_of_a_part_may_become_0_on_resume():
     batches = iter(two(weights=[1, 1], stop="all").batch(100))
     taken = [int(n) for n in next(batches)["n"]]
     changed = two(weights=[1, 0], stop="all").batch(100)
@@ -94,7 +94,7 @@ def test_a_part_may_get_the_weight_0_when_a_program_continues():
     assert all(n < 1000 for n in rest)
 
 
-def test_weights_may_mean_shares_of_tokens():
+def test_weights_may_be_shares_of_tokens():
     parts = {"short": lists(0, 1000, 3), "long": lists(1000, 1000, 50)}
     pipe = hr.mix(parts, {"short": 1, "long": 3}, seed=1, unit=("tokens", "tokens")).take(600)
     tokens = {0: 0, 1: 0}
@@ -105,7 +105,7 @@ def test_weights_may_mean_shares_of_tokens():
     assert_resumes(pipe.padded_batch(8), every=11)
 
 
-def test_counts_are_those_of_consumed_examples():
+def test_counts_cover_consumed_examples():
     pipe = two(weights=[3, 1])
     batches = iter(pipe)
     assert batches.counts == {"web": 0, "books": 0}
@@ -155,7 +155,7 @@ def test_counts_continue_after_a_resume():
     assert resumed.counts == full.counts
 
 
-def test_counts_after_unbatch_are_refused():
+def test_counts_after_unbatch_are_rejected():
     pipe = two().batch(4).unbatch().batch(3)
     batches = iter(pipe)
     next(batches)
@@ -164,7 +164,7 @@ def test_counts_after_unbatch_are_refused():
     assert next(pipe.resume(batches.state()))["n"].tolist() == next(batches)["n"].tolist()
 
 
-def test_parts_without_names_are_counted_by_number():
+def test_unnamed_parts_are_counted_by_number():
     batches = iter(hr.mix([numbers(0, 10), numbers(1000, 10)], seed=1))
     next(batches)
     assert sorted(batches.counts) == ["0", "1"]
@@ -172,7 +172,7 @@ def test_parts_without_names_are_counted_by_number():
 
 
 @pytest.mark.parametrize("number", range(30))
-def test_nothing_is_lost_or_doubled_when_a_mixture_changes(number):
+def test_changing_a_mix_loses_and_duplicates_nothing(number):
     check_changes(number)
 
 
@@ -183,7 +183,7 @@ def state_of(pipe, count=3):
         return batches.state()
 
 
-def test_other_parts_are_refused_unless_allowed():
+def test_different_parts_are_rejected_unless_allowed():
     state = state_of(two().batch(8))
     one = hr.mix({"web": numbers(0, 1000)}, seed=3).batch(8)
     with pytest.raises(
@@ -196,7 +196,7 @@ def test_other_parts_are_refused_unless_allowed():
     assert results == list(range(1000 - len(results), 1000))
 
 
-def test_an_added_part_starts_at_its_beginning():
+def test_added_part_starts_at_its_beginning():
     state = state_of(two().batch(8))
     three = hr.mix(
         {"code": numbers(2000, 20), "web": numbers(0, 1000), "books": numbers(1000, 1000)},
@@ -213,7 +213,7 @@ def test_an_added_part_starts_at_its_beginning():
     assert batches.counts == {"code": 20, "web": 1000, "books": 1000}
 
 
-def test_changes_after_a_window_are_refused():
+def test_changes_before_a_window_are_rejected():
     pipe = two(weights=[1, 1]).shuffle(window=20, seed=1).batch(8)
     other = two(weights=[1, 9]).shuffle(window=20, seed=1).batch(8)
     with pytest.raises(ValueError, match=r"holds examples back.*into the parts"):
@@ -221,7 +221,7 @@ def test_changes_after_a_window_are_refused():
     list(pipe.resume(state_of(pipe)))
 
 
-def test_changes_where_shard_and_epochs_follow_are_refused():
+def test_changes_before_shard_and_epochs_are_rejected():
     def rank(weights):
         return two(weights=weights).epochs(2).shard(0, 2).batch(4)
 
@@ -230,7 +230,7 @@ def test_changes_where_shard_and_epochs_follow_are_refused():
         rank([1, 9]).resume(state, allow={"weights"})
 
 
-def test_there_is_no_digest_after_a_change():
+def test_changed_mix_has_no_digest():
     state = state_of(two(weights=[1, 1]).batch(8))
     batches = two(weights=[1, 9]).batch(8).resume(state, allow={"weights"})
     next(batches)
@@ -255,7 +255,7 @@ def test_there_is_no_digest_after_a_change():
         ({"unit": ("tokens", "n")}, "expected a list"),
     ],
 )
-def test_arguments_of_a_mixture_are_checked(arguments, words):
+def test_mix_arguments_are_checked(arguments, words):
     with pytest.raises(ValueError, match=words):
         two(**arguments)
 
@@ -268,7 +268,7 @@ def test_named_weights_need_named_parts():
 
 
 @pytest.mark.parametrize("world", [1, 2])
-def test_a_state_before_the_first_batch_of_a_changed_mixture_loses_nothing(world):
+def test_changed_mix_loses_nothing_before_its_first_batch(world):
     def part(number):
         return hr.arrays({"n": np.arange(60) + 1000 * number}).shuffle(window=5, seed=number)
 
@@ -285,7 +285,7 @@ def test_a_state_before_the_first_batch_of_a_changed_mixture_loses_nothing(world
         assert [n for n in example + rest if n < 2000] == [int(e["n"]) for e in part(1)]
 
 
-def test_a_changed_mixture_without_a_global_order_loses_nothing_before_its_first_batch():
+def test_changed_mix_without_a_global_order_loses_nothing_before_its_first_batch():
     def mixed(*firsts):
         parts = {str(first): numbers(first, 60).shard(0, 1) for first in firsts}
         return hr.mix(parts, seed=3, stop="all").batch(3)
@@ -297,7 +297,7 @@ def test_a_changed_mixture_without_a_global_order_loses_nothing_before_its_first
     assert [n for n in example + rest if n < 1000] == list(range(60))
 
 
-def test_a_change_of_whether_parts_have_shards_is_refused():
+def test_adding_or_removing_shards_in_parts_is_rejected():
     def mixed(*, has_second, has_shard):
         second = numbers(1000, 60)
         parts = {"a": numbers(0, 60), "b": second.shard(0, 1) if has_shard else second}

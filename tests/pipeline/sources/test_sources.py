@@ -18,7 +18,7 @@ def texts(pipeline):
     return [example["text"] for example in pipeline]
 
 
-def test_lines_come_without_line_ends(tmp_path):
+def test_lines_exclude_line_ends(tmp_path):
     (tmp_path / "a").write_bytes(b"one\r\n\nthree\nlast")
     assert texts(hp.text_lines(tmp_path / "a")) == LINES
 
@@ -30,20 +30,20 @@ def test_compressed_lines_are_read(tmp_path, compression):
     assert texts(hp.text_lines(tmp_path / "a", compression)) == LINES
 
 
-def test_a_line_may_be_longer_than_a_block(tmp_path):
+def test_line_may_be_longer_than_a_block(tmp_path):
     lines = [b"x", b"y" * 3_000_000, b"z"]
     (tmp_path / "a").write_bytes(b"\n".join(lines))
     assert texts(hp.text_lines(tmp_path / "a")) == lines
 
 
-def test_records_of_one_length_are_read(tmp_path):
+def test_fixed_length_records_are_read(tmp_path):
     (tmp_path / "a").write_bytes(b"HH" + b"abc" * 100_000 + b"F")
     pipeline = hp.fixed_length_records(tmp_path / "a", 3, header_bytes=2, footer_bytes=1)
     [batch] = pipeline.batch(100_000)
     assert list(batch["record"]) == [b"abc"] * 100_000
 
 
-def test_a_record_that_is_cut_short_is_an_error(tmp_path):
+def test_truncated_record_is_an_error(tmp_path):
     (tmp_path / "a").write_bytes(b"abcab")
     batches = iter(hp.fixed_length_records(tmp_path / "a", 3))
     assert next(batches)["record"] == b"abc"
@@ -53,7 +53,7 @@ def test_a_record_that_is_cut_short_is_an_error(tmp_path):
 
 @pytest.mark.parametrize("stage", [lambda pipe: pipe, lambda pipe: pipe.shuffle(seed=1)])
 @pytest.mark.parametrize("data", [b"", b"HH"])
-def test_a_file_that_ends_within_its_header_is_an_error(tmp_path, stage, data):
+def test_file_shorter_than_its_header_is_an_error(tmp_path, stage, data):
     (tmp_path / "a").write_bytes(data)
     pipeline = stage(hp.fixed_length_records(tmp_path / "a", 3, header_bytes=5))
     message = rf"a: the file has {len(data)} bytes, expected a header of 5 \(header_bytes=5\)"
@@ -64,7 +64,7 @@ def test_a_file_that_ends_within_its_header_is_an_error(tmp_path, stage, data):
 
 
 @pytest.mark.parametrize("compression", [None, "gzip"])
-def test_a_header_may_be_longer_than_a_block(tmp_path, compression):
+def test_header_may_be_longer_than_a_block(tmp_path, compression):
     header, data = b"H" * 1_000_001, b"abcdef"
     write = gzip.compress if compression else bytes
     (tmp_path / "a").write_bytes(write(header + data))
@@ -76,7 +76,7 @@ def test_a_header_may_be_longer_than_a_block(tmp_path, compression):
 
 
 @pytest.mark.parametrize("stage", [lambda pipe: pipe, lambda pipe: pipe.shuffle(seed=1)])
-def test_a_compressed_file_is_not_read_as_raw_records(tmp_path, stage):
+def test_compressed_file_is_not_read_as_raw_records(tmp_path, stage):
     path = tmp_path / "a.gz"
     path.write_bytes(gzip.compress(b"abcdef"))
     pipeline = hp.fixed_length_records(path, 1, compression=None)
@@ -96,7 +96,7 @@ def test_whole_files_are_read(tmp_path):
     ]
 
 
-def test_a_pattern_goes_down_into_directories(tmp_path):
+def test_double_star_pattern_descends_into_directories(tmp_path):
     for name in ("x/1.txt", "y/z/2.txt", "3.txt"):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -104,7 +104,7 @@ def test_a_pattern_goes_down_into_directories(tmp_path):
     assert texts(hp.text_lines(f"{tmp_path}/**/*.txt")) == [b"3.txt", b"x/1.txt", b"y/z/2.txt"]
 
 
-def test_a_path_that_exists_is_not_a_pattern(tmp_path):
+def test_existing_path_is_not_a_pattern(tmp_path):
     (tmp_path / "a[1]").write_text("this")
     (tmp_path / "a1").write_text("not this")
     assert texts(hp.text_lines(tmp_path / "a[1]")) == [b"this"]
@@ -114,13 +114,13 @@ def test_a_path_that_exists_is_not_a_pattern(tmp_path):
     ("name", "what"),
     [("nothing*", "no file matches this pattern"), ("nothing", "there is no such file")],
 )
-def test_a_pattern_without_files_is_an_error_when_iteration_starts(tmp_path, name, what):
+def test_missing_files_are_an_error_when_iteration_starts(tmp_path, name, what):
     pipeline = hp.tfrecords(tmp_path / name)
     with pytest.raises(errors.NotFoundError, match=f"tfrecords: .*{what}"):
         iter(pipeline)
 
 
-def test_a_damaged_record_names_file_and_record(tmp_path):
+def test_error_for_a_damaged_record_names_file_and_record(tmp_path):
     path = tmp_path / "a.tfrecord"
     with TFRecordWriter(path) as writer:
         for number in range(3):
@@ -137,7 +137,7 @@ def test_a_damaged_record_names_file_and_record(tmp_path):
         next(batches)
 
 
-def test_a_file_that_is_cut_short_is_an_error(tmp_path):
+def test_truncated_file_is_an_error(tmp_path):
     path = tmp_path / "a.tfrecord"
     with TFRecordWriter(path) as writer:
         writer.write(b"record")
@@ -147,7 +147,7 @@ def test_a_file_that_is_cut_short_is_an_error(tmp_path):
             list(hp.tfrecords(path))
 
 
-def test_rows_of_arrays_are_examples():
+def test_array_rows_become_examples():
     strings = np.array(["a", "bc"])
     examples = list(hp.arrays({"x": np.arange(6).reshape(2, 3), "s": strings}))
     assert [example["x"].tolist() for example in examples] == [[0, 1, 2], [3, 4, 5]]
@@ -161,7 +161,7 @@ def test_arrays_are_not_copied():
     assert all(batch["x"].min() == 7 for batch in pipeline.batch(100))
 
 
-def test_dicts_that_a_function_yields_are_examples():
+def test_dicts_yielded_by_a_function_become_examples():
     pipeline = hp.iterable(lambda: ({"n": number} for number in range(1000)))
     assert [example["n"] for example in pipeline.epochs(2)] == [*range(1000), *range(1000)]
 
@@ -189,7 +189,7 @@ def test_dicts_that_a_function_yields_are_examples():
         (lambda: hp.iterable(iter([])), TypeError, "can be read once"),
     ],
 )
-def test_wrong_arguments_are_refused_at_once(make, error, message):
+def test_invalid_arguments_are_rejected_at_once(make, error, message):
     with pytest.raises(error, match=message):
         make()
 

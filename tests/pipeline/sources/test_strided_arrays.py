@@ -32,7 +32,7 @@ def views(draw):
 
 
 @given(views(), st.integers(1, 4))
-def test_rows_are_those_that_numpy_shows(array, size):
+def test_strided_rows_match_numpy(array, size):
     copied = np.array(array, order="C")
     pipelines = [hr.arrays({"x": each, "n": np.arange(len(each))}) for each in (array, copied)]
     for change in (
@@ -45,7 +45,7 @@ def test_rows_are_those_that_numpy_shows(array, size):
         assert same(inputs, expected)
 
 
-def test_windows_of_a_file_take_no_memory(tmp_path):
+def test_sliding_windows_over_a_mapped_file_need_no_memory(tmp_path):
     """All windows together have six million million bytes."""
     numbers = np.lib.format.open_memmap(
         tmp_path / "tokens.npy", mode="w+", dtype=np.uint16, shape=(4_000_000,)
@@ -71,12 +71,12 @@ def test_windows_of_a_file_take_no_memory(tmp_path):
         (lambda x: x.astype(">f4"), True),
     ],
 )
-def test_arrays_are_copied_only_where_rows_are_in_parts_and_a_copy_is_no_larger(make, is_copied):
+def test_strided_array_is_copied_only_if_the_copy_is_no_larger(make, is_copied):
     array = make(np.zeros((10, 10), np.float32))
     assert np.shares_memory(array_columns({"x": array}).arrays["x"], array) is not is_copied
 
 
-def test_a_mapped_file_is_never_copied(tmp_path):
+def test_mapped_file_is_never_copied(tmp_path):
     array = np.lib.format.open_memmap(tmp_path / "x.npy", mode="w+", shape=(4, 6)).T
     array[:] = np.arange(24).reshape(6, 4)
     assert np.shares_memory(array_columns({"x": array}).arrays["x"], array)

@@ -7,7 +7,7 @@ from headrace import pipeline as hp
 
 
 @pytest.mark.parametrize("make", [list, np.array, lambda values: np.array(values, ">i8")])
-def test_an_array_without_a_name_is_called_x(make):
+def test_unnamed_array_is_called_x(make):
     pipeline = hp.arrays(make([3, 1, 2]))
     assert [row["x"] for row in pipeline] == [3, 1, 2]
     assert repr(pipeline.spec) == "{'x': Spec(int64, ())}"
@@ -17,7 +17,7 @@ COLUMNS = {"n": [1, 2], "x": [0.5, float("nan")], "s": ["a", "ü"]}
 
 
 @pytest.mark.parametrize("package", ["pandas", "polars", "pyarrow"])
-def test_a_table_has_a_component_for_each_column(package):
+def test_table_has_one_component_per_column(package):
     library = pytest.importorskip(package)
     make = library.table if package == "pyarrow" else library.DataFrame
     pipeline = hp.arrays(make(COLUMNS))
@@ -32,7 +32,7 @@ def test_a_table_has_a_component_for_each_column(package):
 
 
 @pytest.mark.parametrize("package", ["pandas", "polars", "pyarrow"])
-def test_missing_values_are_refused_where_nan_cannot_replace_them(package):
+def test_missing_values_are_rejected_unless_nan_can_replace_them(package):
     library = pytest.importorskip(package)
     if package == "pandas":
         table = library.DataFrame({"n": library.array([1, None], dtype="Int64")})
@@ -42,7 +42,7 @@ def test_missing_values_are_refused_where_nan_cannot_replace_them(package):
         hp.arrays(table)
 
 
-def test_a_record_batch_of_arrow_is_a_table():
+def test_arrow_record_batch_is_accepted_as_a_table():
     pa = pytest.importorskip("pyarrow")
     batch = pa.record_batch({"name": ["a", "b"], "is_good": [True, False], "n": [1, 2]})
     assert [dict(example) for example in hp.arrays(batch)] == [
@@ -51,7 +51,7 @@ def test_a_record_batch_of_arrow_is_a_table():
     ]
 
 
-def test_columns_of_one_name_are_refused():
+def test_duplicate_column_names_are_rejected():
     pa = pytest.importorskip("pyarrow")
     table = pa.Table.from_arrays([pa.array([1]), pa.array([2])], ["a", "a"])
     with pytest.raises(ValueError, match=r"expected different names\. Rename one"):
@@ -69,6 +69,6 @@ def test_columns_of_one_name_are_refused():
         (np.float32(1), ValueError, "'x' is a scalar, expected a row for each example"),
     ],
 )
-def test_other_types_are_refused(given, error, message):
+def test_unsupported_types_are_rejected(given, error, message):
     with pytest.raises(error, match=message):
         hp.arrays(given)

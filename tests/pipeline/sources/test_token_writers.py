@@ -49,16 +49,16 @@ def datatrove():
 
 
 @pytest.mark.parametrize("dtype", [np.uint16, np.int32])
-def test_files_of_the_megatron_builder_are_read(dtype):
+def test_megatron_builder_files_are_read(dtype):
     assert_documents(FILES / f"megatron_{np.dtype(dtype)}.bin", dtype)
 
 
 @pytest.mark.parametrize("dtype", [np.uint16, np.uint32])
-def test_files_of_the_datatrove_writer_are_read(dtype):
+def test_datatrove_writer_files_are_read(dtype):
     assert_documents(FILES / f"datatrove_{8 * np.dtype(dtype).itemsize}.ds", dtype)
 
 
-def test_files_of_the_datatrove_tokenizer_are_read():
+def test_datatrove_tokenizer_files_are_read():
     documents = [np.append(document[document > 0], 0) for document in DOCUMENTS]
     assert_documents(FILES / "tokenizer.ds", np.uint16, documents)
 
@@ -66,7 +66,7 @@ def test_files_of_the_datatrove_tokenizer_are_read():
 # Megatron's builder makes an array of a tensor in a way that NumPy has given up.
 @pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 @pytest.mark.parametrize("dtype", [np.uint16, np.int32])
-def test_files_that_the_installed_megatron_writes_are_read(tmp_path, dtype):
+def test_files_written_by_the_installed_megatron_are_read(tmp_path, dtype):
     torch = pytest.importorskip("torch")
     written = pytest.importorskip("megatron.core.datasets.indexed_dataset")
     builder = written.IndexedDatasetBuilder(str(tmp_path / "a.bin"), dtype=dtype)
@@ -82,7 +82,7 @@ def test_files_that_the_installed_megatron_writes_are_read(tmp_path, dtype):
 
 
 @pytest.mark.parametrize("dtype", [np.uint16, np.uint32])
-def test_files_that_the_installed_datatrove_writes_are_read(datatrove, tmp_path, dtype):
+def test_files_written_by_the_installed_datatrove_are_read(datatrove, tmp_path, dtype):
     file = datatrove.TokenizedFile(str(tmp_path), "a.ds", token_size=np.dtype(dtype).itemsize)
     for document in DOCUMENTS:
         file.write(document.tolist(), None)
@@ -90,7 +90,7 @@ def test_files_that_the_installed_datatrove_writes_are_read(datatrove, tmp_path,
     assert_documents(tmp_path / "a.ds", dtype)
 
 
-def test_files_that_the_installed_datatrove_tokenizes_are_read(datatrove, tmp_path):
+def test_files_tokenized_by_the_installed_datatrove_are_read(datatrove, tmp_path):
     data = pytest.importorskip("datatrove.data")
     tokenizers = pytest.importorskip("tokenizers")
     words = {"<end>": 0} | {f"w{number}": number for number in range(1, 700)}

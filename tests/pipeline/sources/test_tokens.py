@@ -60,7 +60,7 @@ def raw(tmp_path):
 @pytest.mark.parametrize(
     ("length", "stride"), [(9, None), (8, 8), (5, 2), (3, 7), (1, 1), (1003, 1)]
 )
-def test_windows_follow_each_other_within_each_file(raw, length, stride):
+def test_windows_are_consecutive_within_each_file(raw, length, stride):
     directory, files = raw
     pipe = hr.tokens(directory, length, np.uint16, stride)
     step = stride or length - 1
@@ -71,7 +71,7 @@ def test_windows_follow_each_other_within_each_file(raw, length, stride):
     assert next(iter(pipe))["tokens"].dtype == np.uint16
 
 
-def test_tokens_that_fill_no_window_are_counted(raw):
+def test_tokens_outside_any_window_are_counted(raw):
     directory, _ = raw
     batches = iter(hr.tokens(directory, 9, np.uint16))
     list(batches)
@@ -80,7 +80,7 @@ def test_tokens_that_fill_no_window_are_counted(raw):
     assert source.left_out == 2 + 3 + 3
 
 
-def test_a_shuffle_of_all_windows_gives_each_once_and_needs_no_scan(raw):
+def test_full_shuffle_yields_each_window_once_without_a_scan(raw):
     directory, _ = raw
     pipe = hr.tokens(directory, 9, np.uint16)
     shuffled = pipe.shuffle(seed=3)
@@ -92,7 +92,7 @@ def test_a_shuffle_of_all_windows_gives_each_once_and_needs_no_scan(raw):
     assert not list(directory.glob("*.hrindex"))
 
 
-def test_windows_are_pieces_of_files(raw):
+def test_window_shuffle_yields_all_windows(raw):
     directory, _ = raw
     pipe = hr.tokens(directory, 9, np.uint16)
     for options in (
@@ -125,7 +125,7 @@ def test_tokens_resume_at_every_batch(raw):
     assert results == windows(shuffled)[8::4]
 
 
-def test_npy_files_give_their_type(tmp_path):
+def test_npy_files_determine_the_dtype(tmp_path):
     tokens = np.arange(50, dtype=np.int32)
     np.save(tmp_path / "a.npy", tokens)
     pipe = hr.tokens(tmp_path / "a.npy", 10)
@@ -135,7 +135,7 @@ def test_npy_files_give_their_type(tmp_path):
 
 
 @pytest.mark.parametrize("dtype", CODES)
-def test_files_of_megatron_give_their_type(tmp_path, dtype):
+def test_megatron_files_determine_the_dtype(tmp_path, dtype):
     documents = [np.arange(n) for n in (5, 30, 0, 1, 64)]
     write_megatron(tmp_path / "a.bin", documents, dtype)
     pipe = hr.tokens(tmp_path, 10)
@@ -144,7 +144,7 @@ def test_files_of_megatron_give_their_type(tmp_path, dtype):
 
 
 @pytest.mark.parametrize("dtype", [np.uint16, np.uint32])
-def test_files_of_datatrove_give_their_type(tmp_path, dtype):
+def test_datatrove_files_determine_the_dtype(tmp_path, dtype):
     documents = [np.arange(n) for n in (5, 30, 1, 64)]
     write_datatrove(tmp_path / "a.ds", documents, dtype)
     pipe = hr.tokens(tmp_path, 10)
@@ -161,7 +161,7 @@ def write_all(tmp_path, documents):
 DOCUMENTS = [np.arange(100 * n, 100 * n + count) for n, count in enumerate([5, 30, 2, 1, 64, 9])]
 
 
-def test_a_mask_has_the_number_of_each_document_in_the_window(tmp_path):
+def test_mask_numbers_the_documents_in_a_window(tmp_path):
     write_all(tmp_path, DOCUMENTS)
     tokens = np.concatenate(DOCUMENTS)
     of_token = np.repeat(np.arange(len(DOCUMENTS)), [len(document) for document in DOCUMENTS])
@@ -183,7 +183,7 @@ def test_a_mask_has_the_number_of_each_document_in_the_window(tmp_path):
     assert_resumes(pipe.shuffle(seed=2).batch(4), every=3)
 
 
-def test_windows_do_not_cross_documents_if_asked(tmp_path):
+def test_windows_do_not_cross_documents_with_split(tmp_path):
     write_all(tmp_path, DOCUMENTS)
     expected = [window for document in DOCUMENTS for window in windows_of(document, 8, 7)]
     pipe = hr.tokens(tmp_path, 8, documents="split")
@@ -198,7 +198,7 @@ def test_windows_do_not_cross_documents_if_asked(tmp_path):
     assert batches.statistics().stages[0].left_out == 3 * sum(rests)
 
 
-def test_too_short_documents_have_no_window(tmp_path):
+def test_short_documents_have_no_window(tmp_path):
     write_datatrove(tmp_path / "a.ds", [np.arange(3)] * 100_000)
     pipe = hr.tokens(tmp_path, 4, documents="split")
     assert (len(pipe), windows(pipe), windows(pipe.shuffle(seed=1))) == (0, [], [])
@@ -212,7 +212,7 @@ def test_long_gaps_between_windows_are_skipped(tmp_path):
     assert windows(pipe) == windows(pipe.shuffle(seed=1)) == [[0, 1, 2, 3]]
 
 
-def test_a_window_may_be_large(tmp_path):
+def test_window_may_be_large(tmp_path):
     tokens = np.arange(400_000, dtype=np.uint32)
     (tmp_path / "a.bin").write_bytes(tokens.tobytes())
     pipe = hr.tokens(tmp_path / "a.bin", 150_000, np.uint32, 100_000)
@@ -223,14 +223,14 @@ def test_a_window_may_be_large(tmp_path):
     )
 
 
-def test_indexes_are_found_and_not_read_as_tokens(tmp_path):
+def test_indexes_are_used_and_not_read_as_tokens(tmp_path):
     write_all(tmp_path, DOCUMENTS)
     assert windows(hr.tokens(tmp_path, 5)) == windows(hr.tokens(str(tmp_path / "*"), 5))
     with pytest.raises(errors.InvalidArgumentError, match=r"a\.idx: it is an index.*a\.bin"):
         len(hr.tokens(tmp_path / "a.idx", 5))
 
 
-def test_a_raw_file_needs_a_type(raw):
+def test_raw_file_requires_a_dtype(raw):
     directory, _ = raw
     with pytest.raises(
         errors.InvalidArgumentError, match=r"0\.bin: it does not store the type.*uint16"
@@ -238,7 +238,7 @@ def test_a_raw_file_needs_a_type(raw):
         next(iter(hr.tokens(directory, 5)))
 
 
-def test_a_file_of_an_odd_size_is_an_error(tmp_path):
+def test_file_of_an_odd_size_is_an_error(tmp_path):
     (tmp_path / "a.bin").write_bytes(bytes(101))
     with pytest.raises(
         errors.DataLossError, match=r"a\.bin: it has 101 bytes.*uint16 \(2 bytes each\)"
@@ -246,7 +246,7 @@ def test_a_file_of_an_odd_size_is_an_error(tmp_path):
         next(iter(hr.tokens(tmp_path, 5, np.uint16)))
 
 
-def test_a_type_that_contradicts_the_file_is_an_error(tmp_path):
+def test_dtype_that_contradicts_the_file_is_an_error(tmp_path):
     np.save(tmp_path / "a.npy", np.arange(50, dtype=np.int32))
     write_megatron(tmp_path / "b.bin", DOCUMENTS)
     write_datatrove(tmp_path / "c.ds", DOCUMENTS)
@@ -269,7 +269,7 @@ def test_a_type_that_contradicts_the_file_is_an_error(tmp_path):
         (np.uint32, np.uint16, r"its tokens seem to be uint32"),
     ],
 )
-def test_tokens_that_no_vocabulary_has_are_an_error(tmp_path, written, read, words):
+def test_tokens_beyond_any_vocabulary_are_an_error(tmp_path, written, read, words):
     tokens = np.resize(np.array([40_000, 7, 50_000, 12_345]), 1000)
     (tmp_path / "a.bin").write_bytes(tokens.astype(written).tobytes())
     with pytest.raises(errors.InvalidArgumentError, match=f"a.bin.*{words}"):
@@ -284,7 +284,7 @@ def test_tokens_that_no_vocabulary_has_are_an_error(tmp_path, written, read, wor
         (np.uint8, np.uint16, "two numbers below 128 in one: its tokens seem to be uint8"),
     ],
 )
-def test_small_tokens_of_half_the_size_are_an_error(tmp_path, written, read, words):
+def test_small_tokens_read_with_half_their_width_are_an_error(tmp_path, written, read, words):
     tokens = np.random.default_rng(0).integers(0, 100, 1000).astype(written)
     (tmp_path / "a.bin").write_bytes(tokens.tobytes())
     with pytest.raises(errors.InvalidArgumentError, match=rf"a\.bin: .*{words}"):
@@ -293,7 +293,7 @@ def test_small_tokens_of_half_the_size_are_an_error(tmp_path, written, read, wor
     assert windows(hr.tokens(tmp_path, 5, read)) == windows_of(tokens, 5, 4)
 
 
-def test_large_tokens_are_not_taken_for_two_small_ones(tmp_path):
+def test_large_tokens_are_not_mistaken_for_two_small_ones(tmp_path):
     random = np.random.default_rng(0)
     for dtype, least, most in (
         *((np.uint16, 0, 65_535), (np.uint16, 256, 384), (np.uint16, 300, 301)),
@@ -304,7 +304,7 @@ def test_large_tokens_are_not_taken_for_two_small_ones(tmp_path):
         assert windows(hr.tokens(tmp_path, 5, dtype)) == windows_of(tokens, 5, 4)
 
 
-def test_a_text_is_not_read_as_tokens(tmp_path):
+def test_text_file_is_not_read_as_tokens(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_bytes(b'{"text": "The water goes on."}\n' * 40)
     with pytest.raises(errors.InvalidArgumentError, match=r"a\.jsonl: it is a text.* tokenize"):
@@ -313,7 +313,7 @@ def test_a_text_is_not_read_as_tokens(tmp_path):
     assert windows(hr.tokens(path, 4, np.uint8))[0] == list(b'{"te')
 
 
-def test_files_without_any_window_are_named_in_a_warning(tmp_path, caplog):
+def test_warning_names_files_without_any_window(tmp_path, caplog):
     np.save(tmp_path / "a.npy", np.arange(100))
     assert windows(hr.tokens(tmp_path, 200)) == []
     assert "no window of 200 tokens is in" in caplog.text
@@ -327,7 +327,7 @@ def test_files_without_any_window_are_named_in_a_warning(tmp_path, caplog):
     assert "each document is shorter" in caplog.text
 
 
-def test_documents_need_an_index(raw):
+def test_documents_option_requires_an_index(raw):
     directory, _ = raw
     for documents in ("mask", "split"):
         with pytest.raises(
@@ -362,7 +362,7 @@ def set_number(at, form, value):
         (set_number(34 + 4 * 6 + 8 * 6 + 8 * 6, "<q", 5), "end with sequence 5, expected 6"),
     ],
 )
-def test_an_index_of_megatron_that_does_not_fit_names_its_contents(tmp_path, change, words):
+def test_error_for_an_inconsistent_megatron_index_reports_its_contents(tmp_path, change, words):
     write_megatron(tmp_path / "a.bin", DOCUMENTS)
     assert (tmp_path / "a.idx").stat().st_size == 34 + 12 * 6 + 8 * 7
     damaged(tmp_path / "a.idx", change)
@@ -370,7 +370,7 @@ def test_an_index_of_megatron_that_does_not_fit_names_its_contents(tmp_path, cha
         list(hr.tokens(tmp_path, 5, documents="split"))
 
 
-def test_an_index_of_another_file_is_an_error(tmp_path):
+def test_index_of_another_file_is_an_error(tmp_path):
     write_megatron(tmp_path / "a.bin", DOCUMENTS)
     with (tmp_path / "a.bin").open("ab") as file:
         file.write(bytes(6))
@@ -387,7 +387,7 @@ def test_an_index_of_another_file_is_an_error(tmp_path):
         next(iter(hr.tokens(tmp_path / "a.ds", 5)))
 
 
-def test_an_index_of_datatrove_in_another_order_is_an_error(tmp_path):
+def test_unsorted_datatrove_index_is_an_error(tmp_path):
     write_datatrove(tmp_path / "a.ds", DOCUMENTS)
     damaged(tmp_path / "a.ds.index", set_number(8, "<Q", 3))
     with pytest.raises(
@@ -404,13 +404,13 @@ def test_an_index_of_datatrove_in_another_order_is_an_error(tmp_path):
         (np.zeros(9, ">i4"), "big-endian"),
     ],
 )
-def test_an_array_that_is_not_one_of_tokens_is_an_error(tmp_path, array, words):
+def test_non_token_array_is_an_error(tmp_path, array, words):
     np.save(tmp_path / "a.npy", array)
     with pytest.raises(errors.InvalidArgumentError, match=rf"a\.npy: .*{words}"):
         next(iter(hr.tokens(tmp_path, 2)))
 
 
-def test_an_array_that_is_cut_short_is_an_error(tmp_path):
+def test_truncated_array_is_an_error(tmp_path):
     np.save(tmp_path / "a.npy", np.arange(50))
     damaged(tmp_path / "a.npy", lambda data: data.__delitem__(slice(-8, None)))
     with pytest.raises(errors.DataLossError, match=r"a\.npy: it has 520 bytes, expected 528"):
@@ -420,13 +420,13 @@ def test_an_array_that_is_cut_short_is_an_error(tmp_path):
         next(iter(hr.tokens(tmp_path, 2)))
 
 
-def test_compressed_files_are_refused(tmp_path):
+def test_compressed_files_are_rejected(tmp_path):
     (tmp_path / "a.bin.gz").write_bytes(b"x")
     with pytest.raises(errors.InvalidArgumentError, match=r"a\.bin\.gz: it is compressed"):
         next(iter(hr.tokens(tmp_path, 2, np.uint16)))
 
 
-def test_a_changed_index_is_detected_at_resume(tmp_path):
+def test_changed_index_is_detected_on_resume(tmp_path):
     write_megatron(tmp_path / "a.bin", DOCUMENTS)
     pipe = hr.tokens(tmp_path, 8, documents="split").batch(2)
     with iter(pipe) as batches:
@@ -445,18 +445,18 @@ def test_a_changed_index_is_detected_at_resume(tmp_path):
         ({"length": 4, "documents": "no"}, "documents is 'no'"),
     ],
 )
-def test_arguments_out_of_range_are_refused(arguments, words):
+def test_out_of_range_arguments_are_rejected(arguments, words):
     with pytest.raises(ValueError, match=words):
         hr.tokens("a.bin", **arguments)
 
 
-def test_only_integers_are_tokens():
+def test_tokens_must_be_integers():
     for dtype in (np.float32, bytes, bool):
         with pytest.raises(TypeError, match="expected integers"):
             hr.tokens("a.bin", 4, dtype)
 
 
-def test_big_endian_tokens_are_refused():
+def test_big_endian_tokens_are_rejected():
     with pytest.raises(TypeError, match="dtype is >u2, expected a little-endian type"):
         hr.tokens("a.bin", 4, ">u2")
 
@@ -471,7 +471,7 @@ def test_big_endian_tokens_are_refused():
         (b"<!DOCTYPE html><title>404</title>", "it is an HTML page, expected tokens"),
     ],
 )
-def test_files_that_never_are_tokens_are_refused_by_content(tmp_path, content, what):
+def test_non_token_files_are_rejected_by_content(tmp_path, content, what):
     for name in ("a.bin", "a.npy"):
         path = tmp_path / name
         path.write_bytes(content + b" " * (len(content) % 2))
@@ -488,7 +488,7 @@ def test_tokens_are_read_with_little_memory(tmp_path):
 
 
 @pytest.mark.parametrize("documents", ["mask", "split"])
-def test_the_ends_of_documents_count_for_memory_bytes(tmp_path, documents):
+def test_document_ends_count_towards_memory_bytes(tmp_path, documents):
     write_megatron(tmp_path / "a.bin", [np.arange(4)] * 50_000)
     ends = hr.tokens(tmp_path / "a.bin", 3, documents=documents)
     with iter(ends.take(1)) as batches:
@@ -501,7 +501,7 @@ def test_the_ends_of_documents_count_for_memory_bytes(tmp_path, documents):
 
 
 @pytest.mark.parametrize("is_shuffled", [False, True])
-def test_a_file_that_is_cut_short_while_it_is_read_is_an_error(tmp_path, is_shuffled):
+def test_file_truncated_while_being_read_is_an_error(tmp_path, is_shuffled):
     path = tmp_path / "a.bin"
     np.arange(1_000_000, dtype=np.uint16).tofile(path)
     pipe = hr.tokens(path, 1000, np.uint16)

@@ -35,7 +35,7 @@ def written(tmp_path):
 SAMPLES = [("a.jpg", b"photo a"), ("a.cls", b"1"), ("b.jpg", b""), ("b.cls", b"2")]
 
 
-def test_neighbouring_members_with_one_key_are_a_sample(written, given):
+def test_adjacent_members_with_one_key_form_a_sample(written, given):
     files = written(
         archive(SAMPLES), archive([("x/c.d.cls", b"9"), ("x/c.cls", b"3"), ("x/c.jpg", b"c")])
     )
@@ -53,12 +53,12 @@ def test_neighbouring_members_with_one_key_are_a_sample(written, given):
     assert "those of the first sample of the first file" in pipeline.describe()
 
 
-def test_archives_without_samples_are_empty_files(written, given):
+def test_archives_without_samples_are_empty(written, given):
     files = written(archive([]), archive([(".hidden", b"")]), archive(SAMPLES), archive([]))
     assert [sample["__key__"] for sample in given(hp.webdataset(files))] == ["a", "b"]
 
 
-def test_the_label_of_a_volume_is_not_a_sample(written, given):
+def test_volume_label_is_not_a_sample(written, given):
     label = tarfile.TarInfo("label.jpg")
     label.type = b"V"
     header = bytearray(label.tobuf(tarfile.GNU_FORMAT))
@@ -83,7 +83,7 @@ def test_long_names_are_read_in_all_formats(written, form):
         assert sample == {"__key__": long, "txt": b"x", "cls": b"y"}
 
 
-def test_members_without_a_sample_are_skipped(written):
+def test_members_outside_samples_are_skipped(written):
     files = [
         ("x", None),
         ("x/a.jpg", b"1"),
@@ -102,7 +102,7 @@ def test_members_without_a_sample_are_skipped(written):
     ]
 
 
-def test_a_key_that_comes_again_is_another_sample(written):
+def test_repeated_key_starts_another_sample(written):
     files = [("a.x", b"1"), ("b.x", b"2"), ("a.x", b"3")]
     samples = [(s["__key__"], s["x"]) for s in hp.webdataset(written(archive(files)))]
     assert samples == [("a", b"1"), ("b", b"2"), ("a", b"3")]
@@ -120,14 +120,14 @@ def test_compressed_archives_are_read(written, compress):
 
 
 @pytest.mark.parametrize("compress", [gzip.compress, bz2.compress])
-def test_the_checksum_after_a_compressed_archive_is_checked(written, compress):
+def test_checksum_after_a_compressed_archive_is_verified(written, compress):
     data = bytearray(compress(archive([("a.x", b"data"), ("b.x", b"more")])))
     data[-6] ^= 1  # of the checksum
     with pytest.raises(errors.DataLossError, match=r"0\.tar"):
         list(hp.webdataset(written(bytes(data))))
 
 
-def test_a_sample_that_lacks_a_file_needs_a_default(written):
+def test_sample_without_a_file_needs_a_default(written):
     files = written(archive([*SAMPLES, ("c.jpg", b"x")]))
     samples = iter(hp.webdataset(files))
     assert [next(samples)["__key__"] for _ in range(2)] == ["a", "b"]
@@ -138,13 +138,13 @@ def test_a_sample_that_lacks_a_file_needs_a_default(written):
     assert last == {"__key__": "c", "jpg": b"x", "cls": b"0"}
 
 
-def test_two_files_of_one_name_are_an_error(written):
+def test_two_files_with_one_name_are_an_error(written):
     files = written(archive([("a.x", b"1"), ("a.X", b"2")]))
     with pytest.raises(errors.InvalidArgumentError, match="sample 0, 'a', has two files 'x'"):
         list(hp.webdataset(files))
 
 
-def test_archives_that_are_cut_short_or_damaged_are_an_error(written):
+def test_truncated_or_damaged_archives_are_an_error(written):
     full = archive(SAMPLES)
     for length, message in [
         (3072, "the archive ends within a file at byte 3072"),
@@ -184,9 +184,7 @@ def linked(*members):
         (b"Z", "of type 'Z', which is not known"),
     ],
 )
-def test_a_member_without_contents_of_its_own_is_an_error_and_never_the_default(
-    written, kind, what
-):
+def test_member_without_contents_is_an_error_and_never_the_default(written, kind, what):
     files = written(
         linked(
             *(("a.jpg", None, b"A"), ("a.cls", None, b"1")),
@@ -203,13 +201,13 @@ def test_a_member_without_contents_of_its_own_is_an_error_and_never_the_default(
         assert rows == {"a": b"1", "c": b"3"}
 
 
-def test_a_link_in_the_first_sample_is_a_component(written):
+def test_link_in_the_first_sample_is_a_component(written):
     files = written(linked(("a.jpg", None, b"A"), ("a.cls", tarfile.LNKTYPE, "x.cls")))
     with pytest.raises(errors.InvalidArgumentError, match=r"sample 0, 'a', has a file 'cls' that"):
         list(hp.webdataset(files))
 
 
-def test_concatenated_archives_are_read_to_their_end(written):
+def test_concatenated_archives_are_read_to_the_end(written):
     more = archive([("c.jpg", b"C"), ("c.cls", b"3")])
     files = written(archive(SAMPLES) + more + bytes(5000))
     for pipeline in (hp.webdataset(files), hp.webdataset(files).shuffle(seed=2)):
@@ -224,7 +222,7 @@ def test_concatenated_archives_are_read_to_their_end(written):
         assert [*keys, *rest] == [["a"], ["b"], ["c"]]
 
 
-def test_an_archive_that_ends_between_two_files_is_cut_short(written):
+def test_archive_ending_between_two_files_is_truncated(written):
     data = archive(SAMPLES)
     # Up to the header of b.cls.
     files = written(data[: 5 * 512])
@@ -239,13 +237,13 @@ def test_an_archive_that_ends_between_two_files_is_cut_short(written):
     assert len(list(full)) == 2
 
 
-def test_a_file_that_is_not_an_archive_is_named(written):
+def test_error_for_a_non_archive_names_its_format(written):
     for data, what in ((b"<!DOCTYPE html><p>404", "an HTML page"), (b"\x89PNG\r\n\x1a\n", "a PNG")):
         with pytest.raises(errors.DataLossError, match=rf"no tar header at .*It is {what}"):
             list(hp.webdataset(written(data.ljust(1024, b"\n"))))
 
 
-def test_wrong_arguments_are_refused_at_once():
+def test_invalid_arguments_are_rejected_at_once():
     with pytest.raises(TypeError, match="default of 'cls' is 3, expected bytes"):
         hp.webdataset("a", defaults={"cls": 3})
     with pytest.raises(TypeError, match="expected a dict of bytes"):

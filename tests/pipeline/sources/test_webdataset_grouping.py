@@ -143,7 +143,7 @@ def grouped(path):
     ("case", "form"),
     [(case, form) for case in CASES for form in FORMS if archive(CASES[case][0], form)],
 )
-def test_members_are_grouped_as_by_the_library(tmp_path, case, form):
+def test_members_are_grouped_like_the_library(tmp_path, case, form):
     members, expected = CASES[case]
     data = archive(members, form)
     (tmp_path / "a.tar").write_bytes(data)
@@ -154,13 +154,13 @@ def test_members_are_grouped_as_by_the_library(tmp_path, case, form):
 
 
 @pytest.mark.parametrize("names", [["a.x", "a.y", "a.x"], ["a.x", "a.X"]])
-def test_two_files_of_one_extension_are_an_error_in_both(tmp_path, names):
+def test_two_files_with_one_extension_are_an_error_in_both(tmp_path, names):
     (tmp_path / "a.tar").write_bytes(archive(names, tarfile.PAX_FORMAT))
     with pytest.raises(errors.InvalidArgumentError, match="has two files 'x'"):
         grouped(str(tmp_path / "a.tar"))
 
 
-def test_samples_end_with_their_archive(tmp_path):
+def test_samples_do_not_span_archives(tmp_path):
     for name, members in (("0", ["a.x"]), ("1", ["a.x", "b.x"])):
         (tmp_path / f"{name}.tar").write_bytes(archive(members, tarfile.PAX_FORMAT))
     samples = hp.webdataset(str(tmp_path))
@@ -171,7 +171,7 @@ class TestDifferences:
     """The deliberate differences from the library, as docs/guides/read/webdataset.md lists them."""
 
     @pytest.mark.parametrize("kind", LINKS)
-    def test_a_path_that_is_not_a_file_is_an_error(self, tmp_path, kind):
+    def test_non_file_member_is_an_error(self, tmp_path, kind):
         # The library skips it.
         data = archive(["a.x", ("a.y", kind), "b.x"], tarfile.PAX_FORMAT)
         (tmp_path / "a.tar").write_bytes(data)
@@ -184,18 +184,18 @@ class TestDifferences:
         (tmp_path / "a.tar").write_bytes(data)
         assert grouped(str(tmp_path / "a.tar"))[1] == [{"__key__": "d/a", "x": "1"}]
 
-    def test_a_file_whose_name_ends_with_its_first_point_is_skipped(self, tmp_path):
+    def test_file_name_ending_at_its_first_dot_is_skipped(self, tmp_path):
         # The library has it under an empty name.
         (tmp_path / "a.tar").write_bytes(archive(["a.", "a.x"], tarfile.PAX_FORMAT))
         assert grouped(str(tmp_path / "a.tar"))[1] == [{"__key__": "a", "x": "1"}]
 
-    def test_a_sample_with_a_file_called_bad_is_a_sample(self, tmp_path):
+    def test_sample_with_a_bad_file_is_kept(self, tmp_path):
         # The library skips it.
         data = archive(["a.__bad__", "a.x", "b.__bad__", "b.x"], tarfile.PAX_FORMAT)
         (tmp_path / "a.tar").write_bytes(data)
         assert [one["__key__"] for one in grouped(str(tmp_path / "a.tar"))[1]] == ["a", "b"]
 
-    def test_a_file_with_the_extension_of_the_key_is_skipped(self, tmp_path):
+    def test_file_with_the_key_extension_is_skipped(self, tmp_path):
         # The library sees a second file of one name, which is an error.
         (tmp_path / "a.tar").write_bytes(archive(["a.__key__", "a.x"], tarfile.PAX_FORMAT))
         assert grouped(str(tmp_path / "a.tar"))[1] == [{"__key__": "a", "x": "1"}]

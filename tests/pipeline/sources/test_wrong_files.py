@@ -38,7 +38,7 @@ def lines(path):
         (b"version https://git-lfs.github.com/spec/v1\n", "a pointer of Git LFS"),
     ],
 )
-def test_a_file_that_is_not_text_is_named(path, data, what):
+def test_error_names_the_format_of_a_non_text_file(path, data, what):
     path.write_bytes(data)
     for pipeline in (*tables(path), *lines(path)):
         with pytest.raises(errors.InvalidArgumentError, match=f"a: it is {what}"):
@@ -48,7 +48,7 @@ def test_a_file_that_is_not_text_is_named(path, data, what):
 
 
 @pytest.mark.parametrize("data", [b"\n<!DOCTYPE HTML>\n<p>Sorry\n", b"<html>\n"])
-def test_an_html_page_is_refused_as_a_table_or_records(path, data):
+def test_html_page_is_rejected_as_a_table_or_records(path, data):
     path.write_bytes(data)
     for pipeline in tables(path):
         with pytest.raises(errors.InvalidArgumentError, match=r"an HTML page.* fetch the file ag"):
@@ -60,7 +60,7 @@ def test_an_html_page_is_refused_as_a_table_or_records(path, data):
 
 
 @pytest.mark.parametrize("data", [b"a,b\r1,2\r3,4\r", b'{"a": 1}\r{"a": 2}'])
-def test_lines_that_end_with_only_a_carriage_return_are_refused(path, data):
+def test_carriage_return_only_line_ends_are_rejected(path, data):
     path.write_bytes(data)
     text = r"a: its lines end with only \\r, expected \\n or \\r\\n\. Convert it"
     for pipeline in (*tables(path), *lines(path)):
@@ -76,7 +76,7 @@ def test_carriage_returns_within_lines_are_data(path, data):
         assert sorted(row["text"] for row in pipeline) == sorted(expected)
 
 
-def test_the_byte_order_mark_of_utf_8_is_omitted(path):
+def test_utf_8_byte_order_mark_is_skipped(path):
     path.write_bytes(BOM + b"one\ntwo\n")
     for pipeline in lines(path):
         assert sorted(row["text"] for row in pipeline) == [b"one", b"two"]
@@ -91,7 +91,7 @@ def test_the_byte_order_mark_of_utf_8_is_omitted(path):
         assert list(hr.text_lines(path).shuffle(seed=1)) == []
 
 
-def test_resuming_counts_the_byte_order_mark(path):
+def test_resume_position_includes_the_byte_order_mark(path):
     path.write_bytes(BOM + b"one\ntwo\nthree\n")
     pipeline = hr.text_lines(path).batch(1)
     batches = iter(pipeline)
@@ -101,7 +101,7 @@ def test_resuming_counts_the_byte_order_mark(path):
 
 
 @pytest.mark.parametrize("name", ["a\rb", "a\x1b[2Jb", "a\nb", "a\u202eb"])
-def test_control_characters_of_names_are_escaped(tmp_path, name):
+def test_control_characters_in_names_are_escaped(tmp_path, name):
     shown = name.encode("unicode_escape").decode()
     (tmp_path / name).write_bytes(b"no record, but a text\n")
     for pipeline in (hr.tfrecords(tmp_path / name), hr.text_lines(tmp_path / f"{name}.gone")):
@@ -114,7 +114,7 @@ def test_control_characters_of_names_are_escaped(tmp_path, name):
     assert row["path"] == str(tmp_path / name)
 
 
-def test_data_in_messages_are_escaped(path):
+def test_data_in_messages_is_escaped(path):
     path.write_bytes(b"n\n1\n\x1b[31m2\n")
     with pytest.raises(errors.InvalidArgumentError, match=r"\\x1b\[31m2"):
         list(hr.csv(path, {"n": np.int64}))
@@ -129,19 +129,19 @@ def test_data_in_messages_are_escaped(path):
         (b"neither", "Is it a Parquet file"),
     ],
 )
-def test_other_formats_given_to_parquet_are_named(path, data, what):
+def test_parquet_errors_name_other_formats(path, data, what):
     path.write_bytes(data)
     with pytest.raises(errors.InvalidArgumentError, match=what):
         list(hr.parquet(path))
 
 
-def test_a_truncated_parquet_file_is_recognised(path):
+def test_truncated_parquet_file_is_recognised(path):
     path.write_bytes(b"PAR1 and no more")
     with pytest.raises(errors.DataLossError, match=r"do not end with the mark .* cut short"):
         list(hr.parquet(path))
 
 
-def test_a_file_that_is_not_an_image_is_named(path):
+def test_error_names_the_format_of_a_non_image(path):
     path.write_bytes(b"<!DOCTYPE html><p>404")
 
     @hr.native

@@ -81,7 +81,7 @@ def test_arguments_are_checked_at_the_call(make, error, message, rows):
         lambda p: hp.zip([p.select("n"), p.select("x")]).select("typo"),
     ],
 )
-def test_names_are_checked_as_far_as_they_are_known(make, unknown):
+def test_names_are_checked_as_early_as_possible(make, unknown):
     with pytest.raises(ValueError, match=r"there is no component '(typo|record)', expected one of"):
         make(unknown)
 
@@ -95,18 +95,18 @@ def test_existing_names_are_accepted(unknown):
     assert [int(example["z"]) for example in again] == [0, 1, 2]
 
 
-def test_names_of_a_function_are_known_when_iteration_starts(unknown):
+def test_function_output_names_are_checked_when_iteration_starts(unknown):
     with pytest.raises(ValueError, match="there is no component 'typo', expected one of 'n'"):
         next(iter(unknown.select("typo")))
 
 
-def test_columns_of_parquet_are_names(tmp_path):
+def test_requested_parquet_columns_are_checked_at_the_call(tmp_path):
     pytest.importorskip("pyarrow")
     with pytest.raises(ValueError, match="there is no component 'typo', expected one of 'a', 'b'"):
         hp.parquet(tmp_path / "a.parquet", ["a", "b"]).select("typo")
 
 
-def test_threads_of_the_engine_are_not_those_of_python_functions(rows):
+def test_engine_threads_exclude_python_function_threads(rows):
     said = rows.map(lambda e: e).options(num_threads=8).describe()
     assert "num_threads does not include the threads of Python functions" in said
     native = rows.map(hr.native(lambda e: {"n": e["n"] + 1})).options(num_threads=8)

@@ -25,7 +25,7 @@ def rows_of(lengths):
     )
 
 
-def test_a_batch_has_examples_of_one_bucket(lists, given):
+def test_batch_contains_examples_of_one_bucket(lists, given):
     batches = given(lists.bucket_by_length("list", [1, 2], size=50))
     assert sorted(number for batch in batches for number in batch["number"]) == list(
         range(NUM_EXAMPLES)
@@ -58,7 +58,7 @@ def test_each_bucket_has_a_remainder(lists, given):
     assert [int(batch["mask"].sum()) for batch in padded] == [4, 2, 2, 2]
 
 
-def test_lists_are_padded_to_the_boundary_if_asked(lists, given):
+def test_lists_are_padded_to_the_boundary_if_requested(lists, given):
     bucketed = lists.bucket_by_length("list", [2, 6], size=8, pad_to_boundary=True, values=-1)
     widths = {batch["list"].shape[1] for batch in given(bucketed)}
     assert widths == {2, 6}
@@ -68,7 +68,7 @@ def test_lists_are_padded_to_the_boundary_if_asked(lists, given):
     assert {batch["list"].shape[1] for batch in given(beyond)} == {1, 3}
 
 
-def test_a_batch_has_at_most_the_given_number_of_elements(given):
+def test_max_elements_limits_the_size_of_a_batch(given):
     lengths = [3, 4, 1, 4, 2, 30, 4, 4, 3, 2, 2, 1, 9]
     bucketed = rows_of(lengths).bucket_by_length("x", [4], max_elements=24)
     batches = given(bucketed)
@@ -92,7 +92,7 @@ def test_elements_are_counted_on_all_padded_axes(given):
     assert [batch["x"].shape for batch in batches] == [(2, 2, 5), (2, 3, 4), (2, 2, 2)]
 
 
-def test_elements_of_lists_of_lists_are_counted_with_their_padding(given, tmp_path):
+def test_elements_of_nested_lists_include_their_padding(given, tmp_path):
     rows = [[[1] * 3], [[1], [1] * 2], [[1] * 6], [[1], [1]]]
     path = tmp_path / "lists.jsonl"
     path.write_text("\n".join(json.dumps({"x": row}) for row in rows))
@@ -101,7 +101,7 @@ def test_elements_of_lists_of_lists_are_counted_with_their_padding(given, tmp_pa
     assert [batch["x"].shape for batch in batches] == [(2, 2, 3), (1, 1, 6), (1, 2, 1)]
 
 
-def test_arrays_of_any_rank_are_padded_in_the_first_axis(given):
+def test_arrays_of_any_rank_are_padded_on_the_first_axis(given):
     [batch] = given(rows_of([2, 0, 3]).bucket_by_length("x", [3], size=3, values=7))
     assert batch["x"].shape == (3, 3, 2)
     assert batch["x"][0].tolist() == [[0, 0], [0, 0], [7, 7]]
@@ -131,11 +131,11 @@ def test_each_epoch_ends_with_its_remainder(lists, given):
         ({"remainder": "pad", "max_elements": 9}, "expected size without max_elements"),
     ],
 )
-def test_wrong_arguments_are_refused(lists, arguments, message):
+def test_invalid_arguments_are_rejected(lists, arguments, message):
     with pytest.raises(ValueError, match=f"bucket_by_length: .*{message}"):
         lists.bucket_by_length(**{"name": "list", "boundaries": [2], "size": 3, **arguments})
 
 
-def test_bucketing_batches_is_refused(lists):
+def test_bucketing_batches_is_rejected(lists):
     with pytest.raises(ValueError, match="it follows a batch, expected examples"):
         lists.padded_batch(3).bucket_by_length("list", [2], size=3)

@@ -55,7 +55,7 @@ def test_files_are_not_read_again(tmp_path):
     assert list(pipeline) == first
 
 
-def test_an_unfinished_pass_keeps_the_examples_that_it_gave(cached, calls):
+def test_unfinished_pass_keeps_its_examples(cached, calls):
     with iter(cached.batch(10)) as batches:
         taken = [next(batches)["number"].tolist() for _ in range(100)]  # All, but not their end.
     assert taken[-1][-1] == 999
@@ -77,7 +77,7 @@ def test_resumed_passes_call_functions_less_each_time(cached, calls):
     assert calls.count == begun
 
 
-def test_epochs_that_end_early_continue_with_the_cached_examples(calls):
+def test_epochs_that_stop_early_reuse_the_cached_examples(calls):
     rows = hp.iterable(lambda: ({"number": number} for number in range(40))).map(calls).cache()
     list(rows.take(1))  # Infers the components.
     assert order(rows.take(25).epochs(4)) == [*range(25)] * 4
@@ -86,7 +86,7 @@ def test_epochs_that_end_early_continue_with_the_cached_examples(calls):
     )
 
 
-def test_earlier_skipped_examples_are_reported_once_in_each_pass(records, calls):
+def test_earlier_skipped_examples_are_reported_once_per_pass(records, calls):
     def odd(row):
         if row["number"] % 2 == 0:
             raise ValueError("even")
@@ -103,7 +103,7 @@ def test_earlier_skipped_examples_are_reported_once_in_each_pass(records, calls)
             assert len({one.record_number for one in examples.skipped}) >= 300
 
 
-def test_a_cache_after_a_resume_holds_the_order_of_the_resumed_seed(records):
+def test_cache_after_a_resume_uses_the_order_of_the_resumed_seed(records):
     def drawn():
         return hp.tfrecords(records).parse({"number": int}).shuffle(window=50).cache()
 
@@ -116,7 +116,7 @@ def test_a_cache_after_a_resume_holds_the_order_of_the_resumed_seed(records):
     assert order(other) != expected
 
 
-def test_an_iterable_is_started_again_after_an_unfinished_pass():
+def test_iterable_is_restarted_after_an_unfinished_pass():
     rows = hp.iterable(lambda: ({"number": number} for number in range(100)))
     assert order(rows.cache().take(3).epochs(2)) == [0, 1, 2] * 2
 
@@ -149,7 +149,7 @@ def test_filtered_examples_and_batches_are_cached(cached, given):
     assert order(given(cached.batch(64).cache().epochs(2), _WAYS)) == [*range(1000)] * 2
 
 
-def test_examples_that_do_not_fit_into_memory_are_refused():
+def test_examples_that_do_not_fit_into_memory_are_rejected():
     rows = hp.arrays({"x": np.zeros((1000, 1000))}).cache()
     message = "cache needs more than .* bytes, expected at most the 1000000 of memory_bytes"
     with pytest.raises(errors.ResourceExhaustedError, match=message):
@@ -159,7 +159,7 @@ def test_examples_that_do_not_fit_into_memory_are_refused():
         list(rows.batch(10).options(memory_bytes=1_000_000))
 
 
-def test_two_iterations_at_once_each_read_all_and_later_ones_use_the_cache(cached, calls):
+def test_concurrent_iterations_read_everything_and_later_ones_use_the_cache(cached, calls):
     pairs = list(zip(cached.batch(100), cached.batch(100), strict=True))
     assert all((one["number"] == other["number"]).all() for one, other in pairs)
     assert calls.count == 2000
@@ -167,7 +167,7 @@ def test_two_iterations_at_once_each_read_all_and_later_ones_use_the_cache(cache
     assert calls.count == 2000
 
 
-def test_epochs_before_a_cache_are_refused(cached):
+def test_epochs_before_a_cache_are_rejected(cached):
     with pytest.raises(ValueError, match="cache: it follows epochs"):
         cached.epochs(2).cache()
 
@@ -178,7 +178,7 @@ def test_equal_descriptions_have_separate_caches(records):
     assert hash(one) == hash(other)
 
 
-def test_each_kind_of_function_before_a_cache_is_called_once_for_each_example():
+def test_each_kind_of_function_before_a_cache_is_called_once_per_example():
     calls = []
 
     def counted(example):
@@ -230,7 +230,7 @@ def logged():
 
 @pytest.mark.parametrize("is_asked", [False, True], ids=["", "spec first"])
 @pytest.mark.parametrize("options", [{}, {"num_threads": 8, "memory_bytes": 300_000}])
-def test_a_filter_before_an_inferred_function_is_called_once_an_example(logged, is_asked, options):
+def test_filter_before_an_inferred_function_is_called_once_per_example(logged, is_asked, options):
     numbers = hp.arrays({"n": np.arange(12)}).filter(logged.is_large).map(logged.more)
     pipe = numbers.flat_map(logged.twice).cache().epochs(2).options(**options)
     if is_asked:
@@ -264,7 +264,7 @@ class Numbering:
 
 
 @pytest.mark.parametrize("is_asked", [False, True], ids=["", "spec first"])
-def test_a_function_with_a_state_before_a_cache_is_called_once_for_each_example(logged, is_asked):
+def test_stateful_function_before_a_cache_is_called_once_per_example(logged, is_asked):
     numbering, later = Numbering(), Numbering()
     numbers = hp.arrays({"n": np.arange(12)}).map(numbering).filter(logged.is_large).map(later)
     pipe = numbers.cache().epochs(2)
@@ -277,7 +277,7 @@ def test_a_function_with_a_state_before_a_cache_is_called_once_for_each_example(
     assert sorted(later.calls) == list(range(7, 12))
 
 
-def test_a_cache_after_a_combination_calls_each_part_once(logged):
+def test_cache_after_a_combination_calls_each_part_once(logged):
     other = Logged()
     parts = [
         hp.arrays({"n": np.arange(9)}).filter(one.is_large).map(one.more) for one in (logged, other)
@@ -290,7 +290,7 @@ def test_a_cache_after_a_combination_calls_each_part_once(logged):
         assert sorted(one.calls) == [*(("is_large", n) for n in range(9)), ("more", 7), ("more", 8)]
 
 
-def test_an_empty_list_is_inferred_without_a_second_call(logged):
+def test_empty_list_is_inferred_without_a_second_call(logged):
     def lists(example):
         logged.more(example)
         return {"x": [0.5] * (int(example["n"]) - 6)}
@@ -314,7 +314,7 @@ def test_results_of_two_functions_are_not_confused():
     assert [int(example["n"]) for example in twenties] == [20, 21, 22]
 
 
-def test_the_first_example_kept_for_a_cache_is_not_given_without_the_cache():
+def test_inferred_first_example_is_reused_only_with_the_cache():
     added = [1]
     plain = hp.arrays({"n": np.arange(3)}).map(lambda example: {"m": example["n"] + added[0]})
     cached = plain.cache()
@@ -325,7 +325,7 @@ def test_the_first_example_kept_for_a_cache_is_not_given_without_the_cache():
     assert [int(example["m"]) for example in cached] == [1, 6, 7]
 
 
-def test_a_function_that_changed_since_inference_is_called_again():
+def test_function_changed_after_inference_is_called_again():
     added = [1]
     pipe = hp.arrays({"n": np.arange(3)}).map(lambda example: {"m": example["n"] + added[0]})
     assert list(pipe.spec) == ["m"]
@@ -333,7 +333,7 @@ def test_a_function_that_changed_since_inference_is_called_again():
     assert [int(example["m"]) for example in pipe] == [5, 6, 7]
 
 
-def test_the_first_result_is_kept_although_the_function_changes_its_buffer():
+def test_first_result_is_kept_although_the_function_reuses_its_buffer():
     buffer = np.zeros(1, np.int64)
 
     def reusing(example):
@@ -344,7 +344,7 @@ def test_the_first_result_is_kept_although_the_function_changes_its_buffer():
     assert [example["m"].tolist() for example in pipe] == [[0], [1], [2]]
 
 
-def test_the_first_example_has_the_draws_of_its_position():
+def test_first_example_has_the_draws_of_its_position():
     def drawn(example, rng):
         return {"m": example["n"] + rng.integers(1 << 40)}
 
@@ -357,7 +357,7 @@ def test_the_first_example_has_the_draws_of_its_position():
 
 
 @pytest.mark.parametrize("count", [1, 130, 600, 999])
-def test_an_unfinished_pass_over_archives_continues(tables, count):
+def test_unfinished_pass_over_archives_continues(tables, count):
     pipe = hp.webdataset(tables / "*.tar").select("number").cache()
     for memory_bytes in (60_000, 64 << 20):
         with iter(pipe.options(memory_bytes=memory_bytes)) as samples:
@@ -369,7 +369,7 @@ def test_an_unfinished_pass_over_archives_continues(tables, count):
 
 
 @pytest.mark.parametrize("size", [1, 3, 8])
-def test_examples_of_an_iterator_come_once_where_two_functions_are_inferred(size):
+def test_iterator_examples_appear_once_if_two_functions_are_inferred(size):
     def numbers():
         yield from ({"number": number} for number in range(10))
 
@@ -396,7 +396,7 @@ class TestSkippedFailures:
         with iter(pipe) as batches:
             return [int(example["n"]) for example in batches], batches.skipped
 
-    def test_without_skip_errors_the_failure_is_raised(self, source):
+    def test_failure_is_raised_without_skip_errors(self, source):
         cached = source.map(fails_at_thirds).cache()
         kept, skipped = self.numbers(cached.skip_errors(5))
         assert (kept, len(skipped)) == ([0, 2, 3, 5, 6], 3)
@@ -404,7 +404,7 @@ class TestSkippedFailures:
         with pytest.raises(ValueError, match="a third"):
             self.numbers(cached)
 
-    def test_other_places_among_stages_name_the_same_skips(self, source):
+    def test_other_positions_among_stages_report_the_same_skips(self, source):
         cached = source.map(fails_at_thirds).skip_errors(5).cache()
         kept, skipped = self.numbers(cached)
         for _ in range(2):

@@ -68,7 +68,7 @@ def numbers(pipe):
     return [int(n) for batch in pipe.batch(64) for n in batch["n"]]
 
 
-def test_a_later_pipeline_reads_the_rows_that_an_earlier_one_has_kept(lines, directory):
+def test_later_pipeline_reads_the_rows_cached_by_an_earlier_one(lines, directory):
     first = numbers(numbered(lines).cache(directory))
     assert first == list(range(300))
     assert len(kept(directory)) == 1
@@ -80,7 +80,7 @@ def test_a_later_pipeline_reads_the_rows_that_an_earlier_one_has_kept(lines, dir
     assert kept(directory) == [path.name]
 
 
-def test_functions_are_not_called_for_kept_examples(lines, directory, tmp_path):
+def test_functions_are_not_called_for_cached_examples(lines, directory, tmp_path):
     calls = tmp_path / "calls"
 
     def noted(example, calls=str(calls)):
@@ -94,7 +94,7 @@ def test_functions_are_not_called_for_kept_examples(lines, directory, tmp_path):
     assert 300 <= len(calls.read_text()) < 400
 
 
-def test_the_order_the_digest_and_the_states_are_those_of_a_cache_in_memory(lines, directory):
+def test_order_digest_and_states_match_a_memory_cache(lines, directory):
     def of(cached):
         def drawn(example, generator):
             return {**example, "draw": generator.random()}
@@ -114,7 +114,7 @@ def test_the_order_the_digest_and_the_states_are_those_of_a_cache_in_memory(line
                         np.testing.assert_equal(rest, next(iter(memory.resume(state))))
 
 
-def test_a_full_shuffle_reads_kept_examples_at_random(lines, directory):
+def test_full_shuffle_reads_cached_examples_randomly(lines, directory):
     memory = numbered(lines).cache().shuffle(seed=1)
     for _ in range(2):
         assert numbers(numbered(lines).cache(directory).shuffle(seed=1)) == numbers(memory)
@@ -123,7 +123,7 @@ def test_a_full_shuffle_reads_kept_examples_at_random(lines, directory):
         numbers(limited)
 
 
-def test_components_of_every_kind_are_the_same_from_disk(tmp_path, directory):
+def test_components_of_every_kind_survive_the_disk(tmp_path, directory):
     records = [
         '{"a": 1, "b": "x", "c": [1, 2], "d": [[1], [2, 3]], "e": {"k": [1, "y"]}, "f": null}',
         '{"a": 2, "b": "", "c": [], "d": [], "e": null, "f": 2.5}',
@@ -150,13 +150,13 @@ def test_components_of_every_kind_are_the_same_from_disk(tmp_path, directory):
     assert len(kept(directory)) == 1
 
 
-def test_another_function_value_or_global_is_another_cache(lines, directory):
+def test_changed_function_value_or_global_starts_a_new_cache(lines, directory):
     for bias in (0, 1, 0):
         assert numbers(numbered(lines, bias).cache(directory))[0] == bias
     assert len(kept(directory)) == 2
 
 
-def test_another_description_is_another_cache(lines, directory):
+def test_changed_description_starts_a_new_cache(lines, directory):
     pipes = [numbered(lines), numbered(lines).take(20), numbered(lines).take(30)]
     pipes += [numbered(lines).shuffle(10, seed=seed) for seed in (1, 2)]
     for number, pipe in enumerate(pipes, 1):
@@ -165,7 +165,7 @@ def test_another_description_is_another_cache(lines, directory):
         assert len(kept(directory)) == number
 
 
-def test_a_changed_function_is_not_served_from_an_old_cache(lines, directory):
+def test_changed_function_does_not_reuse_an_old_cache(lines, directory):
     source = "def f(example):\n    return {'n': helper(int(example['text']))}\n"
     for number, body in enumerate(["return n", "return n + 1", "return n - 1"]):
         module = types.ModuleType("changing")
@@ -177,7 +177,7 @@ def test_a_changed_function_is_not_served_from_an_old_cache(lines, directory):
     assert len(kept(directory)) == 3
 
 
-def test_with_a_key_a_changed_function_is_served_until_the_key_changes(lines, directory):
+def test_changed_function_with_a_key_reuses_the_cache_until_the_key_changes(lines, directory):
     lock = threading.Lock()
 
     def of(bias, key):
@@ -198,7 +198,7 @@ def test_with_a_key_a_changed_function_is_served_until_the_key_changes(lines, di
     assert numbers(of(0, "v1")) == [7]
 
 
-def test_a_state_is_resumed_with_another_key(lines, directory):
+def test_state_resumes_with_a_different_key(lines, directory):
     def of(key):
         return numbered(lines).cache(directory, key=key).batch(10)
 
@@ -208,7 +208,7 @@ def test_a_state_is_resumed_with_another_key(lines, directory):
     assert next(iter(of("v2").resume(state)))["n"].tolist() == list(range(10, 20))
 
 
-def test_a_changed_file_is_read_again_and_its_old_cache_removed(lines, directory, caplog):
+def test_changed_file_is_read_again_and_its_old_cache_removed(lines, directory, caplog):
     assert numbers(numbered(lines).cache(directory))
     (old,) = kept(directory)
     lines.write_text("7\n8\n")
@@ -220,7 +220,7 @@ def test_a_changed_file_is_read_again_and_its_old_cache_removed(lines, directory
 
 
 @pytest.mark.parametrize("place", [3, 12, 66, -60, -30, -3])
-def test_a_damaged_file_is_made_again_and_never_believed(lines, directory, caplog, place):
+def test_damaged_cache_file_is_rebuilt_and_never_used(lines, directory, caplog, place):
     expected = numbers(numbered(lines).cache(directory))
     (name,) = kept(directory)
     content = bytearray((directory / name).read_bytes())
@@ -236,7 +236,7 @@ def test_a_damaged_file_is_made_again_and_never_believed(lines, directory, caplo
     assert not caplog.text
 
 
-def test_a_file_that_is_cut_short_is_made_again(lines, directory):
+def test_truncated_cache_file_is_rebuilt(lines, directory):
     expected = numbers(numbered(lines).cache(directory))
     path = directory / kept(directory)[0]
     for length in (0, 10, path.stat().st_size // 2):
@@ -252,7 +252,7 @@ def images(lines):
     return hr.text_lines(lines).map(image)
 
 
-def test_a_file_that_is_cut_short_while_it_is_read_is_made_again(lines, directory, caplog):
+def test_cache_file_truncated_while_being_read_is_rebuilt(lines, directory, caplog):
     pipe = images(lines).cache(directory).batch(10).options(num_threads=1)
     assert sum(1 for _ in pipe) == 30
     (name,) = kept(directory)
@@ -268,7 +268,7 @@ def test_a_file_that_is_cut_short_while_it_is_read_is_made_again(lines, director
     assert kept(directory) == [name]
 
 
-def test_a_file_that_is_cut_short_after_a_full_shuffle_is_an_error_with_its_name(lines, directory):
+def test_cache_file_truncated_after_a_full_shuffle_is_an_error_with_its_name(lines, directory):
     pipe = images(lines).cache(directory).shuffle(seed=1).batch(10).options(num_threads=1)
     expected = [batch["n"][:, 0].tolist() for batch in pipe]
     (name,) = kept(directory)
@@ -281,7 +281,7 @@ def test_a_file_that_is_cut_short_after_a_full_shuffle_is_an_error_with_its_name
     assert [batch["n"][:, 0].tolist() for batch in pipe] == expected
 
 
-def test_a_file_in_any_order_that_is_cut_short_is_an_error(lines, directory):
+def test_truncated_cache_file_in_a_nondeterministic_pipeline_is_an_error(lines, directory):
     pipe = images(lines).cache(directory).batch(10).options(num_threads=1, deterministic=False)
     assert sum(1 for _ in pipe) == 30
     (name,) = kept(directory)
@@ -292,7 +292,7 @@ def test_a_file_in_any_order_that_is_cut_short_is_an_error(lines, directory):
             list(batches)
 
 
-def test_rows_of_any_size_are_the_same_after_a_full_shuffle(lines, directory):
+def test_rows_of_any_size_survive_a_full_shuffle(lines, directory):
     def size(number):
         return 100 * (number % 7) ** 4
 
@@ -306,7 +306,7 @@ def test_rows_of_any_size_are_the_same_after_a_full_shuffle(lines, directory):
     assert results == {number: b"%d" % number * size(number) for number in range(300)}
 
 
-def test_files_are_not_written_or_read_through_symbolic_links(lines, directory, tmp_path, caplog):
+def test_symbolic_links_are_not_followed(lines, directory, tmp_path, caplog):
     def numbers():
         cached = numbered(lines).cache(directory=directory)
         return [example["n"].tolist() for example in cached]
@@ -361,7 +361,7 @@ def test_functions_before_a_full_cache_are_not_called(lines, directory):
     assert len(calls) > 0
 
 
-def test_damaged_notes_of_components_are_not_used(lines, directory):
+def test_damaged_component_notes_are_not_used(lines, directory):
     calls = []
 
     def number(example):
@@ -387,13 +387,13 @@ def test_damaged_notes_of_components_are_not_used(lines, directory):
     assert not (directory / "elsewhere").exists()
 
 
-def test_a_pass_that_is_left_keeps_nothing(lines, directory):
+def test_abandoned_pass_caches_nothing(lines, directory):
     with iter(numbered(lines).cache(directory).batch(10)) as batches:
         next(batches)
     assert kept(directory) == []
 
 
-def test_a_killed_program_leaves_nothing_that_is_read(lines, directory):
+def test_killed_program_leaves_nothing_that_is_read(lines, directory):
     def run(dies):
         command = [sys.executable, "-c", PROGRAM, str(lines), str(directory)]
         environment = {**os.environ, "DIES": dies}
@@ -411,7 +411,7 @@ def test_a_killed_program_leaves_nothing_that_is_read(lines, directory):
     assert (directory / name).stat().st_ino == inode
 
 
-def test_two_processes_that_fill_one_cache_give_the_same_and_leave_one_file(lines, directory):
+def test_two_processes_filling_one_cache_agree_and_leave_one_file(lines, directory):
     command = [sys.executable, "-c", PROGRAM, str(lines), str(directory)]
     environment = {**os.environ, "WAITS": "yes"}
     programs = [
@@ -442,7 +442,7 @@ def read_again(example):
     return {"n": np.int64(int(example["text"]))}
 
 
-def test_a_full_disk_is_a_warning_and_leaves_nothing(lines, directory):
+def test_file_size_limit_causes_a_warning_and_leaves_nothing(lines, directory):
     environment = {**os.environ, "LIMIT": "4096"}
     command = [sys.executable, "-c", PROGRAM, str(lines), str(directory)]
     completed = subprocess.run(
@@ -462,7 +462,7 @@ exec "$3" -c "$4" "$1/lines" "$1/cache"
 """
 
 
-def test_a_disk_without_room_is_a_warning_and_leaves_nothing(tmp_path, lines):
+def test_full_disk_causes_a_warning_and_leaves_nothing(tmp_path, lines):
     if shutil.which("unshare") is None:
         pytest.skip("there is no unshare")
     disk = tmp_path / "disk"
@@ -512,7 +512,7 @@ print(sizes(pipe(sys.argv[1], NUM_BYTES)))
 
 
 @pytest.mark.parametrize("order", ["file", "all"])
-def test_a_lack_of_memory_is_not_damage(tmp_path, directory, order):
+def test_lack_of_memory_is_not_mistaken_for_damage(tmp_path, directory, order):
     large, small = tmp_path / "large", tmp_path / "small"
     small.write_bytes(b"s")
     with large.open("wb") as file:
@@ -533,7 +533,7 @@ def test_a_lack_of_memory_is_not_damage(tmp_path, directory, order):
     assert (directory / name).stat().st_ino == inode
 
 
-def test_two_iterations_at_the_same_time_give_the_same_and_one_writes(lines, directory):
+def test_two_concurrent_iterations_agree_and_one_writes(lines, directory):
     one, other = (iter(numbered(lines).cache(directory).batch(10)) for _ in range(2))
     results = [[], []]
     for batches in zip(one, other, strict=True):
@@ -543,7 +543,7 @@ def test_two_iterations_at_the_same_time_give_the_same_and_one_writes(lines, dir
     assert len(kept(directory)) == 1
 
 
-def test_examples_that_take_more_than_bytes_are_not_kept(lines, directory, caplog):
+def test_examples_larger_than_bytes_are_not_cached(lines, directory, caplog):
     with caplog.at_level(logging.WARNING, "headrace.pipeline"):
         pipe = numbered(lines).cache(directory, bytes=1000)
         assert numbers(pipe.epochs(2)) == [*range(300)] * 2
@@ -551,7 +551,7 @@ def test_examples_that_take_more_than_bytes_are_not_kept(lines, directory, caplo
     assert kept(directory) == []
 
 
-def test_the_least_recently_used_cache_makes_room(lines, directory):
+def test_least_recently_used_cache_is_evicted(lines, directory):
     def padded(example):
         return {**example, "more": np.zeros(1000)}
 
@@ -570,14 +570,14 @@ def test_the_least_recently_used_cache_makes_room(lines, directory):
     assert size() < limit
 
 
-def test_a_directory_that_cannot_be_made_is_a_warning(lines, tmp_path, caplog):
+def test_unwritable_directory_causes_a_warning(lines, tmp_path, caplog):
     (tmp_path / "file").write_text("")
     with caplog.at_level(logging.WARNING, "headrace.pipeline"):
         assert numbers(numbered(lines).cache(tmp_path / "file" / "in")) == list(range(300))
     assert "examples are not kept in" in caplog.text
 
 
-def test_skipped_damage_is_reported_from_disk_too(tmp_path, directory):
+def test_skipped_damage_is_also_reported_from_disk(tmp_path, directory):
     path = tmp_path / "a.jsonl"
     path.write_text('{"a": 1}\n{"a": \n{"a": 3}\n')
     reports = []
@@ -607,7 +607,7 @@ def by_window(path):
     ("source", "window"),
     [(by_lines, None), (by_lines, 20), (by_index, 20), (by_window, 20)],
 )
-def test_failures_after_a_cache_are_those_after_a_cache_in_memory(lines, directory, source, window):
+def test_failures_after_a_disk_cache_match_a_memory_cache(lines, directory, source, window):
     def picky(example):
         if example["text"][-1:] == b"7":
             raise ValueError("seven")
@@ -658,9 +658,7 @@ def results(pipe):
 
 @pytest.mark.parametrize("error", [ValueError, KeyError, Odd, OSError, NotImplementedError])
 @pytest.mark.parametrize("seed", [None, 3])
-def test_examples_at_which_functions_raised_are_reported_from_disk_too(
-    lines, directory, error, seed
-):
+def test_function_failures_are_also_reported_from_disk(lines, directory, error, seed):
     def shuffled(pipe):
         pipe = pipe if seed is None else pipe.shuffle(seed=seed)
         return pipe.skip_errors(5).epochs(2)
@@ -675,7 +673,7 @@ def test_examples_at_which_functions_raised_are_reported_from_disk_too(
     assert len(kept(directory)) == 1
 
 
-def test_a_smaller_budget_counts_the_exceptions_that_are_reported_from_disk(lines, directory):
+def test_smaller_budget_counts_exceptions_reported_from_disk(lines, directory):
     pipe = hr.text_lines(lines).map(odd_ones(Odd)).cache(directory)
     assert len(results(pipe.skip_errors(5))[0]) == 296
     with pytest.raises(hr.errors.UnknownError, match=r"Odd: bad: 245.*the budget is 3"):
@@ -694,7 +692,7 @@ def missing(message):
 
 
 @pytest.mark.parametrize("error", [MemoryError, TimeoutError, ConnectionError, Later, missing])
-def test_failures_that_may_not_come_again_are_not_kept(lines, directory, caplog, error):
+def test_possibly_transient_failures_are_not_cached(lines, directory, caplog, error):
     pipe = hr.text_lines(lines).map(odd_ones(error)).cache(directory).skip_errors(5)
     with caplog.at_level(logging.WARNING, "headrace.pipeline"):
         assert len(results(pipe)[0]) == 296
@@ -703,7 +701,7 @@ def test_failures_that_may_not_come_again_are_not_kept(lines, directory, caplog,
     assert "bad: 5" in caplog.text
 
 
-def test_values_that_cannot_be_compared_between_programs_are_refused(lines, directory):
+def test_values_that_cannot_be_compared_between_programs_are_rejected(lines, directory):
     with pytest.raises(ValueError, match="iterable come from an object of this program"):
         hr.iterable(lambda: iter([{"a": 1}])).cache(directory)
     with pytest.raises(ValueError, match=r"indexed come from an object"):
@@ -720,7 +718,7 @@ def test_values_that_cannot_be_compared_between_programs_are_refused(lines, dire
         list(hr.text_lines(lines).map(locked).cache(directory))
 
 
-def test_wrong_arguments_are_refused(lines):
+def test_invalid_arguments_are_rejected(lines):
     pipe = hr.text_lines(lines)
     with pytest.raises(ValueError, match="cache: bytes is set without a directory"):
         pipe.cache(bytes=5)
@@ -736,7 +734,7 @@ def test_wrong_arguments_are_refused(lines):
         pipe.cache(7)
 
 
-def test_partial_functions_and_objects_count_with_their_values(lines, directory):
+def test_partial_functions_and_objects_are_compared_with_their_values(lines, directory):
     def plus(more, example):
         return {"n": np.int64(int(example["text"]) + more)}
 

@@ -22,7 +22,7 @@ def numbers_of(items):
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("has_map", [False, True])
-def test_epochs_without_examples_are_passed_over(seed, has_map):
+def test_empty_epochs_are_passed_over(seed, has_map):
     pipe = ONE.flat_map(some, seed=seed)
     if has_map:
         pipe = pipe.map(with_more)
@@ -38,7 +38,7 @@ def test_epochs_without_examples_are_passed_over(seed, has_map):
     assert len(list(pipe.epochs().take(20))) == 20
 
 
-def test_a_rank_without_a_batch_in_an_epoch_gets_those_of_later_epochs():
+def test_rank_without_a_batch_in_an_epoch_reads_later_epochs():
     pipe = hr.arrays({"n": np.arange(5)}).flat_map(some, seed=3)
     for rank in range(3):
         mine = pipe.shard(rank, 3)
@@ -46,7 +46,7 @@ def test_a_rank_without_a_batch_in_an_epoch_gets_those_of_later_epochs():
         assert len(list(mine.epochs(6))) == sum(sizes)
 
 
-def test_components_are_learned_from_the_epoch_that_is_iterated():
+def test_components_are_inferred_from_the_current_epoch():
     pipe = hr.arrays({"n": np.arange(10)}).shuffle(seed=1).take(1).filter(lambda e: e["n"] == 4)
     pipe = pipe.map(with_more)
     results = [numbers_of(pipe.epoch(epoch)) for epoch in range(30)]
@@ -55,7 +55,7 @@ def test_components_are_learned_from_the_epoch_that_is_iterated():
     assert numbers_of(pipe.epochs(30)) == [n for numbers in results for n in numbers]
 
 
-def test_components_of_a_part_are_learned_from_later_epochs():
+def test_components_of_a_part_are_inferred_from_later_epochs():
     parts = [ONE.flat_map(some, seed=seed).map(with_more) for seed in (1, 4)]
     pipe = hr.concat(parts)
     sizes = [len(list(pipe.epoch(epoch))) for epoch in range(10)]
@@ -63,7 +63,7 @@ def test_components_of_a_part_are_learned_from_later_epochs():
 
 
 @pytest.mark.parametrize("has_map", [False, True])
-def test_an_iterator_may_yield_nothing_in_the_first_epochs(has_map):
+def test_iterator_may_yield_nothing_in_the_first_epochs(has_map):
     coming = iter([[], [], [3], [], [5, 6]])
     pipe = hr.iterable(lambda: ({"n": n} for n in next(coming)))
     if has_map:
@@ -71,13 +71,13 @@ def test_an_iterator_may_yield_nothing_in_the_first_epochs(has_map):
     assert numbers_of(pipe.epochs(5)) == [3, 5, 6]
 
 
-def test_endless_epochs_over_nothing_end():
+def test_endless_epochs_of_an_empty_pipeline_end():
     nothing = hr.arrays({"n": np.arange(0)})
     assert list(nothing.epochs()) == list(nothing.map(with_more).epochs()) == []
     assert list(hr.iterable(list).epochs()) == []
 
 
-def test_many_epochs_over_nothing_can_be_closed():
+def test_many_empty_epochs_can_be_closed():
     batches = iter(hr.arrays({"n": np.arange(0)}).epochs(10**15))
     batches.close()
     assert list(batches) == []
@@ -93,6 +93,6 @@ def test_failures_are_skipped_in_all_epochs():
     assert len(batches.skipped) == 1500
 
 
-def test_no_epoch_has_the_components_of_an_example():
+def test_zero_epochs_have_the_components_of_an_example():
     assert list(ONE.map(with_more).epochs(0).spec) == ["n", "more"]
     assert list(ONE.map(with_more).epochs(0)) == []

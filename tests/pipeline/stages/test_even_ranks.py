@@ -39,7 +39,7 @@ def ranks_of(pipe, world, even):
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("world", [1, 2, 3, 8])
-def test_the_last_examples_are_dropped_or_repeated(source, world):
+def test_last_examples_are_dropped_or_repeated(source, world):
     for count in (0, 1, 2, 7, 8, 9, 23, 24, 25, 31):
         pipe = SOURCES[source](count)
         order = numbers_of(pipe)
@@ -53,7 +53,7 @@ def test_the_last_examples_are_dropped_or_repeated(source, world):
 
 
 @pytest.mark.parametrize("source", ["examples", "a shuffle"])
-def test_the_length_is_that_of_each_rank(source):
+def test_length_is_the_length_of_each_rank(source):
     for count in range(20):
         for world in (1, 3, 8):
             for even in ("drop", "pad"):
@@ -65,7 +65,7 @@ def test_the_length_is_that_of_each_rank(source):
 
 
 @pytest.mark.parametrize("even", ["drop", "pad"])
-def test_whole_batches_are_dropped_or_repeated_where_shard_follows_batch(even):
+def test_shard_after_batch_drops_or_repeats_whole_batches(even):
     pipe = hr.arrays({"n": np.arange(26)}).batch(4)
     ranks = [[batch["n"].tolist() for batch in pipe.shard(r, 3, even)] for r in range(3)]
     assert [len(rank) for rank in ranks] == [2, 2, 2] if even == "drop" else [3, 3, 3]
@@ -79,7 +79,7 @@ def test_whole_batches_are_dropped_or_repeated_where_shard_follows_batch(even):
 
 @pytest.mark.parametrize("world", [2, 3, 8])
 @pytest.mark.parametrize("even", ["drop", "pad"])
-def test_each_epoch_has_as_many_batches_on_every_rank(world, even):
+def test_every_rank_has_the_same_number_of_batches_per_epoch(world, even):
     pipe = SOURCES["a filter"](100)
     for chain in (
         lambda p: p.batch(4).epochs(3),
@@ -119,7 +119,7 @@ def test_ranks_are_even_after_skipped_examples():
 
 
 @pytest.mark.parametrize("kind", ["arrays", "files read late", "through a function"])
-def test_the_mask_of_a_padded_batch_tells_repeated_examples(kind, tmp_path):
+def test_mask_of_a_padded_batch_marks_repeated_examples(kind, tmp_path):
     (tmp_path / "lines.txt").write_text("".join(f"{n}\n" for n in range(10)))
     lines = hr.text_lines(str(tmp_path / "lines.txt"))
     pipes = {
@@ -163,7 +163,7 @@ CHAINS = {
 @pytest.mark.parametrize("chain", CHAINS)
 @pytest.mark.parametrize("even", ["drop", "pad"])
 @pytest.mark.parametrize("count", [37, 48])
-def test_a_state_on_the_same_number_of_ranks_gives_the_same_batches(chain, even, count):
+def test_state_resumes_with_the_same_batches_on_the_same_number_of_ranks(chain, even, count):
     for rank in range(3):
         pipe = CHAINS[chain](SOURCES["a filter"](count).shard(rank, 3, even), 2)
         steps, states = states_of(pipe)
@@ -176,7 +176,7 @@ def test_a_state_on_the_same_number_of_ranks_gives_the_same_batches(chain, even,
 @pytest.mark.parametrize("chain", CHAINS)
 @pytest.mark.parametrize("even", ["drop", "pad"])
 @pytest.mark.parametrize(("old", "new"), [(4, 2), (2, 4), (3, 1), (1, 3)])
-def test_another_number_of_ranks_stays_even_and_repeats_no_example(
+def test_changed_number_of_ranks_stays_even_and_repeats_no_example(
     chain, even, old, new, is_nightly
 ):
     source = SOURCES["a filter"](61)
@@ -228,7 +228,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("name", REFUSED)
 @pytest.mark.parametrize("where", ["alone", "in a part"])
-def test_stages_that_would_make_ranks_uneven_are_refused_at_the_call(name, where):
+def test_stages_that_would_make_ranks_uneven_are_rejected_at_the_call(name, where):
     ids = [np.arange(n) for n in (1, 2, 3)]
     pipe = hr.iterable(lambda: iter([{"n": 1, "x": x} for x in ids]))
     shard = pipe.shard(0, 2, even="drop")
@@ -246,12 +246,12 @@ def test_stages_that_would_make_ranks_uneven_are_refused_at_the_call(name, where
         REFUSED[name](pipe)
 
 
-def test_an_unknown_value_of_even_is_refused():
+def test_unknown_value_of_even_is_rejected():
     with pytest.raises(ValueError, match=r"^shard: even is 'keep', expected 'drop' or 'pad' for"):
         hr.arrays({"n": [1]}).shard(0, 1, even="keep")
 
 
-def test_a_state_of_even_ranks_is_refused_by_uneven_ones():
+def test_uneven_ranks_reject_a_state_of_even_ranks():
     pipe = hr.arrays({"n": np.arange(20)})
     _, states = states_of(pipe.shard(0, 2, even="drop"))
     message = r"stage 1 is shard\(even='pad'\), but shard\(even='drop'\) in the pipeline of the"
@@ -259,7 +259,7 @@ def test_a_state_of_even_ranks_is_refused_by_uneven_ones():
         pipe.shard(0, 2, even="pad").resume(states[1])
 
 
-def test_the_repr_shows_even():
+def test_describe_shows_even():
     shard = hr.arrays({"n": np.arange(20)}).shard(0, 2, even="drop")
     assert shard.describe().splitlines()[1] == "shard(0, 2, even='drop')"
     assert hr.arrays({"n": [1]}).shard(0, 2).describe().splitlines()[1] == "shard(0, 2)"

@@ -84,7 +84,7 @@ KINDS = [
 
 
 @pytest.mark.parametrize(("kind", "facts"), KINDS)
-def test_a_stage_states_each_of_its_facts(kind, facts):
+def test_stage_must_state_each_of_its_facts(kind, facts):
     type("New", (kind,), facts)
     for fact in facts:
         if fact == "seed" or is_stated_by(kind, fact):
@@ -108,7 +108,7 @@ def test_facts_of_effects_and_origins_are_all_tested():
     assert {origin: tuple(facts) for origin, facts in OF_ORIGINS.items()} == source._FACTS_OF
 
 
-def test_a_field_states_a_fact():
+def test_field_can_state_a_fact():
     @dataclass(frozen=True)
     class Skipping(KeepsComponents):
         budget: int
@@ -123,7 +123,7 @@ def test_a_field_states_a_fact():
     assert Skipping(3, False).judges_errors
 
 
-def test_a_class_variable_without_a_value_states_nothing():
+def test_class_variable_without_a_value_states_nothing():
     with pytest.raises(TypeError, match="does not state effect"):
 
         class New(KeepsComponents):

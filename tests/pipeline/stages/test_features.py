@@ -26,7 +26,7 @@ def test_integers_are_never_rounded_to_floats(records):
             list(records.parse({"number": feature}))
 
 
-def test_classes_of_tensorflow_1_are_accepted(records):
+def test_tensorflow_1_feature_classes_are_accepted(records):
     features = {
         "number": ops.FixedLenFeature([], dtypes.int64),
         "floats": ops.FixedLenFeature((3,), dtypes.float32),
@@ -77,13 +77,13 @@ def test_classes_of_tensorflow_1_are_accepted(records):
         (ops.VarLenFeature(dtypes.int32), TypeError, "'x' is int32, but an Example holds"),
     ],
 )
-def test_unsupported_features_are_refused(records, feature, error, message):
+def test_unsupported_features_are_rejected(records, feature, error, message):
     with pytest.raises(error, match=f"parse: the feature {message}"):
         records.parse({"x": feature})
 
 
 @pytest.mark.parametrize("way", [{"num_threads": 1}, {"num_threads": 8, "memory_bytes": 1 << 20}])
-def test_a_list_that_no_record_has_gives_one_warning(records, way):
+def test_list_missing_from_every_record_causes_one_warning(records, way):
     pipeline = records.parse({"lsit": hr.Ragged(int), "number": int})
     pipeline = pipeline.padded_batch(100).options(**way)
     batches = iter(pipeline.epochs(2))
@@ -97,7 +97,7 @@ def test_a_list_that_no_record_has_gives_one_warning(records, way):
     assert warning.filename == __file__
 
 
-def test_with_few_records_the_warning_comes_at_the_end(records):
+def test_warning_for_few_records_comes_at_the_end(records):
     batches = iter(records.parse({"lsit": hr.Ragged(int)}).take(5))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -106,7 +106,7 @@ def test_with_few_records_the_warning_comes_at_the_end(records):
         assert list(batches) == []
 
 
-def test_a_list_that_some_record_has_gives_no_warning(records, tmp_path):
+def test_list_present_in_some_record_causes_no_warning(records, tmp_path):
     with TFRecordWriter(tmp_path / "b") as writer:
         for number in range(1500):
             writer.write(example(4 if number < 1499 else 3))

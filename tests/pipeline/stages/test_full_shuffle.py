@@ -27,7 +27,7 @@ def texts(examples):
     return [int(row["text"]) for row in examples]
 
 
-def test_records_of_all_files_come_once(records, given):
+def test_records_of_all_files_appear_once(records, given):
     pipeline = hp.tfrecords(records).parse({"number": int}).shuffle(seed=3)
     shuffled = [int(row["number"]) for row in given(pipeline)]
     assert sorted(shuffled) == list(range(NUM_EXAMPLES))
@@ -41,14 +41,14 @@ def test_records_of_all_files_come_once(records, given):
     assert [int(row["number"]) for row in pipeline.epoch(1)] == again
 
 
-def test_lines_of_all_files_come_once(lines, given):
+def test_lines_of_all_files_appear_once(lines, given):
     shuffled = texts(given(hp.text_lines(lines).shuffle(seed=3)))
     assert sorted(shuffled) == list(range(1000))
     assert shuffled != sorted(shuffled)
     assert sorted(shuffled[:500]) != list(range(500))
 
 
-def test_records_of_one_length_and_whole_files_are_shuffled(tmp_path, given):
+def test_fixed_length_records_and_whole_files_are_shuffled(tmp_path, given):
     for number in range(40):
         (tmp_path / f"{number:02}").write_bytes(b"H" + b"%03d" % number * number + b"FF")
     pipeline = hp.fixed_length_records(tmp_path, 3, header_bytes=1, footer_bytes=2)
@@ -61,7 +61,7 @@ def test_records_of_one_length_and_whole_files_are_shuffled(tmp_path, given):
         assert row["data"] == (tmp_path / row["path"]).read_bytes()
 
 
-def test_results_of_functions_and_origins_stay_with_their_example(lines, given):
+def test_function_results_and_origins_stay_with_their_example(lines, given):
     def parse(row, rng):
         return {**row, "n": int(row["text"]), "draw": rng.integers(2**62)}
 
@@ -73,7 +73,7 @@ def test_results_of_functions_and_origins_stay_with_their_example(lines, given):
     assert result[0]["file"] in (str(lines / "0.txt"), str(lines / "2.txt"))
 
 
-def test_parts_of_a_concat_are_shuffled_as_one(lines, given):
+def test_parts_of_a_concat_are_shuffled_together(lines, given):
     rows = hp.arrays({"text": np.array([b"%d" % number for number in range(1000, 1500)], object)})
     same = hp.text_lines(lines).map(lambda row: {"text": row["text"]})
     inner = hp.concat([rows, same])
@@ -108,13 +108,13 @@ def test_cached_examples_are_shuffled(lines, given):
     assert shuffled[:1000] == texts(plain)
 
 
-def test_empty_sources_give_nothing(tmp_path, given):
+def test_empty_sources_yield_nothing(tmp_path, given):
     (tmp_path / "a").write_bytes(b"")
     assert given(hp.text_lines(tmp_path / "a").shuffle(seed=1)) == []
     assert given(hp.text_lines(tmp_path / "a").shuffle(seed=1).epochs()) == []
 
 
-def test_a_large_record_among_small_ones_is_read(tmp_path, given):
+def test_large_record_among_small_ones_is_read(tmp_path, given):
     contents = [b"x" * length for length in (10, 3_000_000, 0, 700_000, 5)] * 3
     with TFRecordWriter(tmp_path / "a") as writer:
         for content in contents:
@@ -123,7 +123,7 @@ def test_a_large_record_among_small_ones_is_read(tmp_path, given):
     assert sorted(map(len, shuffled)) == sorted(map(len, contents))
 
 
-def test_damaged_data_name_their_record_after_the_examples_before_it(tmp_path):
+def test_damage_error_names_its_record_after_the_preceding_examples(tmp_path):
     path = tmp_path / "a.tfrecord"
     with TFRecordWriter(path) as writer:
         for number in range(100):
@@ -141,7 +141,7 @@ def test_damaged_data_name_their_record_after_the_examples_before_it(tmp_path):
         assert results == uninterrupted[: uninterrupted.index(b"record 070")]
 
 
-def test_a_file_that_is_cut_short_is_found_by_the_scan(tmp_path):
+def test_scan_detects_a_truncated_file(tmp_path):
     path = tmp_path / "a.tfrecord"
     with TFRecordWriter(path) as writer:
         writer.write(b"one")
@@ -153,7 +153,7 @@ def test_a_file_that_is_cut_short_is_found_by_the_scan(tmp_path):
             list(hp.tfrecords(path).shuffle(seed=1))
 
 
-def test_a_file_that_changed_is_scanned_again(tmp_path):
+def test_changed_file_is_scanned_again(tmp_path):
     path = tmp_path / "a"
     path.write_text("1\n2\n3\n")
     pipeline = hp.text_lines(path).shuffle(seed=1)
@@ -163,7 +163,7 @@ def test_a_file_that_changed_is_scanned_again(tmp_path):
     assert sorted(texts(pickle.loads(pickle.dumps(pipeline)))) == [10, 20, 30, 40]
 
 
-def test_compressed_files_are_refused(tmp_path):
+def test_compressed_files_are_rejected(tmp_path):
     path = tmp_path / "a.gz"
     path.write_bytes(gzip.compress(b"1\n2\n"))
     with pytest.raises(errors.InvalidArgumentError, match=r"a.gz: the file is compressed.*window="):
@@ -188,7 +188,7 @@ def test_compressed_files_are_refused(tmp_path):
         (lambda p: hp.concat([p.epochs(2), p]), "epochs never mix"),
     ],
 )
-def test_examples_without_random_access_are_refused_with_the_reason(add, reason):
+def test_examples_without_random_access_are_rejected_with_the_reason(add, reason):
     with pytest.raises(ValueError, match=f"shuffle: .*{reason}"):
         add(hp.text_lines("a")).shuffle()
 
@@ -203,7 +203,7 @@ def test_describe_mentions_the_scan():
     assert "scan" not in hp.tfrecords("a").shuffle(window=3, seed=3).describe()
 
 
-def test_a_parsed_example_stays_with_its_record(tmp_path, given):
+def test_parsed_example_stays_with_its_record(tmp_path, given):
     with TFRecordWriter(tmp_path / "a") as writer:
         writer.write(example(7))
     [row] = given(hp.tfrecords(tmp_path / "a").parse({"text": str}).shuffle(seed=1))
@@ -226,7 +226,7 @@ def test_images_in_directories_are_shuffled(tmp_path, given):
 
 
 @pytest.mark.parametrize("how", ["replaced", "written over"])
-def test_another_file_with_the_same_size_and_time_is_scanned_again(tmp_path, how):
+def test_changed_file_with_the_same_size_and_time_is_scanned_again(tmp_path, how):
     path = tmp_path / "a"
     path.write_bytes(b"1\n222\n33\n")
     before = path.stat()

@@ -98,7 +98,7 @@ def firsts(items):
     return [int(item["n"].ravel()[0]) for item in items]
 
 
-def test_a_window_of_batches_gives_each_batch_once(batches, given):
+def test_window_over_batches_yields_each_batch_once(batches, given):
     shuffled = batches.shuffle(window=4, seed=3)
     items = given(shuffled)
     assert len(shuffled) == len(items) == 5
@@ -112,7 +112,7 @@ def test_a_window_of_batches_gives_each_batch_once(batches, given):
     ]
 
 
-def test_batches_of_different_sizes_are_mixed_one_by_one(batches, given):
+def test_batches_of_different_sizes_are_mixed_individually(batches, given):
     others = hr.arrays({"n": np.arange(100, 140)}).batch(5)
     mixed = hr.mix([batches, others], seed=1, stop="all")
     items = given(mixed)
@@ -124,7 +124,7 @@ def test_batches_of_different_sizes_are_mixed_one_by_one(batches, given):
     ]
 
 
-def test_a_function_may_keep_several_batches(batches):
+def test_function_may_keep_several_batches(batches):
     """Resumes at each batch, where several come from one block."""
     shuffled = batches.shuffle(window=4, seed=3).map(
         lambda batch: {**batch, "sum": batch["n"].sum()}
@@ -143,7 +143,7 @@ def test_unbatch_splits_batches_of_batches_into_batches(batches, given):
     assert firsts(given(doubled.unbatch().shuffle(window=5, seed=7).unbatch().take(8)))
 
 
-def test_batches_that_differ_cannot_form_one_batch():
+def test_differing_batches_cannot_form_one_batch():
     numbers = hr.arrays({"n": np.arange(42)})
     expected = r"one batch has .*, another .*, expected .*\. Write unbatch\(\) before"
     with pytest.raises(errors.InvalidArgumentError, match=expected):
@@ -155,7 +155,7 @@ def test_batches_that_differ_cannot_form_one_batch():
     assert [item["n"].shape for item in full] == [(2, 8)] * 3
 
 
-def test_strings_of_batches_stay_with_their_batch(given):
+def test_strings_stay_with_their_batch(given):
     words = hr.arrays({"s": [f"{n}" for n in range(20)]}).batch(4).shuffle(window=3, seed=5)
     expected = [[f"{4 * place + n}" for n in range(4)] for place in order(5, 3, 5, 0)]
     assert [item["s"].tolist() for item in given(words)] == expected
@@ -165,7 +165,7 @@ def test_strings_of_batches_stay_with_their_batch(given):
     assert [batch["s"].to_pylist() for batch in words.to_arrow()] == expected
 
 
-def test_failing_batches_are_skipped_one_by_one(batches, given):
+def test_failing_batches_are_skipped_individually(batches, given):
     def failing(batch):
         if batch["n"][0] in (8, 24):
             raise LookupError(batch["n"])
@@ -197,7 +197,7 @@ def with_list(example):
 
 @pytest.mark.parametrize("rank", range(3))
 @pytest.mark.parametrize("grouping", ["buckets", "rows"])
-def test_a_rank_of_groups_continues_with_whole_groups(grouping, rank):
+def test_rank_of_groups_resumes_with_whole_groups(grouping, rank):
     def pipeline():
         lists = hr.arrays({"n": np.arange(60)}).map(with_list)
         if grouping == "buckets":
@@ -230,7 +230,7 @@ def test_skip_after_a_grouping_is_applied_once(lines, grouping, place):
 
 
 @pytest.mark.parametrize("holding", ["ragged", "python", "native", "both", "mixed"])
-def test_padding_does_not_depend_on_how_lists_are_stored(lines, holding, given):
+def test_padding_does_not_depend_on_list_storage(lines, holding, given):
     lists = {kind: source(lines, holding, kind) for kind in LENGTHS}
     widths = [item["l"].shape for item in given(lists["one length"].padded_batch(12, -1, 8))]
     assert widths == [(12, 8)] * 4
@@ -247,7 +247,7 @@ def test_padding_does_not_depend_on_how_lists_are_stored(lines, holding, given):
     assert {item["l"].shape[1] for item in given(again)} == {12}
 
 
-def test_a_component_of_one_shape_is_not_padded(given):
+def test_component_of_a_fixed_shape_is_not_padded(given):
     arrays = hr.arrays({"n": np.arange(6), "x": np.ones((6, 5))})
     for pipeline in (arrays, arrays.map(native_sum)):
         assert pipeline.padded_batch(3, multiple_of=8).spec["x"].shape == (None, 5)

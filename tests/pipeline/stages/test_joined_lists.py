@@ -26,7 +26,7 @@ def joined(size=2, *arguments, **more):
     return hr.iterable(examples).batch(size, *arguments, ragged="offsets", **more)
 
 
-def test_lists_become_values_and_offsets_and_others_are_stacked():
+def test_lists_become_values_and_offsets_and_the_rest_is_stacked():
     first, second, last = joined()
     assert list(first) == [
         "n",
@@ -49,7 +49,7 @@ def test_lists_become_values_and_offsets_and_others_are_stacked():
             array[:0] = array[:0]  # Writable.
 
 
-def test_the_components_are_known_before_iteration():
+def test_spec_is_available_before_iteration():
     ids = hr.Spec(np.dtype(np.int64), (None,))
     rows = hr.tfrecords("x").parse({"ids": hr.Ragged(int), "names": hr.Ragged(str), "n": int})
     assert rows.batch(4, ragged="offsets").spec == {
@@ -65,7 +65,7 @@ def test_the_components_are_known_before_iteration():
         assert list(spec)[5:] == names
 
 
-def test_added_examples_have_no_values():
+def test_padding_examples_have_no_values():
     last = list(joined(2, "pad"))[-1]
     assert last["ids.values"].tolist() == [40, 41, 42, 43]
     assert last["ids.offsets"].tolist() == [0, 4, 4]
@@ -74,7 +74,7 @@ def test_added_examples_have_no_values():
     assert len(list(joined(2, "drop"))) == len(list(joined())) - 1 == 2
 
 
-def test_lists_of_files_are_joined_with_any_threads_and_resumed(tmp_path):
+def test_lists_from_files_are_joined_with_any_threads_and_resume(tmp_path):
     path = tmp_path / "x.parquet"
     rows = hr.arrays({"n": np.arange(500)}).map(
         lambda e: {"n": e["n"], "ids": np.arange(e["n"] % 7)}
@@ -93,14 +93,14 @@ def test_lists_of_files_are_joined_with_any_threads_and_resumed(tmp_path):
     assert len(hr.arrays({"n": np.arange(5)}).batch(2, ragged="offsets")) == 3
 
 
-def test_the_description_names_the_option():
+def test_description_contains_the_option():
     assert "batch(2, 'keep', ragged='offsets')" in joined().describe()
     state = iter(joined()).state()
     with pytest.raises(ValueError, match="in the pipeline of the state"):
         hr.iterable(examples).select("n").batch(2).resume(state)
 
 
-def test_batches_of_several_ranks_are_resumed_with_other_ranks():
+def test_batches_resume_with_a_different_number_of_ranks():
     rows = hr.arrays({"n": np.arange(40)}).map(lambda e: {"ids": np.arange(e["n"] % 5)})
     two = [iter(rows.shard(rank, 2).batch(2, ragged="offsets")) for rank in range(2)]
     for rank in two:
@@ -109,7 +109,7 @@ def test_batches_of_several_ranks_are_resumed_with_other_ranks():
     assert batch["ids.offsets"].tolist() == [0, 4, 4, 5, 7]
 
 
-def test_values_of_an_example_that_fits_no_other_are_an_error():
+def test_incompatible_example_shapes_are_an_error():
     shapes = [(2, 3), (1, 4)]
     pipe = hr.iterable(lambda: ({"x": np.zeros(shape)} for shape in shapes))
     words = (
@@ -149,13 +149,13 @@ def test_other_arguments_are_rejected():
         list(hr.iterable(lambda: [{"mask": 1, "x": [1]}]).batch(2, "pad", ragged="offsets"))
 
 
-def test_a_function_gets_values_and_offsets():
+def test_function_receives_values_and_offsets():
     for ways in ({}, {"num_threads": 2}):
         pipe = joined().map(lambda b: {"s": np.add.reduceat(b["ids.values"], [0])}, **ways)
         assert [int(batch["s"][0]) for batch in pipe] == [1, 93, 166]
 
 
-def test_packed_components_that_come_along_are_joined():
+def test_components_packed_along_are_joined():
     texts = hr.iterable(lambda: ({"t": np.arange(n), "n": n} for n in (3, 2, 4)))
     (batch,) = texts.pack(5, "t", along="n", cu_seqlens=True).batch(2, ragged="offsets")
     assert batch["n.values"].tolist() == [3, 2, 4]

@@ -36,7 +36,7 @@ def examples_of(batches):
             yield {name: value[number] for name, value in batch.items()}
 
 
-def test_listed_components_are_lists_of_arrays_and_others_are_stacked():
+def test_listed_components_become_lists_and_the_rest_is_stacked():
     batches = list(listed())
     assert [len(batch["n"]) for batch in batches] == [2, 2, 1]
     for batch in batches:
@@ -74,7 +74,7 @@ def test_arrays_of_a_batch_share_no_memory():
                 array[:] = -1
 
 
-def test_the_components_are_known_before_iteration():
+def test_spec_is_available_before_iteration():
     rows = hr.tfrecords("x").parse({"ids": hr.Ragged(int), "n": int, "x": hr.Feature(float, (2,))})
     assert rows.batch(4, "drop", lists=("ids", "x")).spec == {
         "ids": hr.Spec(INTS, (4, None), is_listed=True),
@@ -87,7 +87,7 @@ def test_the_components_are_known_before_iteration():
     assert "lists=('ids')" in batches.describe()
 
 
-def test_added_arrays_are_empty_or_zeros_of_one_shape():
+def test_padding_arrays_are_empty_or_zeros_of_a_fixed_shape():
     last = list(listed(2, "pad"))[-1]
     assert last["mask"].tolist() == [True, False]
     assert [array.shape for array in last["boxes"]] == [(4, 4), (0, 4)]
@@ -99,7 +99,7 @@ def test_added_arrays_are_empty_or_zeros_of_one_shape():
     assert len(list(listed(2, "drop"))) == 2
 
 
-def test_lists_can_stand_beside_joined_lists():
+def test_lists_can_be_combined_with_joined_lists():
     batches = listed(2, lists="image", ragged="offsets")
     first = next(iter(batches))
     assert list(first) == [
@@ -109,7 +109,7 @@ def test_lists_can_stand_beside_joined_lists():
 
 
 @pytest.mark.parametrize("source", ["parquet", "map", "arrays", "native"])
-def test_lists_are_the_same_with_any_threads_and_resume_at_every_batch(source, tmp_path):
+def test_lists_do_not_depend_on_threads_and_resume_at_every_batch(source, tmp_path):
     rows = hr.arrays({"n": np.arange(200)})
     if source == "arrays":
         rows = hr.arrays({"n": np.arange(200), "ids": np.arange(600).reshape(200, 3)})
@@ -138,7 +138,7 @@ def test_lists_are_the_same_with_any_threads_and_resume_at_every_batch(source, t
         assert_same_order(pipe)
 
 
-def test_what_moves_batches_moves_lists(tmp_path):
+def test_stages_that_move_batches_keep_lists(tmp_path):
     rows = hr.arrays({"n": np.arange(40)}).map(lambda e: {**e, "ids": np.arange(e["n"] % 5)})
     batches = rows.batch(4, lists="ids")
     for name, pipe in {
@@ -163,7 +163,7 @@ def test_what_moves_batches_moves_lists(tmp_path):
         assert_resumes(pipe)
 
 
-def test_unbatch_gives_the_examples_again():
+def test_unbatch_restores_the_examples():
     pipe = listed(2).unbatch()
     assert same(list(pipe), list(hr.iterable(examples)))
     assert_resumes(pipe)
@@ -172,7 +172,7 @@ def test_unbatch_gives_the_examples_again():
 
 
 @pytest.mark.parametrize("ways", [{}, {"num_threads": 2}, {"num_processes": 1}], ids=str)
-def test_functions_get_lists_and_return_lists(ways):
+def test_functions_receive_and_return_lists(ways):
     batches = listed(2)
 
     def doubled(batch):
@@ -205,7 +205,7 @@ def test_functions_get_lists_and_return_lists(ways):
     assert [batch["n"].tolist() for batch in kept] == [[0, 1], [4]]
 
 
-def test_a_function_may_return_lists_of_equal_shapes_or_empty_ones():
+def test_function_may_return_lists_of_equal_shapes_or_empty_ones():
     rows = hr.arrays({"n": np.arange(6)}).map(lambda e: {"x": np.arange(e["n"] // 2)})
     pipe = rows.batch(2, lists="x").map(lambda b: {"x": [list(map(int, a)) for a in b["x"]]})
     assert pipe.spec["x"] == hr.Spec(INTS, (None, None), is_listed=True)
@@ -224,7 +224,7 @@ def test_a_function_may_return_lists_of_equal_shapes_or_empty_ones():
         list(mixed)
 
 
-def test_native_functions_pass_lists_on_and_compute_with_the_rest():
+def test_native_functions_pass_lists_through_and_compute_with_the_rest():
     batches = listed(2).map(hr.native(lambda b: {**b, "n": b["n"] * 10}))
     expected = [{**batch, "n": batch["n"] * 10} for batch in listed(2)]
     assert same(list(batches), expected)
@@ -233,7 +233,7 @@ def test_native_functions_pass_lists_on_and_compute_with_the_rest():
         list(listed(2).map(hr.native(lambda b: {"x": hr.ops.reduce_sum(b["boxes"])})))
 
 
-def test_stages_that_need_arrays_name_the_list_and_the_remedy():
+def test_errors_of_stages_that_need_arrays_name_the_list_and_a_remedy():
     rows = hr.tfrecords("x").parse({"ids": hr.Ragged(int), "n": int})
     batches = rows.batch(4, lists="ids")
     words = "the component 'ids' of a batch is a list of arrays.*Use unbatch before"
@@ -252,7 +252,7 @@ def test_stages_that_need_arrays_name_the_list_and_the_remedy():
         batches.write("x.parquet")
 
 
-def test_parts_with_other_lists_are_refused_before_the_first_batch():
+def test_parts_with_different_lists_are_rejected_before_the_first_batch():
     rows = hr.arrays({"n": np.arange(8)}).map(lambda e: {"x": np.arange(3)})
     for parts in (
         [rows.batch(2, lists="x"), rows.batch(2)],
@@ -262,7 +262,7 @@ def test_parts_with_other_lists_are_refused_before_the_first_batch():
             next(iter(hr.concat(parts)))
 
 
-def test_wrong_names_are_refused():
+def test_wrong_names_are_rejected():
     rows = hr.tfrecords("x").parse({"boxes": hr.Ragged(int), "n": int})
     with pytest.raises(ValueError, match=r"no component 'box'.*Did you mean 'boxes'\?"):
         rows.batch(2, lists="box")
@@ -281,13 +281,13 @@ def test_wrong_names_are_refused():
         list(hr.iterable(examples).batch(2, lists="box"))
 
 
-def test_a_state_belongs_to_its_lists():
+def test_state_requires_the_same_lists():
     state = json.loads(json.dumps(iter(listed(2, lists=("boxes", "image", "words"))).state()))
     with pytest.raises(ValueError, match="in the pipeline of the state"):
         listed(2).resume(state)
 
 
-def test_batches_of_several_ranks_are_resumed_with_other_ranks():
+def test_batches_resume_with_a_different_number_of_ranks():
     rows = hr.arrays({"n": np.arange(40)}).map(lambda e: {"ids": np.arange(e["n"] % 5)})
     two = [iter(rows.shard(rank, 2).batch(2, lists="ids")) for rank in range(2)]
     for rank in two:
@@ -307,7 +307,7 @@ def test_records_of_lists_are_replayed(tmp_path):
 
 
 @pytest.mark.skipif(find_spec("pyarrow") is None, reason="pyarrow is not installed")
-def test_arrow_gets_lists_and_strings_stay_lists():
+def test_arrow_receives_lists_and_strings_remain_lists():
     table = listed(2).select("boxes", "name", "n").to_arrow().read_all()
     boxes = [example["boxes"].tolist() for example in examples()]
     assert table["boxes"].to_pylist() == boxes

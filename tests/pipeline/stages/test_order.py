@@ -17,7 +17,7 @@ def numbers(records):
     return hp.tfrecords(records).parse({"number": int})
 
 
-def test_a_window_moves_examples_by_less_than_its_size(numbers):
+def test_window_moves_examples_by_less_than_its_size(numbers):
     def in_window(window, seed):
         return order(numbers.shuffle(window, seed, num_open=1, file_order="sequential"))
 
@@ -30,7 +30,7 @@ def test_a_window_moves_examples_by_less_than_its_size(numbers):
     assert in_window(1, 8) == list(range(NUM_EXAMPLES))
 
 
-def test_each_epoch_has_an_order_of_its_own(numbers):
+def test_each_epoch_has_its_own_order(numbers):
     shuffled = numbers.shuffle(window=100, seed=7)
     epochs = [order(shuffled.epoch(number)) for number in range(3)]
     assert order(shuffled.epochs(3)) == epochs[0] + epochs[1] + epochs[2]
@@ -38,7 +38,7 @@ def test_each_epoch_has_an_order_of_its_own(numbers):
     assert len({tuple(epoch) for epoch in epochs}) == 3
 
 
-def test_a_full_shuffle_is_a_permutation():
+def test_full_shuffle_is_a_permutation():
     pipeline = hp.arrays({"number": np.arange(5000)}).shuffle(seed=3)
     shuffled = order(pipeline.batch(64))
     assert sorted(shuffled) == list(range(5000))
@@ -46,7 +46,7 @@ def test_a_full_shuffle_is_a_permutation():
     assert order(pipeline.epoch(1)) != shuffled
 
 
-def test_an_omitted_seed_is_drawn_once(numbers):
+def test_omitted_seed_is_drawn_once(numbers):
     shuffled = numbers.shuffle(window=100)
     assert order(shuffled) == order(shuffled)
     assert order(shuffled) != order(numbers.shuffle(window=100))
@@ -76,7 +76,7 @@ def test_shards_are_positions_of_one_global_order(numbers):
         assert shards == [full[index::count] for index in range(count)]
 
 
-def test_a_window_that_does_not_fit_says_how_much_memory_it_needs(tmp_path):
+def test_error_for_an_oversized_window_reports_the_required_memory(tmp_path):
     path = tmp_path / "a"
     path.write_bytes((b"x" * 99 + b"\n") * 50_000)
     pipeline = hp.text_lines(path).shuffle(window=40_000).options(memory_bytes=1_000_000)

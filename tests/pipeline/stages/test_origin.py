@@ -13,7 +13,7 @@ def lines(tmp_path):
     return tmp_path
 
 
-def test_origins_have_file_and_record_number(lines, given):
+def test_origins_contain_file_and_record_number(lines, given):
     pipeline = hp.text_lines(lines).with_origin()
     names = [str(lines / name) for name in "aaabb"]
     result = given(pipeline)
@@ -27,12 +27,12 @@ def test_origins_have_file_and_record_number(lines, given):
     assert pipeline.spec["record_number"] == hp.Spec(np.dtype(np.int64), ())
 
 
-def test_files_are_named_as_they_were_given(lines, monkeypatch):
+def test_files_are_named_as_passed(lines, monkeypatch):
     monkeypatch.chdir(lines)
     assert [row["file"] for row in hp.text_lines("a").with_origin()] == ["a"] * 3
 
 
-def test_with_origin_has_to_follow_a_source(lines):
+def test_with_origin_must_follow_a_source(lines):
     for pipeline in (
         hp.text_lines(lines).take(3),
         hp.arrays({"x": [1]}),

@@ -30,7 +30,7 @@ PIPE = hr.arrays({"x": np.arange(10)})
         (lambda: next(PIPE), r"next: a pipeline isn't an iterator.*iter\(pipe\)"),
     ],
 )
-def test_a_call_of_another_library_shows_what_to_write(call, text):
+def test_error_for_a_call_of_another_library_suggests_a_replacement(call, text):
     with pytest.raises(TypeError, match=text) as raised:
         call()
     assert not re.search("Methods|self", str(raised.value))
@@ -49,12 +49,12 @@ def test_a_call_of_another_library_shows_what_to_write(call, text):
         (lambda: hr.nonsense, r"`dir\(headrace\)`"),
     ],
 )
-def test_a_missing_attribute_shows_what_to_write(read, text):
+def test_error_for_a_missing_attribute_suggests_a_replacement(read, text):
     with pytest.raises(AttributeError, match=text):
         read()
 
 
-def test_the_table_names_real_functions_and_no_real_arguments():
+def test_table_lists_real_functions_and_no_real_arguments():
     for name, keywords in other_libraries._KEYWORDS.items():
         function = getattr(hr.Pipeline, name, None) or getattr(hr, name)
         assert not set(keywords) & set(inspect.signature(function).parameters), name
@@ -70,20 +70,20 @@ def test_every_suggested_argument_exists():
                 assert suggested in inspect.signature(function).parameters, (name, suggested)
 
 
-def test_an_error_from_within_a_call_is_not_changed():
+def test_error_from_within_a_call_is_unchanged():
     with pytest.raises(TypeError, match="rename: 1 is not a name"):
         PIPE.rename(x=1)
 
 
-def test_a_pipeline_of_a_pipeline_is_iterated():
+def test_pipeline_passed_to_iterable_is_iterated():
     assert [int(e["x"]) for e in hr.iterable(PIPE)] == list(range(10))
 
 
-def test_only_names_for_users_are_listed():
+def test_dir_lists_only_public_names():
     assert not {"known", "chosen_options", "replayed"} & set(dir(hr.Pipeline))
 
 
-def test_an_error_of_a_function_is_shown_without_frames_of_the_package():
+def test_function_error_is_shown_without_package_frames():
     def misspelt(example):
         return {"y": example["z"]}
 
@@ -94,12 +94,12 @@ def test_an_error_of_a_function_is_shown_without_frames_of_the_package():
     assert len(names) <= 3
 
 
-def test_a_batch_is_not_shuffled_whole():
+def test_batches_cannot_be_shuffled_fully():
     with pytest.raises(ValueError, match=r"it follows a batch.*Move shuffle before batch"):
         PIPE.batch(2).shuffle(seed=1)
 
 
 @pytest.mark.parametrize("result", ["abc", {"x": 1}, ["abc"], 3])
-def test_flat_map_of_no_dicts_says_what_is_expected(result):
+def test_flat_map_error_describes_the_expected_result(result):
     with pytest.raises(TypeError, match=r"expected an iterable of dicts. Return \[example\]"):
         list(PIPE.flat_map(lambda example: result))

@@ -61,7 +61,7 @@ def segments(row):
     return int(row["segment_ids"].max()) + 1
 
 
-def test_a_row_has_its_examples_in_sequence():
+def test_row_contains_its_examples_in_sequence():
     packed = list(texts([3, 2, 4, 1]).pack(6, ["tokens", "weights"]))
     first, second = packed
     assert first["tokens"].tolist() == [1, 2, 3, 101, 102, 301]
@@ -85,7 +85,7 @@ def test_rows_are_padded_with_the_chosen_values(is_split):
     assert_resumes(packed)
 
 
-def test_one_value_pads_all_packed_components_and_none_with_zeros():
+def test_one_value_pads_all_packed_components_and_none_pads_with_zeros():
     both = ["tokens", "weights"]
     row = next(iter(texts([2]).pack(4, both, values=-100)))
     assert row["tokens"].tolist() == [1, 2, -100, -100]
@@ -116,14 +116,14 @@ def test_values_that_do_not_fit_are_rejected(values, error, words, is_known):
         next(iter(rows.pack(4, "tokens", along="name", values=values)))
 
 
-def test_a_state_serves_packed_rows_with_the_same_padding_alone():
+def test_state_resumes_only_with_the_same_padding():
     state = iter(texts([3, 2]).pack(4, ["tokens", "weights"])).state()
     texts([3, 2]).pack(4, ["tokens", "weights"], values=0).resume(state)
     with pytest.raises(ValueError, match="in the pipeline of the state"):
         texts([3, 2]).pack(4, ["tokens", "weights"], values=-100).resume(state)
 
 
-def test_the_components_are_known_before_iteration():
+def test_spec_is_available_before_iteration():
     packed = texts([3]).pack(6, ["weights", "tokens"])
     assert packed.spec == {
         "weights": hr.Spec(np.dtype(np.float32), (6,)),
@@ -141,7 +141,7 @@ def test_the_components_are_known_before_iteration():
     max_open=st.integers(1, 6),
     way=st.sampled_from(LARGE_WAYS),
 )
-def test_examples_go_where_first_fit_puts_them(lengths, max_open, way):
+def test_examples_are_placed_by_first_fit(lengths, max_open, way):
     lengths = [1, *lengths]
     packed = texts(lengths).pack(20, ["tokens", "weights"], max_open=max_open).options(**way)
     rows = list(packed)
@@ -151,7 +151,7 @@ def test_examples_go_where_first_fit_puts_them(lengths, max_open, way):
 
 
 @given(lengths=st.lists(st.integers(0, 50), max_size=60))
-def test_long_lists_are_split_if_asked(lengths):
+def test_long_lists_are_split_if_requested(lengths):
     rows = list(texts([1, *lengths]).pack(8, ["tokens", "weights"], split=True))
     results = {}
     for row in rows:
@@ -176,7 +176,7 @@ def test_lists_of_parsed_examples_are_packed(records):
     assert sorted(results) == sorted(tokens)
 
 
-def test_vectors_of_one_length_are_packed():
+def test_fixed_length_vectors_are_packed():
     pipe = hr.arrays({"x": np.arange(12, dtype=np.uint8).reshape(4, 3)}).pack(7, "x")
     assert [row["x"].tolist() for row in pipe] == [[0, 1, 2, 3, 4, 5, 0], [6, 7, 8, 9, 10, 11, 0]]
 
@@ -190,7 +190,7 @@ def test_packed_rows_resume_exactly():
     assert all(same(ways[0], other) for other in ways)
 
 
-def test_a_state_is_small():
+def test_state_is_small():
     lengths = np.random.default_rng(1).integers(1, 30, 20_000).tolist()
     batches = iter(texts(lengths).pack(1000, ["tokens", "weights"], max_open=40))
     # About 66 examples fit into a row.
@@ -198,7 +198,7 @@ def test_a_state_is_small():
     assert 600 < max(sizes) < 1000 + 16 * 66 * 40
 
 
-def test_statistics_have_the_share_of_padding():
+def test_statistics_include_the_share_of_padding():
     batches = iter(texts([3, 2, 4, 1]).pack(6, ["tokens", "weights"]))
     assert len(list(batches)) == 2
     shares = {stage.name: stage.padding for stage in batches.statistics().stages}
@@ -206,7 +206,7 @@ def test_statistics_have_the_share_of_padding():
     assert shares["iterable(texts.<locals>.examples)"] is None
 
 
-def test_a_list_that_is_too_long_names_its_example():
+def test_error_for_an_oversized_list_names_its_example():
     batches = iter(texts([3, 2, 9, 1]).pack(5, ["tokens", "weights"]))
     assert next(batches)["tokens"].tolist() == [1, 2, 3, 101, 102]
     message = r"pack: an example has 9 elements, expected at most 5. Use split=.*example 2\]"
@@ -215,14 +215,14 @@ def test_a_list_that_is_too_long_names_its_example():
 
 
 @pytest.mark.parametrize("split", [False, True])
-def test_unequal_lengths_are_refused(split):
+def test_unequal_lengths_are_rejected(split):
     pipe = hr.iterable(lambda: ({"a": range(n), "b": range(3)} for n in (3, 2)))
     message = r"pack: one component of an example has 2 elements, another 3, .*example 1\]"
     with pytest.raises(errors.InvalidArgumentError, match=message):
         list(pipe.pack(5, ["a", "b"], split))
 
 
-def test_wrong_arguments_are_refused():
+def test_invalid_arguments_are_rejected():
     pipe = hr.arrays({"x": np.zeros((2, 3)), "y": np.zeros((2, 3)), "z": np.zeros(2)})
     two = pipe.select("x", "y")
     for call, message in (
@@ -256,7 +256,7 @@ def reshaped(example):
 @pytest.mark.parametrize(
     "shapes", [[[6], [2, 3], [6]], [[6], [1, 6, 1], [6]], [[2, 3], [2, 3], [2, 3]]]
 )
-def test_a_component_that_is_not_a_vector_is_an_error_with_its_example(shapes, split):
+def test_non_vector_component_is_an_error_with_its_example(shapes, split):
     def examples():
         for shape in shapes:
             yield {"x": np.arange(6), "shape": np.array(shape, np.int32)}
@@ -275,7 +275,7 @@ def test_a_component_that_is_not_a_vector_is_an_error_with_its_example(shapes, s
 
 
 @pytest.mark.parametrize("split", [False, True])
-def test_a_scalar_of_unknown_rank_is_refused(split):
+def test_scalar_of_unknown_rank_is_rejected(split):
     def examples():
         yield {"x": np.arange(1), "shape": np.zeros(0, np.int32)}
 
@@ -301,7 +301,7 @@ def _named(example):
     return {**example, "number": number, "name": f"n{number}"}
 
 
-def test_other_components_are_kept_once_for_each_document():
+def test_other_components_are_kept_once_per_document():
     packed = documents([3, 2, 4, 0, 1]).pack(
         6, ["tokens", "weights"], along=["name", "number"], cu_seqlens=True
     )
@@ -331,7 +331,7 @@ def test_each_piece_of_a_split_list_has_the_other_components():
     ]
 
 
-def test_packed_rows_with_lists_are_batched_and_resume():
+def test_packed_rows_with_lists_can_be_batched_and_resume():
     lengths = np.random.default_rng(1).integers(0, 30, 300).tolist()
     packed = (
         documents([1, *lengths])
@@ -353,7 +353,7 @@ def squares(row):
 
 
 @pytest.mark.parametrize("world", [2, 8])
-def test_ranks_get_rows_of_equal_cost(world):
+def test_ranks_receive_rows_of_equal_cost(world):
     lengths = np.random.default_rng(1).integers(1, 200, 6000).tolist()
     packed = texts(lengths)
     plain = list(packed.pack(256, ["tokens", "weights"], cu_seqlens=True))
@@ -392,7 +392,7 @@ def test_balanced_rows_resume_exactly():
         ({"along": "list"}, "expected one value an example"),
     ],
 )
-def test_components_that_cannot_be_kept_are_refused(arguments, words):
+def test_components_that_cannot_be_kept_are_rejected(arguments, words):
     lists = hr.arrays({"tokens": np.zeros((2, 3)), "list": np.zeros((2, 3)), "n": np.zeros(2)})
     with pytest.raises(ValueError, match=words):
         lists.pack(6, "tokens", **arguments)

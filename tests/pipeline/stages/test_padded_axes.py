@@ -34,7 +34,7 @@ def examples(arrays):
 
 @pytest.mark.parametrize("dtype", [np.bool_, np.uint8, np.int16, np.float64, np.complex64])
 @pytest.mark.parametrize("fill", [0, 1])
-def test_all_axes_are_padded_as_by_hand(dtype, fill):
+def test_all_axes_match_manual_padding(dtype, fill):
     arrays = masks(dtype)
     for size in (1, 2, 5):
         batches = list(examples(arrays).padded_batch(size, values={"mask": bool(fill) or fill}))
@@ -44,13 +44,13 @@ def test_all_axes_are_padded_as_by_hand(dtype, fill):
             assert same([{"mask": batch["mask"]}], [{"mask": expected}])
 
 
-def test_strings_are_padded_in_all_axes():
+def test_strings_are_padded_on_all_axes():
     words = [np.array([["a", "b"]], object), np.array([["c"], ["d"]], object)]
     (batch,) = examples(words).padded_batch(2, values={"mask": "-"})
     assert batch["mask"].tolist() == [[["a", "b"], ["-", "-"]], [["c", "-"], ["d", "-"]]]
 
 
-def test_multiples_are_of_the_first_axis_or_of_each_by_name():
+def test_multiple_of_applies_to_the_first_axis_or_to_each_named_axis():
     arrays = masks()
     pipe = examples(arrays)
     (batch,) = pipe.padded_batch(5, multiple_of=4)
@@ -62,7 +62,7 @@ def test_multiples_are_of_the_first_axis_or_of_each_by_name():
     assert again["mask"].shape == (5, 4, 3, 4)
 
 
-def test_axes_of_known_size_stay_as_they_are(tmp_path):
+def test_axes_of_known_size_are_unchanged(tmp_path):
     @hr.native
     def image(example):
         n = example["n"]
@@ -78,7 +78,7 @@ def test_axes_of_known_size_stay_as_they_are(tmp_path):
     assert pipe.padded_batch(3).spec["image"].shape == (None, None, None, 2)
 
 
-def test_an_axis_of_known_size_may_come_first():
+def test_axis_of_known_size_may_come_first():
     @hr.native
     def image(example):
         n = example["n"]
@@ -100,7 +100,7 @@ def with_first_axis(example):
     return {**example, "image": hr.ops.ensure_shape(example["image"], (3, None))}
 
 
-def test_buckets_are_padded_in_all_axes():
+def test_buckets_are_padded_on_all_axes():
     arrays = masks()
     batches = list(examples(arrays).bucket_by_length("mask", [1], size=2, values=-1))
     expected = [arrays[1:3], [arrays[0], arrays[3]], [arrays[4]]]
@@ -110,7 +110,7 @@ def test_buckets_are_padded_in_all_axes():
 
 
 @pytest.mark.parametrize("remainder", ["keep", "drop", "pad"])
-def test_batches_are_the_same_with_any_threads_and_resume(remainder):
+def test_batches_do_not_depend_on_threads_and_resume(remainder):
     rows = hr.arrays({"n": np.arange(60)}).shuffle(window=20, seed=2)
     pipe = rows.map(lambda e: {"x": np.full((e["n"] % 4, 1 + e["n"] % 3), e["n"])})
     pipe = pipe.padded_batch(7, -1, {"x": (2, 4)}, remainder)
@@ -128,7 +128,7 @@ def test_examples_of_different_ranks_are_an_error():
         list(pipe)
 
 
-def test_wrong_multiples_are_refused_where_they_are_written():
+def test_invalid_multiples_are_rejected_at_the_call():
     pipe = hr.tfrecords("x").parse({"ids": hr.Ragged(int), "x": hr.Feature(int, (2,))})
     for multiple_of, error, words in (
         ({"id": 8}, ValueError, "multiple_of has a component 'id', expected one of 'ids', 'x'"),

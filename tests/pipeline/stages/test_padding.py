@@ -43,7 +43,7 @@ def test_none_pads_with_zeros_and_empty_strings(lists):
         }
 
 
-def test_a_value_pads_components_of_its_kind(lists):
+def test_value_pads_components_of_its_kind(lists):
     (batch,) = lists.select("n", "x", "s", "one").padded_batch(3, values=-1)
     assert batch["n"].tolist() == batch["x"].tolist() == [[-1, -1], [1, -1], [1, 2]]
     assert batch["s"].tolist() == [["", ""], ["ä", ""], ["ä", "ä"]]
@@ -73,7 +73,7 @@ def test_a_value_pads_components_of_its_kind(lists):
     ],
 )
 @pytest.mark.parametrize("is_known", [True, False])
-def test_values_of_other_types_are_refused_at_once(values, message, is_known, lists):
+def test_values_of_other_types_are_rejected_at_once(values, message, is_known, lists):
     expected = hp.arrays(
         {
             "n": np.zeros((3, 2), np.int64),
@@ -97,7 +97,7 @@ def test_values_of_other_types_are_refused_at_once(values, message, is_known, li
 
 
 @pytest.mark.parametrize("values", [[0], object(), {"n": [1, 2]}, {1: 2}])
-def test_invalid_values_are_refused(values, lists):
+def test_invalid_values_are_rejected(values, lists):
     with pytest.raises(TypeError, match="padded_batch: values has"):
         lists.padded_batch(2, values=values)
 
@@ -106,18 +106,18 @@ def test_invalid_values_are_refused(values, lists):
     ("dtype", "shape", "default"),
     [(int, (), 0.5), (np.uint8, (), 300), (bytes, (), 1), (float, (3,), [1, 2])],
 )
-def test_defaults_of_features_that_do_not_fit_are_refused(dtype, shape, default):
+def test_feature_defaults_that_do_not_fit_are_rejected(dtype, shape, default):
     with pytest.raises(ValueError, match=r"Feature: default is .*, expected .* or a scalar"):
         hp.Feature(dtype, shape, default)
 
 
-def test_defaults_that_fit_are_taken():
+def test_feature_defaults_that_fit_are_accepted():
     assert hp.Feature(int, (2,), 3.0).default == 3.0
     assert hp.Feature(float, (), 1e-3).default == 1e-3
     assert hp.Feature(str, (2,), "ab").default == "ab"
 
 
-def test_a_string_that_pads_no_component_is_refused():
+def test_string_that_pads_no_component_is_rejected():
     lists = hp.iterable([{"x": [1, 2]}, {"x": [3]}])
     with pytest.raises(ValueError, match="values has 's', but no list of strings is filled up"):
         list(lists.padded_batch(2, values="s"))

@@ -61,7 +61,7 @@ CHAINS = {
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("chain", CHAINS)
 @pytest.mark.parametrize("world", [1, 2, 3, 8])
-def test_ranks_together_give_each_example_once_each_in_its_own_order(chain, world, lines):
+def test_ranks_together_yield_each_example_once(chain, world, lines):
     for num_threads in (1, 3):
         ranks = [
             texts_of(CHAINS[chain](lines, rank, world).options(num_threads=num_threads))
@@ -81,7 +81,7 @@ def test_ranks_together_give_each_example_once_each_in_its_own_order(chain, worl
         assert all(rank != sorted(rank) for rank in ranks)
 
 
-def test_each_epoch_gives_a_rank_other_files(lines):
+def test_rank_reads_different_files_in_each_epoch(lines):
     rank = lines.shuffle(window=40, seed=1).shard(1, 3, by="piece")
     epochs = [files_of(texts_of(rank.epoch(epoch))) for epoch in range(4)]
     assert len(set(map(frozenset, epochs))) > 1
@@ -94,7 +94,7 @@ def test_each_epoch_gives_a_rank_other_files(lines):
 
 
 @pytest.mark.skipif(not Path("/proc/self/io").exists(), reason="needs what Linux counts")
-def test_a_rank_reads_only_its_share(tmp_path):
+def test_rank_reads_only_its_share(tmp_path):
     for number in range(8):
         (tmp_path / f"{number}.txt").write_text("a line of some length\n" * 20_000)
     lines = hr.text_lines(str(tmp_path / "*.txt")).shuffle(window=100, seed=1)
@@ -112,7 +112,7 @@ def test_a_rank_reads_only_its_share(tmp_path):
 
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("chain", CHAINS)
-def test_the_same_rank_resumes(chain, lines):
+def test_same_rank_resumes(chain, lines):
     rank = CHAINS[chain](lines, 1, 3).batch(9).epochs(1 if "epochs" in chain else 2)
     with iter(rank) as batches:
         steps, states = [], [batches.state()]
@@ -125,7 +125,7 @@ def test_the_same_rank_resumes(chain, lines):
 
 
 @pytest.mark.parametrize(("rank", "world"), [(0, 3), (1, 4)])
-def test_a_state_of_another_rank_is_refused(rank, world, lines):
+def test_state_of_another_rank_is_rejected(rank, world, lines):
     pipe = lines.shuffle(window=40, seed=1)
     state = iter(pipe.shard(1, 3, by="piece").batch(9)).state()
     message = (
@@ -138,7 +138,7 @@ def test_a_state_of_another_rank_is_refused(rank, world, lines):
         pipe.shard(rank, world, by="piece").batch(9).resume(state)
 
 
-def test_the_files_that_a_rank_reads_are_described(lines):
+def test_describe_shows_the_files_a_rank_reads(lines):
     window, full = lines.shuffle(window=40, seed=1), lines.shuffle(seed=1)
     described = [
         pipe.describe().splitlines()[2]
@@ -151,7 +151,7 @@ def test_the_files_that_a_rank_reads_are_described(lines):
     ]
 
 
-def test_fewer_files_than_ranks_are_refused(lines):
+def test_fewer_files_than_ranks_are_rejected(lines):
     pipe = lines.shuffle(window=40, seed=1).shard(1, 12, by="piece")
     message = (
         "shard: by='piece' gives each rank pieces of its own: there are 11 for 12 ranks, expected "
@@ -184,7 +184,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_sharding_by_piece_is_refused_where_examples_do_not_come_by_files(name, lines):
+def test_shard_by_piece_is_rejected_unless_examples_come_by_file(name, lines):
     make, reason = REFUSED[name]
     with pytest.raises(
         ValueError, match=rf"^shard: by='piece' assigns separate files to each rank.*{reason}"
@@ -192,7 +192,7 @@ def test_sharding_by_piece_is_refused_where_examples_do_not_come_by_files(name, 
         make(lines).shard(0, 2, by="piece")
 
 
-def test_unknown_values_of_by_are_refused(lines):
+def test_unknown_values_of_by_are_rejected(lines):
     window = lines.shuffle(window=9, seed=1)
     with pytest.raises(ValueError, match=r"^shard: by is 'file', expected 'example' or 'piece'\.$"):
         window.shard(0, 2, by="file")
@@ -203,7 +203,7 @@ def test_unknown_values_of_by_are_refused(lines):
         window.shard(0, 2, even="drop", by="piece")
 
 
-def test_sharding_by_piece_has_no_length_and_no_digest(lines):
+def test_shard_by_piece_has_no_length_and_no_digest(lines):
     rank = lines.shuffle(window=9, seed=1).shard(0, 2, by="piece")
     with pytest.raises(TypeError, match="len: the number of examples"):
         len(rank)

@@ -27,7 +27,7 @@ SOURCES = {
 
 
 @pytest.mark.parametrize("name", SOURCES)
-def test_a_full_shuffle_gives_each_streamed_example_once(tables, given, name):
+def test_full_shuffle_yields_each_streamed_example_once(tables, given, name):
     pipeline = SOURCES[name](tables).with_origin()
     streamed = rows(pipeline)
     shuffled = rows(given(pipeline.shuffle(seed=3)))
@@ -57,7 +57,7 @@ def test_draws_stay_with_their_example(tables, given, name):
     ),
     header=st.sampled_from(["", "\ufeff", "\n", "\r\n\ufeff"]),
 )
-def test_any_text_as_csv_gives_the_same_records_or_the_same_error(tmp_path, files, header):
+def test_shuffling_any_csv_text_yields_the_streamed_records_or_error(tmp_path, files, header):
     paths = [tmp_path / f"{number}.csv" for number in range(len(files))]
     for path, parts in zip(paths, files, strict=True):
         path.write_text(f"{header}x\n" + "".join(parts), newline="")
@@ -83,7 +83,7 @@ def outcome(pipeline):
     ("name", "damage"),
     [("a.csv", b"x"), ("a.jsonl", b'{"n": "x"}')],
 )
-def test_errors_name_the_line_as_streaming_does(tmp_path, name, damage):
+def test_errors_name_the_same_line_as_streaming(tmp_path, name, damage):
     head, line = (b"n\n", b"%d\n\n") if name == "a.csv" else (b"", b'{"n": %d}\n\n')
     lines = [line % number for number in range(50)]
     lines[20] = damage + b"\n"
@@ -121,7 +121,7 @@ def test_inferred_columns_follow_a_changed_file(tmp_path):
     assert sorted(rows(hp.concat([pipeline, pipeline]).take(2))) == [("5",), ("70",)]
 
 
-def test_compressed_files_are_refused_with_a_window_as_the_remedy(tmp_path):
+def test_compressed_files_are_rejected_with_a_window_as_the_remedy(tmp_path):
     path = tmp_path / "a"
     path.write_bytes(bz2.compress(b"a\n1\n"))
     with pytest.raises(errors.InvalidArgumentError, match=r"file is compressed.*window="):
@@ -155,7 +155,9 @@ LONG = ("d/" * 300 + "e.x", "d/" * 300 + "e.y")
     form=st.sampled_from([tarfile.GNU_FORMAT, tarfile.PAX_FORMAT]),
     zeros=st.booleans(),
 )
-def test_any_archive_gives_the_same_samples_or_the_same_error(tmp_path, names, sizes, form, zeros):
+def test_shuffling_any_archive_yields_the_streamed_samples_or_error(
+    tmp_path, names, sizes, form, zeros
+):
     path = tmp_path / "a.tar"
     files = [("first.x", b"0"), ("first.y", b"")]
     for number, name in enumerate(names):
@@ -177,7 +179,7 @@ def test_any_archive_gives_the_same_samples_or_the_same_error(tmp_path, names, s
             assert re.search(wrong, shuffled)
 
 
-def test_errors_of_samples_are_those_of_streaming(tmp_path):
+def test_sample_errors_match_streaming(tmp_path):
     path = tmp_path / "a.tar"
     files = [(f"{number}.{end}", b"x") for number in range(50) for end in "xy"]
     for wrong, message in (
@@ -193,7 +195,7 @@ def test_errors_of_samples_are_those_of_streaming(tmp_path):
         assert messages[0] == messages[1]
 
 
-def test_the_scan_finds_archives_that_are_cut_short_or_damaged(tmp_path):
+def test_scan_detects_truncated_or_damaged_archives(tmp_path):
     path = tmp_path / "a.tar"
     archive(path, [(f"{number}.x", b"x" * 600) for number in range(9)])
     full = path.read_bytes()

@@ -42,7 +42,7 @@ def groups_of(texts):
 
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("world", [1, 2, 3])
-def test_ranks_together_give_each_row_once(world, tables):
+def test_ranks_together_yield_each_row_once(world, tables):
     for epoch in range(2):
         ranks = [texts_of(rank_of(tables, rank, world).epoch(epoch)) for rank in range(world)]
         again = [
@@ -58,7 +58,7 @@ def test_ranks_together_give_each_row_once(world, tables):
         assert min(map(len, groups)) == NUM_FILES * NUM_GROUPS // world
 
 
-def test_each_epoch_gives_a_rank_other_row_groups(tables):
+def test_rank_reads_different_row_groups_in_each_epoch(tables):
     epochs = [groups_of(texts_of(rank_of(tables, 1, 3).epoch(epoch))) for epoch in range(4)]
     assert len(set(map(frozenset, epochs))) > 1
 
@@ -78,12 +78,12 @@ def test_ranks_resume_at_their_position(world, tables):
             assert rest == steps[position:]
 
 
-def test_the_row_groups_that_a_rank_reads_are_described(tables):
+def test_describe_shows_the_row_groups_a_rank_reads(tables):
     line = rank_of(tables, 1, 4).describe().splitlines()[2]
     assert line == "shard(1, 4, by='piece'); it reads 1 of 4 row groups, others in each epoch"
 
 
-def test_fewer_row_groups_than_ranks_are_refused(tables):
+def test_fewer_row_groups_than_ranks_are_rejected(tables):
     message = "shard: by='piece' .*: there are 15 for 16 ranks, expected at least as many"
     with pytest.raises(ValueError, match=message):
         iter(rank_of(tables, 0, 16))

@@ -58,7 +58,7 @@ def _cycles(order):
 
 
 @pytest.mark.parametrize("count", [64, 100, 129])
-def test_a_full_shuffle_is_like_a_permutation_of_numpy(count):
+def test_full_shuffle_is_statistically_like_a_numpy_permutation(count):
     """Means over many seeds differ by less than 4.5 standard errors, and variances by a third."""
     ours = [order(rows(count).shuffle(seed=seed)) for seed in range(NUM_SEEDS)]
     random = np.random.default_rng(0)
@@ -72,7 +72,7 @@ def test_a_full_shuffle_is_like_a_permutation_of_numpy(count):
         assert 0.66 < one.var() / other.var() < 1.5, name
 
 
-def test_epochs_of_one_seed_are_independent_of_each_other():
+def test_epochs_of_one_seed_are_independent():
     """The correlation of two random orders of 1,000 has a standard deviation of 0.03."""
     pipeline = rows(1000).shuffle(seed=3)
     [*batches] = pipeline.batch(1000).epochs(30).options(num_threads=1)
@@ -82,7 +82,7 @@ def test_epochs_of_one_seed_are_independent_of_each_other():
     assert abs(correlations.mean()) < 0.01
 
 
-def test_an_example_leaves_a_window_after_a_geometric_time():
+def test_example_leaves_a_window_after_a_geometric_time():
     """The first example leaves at place k with probability (1 - 1/w)^k / w.
 
     The 0.9999 quantile of chi-square for 8 degrees is 31.8.

@@ -65,7 +65,7 @@ def test_pairs_stay_together(lines, name, other):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_folds_are_shuffled_as_one(lines, name):
+def test_folds_are_shuffled_together(lines, name):
     source = sources(lines)[name]
     parts = source.split(0.2, 0.3, 0.5, seed=4)
     pipe = hr.concat([parts[2], parts[0]]).shuffle(seed=3)
@@ -96,7 +96,7 @@ def test_splits_of_splits_and_of_pairs_are_shuffled(lines):
     assert sorted(numbers(both)) == numbers(left)
 
 
-def test_pairs_are_resumed_exactly_and_with_other_ranks(lines):
+def test_pairs_resume_exactly_and_with_a_different_number_of_ranks(lines):
     pairs = hr.zip([sources(lines)["lines"], sources(lines)["concat"].rename(n="m")])
     pipe = pairs.shuffle(seed=3).map(lambda e: {"n": e["n"], "s": e["n"] - e["m"]}).epochs(2)
     assert_resumes(pipe.batch(70))
@@ -108,7 +108,7 @@ def test_pairs_are_resumed_exactly_and_with_other_ranks(lines):
     assert [int(n) for batch in rest for n in batch["n"]] == full[20:]
 
 
-def test_functions_with_states_see_only_pairs():
+def test_stateful_functions_see_only_pairs():
     class Counting:
         def __init__(self):
             self.count = 0
@@ -140,7 +140,7 @@ def test_unequal_lengths_are_an_error():
         list(pipe)
 
 
-def test_pairs_stay_together_without_an_order(lines):
+def test_pairs_stay_together_in_a_nondeterministic_pipeline(lines):
     many = [path for path in lines for _ in range(8)]
     left = hr.text_lines(many)
     right = hr.text_lines(many).rename(text="other").map(lambda e: {"other": e["other"]})
@@ -150,7 +150,7 @@ def test_pairs_stay_together_without_an_order(lines):
         assert all(example["text"] == example["other"] for example in results)
 
 
-def test_what_cannot_be_shuffled_is_named(lines):
+def test_errors_name_the_stage_that_cannot_be_shuffled(lines):
     one, two = hr.text_lines(lines), hr.arrays({"m": np.arange(COUNT)})
     for pipe, words in (
         (hr.zip([one, two.filter(lambda e: True)]), "filter does not make one example of each"),
@@ -168,7 +168,7 @@ def test_what_cannot_be_shuffled_is_named(lines):
         shuffled.skip_errors(3)
 
 
-def test_lengths_and_descriptions_are_known(lines):
+def test_lengths_and_descriptions_are_available(lines):
     parts = hr.arrays({"n": np.arange(COUNT)}).split(*[0.2] * 5, seed=0)
     train = hr.concat([parts[0], parts[2], parts[3], parts[4]]).shuffle(seed=1)
     assert len(train) == COUNT - len(parts[1]) == train.count()
@@ -185,7 +185,7 @@ def test_lengths_and_descriptions_are_known(lines):
     assert len(list(nested)) == len(nested) == 2 * COUNT + 170
 
 
-def test_every_order_of_few_pairs_is_as_likely():
+def test_every_order_of_three_pairs_is_equally_likely():
     seen = collections.Counter()
     pairs = hr.zip([hr.arrays({"n": np.arange(3)}), hr.arrays({"m": np.arange(3)})])
     for seed in range(600):
@@ -194,7 +194,7 @@ def test_every_order_of_few_pairs_is_as_likely():
     assert min(seen.values()) > 60
 
 
-def test_a_disk_cache_of_a_part_is_shuffled(lines, tmp_path):
+def test_disk_cache_of_a_part_is_shuffled(lines, tmp_path):
     parts = sources(lines)["lines"].cache(directory=tmp_path / "c").split(0.3, 0.3, 0.4, seed=2)
     pipe = hr.concat([parts[0], parts[2]]).shuffle(seed=3)
     expected = sorted(numbers(parts[0]) + numbers(parts[2]))

@@ -75,7 +75,7 @@ def test_parts_are_the_same_in_all_epochs_and_after_shuffles(sources, kind):
 
 @pytest.mark.parametrize("kind", ["arrays", "text_lines", "csv", "fixed", "concat"])
 @pytest.mark.parametrize("options", [{"num_threads": 1}, {"num_threads": 4, "memory_bytes": 1}])
-def test_a_part_is_shuffled_as_a_whole(sources, kind, options):
+def test_part_is_shuffled_as_a_whole(sources, kind, options):
     pipe = sources[kind]
     full = pipe.shuffle(seed=5)
     for index, part in enumerate(pipe.split(0.6, 0.4)):
@@ -88,7 +88,7 @@ def test_a_part_is_shuffled_as_a_whole(sources, kind, options):
             assert numbers(behind.options(**options).epoch(epoch)) == expected
 
 
-def test_a_part_can_have_all_other_stages_and_resumes(sources):
+def test_part_supports_all_other_stages_and_resumes(sources):
     def doubled(example, rng):
         return {"n": example["n"] * 2, "noise": rng.normal()}
 
@@ -125,7 +125,7 @@ def test_parts_depend_on_the_seed_and_not_on_the_process(sources):
     assert numbers(first)[:8] == [0, 1, 4, 5, 7, 9, 11, 12]
 
 
-def test_a_state_of_another_part_is_refused(sources):
+def test_state_of_another_part_is_rejected(sources):
     first, second = (part.batch(10) for part in sources["arrays"].split(0.5, 0.5, seed=1))
     batches = iter(first)
     next(batches)
@@ -137,7 +137,7 @@ def test_a_state_of_another_part_is_refused(sources):
         other.batch(10).resume(state)
 
 
-def test_a_pipeline_that_cannot_be_split_is_refused(sources):
+def test_pipeline_that_cannot_be_split_is_rejected(sources):
     pipe = sources["arrays"]
     for shares in ((1.0,), (0.5, 0.4), (1.5, -0.5), (0.0, 1.0), ()):
         with pytest.raises(ValueError, match=r"split: the shares are .* that add up to 1"):
@@ -154,7 +154,7 @@ def test_a_pipeline_that_cannot_be_split_is_refused(sources):
 
 
 class TestOneOrder:
-    def test_a_shuffle_or_a_mix_before_a_shard_needs_a_seed(self, sources):
+    def test_shuffle_or_mix_before_a_shard_requires_a_seed(self, sources):
         pipe = sources["arrays"]
         unseeded = {
             "shuffle": pipe.shuffle(),
@@ -210,7 +210,7 @@ class TestWarnings:
             list(shuffled.epoch(epoch))
         assert self.messages() == []
 
-    def test_take_and_skip_after_a_shuffle_warn_of_leaks_between_epochs(self, sources):
+    def test_take_and_skip_after_a_shuffle_warn_about_leaks_between_epochs(self, sources):
         shuffled = sources["arrays"].shuffle(seed=1)
         for part in (shuffled.take(900), shuffled.skip(100), shuffled.batch(10).take(90)):
             part.epochs(2)
@@ -224,7 +224,7 @@ class TestWarnings:
             list(loop.epoch(2))
             assert len(self.messages()) == 1
 
-    def test_a_pipeline_that_does_not_leak_does_not_warn(self, sources):
+    def test_pipeline_without_leaks_does_not_warn(self, sources):
         pipe = sources["arrays"]
         pipe.take(900).shuffle(window=9, seed=1).epochs(2)
         pipe.shuffle(seed=1).epochs(2).take(900)
@@ -252,7 +252,7 @@ COMBINATIONS = {
 
 @pytest.mark.parametrize("combination", COMBINATIONS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_part_within_a_combination_has_the_same_examples(sources, kind, combination):
+def test_part_inside_a_combination_has_the_same_examples(sources, kind, combination):
     pipe = sources[kind]
     train, held_out = pipe.split(0.5, 0.5, seed=1)
     combine = COMBINATIONS[combination]
@@ -266,13 +266,13 @@ def test_a_part_within_a_combination_has_the_same_examples(sources, kind, combin
 
 
 @pytest.mark.parametrize("combination", COMBINATIONS)
-def test_a_shuffled_part_within_a_combination_has_the_same_examples(sources, combination):
+def test_shuffled_part_inside_a_combination_has_the_same_examples(sources, combination):
     train, _ = sources["csv"].split(0.5, 0.5, seed=1)
     output = COMBINATIONS[combination](train.shuffle(seed=5))
     assert {n for n in numbers(output) if n < NUM} == set(numbers(train))
 
 
-def test_a_split_of_too_deeply_nested_combinations_is_refused():
+def test_split_of_deeply_nested_combinations_is_rejected():
     pipe = hr.arrays({"n": np.arange(20)})
     for _ in range(8):
         pipe = hr.concat([pipe])

@@ -32,7 +32,7 @@ def test_parse_reads_examples(records, given):
     assert [last["number"].dtype, last["floats"].dtype] == [np.int64, np.float32]
 
 
-def test_a_missing_feature_has_its_default(records, given):
+def test_missing_feature_has_its_default(records, given):
     features = {"n": hp.Feature(int, (2,), default=7), "s": hp.Feature(str, default="none")}
     assert numbers_of(
         [{"number": row["n"]} for row in given(hp.tfrecords(records).parse(features))]
@@ -47,7 +47,7 @@ def test_text_is_decoded(records):
 
 
 @pytest.mark.parametrize("text_bytes", [10, 10_000])
-def test_strings_are_the_same_in_short_and_in_long_records(tmp_path, given, text_bytes):
+def test_strings_are_the_same_in_short_and_long_records(tmp_path, given, text_bytes):
     """Strings of short records are copied; strings of long ones share the record's memory."""
     texts = [b"%d" % number * (text_bytes // 2) for number in range(10, 60)]
     with TFRecordWriter(tmp_path / "a") as writer:
@@ -62,7 +62,7 @@ def test_strings_are_the_same_in_short_and_in_long_records(tmp_path, given, text
     assert batch["text"].tolist() == texts
 
 
-def test_strings_of_short_and_long_records_go_into_one_batch(tmp_path, given):
+def test_strings_of_short_and_long_records_fit_into_one_batch(tmp_path, given):
     texts = [b"ab" * (2_500 * (number // 100) + number) for number in range(200)]
     for index in range(2):
         with TFRecordWriter(tmp_path / str(index)) as writer:
@@ -79,12 +79,12 @@ def test_strings_of_short_and_long_records_go_into_one_batch(tmp_path, given):
     assert sorted(text for batch in batches for text in batch["text"]) == expected
 
 
-def test_a_feature_of_another_type_names_file_and_record(records):
+def test_error_for_a_feature_of_another_type_names_file_and_record(records):
     with pytest.raises(errors.InvalidArgumentError, match=r"0.tfrecord: record 0, Key: number"):
         list(hp.tfrecords(records).parse({"number": float}))
 
 
-def test_take_skip_and_shard_count_over_all_files(numbers, given):
+def test_take_skip_and_shard_count_across_files(numbers, given):
     assert numbers_of(given(numbers.skip(699).take(3))) == [699, 700, 701]
     assert numbers_of(given(numbers.take(5).skip(5))) == []
     shards = [numbers_of(given(numbers.shard(index, 3))) for index in range(3)]
@@ -98,7 +98,7 @@ def test_batches_may_span_files(numbers, given):
     assert numbers_of(given(numbers.batch(300, "drop"))) == list(range(900))
 
 
-def test_a_padded_remainder_has_a_mask(numbers, given):
+def test_padded_remainder_has_a_mask(numbers, given):
     batches = given(numbers.batch(300, "pad"))
     assert [batch["mask"].sum() for batch in batches] == [300, 300, 300, 100]
     assert [len(batch["number"]) for batch in batches] == [300] * 4
@@ -113,7 +113,7 @@ def test_lists_are_padded_to_the_longest(records, given):
     assert widths == {8}
 
 
-def test_epochs_repeat_all_stages_before(numbers, given):
+def test_epochs_repeat_all_preceding_stages(numbers, given):
     assert numbers_of(given(numbers.take(3).epochs(2))) == [0, 1, 2, 0, 1, 2]
     sizes = [len(batch["number"]) for batch in given(numbers.take(5).batch(3).epochs(2))]
     assert sizes == [3, 2, 3, 2]
@@ -123,14 +123,14 @@ def test_epochs_repeat_all_stages_before(numbers, given):
     assert numbers_of(next(forever) for _ in range(5)) == [0, 1, 0, 1, 0]
 
 
-def test_unbatch_splits_examples_with_a_leading_axis():
+def test_unbatch_splits_examples_along_the_first_axis():
     rows = hp.arrays({"x": np.arange(12).reshape(4, 3)}).unbatch()
     assert [batch["x"].tolist() for batch in rows.batch(7)] == [list(range(7)), list(range(7, 12))]
     sums = rows.batch(7).map(lambda batch: {"sum": batch["x"].sum()})
     assert [int(batch["sum"]) for batch in sums] == [21, 45]
 
 
-def test_unbatch_gives_the_examples_back(numbers, given):
+def test_unbatch_restores_the_examples(numbers, given):
     assert numbers_of(given(numbers.batch(7).unbatch())) == list(range(NUM_EXAMPLES))
 
 
@@ -141,14 +141,14 @@ def test_select_keeps_and_rename_renames_components(records, given):
     assert list(given(renamed)[0]) == ["n", "floats", "label"]
 
 
-def test_concat_puts_pipelines_one_after_the_other(numbers, given):
+def test_concat_joins_pipelines_end_to_end(numbers, given):
     joined = hp.concat([numbers.take(2), numbers.skip(998), numbers.take(0), numbers.take(1)])
     assert numbers_of(given(joined)) == [0, 1, 998, 999, 0]
     with pytest.raises(ValueError, match="expected the same"):
         hp.concat([numbers, numbers.rename(number="n")])
 
 
-def test_the_spec_is_known_before_anything_is_opened():
+def test_spec_is_available_before_anything_is_opened():
     pipeline = hp.tfrecords("nowhere").parse({**FEATURES, "list": hp.Ragged(int)})
     assert pipeline.spec == {
         "list": hp.Spec(np.dtype(np.int64), (None,), is_ragged=True),
@@ -161,7 +161,7 @@ def test_the_spec_is_known_before_anything_is_opened():
     assert batch["list"] == hp.Spec(np.dtype(np.int64), (4, None))
 
 
-def test_the_length_of_arrays_is_known():
+def test_length_of_arrays_is_known():
     rows = hp.arrays({"x": np.arange(10)})
     assert len(rows.skip(1).batch(2)) == 5
     assert len(rows.batch(4).epochs(3)) == 9
@@ -218,7 +218,7 @@ def test_pipelines_are_compared_by_their_stages():
         (lambda p: hp.Feature(int, (-1,)), ValueError, "expected sizes from 0 up"),
     ],
 )
-def test_wrong_arguments_are_refused_at_the_call(make, error, message):
+def test_invalid_arguments_are_rejected_at_the_call(make, error, message):
     with pytest.raises(error, match=message):
         make(hp.text_lines("a"))
 
@@ -232,23 +232,23 @@ def test_wrong_arguments_are_refused_at_the_call(make, error, message):
         ({"a": "nothing"}, TypeError, "is not a type of a component"),
     ],
 )
-def test_unsupported_features_are_refused(features, error, message):
+def test_unsupported_features_are_rejected(features, error, message):
     with pytest.raises(error, match=message):
         hp.tfrecords("a").parse(features)
 
 
-def test_parsing_batches_is_refused():
+def test_parsing_batches_is_rejected():
     with pytest.raises(ValueError, match="expected one string for each example"):
         hp.tfrecords("a").batch(3).parse({"n": int})
 
 
-def test_batching_lists_without_padding_is_refused(records):
+def test_batching_lists_without_padding_is_rejected(records):
     lists = hp.tfrecords(records).parse({"list": hp.Ragged(int)})
     with pytest.raises(ValueError, match=r"'list' is a list of any length.* Use padded_batch"):
         lists.batch(3)
 
 
-def test_a_record_may_be_larger_than_a_block(tmp_path):
+def test_record_may_be_larger_than_a_block(tmp_path):
     with TFRecordWriter(tmp_path / "a") as writer:
         for record in (example(1), b"x" * 5_000_000, example(2)):
             writer.write(record)

@@ -82,7 +82,7 @@ def in_all_ways(pipeline: hr.Pipeline, epoch: int) -> list[dict[str, Any]]:
 
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("kind", SOURCES)
-def test_pieces_of_every_source_have_each_record_once_and_resume(directory, kind):
+def test_pieces_of_every_source_contain_each_record_once_and_resume(directory, kind):
     source = SOURCES[kind](directory)
     in_order = plain(source)
     for block_bytes in _ARCHIVE_BLOCKS if kind == "webdataset" else BLOCKS:
@@ -118,7 +118,7 @@ def pieces_of(lines: list[bytes], block_bytes: int) -> dict[int, list[bytes]]:
 
 
 @pytest.mark.parametrize("block_bytes", [5, 64, 300])
-def test_a_piece_has_the_lines_that_begin_in_its_bytes(tmp_path, block_bytes):
+def test_piece_contains_the_lines_that_start_in_its_bytes(tmp_path, block_bytes):
     lines = [line.encode() for line in lines_of(80, 0)]
     (tmp_path / "a.txt").write_bytes(b"".join(line + b"\n" for line in lines))
     shuffled = hr.text_lines(tmp_path).shuffle(1, 7, num_open=1, block_bytes=block_bytes)
@@ -148,7 +148,7 @@ def test_records_keep_their_numbers(directory, kind):
         assert sorted(plain(shuffled)) == in_order, block_bytes
 
 
-def test_draws_and_parts_of_a_split_are_the_same_as_in_order(directory):
+def test_draws_and_split_parts_match_the_ordered_source(directory):
     def draw(example, rng):
         return {"text": example["text"], "draw": rng.integers(2**40)}
 
@@ -184,7 +184,7 @@ def report(skipped) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize("cut", [None, 700, 3])
-def test_the_same_damaged_records_are_skipped_as_in_order(tables, tmp_path, cut):
+def test_skipped_damaged_records_match_the_ordered_source(tables, tmp_path, cut):
     path = tmp_path / "damaged.tfrecord"
     path.write_bytes(
         (tables / "damaged" / "0.tfrecord").read_bytes()[: None if cut is None else -cut]
@@ -201,7 +201,7 @@ def test_the_same_damaged_records_are_skipped_as_in_order(tables, tmp_path, cut)
     assert_resumes(damaged.shuffle(20, 3, block_bytes=500).batch(20), every=3)
 
 
-def test_a_csv_file_with_stray_quotes_loses_the_same_lines_as_in_order(tmp_path):
+def test_csv_lines_lost_to_stray_quotes_match_the_ordered_source(tmp_path):
     rows = [f"{n},text {n}\n" for n in range(300)]
     rows[50], rows[51], rows[170] = '50,"text\n', '51,"te"xt\n', '170,"a\nb\nc",d\n'
     (tmp_path / "a.csv").write_text("n,text\n" + "".join(rows))
@@ -222,7 +222,9 @@ def test_a_csv_file_with_stray_quotes_loses_the_same_lines_as_in_order(tmp_path)
     st.integers(1, 12),
 )
 @case(["b,c\n", '"', "\n", '"', ",", "a", "\n", "b,c\n"], 4)
-def test_any_text_has_the_same_records_in_blocks_as_in_order(tmp_path_factory, text, block_bytes):
+def test_records_of_any_text_in_blocks_match_the_ordered_source(
+    tmp_path_factory, text, block_bytes
+):
     path = tmp_path_factory.getbasetemp() / "any_text.csv"
     path.write_bytes("".join(text).encode())
     lines = hr.text_lines(path).with_origin()
@@ -234,7 +236,7 @@ def test_any_text_has_the_same_records_in_blocks_as_in_order(tmp_path_factory, t
             assert report(blocks.skipped) == report(in_order.skipped)
 
 
-def test_a_state_is_small_and_another_number_of_ranks_resumes(tmp_path):
+def test_state_is_small_and_resumes_with_a_different_number_of_ranks(tmp_path):
     for file in range(3):
         (tmp_path / f"{file}.txt").write_text("".join(f"{file} {n}\n" for n in range(500)))
 
@@ -272,7 +274,7 @@ def test_pieces_of_combined_sources_are_permuted(directory, before):
     assert_resumes(shuffled.skip(3).take(80).batch(3), every=7)
 
 
-def test_a_file_that_is_not_text_is_refused_whichever_piece_comes_first(tmp_path):
+def test_non_text_file_is_rejected_whichever_piece_comes_first(tmp_path):
     page = "<!DOCTYPE html>\n" + "<p>line</p>\n" * 200
     (tmp_path / "a.csv").write_text(page)
     shuffled = hr.csv(tmp_path / "a.csv", {"n": str}, header=False).shuffle(1, 7, block_bytes=50)
@@ -286,7 +288,7 @@ def test_a_file_that_is_not_text_is_refused_whichever_piece_comes_first(tmp_path
             next(batches)
 
 
-def test_a_file_that_changes_during_the_epoch_is_refused(tmp_path):
+def test_file_that_changes_during_the_epoch_is_rejected(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("".join(f"{n}\n" for n in range(100_000)))
     shuffled = hr.text_lines(path).shuffle(1, 7, block_bytes=1000)
@@ -298,14 +300,14 @@ def test_a_file_that_changes_during_the_epoch_is_refused(tmp_path):
     assert {bytes(example["text"]) for example in shuffled} == {b"other"}
 
 
-def test_a_missing_file_is_named_before_the_first_batch(tmp_path):
+def test_missing_file_is_reported_before_the_first_batch(tmp_path):
     (tmp_path / "a.txt").write_text("a\n")
     shuffled = hr.text_lines([tmp_path / "a.txt", tmp_path / "b.txt"]).shuffle(1, 7, block_bytes=9)
     with pytest.raises(hr.errors.NotFoundError, match=r"b\.txt"):
         next(iter(shuffled))
 
 
-def test_a_state_with_another_block_size_is_refused(directory):
+def test_state_with_a_different_block_size_is_rejected(directory):
     def shuffled(block_bytes: int | None) -> hr.Pipeline:
         source = SOURCES["text_lines"](directory)
         return source.shuffle(9, 7, block_bytes=block_bytes).batch(2)
@@ -318,7 +320,7 @@ def test_a_state_with_another_block_size_is_refused(directory):
             iter(shuffled(other).resume(state))
 
 
-def test_describe_gives_the_size_of_pieces():
+def test_describe_shows_the_size_of_pieces():
     shuffled = hr.text_lines("a").shuffle(9, 7, block_bytes=4 << 20)
     expected = (
         "it reads pieces of 4,194,304 bytes of the files of text_lines in another order in each "
@@ -338,6 +340,6 @@ def test_describe_gives_the_size_of_pieces():
         ),
     ],
 )
-def test_wrong_arguments_are_refused(arguments, message):
+def test_invalid_arguments_are_rejected(arguments, message):
     with pytest.raises(ValueError, match=message):
         hr.text_lines("a").shuffle(**arguments)

@@ -77,7 +77,7 @@ def test_class_sorted_files_are_mixed_differently_in_each_epoch(tmp_path):
 
 
 @pytest.mark.parametrize("num_open", [1, 2, 3, 6, 16])
-def test_open_files_give_one_example_each_in_turn(lines, given, num_open):
+def test_open_files_take_turns_example_by_example(lines, given, num_open):
     shuffled = (
         hr.text_lines(lines).shuffle(1, 7, num_open=num_open, file_order="sequential").map(pair_of)
     )
@@ -138,7 +138,7 @@ def numbers(pipeline: hr.Pipeline) -> list[int]:
 
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("kind", FORMATS)
-def test_every_source_of_files_permutes_them_and_resumes(generated_files, kind):
+def test_every_file_source_permutes_its_files_and_resumes(generated_files, kind):
     source = FORMATS[kind](generated_files)
     shuffled = source.shuffle(1, 7, num_open=2)
     orders = [numbers(in_all_ways(shuffled, epoch)) for epoch in range(8)]
@@ -147,7 +147,7 @@ def test_every_source_of_files_permutes_them_and_resumes(generated_files, kind):
     assert_resumes(source.shuffle(9, 7, num_open=2).epochs(2).batch(7), every=3)
 
 
-def test_another_number_of_ranks_resumes(lines):
+def test_different_number_of_ranks_resumes(lines):
     def rank(index: int, count: int) -> hr.Pipeline:
         return of(lines).shuffle(4, 3, num_open=3).shard(index, count).batch(1)
 
@@ -176,14 +176,14 @@ def test_damaged_records_are_skipped_at_the_same_position(tables, given):
     assert_resumes(shuffled.batch(50))
 
 
-def test_a_damaged_file_is_named(tmp_path):
+def test_error_names_the_damaged_file(tmp_path):
     for file in range(3):
         (tmp_path / f"{file}.csv").write_text("n\n1\n2\n" + ("x\n" if file == 1 else ""))
     with pytest.raises(hr.errors.OpError, match=r"1.csv: line 4"):
         list(hr.csv(tmp_path, {"n": int}).shuffle(2, 7))
 
 
-def test_the_files_of_concat_are_permuted_as_one(lines):
+def test_files_of_concat_are_permuted_together(lines):
     parts = [of(lines), of(lines).map(lambda e: {**e, "file": e["file"] + 10})]
     shuffled = hr.concat(parts).shuffle(1, 7, num_open=1)
     orders = [list(dict.fromkeys(file for file, _ in pairs(shuffled.epoch(n)))) for n in range(4)]
@@ -192,7 +192,7 @@ def test_the_files_of_concat_are_permuted_as_one(lines):
     assert_resumes(shuffled.shuffle(5, 1).batch(3))
 
 
-def test_the_files_of_each_part_of_mix_are_permuted(lines):
+def test_files_of_each_part_of_mix_are_permuted(lines):
     parts = [of(lines), of(lines).map(lambda e: {**e, "file": e["file"] + 10})]
     mixed = hr.mix(parts, [1, 1], seed=1, stop="all").shuffle(1, 7, num_open=1)
     result = pairs(mixed)
@@ -214,24 +214,24 @@ def test_the_files_of_each_part_of_mix_are_permuted(lines):
     ],
     ids=["take", "skip", "shard", "batch", "cache"],
 )
-def test_files_stay_in_order_before_stages_that_depend_on_it(lines, ordered):
+def test_files_stay_in_order_before_order_dependent_stages(lines, ordered):
     source = ordered(of(lines))
     assert pairs(source.shuffle(1, 7)) == pairs(source)
 
 
-def test_parts_of_zip_with_one_seed_stay_pairs(lines):
+def test_parts_of_zip_with_one_seed_stay_paired(lines):
     left, right = of(lines), of(lines).rename(file="other", place="there")
     for example in hr.zip([left.shuffle(3, 7), right.shuffle(3, 7)]):
         assert (example["file"], example["place"]) == (example["other"], example["there"])
 
 
-def test_pairs_of_zip_stay_pairs(lines):
+def test_pairs_of_zip_stay_together(lines):
     left, right = of(lines), of(lines).rename(file="other", place="there")
     for example in hr.zip([left, right]).shuffle(3, 7):
         assert (example["file"], example["place"]) == (example["other"], example["there"])
 
 
-def test_parts_of_a_split_stay_apart_after_a_window(generated_files):
+def test_parts_of_a_split_stay_disjoint_after_a_window(generated_files):
     for kind, source in FORMATS.items():
         one, other = source(generated_files).split(0.5, 0.5, seed=3)
         shuffled = numbers(one.shuffle(5, 7).epoch(2))
@@ -243,7 +243,7 @@ def pairs_of(batch) -> list[tuple[int, int]]:
     return list(zip(batch["file"].tolist(), batch["place"].tolist(), strict=True))
 
 
-def test_describe_says_which_files_are_permuted(lines):
+def test_describe_shows_which_files_are_permuted(lines):
     text = hr.text_lines("a")
     described = text.filter(lambda e: True).shuffle(9, 7).describe()
     assert (
@@ -268,6 +268,6 @@ def test_describe_says_which_files_are_permuted(lines):
         ({"file_order": "sequential"}, "Omit them, or pass a window"),
     ],
 )
-def test_wrong_arguments_are_refused(arguments, message):
+def test_invalid_arguments_are_rejected(arguments, message):
     with pytest.raises(ValueError, match=message):
         hr.text_lines("a").shuffle(**arguments)

@@ -32,7 +32,7 @@ WAYS = {
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(("value", "dtype"), _RULE)
-def test_a_value_has_the_same_type_from_all_sources_and_functions(way, value, dtype):
+def test_value_has_the_same_type_from_all_sources_and_functions(way, value, dtype):
     pipeline = WAYS[way](value).batch(2)
     (batch,) = pipeline
     assert batch["x"].dtype == dtype == pipeline.spec["x"].dtype
@@ -41,7 +41,7 @@ def test_a_value_has_the_same_type_from_all_sources_and_functions(way, value, dt
 
 @pytest.mark.parametrize("kind", [str, bytes])
 @pytest.mark.parametrize("callers", [{}, {"num_threads": 2}, {"num_processes": 1}])
-def test_an_empty_list_of_strings_has_the_same_kind_after_more_functions(kind, callers):
+def test_empty_list_of_strings_keeps_its_kind_after_further_functions(kind, callers):
     texts = [[], ["é"], [], ["a", "b"]]
     inputs = [[text if kind is str else text.encode() for text in row] for row in texts]
     pipeline = hp.iterable([{"x": row} for row in inputs]).map(dict, **callers).map(dict, **callers)
@@ -49,7 +49,7 @@ def test_an_empty_list_of_strings_has_the_same_kind_after_more_functions(kind, c
     assert [example["x"].tolist() for example in pipeline] == inputs
 
 
-def test_an_empty_array_of_strings_has_its_kind_from_numpy():
+def test_empty_string_array_takes_its_kind_from_numpy():
     pipeline = hp.iterable([{"x": np.zeros(0, "U3"), "y": np.zeros(0, "S3")}])
     assert pipeline.spec["x"].dtype is str
     assert pipeline.spec["y"].dtype is bytes
@@ -57,14 +57,14 @@ def test_an_empty_array_of_strings_has_its_kind_from_numpy():
     assert example["x"].dtype == example["y"].dtype == object
 
 
-def test_an_empty_array_of_strings_among_numbers_is_refused():
+def test_empty_object_array_among_numbers_is_rejected():
     items = [{"x": [1]}, {"x": np.zeros(0, object)}]
     with pytest.raises(TypeError, match="'x' has the types bytes, int64, expected the same"):
         list(hp.iterable(items))
 
 
 @pytest.mark.parametrize("way", ["map", "flat_map", "iterable"])
-def test_an_empty_list_has_the_type_of_the_component(way):
+def test_empty_list_takes_the_type_of_its_component(way):
     lists = [[], [], [1, 2], [], [3]]
     rows = hp.arrays({"n": np.arange(5)})
     output = {
@@ -80,7 +80,7 @@ def test_an_empty_list_has_the_type_of_the_component(way):
     assert batch["s"].tolist() == [[""], ["a"], [""], ["a"], [""]]
 
 
-def test_an_empty_range_has_the_type_of_others_and_an_empty_array_its_own():
+def test_empty_range_adopts_the_component_type_but_an_empty_array_does_not():
     (batch,) = hp.iterable(lambda: ({"x": range(n)} for n in (0, 2))).padded_batch(2)
     assert (batch["x"].dtype, batch["x"].tolist()) == (np.int64, [[0, 0], [0, 1]])
     with pytest.raises(TypeError, match="'x' has the types float64, int64"):
@@ -108,7 +108,7 @@ def test_bytes_in_lists_keep_trailing_zeros():
     ],
 )
 @pytest.mark.parametrize("way", ["map", "flat_map", "iterable"])
-def test_values_that_would_lose_information_are_refused(way, value, error, message):
+def test_lossy_conversions_are_rejected(way, value, error, message):
     with pytest.raises(error, match=message):
         list(WAYS[way](value))
 
@@ -124,13 +124,13 @@ def test_values_that_would_lose_information_are_refused(way, value, error, messa
         ),
     ],
 )
-def test_masked_values_do_not_show(masked):
+def test_masked_values_are_rejected(masked):
     with pytest.raises(ValueError, match=r"'x' has 1 masked values, expected none\. Fill them in"):
         list(masked())
 
 
 @pytest.mark.parametrize("way", ["map", "flat_map", "iterable"])
-def test_names_of_components_are_strings(way):
+def test_component_names_must_be_strings(way):
     make = {
         "map": lambda array: hr.arrays({"n": [0, 1]}).map(lambda example: array),
         "flat_map": lambda array: hr.arrays({"n": [0, 1]}).flat_map(lambda example: [array]),
@@ -140,7 +140,7 @@ def test_names_of_components_are_strings(way):
         list(make({1: 2}))
 
 
-def test_a_component_that_is_bytes_once_and_str_later_is_refused():
+def test_mixing_bytes_and_str_in_a_component_is_rejected():
     rows = hp.arrays({"n": np.arange(2)}).map(lambda e: {"x": b"a" if e["n"] else "a"})
     with pytest.raises(TypeError, match="'x' has the types bytes, str, expected the same"):
         list(rows)
@@ -161,14 +161,14 @@ BIG = np.array([[1, 258], [3, -4]], ">i4")
         ),
     ],
 )
-def test_big_endian_numbers_are_the_same_numbers(pipeline):
+def test_big_endian_numbers_are_converted_to_native(pipeline):
     (batch,) = pipeline.batch(2)
     assert batch["x"].tolist() == BIG.tolist()
     assert batch["x"].dtype == np.int32
     assert batch["x"].dtype.isnative
 
 
-def test_a_big_endian_type_of_a_column_is_its_type(tmp_path):
+def test_big_endian_column_type_is_accepted(tmp_path):
     (tmp_path / "a.csv").write_text("x\n258\n")
     (row,) = hp.csv(tmp_path / "a.csv", columns={"x": np.dtype(">i4")})
     assert (row["x"], row["x"].dtype) == (258, np.dtype("int32"))
@@ -180,7 +180,7 @@ class TestBfloat16:
         ml_dtypes = pytest.importorskip("ml_dtypes")
         return np.array([[1.5, -2], [0.25, 1e38], [0, 7]], ml_dtypes.bfloat16)
 
-    def test_bfloat16_goes_through_all_stages(self, values):
+    def test_bfloat16_passes_through_all_stages(self, values):
         rows = hp.arrays({"x": values, "n": np.arange(3)})
         assert repr(rows.spec["x"]) == "Spec(bfloat16, (2,))"
         doubled = rows.map(lambda e: {**e, "twice": e["x"] * 2, "one": e["x"][0]})
@@ -199,7 +199,7 @@ class TestBfloat16:
         assert batch["x"].dtype == values.dtype
         assert batch["x"].astype(float).tolist() == [[1.5, 1.5], [1.5, 1.5], [1.5, -2]]
 
-    def test_native_functions_pass_bfloat16_through_and_do_not_compute_with_it(self, values):
+    def test_native_functions_pass_bfloat16_through_but_cannot_compute_with_it(self, values):
         rows = hp.arrays({"x": values, "n": np.arange(3)})
         (batch,) = rows.map(hr.native(lambda e: {"x": e["x"], "n": e["n"] + 1})).batch(3)
         assert np.array_equal(batch["x"], values)
@@ -207,7 +207,7 @@ class TestBfloat16:
             with pytest.raises(TypeError, match=r"(?s)bfloat16.*Convert them in a Python"):
                 rows.map(hr.native(lambda e, compute=compute: {"x": compute(e["x"])}))
 
-    def test_arrow_and_text_refuse_bfloat16(self, values, tmp_path):
+    def test_arrow_and_csv_reject_bfloat16(self, values, tmp_path):
         pytest.importorskip("pyarrow")
         with pytest.raises(
             TypeError,
@@ -218,13 +218,13 @@ class TestBfloat16:
         with pytest.raises(TypeError, match="is not a type of a component"):
             hp.csv(tmp_path / "a.csv", columns={"x": values.dtype})
 
-    def test_torch_gets_its_bfloat16(self, values):
+    def test_to_torch_returns_torch_bfloat16(self, values):
         torch = pytest.importorskip("torch")
         (batch,) = hp.arrays({"x": values}).batch(3).to_torch()
         assert batch["x"].dtype == torch.bfloat16
         assert batch["x"].float().tolist() == values.astype(np.float32).tolist()
 
-    def test_jax_gets_its_bfloat16(self, values):
+    def test_to_jax_returns_jax_bfloat16(self, values):
         jax = pytest.importorskip("jax")
         (batch,) = hp.arrays({"x": values}).batch(3).to_jax()
         assert batch["x"].dtype == jax.numpy.bfloat16
@@ -241,7 +241,7 @@ class TensorLike:
         return self.array if dtype is None else self.array.astype(dtype)
 
 
-def test_a_function_may_return_tensors_and_change_them_in_the_next_call():
+def test_function_may_return_tensors_and_modify_them_in_the_next_call():
     tensor = TensorLike()
 
     def counted(example):
@@ -257,7 +257,7 @@ def test_a_function_may_return_tensors_and_change_them_in_the_next_call():
     assert actual[0, 0] in (first[0], first[0] + 1)
 
 
-def test_mixed_types_in_native_functions_are_an_error_with_the_cast():
+def test_error_for_mixed_types_in_native_functions_suggests_a_cast():
     rows = hp.arrays({"n": np.arange(3), "x": np.arange(3.0)})
     for mixed in (
         lambda e: e["n"] + 0.5,

@@ -25,9 +25,7 @@ if __name__ == "__main__":
 @pytest.mark.parametrize(
     ("given", "actual"), [({}, "1 1 1\n"), ({"OMP_NUM_THREADS": "4"}, "4 1 1\n")]
 )
-def test_libraries_have_one_thread_in_a_worker_unless_the_program_says_otherwise(
-    given, actual, tmp_path
-):
+def test_libraries_use_one_thread_per_worker_by_default(given, actual, tmp_path):
     (tmp_path / "program.py").write_text(PROGRAM)
     names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OPENCV_FOR_THREADS_NUM")
     kept = {name: value for name, value in os.environ.items() if name not in names}

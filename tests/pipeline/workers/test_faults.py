@@ -63,7 +63,7 @@ except MemoryError as error:
 
 
 @pytest.mark.parametrize("hides", [False, True])
-def test_shared_memory_works_without_dev_shm_or_names_it(hides):
+def test_shared_memory_works_without_dev_shm_or_the_error_names_it(hides):
     if not may_mount():
         pytest.skip("no file system may be mounted")
     program = LARGE.format(hides=hides)
@@ -105,7 +105,7 @@ def test_workers_run_without_fork_and_memory_files():
         list(rows().map(picklable.kills_itself, num_processes=1))
 
 
-def test_processes_are_refused_at_the_call_where_they_cannot_run(monkeypatch):
+def test_processes_are_rejected_at_the_call_on_systems_without_fork(monkeypatch):
     monkeypatch.delattr(os, "fork")
     expected = "num_processes is 2, but this system cannot fork"
     for stage in ("map", "filter", "flat_map"):
@@ -146,7 +146,7 @@ if __name__ == "__main__":
 
 @pytest.mark.parametrize("method", ["fork", "forkserver", "spawn"])
 @pytest.mark.parametrize("hides", [False, True])
-def test_a_daemon_process_of_the_program_may_have_workers(tmp_path, method, hides):
+def test_daemon_process_may_have_workers(tmp_path, method, hides):
     """Functions of the main program have another module name in a child that was not forked."""
     hidden = 'sys.modules["cloudpickle"] = None' if hides else ""
     (tmp_path / "program.py").write_text(DAEMON.format(hidden=hidden))
@@ -158,7 +158,7 @@ def test_a_daemon_process_of_the_program_may_have_workers(tmp_path, method, hide
     wait_until(lambda: not any(map(is_there, first)))
 
 
-def test_a_forked_child_gets_its_own_workers():
+def test_forked_child_starts_its_own_workers():
     pipeline = rows().map(picklable.with_process, num_processes=2)
     parts = hr.iterable(picklable.part, num_processes=4)
     numbers = [example["n"] for example in taken(parts)]
@@ -185,7 +185,7 @@ def test_a_forked_child_gets_its_own_workers():
     assert [example["n"] for example in taken(parts.epoch(2))] == numbers
 
 
-def test_shared_memory_counts_for_the_budget():
+def test_shared_memory_counts_towards_the_budget():
     pipeline = rows(12).map(picklable.four_megabytes, num_processes=1)
     with iter(pipeline.options(memory_bytes=200 << 20)) as batches:
         next(batches)

@@ -40,7 +40,7 @@ def interrupted(channel, method, is_after):
 
 @pytest.mark.parametrize("is_after", [False, True])
 @pytest.mark.parametrize("method", ["recvmsg", "recv_into"])
-def test_an_interrupted_receiver_is_closed(method, is_after):
+def test_interrupted_receiver_is_closed(method, is_after):
     mine, other = channels()
     other = Channel(other)
     other.send("first")
@@ -57,7 +57,7 @@ def test_an_interrupted_receiver_is_closed(method, is_after):
 
 @pytest.mark.parametrize("is_after", [False, True])
 @pytest.mark.parametrize(("method", "descriptors"), [("sendall", ()), ("sendmsg", (0,))])
-def test_an_interrupted_sender_is_closed(method, descriptors, is_after):
+def test_interrupted_sender_is_closed(method, descriptors, is_after):
     mine, other = channels()
     other = Channel(other)
     interrupted(mine, method, is_after)
@@ -68,7 +68,7 @@ def test_an_interrupted_sender_is_closed(method, descriptors, is_after):
     other.close()
 
 
-def test_a_timeout_between_messages_keeps_the_channel():
+def test_timeout_between_messages_keeps_the_channel_open():
     mine, other = channels()
     other = Channel(other)
     with pytest.raises(TimeoutError):
@@ -82,7 +82,7 @@ def test_a_timeout_between_messages_keeps_the_channel():
 
 @pytest.mark.parametrize("method", ["recvmsg", "recv_into", "sendall"])
 @pytest.mark.parametrize("number", [0, 3])
-def test_a_pipeline_works_again_after_an_interrupt(monkeypatch, number, method):
+def test_pipeline_works_again_after_an_interrupt(monkeypatch, number, method):
     """The first calls in this thread start workers and learn components."""
     seen = iter(range(number + 1))
     original = {"recvmsg": "receive", "recv_into": "receive", "sendall": "send"}[method]
@@ -105,7 +105,7 @@ def test_a_pipeline_works_again_after_an_interrupt(monkeypatch, number, method):
     assert len(taken(rows(10).map(picklable.plus_one, num_processes=2))) == 10
 
 
-def test_answers_to_an_interrupted_start_are_not_taken_for_those_of_a_later_one(monkeypatch):
+def test_replies_to_an_interrupted_start_are_not_mistaken_for_later_ones(monkeypatch):
     server = ForkServer()
     plain, begun = ForkServer._begun, []
 

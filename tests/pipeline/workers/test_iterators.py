@@ -44,7 +44,7 @@ def numbers_of(batches):
 MERGED = in_turn(*([100 * worker + n for n in range(count)] for worker, count in enumerate(COUNTS)))
 
 
-def test_one_process_gives_the_items_of_the_iterator():
+def test_one_process_yields_the_items_of_the_iterator():
     pipeline = hr.iterable(partial(picklable.numbered, 400), num_processes=1)
     result = taken(pipeline)
     assert [example["n"] for example in result] == list(range(400))
@@ -54,12 +54,12 @@ def test_one_process_gives_the_items_of_the_iterator():
     assert not is_there(process), "that of a plain iteration ends with it"
 
 
-def test_all_kinds_of_values_come_as_without_workers():
+def test_all_kinds_of_values_match_those_without_workers():
     here, there = (hr.iterable(partial(picklable.rich, 50), number) for number in (0, 1))
     check_same(here, there)
 
 
-def test_parts_take_turns_and_ended_ones_are_skipped():
+def test_parts_take_turns_and_finished_ones_are_skipped():
     pipeline = hr.iterable(picklable.part, num_processes=4)
     result = taken(pipeline)
     assert [example["n"] for example in result] == MERGED
@@ -69,20 +69,20 @@ def test_parts_take_turns_and_ended_ones_are_skipped():
     assert numbers_of(pipeline.take(9).epochs(3)) == 3 * MERGED[:9]
 
 
-def test_the_first_part_may_be_empty():
+def test_first_part_may_be_empty():
     full = partial(picklable.part, counts=(0, 3))
     assert numbers_of(hr.iterable(full, 2)) == [100, 101, 102]
     assert numbers_of(hr.iterable(partial(picklable.part, counts=(0, 0)), 2)) == []
 
 
-def test_a_list_is_iterated_in_a_worker():
+def test_list_is_iterated_in_a_worker():
     items = [{"n": n} for n in range(300)]
     pipeline = hr.iterable(items, num_processes=1)
     assert numbers_of(pipeline) == numbers_of(pipeline.epoch(1)) == list(range(300))
     assert repr(pipeline) == "Pipeline(iterable(list, num_processes=1))"
 
 
-def test_an_iterator_may_change_its_arrays_in_place():
+def test_iterator_may_modify_its_arrays_in_place():
     pipe = hr.iterable(partial(picklable.in_place, 9), 1).filter(lambda e: e["x"][0] > 3)
     results = [(e["x"].tolist(), e["text"].tolist()) for e in pipe.map(dict)]
     assert results == [([n, n], [str(n)]) for n in range(4, 9)]
@@ -107,7 +107,7 @@ def test_spec_uses_the_iterator_that_is_read_later():
         lambda: hr.iterable(picklable.counter_part, 3),
     ],
 )
-def test_a_state_resumes_at_every_position(make):
+def test_state_resumes_at_every_position(make):
     def pipeline():
         return make().epochs(2).batch(7)
 
@@ -125,7 +125,7 @@ def test_a_state_resumes_at_every_position(make):
 @pytest.mark.parametrize(
     "factory", [partial(picklable.even_part, 0, 1, 50), partial(picklable.Counter, 50)]
 )
-def test_a_state_serves_both_no_worker_and_one(factory):
+def test_state_resumes_with_and_without_a_worker(factory):
     for before, after in ((0, 1), (1, 0)):
         batches = iter(hr.iterable(factory, before).batch(4))
         for _ in range(5):
@@ -135,7 +135,7 @@ def test_a_state_serves_both_no_worker_and_one(factory):
         assert numbers_of(hr.iterable(factory, after).batch(4).resume(state)) == [*range(20, 50)]
 
 
-def test_a_state_of_another_number_of_parts_is_refused():
+def test_state_with_a_different_number_of_parts_is_rejected():
     batches = iter(hr.iterable(partial(picklable.even_part, count=50), 2))
     next(batches)
     state = batches.state()
@@ -146,7 +146,7 @@ def test_a_state_of_another_number_of_parts_is_refused():
             hr.iterable(factory, number).resume(state)
 
 
-def test_an_iterator_with_a_state_is_not_replayed():
+def test_stateful_iterator_is_not_replayed():
     """Examples before it are not made again."""
     pipeline = hr.iterable(partial(picklable.Counter, 10**12), 1).batch(10)
     batches = iter(pipeline)
@@ -161,7 +161,7 @@ def test_an_iterator_with_a_state_is_not_replayed():
 
 
 @pytest.mark.parametrize("number", [0, 1, 150])
-def test_an_exception_keeps_type_message_and_item(number):
+def test_exception_keeps_type_message_and_item(number):
     results = []
     with pytest.raises(ValueError, match="no more") as caught:
         results.extend(hr.iterable(partial(picklable.failing, number, picklable.raises), 1))
@@ -171,7 +171,7 @@ def test_an_exception_keeps_type_message_and_item(number):
     assert where == f"in iterable(partial), at item {number}, counted from 0"
 
 
-def test_an_exception_of_a_part_comes_in_its_turn():
+def test_exception_of_a_part_is_raised_in_turn():
     results = []
     factory = partial(picklable.failing_part, how=picklable.raises)
     with pytest.raises(ValueError, match="no more") as caught:
@@ -185,7 +185,7 @@ def test_an_exception_of_a_part_comes_in_its_turn():
     ]
 
 
-def test_a_kept_exception_keeps_no_worker_alive():
+def test_stored_exception_keeps_no_worker_alive():
     factory = partial(picklable.failing_part, how=picklable.raises)
     before, caught = children_of_server(), []
     for pipeline in (hr.iterable(factory, 3), hr.iterable(picklable.fails_to_open, 1).map(dict)):
@@ -205,7 +205,7 @@ def children_of_server():
     return {int(child) for child in children.split()}
 
 
-def test_an_exception_of_a_factory_is_raised():
+def test_exception_of_a_factory_is_raised():
     with pytest.raises(KeyError, match="nothing there") as caught:
         list(hr.iterable(picklable.fails_to_open, 1))
     assert caught.value.__notes__[-1].startswith("in iterable(fails_to_open)")
@@ -220,7 +220,7 @@ def test_an_exception_of_a_factory_is_raised():
     ],
 )
 @pytest.mark.parametrize("skips", [False, True])
-def test_a_dead_worker_is_an_error(how, words, skips):
+def test_dead_worker_is_an_error(how, words, skips):
     results = []
     pipeline = hr.iterable(partial(picklable.failing, 20, how), 1)
     with pytest.raises(RuntimeError, match="worker process") as caught:
@@ -234,12 +234,12 @@ def test_a_dead_worker_is_an_error(how, words, skips):
     ]
 
 
-def test_the_worker_of_a_part_that_dies_is_named():
+def test_error_names_the_worker_that_died():
     with pytest.raises(RuntimeError, match=r", number 1 of 3, was ended by SIGKILL"):
         list(hr.iterable(partial(picklable.failing_part, how=picklable.dies), 3))
 
 
-def test_a_worker_that_dies_between_epochs_is_replaced():
+def test_worker_that_dies_between_epochs_is_replaced():
     pipeline = hr.iterable(partial(picklable.numbered, 30), 1)
     (process,) = {int(example["process"]) for example in pipeline.epoch(0)}
     (again,) = {int(example["process"]) for example in pipeline.epoch(1)}
@@ -259,7 +259,7 @@ def test_a_worker_that_dies_between_epochs_is_replaced():
     ],
     ids=["iterable", "map"],
 )
-def test_workers_that_end_at_their_start_are_an_error(monkeypatch, pipeline, at):
+def test_workers_that_die_at_startup_are_an_error(monkeypatch, pipeline, at):
     def tell(worker, message, descriptors=()):
         os.kill(worker.process, signal.SIGKILL)
         raise WorkerEnded(worker.process, worker.close(), None)
@@ -269,7 +269,7 @@ def test_workers_that_end_at_their_start_are_an_error(monkeypatch, pipeline, at)
         list(pipeline)
 
 
-def test_workers_are_kept_between_epochs_and_end_with_the_pipeline():
+def test_workers_are_kept_between_epochs_and_exit_with_the_pipeline():
     pipeline = hr.iterable(partial(picklable.numbered, 30), 1)
     (process,) = {int(e["process"]) for number in range(4) for e in pipeline.epoch(number)}
     assert len({int(e["process"]) for e in pipeline.epochs(3)}) == 1
@@ -280,7 +280,7 @@ def test_workers_are_kept_between_epochs_and_end_with_the_pipeline():
     wait_until(lambda: not is_there(process))
 
 
-def test_workers_end_with_a_pipeline_whose_spec_was_read():
+def test_workers_exit_with_a_pipeline_whose_spec_was_read():
     pipeline = hr.iterable(picklable.part, 2)
     assert list(pipeline.spec) == ["n", "text", "of"]
     looked_at = pipeline._stages[0].openings._looked_at[0]
@@ -292,7 +292,7 @@ def test_workers_end_with_a_pipeline_whose_spec_was_read():
     wait_until(lambda: not any(map(is_there, processes)))
 
 
-def test_an_example_is_given_before_the_iterator_has_the_next(tmp_path):
+def test_example_is_returned_before_the_iterator_produces_the_next(tmp_path):
     batches = iter(hr.iterable(partial(picklable.waits_behind, tmp_path, 3), 1))
     assert [int(next(batches)["n"]) for _ in range(3)] == [0, 1, 2]
     wait_until(lambda: list(tmp_path.glob("waits-*")))
@@ -301,7 +301,7 @@ def test_an_example_is_given_before_the_iterator_has_the_next(tmp_path):
 
 
 @pytest.mark.parametrize("kept", [False, True])
-def test_an_iterator_that_hangs_is_shown_and_its_worker_ends_with_the_iteration(tmp_path, kept):
+def test_hanging_iterator_is_shown_and_its_worker_exits_with_the_iteration(tmp_path, kept):
     pipeline = hr.iterable(partial(picklable.waits_behind, tmp_path, 1), 1)
     batches = pipeline.epoch(0) if kept else iter(pipeline)
     process = int(next(batches)["process"])
@@ -312,7 +312,7 @@ def test_an_iterator_that_hangs_is_shown_and_its_worker_ends_with_the_iteration(
     wait_until(lambda: not is_there(process))
 
 
-def test_ctrl_c_while_the_components_are_learned_leaves_no_worker(tmp_path):
+def test_ctrl_c_during_inference_leaves_no_worker(tmp_path):
     pipeline = hr.iterable(partial(picklable.waits_behind, tmp_path, 0), 1).map(dict)
 
     def interrupt():
@@ -331,7 +331,7 @@ def test_ctrl_c_while_the_components_are_learned_leaves_no_worker(tmp_path):
     wait_until(lambda: not is_there(process))
 
 
-def test_a_break_closes_the_iterator(tmp_path):
+def test_break_closes_the_iterator(tmp_path):
     for number, _ in enumerate(hr.iterable(partial(picklable.closes_file, tmp_path), 1)):
         if number == 5:
             break
@@ -339,7 +339,7 @@ def test_a_break_closes_the_iterator(tmp_path):
     wait_until((tmp_path / "closed").exists)
 
 
-def test_the_same_iterator_twice_is_an_error():
+def test_returning_the_same_iterator_twice_is_an_error():
     pipeline = hr.iterable(picklable.OnceMore([{"n": n} for n in range(5)]), 1)
     batches = iter(pipeline.epochs(2))
     assert [int(next(batches)["n"]) for _ in range(5)] == list(range(5))
@@ -347,7 +347,7 @@ def test_the_same_iterator_twice_is_an_error():
         next(batches)
 
 
-def test_a_callable_with_wrong_arguments_is_refused():
+def test_callable_with_a_wrong_signature_is_rejected():
     takes_none = r"iterable: fails_to_open\(\) cannot be called with worker and num_workers, as num"
     with pytest.raises(TypeError, match=takes_none):
         hr.iterable(picklable.fails_to_open, 2)
@@ -363,14 +363,14 @@ def test_a_callable_with_wrong_arguments_is_refused():
             hr.iterable(picklable.part, number)
 
 
-def test_a_factory_that_cannot_be_sent_is_refused_before_the_first_batch():
+def test_unpicklable_factory_is_rejected_before_the_first_batch():
     lock = threading.Lock()
     with pytest.raises(TypeError, match="num_processes is set, but the function cannot be sent"):
         list(hr.iterable(lambda: [{"n": lock.locked()}], 1))
 
 
 @pytest.mark.parametrize("item", [5, {"n": threading.Lock}, {"m": 1}])
-def test_an_invalid_example_is_an_error_with_its_item(item):
+def test_invalid_example_is_an_error_with_its_item(item):
     for number in (0, 200):
         items = [*({"n": n} for n in range(number)), item]
         if number == 0 and isinstance(item, dict) and "m" in item:
@@ -380,7 +380,7 @@ def test_an_invalid_example_is_an_error_with_its_item(item):
         assert f"at item {number}, counted from 0" in caught.value.__notes__[-1]
 
 
-def test_a_small_budget_gives_the_same_examples():
+def test_small_budget_yields_the_same_examples():
     pipeline = hr.iterable(partial(picklable.wide, 60, 300_000), 1).batch(4)
     full = numbers_of(pipeline)
     batches = iter(pipeline.options(memory_bytes=6_000_000))
@@ -400,7 +400,7 @@ def test_iterators_in_workers_may_be_mixed_and_cached():
 
 
 @pytest.mark.nightly
-def test_many_epochs_leave_no_descriptor_and_one_worker():
+def test_many_epochs_leak_no_descriptor_and_keep_one_worker():
     pipeline = hr.iterable(partial(picklable.even_part, count=40), 2)
 
     def descriptors():
@@ -416,7 +416,7 @@ def test_many_epochs_leave_no_descriptor_and_one_worker():
         assert descriptors() <= before
 
 
-def test_an_iterator_may_print_fork_and_start_threads():
+def test_iterator_may_print_fork_and_start_threads():
     program = (
         "import functools, headrace as hr\n"
         "from tests.pipeline.workers import picklable\n"
@@ -433,7 +433,7 @@ def test_an_iterator_may_print_fork_and_start_threads():
     assert run.stdout == b"printed 5\n"
 
 
-def test_a_closed_iteration_says_so():
+def test_closed_iteration_yields_nothing_and_has_a_state():
     batches = iter(hr.iterable(picklable.part, 4))
     next(batches)
     batches.close()
@@ -445,7 +445,7 @@ def test_a_closed_iteration_says_so():
     )
 
 
-def test_bottleneck_and_statistics_name_the_processes():
+def test_bottleneck_and_statistics_mention_the_processes():
     batches = iter(hr.iterable(partial(picklable.even_part, count=500), 2).batch(50))
     assert len(list(batches)) == 10
     assert {stage.name: stage.examples for stage in batches.statistics().stages} == {

@@ -53,7 +53,7 @@ def wait_until(holds):
         time.sleep(0.01)
 
 
-def test_two_processes_call_the_function_and_results_come_in_order():
+def test_two_processes_call_the_function_and_results_stay_in_order():
     result = taken(rows(400).map(picklable.with_process, num_processes=2))
     assert [example["n"] for example in result] == list(range(400))
     assert [example["text"] for example in result] == [f"é{n}" for n in range(400)]
@@ -106,7 +106,7 @@ def with_all(number):
     )
 
 
-def test_batches_are_the_same_for_any_number_and_a_state_serves_any():
+def test_batches_and_states_do_not_depend_on_the_number_of_processes():
     full = taken(with_all(0))
     assert len(full) == 19
     for number in (1, 2, 3):
@@ -119,7 +119,7 @@ def test_batches_are_the_same_for_any_number_and_a_state_serves_any():
         assert taken(with_all(after).resume(state)) == full[count:]
 
 
-def test_neighbouring_stages_run_in_one_call_of_a_worker():
+def test_adjacent_stages_run_in_one_call_of_a_worker():
     pipeline = (
         rows()
         .map(picklable.with_process, num_processes=2)
@@ -150,7 +150,7 @@ def skipping(number):
     )
 
 
-def test_neighbouring_stages_before_skip_errors_run_in_one_call():
+def test_adjacent_stages_before_skip_errors_run_in_one_call():
     with iter(skipping(2)) as batches:
         result = taken(batches)
     expected = [n for n in range(1, 200, 2) if n % 10 != 3 and n % 7 != 2]
@@ -162,7 +162,7 @@ def test_neighbouring_stages_before_skip_errors_run_in_one_call():
     assert [skipped.stage for skipped in batches.skipped] == [f"map({stages[n]})" for n in lost]
 
 
-def test_a_state_before_skip_errors_serves_any_number_of_processes():
+def test_state_before_skip_errors_resumes_with_any_number_of_processes():
     numbers = [int(example["n"]) for example in skipping(0)]
     lost = [n for n in range(200) if n % 10 == 3 or n % 7 == 2]
     for before, after, count in ((2, 0, 5), (0, 2, 31), (2, 1, 64), (1, 2, 0), (2, 2, 69)):
@@ -174,7 +174,7 @@ def test_a_state_before_skip_errors_serves_any_number_of_processes():
         assert [skipped.record_number for skipped in resumed.skipped] == lost
 
 
-def test_a_function_may_keep_its_arguments():
+def test_function_may_keep_its_arguments():
     result = taken(rows(300).map(picklable.keeps_what_it_gets, num_processes=1))
     # The first example was used for inference.
     assert [example["count"] for example in result][:3] in ([1, 2, 3], [2, 3, 4])
@@ -192,7 +192,7 @@ def test_a_function_may_keep_its_arguments():
         (picklable.gives_a_lock, TypeError, "lock"),
     ],
 )
-def test_an_exception_keeps_type_message_traceback_and_record(function, kind, message):
+def test_exception_keeps_type_message_traceback_and_record(function, kind, message):
     results = []
     with pytest.raises(kind, match=message) as caught:
         results.extend(rows().map(function, num_processes=2))
@@ -211,7 +211,7 @@ def test_an_exception_keeps_type_message_traceback_and_record(function, kind, me
         (picklable.gives_none, TypeError, "returned NoneType, expected a dict"),
     ],
 )
-def test_a_first_result_that_is_no_example_names_its_record(function, kind, message):
+def test_error_for_an_invalid_first_result_names_its_record(function, kind, message):
     with pytest.raises(kind, match=message) as caught:
         list(rows().map(function, num_processes=1))
     where = f"in map({function.__name__}), at arrays: row 0"
@@ -232,7 +232,7 @@ def test_a_first_result_that_is_no_example_names_its_record(function, kind, mess
         ),
     ],
 )
-def test_a_dead_worker_is_an_error_with_record_and_signal(function, words):
+def test_dead_worker_is_an_error_with_record_and_signal(function, words):
     results = []
     with pytest.raises(RuntimeError, match="worker process") as caught:
         results.extend(rows().map(function, num_processes=2))
@@ -242,7 +242,7 @@ def test_a_dead_worker_is_an_error_with_record_and_signal(function, words):
     assert caught.value.__notes__ == [f"in map({function.__name__}), at arrays: row 30"]
 
 
-def test_examples_at_which_workers_die_or_fail_can_be_skipped():
+def test_examples_that_kill_or_fail_a_worker_can_be_skipped():
     died = iter(rows().map(picklable.kills_itself, num_processes=2).skip_errors(5))
     assert [int(e["n"]) for e in died] == [n for n in range(100) if n not in (30, 31, 77)]
     assert [left.record_number for left in died.skipped] == [30, 31, 77]
@@ -252,7 +252,7 @@ def test_examples_at_which_workers_die_or_fail_can_be_skipped():
     assert [left.record_number for left in failed.skipped] == list(range(3, 100, 10))
 
 
-def test_workers_are_kept_between_epochs_of_a_loader_and_end_with_the_pipeline():
+def test_workers_are_kept_between_epochs_and_exit_with_the_pipeline():
     pipeline = rows().map(picklable.with_process, num_processes=2)
     processes = [
         {int(example["process"]) for example in pipeline.epoch(number)} for number in range(4)
@@ -281,7 +281,7 @@ def test_functions_may_print_fork_and_start_threads():
     assert run.stdout == b"printed 5\n"
 
 
-def test_a_call_that_hangs_is_shown_and_its_worker_ends_with_the_iteration(tmp_path, caplog):
+def test_hanging_call_is_shown_and_its_worker_exits_with_the_iteration(tmp_path, caplog):
     pipeline = rows(20).map(picklable.Waits(tmp_path), num_processes=1).options(warn_after_s=0.05)
     batches = iter(pipeline)
     assert int(next(batches)["n"]) == 0
@@ -299,7 +299,7 @@ def test_a_call_that_hangs_is_shown_and_its_worker_ends_with_the_iteration(tmp_p
 
 
 @pytest.mark.parametrize("kind", ["map", "filter", "iterable"])
-def test_a_function_is_not_blamed_while_its_worker_starts(tmp_path, caplog, kind):
+def test_function_is_not_blamed_while_its_worker_starts(tmp_path, caplog, kind):
     file = tmp_path / "go"
     slow = picklable.SlowToLoad(file)
     pipeline = {
@@ -319,7 +319,7 @@ def test_a_function_is_not_blamed_while_its_worker_starts(tmp_path, caplog, kind
 
 @pytest.mark.parametrize("num_processes", [1, 2])
 @pytest.mark.parametrize("stage", ["map", "flat_map"])
-def test_each_row_goes_through_neighbouring_functions_in_one_worker(stage, num_processes):
+def test_each_row_passes_adjacent_functions_in_one_worker(stage, num_processes):
     """The first row too, from which components are learned."""
     pipeline = rows(50).map(picklable.remember, num_processes=num_processes)
     pipeline = pipeline.map(picklable.is_remembered, num_processes=num_processes)
@@ -331,7 +331,7 @@ def test_each_row_goes_through_neighbouring_functions_in_one_worker(stage, num_p
         assert all(example["is_there"] and example["is_same"] for example in results)
 
 
-def test_functions_that_cannot_be_sent_are_refused_before_the_first_batch():
+def test_unpicklable_functions_are_rejected_before_the_first_batch():
     lock = threading.Lock()
 
     def local(example):
@@ -342,27 +342,27 @@ def test_functions_that_cannot_be_sent_are_refused_before_the_first_batch():
 
 
 @pytest.mark.parametrize("number", [-1, 1.5, "2", True, None])
-def test_wrong_numbers_of_processes_are_refused(number):
+def test_invalid_num_processes_is_rejected(number):
     for stage in ("map", "filter", "flat_map"):
         with pytest.raises(ValueError, match=rf"{stage}: num_processes is {number!r}, expected an"):
             getattr(rows(), stage)(dict, num_processes=number)
 
 
-def test_processes_are_refused_where_they_are_not_supported():
+def test_unsupported_num_processes_is_rejected():
     with pytest.raises(ValueError, match="num_threads is 2 and num_processes is 2, expected one"):
         rows().map(dict, num_threads=2, num_processes=2)
     with pytest.raises(ValueError, match="num_processes is 2 for a native function"):
         rows().map(hr.native(picklable.plus_one), num_processes=2)
 
 
-def test_bottleneck_names_processes():
+def test_bottleneck_mentions_processes():
     batches = iter(rows(1000).map(picklable.slow, num_processes=2).batch(50))
     assert len(list(batches)) == 20
     assert "map(slow) (Python) limits: each of its 2 processes was busy" in batches.bottleneck()
 
 
 @pytest.mark.nightly
-def test_many_epochs_leave_no_descriptor_or_memory_file():
+def test_many_epochs_leak_no_descriptor_or_memory_file():
     pipeline = rows().map(picklable.plus_one, num_processes=2)
 
     def descriptors():
@@ -396,7 +396,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize("way", ["exit", "kill", "interrupt", "fork"])
-def test_no_worker_is_left_when_the_program_ends_in_any_way(tmp_path, way):
+def test_no_worker_survives_the_program(tmp_path, way):
     forks = "os.fork() or __import__('time').sleep(30); sys.stdin.readline()"
     text = PROGRAM.replace("sys.stdin.readline()", forks) if way == "fork" else PROGRAM
     (tmp_path / "program.py").write_text(text)
@@ -468,7 +468,7 @@ def test_reading_the_spec_starts_one_worker(tmp_path):
     assert len(list(tmp_path.iterdir())) == 1
 
 
-def test_neighbouring_stages_share_workers_during_inference(tmp_path):
+def test_adjacent_stages_share_workers_during_inference(tmp_path):
     loads = picklable.MeetsWhenLoaded(tmp_path, 2)
     pipeline = rows(40).map(loads, num_processes=2).map(picklable.plus_one, num_processes=2)
     assert [example["n"] for example in taken(pipeline)] == list(range(1, 41))

@@ -40,7 +40,7 @@ def plus_one(example):
 
 
 class TestLearning:
-    def test_the_function_is_called_once_for_each_pass(self):
+    def test_function_is_called_once_per_pass(self):
         make = Make(300)
         mapped = hr.iterable(make).map(plus_one).filter(lambda _: True).map(plus_one).batch(7)
         assert numbers_of(mapped) == list(range(2, 302))
@@ -59,10 +59,10 @@ class TestLearning:
             lambda source: hr.concat([source.map(lambda example: example)]),
         ],
     )
-    def test_no_example_of_a_single_iterator_is_lost(self, behind):
+    def test_no_example_of_a_single_use_iterator_is_lost(self, behind):
         assert numbers_of(behind(once(1000))) == list(range(1000))
 
-    def test_an_iterator_may_change_its_arrays_in_place(self):
+    def test_iterator_may_modify_its_arrays_in_place(self):
         def filled():
             row, texts = np.zeros(2), [""]
             for number in range(9):
@@ -84,7 +84,7 @@ class TestLearning:
         assert numbers_of(mapped) == list(range(1, 301))
         assert make.calls == 2
 
-    def test_a_copy_makes_an_iterator_of_its_own(self):
+    def test_copy_creates_its_own_iterator(self):
         pipe = hr.iterable(Make(3))
         assert list(pipe.spec) == ["n"]
         assert numbers_of(pickle.loads(pickle.dumps(pipe))) == [0, 1, 2]
@@ -138,14 +138,14 @@ class TestSources:
     @pytest.mark.parametrize(
         "source", [[{"n": n} for n in range(3)], ({"n": 0}, {"n": 1}, {"n": 2}), Rows(), Loop()]
     )
-    def test_an_iterable_may_be_given_without_a_factory(self, source):
+    def test_iterable_may_be_passed_without_a_factory(self, source):
         pipe = hr.iterable(source)
         assert numbers_of(pipe) == numbers_of(pipe) == [0, 1, 2]
         assert numbers_of(pipe.epochs(2)) == [0, 1, 2] * 2
         assert pipe == hr.iterable(source)
         assert repr(pipe) == f"Pipeline(iterable({type(source).__name__}))"
 
-    def test_a_state_does_not_hold_the_items_of_a_list(self):
+    def test_state_does_not_contain_the_items_of_a_list(self):
         pipe = hr.iterable([{"n": number} for number in range(50)]).batch(20)
         batches = iter(pipe)
         next(batches)
@@ -154,18 +154,18 @@ class TestSources:
         assert numbers_of(pipe.resume(state)) == list(range(20, 50))
 
     @pytest.mark.parametrize("iterator", [iter([]), (_ for _ in ()), map(str, [])])
-    def test_an_iterator_is_refused_with_the_remedy(self, iterator):
+    def test_iterator_is_rejected_with_a_remedy(self, iterator):
         with pytest.raises(
             TypeError, match=r"can be read once, .* lambda: make\(\), .* not the it"
         ):
             hr.iterable(iterator)
 
     @pytest.mark.parametrize("wrong", [5, "text", b"bytes", {"n": [1, 2]}])
-    def test_a_value_that_cannot_be_iterated_is_refused(self, wrong):
+    def test_non_iterable_value_is_rejected(self, wrong):
         with pytest.raises(TypeError, match=f"got {type(wrong).__name__}, expected a function"):
             hr.iterable(wrong)
 
-    def test_the_same_iterator_twice_is_an_error(self):
+    def test_returning_the_same_iterator_twice_is_an_error(self):
         same = r"iterable\(once.<locals>.<lambda>\): the function returned the same iterator again"
         pipe = once(10)
         batches = iter(pipe.epochs(2))
@@ -175,7 +175,7 @@ class TestSources:
         with pytest.raises(ValueError, match=same):
             list(pipe)
 
-    def test_a_function_that_returns_no_iterator_is_an_error(self):
+    def test_function_that_returns_no_iterator_is_an_error(self):
         with pytest.raises(TypeError, match="returned int, expected an iterable of dicts"):
             list(hr.iterable(lambda: 5))
 
@@ -191,7 +191,7 @@ class TestErrors:
         assert caught.value.__notes__ == [f"in iterable(list), at item {number}, counted from 0"]
 
     @pytest.mark.parametrize("number", [0, 150])
-    def test_an_exception_of_an_iterator_is_raised_with_its_item(self, number):
+    def test_iterator_exception_is_raised_with_its_item(self, number):
         def items():
             yield from ({"n": item} for item in range(number))
             raise RuntimeError("no more")
@@ -202,7 +202,7 @@ class TestErrors:
         assert caught.value.__notes__[0].endswith(f"at item {number}, counted from 0")
 
     @pytest.mark.parametrize("method", ["map", "flat_map"])
-    def test_a_function_that_fails_at_its_first_example_is_an_error(self, method, tmp_path):
+    def test_function_that_fails_at_its_first_example_is_an_error(self, method, tmp_path):
         (tmp_path / "lines.txt").write_text("one\ntwo\n")
 
         def fail(example):
@@ -216,12 +216,12 @@ class TestErrors:
         assert note.endswith("lines.txt: line 1")
 
     @pytest.mark.parametrize("given", [None, 5, [1]])
-    def test_a_function_that_returns_no_dict_is_an_error(self, given):
+    def test_function_that_returns_no_dict_is_an_error(self, given):
         with pytest.raises(TypeError, match=f"returned {type(given).__name__}, exp") as caught:
             list(hr.arrays({"n": np.arange(3)}).map(lambda _: given))
         assert caught.value.__notes__[0].endswith("at arrays: row 0")
 
-    def test_an_exception_of_an_iterator_before_the_first_batch_is_raised(self):
+    def test_iterator_exception_before_the_first_batch_is_raised(self):
         job = SimpleNamespace(pass_number=1, wanted_bytes=1 << 20)
         feed, taken = Feed(), []
         taking = threading.Thread(target=lambda: taken.append(feed.take(job)))
@@ -252,12 +252,12 @@ NOTHING = {
 
 class TestNothing:
     @pytest.mark.parametrize("name", NOTHING)
-    def test_no_examples_give_no_batches(self, name):
+    def test_no_examples_yield_no_batches(self, name):
         batches = iter(NOTHING[name]())
         assert list(batches) == []
         assert list(NOTHING[name]().resume(batches.state())) == []
 
-    def test_an_empty_part_gives_nothing(self):
+    def test_empty_part_yields_nothing(self):
         parts = [hr.iterable([]).map(plus_one), hr.arrays({"n": np.arange(3)}).map(plus_one)]
         assert numbers_of(hr.concat(parts)) == [1, 2, 3]
         assert sorted(numbers_of(hr.mix(parts, stop="all", seed=1))) == [1, 2, 3]
@@ -275,7 +275,7 @@ class TestNothing:
         ):
             hr.iterable([]).map(plus_one).spec  # noqa: B018
 
-    def test_an_empty_pass_may_be_followed_by_examples(self):
+    def test_empty_pass_may_be_followed_by_examples(self):
         items = []
         pipe = hr.iterable(items).map(plus_one)
         assert list(pipe) == []
@@ -286,7 +286,7 @@ class TestNothing:
 @pytest.mark.timeout(60)
 class TestStreams:
     @pytest.mark.parametrize("mapped", [False, True])
-    def test_a_batch_comes_while_the_stream_waits(self, mapped):
+    def test_batch_arrives_while_the_stream_waits(self, mapped):
         taken = threading.Semaphore(0)
 
         def stream():
@@ -317,7 +317,7 @@ class TestStreams:
         may_yield.set()
         assert numbers_of(batches) == [2 if mapped else 1]
 
-    def test_the_rest_of_an_unfinished_pass_is_not_in_the_next(self):
+    def test_rest_of_an_unfinished_pass_does_not_appear_in_the_next(self):
         make = Make(5000)
         assert numbers_of(hr.iterable(make).take(3).epochs(50)) == [0, 1, 2] * 50
         assert make.calls == 50
@@ -328,7 +328,7 @@ class TestStreams:
         assert not batches.is_open
         assert next(batches, None) is None
 
-    def test_state_works_after_a_close_before_the_first_batch(self):
+    def test_state_works_after_closing_before_the_first_batch(self):
         make = Make(3)
         pipe = hr.iterable(make).map(plus_one)
         batches = iter(pipe)
@@ -347,7 +347,7 @@ class TestStreams:
 
 @pytest.mark.timeout(60)
 class TestWithinItsOwnFunction:
-    def test_next_within_the_function_is_refused(self):
+    def test_next_inside_the_function_is_rejected(self):
         mine, is_there = [], threading.Event()
 
         def asking(example):
@@ -360,7 +360,7 @@ class TestWithinItsOwnFunction:
         with pytest.raises(errors.FailedPreconditionError, match="by a function of the pipeline"):
             list(batches)
 
-    def test_next_is_refused_while_components_are_inferred(self):
+    def test_next_during_inference_is_rejected(self):
         mine = []
         batches = iter(hr.iterable(Make(3)).map(lambda _: next(mine[0])))
         mine.append(batches)
@@ -401,7 +401,7 @@ class TestEndsThatAreNotTheEnd:
                 next(batches)
         closing.join(30)
 
-    def test_an_exception_of_a_signal_handler_ends_the_wait(self, waiting):
+    def test_signal_handler_exception_ends_the_wait(self, waiting):
         batches, _ = waiting
         has_raised = threading.Event()
 
@@ -455,7 +455,7 @@ class Counted:
         self.number = state
 
 
-def test_an_iterator_exhausted_by_inference_resumes_with_its_state():
+def test_iterator_exhausted_by_inference_resumes_with_its_state():
     def pipeline():
         numbers = hr.iterable(lambda: Counted(1)).epochs(2).shard(1, 3)
         return numbers.map(lambda example: {"m": example["n"]}).epochs(2)

@@ -29,7 +29,7 @@ def run(program, *arguments):
     )
 
 
-def test_with_cloudpickle_any_function_is_sent():
+def test_any_function_can_be_sent_with_cloudpickle():
     pytest.importorskip("cloudpickle")
     offset = 3
     rows = hr.arrays({"n": np.arange(100)}).map(lambda e: {"n": e["n"] + offset}, num_processes=2)
@@ -39,7 +39,7 @@ def test_with_cloudpickle_any_function_is_sent():
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 @pytest.mark.parametrize("hides", [False, True])
 @pytest.mark.parametrize("kind", ["map", "iterable"])
-def test_a_large_function_is_in_memory_once_in_each_worker(monkeypatch, kind, hides):
+def test_large_function_is_in_memory_once_per_worker(monkeypatch, kind, hides):
     if hides:
         monkeypatch.setitem(sys.modules, "cloudpickle", None)
 
@@ -62,7 +62,7 @@ def test_a_large_function_is_in_memory_once_in_each_worker(monkeypatch, kind, hi
     assert large[1] < LARGE / 3
 
 
-def test_a_name_of_the_main_module_is_found_between_two_parts():
+def test_main_module_name_split_across_writes_is_detected():
     packing = _Packing()
     for text in (b"a" * 100 + b"__ma", b"in", b"__", b"b" * (1 << 21), b"__mp_ma", b"in__"):
         packing.write(text)
@@ -70,7 +70,7 @@ def test_a_name_of_the_main_module_is_found_between_two_parts():
     assert packing.functions().data is None
 
 
-def test_a_lack_of_room_for_a_large_function_names_the_directory(monkeypatch):
+def test_error_for_a_full_directory_names_it(monkeypatch):
     def full(descriptor, data):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -81,7 +81,7 @@ def test_a_lack_of_room_for_a_large_function_names_the_directory(monkeypatch):
 
 
 @pytest.mark.parametrize("hides", [False, True])
-def test_functions_of_the_program_itself_are_sent(tmp_path, hides):
+def test_functions_of_the_main_program_are_sent(tmp_path, hides):
     program = tmp_path / "program.py"
     # Without cloudpickle, workers import the program.
     hidden = "sys.modules['cloudpickle'] = None" if hides else ""
@@ -101,7 +101,7 @@ if __name__ == "__main__":
     assert (values.stdout, values.stderr) == ("2450\n", "")
 
 
-def test_a_program_that_iterates_on_import_is_an_error_with_the_remedy(tmp_path):
+def test_program_that_iterates_on_import_is_an_error_with_a_remedy(tmp_path):
     program = tmp_path / "program.py"
     program.write_text("""
 import sys
@@ -118,7 +118,7 @@ list(hr.arrays({"n": [1, 2]}).map(doubled, num_processes=2))
     assert 'Move that code under if __name__ == "__main__":' in values.stderr
 
 
-def test_a_lambda_is_refused_without_cloudpickle(monkeypatch):
+def test_lambda_is_rejected_without_cloudpickle(monkeypatch):
     monkeypatch.setitem(sys.modules, "cloudpickle", None)
     rows = hr.arrays({"n": np.arange(3)}).map(lambda example: example, num_processes=2)
     with pytest.raises(
@@ -134,7 +134,7 @@ def iterate():
         raise SystemExit(5)
 
 
-def test_a_forked_daemon_process_may_have_workers():
+def test_forked_daemon_process_may_have_workers():
     iterate()
     process = multiprocessing.get_context("fork").Process(target=iterate, daemon=True)
     process.start()

@@ -38,7 +38,7 @@ def test_rows_of_one_shape_are_contiguous_copies(arena):
     assert n.tolist() == [0, 1, 2]
 
 
-def test_more_rows_than_expected_take_more_memory(arena):
+def test_unexpected_number_of_rows_grows_the_memory(arena):
     rows = SharedRows(arena, {"x": Spec(F32, (None,)), "s": Spec(str, ())}, 1, set())
     for number in range(100):
         rows.add("flat_map(f)", {"x": np.full(1000, number, np.float32), "s": str(number)})
@@ -59,7 +59,7 @@ def test_rows_of_different_shapes_are_read_with_their_components(arena):
         assert apart == {"x"}
 
 
-def test_a_failed_row_leaves_no_values(arena):
+def test_failed_row_leaves_no_values_behind(arena):
     rows = SharedRows(arena, {"s": Spec(bytes, ()), "x": Spec(I64, ())}, 4, set())
     with pytest.raises(ValueError, match=r"the component 'x' has an int that int64"):
         rows.add("map(f)", {"s": b"0", "x": 2**63})

@@ -33,7 +33,7 @@ def changed(monkeypatch):
 
 
 @pytest.mark.parametrize("kind", ["map", "flat_map", "filter", "iterable"])
-def test_each_start_brings_the_directory_and_the_environment(kind, tmp_path, changed):
+def test_each_start_updates_the_directory_and_environment(kind, tmp_path, changed):
     pipeline = {
         "map": lambda: rows(4).map(picklable.surroundings, num_processes=1),
         "flat_map": lambda: rows(4).flat_map(picklable.many_surroundings, num_processes=1),
@@ -51,7 +51,7 @@ def test_each_start_brings_the_directory_and_the_environment(kind, tmp_path, cha
     assert texts(pipeline.epoch(2)) == expected
 
 
-def test_a_deleted_directory_does_not_stop_workers(tmp_path, changed):
+def test_deleted_directory_does_not_stop_workers(tmp_path, changed):
     changed(tmp_path / "gone", "first")
     (tmp_path / "gone" / "here.txt").unlink()
     os.rmdir(tmp_path / "gone")
@@ -59,7 +59,7 @@ def test_a_deleted_directory_does_not_stop_workers(tmp_path, changed):
     assert [example["n"] for example in pipeline] == [1, 2, 3, 4]
 
 
-def test_a_module_on_a_path_that_was_added_later_is_found(tmp_path, monkeypatch):
+def test_module_on_a_later_added_path_can_be_imported(tmp_path, monkeypatch):
     assert len(list(rows(4).map(picklable.plus_one, num_processes=1))) == 4
     (tmp_path / "later_module.py").write_text("def f(example):\n    return {'n': 7}\n")
     monkeypatch.syspath_prepend(tmp_path)

@@ -58,7 +58,7 @@ def written(pipe: hr.Pipeline, ending: str, **options: int) -> str:
 
 
 class TestRoundTrips:
-    def test_tfrecords_of_examples_are_read_back(self):
+    def test_tfrecords_of_examples_round_trip(self):
         pattern = written(examples(), "tfrecord", num_shards=3)
         types = {"n": int, "small": int, "x": float, "is_odd": int, "text": str}
         read = hr.tfrecords(pattern).parse({**types, "row": hr.Feature(int, (3,))})
@@ -66,18 +66,18 @@ class TestRoundTrips:
             assert found["row"].tolist() == given["row"].tolist()
             assert {name: found[name] for name in types} == {name: given[name] for name in types}
 
-    def test_arrays_of_several_axes_in_tfrecords_are_read_back(self):
+    def test_multidimensional_arrays_in_tfrecords_round_trip(self):
         images = np.arange(48, dtype=np.uint8).reshape(4, 2, 2, 3)
         pattern = written(hr.arrays({"image": images}), "tfrecord")
         read = hr.tfrecords(pattern).parse({"image": hr.Feature(int, (2, 2, 3))})
         assert [example["image"].tolist() for example in read] == images.tolist()
 
-    def test_lists_of_any_length_in_tfrecords_are_read_back(self):
+    def test_lists_of_any_length_in_tfrecords_round_trip(self):
         lists = hr.indexed([{"ids": list(range(n))} for n in range(5)])
         read = hr.tfrecords(written(lists, "tfrecord")).parse({"ids": hr.Ragged(int)})
         assert [example["ids"].tolist() for example in read] == [list(range(n)) for n in range(5)]
 
-    def test_records_stay_as_they_are(self):
+    def test_raw_records_are_written_unchanged(self):
         with TFRecordWriter("records") as writer:
             for number in range(10):
                 writer.write(b"not an Example %d" % number)
@@ -85,34 +85,34 @@ class TestRoundTrips:
         assert list(hr.tfrecords(pattern)) == list(hr.tfrecords("records").shuffle(seed=1))
 
     @pytest.mark.parametrize("ending", ["jsonl", "ndjson", "jsonl.gz"])
-    def test_json_lines_are_read_back(self, ending):
+    def test_json_lines_round_trip(self, ending):
         pattern = written(examples(), ending, num_shards=2)
         types = {"n": int, "small": np.uint8, "x": float, "is_odd": bool, "text": str}
         read = hr.json_lines(pattern, {**types, "row": hr.Feature(int, (3,))})
         assert same(list(read), list(examples()))
 
-    def test_matrices_in_json_lines_are_read_back(self):
+    def test_matrices_in_json_lines_round_trip(self):
         pattern = written(hr.arrays({"m": np.eye(2)[None]}), "jsonl")
         assert json.loads(Path(pattern.replace("*", "0")).read_text()) == {"m": [[1, 0], [0, 1]]}
 
     @needs_parquet
-    def test_parquet_is_read_back(self):
+    def test_parquet_round_trips(self):
         pattern = written(examples(), "parquet", num_shards=2)
         assert same(list(hr.parquet(pattern)), list(examples()))
 
     @needs_parquet
-    def test_all_numbers_in_parquet_are_read_back(self):
+    def test_all_numeric_types_in_parquet_round_trip(self):
         kinds = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
         kinds += ["float32", "float64", "bool"]
         pipe = hr.arrays({kind: np.arange(2).astype(kind) for kind in kinds})
         assert same(list(hr.parquet(written(pipe, "parquet"))), list(pipe))
 
     @needs_parquet
-    def test_bytes_in_parquet_are_read_back(self):
+    def test_bytes_in_parquet_round_trip(self):
         pipe = hr.arrays({"data": np.array([b"\xff\x00", b""], object)})
         assert list(hr.parquet(written(pipe, "parquet"))) == list(pipe)
 
-    def test_samples_of_archives_are_read_back(self):
+    def test_archive_samples_round_trip(self):
         pipe = hr.arrays(
             {
                 "__key__": ["a/one", "a/two"],
@@ -126,7 +126,7 @@ class TestRoundTrips:
             {"__key__": "a/two", "jpg": b"", "txt": b"b", "cls": b"1"},
         ]
 
-    def test_arrays_in_archives_are_read_back(self):
+    def test_arrays_in_archives_round_trip(self):
         pipe = hr.arrays({"image.npy": np.arange(8.0).reshape(2, 2, 2), "row": np.eye(2)})
         read = list(hr.webdataset(written(pipe, "tar")))
         assert [example["__key__"][-9:] for example in read] == ["000000000", "000000001"]
@@ -136,7 +136,7 @@ class TestRoundTrips:
 
 class TestShards:
     @pytest.mark.parametrize("ending", FORMATS)
-    def test_the_same_pipeline_gives_the_same_files(self, ending):
+    def test_same_pipeline_writes_the_same_files(self, ending):
         pipe = numbers()
         written(pipe, ending, num_shards=3)
         first = contents()
@@ -145,13 +145,13 @@ class TestShards:
         written(pipe.options(num_threads=3), ending, num_shards=3)
         assert contents() == first
 
-    def test_shards_have_neighbouring_examples(self):
+    def test_shards_contain_consecutive_examples(self):
         hr.arrays(np.arange(10)).write("out-{shard:03}-of-{num_shards}.jsonl", num_shards=3)
         lines = {name: len(data.splitlines()) for name, data in contents().items()}
         assert lines == {"out-000-of-3.jsonl": 3, "out-001-of-3.jsonl": 3, "out-002-of-3.jsonl": 4}
         assert [example["x"] for example in hr.json_lines("out*")] == list(range(10))
 
-    def test_examples_of_unknown_number_are_counted_first(self):
+    def test_unknown_number_of_examples_is_counted_first(self):
         pattern = written(numbers(), "jsonl", num_shards=4)
         assert len(list(hr.json_lines(pattern))) == 103
 
@@ -159,7 +159,7 @@ class TestShards:
         assert hr.arrays([1]).write(Path("a") / "b" / "c.jsonl") == ["a/b/c.jsonl"]
         assert Path("a/b/c.jsonl").read_bytes() == b'{"x":1}\n'
 
-    def test_bytes_that_are_valid_utf8_are_text_in_json_lines(self):
+    def test_valid_utf_8_bytes_become_text_in_json_lines(self):
         Path("lines.txt").write_text("héllo\nworld\n", "utf-8")
         (path,) = hr.text_lines("lines.txt").write("out.jsonl")
         assert Path(path).read_text("utf-8") == '{"text":"héllo"}\n{"text":"world"}\n'
@@ -169,7 +169,7 @@ class TestShards:
         paths = pipe.write("out-{shard}.jsonl", num_shards=2)
         assert [Path(path).read_text() for path in paths] == ['{"x":1.0}\n', '{"x":0.5}\n']
 
-    def test_there_is_no_progress_bar_without_a_terminal(self, capfd):
+    def test_no_progress_bar_without_a_terminal(self, capfd):
         hr.arrays([1, 2]).write("a.jsonl")
         assert capfd.readouterr() == ("", "")
 
@@ -190,37 +190,37 @@ class TestRefusals:
             (np.zeros(2, complex), "tar", "which a member of text has no type for"),
         ],
     )
-    def test_a_component_that_a_format_cannot_hold_is_named(self, array, ending, words):
+    def test_error_names_the_component_a_format_cannot_store(self, array, ending, words):
         with pytest.raises(ValueError, match=f"write: .*{words}"):
             hr.arrays({"c": array}).write(f"out.{ending}")
         assert list(Path().iterdir()) == []
 
-    def test_bytes_that_are_not_text_are_refused_in_json_lines(self):
+    def test_non_text_bytes_are_rejected_in_json_lines(self):
         pipe = hr.arrays({"c": np.array([b"a", b"\xff"], object)})
         with pytest.raises(ValueError, match="example 1: component 'c' holds bytes that are not"):
             pipe.write("out.jsonl")
         assert list(Path().iterdir()) == []
 
     @needs_parquet
-    def test_more_axes_than_parquet_holds_are_refused(self):
+    def test_too_many_axes_for_parquet_are_rejected(self):
         with pytest.raises(ValueError, match=r"'c' is .*, expected at most 3 axes"):
             hr.arrays({"c": np.zeros((2, 1, 1, 1, 1))}).write("out.parquet")
 
-    def test_invalid_member_names_are_refused(self):
+    def test_invalid_member_names_are_rejected(self):
         with pytest.raises(ValueError, match="component 'Image' cannot be an extension"):
             hr.arrays({"Image": [1]}).write("out.tar")
 
-    def test_two_samples_of_one_key_are_refused(self):
+    def test_two_samples_with_one_key_are_rejected(self):
         with pytest.raises(ValueError, match="example 1 has the key 'a', as the one before it"):
             hr.arrays({"__key__": ["a", "a"], "n": [1, 2]}).write("out.tar")
         assert list(Path().iterdir()) == []
 
-    def test_varying_shapes_are_refused_where_a_format_cannot_keep_them(self):
+    def test_varying_shapes_are_rejected_by_formats_that_cannot_store_them(self):
         pipe = hr.indexed([np.zeros((2, 3), np.int64), np.zeros((3, 2), np.int64)])
         with pytest.raises(ValueError, match=r"component 'x' of example 1 has shape \(3, 2\)"):
             pipe.write("out.tfrecord")
 
-    def test_nan_and_infinity_in_json_are_refused(self):
+    def test_nan_and_infinity_in_json_are_rejected(self):
         with pytest.raises(ValueError, match="example 1 has an infinite"):
             hr.arrays([1.0, np.inf]).write("out.jsonl")
 
@@ -233,7 +233,7 @@ class TestRefusals:
             (lambda: hr.arrays([1, 2]).filter(lambda example: False), "there are no examples"),
         ],
     )
-    def test_pipelines_without_a_fixed_list_of_examples_are_refused(self, pipe, words):
+    def test_pipelines_without_a_fixed_list_of_examples_are_rejected(self, pipe, words):
         with pytest.raises(ValueError, match=f"write: .*{words}"):
             pipe().write("out.jsonl")
         assert contents() == {}
@@ -251,7 +251,7 @@ class TestRefusals:
             ("out-{shard}.jsonl", 9, "3 examples for 9 shards"),
         ],
     )
-    def test_wrong_arguments_are_refused(self, path, num_shards, words):
+    def test_invalid_arguments_are_rejected(self, path, num_shards, words):
         with pytest.raises(ValueError, match=f"write: .*{words}"):
             hr.arrays([1, 2, 3]).write(path, num_shards)
 
@@ -291,7 +291,7 @@ class TestResume:
             *[("publish", 1), ("publish", 4), ("journal", 1), ("journal", 4), ("begin", 1)],
         ],
     )
-    def test_a_killed_run_leaves_complete_shards_and_can_continue(self, whole, moment, number):
+    def test_killed_run_leaves_complete_shards_and_can_resume(self, whole, moment, number):
         self.killed(moment, number)
         named = contents()
         assert named.items() <= whole.items()
@@ -304,7 +304,7 @@ class TestResume:
         assert not [path for path in Path().iterdir() if ".tmp" in path.name]
 
     @pytest.mark.parametrize("ending", ["jsonl.gz", "tar"])
-    def test_runs_of_all_formats_can_continue(self, ending):
+    def test_runs_of_all_formats_can_resume(self, ending):
         path = f"out-{{shard}}.{ending}"
         numbers().write(path, 4)
         whole = contents()
@@ -314,7 +314,7 @@ class TestResume:
         numbers().write(path, 4, resume=True)
         assert contents() == whole
 
-    def test_a_run_may_be_killed_repeatedly(self, whole):
+    def test_run_may_be_killed_repeatedly(self, whole):
         for _ in range(3):
             self.killed("journal", 2)
         numbers().write(self.PATH, 4, resume=True)
@@ -328,12 +328,12 @@ class TestResume:
         assert [os.stat(path).st_mtime_ns for path in paths] == times
         assert contents() == whole
 
-    def test_continuing_has_to_be_asked_for(self, whole):
+    def test_resume_must_be_requested(self, whole):
         self.killed("journal", 3)
         with pytest.raises(errors.AlreadyExistsError, match="resume=True to continue"):
             numbers().write(self.PATH, 4)
 
-    def test_another_pipeline_is_refused(self, whole):
+    def test_different_pipeline_is_rejected(self, whole):
         self.killed("journal", 3)
         with pytest.raises(ValueError, match="write: resume: the seed of shuffle is 6, but 5"):
             numbers(6).write(self.PATH, 4, resume=True)
@@ -342,14 +342,14 @@ class TestResume:
         with pytest.raises(ValueError, match="num_shards is 3, but 4 in the run"):
             numbers().write(self.PATH, 3, resume=True)
 
-    def test_an_omitted_seed_is_that_of_the_earlier_run(self, whole):
+    def test_omitted_seed_is_reused_from_the_earlier_run(self, whole):
         _end_half_way(hr.arrays(np.arange(100)).shuffle(), "drawn-{shard}.jsonl", 4)
         assert sorted(contents("drawn*")) == ["drawn-0.jsonl", "drawn-1.jsonl"]
         hr.arrays(np.arange(100)).shuffle().write("drawn-{shard}.jsonl", 4, resume=True)
         found = [int(example["x"]) for example in hr.json_lines("drawn-*")]
         assert sorted(found) == list(range(100))
 
-    def test_a_shard_that_was_changed_is_refused(self, whole):
+    def test_modified_shard_is_rejected(self, whole):
         self.killed("journal", 3)
         os.truncate("out-0.tfrecord", 10)
         with pytest.raises(errors.FailedPreconditionError, match=r"out-0\.tfrecord: the run that"):

@@ -390,7 +390,7 @@ WAYS = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_change_is_seen_however_the_code_reaches_it(load, way):
+def test_change_in_reachable_code_changes_the_digest(load, way):
     files = WAYS[way]
     files = files if isinstance(files, dict) else {"job.py": files}
     files = {"helper.py": HELPER, **files}
@@ -415,7 +415,7 @@ UNRELATED = {
 
 
 @pytest.mark.parametrize("way", UNRELATED)
-def test_a_change_of_what_the_code_does_not_reach_is_not_seen(load, way):
+def test_change_in_unreachable_code_does_not_change_the_digest(load, way):
     helper = HELPER + "def h(x):\n    return x\n"
     files = {"helper.py": helper, "job.py": UNRELATED[way]}
     assert len({digest(load(files, value).f) for value in "112"}) == 1
@@ -431,12 +431,12 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("way", REFUSED)
-def test_an_import_of_a_computed_name_is_refused(load, way):
+def test_import_by_computed_name_is_rejected(load, way):
     with pytest.raises(ValueError, match=r'which imports a module by name.*key="v1"'):
         digest(load({"job.py": REFUSED[way]}, "1").f)
 
 
-def test_a_module_without_a_source_is_refused_if_all_of_it_counts():
+def test_module_without_source_is_rejected_if_all_of_it_is_reachable():
     module = types.ModuleType("unwritten")
     sys.modules["unwritten"] = module
     try:
@@ -449,7 +449,7 @@ def test_a_module_without_a_source_is_refused_if_all_of_it_counts():
         digest(module.f)
 
 
-def test_objects_that_cannot_be_compared_are_refused():
+def test_objects_that_cannot_be_compared_are_rejected():
     for value in (threading.Lock(), np.frompyfunc(abs, 1, 1), [threading.Lock()]):
         with pytest.raises(ValueError, match=r'cannot compare with its own.*key="v1"'):
             digest(value)
@@ -497,7 +497,7 @@ VALUES = [f, cached, Pair(1, 2), Color.RED, Options(), re.compile("a"), {"x", "y
 """
 
 
-def test_fingerprints_are_the_same_in_another_process_and_another_directory(tmp_path):
+def test_fingerprints_are_the_same_in_other_processes_and_directories(tmp_path):
     results = []
     for number in (1, 2):
         directory = tmp_path / str(number)

@@ -37,7 +37,7 @@ def hung():
 
 
 @pytest.mark.parametrize("stage", ["map", "filter", "flat_map"])
-def test_a_function_that_hangs_is_named_with_its_record(records, warnings, hung, stage):
+def test_warning_names_a_hanging_function_and_its_record(records, warnings, hung, stage):
     def stuck(example):
         if example["number"] == 1:
             hung.wait()
@@ -47,14 +47,14 @@ def test_a_function_that_hangs_is_named_with_its_record(records, warnings, hung,
     pipe = getattr(parsed, stage)(stuck).options(warn_after_s=0.05)
     with iter(pipe) as batches:
         [message] = warnings(1)
-        assert message.startswith(f"{stage}(test_a_function_that_hangs")
+        assert message.startswith(f"{stage}(test_warning_names_a_hanging_fun")
         assert "0.tfrecord: record 1 has taken more than 0.05 s" in message
         begin = time.monotonic()
         batches.close()
         assert time.monotonic() - begin < 0.2
 
 
-def test_a_hanging_function_is_named_once(warnings, hung):
+def test_hanging_function_is_reported_once_per_call(warnings, hung):
     def stuck(example):
         hung.wait(0.3)
         return example
@@ -65,7 +65,7 @@ def test_a_hanging_function_is_named_once(warnings, hung):
 
 
 @pytest.mark.parametrize("stage", ["map", "filter"])
-def test_a_function_that_hangs_while_components_are_inferred_is_named(warnings, hung, stage):
+def test_warning_names_a_function_that_hangs_during_inference(warnings, hung, stage):
     def stuck(example):
         hung.wait(0.3)
         return example
@@ -74,11 +74,11 @@ def test_a_function_that_hangs_while_components_are_inferred_is_named(warnings, 
     pipe = numbers.map(lambda example: example).options(warn_after_s=0.02)
     assert list(pipe.spec) == ["number"]
     [message] = warnings(1)
-    assert message.startswith(f"{stage}(test_a_function_that_hangs_while")
+    assert message.startswith(f"{stage}(test_warning_names_a_function_that")
     assert message.endswith("arrays: row 0 has taken more than 0.02 s, and is not finished")
 
 
-def test_an_iterator_that_hangs_at_its_first_example_is_named(warnings, hung):
+def test_warning_names_an_iterator_that_hangs_at_its_first_example(warnings, hung):
     def examples():
         hung.wait(0.3)
         yield {"number": 1}
@@ -91,7 +91,7 @@ def test_an_iterator_that_hangs_at_its_first_example_is_named(warnings, hung):
     )
 
 
-def test_a_file_that_hangs_while_columns_are_inferred_is_named(tmp_path, warnings):
+def test_warning_names_a_file_that_hangs_during_inference(tmp_path, warnings):
     os.mkfifo(tmp_path / "a.csv")
 
     def write():
@@ -111,7 +111,7 @@ def test_a_file_that_hangs_while_columns_are_inferred_is_named(tmp_path, warning
     assert message.startswith("csv: the look at its components has taken more than 0.05 s")
 
 
-def test_an_iterator_that_hangs_is_named(warnings, hung):
+def test_warning_names_a_hanging_iterator(warnings, hung):
     def examples():
         yield {"number": 1}
         yield {"number": 2}
@@ -124,7 +124,7 @@ def test_an_iterator_that_hangs_is_named(warnings, hung):
         assert "the call for its next example has taken more than" in message
 
 
-def test_a_pipe_that_nobody_writes_to_is_named(tmp_path, warnings):
+def test_warning_names_a_pipe_without_a_writer(tmp_path, warnings):
     os.mkfifo(tmp_path / "pipe")
     pipe = hr.text_lines(tmp_path / "pipe", compression=None).options(warn_after_s=0.05)
     with iter(pipe) as batches:
@@ -159,14 +159,14 @@ def test_no_call_starts_after_close():
     assert len(are_late) == 2
 
 
-def test_a_working_pipeline_is_not_named(records, caplog):
+def test_working_pipeline_causes_no_warning(records, caplog):
     pipe = hr.tfrecords(records).parse({"number": int}).map(dict).options(warn_after_s=20)
     assert len(list(pipe)) == 1000
     assert caplog.messages == []
     assert not [thread for thread in threading.enumerate() if thread.name == "headrace-watch"]
 
 
-def test_wrong_times_are_refused():
+def test_invalid_warn_after_s_is_rejected():
     numbers = hr.arrays({"number": np.arange(2)})
     with pytest.raises(TypeError, match="warn_after_s is '5', expected a number of seconds"):
         numbers.options(warn_after_s="5")

@@ -65,7 +65,7 @@ def test_feather_and_legacy_streams_are_read(tmp_path):
         list(hr.arrow(tmp_path / "d.feather"))
 
 
-def test_dictionaries_that_grow_and_change_are_read(tmp_path):
+def test_growing_and_replaced_dictionaries_are_read(tmp_path):
     first = pa.array(["a", "b"]).dictionary_encode()
     other = pa.array(["c", "a"]).dictionary_encode()
     schema = pa.schema([("s", first.type)])
@@ -79,7 +79,7 @@ def test_dictionaries_that_grow_and_change_are_read(tmp_path):
 
 
 @pytest.mark.parametrize("values", [[], [None]])
-def test_dictionaries_of_nulls_are_null(tmp_path, values):
+def test_null_dictionary_entries_are_null(tmp_path, values):
     keys = pa.array([None, 0 if values else None, None], pa.int8())
     nulls = pa.DictionaryArray.from_arrays(keys, pa.array(values, pa.null()))
     lists = pa.ListArray.from_arrays([0, 2, 2, 3], nulls)
@@ -94,7 +94,7 @@ def test_dictionaries_of_nulls_are_null(tmp_path, values):
     assert [(row["null"], row["null_mask"]) for row in pipe] == [(0, False)] * 3
 
 
-def test_rows_come_in_order_for_any_threads_and_memory(tmp_path):
+def test_row_order_does_not_depend_on_threads_and_memory(tmp_path):
     first = 0
     for number, count in enumerate((100, 0, 1, 57)):
         write(tmp_path / f"{number}.arrow", table(count, first))
@@ -120,7 +120,7 @@ def test_blocks_do_not_keep_a_large_record_batch_alive(tmp_path):
     assert sum(int(batch["n"].sum()) for batch in pipe) == (1 << 20) * ((1 << 20) - 1) // 2
 
 
-def test_a_file_that_is_cut_short_is_refused(tmp_path):
+def test_truncated_arrow_file_is_rejected(tmp_path):
     path = write(tmp_path / "a.arrow", table())
     full = path.read_bytes()
     stream = write(tmp_path / "b.arrow", table(), pa.ipc.new_stream).read_bytes()
@@ -152,7 +152,7 @@ def test_a_file_that_is_cut_short_is_refused(tmp_path):
     ],
     ids=["bytes", "lists", "lists of lists", "structs"],
 )
-def test_a_schema_that_claims_longer_values_than_there_are_is_an_error(tmp_path, new, column):
+def test_schema_with_a_false_value_length_is_an_error(tmp_path, new, column):
     path = write(tmp_path / "a.arrow", pa.table({"x": column}), new)
     data = path.read_bytes()
     changed = data.replace(LENGTH.to_bytes(4, "little"), (1 << 28).to_bytes(4, "little"))
@@ -164,14 +164,14 @@ def test_a_schema_that_claims_longer_values_than_there_are_is_an_error(tmp_path,
             read(hr.arrow(path))
 
 
-def test_a_schema_of_long_values_without_rows_takes_no_memory(tmp_path):
+def test_schema_with_long_values_and_no_rows_needs_no_memory(tmp_path):
     kind = pa.list_(pa.float64(), (1 << 31) - 1)
     for new in (pa.ipc.new_file, pa.ipc.new_stream):
         path = write(tmp_path / "a.arrow", pa.table({"x": pa.array([], kind)}), new)
         assert list(hr.arrow(path)) == list(hr.arrow(path, {"x": hr.Json})) == []
 
 
-def test_flipped_bytes_give_rows_or_an_error(tmp_path):
+def test_flipped_bytes_yield_rows_or_an_error(tmp_path):
     rows = random_table(
         {"n": pa.int32(), "s": pa.string(), "l": pa.list_(pa.int8())}, 30, 0, random.Random(7)
     )
@@ -200,7 +200,7 @@ def test_flipped_bytes_give_rows_or_an_error(tmp_path):
     assert num_errors > 20
 
 
-def test_a_file_that_changes_is_an_error(tmp_path):
+def test_file_that_changes_while_being_read_is_an_error(tmp_path):
     path = write(tmp_path / "a.arrow", table(5000))
     with iter(hr.arrow(path).options(num_threads=1, memory_bytes=64 << 20)) as batches:
         next(batches)
@@ -229,14 +229,14 @@ def numbers_in(paths):
     return [int(row["n"]) for row in hr.arrow(paths)]
 
 
-def test_the_directory_that_datasets_saves_is_read(tmp_path):
+def test_directory_saved_by_datasets_is_read(tmp_path):
     save_to_disk(tmp_path / "set", [0, 1], [2, 3])
     for paths in (tmp_path / "set", tmp_path / "set" / "*"):
         assert numbers_in(paths) == [0, 1, 2, 3]
     assert len(hr.arrow(tmp_path / "set")) == 4
 
 
-def test_results_that_datasets_caches_beside_tables_are_skipped(tmp_path):
+def test_cache_files_of_datasets_beside_tables_are_skipped(tmp_path):
     save_to_disk(tmp_path / "set", [0, 1], [2, 3])
     cached = tmp_path / "set" / "cache-74381841ab112c13_00000_of_00002.arrow"
     write_stream(cached, [100, 101])
@@ -248,14 +248,14 @@ def test_results_that_datasets_caches_beside_tables_are_skipped(tmp_path):
     assert numbers_in(tmp_path / "set" / "cache-*") == [100, 101]
 
 
-def test_a_table_that_is_missing_from_a_saved_directory_is_an_error(tmp_path):
+def test_missing_table_in_a_saved_directory_is_an_error(tmp_path):
     save_to_disk(tmp_path / "set", [0, 1], [2, 3])
     (tmp_path / "set" / "data-00001-of-00002.arrow").unlink()
     with pytest.raises(errors.NotFoundError, match=r"set/data-00001-of-00002.arrow: there is no"):
         list(hr.arrow(tmp_path / "set"))
 
 
-def test_the_directory_of_a_dataset_dict_names_its_splits(tmp_path):
+def test_error_for_a_dataset_dict_directory_names_its_splits(tmp_path):
     for number, split in enumerate(("train", "test")):
         save_to_disk(tmp_path / split, [number])
     (tmp_path / "dataset_dict.json").write_text('{"splits": ["train", "test"]}')
@@ -265,7 +265,7 @@ def test_the_directory_of_a_dataset_dict_names_its_splits(tmp_path):
     assert numbers_in(tmp_path / "test") == [1]
 
 
-def test_directories_saved_by_datasets_itself_are_read(tmp_path, monkeypatch):
+def test_directories_written_by_the_datasets_library_are_read(tmp_path, monkeypatch):
     datasets = pytest.importorskip("datasets")
     # No thread that outlives the test.
     monkeypatch.setattr("tqdm.std.tqdm.monitor_interval", 0)

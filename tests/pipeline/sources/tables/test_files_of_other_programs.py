@@ -129,7 +129,7 @@ def is_same(one: Any, other: Any) -> bool:
 
 
 @pytest.mark.parametrize("name", READ)
-def test_each_column_equals_that_of_pyarrow_or_is_refused(name):
+def test_each_column_matches_pyarrow_or_is_rejected(name):
     parts = tables(name)
     expected = {
         column: [value for part in parts for value in values(part[column])]
@@ -151,7 +151,7 @@ def test_each_column_equals_that_of_pyarrow_or_is_refused(name):
             list(read(name, {column: hr.Json} if column.endswith("_array") else [column]))
 
 
-def test_lists_in_the_layout_that_spark_wrote_before_are_those_of_today():
+def test_legacy_spark_lists_equal_current_ones():
     # pyarrow does not open this file.
     types = {
         "number": int,
@@ -174,7 +174,7 @@ def test_lists_in_the_layout_that_spark_wrote_before_are_those_of_today():
     assert list(read("spark/legacy", ["lists"]))[1]["lists"][1].tolist() == [0.5, 1.0]
 
 
-def test_lists_of_one_length_by_duckdb_may_be_null():
+def test_fixed_length_lists_by_duckdb_may_be_null():
     names = ["fixed_int_array", "fixed_varchar_array", "list_of_fixed_int_array"]
     rows = list(read("duckdb/types.parquet", dict.fromkeys(names, hr.Json)))
     assert [row["fixed_int_array"] for row in rows] == [[None, 2, 3], [4, 5, 6], None]
@@ -183,7 +183,7 @@ def test_lists_of_one_length_by_duckdb_may_be_null():
 
 
 @pytest.mark.parametrize("name", ["polars/wide.parquet", "polars/wide.arrow"])
-def test_integers_of_128_bits_are_refused_by_the_name_of_their_column(name):
+def test_error_for_128_bit_integers_names_the_column(name):
     with pytest.raises(errors.InvalidArgumentError, match="the column 'big' has integers of 128"):
         list(read(name, ["number"]))
 
@@ -191,7 +191,7 @@ def test_integers_of_128_bits_are_refused_by_the_name_of_their_column(name):
 @pytest.mark.parametrize(
     ("name", "number", "null"), [("spark/hive", "id", "year"), ("duckdb/hive", "i", "tag")]
 )
-def test_directories_of_partitions_are_columns(name, number, null):
+def test_partition_directories_become_columns(name, number, null):
     types = {number: int, "v": str, "year": int, "tag": str}
     rows = list(read(name, {**types, null: hr.Nullable(types[null])}))
     assert sorted(int(row[number]) for row in rows) == list(range(12))

@@ -35,7 +35,7 @@ def numbers_of(batches):
     return results
 
 
-def test_the_order_and_the_states_do_not_depend_on_the_memory(images):
+def test_order_and_states_do_not_depend_on_memory(images):
     pipe = images.shuffle(window=60, seed=4).batch(7)
     expected = numbers_of(pipe)
     assert sorted(n for numbers in expected for n in numbers) == list(range(NUM_ROWS))
@@ -49,7 +49,7 @@ def test_the_order_and_the_states_do_not_depend_on_the_memory(images):
             assert numbers_of(batches) == expected[31:]
 
 
-def test_failing_examples_are_skipped_at_the_same_places(images):
+def test_failing_examples_are_skipped_at_the_same_positions(images):
     def only_some(example):
         if example["n"] % 10 == 3:
             raise ValueError("not this one")

@@ -102,18 +102,18 @@ def test_empty_files_have_no_rows(written):
         ([{"a": [1]}, {"b": [1]}], None, "1.parquet: there is no column 'a'"),
     ],
 )
-def test_an_invalid_value_names_file_and_column(written, tables, columns, message):
+def test_error_for_an_invalid_value_names_file_and_column(written, tables, columns, message):
     with pytest.raises(errors.InvalidArgumentError, match=message):
         list(hp.parquet(written(*tables), columns))
 
 
-def test_a_file_that_is_not_parquet_is_an_error(tmp_path):
+def test_non_parquet_file_is_an_error(tmp_path):
     (tmp_path / "a").write_bytes(b"x" * 100)
     with pytest.raises(errors.InvalidArgumentError, match=r"a: .* Is it a Parquet file\?"):
         list(hp.parquet(tmp_path / "a"))
 
 
-def test_wrong_arguments_are_refused_at_once():
+def test_invalid_arguments_are_rejected_at_once():
     with pytest.raises(TypeError, match="columns is 'a', expected a list of names"):
         hp.parquet("a", "a")
     with pytest.raises(ValueError, match="columns is empty"):
@@ -139,7 +139,7 @@ def test_parquet_is_read_without_pyarrow(written):
     assert without_pyarrow(program) == "[1, 2]\n"
 
 
-def test_a_page_that_does_not_match_its_checksum_is_an_error(written):
+def test_page_checksum_mismatch_is_an_error(written):
     table = {"s": pa.array(["abc" * 10 + str(n) for n in range(10)])}
     options = {"compression": "none", "use_dictionary": False, "write_page_checksum": True}
     path = written(table, **options) / "0.parquet"
@@ -150,7 +150,7 @@ def test_a_page_that_does_not_match_its_checksum_is_an_error(written):
         list(hp.parquet(path))
 
 
-def test_a_damaged_footer_names_the_file(written):
+def test_error_for_a_damaged_footer_names_the_file(written):
     path = written({"s": pa.array(["x"])}) / "0.parquet"
     data = bytearray(path.read_bytes())
     size = int.from_bytes(data[-8:-4], "little")
@@ -160,14 +160,14 @@ def test_a_damaged_footer_names_the_file(written):
         list(hp.parquet(path))
 
 
-def test_strings_that_are_not_text_name_the_file_and_the_column(written):
+def test_error_for_non_text_strings_names_file_and_column(written):
     broken = pa.array([b"x", b"\xff"]).view(pa.string())
     path = written({"s": broken}) / "0.parquet"
     with pytest.raises(errors.DataLossError, match=r"0.parquet: row 0, .* the column 's'"):
         list(hp.parquet(path))
 
 
-def test_two_columns_of_one_name_are_refused(tmp_path):
+def test_duplicate_column_names_are_rejected(tmp_path):
     table = pa.table([pa.array([1]), pa.array([2]), pa.array([3])], names=["a", "b", "a"])
     pq.write_table(table, tmp_path / "0.parquet")
     message = r"0.parquet: there are 2 columns 'a', expected one.*columns=\['b'\]"

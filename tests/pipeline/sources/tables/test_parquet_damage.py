@@ -40,7 +40,7 @@ def encrypted(path, **options):
 
 
 @pytest.mark.parametrize("read", [len, list])
-def test_a_file_with_an_encrypted_footer_is_refused_with_its_name_and_a_remedy(tmp_path, read):
+def test_encrypted_footer_is_rejected_with_the_file_name_and_a_remedy(tmp_path, read):
     path = tmp_path / "a.parquet"
     encrypted(path, column_keys={"s": ["s", "n"]})
     assert path.read_bytes().endswith(b"PARE")
@@ -49,7 +49,7 @@ def test_a_file_with_an_encrypted_footer_is_refused_with_its_name_and_a_remedy(t
         read(hr.parquet(path))
 
 
-def test_encrypted_columns_behind_a_plain_footer_are_refused_and_others_read(tmp_path):
+def test_encrypted_columns_are_rejected_but_plain_ones_are_read(tmp_path):
     path = tmp_path / "a.parquet"
     encrypted(path, column_keys={"s": ["s"]}, plaintext_footer=True)
     assert path.read_bytes().endswith(b"PAR1")
@@ -99,7 +99,7 @@ VALUES = (METADATA, NUM_VALUES)
     ids=["file", "row group", "column"],
 )
 @pytest.mark.parametrize("lie", LIES)
-def test_a_count_that_does_not_fit_is_an_error_with_its_place(table_file, place, message, lie):
+def test_false_count_is_an_error_with_its_location(table_file, place, message, lie):
     footer, rows = footer_of(table_file.read_bytes())
     field(footer, *place).value = lie
     table_file.write_bytes(with_footer(rows, footer))
@@ -110,7 +110,7 @@ def test_a_count_that_does_not_fit_is_an_error_with_its_place(table_file, place,
             read(hr.parquet(table_file))
 
 
-def test_too_few_values_for_the_rows_of_a_list_are_an_error_with_its_place(table_file):
+def test_too_few_values_for_list_rows_is_an_error_with_its_location(table_file):
     footer, rows = footer_of(table_file.read_bytes())
     field(footer, GROUPS, -2, COLUMNS, -2, *VALUES).value = 49
     table_file.write_bytes(with_footer(rows, footer))
@@ -121,9 +121,7 @@ def test_too_few_values_for_the_rows_of_a_list_are_an_error_with_its_place(table
 
 @pytest.mark.parametrize("version", ["1.0", "2.0"])
 @pytest.mark.parametrize("is_dictionary", [False, True])
-def test_numbers_of_page_headers_that_do_not_fit_give_the_right_rows_or_an_error(
-    tmp_path, version, is_dictionary
-):
+def test_false_page_header_numbers_yield_correct_rows_or_an_error(tmp_path, version, is_dictionary):
     path = tmp_path / "a.parquet"
     values = [n % 7 for n in range(100)]
     options = {"use_dictionary": is_dictionary, "data_page_version": version}
@@ -160,7 +158,7 @@ def test_numbers_of_page_headers_that_do_not_fit_give_the_right_rows_or_an_error
 
 
 @pytest.mark.parametrize("columns", [None, {"x": hr.Json}], ids=["tensors", "JSON"])
-def test_a_row_that_takes_more_memory_than_all_values_is_an_error(tmp_path, columns):
+def test_row_larger_than_all_values_is_an_error(tmp_path, columns):
     path = tmp_path / "a.parquet"
     column = pa.array([[1, 2], None], pa.list_(pa.int32(), 2))
     claimed = pa.schema([("x", pa.list_(pa.int32(), 1 << 28))]).serialize().to_pybytes()
@@ -178,7 +176,7 @@ def test_a_row_that_takes_more_memory_than_all_values_is_an_error(tmp_path, colu
         list(hr.parquet(path, columns))
 
 
-def test_bytes_of_a_length_that_no_value_has_are_an_error(tmp_path):
+def test_false_length_of_fixed_length_bytes_is_an_error(tmp_path):
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"x": pa.array([None] * 3, pa.binary(3))}), path, store_schema=False)
     footer, rows = footer_of(path.read_bytes())
@@ -188,7 +186,7 @@ def test_bytes_of_a_length_that_no_value_has_are_an_error(tmp_path):
         list(hr.parquet(path, {"x": hr.Nullable(bytes)}))
 
 
-def test_a_list_of_more_items_than_the_header_of_a_page_has_bytes_is_an_error(tmp_path):
+def test_page_header_list_longer_than_the_header_is_an_error(tmp_path):
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"n": range(3)}), path)
     data = path.read_bytes()
@@ -200,7 +198,7 @@ def test_a_list_of_more_items_than_the_header_of_a_page_has_bytes_is_an_error(tm
         list(hr.parquet(path))
 
 
-def test_a_panic_of_the_library_prints_nothing(tmp_path, capfd):
+def test_library_panic_prints_nothing(tmp_path, capfd):
     """Of strings by their differences, whose lengths are checked where they are put together."""
     path = tmp_path / "a.parquet"
     table = pa.table({"s": [f"abc{n % 7}x{n}" for n in range(200)]})

@@ -71,7 +71,7 @@ def expected(*paths):
 
 @pytest.mark.parametrize("page", ["1.0", "2.0"])
 @pytest.mark.parametrize("encoding", ENCODINGS)
-def test_every_encoding_is_read_as_pyarrow_reads_it(tmp_path, encoding, page):
+def test_every_encoding_is_read_like_pyarrow(tmp_path, encoding, page):
     path = tmp_path / "a.parquet"
     for size, version in ((NUM_ROWS, "2.6"), (77, "1.0"), (1, "2.4")):
         pq.write_table(
@@ -95,7 +95,7 @@ def test_every_compression_is_read(tmp_path, codec):
         assert rows(hr.parquet(path, defaults=NO_FLOAT)) == expected(path)
 
 
-def test_files_with_a_page_index_and_without_arrows_schema_are_read(tmp_path):
+def test_files_with_a_page_index_and_no_arrow_schema_are_read(tmp_path):
     path = tmp_path / "a.parquet"
     options = {"store_schema": False, "write_page_index": True, "data_page_size": 100}
     pq.write_table(table(), path, **options)
@@ -105,7 +105,7 @@ def test_files_with_a_page_index_and_without_arrows_schema_are_read(tmp_path):
     assert hr.parquet(path).spec["v"].is_ragged
 
 
-def test_dictionaries_and_large_types_are_their_values(tmp_path):
+def test_dictionaries_and_large_types_are_read_as_plain_values(tmp_path):
     path = tmp_path / "a.parquet"
     columns = {
         "d": pa.array(["x", "y", "x"]).dictionary_encode(),
@@ -126,7 +126,7 @@ def test_dictionaries_and_large_types_are_their_values(tmp_path):
     assert rows(pipe) == expected(path)
 
 
-def test_columns_come_in_the_requested_order_whatever_the_files_have(tmp_path):
+def test_columns_come_in_the_requested_order(tmp_path):
     full = table(30)
     pq.write_table(full, tmp_path / "0.parquet", row_group_size=7)
     pq.write_table(full.select(["l", "s", "i", "f"]), tmp_path / "1.parquet")
@@ -148,7 +148,7 @@ def numbers(pipeline):
     return [int(example["i"]) for example in pipeline]
 
 
-def test_rows_come_in_order_for_any_threads_and_memory(tmp_path):
+def test_row_order_does_not_depend_on_threads_and_memory(tmp_path):
     all_of_them = many_files(tmp_path, (1000, 0, 1, 570))
     pipe = hr.parquet(tmp_path, ["i", "s"])
     assert len(pipe) == len(all_of_them)
@@ -173,7 +173,7 @@ def test_parquet_resumes_at_every_row(tmp_path):
     testing.assert_resumes(pipe.shuffle(10, 7, num_open=3).epochs(2))
 
 
-def test_a_window_permutes_row_groups(tmp_path):
+def test_window_permutes_row_groups(tmp_path):
     many_files(tmp_path, (130,))
     pipe = hr.parquet(tmp_path, ["i"])
     plain_order = numbers(pipe)
@@ -192,7 +192,7 @@ def test_block_bytes_does_not_split_row_groups(tmp_path):
     assert numbers(pipe.shuffle(9, 7, block_bytes=100)) == numbers(pipe.shuffle(9, 7))
 
 
-def test_random_draws_are_keyed_by_the_row_in_its_file(tmp_path):
+def test_random_draws_depend_on_the_row_number_in_the_file(tmp_path):
     def drawn(example, rng):
         return {"i": example["i"], "draw": rng.integers(1 << 40)}
 
@@ -211,7 +211,7 @@ def test_random_draws_are_keyed_by_the_row_in_its_file(tmp_path):
     assert origins == list(range(50))
 
 
-def test_a_null_names_file_row_and_column_after_the_rows_before_it(tmp_path):
+def test_null_error_names_file_row_and_column_after_the_preceding_rows(tmp_path):
     values = [n if n != 25 else None for n in range(40)]
     pq.write_table(pa.table({"a": values}), tmp_path / "a.parquet", row_group_size=20)
     batches = iter(hr.parquet(tmp_path / "a.parquet").batch(5))
@@ -259,7 +259,7 @@ def damaged(tmp_path):
     return path
 
 
-def test_rows_before_a_damaged_page_come_first_and_the_error_names_its_column(damaged):
+def test_damaged_page_error_names_its_column_after_the_preceding_rows(damaged):
     batches = iter(hr.parquet(damaged).batch(5))
     assert [int(next(batches)["n"][0]) for _ in range(5)] == [0, 5, 10, 15, 20]
     message = r"(?s)a.parquet: row 25, in row group 1: the column 's': .*checksum.*copy it again"
@@ -278,7 +278,7 @@ def test_skip_errors_skips_the_rest_of_a_damaged_row_group(damaged):
     testing.assert_resumes(hr.parquet(damaged, ["n", "s"]).skip_errors(20))
 
 
-def test_a_file_that_is_cut_short_or_encrypted_is_refused(tmp_path):
+def test_truncated_or_encrypted_file_is_rejected(tmp_path):
     path = tmp_path / "a.parquet"
     pq.write_table(table(20), path)
     full = path.read_bytes()
@@ -294,7 +294,7 @@ def test_a_file_that_is_cut_short_or_encrypted_is_refused(tmp_path):
             list(hr.parquet(path))
 
 
-def test_a_row_group_with_fewer_rows_than_its_footer_says_is_an_error(tmp_path):
+def test_row_group_with_fewer_rows_than_its_footer_claims_is_an_error(tmp_path):
     path = tmp_path / "a.parquet"
     options = {"compression": "none", "use_dictionary": False, "write_statistics": False}
     pq.write_table(pa.table({"a": pa.array(range(100), pa.int64())}), path, **options)
@@ -311,7 +311,7 @@ def test_a_row_group_with_fewer_rows_than_its_footer_says_is_an_error(tmp_path):
         next(batches)
 
 
-def test_a_file_that_changes_is_an_error(tmp_path):
+def test_file_that_changes_while_being_read_is_an_error(tmp_path):
     path = tmp_path / "a.parquet"
     pq.write_table(table(5000), path, row_group_size=50)
     pipe = hr.parquet(path, defaults=NO_FLOAT).options(num_threads=1, memory_bytes=64 << 20)
@@ -322,7 +322,7 @@ def test_a_file_that_changes_is_an_error(tmp_path):
             list(batches)
 
 
-def test_flipped_bytes_give_the_right_rows_or_an_error(tmp_path):
+def test_flipped_bytes_yield_the_correct_rows_or_an_error(tmp_path):
     path = tmp_path / "a.parquet"
     pq.write_table(table(30), path, row_group_size=10, write_page_checksum=True)
     uninterrupted, right = path.read_bytes(), expected(path)
@@ -343,7 +343,7 @@ def test_flipped_bytes_give_the_right_rows_or_an_error(tmp_path):
     assert 50 < num_errors < 150
 
 
-def test_unsupported_types_are_refused_by_name(tmp_path):
+def test_unsupported_types_are_rejected_by_name(tmp_path):
     path = tmp_path / "a.parquet"
     months = pa.array([(1, 2, 3)], pa.month_day_nano_interval())
     for values, words in (
@@ -373,7 +373,7 @@ def test_timestamps_of_96_bits_may_have_any_year(tmp_path):
     assert [row["t"] for row in pipe] == list(times)
 
 
-def test_timestamps_of_96_bits_are_exact_or_refused(tmp_path):
+def test_timestamps_of_96_bits_are_exact_or_rejected(tmp_path):
     path = tmp_path / "a.parquet"
     far = np.datetime64("9999-12-31T23:59:59.999999", "us")
     exact = np.datetime64("2024-01-02T03:04:05.000000006", "ns")
@@ -423,7 +423,7 @@ def test_timestamps_of_96_bits_are_exact_or_refused(tmp_path):
     assert [row["s"]["t"] for row in hr.parquet(path)] == ["2024-01-02T03:04:05.000000006+00:00"]
 
 
-def test_a_full_shuffle_keeps_all_rows_in_memory(tmp_path):
+def test_full_shuffle_keeps_all_rows_in_memory(tmp_path):
     all_of_them = many_files(tmp_path)
     pipe = hr.parquet(tmp_path, ["i", "l"])
     shuffled = pipe.shuffle(seed=7)
@@ -441,7 +441,7 @@ def test_a_full_shuffle_keeps_all_rows_in_memory(tmp_path):
     assert sorted(numbers(both)) == sorted(all_of_them * 2)
 
 
-def test_a_shuffle_of_more_rows_than_memory_holds_is_refused(tmp_path):
+def test_shuffle_of_more_rows_than_fit_in_memory_is_rejected(tmp_path):
     strings = pa.array([bytes([n % 251]) * 1000 for n in range(30_000)], pa.binary())
     pq.write_table(pa.table({"s": strings}), tmp_path / "a.parquet", row_group_size=1000)
     pipe = hr.parquet(tmp_path).shuffle(seed=7).options(memory_bytes=16 << 20)
@@ -453,7 +453,7 @@ def test_a_shuffle_of_more_rows_than_memory_holds_is_refused(tmp_path):
         next(iter(pipe))
 
 
-def test_a_table_without_rows_of_fastparquet_is_empty(tmp_path):
+def test_empty_fastparquet_table_has_no_rows(tmp_path):
     path = tmp_path / "a.parquet"
     columns = b"\x19\x2c\x48\x06schema\x15\x02\x00" + b"\x15\x04\x25\x00\x18\x01n\x00"
     # Its empty list of row groups has no type of items: the zero at the end.

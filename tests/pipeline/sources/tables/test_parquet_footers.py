@@ -66,7 +66,7 @@ def values(path):
         ("float64", BOOLEAN, "it is DOUBLE there, and BOOLEAN"),
     ],
 )
-def test_another_type_in_the_schema_is_an_error(tmp_path, column, number, words):
+def test_changed_type_in_the_schema_is_an_error(tmp_path, column, number, words):
     path = written(tmp_path / "a.parquet", COLUMNS_OF[column], write_statistics=False)
     change(path, number, SCHEMA, -2, TYPE)
     match = f"a.parquet: row group 0: the column 'n': {words} in the schema of the footer. The fi"
@@ -75,7 +75,7 @@ def test_another_type_in_the_schema_is_an_error(tmp_path, column, number, words)
             read(hr.parquet(path))
 
 
-def test_another_letter_of_a_name_is_an_error(tmp_path):
+def test_changed_letter_in_a_column_name_is_an_error(tmp_path):
     path = written(tmp_path / "a.parquet", COLUMNS_OF["int32"])
     change(path, b"o", SCHEMA, -2, NAME)
     with pytest.raises(errors.DataLossError, match="the column 'o': it is called 'n' there, and"):
@@ -85,7 +85,7 @@ def test_another_letter_of_a_name_is_an_error(tmp_path):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("column", COLUMNS_OF)
 @pytest.mark.parametrize("nullable", [True, False], ids=["may be null", "are required"])
-def test_another_word_about_nulls_in_the_schema_is_an_error(tmp_path, column, kind, nullable):
+def test_changed_nullability_in_the_schema_is_an_error(tmp_path, column, kind, nullable):
     path = written(tmp_path / "a.parquet", COLUMNS_OF[column], nullable, **KINDS[kind])
     expected = values(path)
     assert len(expected) == 20
@@ -94,7 +94,7 @@ def test_another_word_about_nulls_in_the_schema_is_an_error(tmp_path, column, ki
         values(path)
 
 
-def test_pages_that_are_compressed_although_the_footer_says_otherwise_are_an_error(tmp_path):
+def test_compressed_pages_declared_uncompressed_are_an_error(tmp_path):
     path = written(tmp_path / "a.parquet", COLUMNS_OF["int32"], compression="snappy")
     change(path, 0, GROUPS, -1, COLUMNS, -1, METADATA, CODEC)
     match = "in row group 0: the column 'n': a page claims .*not compressed by its footer"
@@ -102,7 +102,7 @@ def test_pages_that_are_compressed_although_the_footer_says_otherwise_are_an_err
         values(path)
 
 
-def test_a_list_that_is_something_else_by_its_old_name_is_an_error(tmp_path):
+def test_list_with_a_wrong_converted_type_is_an_error(tmp_path):
     column = pa.array([[n] for n in range(5)])
     path = written(tmp_path / "a.parquet", column)
     change(path, 7, SCHEMA, -2, CONVERTED)
@@ -110,7 +110,7 @@ def test_a_list_that_is_something_else_by_its_old_name_is_an_error(tmp_path):
         values(path)
 
 
-def test_a_column_whose_meaning_is_lost_is_an_error(tmp_path):
+def test_column_with_a_lost_logical_type_is_an_error(tmp_path):
     path = written(tmp_path / "a.parquet", pa.array(range(5), pa.date32()))
     footer, rows = footer_of(path.read_bytes())
     field(footer, SCHEMA, -2, LOGICAL).number += 1
@@ -122,7 +122,7 @@ def test_a_column_whose_meaning_is_lost_is_an_error(tmp_path):
 
 
 @pytest.mark.parametrize("nullable", [True, False], ids=["may be null", "are required"])
-def test_files_of_few_and_of_odd_values_are_read(tmp_path, nullable):
+def test_tiny_and_unusual_columns_are_read(tmp_path, nullable):
     for column in (
         pa.array(["\x02\x00", "\x03\x01"] * 2),
         pa.array([b"\x02\x00\x00\x00\x02\x01", b""], pa.binary()),
@@ -136,7 +136,7 @@ def test_files_of_few_and_of_odd_values_are_read(tmp_path, nullable):
             assert values(path) == column.to_pylist()
 
 
-def test_flipped_bits_of_footers_are_errors_or_change_nothing(tmp_path):
+def test_flipped_footer_bits_are_errors_or_harmless(tmp_path):
     random = Random(3)
     path = tmp_path / "a.parquet"
     num_errors = 0

@@ -48,7 +48,7 @@ def written(request, tmp_path):
 
 @pytest.mark.parametrize("name", TABLE_TYPES)
 @pytest.mark.parametrize("null_share", [0, 0.3])
-def test_columns_of_every_type_equal_those_of_pyarrow(written, name, null_share):
+def test_columns_of_every_type_match_pyarrow(written, name, null_share):
     kind, word = TABLE_TYPES[name]
     table = random_table({name: kind}, 60, null_share, random.Random(name))
     read = written(table)
@@ -80,7 +80,7 @@ def test_omitted_types_are_inferred(written, name):
     assert read().spec[name].shape == arguments.shape
 
 
-def test_chat_data_are_python_objects_in_functions_and_batches(written):
+def test_chat_data_becomes_python_objects_in_functions_and_batches(written):
     read = written({name: [row[name] for row in CHAT] for name in ("id", "messages")})
 
     def longer(example):
@@ -127,7 +127,7 @@ def test_structs_are_read_by_dotted_names(written):
         list(read(["meta.x"]))
 
 
-def test_lists_of_lists_are_lists_of_arrays_and_are_padded(written):
+def test_nested_lists_become_lists_of_arrays_and_are_padded(written):
     deep = [[[1], []], [], [[2, 3], [4]]]
     deeper = [[[["a"]]], [[]], []]
     read = written(
@@ -155,7 +155,7 @@ def test_lists_of_lists_are_lists_of_arrays_and_are_padded(written):
     testing.assert_resumes(pipe.shuffle(3, 7).padded_batch(2))
 
 
-def test_a_null_names_file_row_and_column_with_both_remedies(written):
+def test_null_error_names_file_row_and_column_with_both_remedies(written):
     read = written({"a": [n if n != 5 else None for n in range(9)]})
     message = (
         r"0\.\w+: row 5.*: the column 'a' has a null, expected a value. Give a value for it, with "
@@ -170,7 +170,7 @@ def test_a_null_names_file_row_and_column_with_both_remedies(written):
         assert [one.record_number for one in rows.skipped] == [5]
 
 
-def test_nulls_have_defaults_or_a_mask(written):
+def test_nulls_can_have_defaults_or_a_mask(written):
     when = [datetime.datetime(2024, 1, 2), None]
     columns = {"a": [1, None], "f": [0.5, None], "s": ["x", None], "w": when, "l": [[1], None]}
     read = written({**columns, "o": [{"k": 1}, None]})
@@ -205,7 +205,7 @@ def test_nulls_have_defaults_or_a_mask(written):
         read({"a": hr.Nullable(int)}, defaults={"a_mask": True})
 
 
-def test_a_null_in_a_list_is_an_error_with_a_remedy(written):
+def test_null_in_a_list_is_an_error_with_a_remedy(written):
     read = written({"l": [[1], [2, None]], "f": [[1.5], [None]]})
     for name, word in (("l", int), ("f", float)):
         message = (
@@ -216,7 +216,7 @@ def test_a_null_in_a_list_is_an_error_with_a_remedy(written):
     assert [row["l"] for row in read({"l": hr.Json})] == [[1], [2, None]]
 
 
-def test_values_are_converted_exactly_or_refused(written):
+def test_values_are_converted_exactly_or_rejected(written):
     read = written(
         {
             "i": pa.array([1, 300], pa.int64()),
@@ -269,7 +269,7 @@ def test_values_are_converted_exactly_or_refused(written):
             list(read({name: word}))
 
 
-def test_lists_of_one_length_are_arrays_if_asked(written):
+def test_fixed_length_lists_become_arrays_if_requested(written):
     read = written({"v": [[1, 2], [3, 4], [5]]})
     batches = iter(read({"v": hr.Feature(np.int8, (2,))}).batch(2))
     assert next(batches)["v"].tolist() == [[1, 2], [3, 4]]
@@ -277,7 +277,7 @@ def test_lists_of_one_length_are_arrays_if_asked(written):
         next(batches)
 
 
-def test_files_may_have_columns_in_another_order_or_lack_some(written):
+def test_files_may_reorder_or_lack_columns(written):
     first = pa.table({"a": [1], "b": ["x"]})
     read = written(first, first.select(["b", "a"]), first.select(["b"]))
     message = r"2\.\w+: there is no column 'a', as in .*0\.\w+, expected .*defaults={'a'"
@@ -289,7 +289,7 @@ def test_files_may_have_columns_in_another_order_or_lack_some(written):
     assert masks == [True, True, False]
 
 
-def test_types_that_differ_between_files_are_named_with_the_remedy(written):
+def test_error_for_types_that_differ_between_files_has_a_remedy(written):
     read = written({"a": pa.array([1], pa.int32())}, {"a": pa.array([2], pa.int64())})
     message = r"1\.\w+: the column 'a' is int64, expected int32, as in the first file.*dtypes={"
     with pytest.raises(errors.InvalidArgumentError, match=message):
@@ -297,7 +297,7 @@ def test_types_that_differ_between_files_are_named_with_the_remedy(written):
     assert [int(row["a"]) for row in read({"a": int})] == [1, 2]
 
 
-def test_binary_in_structs_is_refused_with_the_fields_to_read(written):
+def test_error_for_binary_in_structs_lists_the_fields_to_read(written):
     read = written({"image": [{"bytes": b"\xff", "path": None}]})
     message = r"'image' is struct<.*, with binary in it, .*columns={'image.bytes': ...}"
     with pytest.raises(errors.InvalidArgumentError, match=message):
@@ -305,7 +305,7 @@ def test_binary_in_structs_is_refused_with_the_fields_to_read(written):
     assert list(read({"image.bytes": bytes})) == [{"image.bytes": b"\xff"}]
 
 
-def test_maps_are_objects_and_a_key_that_comes_twice_is_an_error(written):
+def test_maps_become_objects_and_a_duplicate_key_is_an_error(written):
     kind = pa.map_(pa.string(), pa.int64())
     read = written({"m": pa.array([[("a", 1), ("b", None)], [], [("a", 1), ("a", 2)]], kind)})
     rows = iter(read({"m": hr.Json}).batch(2))
@@ -314,7 +314,7 @@ def test_maps_are_objects_and_a_key_that_comes_twice_is_an_error(written):
         next(rows)
 
 
-def test_arrow_and_torch_get_objects_and_times(written):
+def test_arrow_and_torch_receive_objects_and_times(written):
     table = {"o": [{"a": [1]}, None], "t": pa.array([1, 2], pa.timestamp("us")), "l": [[[1]], []]}
     read = written(table)
     arrow = read().to_arrow().read_all()
@@ -328,12 +328,12 @@ def test_arrow_and_torch_get_objects_and_times(written):
     assert batch["l"].tolist() == [[[1]], [[0]]]
 
 
-def test_objects_have_none_for_missing_values(written):
+def test_missing_values_in_objects_are_none(written):
     read = written({"o": [{"x": MISSING}, {"x": 1.5}]})
     assert [row["o"]["x"] for row in read()] == [None, 1.5]
 
 
-def test_a_column_of_nulls_alone_has_the_values_of_missing_ones(written):
+def test_all_null_column_is_filled_like_other_missing_values(written):
     read = written({"a": pa.nulls(2), "l": [[], []], "n": [1, 2]})
     words = {"a": hr.Nullable(int), "n": int}
     with pytest.raises(errors.InvalidArgumentError, match=r"'a' is null, .*hr.Json or hr.Nullable"):
@@ -353,7 +353,7 @@ def test_a_column_of_nulls_alone_has_the_values_of_missing_ones(written):
     assert [row["l"].tolist() for row in read({"l": hr.Ragged(int)})] == [[], []]
 
 
-def test_types_of_some_columns_are_given(written):
+def test_types_of_some_columns_can_be_set(written):
     prices = [decimal.Decimal("0.10"), decimal.Decimal("2.50")]
     read = written({"n": [1, 2], "price": prices, "s": ["a", "b"]})
     pipe = read(dtypes={"price": str})

@@ -87,7 +87,7 @@ def test_rows_that_meet_all_conditions_are_read(tmp_path, name, number):
         testing.assert_resumes(pipe.shuffle(9, 7).batch(4), every=3)
 
 
-def test_row_groups_without_such_rows_are_not_read(tmp_path):
+def test_row_groups_without_matching_rows_are_not_read(tmp_path):
     path = tmp_path / "a.parquet"
     FORMATS["parquet"].write(pa.table({"n": list(range(100)), "s": ["x" * 99] * 100}), path)
     data = bytearray(path.read_bytes())
@@ -102,7 +102,7 @@ def test_row_groups_without_such_rows_are_not_read(tmp_path):
         list(hr.parquet(path, ["n", "s"], [("n", ">=", 20)]))
 
 
-def test_a_null_in_a_row_that_no_condition_selects_is_ignored(tmp_path):
+def test_null_in_an_unselected_row_is_ignored(tmp_path):
     FORMATS["parquet"].write(pa.table({"a": [1, None, 3], "k": [0, 1, 0]}), tmp_path / "a")
     assert [int(r["a"]) for r in hr.parquet(tmp_path, ["a"], [("k", "==", 0)])] == [1, 3]
     message = r"row 1, in row group 0: the column 'a' has a null"
@@ -110,7 +110,7 @@ def test_a_null_in_a_row_that_no_condition_selects_is_ignored(tmp_path):
         list(hr.parquet(tmp_path, ["a"], [("k", "<=", 1)]))
 
 
-def test_conditions_that_cannot_be_met_by_a_type_are_refused(tmp_path):
+def test_conditions_that_do_not_fit_the_type_are_rejected(tmp_path):
     FORMATS["parquet"].write(pa.table({"a": [1], "s": ["x"], "l": [[1]]}), tmp_path / "a")
     for condition, kind, message in [
         (("a", "==", "x"), TypeError, "on 'a', which is .*int64.*compares with 'x', expected a"),
@@ -144,7 +144,7 @@ def partitioned(tmp_path):
     return tmp_path
 
 
-def test_directories_give_columns(partitioned):
+def test_partition_directories_become_columns(partitioned):
     paths = partitioned / "**" / "*.parquet"
     message = r"lang=__HIVE.*: the column 'lang' is null, as the name of its directory says"
     with pytest.raises(errors.InvalidArgumentError, match=message):
@@ -208,7 +208,7 @@ def test_decimals_are_compared_exactly(tmp_path, name, kind):
         list(FORMATS[name].read(paths, ["n"], where=[("price", "==", 1)]))
 
 
-def test_only_directories_below_the_given_path_are_columns(tmp_path):
+def test_only_directories_below_the_path_become_columns(tmp_path):
     root = tmp_path / "seed=1" / "run=7"
     for year in (2020, 2021):
         directory = root / f"year={year}"
@@ -235,7 +235,7 @@ def test_only_directories_below_the_given_path_are_columns(tmp_path):
         assert len(list(hr.parquet(root, where=where))) == count
 
 
-def test_a_relative_pattern_may_begin_with_the_partitions(tmp_path, monkeypatch):
+def test_relative_pattern_may_start_with_the_partitions(tmp_path, monkeypatch):
     directory = tmp_path / "year=2020"
     directory.mkdir()
     FORMATS["parquet"].write(pa.table({"n": [1]}), directory / "a.parquet")
