@@ -53,7 +53,7 @@ def benched(name, *arguments):
 
 
 @pytest.mark.parametrize("name", ["train", "make"])
-def test_a_pipeline_is_read_to_its_end(name):
+def test_bench_reads_a_pipeline_to_the_end(name):
     result = benched(name)
     assert (result["batches"], result["examples"], result["has_ended"]) == (10, 95, True)
     assert result["first_batch_seconds"] <= result["seconds"]
@@ -83,7 +83,7 @@ def test_bench_counts_the_bytes_that_arrow_and_tokens_read():
         assert result["bytes_per_second"] > 0, name
 
 
-def test_bench_ends_after_the_given_batches_or_seconds():
+def test_bench_stops_after_the_requested_batches_or_seconds():
     assert benched("endless", "--batches", "25")["batches"] == 25
     result = benched("endless", "--seconds", "0.05")
     assert result["seconds"] >= 0.05
@@ -91,7 +91,7 @@ def test_bench_ends_after_the_given_batches_or_seconds():
     assert result["share_of_limit"] is not None
 
 
-def test_bench_tells_the_number_of_files_of_the_first_examples():
+def test_bench_reports_the_number_of_files_of_the_first_examples():
     for file in range(20):
         Path(f"{file:02}.txt").write_text(f"{file}\n" * 100)
     Path("pipes.py").write_text(
@@ -107,13 +107,13 @@ def test_bench_tells_the_number_of_files_of_the_first_examples():
     assert "  mixing: the first 1,000 examples come from 16 of 20 files\n" in done.stdout
 
 
-def test_compressed_files_have_a_share_if_they_were_read_to_the_end():
+def test_compressed_files_have_a_share_only_if_read_to_the_end():
     assert benched("packed")["share_of_limit"] is not None
     result = benched("packed", "--batches", "1")
     assert result["share_of_limit"] is None
 
 
-def test_the_text_output_is_as_expected():
+def test_text_output_is_as_expected():
     done = run("bench", "pipes.py:single")
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
@@ -141,7 +141,7 @@ def test_the_text_output_is_as_expected():
         ("failing.py:x", "failing.py, line 2: ValueError: no"),
     ],
 )  # fmt: skip
-def test_an_invalid_argument_is_reported_in_one_line(where, expected):
+def test_invalid_argument_is_reported_in_one_line(where, expected):
     Path("broken.py").write_text("def (:\n")
     Path("failing.py").write_text("\nraise ValueError('no')\n")
     done = run("bench", where)
@@ -151,12 +151,12 @@ def test_an_invalid_argument_is_reported_in_one_line(where, expected):
     assert "Traceback" not in done.stderr
 
 
-def test_modules_beside_the_program_are_found():
+def test_modules_beside_the_program_can_be_imported():
     Path("deep").mkdir()
     Path("deep/parts.py").write_text("import headrace as hr\npipe = hr.arrays({'n': [1]})\n")
     Path("deep/program.py").write_text("from parts import pipe\n")
     assert run("bench", "deep/program.py:pipe").returncode == 0
 
 
-def test_a_usage_error_exits_with_2():
+def test_usage_error_exits_with_2():
     assert call("bench", "pipes.py:train", "--seconds", "0").exit_code == 2

@@ -9,7 +9,7 @@ from pathlib import Path
 PAGE = Path(__file__).parents[2] / "docs/reference/command_line.md"
 
 
-def test_the_sessions_of_the_page_run(tmp_path):
+def test_sessions_on_the_page_run(tmp_path):
     blocks = re.findall(r"^```sh\n(.*?)^```$", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
     assert len(blocks) == 8
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"

@@ -61,7 +61,7 @@ class TestToTFRecords:
         assert first == {"n": [1], "name": [b"a, b"], "x": [0.5]}
         assert math.isnan(second["x"][0])
 
-    def test_types_and_defaults_of_columns_can_be_given(self):
+    def test_column_types_and_defaults_can_be_set(self):
         Path("a.csv").write_text("zip,n\n01234,\n99999,4\n")
         converted("a.csv", "a.tfrecord", "--column", "zip=str", "--column", "n=int",
                   "--default", "n=-1")  # fmt: skip
@@ -70,7 +70,7 @@ class TestToTFRecords:
             {"n": [4], "zip": [b"99999"]},
         ]
 
-    def test_a_first_line_that_looks_like_data_is_not_lost(self):
+    def test_first_line_that_looks_like_data_is_not_lost(self):
         Path("a.csv").write_text("1,0.5\n2,1.5\n")
         assert "the first line has '1' for the name of a column" in refused("a.csv", "a.tfrecord")
         assert "Give --column NAME=TYPE" in refused("a.csv", "a.tfrecord", "--no-header")
@@ -80,7 +80,7 @@ class TestToTFRecords:
         assert read_examples("b.tfrecord") == [{"1": [2], "0.5": [1.5]}]
         assert "it may be data" in call("inspect", "a.csv").stdout
 
-    def test_nested_json_becomes_its_text(self):
+    def test_nested_json_becomes_text(self):
         rows = [
             {"n": 1, "a": {"x": [1, None]}, "b": [[1, 2], [3]]},
             {"n": 2, "a": {"x": []}, "b": []},
@@ -90,7 +90,7 @@ class TestToTFRecords:
         parsed = hr.tfrecords("a.tfrecord").parse({"n": int, "a": str, "b": str})
         assert [{**row, **{name: json.loads(row[name]) for name in "ab"}} for row in parsed] == rows
 
-    def test_lists_of_json_lines_stay_lists(self):
+    def test_json_lists_stay_lists(self):
         Path("a.jsonl").write_text(
             '{"n": 1, "ids": [1, 2], "t": ["a"]}\n{"n": 2, "ids": [], "t": []}\n'
         )
@@ -100,7 +100,7 @@ class TestToTFRecords:
             {"ids": [], "n": [2], "t": []},
         ]
 
-    def test_doubles_are_kept_if_float32_holds_them_and_else_refused(self):
+    def test_doubles_are_kept_if_float32_can_represent_them_and_otherwise_rejected(self):
         table = {"n": pyarrow.array([1, 2], "uint64"), "x": [0.5, math.nan], "y": [-1e30, 0.1]}
         pyarrow.parquet.write_table(pyarrow.table(table), "a.parquet")
         assert refused("a.parquet", "a.tfrecord", "--shards", 2) == (
@@ -114,7 +114,7 @@ class TestToTFRecords:
         assert first == {"n": [1], "x": [0.5]}
         assert math.isnan(second["x"][0])
 
-    def test_all_features_with_numbers_that_would_change_are_named(self):
+    def test_error_lists_all_features_whose_numbers_would_change(self):
         Path("a.csv").write_text("t,k,ok\n1700000001.25,0.1,0.1\n1.5,0.12345678901,1e30\n")
         message = refused("a.csv", "a.tfrecord")
         assert "feature 't': example 0 has 1700000001.25, which float32" in message
@@ -130,7 +130,7 @@ class TestToTFRecords:
             {"t": [b"1.5"], "k": [narrow(0.12345678901)], "ok": [narrow(1e30)]},
         ]
 
-    def test_large_integers_in_lists_are_refused(self):
+    def test_large_integers_in_lists_are_rejected(self):
         Path("a.jsonl").write_text(
             '{"x": [1.5, 2], "n": 1}\n{"x": [0.12345678901], "n": 18446744073709551615}\n'
         )
@@ -145,7 +145,7 @@ class TestToTFRecords:
             [b"18446744073709551615"],
         ]
 
-    def test_text_of_numbers_that_float32_holds_is_converted(self):
+    def test_text_of_numbers_that_float32_can_represent_is_converted(self):
         Path("a.csv").write_text("x\n0.1\n1e+30\n-2.5e-7\n")
         converted("a.csv", "a.tfrecord", "--column", "x=float64")
         assert [one["x"] for one in read_examples("a.tfrecord")] == [
@@ -157,7 +157,7 @@ class TestToTFRecords:
         assert "would make 123456792.0." in message
 
     @pytest.mark.parametrize(("number", "output"), [(1e300, "inf"), (1e-300, "0.0")])
-    def test_a_cast_rounds_floats_and_refuses_other_losses(self, number, output):
+    def test_cast_rounds_floats_and_rejects_other_losses(self, number, output):
         table = pyarrow.table({"x": [1.0, number], "n": [7, 2**53 + 1]})
         pyarrow.parquet.write_table(table, "a.parquet")
         message = refused("a.parquet", "a.tfrecord", "--cast", "x=float32")
@@ -169,7 +169,7 @@ class TestToTFRecords:
             {"n": [float(2**53)], "x": [str(number).encode()]},
         ]
 
-    def test_an_image_folder_has_labels_classes_and_paths_within_it(self):
+    def test_image_folder_yields_labels_classes_and_relative_paths(self):
         make_images()
         converted("photos", "photos.tfrecord")
         examples = read_examples("photos.tfrecord")
@@ -187,7 +187,7 @@ class TestToTFRecords:
         converted("a.png", "a.tfrecord")
         assert read_examples("a.tfrecord") == [{"data": [image()], "path": [b"a.png"]}]
 
-    def test_lines_of_a_text_become_examples(self):
+    def test_text_lines_become_examples(self):
         Path("a.txt").write_text("one\ntwo\n")
         converted("a.txt", "a.tfrecord")
         assert read_examples("a.tfrecord") == [{"text": [b"one"]}, {"text": [b"two"]}]
@@ -206,7 +206,7 @@ class TestToTFRecords:
         converted("a", "b.tfrecord", "--select", "n", "--rename", "n=count")
         assert read_examples("b.tfrecord") == [{"count": [0]}, {"count": [1]}]
 
-    def test_a_source_is_recognised_by_its_content(self):
+    def test_source_is_recognised_by_its_content(self):
         Path("a.tfrecord").write_text('{"n": 1}\n{"n": 2}\n')
         converted("a.tfrecord", "b.tfrecord")
         assert numbers_of("b.tfrecord") == [1, 2]
@@ -231,13 +231,13 @@ class TestShards:
         counts = [len(read_examples(path)) for path in sorted(Path().glob("b-*"))]
         assert counts == [2, 3]
 
-    def test_a_shard_ends_with_the_example_that_reaches_its_size(self):
+    def test_shard_ends_with_the_example_that_reaches_its_size(self):
         write_records("a", [bytes(400)] * 10)
         converted("a", "b.tfrecord", "--shard-bytes", "1K")
         sizes = [path.stat().st_size for path in sorted(Path().glob("b-*.tfrecord"))]
         assert sizes == [3 * 416, 3 * 416, 3 * 416, 416]
 
-    def test_a_shuffle_has_each_example_once_and_depends_on_the_seed(self):
+    def test_shuffle_writes_each_example_once_and_depends_on_the_seed(self):
         write_numbers("a", 100)
         results = {}
         for seed in (1, 1, 2):
@@ -248,7 +248,7 @@ class TestShards:
         first, second, third = results.values()
         assert first == second != third
 
-    def test_a_compressed_source_is_shuffled_over_a_window_only(self):
+    def test_compressed_source_is_shuffled_only_within_a_window(self):
         write_records("a", [example(n=n) for n in range(50)], "GZIP")
         message = refused("a", "b.tfrecord", "--shuffle", 1)
         assert "a: the file is compressed" in message
@@ -256,11 +256,11 @@ class TestShards:
         numbers = numbers_of("b.tfrecord")
         assert sorted(numbers) == list(range(50)) != numbers
 
-    def test_more_shards_than_examples_are_refused(self):
+    def test_more_shards_than_examples_are_rejected(self):
         write_numbers("a", 2)
         assert "there are 2 examples for 3 shards" in refused("a", "b.tfrecord", "--shards", 3)
 
-    def test_several_sources_follow_each_other(self):
+    def test_several_sources_are_concatenated(self):
         write_numbers("a", 2)
         write_numbers("b", 1)
         converted("b", "a", "c.tfrecord")
@@ -277,7 +277,7 @@ class TestFromTFRecords:
             ],
         )
 
-    def test_csv_has_quotes_where_needed_and_is_read_back(self):
+    def test_csv_is_quoted_where_needed_and_round_trips(self):
         self.write()
         converted("a", "a.csv", "--select", "n", "--select", "x", "--select", "text")
         assert Path("a.csv").read_text() == 'n,x,text\n1,0.1,"say ""a"",\né"\n-2,1e+30,""\n'
@@ -287,7 +287,7 @@ class TestFromTFRecords:
         converted("a", "c.tfrecord", "--select", "n", "--select", "x", "--select", "text")
         assert read_examples("b.tfrecord") == read_examples("c.tfrecord")
 
-    def test_an_example_without_the_only_column_is_a_record_of_csv(self):
+    def test_example_without_the_only_column_is_a_csv_record(self):
         write_records("a", [example(x=1.5), example(x=math.nan), b"\n\0", example(x=2.0)])
         converted("a", "a.csv")
         assert Path("a.csv").read_text() == 'x\n1.5\n""\n""\n2.0\n'
@@ -299,7 +299,7 @@ class TestFromTFRecords:
             "2.0",
         ]
 
-    def test_json_lines_with_lists_and_bytes_are_read_back(self):
+    def test_json_lines_with_lists_and_bytes_round_trip(self):
         self.write()
         converted("a", "a.jsonl", "--base64", "raw")
         first, _ = map(json.loads, Path("a.jsonl").read_text().splitlines())
@@ -307,7 +307,7 @@ class TestFromTFRecords:
         converted("a.jsonl", "b.tfrecord", "--base64", "raw")
         assert Path("b.tfrecord").read_bytes() == Path("a").read_bytes()
 
-    def test_parquet_has_types_and_checksums_and_is_read_back(self):
+    def test_parquet_has_types_and_checksums_and_round_trips(self):
         self.write()
         converted("a", "a.parquet", "--compression", "zstd")
         table = pyarrow.parquet.read_table("a.parquet", page_checksum_verification=True)
@@ -321,7 +321,7 @@ class TestFromTFRecords:
         converted("a.parquet", "b.tfrecord")
         assert Path("b.tfrecord").read_bytes() == Path("a").read_bytes()
 
-    def test_a_tar_has_a_sample_for_each_example_and_is_read_back(self):
+    def test_tar_has_one_sample_per_example_and_round_trips(self):
         self.write()
         converted("a", "a.tar", "--rename", "raw=seg.bin")
         with tarfile.open("a.tar") as archive:
@@ -341,7 +341,7 @@ class TestFromTFRecords:
         converted("b.tfrecord", "b.tar")
         assert Path("b.tar").read_bytes() == Path("a.tar").read_bytes()
 
-    def test_an_image_folder_is_restored(self):
+    def test_image_folder_is_restored(self):
         make_images()
         converted("photos", "a.tfrecord")
         converted("a.tfrecord", "again/")
@@ -352,19 +352,19 @@ class TestFromTFRecords:
         assert before == after
         assert len(before) == 3
 
-    def test_numbers_of_classes_sort_as_numbers(self):
+    def test_class_numbers_sort_numerically(self):
         write_records("a", [example(image=image(seed=n), label=n) for n in (2, 10)])
         converted("a", "b", "--to", "image-folder")
         names = sorted(str(path.relative_to("b")) for path in Path("b").rglob("*.png"))
         assert names == ["02/000000000.png", "10/000000001.png"]
 
-    def test_csv_and_json_lines_are_compressed_if_their_name_says_so(self):
+    def test_csv_and_json_lines_are_compressed_according_to_their_name(self):
         write_numbers("a", 3)
         converted("a", "a.csv.gz", "--shards", 1)
         with gzip.open("a-00000-of-00001.csv.gz") as file:
             assert file.read() == b"n\n0\n1\n2\n"
 
-    def test_a_feature_that_some_examples_lack_is_skipped(self):
+    def test_feature_missing_from_some_examples_is_skipped(self):
         write_records("a", [example(n=1, m=2), example(n=3)])
         converted("a", "a.csv")
         assert Path("a.csv").read_text() == "m,n\n2,1\n,3\n"
@@ -387,7 +387,7 @@ class TestRefusals:
             ({"image": image(), "n": 1}, "b/", "no feature is known to hold the label"),
         ],
     )
-    def test_a_feature_that_a_format_cannot_hold_is_named(self, features, output, expected):
+    def test_error_names_the_feature_a_format_cannot_store(self, features, output, expected):
         write_records("a", [example(**features)])
         message = refused("a", output)
         assert message.startswith("headrace: ")
@@ -396,7 +396,7 @@ class TestRefusals:
         assert [path.name for path in Path().iterdir()] == ["a"]
 
     @pytest.mark.parametrize("name", [b"../../evil.png", b"..", b"a/../../evil.png"])
-    def test_no_image_is_written_outside_of_the_folder(self, name):
+    def test_no_image_is_written_outside_the_folder(self, name):
         write_records("a", [example(image=image(), label=1, path=name)])
         done = call("convert", "a", "b/")
         if done.exit_code == 0:
@@ -406,18 +406,18 @@ class TestRefusals:
         assert not list(Path("..").glob("*.png"))
 
     @pytest.mark.parametrize("name", [b"..", b"a/b", b".hidden", b""])
-    def test_no_class_is_outside_of_the_folder(self, name):
+    def test_class_cannot_escape_the_folder(self, name):
         write_records("a", [example(image=image(), label=name)])
         assert "which no directory can be called" in call("convert", "a", "b/").stderr
 
-    def test_two_images_of_one_name_are_refused(self):
+    def test_two_images_with_one_name_are_rejected(self):
         write_records("a", [example(image=image(), label=1, path=b"x/1.png")] * 2)
         assert (
             "example 1 is 1/1.png, which another one is already"
             in call("convert", "a", "b/").stderr
         )
 
-    def test_samples_of_one_key_are_refused(self):
+    def test_samples_with_one_key_are_rejected(self):
         write_records("a", [example(__key__=b"k", x=1)] * 2)
         assert "example 1 has the key 'k', as the one before it" in refused("a", "b.tar")
 
@@ -425,7 +425,7 @@ class TestRefusals:
         write_records("a", [b"\xff\xff"])
         assert "example 0 is not an Example" in refused("a", "b.csv")
 
-    def test_an_existing_file_is_replaced_only_with_overwrite(self):
+    def test_existing_file_is_replaced_only_with_overwrite(self):
         write_numbers("a", 3)
         Path("b.tfrecord").write_text("precious")
         assert "b.tfrecord: it exists already" in refused("a", "b.tfrecord")
@@ -436,7 +436,7 @@ class TestRefusals:
         write_records("d", [example(image=image(), label=1)])
         assert "c: it exists already. Remove it" in refused("d", "c/", "--overwrite")
 
-    def test_overwriting_shards_removes_those_of_another_number(self):
+    def test_overwriting_shards_removes_those_of_a_different_count(self):
         write_numbers("a", 6)
         converted("a", "b.tfrecord", "--shards", 3)
         assert "it exists already" in refused("a", "b.tfrecord", "--shards", 2)
@@ -486,7 +486,7 @@ class TestRefusals:
             (["empty", "b.tfrecord"], "empty: its kind is empty"),
         ],
     )  # fmt: skip
-    def test_an_invalid_conversion_exits_with_1(self, arguments, expected):
+    def test_invalid_conversion_exits_with_1(self, arguments, expected):
         write_numbers("a", 2)
         Path("t.csv").write_text("n,m\n1,2\n")
         Path("t.txt").write_text("one\n")
@@ -495,7 +495,7 @@ class TestRefusals:
         assert expected in message
         assert message.count("\n") == 1
 
-    def test_the_remedy_for_a_missing_value_is_an_option_of_the_command(self):
+    def test_suggested_remedy_for_a_missing_value_is_an_option_of_the_command(self):
         Path("gaps.jsonl").write_text('{"a": 1}\n{"b": 2}\n')
         done = call("convert", "gaps.jsonl", "b.tfrecord")
         assert done.exit_code == 1
@@ -503,7 +503,7 @@ class TestRefusals:
         done = call("convert", "gaps.jsonl", "b.tfrecord", "--default", "a=0", "--default", "b=0")
         assert done.exit_code == 0
 
-    def test_damaged_records_are_skipped_if_asked(self):
+    def test_damaged_records_are_skipped_if_requested(self):
         write_numbers("a", 5)
         data = bytearray(Path("a").read_bytes())
         data[len(data) // 2] ^= 1
@@ -525,7 +525,7 @@ class TestRefusals:
         }
 
 
-def test_secrets_of_urls_are_in_no_message_and_no_journal():
+def test_secrets_in_urls_appear_in_no_message_or_journal():
     write_numbers("x.tfrecord", 3)
     url = "http://user:sesame@127.0.0.1:9/out.jsonl?X-Amz-Signature=sesame"
     failed = call("convert", "x.tfrecord", url, "--to", "json-lines")

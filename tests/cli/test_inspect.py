@@ -37,7 +37,7 @@ def features_of(report):
 
 
 class TestTFRecords:
-    def test_features_have_types_shapes_ranges_and_shares(self):
+    def test_inspect_shows_types_shapes_ranges_and_shares(self):
         write_records(
             "a",
             [
@@ -65,7 +65,7 @@ class TestTFRecords:
         assert result["image"]["format"] == "JPEG, PNG"
         assert report["first"][0]["values"]["n"] == [-3]
 
-    def test_the_text_output_is_as_expected(self):
+    def test_text_output_is_as_expected(self):
         write_records(
             "a.gz", [example(n=n, text=b"word", image=image(seed=n)) for n in range(3)], "GZIP"
         )
@@ -133,7 +133,7 @@ class TestTFRecords:
         assert "copy the file again" in text
         assert "2 damaged" in text
 
-    def test_the_name_identifies_a_tfrecord_file_with_a_damaged_first_header(self):
+    def test_name_identifies_a_tfrecord_file_with_a_damaged_first_header(self):
         damage(write_numbers("a.tfrecord", 3), 0)
         [report] = inspected("a.tfrecord", code=1)
         assert (report["kind"], report["count"]) == ("tfrecord", 0)
@@ -182,13 +182,13 @@ class TestOtherKinds:
         assert result["x"]["not_finite"] == 1
 
     @pytest.mark.parametrize("delimiter", [";", "\t", "|"])
-    def test_other_delimiters_of_csv_are_found(self, delimiter):
+    def test_other_csv_delimiters_are_detected(self, delimiter):
         Path("a").write_text("n,x\n1,2\n3,4\n".replace(",", delimiter))
         [report] = inspected("a")
         assert (report["kind"], report["count"]) == ("csv", 2)
         assert features_of(report).keys() == {"n", "x"}
 
-    def test_a_line_with_wrong_fields_is_damage(self):
+    def test_line_with_a_wrong_number_of_fields_is_damage(self):
         Path("a").write_text("n,x\n1,2\n3,4\n5\n7,8\n9,10\n")
         [report] = inspected("a", code=1)
         assert (report["count"], report["damage"][0]["record"]) == (4, 3)
@@ -227,7 +227,7 @@ class TestOtherKinds:
         assert (result["none"]["type"], result["none"]["share"]) == ("string", 0.0)
         assert call("inspect", "a").exit_code == 0
 
-    def test_an_image_has_size_and_channels(self):
+    def test_image_has_size_and_format(self):
         Path("a").write_bytes(image("JPEG", (30, 20)))
         [report] = inspected("a")
         assert (report["format"], report["width"], report["height"]) == ("JPEG", 30, 20)
@@ -248,14 +248,14 @@ class TestOtherKinds:
             (bytes(100), None),
         ],
     )
-    def test_unknown_files_are_named(self, data, expected):
+    def test_unknown_files_are_identified_if_possible(self, data, expected):
         Path("a").write_bytes(data)
         [report] = inspected("a")
         assert report["kind"] == "unknown"
         assert (report["looks_like"] or "").startswith(expected or "")
         assert call("inspect", "a").exit_code == 0
 
-    def test_an_empty_file_is_named(self):
+    def test_empty_file_is_reported_as_empty(self):
         Path("a").touch()
         [report] = inspected("a")
         assert (report["kind"], report["size_bytes"]) == ("empty", 0)
@@ -266,7 +266,7 @@ class TestOtherKinds:
         [report] = inspected("a")
         assert (report["kind"], report["count"]) == ("csv", 2)
 
-    def test_compressed_data_that_are_cut_short_are_damage(self):
+    def test_truncated_compressed_data_is_damage(self):
         Path("a").write_bytes(gzip.compress(b"n,x\n" + b"1,2\n" * 10_000)[:-20])
         [report] = inspected("a", code=1)
         assert report["kind"] == "csv"
@@ -280,7 +280,7 @@ class TestOtherKinds:
 
 
 class TestSeveralFiles:
-    def test_an_unreadable_file_does_not_stop_the_others(self):
+    def test_unreadable_file_does_not_stop_the_others(self):
         write_numbers("a", 1)
         write_numbers("b", 2)
         done = call("inspect", "a", "nowhere", "b")
@@ -303,7 +303,7 @@ class TestSeveralFiles:
         done = call("verify", "d")
         assert (done.exit_code, done.stdout[:7]) == (0, "2 files")
 
-    def test_a_folder_has_a_summary(self):
+    def test_folder_has_a_summary(self):
         for number in range(120):
             folder = Path("d", f"class {number % 30:02}")
             folder.mkdir(parents=True, exist_ok=True)
@@ -328,7 +328,7 @@ class TestSeveralFiles:
         assert lines[6] == "  the first TFRecord file is d/00.tfrecord:"
         assert "    and more; headrace inspect d/00.tfrecord has all of it" in lines
 
-    def test_damage_in_a_folder_is_named_and_makes_the_exit_code_1(self):
+    def test_damage_in_a_folder_is_listed_and_exits_with_1(self):
         Path("d").mkdir()
         for number in range(9):
             write_numbers(f"d/{number}", 3)
@@ -341,7 +341,7 @@ class TestSeveralFiles:
         assert lines[begin + 6] == "    and 4 more; headrace verify names all of them"
         assert "d/0" in lines[begin + 7 :]
 
-    def test_files_of_a_folder_that_cannot_be_read_are_counted(self):
+    def test_unreadable_files_in_a_folder_are_counted(self):
         Path("d").mkdir()
         write_numbers("d/a", 2)
         os.mkfifo("d/pipe")
@@ -350,13 +350,13 @@ class TestSeveralFiles:
         assert "d/pipe" in done.stderr
         assert done.stdout.splitlines()[1].endswith("; 1 could not be read")
 
-    def test_a_pipe_is_refused(self):
+    def test_pipe_is_rejected(self):
         os.mkfifo("pipe")
         done = call("inspect", "pipe")
         assert done.exit_code == 1
         assert "pipe: no file that can be read twice" in done.stderr
 
-    def test_a_file_without_read_permission_is_named(self):
+    def test_error_names_a_file_without_read_permission(self):
         write_numbers("a", 1).chmod(0)
         Path().chmod(0o755)
         with unprivileged():
@@ -365,7 +365,7 @@ class TestSeveralFiles:
         assert "./a; Permission denied" in done.stderr
 
 
-def test_examples_of_a_folder_are_shown_if_they_are_asked_for(here):
+def test_examples_of_a_folder_are_shown_on_request(here):
     for name in ("a", "b"):
         Path("pages", name).mkdir(parents=True)
         Path("pages", name, "n.csv").write_text(f"name\n{name}1\n{name}2\n")
@@ -375,7 +375,7 @@ def test_examples_of_a_folder_are_shown_if_they_are_asked_for(here):
     assert names == ['name: "a1"', 'name: "a2"', 'name: "b1"']
 
 
-def test_a_record_that_claims_to_be_huge_takes_no_memory(here):
+def test_record_with_a_huge_false_length_needs_no_memory(here):
     length = struct.pack("<Q", 1 << 62)
     Path("a.tfrecord").write_bytes(length + bytes(4))
     [report] = inspected("a.tfrecord", code=1)

@@ -60,7 +60,7 @@ def records_of(lines):
     return list(steps.values())
 
 
-def test_a_step_has_the_records_of_its_examples():
+def test_step_lists_the_records_of_its_examples():
     state_of("train", 3)
     batches = list(pipe_named("train"))[3:5]
     lines = replayed("train", "--batches", "2", "--json")
@@ -71,7 +71,7 @@ def test_a_step_has_the_records_of_its_examples():
     assert texts[1] == f"  {first['file']}: record {first['record']}, byte {first['byte']}"
 
 
-def test_packed_rows_have_the_records_of_their_documents():
+def test_packed_rows_list_the_records_of_their_documents():
     state_of("packed", 2)
     batch = list(pipe_named("packed"))[2]
     numbers = [
@@ -82,19 +82,19 @@ def test_packed_rows_have_the_records_of_their_documents():
     assert sorted(results) == sorted(number for row in numbers for number in row)
 
 
-def test_examples_without_a_batch_are_steps():
+def test_unbatched_examples_are_steps():
     state_of("window", 5)
     lines = replayed("window", "--batches", "3", "--json")
     assert [len(step) for step in records_of(lines)] == [1, 1, 1]
 
 
-def test_examples_after_a_filter_are_found():
+def test_examples_after_a_filter_are_replayed():
     state_of("filtered", 2)
     batch = list(pipe_named("filtered"))[2]
     assert records_of(replayed("filtered", "--json")) == [batch["n"].tolist()]
 
 
-def test_rows_of_arrays_have_no_offset():
+def test_array_rows_have_no_offset():
     state_of("arrays", 1)
     assert replayed("arrays")[1].endswith("record 4")
 
@@ -111,14 +111,14 @@ def test_rows_of_arrays_have_no_offset():
         (("state.json", "--pipeline", "nowhere:train"), "nowhere: there is no such module"),
     ],
 )
-def test_a_state_that_does_not_fit_is_an_error(arguments, words):
+def test_mismatched_state_is_an_error(arguments, words):
     state_of("train", 3)
     done = call("replay", *arguments)
     assert done.exit_code == 1
     assert words in done.stderr
 
 
-def test_a_pipeline_of_a_module_is_found(monkeypatch):
+def test_pipeline_of_a_module_can_be_replayed(monkeypatch):
     state_of("train", 3)
     done = call("replay", "state.json", "--pipeline", "pipes:train")
     assert (done.exit_code, done.stderr) == (0, "")

@@ -108,7 +108,7 @@ def reads():
         ),
     ],
 )
-def test_the_position_is_described_in_words(pipe, number, expected):
+def test_position_is_described_in_words(pipe, number, expected):
     assert positions(state_of(pipe(), number))[: len(expected)] == expected
 
 
@@ -151,7 +151,7 @@ def test_positions_of_open_pieces_have_byte_offsets():
         ), line
 
 
-def test_the_pipeline_is_described_with_its_seeds_and_files():
+def test_pipeline_is_described_with_its_seeds_and_files():
     lines = said(state_of(reads().shuffle(seed=77).epochs(3).batch(10), 5))
     assert lines[:7] == [
         "state.json",
@@ -208,7 +208,7 @@ def test_states_of_all_stages_are_described(pipe, number):
     assert not any("no stage has" in line or "no words" in line for line in lines)
 
 
-def test_every_stage_has_words_for_its_place():
+def test_every_stage_has_a_position_text():
     steps = {step for room in STAGE_MODULES for step in vars(room).values() if is_step(step)}
     of_readers = {"share", "read_rows", "origin_files", "learn"}  # No user's state has them.
     names = {re.sub(r"(?<=[a-z])(?=[A-Z])", "_", step.__name__).lower() for step in steps}
@@ -217,19 +217,19 @@ def test_every_stage_has_words_for_its_place():
     assert names - of_readers <= named | without_place
 
 
-def test_every_source_has_words_for_its_place():
+def test_every_source_has_a_position_text():
     named = {name for name, _ in position._SAYINGS} | set(position._TOGETHER)
     assert set(source_functions.__all__) <= named
 
 
-def test_an_unknown_place_is_told_with_its_numbers():
+def test_unknown_position_is_shown_with_its_numbers():
     state = state_of(reads().batch(4), 2)
     checkpoint = last_checkpoint(state["place"])
     lines = list(position.position_lines(["tfrecords()", "sorted()"], checkpoint))
     assert lines == ["sorted: This version of headrace cannot describe its position: 1, 4."]
 
 
-def test_states_are_found_within_a_checkpoint():
+def test_states_inside_a_checkpoint_are_shown():
     states = [state_of(reads().batch(2), number) for number in (3, 4)]
     Path("checkpoint.json").write_text(
         json.dumps({"weight": 1.5, "ranks": states, "data": states[0]})
@@ -243,7 +243,7 @@ def test_states_are_found_within_a_checkpoint():
     assert "checkpoint.json: ranks[1]\n" in call("state", "checkpoint.json").stdout
 
 
-def test_a_state_is_read_from_stdin():
+def test_state_is_read_from_stdin():
     text = json.dumps(state_of(reads().batch(2), 3))
     done = subprocess.run(
         [sys.executable, "-m", "headrace", "state", "-"],
@@ -269,7 +269,7 @@ def test_a_state_is_read_from_stdin():
         (lambda state: "[" * 100_000, "it is no JSON"),
     ],
 )
-def test_a_damaged_state_is_reported(text, expected):
+def test_damaged_state_is_reported(text, expected):
     Path("state.json").write_text(text(state_of(reads().batch(2), 3)))
     done = call("state", "state.json")
     assert (done.exit_code, done.stdout) == (1, "")
@@ -278,7 +278,7 @@ def test_a_damaged_state_is_reported(text, expected):
     assert done.stderr.count("\n") == 1
 
 
-def test_a_file_that_is_missing_is_named():
+def test_missing_file_is_reported():
     done = call("state", "nowhere")
     assert done.exit_code == 1
     assert "nowhere; No such file or directory" in done.stderr

@@ -46,7 +46,7 @@ def on_a_terminal(*arguments, **variables) -> str:
 
 
 class TestTerminals:
-    def test_images_are_drawn_where_there_are_colours(self):
+    def test_images_are_drawn_on_colour_terminals(self):
         Path("a").write_bytes(image(size=(4, 2)))
         text = on_a_terminal("inspect", "a", COLORTERM="truecolor")
         pixels = np.asarray(Image.open("a"))
@@ -58,13 +58,13 @@ class TestTerminals:
     @pytest.mark.parametrize(
         "variables", [{"COLORTERM": ""}, {"COLORTERM": "24bit", "NO_COLOR": "1"}]
     )
-    def test_other_terminals_get_only_text(self, variables):
+    def test_other_terminals_show_only_text(self, variables):
         Path("a").write_bytes(image())
         text = on_a_terminal("inspect", "a", **variables)
         assert "▀" not in text
         assert "PNG, 6 x 4, RGB" in text
 
-    def test_output_that_is_not_a_terminal_has_no_colours(self):
+    def test_output_to_a_file_has_no_colours(self):
         Path("a").write_bytes(image())
         done = run("inspect", "a", COLORTERM="truecolor")
         assert (done.returncode, done.stderr) == (0, "")
@@ -72,7 +72,7 @@ class TestTerminals:
 
 
 class TestPipes:
-    def test_a_closed_pipe_is_not_an_error(self):
+    def test_closed_pipe_is_not_an_error(self):
         for number in range(200):
             write_numbers(f"{number:03}", 1)
         command = f"{sys.executable} -m headrace inspect ./* | head -n 1; echo ${{PIPESTATUS[0]}}"
@@ -83,13 +83,13 @@ class TestPipes:
         assert first == "./000"
         assert (code, done.stderr) == ("141", "")
 
-    def test_a_progress_bar_is_only_on_terminals(self):
+    def test_progress_bar_is_shown_only_on_terminals(self):
         write_numbers("a", 10)
         done = run("verify", "a")
         assert (done.returncode, done.stderr) == (0, "")
         assert "verify:   0%|" in on_a_terminal("verify", "a")
 
-    def test_json_is_the_only_thing_on_stdout(self):
+    def test_json_is_the_only_output_on_stdout(self):
         write_numbers("a", 10)
         for command in (
             ("inspect", "a"),
@@ -101,7 +101,7 @@ class TestPipes:
             assert (done.returncode, done.stderr) == (0, "")
             assert isinstance(json.loads(done.stdout), dict)
 
-    def test_names_that_are_not_utf_8_are_shown(self):
+    def test_non_utf_8_names_are_shown(self):
         name = os.fsdecode(b"a\xff")
         write_numbers(name, 1)
         done = subprocess.run(
@@ -135,7 +135,7 @@ class TestStart:
         )
         assert done.stdout.endswith("[]\n")
 
-    def test_the_module_is_the_command(self):
+    def test_module_runs_the_command(self):
         done = run("--version")
         assert (done.returncode, done.stderr) == (0, "")
         assert done.stdout.startswith("headrace, version ")
@@ -154,7 +154,7 @@ class TestStart:
         assert (done.returncode, done.stdout) == (2, "")
         assert done.stderr.startswith("Usage: headrace ")
 
-    def test_a_command_without_its_packages_names_them(self):
+    def test_error_names_the_missing_packages_of_a_command(self):
         program = (
             "import sys, runpy; sys.modules.update(click=None, tqdm=None)\n"
             "runpy.run_module('headrace', run_name='__main__')"

@@ -31,7 +31,7 @@ def address(tmp_path, monkeypatch):
         thread.join()
 
 
-def test_a_file_behind_a_url_is_read(address):
+def test_file_behind_a_url_is_read(address):
     write_numbers("served/a", 20)
     [report] = json.loads(call("inspect", "--json", f"{address}/a").stdout)["files"]
     assert (report["kind"], report["count"]) == ("tfrecord", 20)
@@ -40,7 +40,7 @@ def test_a_file_behind_a_url_is_read(address):
     assert call("verify", f"{address}/a").exit_code == 1
 
 
-def test_a_url_is_converted_to_local_files(address):
+def test_url_is_converted_to_local_files(address):
     write_numbers("served/a", 20)
     assert call("convert", f"{address}/a", "b.tfrecord", "--shards", 2).exit_code == 0
     assert numbers_of(*sorted(Path().glob("b-*"))) == list(range(20))
@@ -48,7 +48,7 @@ def test_a_url_is_converted_to_local_files(address):
     assert Path("out/a.idx").read_text().count("\n") == 20
 
 
-def test_a_url_without_a_file_is_named(address):
+def test_error_names_a_url_without_a_file(address):
     done = call("inspect", f"{address}/nothing")
     assert done.exit_code == 1
     assert f"{address}/nothing; No such file or directory" in done.stderr

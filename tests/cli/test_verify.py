@@ -29,7 +29,7 @@ def verified(*arguments):
     return done.exit_code, {one["file"]: one for one in document["files"]}
 
 
-def test_whole_files_exit_with_0():
+def test_intact_files_exit_with_0():
     write_numbers("a", 10)
     write_numbers("b", 20)
     code, results = verified("a", "b")
@@ -41,7 +41,7 @@ def test_whole_files_exit_with_0():
     assert "a: whole, 10 records\n" in call("verify", "-v", "a").stdout
 
 
-def test_each_damaged_record_is_named_and_the_following_are_read():
+def test_each_damaged_record_is_reported_and_the_rest_is_read():
     for name in ("a", "b", "c"):
         length = write_numbers(name, 100).stat().st_size // 100
     damage(Path("b"), 7 * length + 13)
@@ -61,7 +61,7 @@ def test_each_damaged_record_is_named_and_the_following_are_read():
     assert "The rest of the file, about 10 records by the length of those before, was not" in text
 
 
-def test_one_thread_finds_the_same():
+def test_result_does_not_depend_on_the_number_of_threads():
     write_numbers("a", 5000)
     for offset in (100, 5000, 90_000):
         damage(Path("a"), offset)
@@ -69,7 +69,7 @@ def test_one_thread_finds_the_same():
 
 
 @pytest.mark.parametrize("cut", [1, 30])
-def test_compressed_files_that_are_cut_short_are_damaged(cut):
+def test_truncated_compressed_files_are_damaged(cut):
     write_numbers("plain", 1000)
     Path("a").write_bytes(gzip.compress(Path("plain").read_bytes())[:-cut])
     code, results = verified("a")
@@ -77,7 +77,7 @@ def test_compressed_files_that_are_cut_short_are_damaged(cut):
     assert "compressed data end too soon" in results["a"]["damage"][0]["reason"]
 
 
-def test_a_compressed_file_with_a_wrong_checksum_is_damaged():
+def test_compressed_file_with_a_wrong_checksum_is_damaged():
     write_numbers("plain", 1000)
     Path("a").write_bytes(gzip.compress(Path("plain").read_bytes()))
     damage(Path("a"), -6)
@@ -108,7 +108,7 @@ def test_rows_lines_and_samples_are_parsed():
     ]
 
 
-def test_pages_of_parquet_are_checked():
+def test_parquet_pages_are_checked():
     table = pa.table({"n": list(range(1000))})
     pyarrow.parquet.write_table(
         table, "a", compression="none", use_dictionary=False, write_page_checksum=True
@@ -122,7 +122,7 @@ def test_pages_of_parquet_are_checked():
     assert verified("a")[0] == 1
 
 
-def test_an_unreadable_file_exits_with_1_and_the_rest_is_read():
+def test_unreadable_file_exits_with_1_and_the_rest_is_read():
     write_numbers("a", 3)
     done = call("verify", "nowhere", "a")
     assert done.exit_code == 1
@@ -131,14 +131,14 @@ def test_an_unreadable_file_exits_with_1_and_the_rest_is_read():
     assert "1 file, 3 records are whole" in done.stdout
 
 
-def test_a_file_of_an_unknown_kind_cannot_be_checked():
+def test_file_of_an_unknown_kind_cannot_be_checked():
     Path("a").write_bytes(bytes(100))
     code, results = verified("a")
     assert code == 1
     assert results["a"]["damage"][0]["reason"].startswith("its kind is unknown")
 
 
-def test_an_empty_file_is_valid_and_one_given_twice_is_read_once():
+def test_empty_file_is_valid_and_a_repeated_file_is_read_once():
     Path("a").touch()
     write_numbers("b", 2)
     code, results = verified("a", "b", "b")
@@ -159,7 +159,7 @@ def test_an_empty_file_is_valid_and_one_given_twice_is_read_once():
         ("a", b"version https://git-lfs.github.com/spec/v1\n", "it is a pointer of Git LFS"),
     ],
 )
-def test_a_file_of_another_kind_than_its_name_is_damaged(name, data, reason):
+def test_file_that_contradicts_its_name_is_damaged(name, data, reason):
     Path(name).write_bytes(data)
     code, results = verified(name)
     assert code == 1

@@ -10,7 +10,7 @@ import headrace as hr
 PAGE = Path(__file__).parents[2] / "docs/reference/operations.md"
 
 
-def test_the_table_of_native_functions_lists_each_name_of_hr_ops_once():
+def test_native_functions_page_lists_each_op_once():
     rows = re.findall(r"^\| [^|`]+ \| (`.*) \|$", PAGE.read_text("utf-8"), re.MULTILINE)
     listed = [name for row in rows for name in re.findall(r"`(\w+)`", row)]
     assert sorted(listed) == sorted(hr.ops.__all__)

@@ -82,11 +82,11 @@ ROWS = {
         ("cli/test_terminals.py", "test_ctrl_c_ends_a_command_at_once"),
     ],
     "`headrace convert`": [
-        ("cli/test_convert_killed.py", "test_a_signal_ends_a_conversion_cleanly_and_it_continues"),
-        ("cli/test_convert_killed.py", "test_is_refused_while_the_first_one_writes"),
+        ("cli/test_convert_killed.py", "test_signal_ends_a_conversion_cleanly_and_it_can_continue"),
+        ("cli/test_convert_killed.py", "test_second_run_is_rejected_while_the_first_one_writes"),
     ],
     "`headrace demo`": [
-        ("cli/test_demo.py", "test_an_interrupt_ends_the_demo_cleanly_within_a_second"),
+        ("cli/test_demo.py", "test_interrupt_ends_the_demo_cleanly_within_a_second"),
     ],
     "`queue.enqueue`, `enqueue_many`": [
         (EAGER, "test_an_enqueue_waits_for_room"),

@@ -61,7 +61,7 @@ def expected(path, texts, add_special_tokens=False):
     return [tokenizer.encode(text, add_special_tokens=add_special_tokens).ids for text in texts]
 
 
-def test_a_folder_of_json_lines_becomes_a_file_of_tokens(gpt2):
+def test_folder_of_json_lines_becomes_a_token_file(gpt2):
     Path("texts").mkdir()
     write_lines("texts/b.jsonl", CORNERS[1:9])
     write_lines("texts/a.jsonl", CORNERS[9:])
@@ -77,7 +77,7 @@ def test_a_folder_of_json_lines_becomes_a_file_of_tokens(gpt2):
     assert read == [token for row in result for token in row][: total // 9 * 9]
 
 
-def test_the_order_is_the_same_for_any_number_of_workers(gpt2):
+def test_order_does_not_depend_on_the_number_of_workers(gpt2):
     write_lines("a.jsonl", CORNERS * 30)
     for workers in (1, 5):
         output = f"out{workers}"
@@ -86,7 +86,7 @@ def test_the_order_is_the_same_for_any_number_of_workers(gpt2):
     assert Path("out1.idx").read_bytes() == Path("out5.idx").read_bytes()
 
 
-def test_a_token_can_follow_each_document(gpt2):
+def test_end_of_document_token_can_be_appended(gpt2):
     texts = ["the water", "", "goes on"]
     write_lines("a.jsonl", texts)
     done = call("tokenize", str(gpt2), "a.jsonl", "out.bin", "--append-eod", END)
@@ -102,7 +102,7 @@ def test_a_token_can_follow_each_document(gpt2):
     assert (refused.exit_code, "has no token '<eod>'" in refused.stderr) == (1, True)
 
 
-def test_texts_come_from_files_of_several_kinds():
+def test_texts_are_read_from_several_kinds_of_files():
     write_lines("a.jsonl", ["the water"], "body")
     Path("b.txt").write_text("goes, on\ngoes, on\n")
     with gzip.open("c.jsonl.gz", "wt") as file:
@@ -117,7 +117,7 @@ def test_texts_come_from_files_of_several_kinds():
     assert documents("lines") == [[3, 0, 4]] * 2
 
 
-def test_a_large_vocabulary_is_int32():
+def test_large_vocabulary_is_stored_as_int32():
     content = json.loads(WORDS.read_text())
     content["model"]["vocab"] |= {f"w{n}": n for n in range(6, 70_000)}
     Path("large.json").write_text(json.dumps(content))
@@ -127,7 +127,7 @@ def test_a_large_vocabulary_is_int32():
     assert next(iter(hr.tokens("out.bin", 3)))["tokens"].dtype == np.int32
 
 
-def test_documents_are_complete_however_files_are_divided():
+def test_documents_are_complete_despite_truncation_and_padding_settings():
     tokenizer = Tokenizer.from_file(str(WORDS))
     tokenizer.enable_truncation(2)
     tokenizer.enable_padding(length=9, pad_id=0, pad_token="<unk>")
@@ -137,14 +137,14 @@ def test_documents_are_complete_however_files_are_divided():
     assert documents("out") == [[1, 2, 3, 4, 5]]
 
 
-def test_special_tokens_are_added_if_asked(tmp_path):
+def test_special_tokens_are_added_if_requested(tmp_path):
     llama = saved("llama3", tmp_path)
     write_lines("a.jsonl", ["the water"])
     assert call("tokenize", llama, "a.jsonl", "out", "--add-special-tokens").exit_code == 0
     assert documents("out") == expected(llama, ["the water"], True)
 
 
-def test_existing_files_are_replaced_only_if_asked():
+def test_existing_files_are_replaced_only_with_overwrite():
     write_lines("a.jsonl", ["the water"])
     Path("out.idx").write_text("mine")
     refused = call("tokenize", str(WORDS), "a.jsonl", "out")
@@ -155,7 +155,7 @@ def test_existing_files_are_replaced_only_if_asked():
     assert documents("out") == [[1, 2]]
 
 
-def test_files_without_texts_are_refused():
+def test_files_without_texts_are_rejected():
     write_lines("a.jsonl", ["the water"])
     write_numbers("b", 3)
     Path("c.csv").write_text("a,b\n1,2\n")
@@ -198,7 +198,7 @@ def ended_at(moment, number, sent, *arguments):
 
 
 @pytest.mark.parametrize("moment", ["tokens", "index", "publish"])
-def test_a_killed_command_leaves_nothing_half_written(moment):
+def test_killed_command_leaves_nothing_half_written(moment):
     write_lines("a.jsonl", ["the water goes on"] * 500)
     done = ended_at(moment, 1, "SIGKILL", "tokenize", WORDS, "a.jsonl", "out")
     assert done.returncode == -signal.SIGKILL
@@ -208,7 +208,7 @@ def test_a_killed_command_leaves_nothing_half_written(moment):
     assert documents("out") == [[1, 2, 3, 4]] * 500
 
 
-def test_tokens_have_their_name_only_with_their_index():
+def test_token_file_appears_only_with_its_index():
     write_lines("a.jsonl", ["the water"])
     Path("out.bin").write_bytes(b"old")
     arguments = ("tokenize", WORDS, "a.jsonl", "out", "--overwrite")
@@ -217,7 +217,7 @@ def test_tokens_have_their_name_only_with_their_index():
 
 
 @pytest.mark.parametrize(("sent", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
-def test_a_signal_ends_the_command_and_leaves_no_file(sent, code):
+def test_signal_ends_the_command_and_leaves_no_file(sent, code):
     write_lines("a.jsonl", ["the water"] * 500)
     done = ended_at("tokens", 1, sent, "tokenize", WORDS, "a.jsonl", "out")
     assert (done.returncode, done.stderr) == (code, "Interrupted. Nothing was written.\n")

@@ -22,7 +22,7 @@ def computed(operation, value):
     ("name", "bound"),
     [("tone.wav", 0), ("tone.flac", 0), ("tone.mp3", 1e-4), ("tone.ogg", 1e-4)],
 )
-def test_files_decode_as_by_soundfile(name, bound):
+def test_files_decode_like_soundfile(name, bound):
     soundfile = pytest.importorskip("soundfile")
     contents = (FILES / name).read_bytes()
     expected, rate = soundfile.read(io.BytesIO(contents), dtype="float32", always_2d=True)
@@ -36,7 +36,7 @@ def test_files_decode_as_by_soundfile(name, bound):
     ("orig_freq", "new_freq"),
     [(44_100, 16_000), (16_000, 44_100), (48_000, 16_000), (8000, 11_025)],
 )
-def test_resampling_is_that_of_torchaudio(orig_freq, new_freq):
+def test_resampling_matches_torchaudio(orig_freq, new_freq):
     torch = pytest.importorskip("torch")
     functional = pytest.importorskip("torchaudio.functional")
     expected = functional.resample(torch.from_numpy(SOUND), orig_freq, new_freq).numpy()
@@ -61,7 +61,7 @@ def assert_close(actual, expected):
     ],
     ids=["defaults", "others"],
 )
-def test_bands_are_those_of_librosa(options):
+def test_bands_match_librosa(options):
     librosa = pytest.importorskip("librosa")
     arguments = {key.replace("f_m", "fm"): value for key, value in options.items()}
     energy = librosa.feature.melspectrogram(y=SOUND, sr=22_050, **arguments)
@@ -76,7 +76,7 @@ def test_bands_are_those_of_librosa(options):
 @pytest.mark.parametrize(
     "options", [{}, {"mel_scale": "slaney", "norm": "slaney", "n_mels": 40}], ids=["htk", "slaney"]
 )
-def test_bands_are_those_of_torchaudio(options):
+def test_bands_match_torchaudio(options):
     torch = pytest.importorskip("torch")
     transforms = pytest.importorskip("torchaudio.transforms")
     options = {"n_mels": 64, "mel_scale": "htk", "norm": None, **options}

@@ -73,7 +73,7 @@ def written(samples: np.ndarray, bits: int, rate: int = 8000) -> bytes:
 
 @pytest.mark.parametrize("bits", [8, 16, 24, 32])
 @pytest.mark.parametrize("channels", [1, 2, 5])
-def test_a_wav_file_has_the_integers_that_were_written(bits, channels):
+def test_wav_file_decodes_to_the_written_integers(bits, channels):
     top = 1 << (bits - 1)
     samples = np.random.default_rng(bits).integers(-top, top, (50, channels))
     contents = written(samples, bits)
@@ -87,7 +87,7 @@ def test_a_wav_file_has_the_integers_that_were_written(bits, channels):
 
 @pytest.mark.parametrize("dtype", ["<f4", "<f8"])
 @pytest.mark.parametrize("is_extensible", [False, True])
-def test_a_wav_file_has_the_floats_that_were_written(dtype, is_extensible):
+def test_wav_file_decodes_to_the_written_floats(dtype, is_extensible):
     samples = np.random.default_rng(1).normal(size=(9, 2)).astype(dtype)
     size = samples.dtype.itemsize
     kind = 0xFFFE if is_extensible else 3
@@ -103,7 +103,7 @@ def test_a_wav_file_has_the_floats_that_were_written(dtype, is_extensible):
     assert header(contents) == (44100, 9)
 
 
-def test_a_sound_without_samples_is_empty():
+def test_sound_without_samples_is_empty():
     contents = written(np.zeros((0, 2), int), 16)
     assert decoded(contents).shape == (0,)
     assert decoded(contents, mono=False).shape == (0, 2)
@@ -114,7 +114,7 @@ def test_flac_decodes_to_its_original_samples():
 
 
 @pytest.mark.parametrize(("name", "bound"), [("tone.mp3", 0.06), ("tone.ogg", 0.15)])
-def test_lossy_files_have_the_samples_in_their_place(name, bound):
+def test_lossy_samples_are_aligned_with_the_original(name, bound):
     expected = original()
     result = decoded(file(name), mono=False)
     assert result.shape == expected.shape
@@ -124,7 +124,7 @@ def test_lossy_files_have_the_samples_in_their_place(name, bound):
 
 
 @pytest.mark.parametrize("channels", [3, 5, 6, 7, 8])
-def test_coupled_channels_of_vorbis_have_the_samples_of_libvorbis(channels):
+def test_coupled_vorbis_channels_match_libvorbis(channels):
     contents = file(f"vorbis-{channels}.ogg")
     with np.load(FILES / "vorbis.npz") as expected:
         result = decoded(contents, mono=False)
@@ -138,7 +138,7 @@ def test_coupled_channels_of_vorbis_have_the_samples_of_libvorbis(channels):
 
 
 @pytest.mark.parametrize("offset", [1, 64, 480_000, 2**40])
-def test_an_ogg_stream_may_begin_at_any_position(offset):
+def test_ogg_stream_may_start_at_any_position(offset):
     contents = file("tone.ogg")
     moved = at_position(contents, offset)
     assert header(moved) == (8000, 4800)
@@ -176,13 +176,13 @@ def ogg_checksum(page: bytes) -> int:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_headers_tell_rate_and_length(name):
+def test_headers_contain_rate_and_length(name):
     assert header(file(name)) == (8000, 4800)
 
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("mono", [True, False])
-def test_a_slice_is_the_part_of_the_whole(name, mono):
+def test_slice_equals_the_same_part_of_the_whole(name, mono):
     contents = file(name)
     full = decoded(contents, mono=mono)
     for start in (*range(0, 4800, 301), 575, 576, 577, 4799, 4800):
@@ -193,7 +193,7 @@ def test_a_slice_is_the_part_of_the_whole(name, mono):
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(("start", "length"), [(4800, 1), (0, 4801), (2**62, 2**62)])
-def test_a_slice_past_the_end_is_an_error_with_the_length(name, start, length):
+def test_error_for_a_slice_past_the_end_reports_the_length(name, start, length):
     text = f"the slice has {length} samples from sample {start}, expected a part of the file's 4800"
     with pytest.raises(hr.errors.OutOfRangeError, match=text):
         sliced(file(name), start, length)
@@ -201,7 +201,7 @@ def test_a_slice_past_the_end_is_an_error_with_the_length(name, start, length):
         sliced(file(name), -1, 5)
 
 
-def test_a_rate_resamples_the_decoded_sound():
+def test_sample_rate_resamples_the_decoded_sound():
     contents = file("tone.flac")
     full = decoded(contents, sample_rate=16_000)
     resampled = hr.native(lambda example: {"y": hr.ops.resample(example["x"], 8000, 16_000)})
@@ -212,7 +212,7 @@ def test_a_rate_resamples_the_decoded_sound():
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_file_that_is_cut_short_is_an_error(name):
+def test_truncated_file_is_an_error(name):
     contents = file(name)
     for length in (*range(0, len(contents), 97), len(contents) - 1):
         with pytest.raises(ERRORS):
@@ -220,7 +220,7 @@ def test_a_file_that_is_cut_short_is_an_error(name):
 
 
 @pytest.mark.parametrize("name", ["tone.flac", "tone.ogg"])
-def test_a_wrong_byte_is_an_error_or_changes_no_sample(name):
+def test_flipped_bit_is_an_error_or_changes_no_sample(name):
     contents = file(name)
     full = decoded(contents)
     num_errors = 0
@@ -237,7 +237,7 @@ def test_a_wrong_byte_is_an_error_or_changes_no_sample(name):
 
 
 @pytest.mark.parametrize("name", ["tone.flac", "tone.mp3", "tone.ogg"])
-def test_bytes_that_are_missing_in_the_midst_are_an_error(name):
+def test_missing_bytes_in_the_middle_are_an_error(name):
     contents = file(name)
     middle = len(contents) // 2
     for count in (1, 200):
@@ -251,7 +251,7 @@ def test_tags_at_both_ends_of_an_mp3_are_skipped():
     np.testing.assert_array_equal(decoded(tagged), decoded(contents))
 
 
-def test_an_mp3_without_its_first_frame_of_samples_is_an_error():
+def test_mp3_without_its_first_audio_frame_is_an_error():
     contents = file("tone.mp3")
     text = (
         r"the file has \d+ frames, but its header says \d+; it is cut short|of the frames before it"
@@ -274,19 +274,19 @@ def test_an_mp3_without_its_first_frame_of_samples_is_an_error():
     ],
     ids=["empty", "png", "aiff", "mp4"],
 )
-def test_other_formats_are_refused_by_name(contents, text):
+def test_other_formats_are_rejected_by_name(contents, text):
     with pytest.raises(hr.errors.InvalidArgumentError, match=text):
         decoded(contents)
 
 
-def test_opus_is_refused_by_name():
+def test_opus_is_rejected_by_name():
     with pytest.raises(
         hr.errors.InvalidArgumentError, match="Ogg: the codec is Opus, expected WAV"
     ):
         decoded(file("tone.opus"))
 
 
-def test_rates_are_checked_where_they_are_written():
+def test_sample_rates_are_checked_at_the_call():
     for rate, error in [(0, ValueError), (1_000_001, ValueError), (8000.0, TypeError)]:
         with pytest.raises(error, match=r"decode_audio: sample_rate is .*samples a second"):
             hr.native(lambda example: {"x": hr.ops.decode_audio(example["data"], rate)})(  # noqa: B023
@@ -294,7 +294,7 @@ def test_rates_are_checked_where_they_are_written():
             )
 
 
-def test_a_pipeline_knows_the_shapes():
+def test_pipeline_spec_contains_the_shapes():
     files = hr.arrays({"data": np.array([file("tone.wav")], object)})
     pipeline = files.map(
         hr.native(

@@ -29,7 +29,7 @@ def model(samples: np.ndarray, orig_freq: int, new_freq: int) -> np.ndarray:
     ("orig_freq", "new_freq"), [(44_100, 16_000), (16_000, 44_100), (8000, 16_000), (3, 2), (7, 9)]
 )
 @pytest.mark.parametrize("length", [1, 5, 300, 1001])
-def test_samples_are_those_of_the_definition(orig_freq, new_freq, length):
+def test_samples_match_the_definition(orig_freq, new_freq, length):
     samples = np.random.default_rng(length).uniform(-1, 1, length).astype(np.float32)
     result = resampled(samples, orig_freq, new_freq)
     expected = model(samples, orig_freq, new_freq)
@@ -37,7 +37,7 @@ def test_samples_are_those_of_the_definition(orig_freq, new_freq, length):
     np.testing.assert_allclose(result, expected, atol=2e-6)
 
 
-def test_each_channel_is_resampled_by_itself():
+def test_each_channel_is_resampled_separately():
     samples = np.random.default_rng(3).uniform(-1, 1, (200, 3)).astype(np.float32)
     both = resampled(samples, 3, 4)
     for channel in range(3):
@@ -45,7 +45,7 @@ def test_each_channel_is_resampled_by_itself():
         np.testing.assert_array_equal(both[:, channel], alone)
 
 
-def test_the_same_rate_changes_nothing():
+def test_equal_rates_change_nothing():
     samples = np.random.default_rng(3).normal(size=99).astype(np.float32)
     np.testing.assert_array_equal(resampled(samples, 8000, 8000), samples)
 

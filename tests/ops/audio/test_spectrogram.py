@@ -82,7 +82,7 @@ OPTIONS = {
 
 
 @pytest.mark.parametrize("name", OPTIONS)
-def test_bands_are_those_of_the_definition(name):
+def test_bands_match_the_definition(name):
     options = OPTIONS[name]
     results, expected = computed(SOUND, **options), model(SOUND, **options)
     assert results.shape == expected.shape
@@ -92,12 +92,12 @@ def test_bands_are_those_of_the_definition(name):
     np.testing.assert_allclose(results[loud], expected[loud], atol=2e-5 * scale)
 
 
-def test_silence_is_the_floor():
+def test_silence_equals_the_floor():
     quiet = computed(np.zeros(500, np.float32), log="log10", floor=1e-8)
     np.testing.assert_allclose(quiet, -8)
 
 
-def test_a_sound_that_is_not_a_number_stays_one():
+def test_nan_in_the_sound_stays_nan():
     sound = SOUND.copy()
     sound[0] = np.nan
     assert np.isnan(computed(sound)[:, 0]).all()
@@ -124,11 +124,11 @@ def test_sounds_that_are_too_short_are_errors():
         ({"floor": 0.0}, ValueError, "floor is 0.0, expected a positive number"),
     ],
 )
-def test_arguments_are_checked_where_they_are_written(options, error, text):
+def test_arguments_are_checked_at_the_call(options, error, text):
     with pytest.raises(error, match=text):
         computed(SOUND, **options)
 
 
-def test_several_channels_are_refused():
+def test_multichannel_sound_is_rejected():
     with pytest.raises(ValueError, match="rank 1"):
         computed(np.zeros((500, 2), np.float32))

@@ -9,5 +9,5 @@ FILES = 200
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_samples_are_those_of_soundfile(format):
+def test_samples_match_soundfile(format):
     assert failures(format, range(FILES)) == []

@@ -27,7 +27,7 @@ def differ_by_one(actual, expected):
 
 @pytest.mark.parametrize("channels", [1, 3])
 @pytest.mark.parametrize("factor", [0, 0.3, 0.95, 1.4, 3])
-def test_factors_change_light_and_colours(photo, channels, factor):
+def test_factors_change_brightness_contrast_and_saturation(photo, channels, factor):
     image = photo(channels=channels)
     factor = float(np.float32(factor))
     assert differ_by_one(jittered(image, (factor, 1, 1, 0)), blended(image, 0, factor))
@@ -36,21 +36,21 @@ def test_factors_change_light_and_colours(photo, channels, factor):
 
 
 @pytest.mark.parametrize("turn", [-0.5, -0.2, 0.1, 0.4])
-def test_the_hue_turns(photo, turn):
+def test_hue_is_shifted(photo, turn):
     image = photo(12, 9)
     assert differ_by_one(jittered(image, (1, 1, 1, turn)), turned(image, float(np.float32(turn))))
     grey = image[..., :1]
     assert np.array_equal(jittered(grey, (1, 1, 1, turn)), grey)
 
 
-def test_keys_give_the_order(photo):
+def test_keys_determine_the_order(photo):
     image = photo()
     expected = blended(contrasted(saturated(image, 0.5), 2), 0, 0.5)
     result = jittered(image, (0.5, 2, 0.5, 0), keys=(3, 2, 1, 0))
     assert abs(result.astype(int) - expected).max() <= 3
 
 
-def test_without_ranges_nothing_changes(photo):
+def test_nothing_changes_without_ranges(photo):
     image = photo()
     assert np.array_equal(drawn(ops.color_jitter, image=image), image)
 
@@ -64,12 +64,12 @@ def test_without_ranges_nothing_changes(photo):
         ({"hue": 0.6}, "hue is .*, expected two numbers from -0.5 to 0.5"),
     ],
 )
-def test_another_range_is_refused(photo, arguments, message):
+def test_invalid_range_is_rejected(photo, arguments, message):
     with pytest.raises(ValueError, match=message):
         drawn(lambda x: ops.color_jitter(x, **arguments), x=photo())
 
 
-def test_floats_are_refused(photo):
+def test_floats_are_rejected(photo):
     with pytest.raises(
         TypeError, match=r"the image has type float32, expected uint8. Call it befo"
     ):

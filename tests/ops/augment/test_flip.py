@@ -6,7 +6,7 @@ import headrace as hr
 from headrace import ops
 
 
-def test_a_flip_is_sure_or_never_at_the_ends(photo):
+def test_probability_0_never_flips_and_1_always_flips(photo):
     image = photo()
     assert np.array_equal(
         drawn(lambda x: ops.random_horizontal_flip(x, 1), x=image), image[:, ::-1]
@@ -15,13 +15,13 @@ def test_a_flip_is_sure_or_never_at_the_ends(photo):
 
 
 @pytest.mark.parametrize("p", [0.2, 0.5])
-def test_as_many_are_flipped_as_the_probability_says(p):
+def test_fraction_of_flips_matches_the_probability(p):
     images = np.tile(np.uint8([0, 1])[None, None, :, None], (4000, 1, 1, 1))
     flip = hr.native(lambda e: {"x": ops.random_horizontal_flip(e["x"], p)})
     [batch] = hr.arrays({"x": images}).map(flip, seed=5).batch(4000)
     assert abs(batch["x"][:, 0, 0, 0].mean() - p) < 0.03
 
 
-def test_a_batch_is_refused(photo):
+def test_batch_is_rejected(photo):
     with pytest.raises(ValueError, match="Call it for each image, before batch"):
         drawn(ops.random_horizontal_flip, image=photo()[None])

@@ -29,7 +29,7 @@ def test_pixels_are_weighted_by_a_gaussian(photo, channels, kernel_size, sigma):
     assert (result == model(image, kernel_size, sigma)).mean() > 0.99
 
 
-def test_an_image_smaller_than_the_kernel_is_an_error(photo):
+def test_image_smaller_than_the_kernel_is_an_error(photo):
     with pytest.raises(
         hr.errors.InvalidArgumentError, match="gaussian_blur: the image has 4x9 pix"
     ):
@@ -45,6 +45,6 @@ def test_an_image_smaller_than_the_kernel_is_an_error(photo):
         ((3, (2, 1)), "sigma is .2, 1., expected two numbers above 0, the smaller one first"),
     ],
 )
-def test_other_arguments_are_refused(photo, arguments, message):
+def test_invalid_arguments_are_rejected(photo, arguments, message):
     with pytest.raises(ValueError, match=message):
         drawn(lambda x: ops.gaussian_blur(x, *arguments), x=photo())

@@ -22,7 +22,7 @@ def with_share(values, share):
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
-def test_each_image_is_mixed_with_the_one_before(share):
+def test_each_image_is_mixed_with_the_previous_one(share):
     mixed = computed(lambda x, y: _mixed(x, y, share, 3), x=np.float32(BATCH), y=LABELS)
     assert np.allclose(mixed["images"], with_share(np.float32(BATCH), share), rtol=1e-6)
     assert np.allclose(mixed["labels"], with_share(ONE_HOT, share))
@@ -33,7 +33,7 @@ def test_each_image_is_mixed_with_the_one_before(share):
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize(("share", "draws"), [(0.5, (0.9, 0.2)), (0.0, (0.4, 0.5)), (1, (0, 0))])
-def test_a_rectangle_is_pasted(layout, share, draws):
+def test_rectangle_is_pasted(layout, share, draws):
     height, width = BATCH.shape[1:3]
     half = 0.5 * np.sqrt(1 - share)
     x, y = int(draws[0] * width), int(draws[1] * height)
@@ -53,7 +53,7 @@ def test_a_rectangle_is_pasted(layout, share, draws):
 
 
 @pytest.mark.parametrize("alpha", [0.2, 1.0, 4.0])
-def test_shares_are_those_of_a_beta_distribution(alpha):
+def test_shares_follow_a_beta_distribution(alpha):
     ones = np.float32([[0], [1]])
     rows = hr.arrays(
         {"x": ones.repeat(4000, 0).reshape(2, -1).T.reshape(-1, 1), "n": np.arange(8000)}
@@ -67,7 +67,7 @@ def test_shares_are_those_of_a_beta_distribution(alpha):
     assert abs(shares.var() - 1 / (4 * (2 * alpha + 1))) < 0.01
 
 
-def test_a_label_that_is_no_class_is_an_error():
+def test_label_outside_the_classes_is_an_error():
     for labels in ([0, 1, 2, 3], [0, -1, 1, 1]):
         with pytest.raises(
             hr.errors.InvalidArgumentError, match=r"mixup: label .* expected 0 to 2"
@@ -75,7 +75,7 @@ def test_a_label_that_is_no_class_is_an_error():
             computed(lambda x, y: _mixed(x, y, 0.5, 3), x=BATCH, y=np.array(labels))
 
 
-def test_another_layout_is_an_error():
+def test_wrong_layout_is_an_error():
     with pytest.raises(
         hr.errors.InvalidArgumentError, match=r"cutmix: the images have shape .4,10,"
     ):
@@ -95,6 +95,6 @@ def test_another_layout_is_an_error():
         (np.int64(2), {"num_classes": 3}, ValueError, "Call it after batch"),
     ],
 )
-def test_other_arguments_are_refused(operation, labels, arguments, error, message):
+def test_invalid_arguments_are_rejected(operation, labels, arguments, error, message):
     with pytest.raises(error, match=message):
         computed(lambda x, y: operation(x, y, **arguments), 1, x=BATCH, y=labels)

@@ -93,7 +93,7 @@ def check(actual, image, change, amount, fill=0):
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("is_negative", [False, True])
 @pytest.mark.parametrize("magnitude", [0, 9, 30])
-def test_each_change_of_rand_augment_has_its_strength(photo, change, is_negative, magnitude):
+def test_each_rand_augment_operation_has_its_strength(photo, change, is_negative, magnitude):
     for channels in (1, 3):
         image = photo(channels=channels)
         amount = strength(change, magnitude, image, NARROW)
@@ -105,20 +105,20 @@ def test_each_change_of_rand_augment_has_its_strength(photo, change, is_negative
 
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("magnitude", [0, 7, 30])
-def test_each_change_of_trivial_augment_has_its_strength(photo, change, magnitude):
+def test_each_trivial_augment_operation_has_its_strength(photo, change, magnitude):
     image = photo()
     result = trivial_augment(image, [*draw(change, False), (magnitude + 0.5) / 31], fill=[7])
     check(result, image, change, strength(change, magnitude, image, WIDE), fill=7)
 
 
-def test_changes_come_one_after_the_other(photo):
+def test_operations_are_applied_in_sequence(photo):
     image = photo()
     both = rand_augment(image, draw("translate_x", False) + draw("posterize", False), 30)
     one = rand_augment(image, draw("translate_x", False), 30)
     assert np.array_equal(both, one & 0xF0)
 
 
-def test_between_pixels_four_are_weighted(photo):
+def test_bilinear_interpolation_weights_four_pixels(photo):
     image = photo()
     result = rand_augment(image, draw("rotate", False), 15, "bilinear")[10:-10, 15:-15]
     turn = math.radians(15)
@@ -134,7 +134,7 @@ def test_between_pixels_four_are_weighted(photo):
     assert abs(result - (upper * (1 - bottom_part) + lower * bottom_part)).max() <= 0.51
 
 
-def test_a_fill_for_another_number_of_channels_is_an_error(photo):
+def test_fill_with_a_wrong_number_of_channels_is_an_error(photo):
     with pytest.raises(
         hr.errors.InvalidArgumentError, match="fill has 2 values and the image has 3"
     ):
@@ -151,6 +151,6 @@ def test_a_fill_for_another_number_of_channels_is_an_error(photo):
         ({"fill": 300}, "fill is 300, expected numbers from 0 to 255."),
     ],
 )
-def test_other_arguments_are_refused(photo, arguments, message):
+def test_invalid_arguments_are_rejected(photo, arguments, message):
     with pytest.raises(ValueError, match=message):
         drawn(lambda x: ops.rand_augment(x, **arguments), x=photo())

@@ -26,7 +26,7 @@ def model(image, draws, scale, ratio, value):
 
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("dtype", [np.uint8, np.float32])
-def test_a_rectangle_is_filled(photo, seed, dtype):
+def test_rectangle_is_filled(photo, seed, dtype):
     image = photo().astype(dtype)
     draws = np.random.default_rng(seed).random(23, np.float32)
     expected = model(image, draws, (0.02, 0.33), (0.3, 3.3), (7, 8, 9))
@@ -36,7 +36,7 @@ def test_a_rectangle_is_filled(photo, seed, dtype):
     assert np.array_equal(result.transpose(1, 2, 0), expected)
 
 
-def test_an_image_that_no_rectangle_is_smaller_than_stays(photo):
+def test_image_is_unchanged_if_no_rectangle_fits(photo):
     image = photo()
     draws = np.zeros(23, np.float32)
     assert np.array_equal(erased(image, draws, scale=(1, 1), ratio=(1, 1)), image)
@@ -62,7 +62,7 @@ def test_noise_is_normal_and_fills_the_same_rectangle(layout):
     assert not np.array_equal(erased(image, draws, value=(), **options), result)
 
 
-def test_noise_is_different_for_each_image():
+def test_noise_differs_between_images():
     @hr.native
     def change(example):
         return {"x": ops.random_erasing(example["x"], 1, value="random")}
@@ -73,12 +73,12 @@ def test_noise_is_different_for_each_image():
     assert len({image.tobytes() for image in first}) == 4
 
 
-def test_noise_for_whole_numbers_is_refused(photo):
+def test_noise_for_integer_images_is_rejected(photo):
     with pytest.raises(TypeError, match=r"expected a float32 image. Call it after normalize"):
         drawn(lambda x: ops.random_erasing(x, value="random"), x=photo())
 
 
-def test_another_layout_is_an_error(photo):
+def test_wrong_layout_is_an_error(photo):
     with pytest.raises(
         hr.errors.InvalidArgumentError, match=r"expected one image \(channels, heig"
     ):
@@ -96,6 +96,6 @@ def test_another_layout_is_an_error(photo):
         ({"layout": "NHWC"}, "layout is 'NHWC', expected 'HWC' or 'CHW'"),
     ],
 )
-def test_other_arguments_are_refused(photo, arguments, message):
+def test_invalid_arguments_are_rejected(photo, arguments, message):
     with pytest.raises(ValueError, match=message):
         drawn(lambda x: ops.random_erasing(x, **arguments), x=photo())

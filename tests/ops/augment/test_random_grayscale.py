@@ -5,7 +5,7 @@ from tests.ops.augment.models import drawn, greys
 from headrace import ops
 
 
-def test_an_image_becomes_grey_with_as_many_channels(photo):
+def test_image_becomes_grey_and_keeps_its_channel_count(photo):
     image = photo()
     result = drawn(lambda x: ops.random_grayscale(x, 1), x=image)
     assert abs(result - greys(image)[..., None]).max() <= 1
@@ -14,6 +14,6 @@ def test_an_image_becomes_grey_with_as_many_channels(photo):
     assert np.array_equal(drawn(lambda x: ops.random_grayscale(x, 1), x=grey), grey)
 
 
-def test_another_probability_is_refused(photo):
+def test_invalid_probability_is_rejected(photo):
     with pytest.raises(ValueError, match=r"random_grayscale: p is -0.1, expected a number from 0"):
         drawn(lambda x: ops.random_grayscale(x, -0.1), x=photo())

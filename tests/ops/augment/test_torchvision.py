@@ -52,7 +52,7 @@ def changed(transform_id, image, strength, interpolation, fill):
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("channels", [1, 3])
 @pytest.mark.parametrize("factor", [0.0, 0.3, 0.9, 1.3, 2.5])
-def test_jitter(photo, size, channels, factor):
+def test_color_jitter_matches_torchvision(photo, size, channels, factor):
     image = photo(*size, channels)
     factor = float(np.float32(factor))
 
@@ -71,7 +71,7 @@ def test_jitter(photo, size, channels, factor):
 @pytest.mark.parametrize("fill", [None, 0, (10, 20, 30)])
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("size", SIZES)
-def test_changes_of_rand_augment(photo, interpolation, fill, change, size):
+def test_rand_augment_operations_match_torchvision(photo, interpolation, fill, change, size):
     image = photo(*size)
     values = [] if fill is None else list(np.float64(np.atleast_1d(fill)))
     for magnitude in (0, 9, 17, 30):
@@ -90,7 +90,7 @@ def test_changes_of_rand_augment(photo, interpolation, fill, change, size):
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_changes_of_trivial_augment(photo, change):
+def test_trivial_augment_operations_match_torchvision(photo, change):
     image = photo()
     for bin in (0, 11, 30):
         attrs = {"num_magnitude_bins": 31, "interpolation": "nearest", "fill": []}
@@ -105,7 +105,7 @@ def test_changes_of_trivial_augment(photo, change):
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize(("kernel_size", "sigma"), [((3, 3), 0.5), ((9, 5), 1.3), ((23, 23), 2.0)])
-def test_blur(photo, size, kernel_size, sigma):
+def test_gaussian_blur_matches_torchvision(photo, size, kernel_size, sigma):
     image = photo(*size)
     expected = pixels(F.gaussian_blur(planes(image), list(kernel_size), [sigma, sigma]))
     check(computed(lambda x: ops.gaussian_blur(x, kernel_size, sigma), x=image), expected)
@@ -113,7 +113,7 @@ def test_blur(photo, size, kernel_size, sigma):
 
 @pytest.mark.parametrize("size", [(8, 8), (31, 90), (224, 224), (64, 47)])
 @pytest.mark.parametrize("channels", [1, 3])
-def test_resized_crop(photo, size, channels):
+def test_resized_crop_matches_torchvision(photo, size, channels):
     image = photo(61, 83, channels)
     attrs = {"height": size[0], "width": size[1], "scale": [1.0, 1.0], "ratio": [0.5, 2.0]}
     attrs |= {"channels": 0}
@@ -138,7 +138,7 @@ def _part(height, width, draws, scale, ratio):
     raise AssertionError("no part fits")
 
 
-def test_parts_have_the_same_distribution():
+def test_crop_regions_have_the_same_distribution_as_torchvision():
     """Sizes and places of parts, against 4,000 of torchvision's."""
     image = torch.zeros(3, 375, 500, dtype=torch.uint8)
     crop = v2.RandomResizedCrop(224)
@@ -153,13 +153,13 @@ def test_parts_have_the_same_distribution():
 
 
 @pytest.mark.parametrize("size", [(20, 20), (41, 50), (39, 57), (60, 13)])
-def test_center_crop(photo, size):
+def test_center_crop_matches_torchvision(photo, size):
     image = photo()
     expected = pixels(F.center_crop(planes(image), list(size)))
     assert np.array_equal(computed(lambda x: ops.center_crop(x, size), x=image), expected)
 
 
-def test_greys_and_flips(photo):
+def test_grayscale_and_flip_match_torchvision(photo):
     image = photo()
     expected = pixels(F.rgb_to_grayscale(planes(image), 3))
     check(drawn(lambda x: ops.random_grayscale(x, 1), x=image), expected)
@@ -167,7 +167,7 @@ def test_greys_and_flips(photo):
     assert np.array_equal(drawn(lambda x: ops.random_horizontal_flip(x, 1), x=image), expected)
 
 
-def test_normalize(photo):
+def test_normalize_matches_torchvision(photo):
     mean, std = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
     expected = F.normalize(F.to_dtype(planes(photo()), torch.float32, scale=True), mean, std)
     result = computed(lambda x: ops.normalize(x, mean, std), x=photo())
@@ -175,7 +175,7 @@ def test_normalize(photo):
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_erasing(photo, layout):
+def test_random_erasing_matches_torchvision(photo, layout):
     image = photo()
     attrs = {"p": 1.0, "scale": [0.1, 0.1], "ratio": [1.0, 1.0], "value": [1.0, 2.0, 3.0]}
     attrs |= {"axes": list(LAYOUTS[layout])}
@@ -190,7 +190,7 @@ def test_erasing(photo, layout):
 
 
 @pytest.mark.parametrize("share", [0.2, 0.7])
-def test_mixing(photo, share):
+def test_mixup_and_cutmix_match_torchvision(photo, share):
     images = np.stack([photo(24, 20), photo(24, 20)[::-1], photo(24, 20)[:, ::-1]])
     batch = torch.from_numpy(np.ascontiguousarray(images.transpose(0, 3, 1, 2))).float()
     labels = np.array([1, 0, 2])

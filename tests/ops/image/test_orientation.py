@@ -25,7 +25,7 @@ def decoded(file, **options):
 
 @pytest.mark.parametrize("number", range(1, 9))
 @pytest.mark.parametrize("format", ["JPEG", "PNG", "TIFF", "WEBP"])
-def test_pictures_stand_upright(photo, format, number):
+def test_images_are_turned_upright(photo, format, number):
     options = {"lossless": True} if format == "WEBP" else {}
     file = with_orientation(photo(12, 17), format, number, **options)
     stored = decoded(file)
@@ -38,7 +38,7 @@ def test_pictures_stand_upright(photo, format, number):
     assert Image.open(io.BytesIO(file)).getexif()[ORIENTATION] == number
 
 
-def test_a_png_may_have_its_data_after_the_pixels(photo):
+def test_png_orientation_may_follow_the_pixels(photo):
     file = with_orientation(photo(12, 17), "PNG", 6)
     start = file.index(b"eXIf") - 4
     end = start + 12 + int.from_bytes(file[start : start + 4], "big")
@@ -48,13 +48,13 @@ def test_a_png_may_have_its_data_after_the_pixels(photo):
     assert decoded(moved, orientation=True).shape == (17, 12, 3)
 
 
-def test_files_without_an_orientation_stay(photo, saved):
+def test_files_without_an_orientation_are_unchanged(photo, saved):
     for format in ("JPEG", "PNG", "GIF", "BMP", "TIFF", "WEBP"):
         file = saved(photo(12, 17), format)
         assert np.array_equal(decoded(file, orientation=True), decoded(file))
 
 
-def test_damaged_data_change_nothing(photo):
+def test_damaged_exif_data_changes_nothing(photo):
     file = with_orientation(photo(12, 17), "JPEG", 6)
     position = file.index(b"Exif\0\0") + 6
     for changed in (b"XX", b"II" if file[position : position + 2] == b"MM" else b"MM"):
@@ -62,7 +62,7 @@ def test_damaged_data_change_nothing(photo):
         assert decoded(other, orientation=True).shape == (12, 17, 3)
 
 
-def test_the_shape_is_known_without_animations(photo):
+def test_shape_is_known_without_animations(photo):
     file = with_orientation(photo(12, 17), "JPEG", 6)
     function = hr.native(
         lambda e: {"y": ops.decode_image(e["x"], expand_animations=False, orientation=True)}

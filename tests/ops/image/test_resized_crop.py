@@ -21,7 +21,7 @@ def cropped(image, draws, size, scale=SCALE, ratio=RATIO, channels=0):
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("size", [(8, 8), (5, 30), (64, 40)])
 @pytest.mark.parametrize("channels", [1, 3, 4])
-def test_a_part_is_resized(photo, seed, size, channels):
+def test_crop_is_resized(photo, seed, size, channels):
     image = photo(37, 50, channels)
     draws = np.random.default_rng(seed).random(22, np.float32)
     y, x, height, width = region(37, 50, SCALE, RATIO, draws)
@@ -32,7 +32,7 @@ def test_a_part_is_resized(photo, seed, size, channels):
 
 
 @pytest.mark.parametrize("shape", [(20, 90), (90, 20), (40, 44)])
-def test_the_middle_is_taken_where_nothing_fits(photo, shape):
+def test_center_is_cropped_if_no_region_fits(photo, shape):
     image = photo(*shape)
     # Ten times the whole area in a shape that is not that of the image.
     draws = np.ones(22, np.float32) - np.float32(1e-7)
@@ -45,7 +45,7 @@ def test_the_middle_is_taken_where_nothing_fits(photo, shape):
 
 @pytest.mark.parametrize("options", [{"quality": 90}, {"quality": 60, "progressive": True}])
 @pytest.mark.parametrize("subsampling", ["4:4:4", "4:2:2", "4:2:0"])
-def test_of_a_jpeg_the_part_is_that_of_the_whole(photo, saved, options, subsampling):
+def test_partially_decoded_jpeg_matches_cropping_the_whole_image(photo, saved, options, subsampling):
     file = saved(photo(83, 117), "JPEG", subsampling=subsampling, **options)
     full = computed(ops.decode_image, contents=file)
     for seed in range(25):
@@ -55,14 +55,14 @@ def test_of_a_jpeg_the_part_is_that_of_the_whole(photo, saved, options, subsampl
 
 
 @pytest.mark.parametrize("format", ["PNG", "GIF", "BMP"])
-def test_other_files_are_decoded_first(photo, saved, format):
+def test_other_formats_are_decoded_first(photo, saved, format):
     file = saved(photo(30, 20), format)
     full = computed(lambda x: ops.decode_image(x, expand_animations=False), x=file)
     draws = np.random.default_rng(3).random(22, np.float32)
     assert np.array_equal(cropped(file, draws, (9, 9), channels=3), cropped(full, draws, (9, 9)))
 
 
-def test_grey_files_become_rgb_unless_their_channels_are_asked_for(photo, saved):
+def test_grey_files_become_rgb_unless_channels_is_set(photo, saved):
     file = saved(photo(30, 20, 1), "JPEG")
     for channels, expected in ((None, 3), (3, 3), (1, 1), (0, 1)):
         crop = hr.native(lambda e: {"y": ops.random_resized_crop(e["x"], 8, channels=channels)})  # noqa: B023
@@ -75,7 +75,7 @@ def test_grey_files_become_rgb_unless_their_channels_are_asked_for(photo, saved)
         )
 
 
-def test_a_damaged_file_is_an_error_that_names_its_record(photo, saved):
+def test_error_for_a_damaged_file_names_its_record(photo, saved):
     files = np.array([saved(photo(30, 20), "JPEG")[:200], b"nothing"], object)
     crop = hr.native(lambda e: {"y": ops.random_resized_crop(e["x"], 8)})
     for file, message in zip(files, ("Invalid JPEG data", "Unable to decode bytes"), strict=True):
@@ -106,12 +106,12 @@ def test_draws_are_the_same_for_any_threads_and_after_a_resume(photo, saved):
         ({"size": 8, "channels": 3}, "channels is 3 for an image that is decoded already"),
     ],
 )
-def test_other_arguments_are_refused(photo, arguments, message):
+def test_invalid_arguments_are_rejected(photo, arguments, message):
     with pytest.raises(ValueError, match=message):
         drawn(lambda x: ops.random_resized_crop(x, **arguments), x=photo(9, 9))
 
 
-def test_photographs_with_an_orientation_are_cropped_as_they_are_stored(photo):
+def test_photos_with_an_orientation_are_cropped_as_stored(photo):
     exif = Image.Exif()
     exif[0x0112] = 6
     file = io.BytesIO()

@@ -46,7 +46,7 @@ def packed(image, samples, extra=(), tags=(), order="<"):
 
 @pytest.mark.parametrize("compression", COMPRESSIONS)
 @pytest.mark.parametrize("channels", [1, 3, 4])
-def test_bytes_are_those_of_the_file(photo, saved, compression, channels):
+def test_decoded_pixels_match_the_original_image(photo, saved, compression, channels):
     image = photo(37, 50, channels)
     file = saved(image, "TIFF", compression=compression)
     assert np.array_equal(decoded(file), image)
@@ -71,12 +71,12 @@ def test_channels_are_added_and_dropped(photo, saved):
         decoded(saved(colours, "TIFF"), channels=1)
 
 
-def test_white_is_zero_where_the_file_says_so():
+def test_zero_is_white_if_the_file_declares_it():
     image = np.arange(12, dtype=np.uint8).reshape(3, 4, 1)
     assert np.array_equal(decoded(packed(image, 1, tags={262: (3, [0])})), 255 - image)
 
 
-def test_of_several_images_the_first_is_decoded_if_asked_for(photo):
+def test_first_of_several_images_is_decoded_if_requested(photo):
     file = io.BytesIO()
     first, second = Image.fromarray(photo(9, 8)), Image.fromarray(photo(3, 4))
     first.save(file, "TIFF", save_all=True, append_images=[second])
@@ -96,7 +96,7 @@ def narrow(image, bits, tags=(), order="<"):
 
 
 @pytest.mark.parametrize("compression", COMPRESSIONS)
-def test_black_and_white_of_pillow_are_the_ends_of_grey(photo, saved, pillow, compression):
+def test_bilevel_images_decode_like_pillow(photo, saved, pillow, compression):
     file = saved(photo(37, 50), "TIFF", "1", compression=compression)
     assert np.array_equal(decoded(file), pillow(file, "L"))
     assert np.array_equal(decoded(file, channels=3), pillow(file, "RGB"))
@@ -106,7 +106,7 @@ def test_black_and_white_of_pillow_are_the_ends_of_grey(photo, saved, pillow, co
 @pytest.mark.parametrize("order", ["<", ">"])
 @pytest.mark.parametrize("is_inverted", [False, True])
 @pytest.mark.parametrize("bits", [1, 2, 4])
-def test_grey_of_fewer_bits_is_scaled_as_by_pillow(pillow, bits, is_inverted, order):
+def test_grey_with_fewer_bits_is_scaled_like_pillow(pillow, bits, is_inverted, order):
     for width in (1, 7, 8, 21):
         image = np.random.default_rng(width).integers(0, 1 << bits, (5, width), np.uint8)
         file = narrow(image, bits, tags={262: (3, [1 - is_inverted])}, order=order)
@@ -120,7 +120,7 @@ def test_grey_of_fewer_bits_is_scaled_as_by_pillow(pillow, bits, is_inverted, or
 
 @pytest.mark.parametrize("order", ["<", ">"])
 @pytest.mark.parametrize("bits", [1, 2, 4])
-def test_palettes_of_fewer_bits_are_the_colours_of_pillow(pillow, bits, order):
+def test_palettes_with_fewer_bits_match_pillow(pillow, bits, order):
     colours = np.random.default_rng(0).integers(256, 1 << 16, (1 << bits, 3))
     for width in (1, 7, 8, 21):
         image = np.random.default_rng(width).integers(0, 1 << bits, (5, width), np.uint8)
@@ -134,7 +134,7 @@ def test_palettes_of_fewer_bits_are_the_colours_of_pillow(pillow, bits, order):
 @pytest.mark.parametrize("is_planar", [False, True])
 @pytest.mark.parametrize("is_big", [False, True])
 @pytest.mark.parametrize("size", [(40, 50), (16, 32), (5, 70)])
-def test_tiles_that_the_image_does_not_fill(photo, pillow, compression, is_planar, is_big, size):
+def test_partially_filled_tiles_match_pillow(photo, pillow, compression, is_planar, is_big, size):
     for mode in ("L", "RGB"):
         image = Image.fromarray(photo(*size)).convert(mode)
         planar = is_planar and mode == "RGB"
@@ -142,7 +142,7 @@ def test_tiles_that_the_image_does_not_fill(photo, pillow, compression, is_plana
         assert np.array_equal(decoded(file), pillow(file))
 
 
-def test_big_files_have_the_pixels_of_small_ones(photo, saved):
+def test_big_tiff_files_decode_to_the_same_pixels(photo, saved):
     for channels in (1, 3):
         big = saved(photo(37, 50, channels), "TIFF", big_tiff=True)
         assert big[2] == 43
@@ -150,7 +150,7 @@ def test_big_files_have_the_pixels_of_small_ones(photo, saved):
 
 
 @pytest.mark.parametrize("mode", ["RGB", "CMYK"])
-def test_jpegs_in_a_tiff_have_the_pixels_of_libjpeg(photo, saved, pillow, mode):
+def test_jpeg_compressed_tiff_matches_libjpeg(photo, saved, pillow, mode):
     for quality in (30, 75, 95):
         file = saved(photo(37, 50), "TIFF", mode, compression="jpeg", quality=quality)
         assert np.array_equal(decoded(file), pillow(file, "RGB"))
@@ -166,7 +166,7 @@ def test_colours_are_divided_by_associated_alpha(saved, pillow):
     assert decoded(wide, dtype="uint16").tolist() == [[expected]]
 
 
-def test_grey_with_alpha(photo, saved, pillow):
+def test_grey_with_alpha_matches_pillow(photo, saved, pillow):
     file = saved(photo(8, 9), "TIFF", "LA")
     assert np.array_equal(decoded(file), pillow(file))
     assert np.array_equal(decoded(file, channels=4), pillow(file, "RGBA"))
@@ -174,14 +174,14 @@ def test_grey_with_alpha(photo, saved, pillow):
 
 
 @pytest.mark.parametrize("is_big", [False, True])
-def test_the_orientation_is_that_of_the_first_directory(photo, saved, is_big):
+def test_orientation_comes_from_the_first_directory(photo, saved, is_big):
     exif = Image.Exif()
     exif[0x0112] = 6
     file = saved(photo(9, 8), "TIFF", exif=exif, big_tiff=is_big)
     assert np.array_equal(decoded(file, orientation=True), np.rot90(photo(9, 8), -1))
 
 
-def test_a_tile_that_ends_early_is_named(photo):
+def test_error_names_a_truncated_tile(photo):
     image = Image.fromarray(photo(40, 50))
     file = tiled(image, (16, 32), False, False, {"compression": "raw"})
     for end, number in ((len(file) - 1, 5), (len(file) - 16 * 32 * 3, 5)):
@@ -216,14 +216,14 @@ PIXELS = np.arange(24, dtype=np.uint8).reshape(2, 3, 4)
         *("palette of 4 bits", "bit order", "predictor", "luma", "fax", "lzma"),
     ],
 )
-def test_other_kinds_are_refused_in_words(file, message):
+def test_unsupported_kinds_are_rejected_with_an_explanation(file, message):
     with pytest.raises(hr.errors.InvalidArgumentError, match=message):
         decoded(file)
 
 
 @pytest.mark.parametrize("compression", COMPRESSIONS)
 @pytest.mark.parametrize("mode", ["P", "CMYK"])
-def test_palettes_and_inks_are_the_colours_of_pillow(photo, saved, mode, compression):
+def test_palettes_and_inks_match_pillow(photo, saved, mode, compression):
     file = saved(photo(37, 50), "TIFF", mode, compression=compression)
     expected = np.asarray(Image.open(io.BytesIO(file)).convert("RGB"))
     assert np.array_equal(decoded(file), expected)
@@ -235,7 +235,7 @@ def test_palettes_and_inks_are_the_colours_of_pillow(photo, saved, mode, compres
 
 @pytest.mark.parametrize("order", ["<", ">"])
 @pytest.mark.parametrize("bits", [8, 16])
-def test_colours_of_a_palette_have_eight_or_sixteen_bits(order, bits):
+def test_palette_colours_may_have_eight_or_sixteen_bits(order, bits):
     colours = np.random.default_rng(0).integers(0, 1 << bits, (256, 3))
     image = np.arange(256, dtype=np.uint8).reshape(16, 16, 1)
     tags = {262: (3, [3]), 320: (3, colours.T.ravel().tolist())}
@@ -245,14 +245,14 @@ def test_colours_of_a_palette_have_eight_or_sixteen_bits(order, bits):
     assert np.array_equal(decoded(file, dtype="uint16"), wide)
 
 
-def test_every_ink_is_the_colour_of_pillow():
+def test_every_ink_matches_pillow():
     inks = np.stack(np.meshgrid([0, 1, 127, 128, 255], np.arange(256)), -1).reshape(-1, 2)
     inks = np.concatenate([inks, inks[::-1]], -1).astype(np.uint8).reshape(32, -1, 4)
     expected = np.asarray(Image.fromarray(inks, "CMYK").convert("RGB"))
     assert np.array_equal(decoded(packed(inks, 4, tags={262: (3, [5])})), expected)
 
 
-def test_floats_are_refused():
+def test_floats_are_rejected():
     with pytest.raises(hr.errors.InvalidArgumentError, match="The TIFF has samples that are not i"):
         decoded(_floats())
 
@@ -265,7 +265,7 @@ def _floats():
 
 @pytest.mark.parametrize("compression", COMPRESSIONS)
 @pytest.mark.parametrize("mode", ["RGB", "P", "CMYK", "1"])
-def test_damage_is_an_error_or_other_pixels(photo, saved, compression, mode):
+def test_damage_causes_an_error_or_different_pixels(photo, saved, compression, mode):
     file = saved(photo(24, 24), "TIFF", mode, compression=compression)
     random = np.random.default_rng(0)
     for end in range(0, len(file), len(file) // 20):
@@ -283,7 +283,7 @@ def test_damage_is_an_error_or_other_pixels(photo, saved, compression, mode):
             pass
 
 
-def test_a_size_of_gigabytes_is_refused_before_memory_is_taken():
+def test_gigantic_size_is_rejected_before_memory_is_allocated():
     file = packed(
         PIXELS[..., :1], 1, tags={256: (4, [2**30]), 257: (4, [2**30]), 278: (4, [2**30])}
     )

@@ -7,5 +7,5 @@ FILES = 200
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_pixels_are_those_of_pillow(format):
+def test_pixels_match_pillow(format):
     assert failures(format, range(FILES)) == []

@@ -53,7 +53,7 @@ def changed(source, path, change):
 
 @pytest.mark.parametrize("add_special_tokens", [False, True], ids=["alone", "with special tokens"])
 @pytest.mark.parametrize("kind", list(KINDS))
-def test_tokens_are_those_of_the_python_package(files, kind, add_special_tokens):
+def test_tokens_match_the_python_package(files, kind, add_special_tokens):
     result = tokenized(files[kind], CORNERS, add_special_tokens=add_special_tokens)
     requested = expected(files[kind], CORNERS, add_special_tokens)
     for text, tokens, other in zip(CORNERS, result, requested, strict=True):
@@ -64,7 +64,7 @@ def test_tokens_are_those_of_the_python_package(files, kind, add_special_tokens)
 @pytest.mark.nightly
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "map of folded characters"])
-def test_every_character_of_unicode_has_the_tokens_of_the_python_package(files, kind):
+def test_every_unicode_character_is_tokenized_like_the_python_package(files, kind):
     texts = list(all_characters())
     result = tokenized(files[kind], texts)
     for number, (tokens, other) in enumerate(
@@ -74,7 +74,7 @@ def test_every_character_of_unicode_has_the_tokens_of_the_python_package(files, 
 
 
 @pytest.mark.parametrize("kind", list(KINDS))
-def test_random_texts_of_odd_characters_have_the_tokens_of_the_python_package(files, kind):
+def test_random_unusual_texts_are_tokenized_like_the_python_package(files, kind):
     texts = list(odd_texts())
     for special in (False, True):
         result = tokenized(files[kind], texts, add_special_tokens=special)
@@ -83,7 +83,7 @@ def test_random_texts_of_odd_characters_have_the_tokens_of_the_python_package(fi
             assert tokens.tolist() == other, ascii(text)
 
 
-def test_a_map_of_characters_normalizes_as_its_rules_say():
+def test_precompiled_charsmap_normalizes_by_its_rules():
     replaced = rules(folds_case=False)
     normalizer = normalizers.Precompiled(charsmap(replaced))
     for text, normal in replaced.items():
@@ -91,7 +91,7 @@ def test_a_map_of_characters_normalizes_as_its_rules_say():
     assert normalizer.normalize_str("e\u0301 ﬁne\u3000Ⅷ") == "é fine VIII"
 
 
-def test_a_damaged_map_of_characters_is_an_error_with_the_path(files, tmp_path):
+def test_error_for_a_damaged_charsmap_names_the_path(files, tmp_path):
     def damage(trie):
         def change(content):
             damaged = base64.b64encode(trie).decode()
@@ -104,7 +104,7 @@ def test_a_damaged_map_of_characters_is_an_error_with_the_path(files, tmp_path):
     refused(empty, hr.errors.InvalidArgumentError, r"damaged\.json: the text cannot be tokenized")
 
 
-def test_tokens_are_the_same_for_any_number_of_threads(files):
+def test_tokens_do_not_depend_on_the_number_of_threads(files):
     texts = CORNERS * 20
     results = [tokenized(files["unigram"], texts, threads) for threads in (1, 5)]
     assert [tokens.tolist() for tokens in results[0]] == [tokens.tolist() for tokens in results[1]]
@@ -116,7 +116,7 @@ def cut_to(length, direction="Right"):
 
 
 @pytest.mark.parametrize("direction", ["Right", "Left"])
-def test_texts_are_cut_where_the_file_says_so(files, tmp_path, direction):
+def test_texts_are_truncated_as_the_file_specifies(files, tmp_path, direction):
     path = changed(files["bert"], tmp_path / "cut.json", cut_to(5, direction))
     for special in (False, True):
         result = tokenized(path, CORNERS, add_special_tokens=special)
@@ -125,7 +125,7 @@ def test_texts_are_cut_where_the_file_says_so(files, tmp_path, direction):
     assert [tokens.tolist() for tokens in full] == expected(files["bert"], CORNERS)
 
 
-def test_texts_are_padded_where_the_file_says_so(files, tmp_path):
+def test_texts_are_padded_as_the_file_specifies(files, tmp_path):
     tokenizer = Tokenizer.from_file(str(files["bert"]))
     tokenizer.enable_padding(length=64, pad_id=3, pad_token="[PAD]")
     path = tmp_path / "padded.json"
@@ -136,13 +136,13 @@ def test_texts_are_padded_where_the_file_says_so(files, tmp_path):
     assert len(tokenized(path, [""], padding=False)[0]) == 0
 
 
-def test_a_native_function_can_be_called_with_a_text():
+def test_native_function_can_be_called_with_a_text():
     tokens = hr.native(lambda e: hr.ops.tokenize(WORDS, e["text"]))
     assert tokens({"text": b"The water goes on."}).tolist() == [1, 2, 3, 4, 5]
     assert tokens({"text": "THE sea"}).tolist() == [1, 0]
 
 
-def test_the_spec_is_known_where_the_pipeline_is_written():
+def test_spec_is_available_when_the_pipeline_is_defined():
     texts = hr.arrays({"text": np.array([b"on"], object)})
     spec = texts.map(hr.native(lambda e: {"t": hr.ops.tokenize(WORDS, e["text"])})).spec
     assert spec["t"].dtype == np.int32
@@ -154,7 +154,7 @@ def refused(path, error, match, text=b"on"):
         tokenized(path, [text])
 
 
-def test_a_missing_file_is_an_error_where_the_pipeline_is_written(tmp_path):
+def test_missing_file_is_an_error_when_the_pipeline_is_defined(tmp_path):
     refused(tmp_path / "gone.json", hr.errors.NotFoundError, r"gone\.json: there is no such file")
     refused("gpt2", hr.errors.NotFoundError, "hub are not paths")
     with pytest.raises(hr.errors.FailedPreconditionError, match=r"it is a directory, expected"):
@@ -167,7 +167,7 @@ def test_a_missing_file_is_an_error_where_the_pipeline_is_written(tmp_path):
 @pytest.mark.parametrize(
     "content", [b"", b"{}", b"[]", b"vocab\n", b"\xff", b'{"model": {"type": "New"}}']
 )
-def test_another_file_is_an_error_with_its_path(tmp_path, content):
+def test_error_for_a_non_tokenizer_file_names_its_path(tmp_path, content):
     path = tmp_path / "other.json"
     path.write_bytes(content)
     refused(path, hr.errors.InvalidArgumentError, r"other\.json: it is not a tokenizer\.json: .+")
@@ -181,20 +181,20 @@ def test_another_file_is_an_error_with_its_path(tmp_path, content):
         (b"\xff\xfe{\0", "text in UTF-16"),
     ],
 )
-def test_a_file_that_is_something_else_is_named(tmp_path, content, what):
+def test_error_names_the_format_of_a_wrong_file(tmp_path, content, what):
     path = tmp_path / "other.json"
     path.write_bytes(content)
     refused(path, hr.errors.InvalidArgumentError, rf"other\.json: it is {what}")
 
 
-def test_dropout_is_refused(files, tmp_path):
+def test_dropout_is_rejected(files, tmp_path):
     path = changed(files["gpt2"], tmp_path / "d.json", lambda c: c["model"].update(dropout=0.1))
     refused(path, hr.errors.InvalidArgumentError, 'dropout 0.1, so it draws.*Set "dropout" to null')
     changed(files["gpt2"], tmp_path / "d.json", lambda c: c["model"].update(dropout=0.0))
     assert tokenized(path, ["on"])[0].tolist() == expected(files["gpt2"], ["on"])[0]
 
 
-def test_a_text_that_is_not_utf8_is_an_error_of_its_record(tmp_path):
+def test_non_utf_8_text_is_an_error_of_its_record(tmp_path):
     lines = tmp_path / "lines.txt"
     lines.write_bytes(b"on\nthe w\xe4ter\n")
     function = hr.native(lambda e: {"tokens": hr.ops.tokenize(WORDS, e["text"])})
@@ -205,7 +205,7 @@ def test_a_text_that_is_not_utf8_is_an_error_of_its_record(tmp_path):
     assert [example["tokens"].tolist() for example in pipe.skip_errors(1)] == [[4]]
 
 
-def test_a_batch_of_texts_is_refused():
+def test_batch_of_texts_is_rejected():
     texts = hr.arrays({"text": np.array([b"on"], object)}).batch(1)
     with pytest.raises(ValueError, match=r"tokenize: text has 1 axes, .*before batch"):
         texts.map(hr.native(lambda e: {"t": hr.ops.tokenize(WORDS, e["text"])}))
@@ -225,7 +225,7 @@ def copy_of(path, **more):
     return changed(WORDS, path, lambda content: content["model"]["vocab"].update(more))
 
 
-def test_a_state_serves_a_file_of_the_same_content_alone(tmp_path):
+def test_state_requires_a_file_with_the_same_content(tmp_path):
     path = copy_of(tmp_path / "tokenizer.json")
     batches = iter(lines(path))
     next(batches)
@@ -242,7 +242,7 @@ def test_a_state_serves_a_file_of_the_same_content_alone(tmp_path):
         next(iter(lines(path).resume(state)))
 
 
-def test_a_state_of_functions_without_files_is_refused(tmp_path):
+def test_state_of_functions_without_files_is_rejected(tmp_path):
     path = copy_of(tmp_path / "tokenizer.json")
     texts = hr.arrays({"text": np.array([b"on"] * 40, object)}).shuffle(seed=3)
 
@@ -277,7 +277,7 @@ assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="counts threads in /proc")
-def test_no_thread_is_started_and_a_fork_can_go_on(tmp_path):
+def test_no_thread_is_started_and_a_fork_can_continue(tmp_path):
     def change(content):
         cut_to(2)(content)
         padding = {"strategy": {"Fixed": 2}, "direction": "Right", "pad_to_multiple_of": None}
