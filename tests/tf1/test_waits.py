@@ -194,12 +194,12 @@ ROWS = {
         (COORDINATOR, "test_a_stop_ends_a_looper_thread_that_waits_for_its_next_tick"),
     ],
     "`headrace.tf1.checkpoint.save`": [
-        ("tf1/checkpoint/test_pause.py", "test_a_step_ends_where_there_is_no_room"),
-        ("tf1/checkpoint/test_refusals.py", "test_a_step_that_cannot_end_is_named"),
+        ("tf1/checkpoint/test_pause.py", "test_step_finishes_even_if_the_queue_is_full"),
+        ("tf1/checkpoint/test_refusals.py", "test_error_names_a_step_that_cannot_finish"),
     ],
     "A runner that pauses for a checkpoint": [
-        ("tf1/checkpoint/test_pause.py", "test_a_pause_ends_with_a_stop"),
-        ("tf1/checkpoint/test_pause.py", "test_a_pause_ends_with_the_session"),
+        ("tf1/checkpoint/test_pause.py", "test_stop_ends_a_pause"),
+        ("tf1/checkpoint/test_pause.py", "test_closing_the_session_ends_a_pause"),
     ],
     "`Saver.save`, writers, `gfile`, of a remote file": [
         (FAULTS, "test_other_refusals_are_not_retried"),

@@ -45,7 +45,9 @@ def test_center_is_cropped_if_no_region_fits(photo, shape):
 
 @pytest.mark.parametrize("options", [{"quality": 90}, {"quality": 60, "progressive": True}])
 @pytest.mark.parametrize("subsampling", ["4:4:4", "4:2:2", "4:2:0"])
-def test_partially_decoded_jpeg_matches_cropping_the_whole_image(photo, saved, options, subsampling):
+def test_partially_decoded_jpeg_matches_cropping_the_whole_image(
+    photo, saved, options, subsampling
+):
     file = saved(photo(83, 117), "JPEG", subsampling=subsampling, **options)
     full = computed(ops.decode_image, contents=file)
     for seed in range(25):

@@ -106,7 +106,7 @@ def nodes(make) -> list[str]:
 
 
 @pytest.mark.parametrize("pair", PAIRS)
-def test_an_old_name_adds_the_same_operations_as_the_new_one(pair):
+def test_old_name_adds_the_same_operations_as_the_new_one(pair):
     old, new = PAIRS[pair]
     assert nodes(old) == nodes(new)
 
@@ -117,7 +117,7 @@ def arguments(function) -> list[tuple]:
     return [(parameter.name, parameter.kind, parameter.default) for parameter in parameters]
 
 
-def test_a_function_with_the_same_arguments_in_both_places_has_no_adapter():
+def test_adapters_exist_only_for_functions_with_different_arguments():
     same = [
         name
         for module in ADAPTERS
@@ -130,7 +130,7 @@ def test_a_function_with_the_same_arguments_in_both_places_has_no_adapter():
     assert same == ["concat", "create_global_step"]
 
 
-def test_options_that_mean_nothing_here_are_kept():
+def test_ignored_config_options_keep_their_values():
     config = tf.ConfigProto(gpu_options=tf.GPUOptions(allow_growth=True))
     config.gpu_options.per_process_gpu_memory_fraction = 0.3
     assert (config.gpu_options.allow_growth, config.device_count) == (True, {})
@@ -138,7 +138,7 @@ def test_options_that_mean_nothing_here_are_kept():
         assert session.run(tf.constant(1)) == 1
 
 
-def test_scopes_in_their_old_form():
+def test_old_forms_of_scopes_work():
     with tf.op_scope([tf.constant(1)], None, "scope") as scope:
         assert tf.constant(1, name="inside").op.name == f"{scope}inside" == "scope/inside"
     with tf.variable_op_scope([], None, "default"):

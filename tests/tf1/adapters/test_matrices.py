@@ -14,7 +14,7 @@ def run():
         yield session.run
 
 
-def test_the_last_two_axes_are_exchanged(run):
+def test_matrix_transpose_swaps_the_last_two_axes(run):
     np.testing.assert_array_equal(run(tf.matrix_transpose(CUBE)), CUBE.swapaxes(1, 2))
     hidden = tf.placeholder_with_default(CUBE + 1j, None)
     turned = run(tf.matrix_transpose(hidden, conjugate=True))
@@ -23,14 +23,14 @@ def test_the_last_two_axes_are_exchanged(run):
         tf.matrix_transpose([1.0])
 
 
-def test_rows_are_gathered_by_themselves(run):
+def test_batch_gather_gathers_within_each_row(run):
     result = tf.batch_gather(CUBE, [[[3], [0], [1]]] * 2)
     np.testing.assert_array_equal(run(result)[..., 0], CUBE[:, [0, 1, 2], [3, 0, 1]])
     with pytest.raises(ValueError, match="does not allow indices with unknown shape"):
         tf.batch_gather(CUBE, tf.placeholder(tf.int32))
 
 
-def test_tensors_of_one_shape_are_added(run):
+def test_accumulate_n_adds_tensors_of_one_shape(run):
     total = tf.accumulate_n([tf.placeholder_with_default([1], [None]), [2], [3]], shape=[1])
     assert (total.shape, run(total).tolist()) == ([1], [6])
     single = tf.constant([1])

@@ -14,7 +14,7 @@ import headrace.tf1 as tf
         *(np.array([1 + 2j]), np.array([1, 2], np.float16), np.zeros([0, 2], np.uint8)),
     ],
 )
-def test_a_value_goes_into_a_message_and_back(value):
+def test_tensor_proto_round_trips(value):
     message = tf.make_tensor_proto(value)
     again = tf.make_ndarray(type(message).FromString(message.SerializeToString()))
     expected = tf.constant(value)
@@ -25,7 +25,7 @@ def test_a_value_goes_into_a_message_and_back(value):
     assert tf.constant(again).dtype == expected.dtype
 
 
-def test_a_message_may_have_another_shape():
+def test_tensor_proto_may_have_another_shape():
     filled = tf.make_tensor_proto(7, shape=[2, 3])
     assert list(filled.int_val) == [7]
     assert tf.make_ndarray(filled).tolist() == [[7] * 3] * 2
@@ -46,7 +46,7 @@ def test_a_message_may_have_another_shape():
         tf.make_ndarray(3)
 
 
-def test_contrib_has_the_same_and_loads_it_late():
+def test_contrib_util_loads_protobuf_lazily():
     program = (
         "import sys, headrace.tf1 as tf\n"
         "assert tf.contrib.util.constant_value(tf.constant(3)) == 3\n"
@@ -58,7 +58,7 @@ def test_contrib_has_the_same_and_loads_it_late():
 
 
 class TestIndexedSlices:
-    def test_are_the_rows_of_a_tensor(self):
+    def test_indexed_slices_hold_rows_of_a_tensor(self):
         rows = tf.constant([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], name="rows")
         tensor = tf.IndexedSlices(rows, tf.constant([2, 0, 2]), tf.constant([4, 2]))
         assert (tensor.shape, tensor.dtype, tensor.name) == ((4, 2), tf.float32, "rows:0")
@@ -72,7 +72,7 @@ class TestIndexedSlices:
         assert tf.convert_to_tensor_or_indexed_slices([1]).dtype == tf.int32
         assert "IndexedSlices(indices=" in str(tensor)
 
-    def test_cannot_have_another_type_or_shape(self):
+    def test_indexed_slices_cannot_change_type_or_shape(self):
         tensor = tf.IndexedSlices(tf.constant([1.0]), tf.constant([2]))
         assert tensor.shape.ndims is None
         with pytest.raises(ValueError, match="for IndexedSlices without dense_shape"):
@@ -80,7 +80,7 @@ class TestIndexedSlices:
         with pytest.raises(ValueError, match="requested dtype int32 for Tensor with dtype float32"):
             tf.convert_to_tensor_or_indexed_slices(tensor, tf.int32)
 
-    def test_lose_rows_under_a_mask(self):
+    def test_sparse_mask_removes_rows(self):
         rows = tf.constant([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
         tensor = tf.IndexedSlices(rows, tf.constant([12, 26, 37]), tf.constant([100, 2]))
         kept = tf.sparse_mask(tensor, [12, 45], name="kept")
@@ -94,7 +94,7 @@ class TestIndexedSlices:
         with pytest.raises(TypeError, match="expected IndexedSlices"):
             tf.sparse_mask([1], [1])
 
-    def test_warn_of_large_tensors(self):
+    def test_converting_large_indexed_slices_warns(self):
         tensor = tf.IndexedSlices(tf.constant([1.0]), tf.constant([2]), tf.constant([10**8]))
         with pytest.warns(UserWarning, match="dense Tensor with 100000000 elements"):
             tf.convert_to_tensor(tensor)

@@ -15,7 +15,7 @@ import headrace.tf1 as tf
 from headrace.tf1 import checkpoint
 
 
-def test_a_stopped_session_continues_where_it_was_saved(lines, session, path):
+def test_stopped_session_continues_where_it_was_saved(lines, session, path):
     with running(session):
         before = [session.run(lines.line) for _ in range(5)]
         checkpoint.save(session, path)
@@ -35,7 +35,7 @@ def read_to_end(session, fetches):
         return values
 
 
-def test_everything_is_restored_at_once(lines, session, path, take):
+def test_everything_is_restored_together(lines, session, path, take):
     take([lines.noise, lines.count], 3)
     checkpoint.save(session, path)
     expected = take([lines.noise, lines.count], 3)
@@ -47,14 +47,14 @@ def test_everything_is_restored_at_once(lines, session, path, take):
         assert other.run(tf.local_variables()) == [0]
 
 
-def test_a_generator_that_was_not_used_then_is_as_new(lines, session, path, take):
+def test_unused_generator_is_restored_as_new(lines, session, path, take):
     checkpoint.save(session, path)
     first = take(lines.noise, 2)
     checkpoint.restore(session, path)
     assert take(lines.noise, 2) == first
 
 
-def test_an_uninitialized_variable_is_one_again(path):
+def test_uninitialized_variable_is_restored_as_uninitialized(path):
     variable = tf.Variable(1.0)
     with tf.Session() as session:
         session.run(variable.initializer)
@@ -65,7 +65,7 @@ def test_an_uninitialized_variable_is_one_again(path):
         assert not session.run(tf.is_variable_initialized(variable))
 
 
-def test_a_random_generator_without_a_seed_continues(path):
+def test_random_generator_without_a_seed_continues(path):
     noise = tf.random_normal([3])
     with open_session() as session:
         session.run(noise)
@@ -76,7 +76,7 @@ def test_a_random_generator_without_a_seed_continues(path):
         np.testing.assert_array_equal(session.run(noise), expected)
 
 
-def test_queues_with_one_shared_name_are_one(path):
+def test_queues_with_one_shared_name_are_saved_once(path):
     first, second = (tf.FIFOQueue(9, [tf.int32], [[]], shared_name="both") for _ in range(2))
     with open_session() as session:
         session.run(second.enqueue_many([[1, 2]]))
@@ -115,13 +115,13 @@ def test_values_of_every_kind_are_kept(path, value):
             np.testing.assert_array_equal(restored, value)
 
 
-def test_the_path_may_be_of_any_kind(lines, session, path):
+def test_path_may_be_of_any_kind(lines, session, path):
     for kind in (str, os.fsencode, lambda path: path):
         checkpoint.save(session, kind(path))
         checkpoint.restore(session, kind(path))
 
 
-def test_many_threads_give_each_example_once(tmp_path, path):
+def test_many_threads_yield_each_example_once(tmp_path, path):
     """They share the order by timing, so only the examples are compared."""
     names = [str(tmp_path / f"{part}.txt") for part in range(6)]
     for part, name in enumerate(names):
@@ -153,7 +153,7 @@ def test_runners_continue_after_a_checkpoint(lines, session, path):
         assert len(read_to_end(session, lines.line)) == 100
 
 
-def test_the_end_of_the_input_is_saved_too(lines, session, path):
+def test_end_of_the_input_is_saved(lines, session, path):
     with running(session):
         assert len(read_to_end(session, lines.line)) == 100
         checkpoint.save(session, path)
@@ -164,7 +164,7 @@ def test_the_end_of_the_input_is_saved_too(lines, session, path):
             assert read_to_end(other, lines.line) == []
 
 
-def test_a_closed_queue_keeps_its_elements(path):
+def test_closed_queue_keeps_its_elements(path):
     queue = tf.FIFOQueue(5, [tf.int32], [[]])
     dequeue = queue.dequeue()
     with open_session() as session:
@@ -208,7 +208,7 @@ KILLED = """
 
 
 @pytest.mark.parametrize("num_writes", [0, 1, 8, 14])
-def test_a_kill_in_the_middle_leaves_the_old_checkpoint(path, num_writes):
+def test_kill_during_a_save_leaves_the_old_checkpoint(path, num_writes):
     program = [sys.executable, "-c", textwrap.dedent(KILLED), str(path), str(num_writes)]
     done = subprocess.run(program, timeout=60, check=False, capture_output=True)
     assert done.returncode == -signal.SIGKILL, done.stderr
@@ -218,7 +218,7 @@ def test_a_kill_in_the_middle_leaves_the_old_checkpoint(path, num_writes):
         assert session.run(dequeue) == b"old"
 
 
-def test_a_checkpoint_that_cannot_be_written_leaves_the_session_as_it_is(lines, session, tmp_path):
+def test_failed_save_leaves_the_session_unchanged(lines, session, tmp_path):
     with running(session):
         session.run(lines.line)
         with pytest.raises(tf.errors.NotFoundError):
@@ -226,7 +226,7 @@ def test_a_checkpoint_that_cannot_be_written_leaves_the_session_as_it_is(lines, 
         assert len(read_to_end(session, lines.line)) == 99
 
 
-def test_a_checkpoint_is_a_file_of_records(lines, session, path):
+def test_checkpoint_is_a_record_file(lines, session, path):
     checkpoint.save(session, path)
     records = list(tf.python_io.tf_record_iterator(str(path)))
     assert b'"version": 1' in records[0]

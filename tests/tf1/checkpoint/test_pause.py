@@ -38,7 +38,7 @@ def is_full(session, queue):
 
 
 @pytest.mark.parametrize("num_threads", [1, 4])
-def test_a_step_ends_where_there_is_no_room(num_threads):
+def test_step_finishes_even_if_the_queue_is_full(num_threads):
     counter, queue = make_counting(num_threads)
     size = queue.size()
     with open_session() as session, running(session):
@@ -56,7 +56,7 @@ def test_a_step_ends_where_there_is_no_room(num_threads):
         assert session.run([counter, size]) == [3 + num_threads, 3]
 
 
-def test_a_pause_ends_with_a_stop():
+def test_stop_ends_a_pause():
     counter, queue = make_counting()
     with open_session() as session, running(session) as coord:
         wait_until(lambda: is_full(session, queue))
@@ -67,7 +67,7 @@ def test_a_pause_ends_with_a_stop():
 
 
 @pytest.mark.usefixtures("cancelled")
-def test_a_pause_ends_with_the_session():
+def test_closing_the_session_ends_a_pause():
     _, queue = make_counting()
     with open_session() as session:
         threads = tf.train.start_queue_runners(session)
@@ -78,7 +78,7 @@ def test_a_pause_ends_with_the_session():
                 thread.join()
 
 
-def test_a_thread_that_starts_meanwhile_pauses_before_its_first_step():
+def test_thread_started_during_a_pause_waits_before_its_first_step():
     counter, queue = make_counting()
     [runner] = tf.get_collection(tf.GraphKeys.QUEUE_RUNNERS)
     with open_session() as session, paused(session), running(session):
@@ -105,7 +105,7 @@ def test_runners_without_a_coordinator_pause_too(path):
             thread.join()
 
 
-def test_an_error_in_the_last_step_is_the_coordinators(path):
+def test_error_in_the_last_step_reaches_the_coordinator(path):
     value = tf.placeholder(tf.int32, [])
     first = tf.FIFOQueue(9, [tf.int32], [[]])
     enqueue = first.enqueue(value)
@@ -123,7 +123,7 @@ def test_an_error_in_the_last_step_is_the_coordinators(path):
             session.run(divided)
 
 
-def test_a_consumer_that_waits_and_holds_nothing_may_continue_waiting(session, path):
+def test_waiting_consumer_without_elements_may_keep_waiting(session, path):
     queue = tf.FIFOQueue(9, [tf.int32], [[]])
     enqueue, dequeue = queue.enqueue([5]), queue.dequeue()
     call = Call(lambda: session.run(dequeue))
@@ -163,7 +163,7 @@ def test_runners_that_feed_each_other_pause_together(session, path):
         assert other.run(sizes) == 3
 
 
-def test_a_pause_keeps_no_session_alive(lines, path):
+def test_pause_keeps_no_session_alive(lines, path):
     session = tf.Session()
     session.run([tf.global_variables_initializer(), tf.local_variables_initializer()])
     threads = tf.train.start_queue_runners(session)
@@ -176,7 +176,7 @@ def test_a_pause_keeps_no_session_alive(lines, path):
         thread.join()
 
 
-def test_a_runner_made_twice_pauses_as_one(lines, session, path):
+def test_duplicate_runner_pauses_with_the_original(lines, session, path):
     for runner in tf.get_collection(tf.GraphKeys.QUEUE_RUNNERS):
         tf.train.QueueRunner.from_proto(runner.to_proto())
     with running(session):

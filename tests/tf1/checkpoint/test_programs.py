@@ -41,7 +41,7 @@ def outputs(*arguments):
 
 
 @pytest.mark.parametrize("name", nightly_after(4, PROGRAMS))
-def test_a_program_continues_in_another_process(name, directory):
+def test_program_continues_in_another_process(name, directory):
     [uninterrupted] = outputs(name, directory, "whole")
     # The borders of epochs are at different steps of these programs.
     steps = sorted(

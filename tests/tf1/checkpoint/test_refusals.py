@@ -25,7 +25,7 @@ def refused(error, *words):
 
 
 @pytest.mark.parametrize("call", [checkpoint.save, checkpoint.restore])
-def test_only_an_open_session_has_checkpoints(call, path):
+def test_only_an_open_session_can_be_saved(call, path):
     with refused(TypeError, "expected a tf.Session"):
         call("session", path)
     session = tf.Session()
@@ -34,7 +34,7 @@ def test_only_an_open_session_has_checkpoints(call, path):
         call(session, path)
 
 
-def test_a_stop_drops_the_elements_that_runners_hold(lines, session, path):
+def test_save_after_a_stop_is_rejected(lines, session, path):
     with running(session) as coord:
         session.run(lines.line)
         coord.request_stop()
@@ -44,7 +44,7 @@ def test_a_stop_drops_the_elements_that_runners_hold(lines, session, path):
     assert not path.exists()
 
 
-def test_the_runs_of_other_threads_have_to_end(session, path):
+def test_save_is_rejected_while_other_threads_run_steps(session, path):
     queue = tf.FIFOQueue(1, [tf.int32], [[]], name="numbers")
     enqueue, dequeue = queue.enqueue_many([[1, 2]]), queue.dequeue_many(2)
     call = Call(lambda: session.run(enqueue))
@@ -84,7 +84,7 @@ class OtherCoordinator:
     ("kind", "make_coord"),
     [(OwnLoop, tf.train.Coordinator), (tf.train.QueueRunner, OtherCoordinator)],
 )
-def test_a_runner_that_cannot_pause_is_named(session, path, kind, make_coord):
+def test_error_names_a_runner_that_cannot_pause(session, path, kind, make_coord):
     queue = tf.FIFOQueue(9, [tf.int32], [[]], name="numbers")
     runner, coord = kind(queue, [queue.enqueue([1])]), make_coord()
     threads = runner.create_threads(session, coord, start=True)
@@ -95,7 +95,7 @@ def test_a_runner_that_cannot_pause_is_named(session, path, kind, make_coord):
         thread.join()
 
 
-def test_a_runner_cannot_save_from_its_own_step(session, path):
+def test_runner_cannot_save_from_its_own_step(session, path):
     errors = []
 
     def save():
@@ -112,7 +112,7 @@ def test_a_runner_cannot_save_from_its_own_step(session, path):
     assert "in another thread" in str(errors[0])
 
 
-def test_a_step_that_cannot_end_is_named(session, path, monkeypatch):
+def test_error_names_a_step_that_cannot_finish(session, path, monkeypatch):
     monkeypatch.setattr(pause, "_PATIENCE_SECS", 0.05)
     first, second = (tf.FIFOQueue(3, [tf.int32], [[]], name=name) for name in ("one", "two"))
     fill_both = [queue.enqueue([1]) for queue in (first, second)]
@@ -132,7 +132,7 @@ def test_a_step_that_cannot_end_is_named(session, path, monkeypatch):
         session.run(close)
 
 
-def test_a_pipe_cannot_be_read_again(session, tmp_path, path):
+def test_pipe_cannot_be_saved(session, tmp_path, path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     names = tf.train.string_input_producer([str(pipe)], num_epochs=1)
@@ -170,13 +170,13 @@ def check_unchanged(lines, path, error, *words):
         assert session.run(lines.reader.num_records_produced()) == 0
 
 
-def test_a_session_whose_runners_run_is_refused(lines, saved, session):
+def test_restore_is_rejected_while_runners_run(lines, saved, session):
     words = ("runner of queue '", "runs")
     with running(session), refused(tf.errors.FailedPreconditionError, *words):
         checkpoint.restore(session, saved)
 
 
-def test_a_missing_file_is_refused(lines, path):
+def test_missing_file_is_rejected(lines, path):
     check_unchanged(lines, path, tf.errors.NotFoundError, "checkpoint")
 
 
@@ -202,7 +202,7 @@ def another_graph(path, change):
         ("random", ("RandomUniform 'extra/RandomUniform'", "which it has not")),
     ],
 )
-def test_another_graph_is_refused(tmp_path, saved, change, words):
+def test_checkpoint_of_another_graph_is_rejected(tmp_path, saved, change, words):
     lines = another_graph(tmp_path / "lines.txt", change)
     check_unchanged(lines, saved, tf.errors.InvalidArgumentError, "another graph", *words)
 
@@ -224,7 +224,7 @@ def make_queue(**changes):
         ({"shared_name": "other"}, "shared_name"),
     ],
 )
-def test_another_queue_is_refused(path, changes, words):
+def test_changed_queue_is_rejected(path, changes, words):
     queue = make_queue()
     with open_session() as session:
         session.run(queue.enqueue([[1, 2]]))
@@ -235,7 +235,7 @@ def test_another_queue_is_refused(path, changes, words):
         checkpoint.restore(session, path)
 
 
-def test_another_reader_is_refused(path):
+def test_changed_reader_is_rejected(path):
     tf.TextLineReader(skip_header_lines=1, name="r")
     with open_session() as session:
         checkpoint.save(session, path)
@@ -250,7 +250,7 @@ def test_another_reader_is_refused(path):
             checkpoint.restore(session, path)
 
 
-def test_a_changed_file_is_refused(lines, saved):
+def test_changed_input_file_is_rejected(lines, saved):
     with lines.path.open("a") as file:
         file.write("more\n")
     check_unchanged(
@@ -260,7 +260,7 @@ def test_a_changed_file_is_refused(lines, saved):
     check_unchanged(lines, saved, tf.errors.NotFoundError, "lines.txt")
 
 
-def test_a_truncated_file_is_refused(lines, saved, tmp_path):
+def test_truncated_file_is_rejected(lines, saved, tmp_path):
     data = saved.read_bytes()
     short = tmp_path / "short"
     with open_session() as session:
@@ -275,7 +275,7 @@ def test_a_truncated_file_is_refused(lines, saved, tmp_path):
 
 
 @given(position=st.integers(0), byte=st.integers(1, 255))
-def test_an_edited_file_is_refused(lines, saved, tmp_path, position, byte):
+def test_corrupted_file_is_rejected(lines, saved, tmp_path, position, byte):
     data = bytearray(saved.read_bytes())
     data[position % len(data)] ^= byte
     edited = tmp_path / "edited"
@@ -300,7 +300,7 @@ def with_header(**changes):
     return change
 
 
-def test_a_newer_checkpoint_is_refused(lines, saved):
+def test_newer_checkpoint_version_is_rejected(lines, saved):
     rewrite(saved, with_header(version=2))
     check_unchanged(
         lines, saved, tf.errors.InvalidArgumentError, "version 2", "up to version 1", "Update"
@@ -324,7 +324,7 @@ def test_a_newer_checkpoint_is_refused(lines, saved):
         {"resources": []},
     ],
 )
-def test_a_header_is_not_trusted(lines, saved, changes):
+def test_invalid_header_is_rejected(lines, saved, changes):
     rewrite(saved, with_header(**changes))
     check_unchanged(lines, saved, tf.errors.DataLossError, "checkpoint")
 
@@ -332,18 +332,18 @@ def test_a_header_is_not_trusted(lines, saved, changes):
 @pytest.mark.parametrize(
     "header", [b"", b"[]", b"\xff", b"[" * 100_000, b"1" * 10_000, b'{"format": NaN}']
 )
-def test_another_file_is_not_a_checkpoint(lines, saved, header):
+def test_record_file_without_a_checkpoint_header_is_rejected(lines, saved, header):
     rewrite(saved, lambda records: records.__setitem__(0, header))
     check_unchanged(lines, saved, tf.errors.DataLossError, "no checkpoint of a session")
 
 
-def test_any_other_file_is_refused(lines, path):
+def test_text_file_is_rejected(lines, path):
     path.write_text("epoch 3\n" * 100)
     check_unchanged(lines, path, tf.errors.DataLossError, "checkpoint")
 
 
 @given(data=st.data())
-def test_records_are_not_trusted(lines, saved, tmp_path, data):
+def test_arbitrary_records_do_not_corrupt_the_session(lines, saved, tmp_path, data):
     """Whatever they hold, they are refused, or the session takes them and continues."""
     records = list(tf.python_io.tf_record_iterator(str(saved)))
     index = data.draw(st.integers(1, len(records) - 1))

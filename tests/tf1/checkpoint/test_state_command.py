@@ -17,7 +17,7 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_a_checkpoint_of_a_session_names_its_resources():
+def test_state_command_lists_the_resources_of_a_session_checkpoint():
     with tf.Graph().as_default(), tf.Session() as session:
         queue = tf.FIFOQueue(5, [tf.int32], [()], name="numbers")
         session.run(queue.enqueue([1]))

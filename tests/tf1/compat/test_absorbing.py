@@ -50,7 +50,7 @@ _CLASSIFIER = """
 """
 
 
-def test_a_whole_script_builds_and_its_steps_report_what_to_replace():
+def test_whole_script_builds_and_its_steps_report_replacements():
     shape, before, *reports, fed, fed_variable, after = run(_CLASSIFIER, training="absorb")
     assert (shape, before, after) == ("(4, 12, 12, 32)", "[0, 1, 2, 3]", "[4, 5, 6, 7]")
     assert len(reports) == 8
@@ -65,7 +65,7 @@ def test_a_whole_script_builds_and_its_steps_report_what_to_replace():
     assert "may not be fed" in fed_variable
 
 
-def test_actions_and_missing_operations_of_input_are_refused_where_they_are_called():
+def test_actions_and_missing_input_operations_are_rejected_at_the_call():
     program = """
         import tensorflow as tf
 
@@ -94,6 +94,6 @@ def test_actions_and_missing_operations_of_input_are_refused_where_they_are_call
     ]
 
 
-def test_another_value_is_refused():
+def test_unknown_training_mode_is_rejected():
     with pytest.raises(ValueError, match="got training='x', expected 'refuse' or 'absorb'"):
         tf.compat.install(training="x")

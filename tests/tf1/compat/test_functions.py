@@ -8,7 +8,7 @@ from headrace.tf1.compat import deprecation, function_utils
 
 
 class TestDeprecation:
-    def test_a_call_warns_once(self, caplog):
+    def test_deprecated_function_warns_once(self, caplog):
         @deprecation.deprecated("2020-01-31", "Use new.")
         def old(number):
             """Doubles."""
@@ -16,19 +16,21 @@ class TestDeprecation:
 
         assert [old(2), old(number=3), old.__name__, old.__doc__] == [4, 6, "old", "Doubles."]
         [message] = caplog.messages
-        assert message.startswith("TestDeprecation.test_a_call_warns_once.<locals>.old (from ")
+        assert message.startswith(
+            "TestDeprecation.test_deprecated_function_warns_once.<locals>.old (from "
+        )
         assert message.endswith(
             "is deprecated and will be removed after 2020-01-31.\nInstructions for updating:\n"
             "Use new."
         )
         assert caplog.records[0].filename == "test_functions.py"
 
-    def test_each_call_warns(self, caplog):
+    def test_every_call_warns_with_warn_once_false(self, caplog):
         old = deprecation.deprecated(None, "Use new.", warn_once=False)(lambda: 1)
         assert old() + old() == 2
         assert [m.count("in a future version") for m in caplog.messages] == [1, 1]
 
-    def test_arguments_warn_where_they_are_given(self, caplog):
+    def test_deprecated_arguments_warn_when_passed(self, caplog):
         @deprecation.deprecated_args(None, "Leave it.", "dim", ("keep", None))
         def total(values, dim=None, keep=None, **others):
             return sum(values), dim, keep, others
@@ -42,7 +44,7 @@ class TestDeprecation:
             "the argument keep",
         ]
 
-    def test_values_warn_where_they_are_given(self, caplog):
+    def test_deprecated_argument_values_warn_when_passed(self, caplog):
         @deprecation.deprecated_arg_values(None, "Give another.", order="old")
         def sort(order="old", **rest):
             return order
@@ -50,13 +52,13 @@ class TestDeprecation:
         assert [sort(), sort("new"), sort(order="old")] == ["old", "new", "old"]
         assert len(caplog.messages) == 1
 
-    def test_an_alias_names_what_to_use(self, caplog):
+    def test_deprecated_alias_names_its_replacement(self, caplog):
         old = deprecation.deprecated_alias("tf.old", "tf.new", dict)
         assert old(a=1) == {"a": 1}
         assert caplog.messages[0].startswith("tf.old (from builtins) is deprecated")
         assert caplog.messages[0].endswith("Please use tf.new instead.")
 
-    def test_silence(self, caplog):
+    def test_silence_suppresses_warnings(self, caplog):
         old = deprecation.deprecated(None, "Use new.")(lambda: 1)
         with deprecation.silence():
             old()
@@ -64,7 +66,7 @@ class TestDeprecation:
         old()
         assert len(caplog.messages) == 1
 
-    def test_an_argument_of_two_names(self):
+    def test_lookup_of_a_renamed_argument(self):
         look = deprecation.deprecated_argument_lookup
         assert [look("new", 1, "old", None), look("new", None, "old", 2)] == [1, 2]
         with pytest.raises(ValueError, match="Cannot specify both 'old' and 'new'"):
@@ -83,7 +85,7 @@ class TestDeprecation:
             ),
         ],
     )
-    def test_wrong_arguments_are_refused(self, make, words):
+    def test_invalid_arguments_are_rejected(self, make, words):
         with pytest.raises(ValueError, match=words):
             make()
 
@@ -112,17 +114,17 @@ class TestFunctionUtils:
             (lambda: 1, (), False, "<lambda>"),
         ],
     )
-    def test_facts(self, function, names, takes_any, name):
+    def test_function_arguments_and_names_are_reported(self, function, names, takes_any, name):
         assert function_utils.fn_args(function) == names
         assert function_utils.has_kwargs(function) is takes_any
         assert function_utils.get_func_name(function) == name
 
-    def test_code(self):
+    def test_get_func_code_returns_the_code_object(self):
         assert function_utils.get_func_code(add) is add.__code__
         assert function_utils.get_func_code(Adder()) is Adder.__call__.__code__
         assert function_utils.get_func_code(functools.partial(add)) is None
 
-    def test_what_cannot_be_called_is_refused(self):
+    def test_non_callables_are_rejected(self):
         with pytest.raises(TypeError, match="function-like object"):
             function_utils.has_kwargs(3)
         for function in (function_utils.get_func_name, function_utils.get_func_code):

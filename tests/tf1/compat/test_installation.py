@@ -25,7 +25,7 @@ def run(program, **arguments):
     return done.stdout.split("\n")[:-1]
 
 
-def test_a_program_runs_unchanged():
+def test_program_runs_unchanged():
     program = """
         import tensorflow as tf
         from tensorflow.python.framework import dtypes, errors, ops
@@ -47,7 +47,7 @@ def test_a_program_runs_unchanged():
     assert run(program) == ["7 True", "tensorflow 1.15.0"]
 
 
-def test_every_path_of_the_table_can_be_imported_and_lists_its_names():
+def test_every_path_of_the_table_is_importable_and_lists_its_names():
     lines = [f"import tensorflow.{path}" for path in PATHS]
     names = [f"print(len(dir(sys.modules['tensorflow.{path}'])) > 0)" for path in PATHS]
     assert run("\n".join(["import sys", *lines, *names])) == ["True"] * len(PATHS)
@@ -71,11 +71,11 @@ def test_every_path_of_the_table_can_be_imported_and_lists_its_names():
         ("import tensorflow as tf", "tf.python.ops.image_ops.decode_jpeg"),
     ],
 )
-def test_names_are_found_where_programs_import_them_from(statement, expected):
+def test_names_can_be_imported_from_their_usual_paths(statement, expected):
     assert run(f"{statement}\nprint(callable({expected}))") == ["True"]
 
 
-def test_rarer_names_are_found_where_programs_import_them_from():
+def test_rare_names_can_be_imported_from_their_usual_paths():
     program = """
         from tensorflow.core.framework.cost_graph_pb2 import CostGraphDef
         from tensorflow.core.protobuf.config_pb2 import CallableOptions, ThreadPoolOptionProto
@@ -93,7 +93,7 @@ def test_rarer_names_are_found_where_programs_import_them_from():
     assert run(program) == ["134 True [2]"]
 
 
-def test_names_around_inputs_are_found_where_programs_import_them_from():
+def test_input_names_can_be_imported_from_their_usual_paths():
     program = """
         import tensorflow as tf
         from tensorflow.contrib.framework.python.framework import tensor_util
@@ -115,7 +115,7 @@ def test_names_around_inputs_are_found_where_programs_import_them_from():
     assert run(program) == ["True", "('features', 'name') False 0"]
 
 
-def test_a_missing_name_imports_and_has_a_remedy_when_it_is_used():
+def test_missing_name_imports_and_raises_with_a_remedy_on_use():
     program = """
         import tensorflow as tf
         import tensorflow.python.keras.layers
@@ -144,7 +144,7 @@ def test_a_missing_name_imports_and_has_a_remedy_when_it_is_used():
     assert flag.startswith("tensorflow.CXX11_ABI_FLAG: ")
 
 
-def test_decorators_of_tensorflow_return_the_function_itself():
+def test_tensorflow_decorators_return_the_function_itself():
     program = """
         import tensorflow as tf
         from tensorflow.python.util.tf_export import tf_export
@@ -163,7 +163,7 @@ def test_decorators_of_tensorflow_return_the_function_itself():
     assert run(program) == ["True"] * 3 + ["tensorflow.custom_gradient"]
 
 
-def test_names_before_1_0_go_before_those_of_today():
+def test_names_from_before_1_0_override_current_ones():
     program = """
         import tensorflow as tf
         one, two = tf.constant([[1, 2]]), tf.constant([[3, 4]])
@@ -199,7 +199,7 @@ def test_names_before_1_0_go_before_those_of_today():
     ]
 
 
-def test_initialize_all_variables_initializes_the_counter_of_epochs_before_1_0():
+def test_initialize_all_variables_initializes_the_epoch_counter_before_1_0():
     program = """
         import tensorflow as tf
         number = tf.train.slice_input_producer([[1, 2]], num_epochs=2, shuffle=False)[0]
@@ -218,25 +218,25 @@ def test_initialize_all_variables_initializes_the_counter_of_epochs_before_1_0()
     assert run(program, before_1_0=True) == ["1", "2", "1", "2", "end"]
 
 
-def test_without_the_switch_they_are_not_there():
+def test_names_from_before_1_0_are_absent_by_default():
     program = "import tensorflow as tf\nprint(hasattr(tf, 'pack'), hasattr(tf.train, 'x'))"
     assert run(program) == ["False False"]
 
 
-def test_it_can_have_another_name():
+def test_module_can_be_installed_under_another_name():
     assert run("import tf1\nprint(tf1.range(3).shape)", name="tf1") == ["(3,)"]
 
 
 class TestRefusals:
-    def test_something_else_is_loaded_under_the_name(self):
+    def test_name_of_a_loaded_module_is_rejected(self):
         with pytest.raises(RuntimeError, match=r"'pytest' is loaded already, from .*__init__\.py"):
             tf.compat.install("pytest")
 
-    def test_an_invalid_module_name_is_refused(self):
+    def test_invalid_module_name_is_rejected(self):
         with pytest.raises(ValueError, match=r"got 'a\.b', expected a name"):
             tf.compat.install("a.b")
 
-    def test_a_second_call_with_another_switch(self):
+    def test_second_install_with_different_options_is_rejected(self):
         program = """
             import tensorflow as tf
             from headrace.tf1.compat import install
@@ -253,7 +253,7 @@ class TestRefusals:
         )
 
 
-def test_names_in_sight_before_1_0_and_names_with_changed_arguments_work():
+def test_names_from_before_1_0_and_changed_arguments_work():
     program = """
         import tensorflow as tf
 

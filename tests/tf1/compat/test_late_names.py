@@ -17,7 +17,7 @@ def session():
 
 
 class TestPrint:
-    def test_goes_to_the_streams(self, session, capfd, caplog):
+    def test_print_writes_to_the_chosen_stream(self, session, capfd, caplog):
         x = tf.range(8)
         session.run(tf.print("x", x))
         session.run(tf.print("y", x, output_stream=sys.stdout, summarize=1))
@@ -27,20 +27,20 @@ class TestPrint:
         assert caplog.messages == ["z"]
         assert written.out == "y [0 ... 7]\n"
 
-    def test_happens_where_others_wait_for_it(self, session, capfd):
+    def test_print_runs_as_a_control_dependency(self, session, capfd):
         x = tf.constant(3)
         with tf.control_dependencies([tf.print("now", x)]):
             doubled = x * 2
         assert session.run(doubled) == 6
         assert capfd.readouterr().err == "now 3\n"
 
-    def test_takes_marks_as_they_are(self, session, capfd):
+    def test_print_does_not_format_braces(self, session, capfd):
         session.run(tf.print("{} {}@", tf.constant(1)))
         assert capfd.readouterr().err == "{} {}@ 1\n"
 
 
 class TestSound:
-    def test_of_other_chunks_is_passed_over(self, session):
+    def test_other_wav_chunks_are_skipped(self, session):
         data = session.run(tf.audio.encode_wav([[0.5], [-0.25]], 100))
         chunk = b"LIST" + struct.pack("<I", 3) + b"abc\0"
         audio, rate = session.run(tf.audio.decode_wav(data[:36] + chunk + data[36:]))
@@ -54,18 +54,18 @@ class TestSound:
             (22, 0, "Expected at least 1, but got 0"),
         ],
     )
-    def test_of_other_kinds_is_refused(self, session, place, value, text):
+    def test_other_wav_formats_are_rejected(self, session, place, value, text):
         data = bytearray(session.run(tf.audio.encode_wav([[0.5]], 100)))
         data[place : place + 2] = struct.pack("<H", value)
         with pytest.raises(tf.errors.InvalidArgumentError, match=text):
             session.run(tf.audio.decode_wav(bytes(data)))
 
-    def test_without_data_is_refused(self, session):
+    def test_wav_without_data_is_rejected(self, session):
         data = session.run(tf.audio.encode_wav([[0.5]], 100))
         with pytest.raises(tf.errors.InvalidArgumentError, match="No data chunk"):
             session.run(tf.audio.decode_wav(data[:36]))
 
-    def test_of_wrong_numbers_is_refused(self, session):
+    def test_invalid_wav_parameters_are_rejected(self, session):
         with pytest.raises(tf.errors.InvalidArgumentError, match="sample_rate must be positive"):
             session.run(tf.audio.encode_wav([[0.5]], 0))
         with pytest.raises(tf.errors.InvalidArgumentError, match="channels must be between"):
@@ -73,7 +73,7 @@ class TestSound:
         with pytest.raises(ValueError, match="must be rank 2"):
             tf.audio.encode_wav([0.5], 10)
 
-    def test_of_one_frequency_is_there_in_the_spectrum(self, session):
+    def test_single_frequency_peaks_in_the_spectrogram(self, session):
         rate, hertz = 8000, 1000
         sound = np.sin(2 * np.pi * hertz * np.arange(rate) / rate)[:, None]
         spectrum = ops.audio_spectrogram(sound.astype(np.float32), 256, 128)
@@ -81,7 +81,7 @@ class TestSound:
         assert values.shape == tuple(spectrum.shape.as_list()) == (1, 61, 129)
         assert (values[0].argmax(axis=1) * rate / 256 == hertz).all()
 
-    def test_too_short_has_no_windows(self, session):
+    def test_short_sound_has_no_spectrogram_windows(self, session):
         assert session.run(ops.audio_spectrogram(tf.zeros([5, 2]), 6, 1)).shape == (2, 0, 5)
 
     @pytest.mark.parametrize(
@@ -92,22 +92,22 @@ class TestSound:
             ({"dct_coefficient_count": 41}, "41 coefficients of 40 bands"),
         ],
     )
-    def test_coefficients_that_there_are_not(self, session, arguments, text):
+    def test_invalid_mfcc_arguments_are_rejected(self, session, arguments, text):
         with pytest.raises(tf.errors.InvalidArgumentError, match=text):
             session.run(ops.mfcc(tf.ones([1, 1, 129]), 8000, **arguments))
 
-    def test_windows_that_there_are_not(self, session):
+    def test_window_size_of_1_is_rejected(self, session):
         with pytest.raises(tf.errors.InvalidArgumentError, match="window_size is 1"):
             session.run(ops.audio_spectrogram(tf.zeros([5, 2]), 1, 1))
 
 
-def test_integers_are_not_divided_by_zero(session):
+def test_integer_division_by_zero_is_an_error(session):
     for divide in (tf.truncatediv, tf.truncatemod):
         with pytest.raises(tf.errors.InvalidArgumentError, match="Integer division by zero"):
             session.run(divide([1], [0]))
 
 
-def test_shifts_stay_within_the_bits(session):
+def test_shifts_are_clamped_to_the_number_of_bits(session):
     x = tf.constant([1, -8], tf.int8)
     assert session.run(tf.bitwise.left_shift(x, tf.constant([100, 0], tf.int8))).tolist() == [
         -128,

@@ -189,15 +189,15 @@ def errors():
 
 
 @pytest.mark.parametrize("line", LINES)
-def test_a_typical_line_imports(errors, line):
+def test_typical_line_imports(errors, line):
     assert errors[line] == ""
 
 
-def test_there_are_enough_lines():
+def test_enough_import_lines_are_tested():
     assert len(set(LINES)) == len(LINES) >= 140
 
 
-def test_what_1_15_lacks_does_not_import():
+def test_names_missing_from_1_15_do_not_import():
     program = """
 import headrace.tf1
 headrace.tf1.compat.install()

@@ -776,7 +776,7 @@ def _run(name, training):
 
 
 @pytest.mark.parametrize("name", _PROGRAMS)
-def test_input_runs_and_the_model_is_refused(name):
+def test_input_runs_and_the_model_is_rejected(name):
     fetched, report = _run(name, "refuse")
     assert len(fetched) == 4
     assert report.startswith("NotImplementedError tensorflow.")
@@ -784,7 +784,7 @@ def test_input_runs_and_the_model_is_refused(name):
 
 
 @pytest.mark.parametrize("name", _PROGRAMS)
-def test_a_whole_program_builds_and_its_step_reports_what_to_replace(name):
+def test_whole_program_builds_and_its_step_reports_replacements(name):
     fetched, report = _run(name, "absorb")
     assert len(fetched) in (2, 4)
     assert set(fetched[:2]) == set(fetched)
@@ -795,7 +795,7 @@ def test_a_whole_program_builds_and_its_step_reports_what_to_replace(name):
     assert "Fetch what they read instead: sess.run([" in report
 
 
-def test_values_of_the_model_stay_absorbed_in_queues_graphs_loops_and_messages():
+def test_model_values_stay_absorbed_in_queues_graphs_loops_and_messages():
     program = """
         import numpy as np
         import tensorflow as tf
@@ -850,7 +850,7 @@ def test_values_of_the_model_stay_absorbed_in_queues_graphs_loops_and_messages()
     assert lines == [*one, *one, report]
 
 
-def test_a_program_from_before_1_0_builds_and_its_step_reports_what_to_replace():
+def test_program_from_before_1_0_builds_and_its_step_reports_replacements():
     program = """
         import tempfile
         import tensorflow as tf
@@ -880,7 +880,7 @@ def test_a_program_from_before_1_0_builds_and_its_step_reports_what_to_replace()
     assert "<string>:15: tensorflow.train.GradientDescentOptimizer.minimize" in report
 
 
-def test_variables_that_are_split_or_made_by_other_functions_are_absorbed():
+def test_split_variables_and_custom_getters_are_absorbed():
     program = """
         import tensorflow as tf
 

@@ -17,7 +17,7 @@ def taken(fetches):
     return results
 
 
-def test_batches_of_features_and_labels_in_order():
+def test_features_and_labels_are_batched_in_order():
     x = {"a": np.arange(10, dtype=np.float32).reshape(5, 2), "b": np.array(list("vwxyz"))}
     features, labels = numpy_input_fn(x, np.arange(5), batch_size=2, shuffle=False)()
     assert sorted(features) == ["a", "b"]
@@ -29,7 +29,7 @@ def test_batches_of_features_and_labels_in_order():
     assert [batch[2].tolist() for batch in result] == [[0, 1], [2, 3], [4]]
 
 
-def test_an_array_gives_a_tensor_and_batches_reach_over_epochs():
+def test_array_becomes_a_tensor_and_batches_span_epochs():
     batch = numpy_input_fn(np.arange(3), batch_size=2, num_epochs=2, shuffle=False)()
     assert [value.tolist() for value in taken(batch)] == [[0, 1], [2, 0], [1, 2]]
 
@@ -41,7 +41,7 @@ def test_labels_may_be_a_dict():
     assert labels["b"].tolist() == [1, 1]
 
 
-def test_shuffled_rows_come_once_each_epoch():
+def test_shuffled_rows_appear_once_per_epoch():
     x = np.arange(50)
     batch = numpy_input_fn((x), x * 2, batch_size=7, shuffle=True, num_threads=3)()
     result = taken(list(batch))
@@ -51,7 +51,7 @@ def test_shuffled_rows_come_once_each_epoch():
     assert (doubles == rows * 2).all()
 
 
-def test_without_epochs_it_does_not_end():
+def test_input_without_num_epochs_is_endless():
     batch = numpy_input_fn(np.arange(2), batch_size=3, num_epochs=None, shuffle=False)()
     assert batch.shape.as_list() == [3]
     with tf.train.MonitoredSession() as sess:
@@ -71,7 +71,7 @@ def test_without_epochs_it_does_not_end():
         ),
     ],
 )
-def test_invalid_arguments_are_refused(error, arguments, message):
+def test_invalid_arguments_are_rejected(error, arguments, message):
     with pytest.raises(error, match=message):
         numpy_input_fn(**arguments)
 
@@ -95,7 +95,7 @@ class Frame:
         return name in self._columns
 
 
-def test_a_frame_gives_its_columns():
+def test_frame_columns_become_features():
     frame = Frame([0, 1], a=[1, 2], b=["x", "y"])
     labels = Frame([0, 1], t=[0.5, 1.5])
     output = tf.estimator.inputs.pandas_input_fn(frame, labels, shuffle=False)()
@@ -116,6 +116,6 @@ def test_a_frame_gives_its_columns():
         (TypeError, {"x": Frame([0], a=[1]), "target_column": 1}, "must be a string type"),
     ],
 )
-def test_invalid_frames_are_refused(error, arguments, message):
+def test_invalid_frames_are_rejected(error, arguments, message):
     with pytest.raises(error, match=message):
         tf.estimator.inputs.pandas_input_fn(**arguments, shuffle=False)

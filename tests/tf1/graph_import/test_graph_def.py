@@ -28,14 +28,14 @@ def names():
     return [op.name for op in tf.get_default_graph().get_operations()]
 
 
-def test_every_type_can_be_imported_or_is_refused_as_control_flow():
+def test_every_type_can_be_imported_unless_it_is_control_flow():
     types = [name for name in defined_types() if definition_of(name).type == name]
     assert [
         name for name in types if maker_of(name, True) is None and not is_control_flow(name)
     ] == []
 
 
-def test_similarities_and_padded_suppression_come_back_with_their_attributes():
+def test_ssim_and_padded_suppression_round_trip_with_their_attributes():
     def build():
         image = tf.reshape(tf.range(2 * 23 * 25, dtype=tf.float32), [2, 23, 25, 1]) / 1150.0
         other = tf.image.flip_up_down(image[0])
@@ -64,7 +64,7 @@ def test_similarities_and_padded_suppression_come_back_with_their_attributes():
     assert values[1][2:] == [[1, 2, 0, 0], 2]
 
 
-def test_characters_and_worse_jpegs_come_back_with_their_attributes():
+def test_unicode_decode_and_jpeg_quality_round_trip_with_their_attributes():
     def build():
         texts = tf.constant([b"a\xff\x01", "\u00e9".encode()])
         rules = {"replacement_char": 63, "replace_control_characters": True}
@@ -99,13 +99,13 @@ class TestNames:
         assert tf.import_graph_def(exported(small)) is None
         assert names() == ["import/a", "import/b/y", "import/b", "import/c"]
 
-    def test_a_scope_that_is_taken_gets_a_number(self):
+    def test_taken_scope_gets_a_number(self):
         message = exported(small)
         tf.import_graph_def(message, name="x")
         tf.import_graph_def(message, name="x")
         assert names()[4:] == ["x_1/a", "x_1/b/y", "x_1/b", "x_1/c"]
 
-    def test_without_a_scope_names_that_are_taken_get_a_number(self):
+    def test_taken_names_without_a_scope_get_a_number(self):
         message = exported(small)
         tf.import_graph_def(message, name="")
         (b,) = tf.import_graph_def(message, name="", return_elements=["b"])
@@ -113,12 +113,12 @@ class TestNames:
         assert b.name == "b_1"
         assert [tensor.op.name for tensor in b.inputs] == ["a_1", "b/y_1"]
 
-    def test_the_scopes_around_count(self):
+    def test_surrounding_scope_is_prepended(self):
         with tf.name_scope("s"):
             tf.import_graph_def(exported(small), name="i")
         assert names()[0] == "s/i/a"
 
-    def test_elements_are_found_by_their_names_in_the_message(self):
+    def test_return_elements_are_found_by_their_original_names(self):
         tensor, op = tf.import_graph_def(exported(small), return_elements=["b:0", "c"])
         assert isinstance(tensor, tf.Tensor)
         assert tensor.name == "import/b:0"
@@ -128,28 +128,28 @@ class TestNames:
 
 
 class TestInputs:
-    def test_tensors_replace_those_of_the_message(self):
+    def test_input_map_replaces_tensors(self):
         ours = tf.constant([1.0, 2.0])
         (b,) = tf.import_graph_def(exported(small), {"a:0": ours}, ["b:0"])
         with tf.Session() as session:
             assert session.run(b).tolist() == [2.0, 3.0]
 
-    def test_values_become_constants(self):
+    def test_mapped_values_become_constants(self):
         (b,) = tf.import_graph_def(exported(small), {"a": [1.0, 2.0]}, ["b:0"])
         assert names()[0] == "import/_inputs/Const"
         with tf.Session() as session:
             assert session.run(b).tolist() == [2.0, 3.0]
 
-    def test_values_need_a_scope(self):
+    def test_mapped_values_require_a_scope(self):
         with pytest.raises(ValueError, match="requires a non-empty `name`"):
             tf.import_graph_def(exported(small), {"a": [1.0, 2.0]}, name="")
 
-    def test_a_name_that_is_not_there_is_an_error(self):
+    def test_unknown_input_map_name_is_an_error(self):
         with pytest.raises(ValueError, match=r"not found in graph_def: \[q:0\]"):
             tf.import_graph_def(exported(small), {"q": tf.ones([2])})
         assert "import/a" not in names()
 
-    def test_nodes_may_stand_in_any_order(self):
+    def test_nodes_may_appear_in_any_order(self):
         message = exported(small)
         nodes = list(message.node)[::-1]
         del message.node[:]
@@ -166,46 +166,46 @@ class TestRefusals:
             tf.import_graph_def(message, **arguments)
         assert names() == []
 
-    def test_of_invalid_messages(self):
+    def test_invalid_messages_are_rejected(self):
         self.refused("x", TypeError, "must be a GraphDef proto")
         self.refused(exported(small), TypeError, "must be a dictionary", input_map=[1])
         self.refused(exported(small), TypeError, "must be strings", input_map={3: 1})
         self.refused(exported(small), TypeError, "list of strings", return_elements=[3])
 
-    def test_of_a_type_that_is_not_here(self):
+    def test_unknown_operation_type_is_rejected(self):
         message = exported(small)
         message.node.add(name="u", op="Conv2D")
         self.refused(message, tf.errors.NotFoundError, r"'Conv2D' \(node 'u'\).*the part")
 
-    def test_of_loops(self):
+    def test_loops_are_rejected(self):
         message = exported(lambda: tf.while_loop(lambda i: i < 3, lambda i: i + 1, [0]))
         self.refused(message, tf.errors.UnimplementedError, "loops, tensor arrays")
 
-    def test_of_conditions_of_tensorflow(self):
+    def test_tensorflow_conditions_are_rejected(self):
         message = exported(small)
         message.node.add(name="s", op="Switch", input=["a", "a"])
         self.refused(message, tf.errors.UnimplementedError, "Node 's' of type Switch")
 
-    def test_of_inputs_that_are_not_there(self):
+    def test_unknown_input_is_rejected(self):
         message = exported(small)
         message.node[2].input[0] = "zz"
         self.refused(message, ValueError, "Node 'b': Unknown input node 'zz'")
 
-    def test_of_names_twice(self):
+    def test_duplicate_names_are_rejected(self):
         message = exported(small)
         message.node.add().CopyFrom(message.node[0])
         self.refused(message, ValueError, "Node 'a' is not unique")
 
-    def test_of_cycles(self):
+    def test_cycles_are_rejected(self):
         message = exported(small)
         message.node[2].input[0] = "c"
         self.refused(message, ValueError, "2 nodes in a cycle")
 
-    def test_of_elements_that_are_not_there(self):
+    def test_unknown_return_element_is_rejected(self):
         result = "Requested return node 'z' not found in graph def"
         self.refused(exported(small), ValueError, result, return_elements=["z"])
 
-    def test_of_outputs_that_are_not_there(self):
+    def test_unknown_output_is_rejected(self):
         message = exported(small)
         message.node[2].input[0] = "a:4"
         with pytest.raises(ValueError, match="invalid output 4 of source node a which has 1"):
@@ -213,7 +213,7 @@ class TestRefusals:
         with pytest.raises(ValueError, match="Invalid return output 3 of node 'b'"):
             tf.import_graph_def(exported(small), return_elements=["b:3"])
 
-    def test_of_attributes_and_inputs_that_do_not_fit(self):
+    def test_wrong_attributes_and_inputs_are_rejected(self):
         message = exported(small)
         del message.node[0].attr["dtype"]
         with pytest.raises(ValueError, match="missing attr 'dtype' from Op Placeholder: a"):
@@ -223,7 +223,7 @@ class TestRefusals:
         with pytest.raises(ValueError, match=r"'import_1/b' of type Add: .* float32 .* int32"):
             tf.import_graph_def(message)
 
-    def test_of_constants_larger_than_memory(self):
+    def test_constants_larger_than_memory_are_rejected(self):
         message = exported(lambda: tf.constant(1.0, name="c"))
         size = message.node[0].attr["value"].tensor.tensor_shape.dim.add()
         size.size = 1 << 50
@@ -231,7 +231,7 @@ class TestRefusals:
             tf.import_graph_def(message)
 
     @pytest.mark.parametrize("sizes", [[-1], [3, 2], [1]])
-    def test_of_constants_of_another_size(self, sizes):
+    def test_constants_of_a_wrong_size_are_rejected(self, sizes):
         message = exported(lambda: tf.constant([1.0, 2.0], name="c"))
         shape = message.node[0].attr["value"].tensor.tensor_shape
         del shape.dim[:]
@@ -259,7 +259,7 @@ class TestComputation:
                 results.append(session.run("out:0", feeds))
         return results
 
-    def test_of_arrays(self):
+    def test_arrays_compute_the_same(self):
         def build():
             x = tf.placeholder(tf.float32, [None, 4], name="x")
             left, right = tf.split(x, 2, axis=1)
@@ -272,7 +272,7 @@ class TestComputation:
         first, second = self.both(build, {"x:0": values})
         np.testing.assert_array_equal(first, second)
 
-    def test_of_sparse_tensors(self):
+    def test_sparse_tensors_compute_the_same(self):
         def build():
             sparse = tf.sparse_placeholder(tf.float32, [4, 3], name="given")
             first, second = tf.sparse_split(sp_input=sparse, num_split=2, axis=0)
@@ -302,7 +302,7 @@ class TestComputation:
         first, second = self.both(build, feeds)
         np.testing.assert_array_equal(first, second)
 
-    def test_of_strings_and_records(self):
+    def test_strings_and_records_compute_the_same(self):
         def build():
             line = tf.placeholder(tf.string, [None], name="line")
             number, word = tf.decode_csv(line, [[1.5], [""]])
@@ -313,7 +313,7 @@ class TestComputation:
         first, second = self.both(build, {"line:0": ["2.5,ab", ",cd"]})
         assert first.tolist() == second.tolist() == [b"2.50:a", b"1.50:c"]
 
-    def test_of_images(self):
+    def test_images_compute_the_same(self):
         def build():
             pixels = tf.placeholder(tf.uint8, [None, None, 3], name="pixels")
             part = tf.random_crop(pixels, [6, 6, 3], seed=3)
@@ -327,7 +327,7 @@ class TestComputation:
         np.testing.assert_array_equal(first, second)
 
     @pytest.mark.parametrize("value", [1, 5])
-    def test_of_conditions(self, value):
+    def test_conditions_compute_the_same(self, value):
         def build():
             x = tf.placeholder(tf.int32, [], name="x")
             inner = tf.cond(x > 3, lambda: x * 10, lambda: tf.cond(x > 0, lambda: x, lambda: -x))
@@ -336,7 +336,7 @@ class TestComputation:
         first, second = self.both(build, {"x:0": value})
         assert first == second == (50 if value == 5 else 1)
 
-    def test_of_parsers(self):
+    def test_parsers_compute_the_same(self):
         def build():
             features = {
                 "a": tf.FixedLenFeature([2], tf.int64),
@@ -361,7 +361,7 @@ class TestComputation:
         first, second = self.both(build, {"one:0": example.SerializeToString()})
         assert first == second == 33.5
 
-    def test_of_python_functions_while_their_graph_is_held(self):
+    def test_python_functions_work_while_their_graph_is_alive(self):
         def build():
             x = tf.placeholder(tf.int64, [], name="x")
             tf.py_func(lambda value: value + 1, [x], tf.int64, name="out")
@@ -369,7 +369,7 @@ class TestComputation:
         first, second = self.both(build, {"x:0": 4})
         assert first == second == 5
 
-    def test_python_functions_of_elsewhere_are_refused(self):
+    def test_python_functions_of_other_processes_are_rejected(self):
         message = exported(lambda: tf.py_func(lambda: np.int64(1), [], tf.int64))
         message.node[0].attr["token"].s = b"pyfunc_none"
         with pytest.raises(ValueError, match="no Python function 'pyfunc_none' in this process"):
@@ -379,7 +379,7 @@ class TestComputation:
 class TestTensorFlowsForms:
     """Nodes as TensorFlow writes them, where its operations have other inputs."""
 
-    def test_of_resizing(self):
+    def test_tensorflow_resize_node_is_imported(self):
         def build():
             images = tf.placeholder(tf.float32, [1, 4, 4, 1], name="images")
             tf.image.resize_bilinear(images, [2, 3], align_corners=True, name="out")
@@ -390,7 +390,7 @@ class TestTensorFlowsForms:
         (out,) = tf.import_graph_def(message, return_elements=["out:0"])
         assert out.shape.as_list() == [1, 2, 3, 1]
 
-    def test_of_products_that_may_be_mostly_zeros(self):
+    def test_tensorflow_sparse_matmul_node_is_imported(self):
         message = exported(lambda: tf.matmul([[1.0], [2.0]], [[3.0], [4.0]], True, name="out"))
         node = message.node[-1]
         node.op = "SparseMatMul"
@@ -403,7 +403,7 @@ class TestTensorFlowsForms:
             assert session.run(out).tolist() == [[11.0]]
 
     @pytest.mark.parametrize("op_type", ["ParseExample", "ParseExampleV2", "ParseSingleExample"])
-    def test_of_parsers(self, op_type):
+    def test_tensorflow_parser_nodes_are_imported(self, op_type):
         is_single = op_type == "ParseSingleExample"
 
         def build():
@@ -450,7 +450,7 @@ class TestFiles:
         tf.print("1", output_stream="file://stolen", name="p")
 
     @pytest.mark.parametrize("kind", ["read", "write", "printed"])
-    def test_operations_that_name_any_file_are_refused_unless_they_are_asked_for(self, kind):
+    def test_file_operations_are_rejected_unless_allowed(self, kind):
         message = exported(getattr(self, kind))
         text = r"Node '\w+' of type \w+: .* reads or writes any file .* allow_files=True\."
         with pytest.raises(tf.errors.PermissionDeniedError, match=text):
@@ -459,7 +459,7 @@ class TestFiles:
         tf.import_graph_def(message, name="", allow_files=True)
         assert names() == [node.name for node in message.node]
 
-    def test_a_meta_graph_is_refused_as_well(self):
+    def test_file_operations_in_a_meta_graph_are_rejected_unless_allowed(self):
         message = tf.train.export_meta_graph()
         message.graph_def.CopyFrom(exported(self.write))
         with pytest.raises(tf.errors.PermissionDeniedError, match="Node 'w' of type WriteFile"):
@@ -467,11 +467,11 @@ class TestFiles:
         tf.train.import_meta_graph(message, allow_files=True)
         assert "w" in names()
 
-    def test_a_graph_that_a_program_builds_itself_needs_no_permission(self, tmp_path):
+    def test_programs_own_file_operations_need_no_permission(self, tmp_path):
         with tf.Session() as session:
             session.run(tf.write_file(str(tmp_path / "file"), b"1"))
             assert session.run(tf.read_file(str(tmp_path / "file"))) == b"1"
 
-    def test_a_text_may_be_printed_to_the_terminal(self):
+    def test_print_to_the_terminal_is_allowed(self):
         tf.import_graph_def(exported(lambda: tf.print("1")), name="")
         assert "PrintV2" in [op.type for op in tf.get_default_graph().get_operations()]

@@ -55,7 +55,7 @@ def test_another_process_runs_an_input_from_its_file(tmp_path, scope):
 
 
 class TestCollections:
-    def test_come_back(self, tmp_path):
+    def test_collections_round_trip(self, tmp_path):
         build_input()
         tf.add_to_collection("numbers", 3)
         tf.add_to_collection("shares", 0.5)
@@ -75,7 +75,7 @@ class TestCollections:
             == (message.collection_def["variables"])
         )
 
-    def test_that_are_not_asked_for_stay_away(self):
+    def test_unrequested_collections_are_not_exported(self):
         build_input()
         message = tf.train.export_meta_graph(collection_list=["batch"])
         assert list(message.collection_def) == ["batch"]
@@ -83,13 +83,13 @@ class TestCollections:
         assert tf.train.import_meta_graph(message) is None
         assert tf.global_variables() == []
 
-    def test_of_anything_else_are_omitted(self):
+    def test_collections_of_arbitrary_objects_are_omitted(self):
         tf.add_to_collection("objects", object())
         assert "objects" not in tf.train.export_meta_graph().collection_def
 
 
 class TestFiles:
-    def test_may_be_text(self, tmp_path):
+    def test_meta_graph_file_may_be_text(self, tmp_path):
         tf.constant(np.arange(3), name="c")
         tf.train.export_meta_graph(tmp_path / "g", as_text=True)
         assert b'name: "c"' in (tmp_path / "g").read_bytes()
@@ -97,14 +97,14 @@ class TestFiles:
         tf.train.import_meta_graph(str(tmp_path / "g"))
         assert tf.get_default_graph().get_tensor_by_name("c:0").shape == [3]
 
-    def test_that_are_not_there_or_damaged_are_errors(self, tmp_path):
+    def test_missing_or_damaged_meta_graph_files_are_errors(self, tmp_path):
         with pytest.raises(OSError, match="nope does not exist"):
             tf.train.import_meta_graph(tmp_path / "nope")
         (tmp_path / "bad").write_bytes(b"\xff\xfe what")
         with pytest.raises(OSError, match=r"Cannot parse file .*bad"):
             tf.train.import_meta_graph(tmp_path / "bad")
 
-    def test_of_savers_omit_large_constants(self, tmp_path):
+    def test_meta_graph_files_of_savers_omit_large_constants(self, tmp_path):
         tf.constant(np.zeros(100_000), name="large")
         tf.get_variable("v", [])
         with tf.Session() as session:
@@ -129,7 +129,7 @@ def test_devices_are_kept_or_cleared():
     assert tf.train.export_meta_graph(clear_devices=True).graph_def.node[0].device == ""
 
 
-def test_conditions_and_selected_queues_come_back():
+def test_conditions_and_selected_queues_round_trip():
     queues = [tf.FIFOQueue(2, tf.int32, [()], name=name) for name in "ab"]
     fill = tf.group(*(queue.enqueue(n) for n, queue in enumerate(queues)), name="fill")
     which = tf.placeholder(tf.int32, [], name="which")

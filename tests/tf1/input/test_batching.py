@@ -46,7 +46,7 @@ NO_RANK = (
 
 
 @pytest.mark.parametrize("given", [None, "mine"])
-def test_everything_is_named_after_the_batcher(name, batcher, given):
+def test_operations_are_named_after_the_batcher(name, batcher, given):
     tensors = batcher([1, "a"], name=given)
     scope = given or name
     assert [tensor.name for tensor in tensors] == [f"{scope}:0", f"{scope}:1"]
@@ -58,14 +58,14 @@ def test_everything_is_named_after_the_batcher(name, batcher, given):
     assert summary.name == f"{scope}/fraction_{fraction}_full:0"
 
 
-def test_padding_makes_a_padding_queue():
+def test_dynamic_pad_creates_a_padding_queue():
     tf.train.batch([[1]], 2, dynamic_pad=True)
     (runner,) = tf.get_collection(tf.GraphKeys.QUEUE_RUNNERS)
     assert runner.name == "batch/padding_fifo_queue"
 
 
 @pytest.mark.parametrize(("num_threads", "expected"), [(1, 1), (3, 3)])
-def test_a_batcher_has_one_operation_a_thread(num_threads, expected):
+def test_batcher_has_one_enqueue_operation_per_thread(num_threads, expected):
     tf.train.batch([1], 2, num_threads=num_threads)
     tf.train.batch_join([[1]] * num_threads, 2)
     one, join = tf.get_collection(tf.GraphKeys.QUEUE_RUNNERS)
@@ -106,7 +106,7 @@ def test_batches_have_the_structure_of_an_example(batcher):
         (0, {}, 0),
     ],
 )
-def test_the_first_dimension_is_the_size_of_a_batch(size, options, expected):
+def test_first_dimension_is_the_batch_size(size, options, expected):
     batch = tf.train.batch([[1, 2]], size() if callable(size) else size, **options)
     assert batch.shape.as_list() == [expected, 2]
 
@@ -125,7 +125,7 @@ def test_the_first_dimension_is_the_size_of_a_batch(size, options, expected):
         (None, {"shapes": (4, 2)}, [3, 4, 2]),
     ],
 )
-def test_the_other_dimensions_are_those_of_an_example(shape, options, expected):
+def test_other_dimensions_match_the_example(shape, options, expected):
     batch = tf.train.batch([tf.placeholder(tf.int32, shape)], 3, **options)
     assert batch.shape.as_list() == expected
 
@@ -142,7 +142,7 @@ def test_the_other_dimensions_are_those_of_an_example(shape, options, expected):
         ([None, [2]], True, "Cannot infer Tensor's rank"),
     ],
 )
-def test_the_shape_of_a_join_is_that_of_its_first_example(shapes, dynamic_pad, expected):
+def test_shape_of_a_join_comes_from_its_first_example(shapes, dynamic_pad, expected):
     examples = [[tf.placeholder(tf.int32, shape)] for shape in shapes]
     if isinstance(expected, str):
         with pytest.raises(ValueError, match=expected):
@@ -173,7 +173,7 @@ def test_the_shape_of_a_join_is_that_of_its_first_example(shapes, dynamic_pad, e
         ([1, 2], {"shapes": [()]}, ValueError, "must have the same length as dtypes"),
     ],
 )
-def test_an_example_that_makes_no_batch_is_refused(batcher, example, options, error, message):
+def test_invalid_examples_are_rejected(batcher, example, options, error, message):
     with pytest.raises(error, match=message):
         batcher(example() if callable(example) else example, **options)
 
@@ -191,7 +191,7 @@ def test_an_example_that_makes_no_batch_is_refused(batcher, example, options, er
         ([[1, 2], [1]], ValueError, "Inconsistent SparseTensors list: .* vs. "),
     ],
 )
-def test_examples_of_a_join_must_be_alike(examples, error, message):
+def test_examples_of_a_join_must_match(examples, error, message):
     with pytest.raises(error, match=message):
         tf.train.batch_join(examples, 2)
     with pytest.raises(error, match=message):
@@ -199,7 +199,7 @@ def test_examples_of_a_join_must_be_alike(examples, error, message):
 
 
 @pytest.mark.parametrize("capacity", [3, 4])
-def test_a_shuffling_queue_must_be_larger_than_min_after_dequeue(capacity):
+def test_capacity_must_exceed_min_after_dequeue(capacity):
     text = f"capacity {capacity} must be bigger than min_after_dequeue 4\\."
     with pytest.raises(ValueError, match=text):
         tf.train.shuffle_batch([1], 2, capacity, 4)
@@ -207,7 +207,7 @@ def test_a_shuffling_queue_must_be_larger_than_min_after_dequeue(capacity):
         tf.train.shuffle_batch_join([[1]], 2, capacity, 4)
 
 
-def test_there_are_threads_and_no_negative_batches():
+def test_zero_threads_and_negative_batch_sizes_are_rejected():
     with pytest.raises(ValueError, match="Must provide queue and enqueue_ops"):
         tf.train.batch([1], 2, num_threads=0)
     with pytest.raises(ValueError, match="must be >= 0"):
@@ -217,7 +217,7 @@ def test_there_are_threads_and_no_negative_batches():
 # What comes out
 
 
-def test_examples_come_in_order_and_a_smaller_last_batch_is_dropped(pipeline, numbers):
+def test_examples_come_in_order_and_a_smaller_final_batch_is_dropped(pipeline, numbers):
     number = numbers(7)
     values = pipeline.values(tf.train.batch([number, tf.as_string(number)], 3))
     assert [(n.tolist(), s.tolist()) for n, s in values] == [
@@ -229,7 +229,7 @@ def test_examples_come_in_order_and_a_smaller_last_batch_is_dropped(pipeline, nu
 
 
 @pytest.mark.parametrize("name", BATCHERS)
-def test_the_last_batch_may_be_smaller(name, pipeline, numbers):
+def test_final_batch_may_be_smaller(name, pipeline, numbers):
     batch = BATCHERS[name]([numbers(7)], allow_smaller_final_batch=True)
     batches = pipeline.values(batch)
     assert [len(batch) for batch in batches] == [2, 2, 2, 1]
@@ -237,7 +237,7 @@ def test_the_last_batch_may_be_smaller(name, pipeline, numbers):
 
 
 @pytest.mark.parametrize("size", [0, 20])
-def test_a_batch_may_be_empty_or_larger_than_the_queue(pipeline, numbers, size):
+def test_batch_may_be_empty_or_larger_than_the_queue(pipeline, numbers, size):
     (values,) = pipeline.values(tf.train.batch([numbers(50)], size, capacity=4), limit=1)
     assert values.tolist() == list(range(size))
 
@@ -254,7 +254,7 @@ def test_tensors_of_different_sizes_are_padded(pipeline, numbers):
     assert second[1].tolist() == [[[b"2"], [b"2"], [b""]], [[b"3"]] * 3]
 
 
-def test_an_example_of_many_rows_is_many_examples_or_none(pipeline, numbers):
+def test_enqueue_many_splits_an_example_into_any_number_of_rows(pipeline, numbers):
     number = numbers(5)
     rows = tf.fill([number], number)  # 0 none, 1 once, 2 twice
     rows.set_shape([None])
@@ -270,7 +270,7 @@ def test_examples_are_filtered_by_rows(pipeline, numbers):
 
 
 @pytest.mark.parametrize("name", ["batch", "shuffle_batch"])
-def test_with_several_threads_no_example_is_lost_or_doubled_or_torn(name, pipeline, numbers):
+def test_several_threads_do_not_lose_duplicate_or_tear_examples(name, pipeline, numbers):
     number = numbers(400)
     batch = BATCHERS[name]([number, number * number, tf.as_string(number)], num_threads=4)
     values = pipeline.values(batch)
@@ -281,14 +281,14 @@ def test_with_several_threads_no_example_is_lost_or_doubled_or_torn(name, pipeli
 
 
 @pytest.mark.parametrize("name", ["batch_join", "shuffle_batch_join"])
-def test_a_join_continues_until_its_last_source_has_ended(name, pipeline, numbers):
+def test_join_continues_until_its_last_source_ends(name, pipeline, numbers):
     sources = [[numbers(3)], [numbers(40) + 100]]
     options = {"capacity": 10, "min_after_dequeue": 3} if "shuffle" in name else {}
     batches = pipeline.values(getattr(tf.train, name)(sources, 1, **options))
     assert sorted(flat(batches)) == [*range(3), *range(100, 140)]
 
 
-def test_a_shuffled_batch_is_drawn_from_all_that_is_there(pipeline, numbers):
+def test_shuffled_batch_is_drawn_from_the_whole_queue(pipeline, numbers):
     batches = pipeline.values(
         tf.train.shuffle_batch([numbers(100)], 10, capacity=100, min_after_dequeue=50)
     )
@@ -317,9 +317,7 @@ def shuffled(num_epochs, limit, capacity, min_after_dequeue, **options):
 
 
 @pytest.mark.parametrize("is_small_at_the_end", [False, True])
-def test_an_input_that_fits_below_the_minimum_is_shuffled_the_same_in_every_run(
-    pipeline, is_small_at_the_end
-):
+def test_shuffle_below_the_minimum_is_the_same_in_every_run(pipeline, is_small_at_the_end):
     def make():
         return shuffled(2, 21, 100, 50, allow_smaller_final_batch=is_small_at_the_end)
 
@@ -328,13 +326,13 @@ def test_an_input_that_fits_below_the_minimum_is_shuffled_the_same_in_every_run(
     assert len(runs[0]) == (42 if is_small_at_the_end else 40)
 
 
-def test_with_one_more_than_the_minimum_the_order_is_the_same_in_every_run(pipeline):
+def test_shuffle_with_one_element_above_the_minimum_is_the_same_in_every_run(pipeline):
     runs = repeat(pipeline, lambda: shuffled(None, 40, 21, 20), limit=50)
     assert runs == [runs[0]] * TIMES
     assert len(runs[0]) == 250
 
 
-def test_a_queue_that_is_full_at_every_batch_gives_the_same_order_in_every_run():
+def test_shuffle_of_a_full_queue_is_the_same_in_every_run():
     def make():
         number = tf.train.range_input_producer(100, 1, seed=2).dequeue()
         batch = tf.train.shuffle_batch([number], 5, 60, 20, seed=3)
@@ -369,7 +367,7 @@ def wait_for_size(session, queue, size):
         threading.Event().wait(0.001)
 
 
-def test_an_error_while_an_example_is_made_is_raised_by_join(pipeline, numbers):
+def test_error_while_making_an_example_is_raised_by_join(pipeline, numbers):
     number = numbers(100)
     # The check is of the example alone. A dequeue of the batch under it would draw numbers too.
     with tf.control_dependencies([tf.Assert(tf.not_equal(number, 6), ["six"])]):
@@ -380,7 +378,7 @@ def test_an_error_while_an_example_is_made_is_raised_by_join(pipeline, numbers):
     assert "assertion failed: [six]" in str(pipeline.failure)
 
 
-def test_a_shape_that_differs_at_run_time_is_raised_by_join(pipeline):
+def test_shape_mismatch_at_run_time_is_raised_by_join(pipeline):
     value = tf.placeholder_with_default([1, 2, 3], None)
     assert pipeline.values(tf.train.batch([value], 2, shapes=[(2,)])) == []
     assert "Shape mismatch in tuple component 0. Expected [2], got [3]" in str(pipeline.failure)
@@ -389,7 +387,7 @@ def test_a_shape_that_differs_at_run_time_is_raised_by_join(pipeline):
 # The promises of the guide
 
 
-def test_shuffle_batch_join_reads_several_files_at_once(pipeline, write_records):
+def test_shuffle_batch_join_reads_several_files_concurrently(pipeline, write_records):
     files = [write_records(f"{i}", [b"%d-%d" % (i, j) for j in range(10)]) for i in range(5)]
     names = tf.train.string_input_producer(files, num_epochs=2)
     examples = [[tf.TFRecordReader().read(names).value] for _ in range(3)]
@@ -454,7 +452,7 @@ def test_preloaded_data_is_sliced_and_batched(pipeline, is_variable):
     assert sorted(seen) == sorted([*range(10)] * 2)
 
 
-def test_a_program_without_runners_waits(numbers):
+def test_program_without_runners_waits(numbers):
     batch = tf.train.batch([numbers(5)], 2)
     with tf.Session() as session, pytest.raises(tf.errors.DeadlineExceededError):
         session.run(batch, options=tf.RunOptions(timeout_in_ms=50))

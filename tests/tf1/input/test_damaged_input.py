@@ -71,11 +71,11 @@ def train_on(paths, label_dtype=tf.int64, image_size=30, num_threads=2):
     return seen, error
 
 
-def test_good_files_give_every_example_and_no_error(path):
+def test_valid_files_yield_every_example_and_no_error(path):
     assert train_on([path]) == (NUM_RECORDS, None)
 
 
-def test_a_truncated_file_is_named_with_record_and_offset(path):
+def test_error_for_a_truncated_file_names_record_and_offset(path):
     size = path.stat().st_size
     path.write_bytes(path.read_bytes()[:-10])
     _, error = train_on([path])
@@ -89,7 +89,7 @@ def test_a_truncated_file_is_named_with_record_and_offset(path):
     assert error.op.type == "ReaderReadV2"
 
 
-def test_a_flipped_bit_is_named_with_record_and_offset(path):
+def test_error_for_a_flipped_bit_names_record_and_offset(path):
     data = bytearray(path.read_bytes())
     offset = 7 * record_bytes(path) + 12
     data[offset + 5] ^= 0x10
@@ -102,7 +102,7 @@ def test_a_flipped_bit_is_named_with_record_and_offset(path):
     )
 
 
-def test_a_flipped_bit_in_a_length_is_named_with_record_and_offset(path):
+def test_error_for_a_flipped_bit_in_a_length_names_record_and_offset(path):
     data = bytearray(path.read_bytes())
     offset = 3 * record_bytes(path)
     data[offset] ^= 0x01
@@ -111,20 +111,20 @@ def test_a_flipped_bit_in_a_length_is_named_with_record_and_offset(path):
     assert error.message.startswith(f"{path}: corrupted record at {offset} (record 3): ")
 
 
-def test_a_missing_file_is_named(path, tmp_path):
+def test_error_names_a_missing_file(path, tmp_path):
     missing = tmp_path / "missing.tfrecord"
     _, error = train_on([path, missing])
     assert isinstance(error, tf.errors.NotFoundError)
     assert error.message.startswith(f"{missing}; No such file or directory. Check the file names")
 
 
-def test_a_directory_is_named(path, tmp_path):
+def test_error_names_a_directory(path, tmp_path):
     _, error = train_on([path, tmp_path])
     assert isinstance(error, tf.errors.FailedPreconditionError)
     assert error.message.startswith(f"{tmp_path}; Is a directory. ")
 
 
-def test_a_file_of_another_format_is_named(tmp_path):
+def test_error_names_a_file_of_another_format(tmp_path):
     text = tmp_path / "table.csv"
     text.write_text("id,name\n1,somebody\n2,somebody else\n")
     _, error = train_on([text])
@@ -133,7 +133,7 @@ def test_a_file_of_another_format_is_named(tmp_path):
     assert "is it a TFRecord file, and uncompressed?" in error.message
 
 
-def test_a_wrong_feature_type_is_named_with_file_record_and_offset(path):
+def test_error_for_a_wrong_feature_type_names_file_record_and_offset(path):
     _, error = train_on([path], label_dtype=tf.float32, num_threads=1)
     assert isinstance(error, tf.errors.InvalidArgumentError)
     assert "Key: label.  Data types don't match." in error.message
@@ -141,7 +141,7 @@ def test_a_wrong_feature_type_is_named_with_file_record_and_offset(path):
     assert error.op.type == "ParseSingleExample"
 
 
-def test_a_record_that_is_not_an_example_is_named_with_file_record_and_offset(tmp_path):
+def test_error_for_a_non_example_record_names_file_record_and_offset(tmp_path):
     path = tmp_path / "mixed.tfrecord"
     records = [serialized(number) for number in range(3)]
     write_records(path, [*records, b"\xff\xff\xff"])
@@ -187,7 +187,7 @@ def read_csv(path, reader, defaults):
         ("\ufffd,3", "Field 0 in record 0 is not a valid int32: \ufffd. "),
     ],
 )
-def test_a_line_that_is_not_a_csv_record_is_named_with_file_line_and_offset(tmp_path, line, words):
+def test_error_for_an_invalid_csv_line_names_file_line_and_offset(tmp_path, line, words):
     path = tmp_path / "table.csv"
     path.write_text(f"1,a\n2,b\n{line}\n4,d\n")
     rows, error = read_csv(path, tf.TextLineReader(), [[0], [""]])
@@ -199,7 +199,7 @@ def test_a_line_that_is_not_a_csv_record_is_named_with_file_line_and_offset(tmp_
 
 
 @pytest.mark.parametrize("asks", [True, False])
-def test_elements_waiting_in_a_queue_are_dropped_by_a_loop_that_asks_whether_to_stop(path, asks):
+def test_should_stop_loop_drops_elements_left_in_the_queue_after_an_error(path, asks):
     """As docs/tf1/errors.md says, and as TensorFlow does."""
     records = [b"%d" % number for number in range(10)]
     write_records(path, records)
@@ -224,7 +224,7 @@ def test_elements_waiting_in_a_queue_are_dropped_by_a_loop_that_asks_whether_to_
 
 
 @pytest.mark.parametrize("limit", [None, 9])
-def test_lines_are_counted_as_editors_do(tmp_path, limit):
+def test_line_numbers_match_text_editors(tmp_path, limit):
     """From 1, with skipped lines, empty lines, and line ends between quotes."""
     path = tmp_path / "table.csv"
     text = '"a name\nof two lines",b\r\n\n1,2\n\r\n3,4\n5,x\n'
@@ -252,13 +252,13 @@ def test_lines_are_counted_as_editors_do(tmp_path, limit):
     assert f"[while reading {path}: {where}]" in caught.value.message
 
 
-def test_a_tfrecord_file_read_as_csv_is_named(path):
+def test_error_names_a_tfrecord_file_read_as_csv(path):
     _, error = read_csv(path, tf.WholeFileReader(), [[0], [""]])
     assert isinstance(error, tf.errors.InvalidArgumentError)
     assert f"[while reading {path}: record 0 at byte 0]" in error.message
 
 
-def test_an_image_of_the_wrong_size_is_named_with_file_record_and_offset(path):
+def test_error_for_a_wrong_image_size_names_file_record_and_offset(path):
     _, error = train_on([path], image_size=31, num_threads=1)
     assert isinstance(error, tf.errors.InvalidArgumentError)
     assert "Input to reshape is a tensor with 30 values" in error.message
@@ -266,7 +266,7 @@ def test_an_image_of_the_wrong_size_is_named_with_file_record_and_offset(path):
     assert error.op.name == "image"
 
 
-def test_a_huge_length_is_refused_without_the_memory_for_it(tmp_path):
+def test_huge_length_is_rejected_without_allocating_memory(tmp_path):
     path = tmp_path / "huge.tfrecord"
     write_records(path, [b"x"])
     data = bytearray(path.read_bytes())

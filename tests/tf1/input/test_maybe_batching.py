@@ -36,7 +36,7 @@ def flat(batches):
     return [int(value) for batch in batches for value in batch]
 
 
-def test_a_maybe_batcher_is_named_as_the_plain_one(name, batcher):
+def test_maybe_batcher_is_named_like_the_plain_one(name, batcher):
     keep = tf.placeholder(tf.bool, [])
     assert [tensor.name for tensor in batcher([1, 2], keep)] == [f"{name}:0", f"{name}:1"]
     assert batcher({"a": 1}, keep, name="mine")["a"].name == "mine:0"
@@ -46,7 +46,7 @@ def test_a_maybe_batcher_is_named_as_the_plain_one(name, batcher):
     assert len(tf.get_collection(tf.GraphKeys.SUMMARIES)) == 2
 
 
-def test_examples_are_kept_where_the_condition_holds(batcher, pipeline, numbers):
+def test_examples_are_kept_if_the_condition_holds(batcher, pipeline, numbers):
     number = numbers(40)
     keep = tf.less(number % 4, 2)
     values = pipeline.values(batcher([number, tf.as_string(number)], keep))
@@ -57,7 +57,7 @@ def test_examples_are_kept_where_the_condition_holds(batcher, pipeline, numbers)
 
 
 @pytest.mark.parametrize("keep", [False, lambda: tf.constant(False)])
-def test_examples_that_are_not_kept_were_computed(batcher, pipeline, numbers, keep):
+def test_dropped_examples_are_still_computed(batcher, pipeline, numbers, keep):
     calls = []
 
     def count(number):
@@ -71,23 +71,21 @@ def test_examples_that_are_not_kept_were_computed(batcher, pipeline, numbers, ke
 
 
 @pytest.mark.parametrize("keep", [True, lambda: tf.constant(True)])
-def test_a_condition_that_is_always_true_keeps_all_without_a_condition(
-    batcher, pipeline, numbers, keep
-):
+def test_constant_true_condition_adds_no_conditional_enqueue(batcher, pipeline, numbers, keep):
     batch = batcher([numbers(6)], keep() if callable(keep) else keep)
     (runner,) = tf.get_collection(tf.GraphKeys.QUEUE_RUNNERS)[1:]
     assert [op.type for op in runner.enqueue_ops] == ["QueueEnqueueV2"]
     assert sorted(flat(pipeline.values(batch))) == list(range(6))
 
 
-def test_a_scalar_keeps_all_rows_or_none(batcher, pipeline, numbers):
+def test_scalar_condition_keeps_all_rows_or_none(batcher, pipeline, numbers):
     number = numbers(6)
     rows = tf.stack([number, number + 100])
     batches = pipeline.values(batcher([rows], tf.equal(number % 2, 0), enqueue_many=True))
     assert sorted(flat(batches)) == [0, 2, 4, 100, 102, 104]
 
 
-def test_a_vector_keeps_some_rows(batcher, pipeline, numbers):
+def test_vector_condition_keeps_some_rows(batcher, pipeline, numbers):
     number = numbers(6)
     rows = tf.stack([number, number + 100, number + 200])
     keep = tf.stack([True, False, True])
@@ -96,7 +94,7 @@ def test_a_vector_keeps_some_rows(batcher, pipeline, numbers):
     assert all([int(word) for word in words] == ones.tolist() for ones, words in batches)
 
 
-def test_a_join_asks_one_condition_for_all_its_examples(pipeline, numbers):
+def test_join_uses_one_condition_for_all_its_examples(pipeline, numbers):
     keep = tf.placeholder_with_default(True, [])
     batch = tf.train.maybe_batch_join([[numbers(5)], [numbers(5)]], keep, 1)
     runner = tf.get_collection(tf.GraphKeys.QUEUE_RUNNERS)[-1]
@@ -111,13 +109,13 @@ def test_several_threads_keep_each_example_once(name, pipeline, numbers):
     assert Counter(flat(pipeline.values(batch))) == Counter(range(0, 300, 3))
 
 
-def test_the_last_batch_of_those_kept_may_be_smaller(batcher, pipeline, numbers):
+def test_final_batch_of_kept_examples_may_be_smaller(batcher, pipeline, numbers):
     number = numbers(9)
     batch = batcher([number], tf.less(number, 5), allow_smaller_final_batch=True)
     assert [len(values) for values in pipeline.values(batch)] == [2, 2, 1]
 
 
-def test_examples_that_are_kept_are_padded(pipeline, numbers):
+def test_kept_examples_are_padded(pipeline, numbers):
     number = numbers(4)
     row = tf.fill([number], number)
     row.set_shape([None])
@@ -126,7 +124,7 @@ def test_examples_that_are_kept_are_padded(pipeline, numbers):
     assert values.tolist() == [[0, 0, 0], [2, 2, 0], [3, 3, 3]]
 
 
-def test_arguments_of_every_form_stand_where_tensorflow_has_them():
+def test_argument_order_matches_tensorflow():
     keep, many, shapes = tf.placeholder(tf.bool, []), True, [()]
     rows = [tf.placeholder(tf.int32, [None])]
     batches = [
@@ -161,12 +159,12 @@ def test_arguments_of_every_form_stand_where_tensorflow_has_them():
         ([3], True, "Dimensions must be equal, but are 2 and 3"),
     ],
 )
-def test_a_condition_of_another_shape_is_refused(batcher, shape, enqueue_many, message):
+def test_condition_of_a_wrong_shape_is_rejected(batcher, shape, enqueue_many, message):
     with pytest.raises(ValueError, match=message):
         batcher([[1, 2]], tf.placeholder(tf.bool, shape), enqueue_many=enqueue_many)
 
 
-def test_the_plain_refusals_hold_too():
+def test_invalid_plain_arguments_are_rejected():
     keep = tf.placeholder(tf.bool, [])
     with pytest.raises(ValueError, match=r"Expected at least one tensor in batch\(\)\."):
         tf.train.maybe_batch([], keep, 2)
@@ -176,7 +174,7 @@ def test_the_plain_refusals_hold_too():
         tf.train.maybe_shuffle_batch([1], 2, 4, 4, keep)
 
 
-def test_a_condition_of_another_length_is_raised_by_join(pipeline):
+def test_condition_of_a_wrong_length_is_raised_by_join(pipeline):
     keep = tf.placeholder_with_default([True], [None])
     batch = tf.train.maybe_batch([[1, 2]], keep, 2, enqueue_many=True)
     assert pipeline.values(batch) == []

@@ -23,19 +23,19 @@ def summary_names():
 # limit_epochs
 
 
-def test_without_a_number_of_epochs_nothing_is_limited():
+def test_limit_epochs_without_num_epochs_does_nothing():
     value = object()
     assert tf.train.limit_epochs(value) is value
     assert not local_variables()
 
 
 @pytest.mark.parametrize("num_epochs", [0, -1])
-def test_a_number_of_epochs_is_positive(num_epochs):
+def test_num_epochs_must_be_positive(num_epochs):
     with pytest.raises(ValueError, match=f"num_epochs must be > 0 not {num_epochs}\\."):
         tf.train.limit_epochs(tf.constant(1), num_epochs)
 
 
-def test_the_count_of_epochs_is_a_local_variable():
+def test_epoch_counter_is_a_local_variable():
     limited = tf.train.limit_epochs(tf.constant(1), 2)
     (epochs,) = local_variables()
     assert (limited.name, epochs.name) == ("limit_epochs:0", "limit_epochs/epochs:0")
@@ -45,7 +45,7 @@ def test_the_count_of_epochs_is_a_local_variable():
     assert (named.name, local_variables()[1].name) == ("passes:0", "passes/epochs:0")
 
 
-def test_a_tensor_can_be_computed_once_an_epoch(pipeline):
+def test_limit_epochs_repeats_a_tensor(pipeline):
     assert pipeline.values(tf.train.limit_epochs(tf.constant(7), 3)) == [7, 7, 7]
     assert "Reached limit of 3" in str(pipeline.end)
 
@@ -53,14 +53,14 @@ def test_a_tensor_can_be_computed_once_an_epoch(pipeline):
 # input_producer
 
 
-def test_an_input_producer_gives_the_rows_of_a_tensor(pipeline):
+def test_input_producer_yields_the_rows_of_a_tensor(pipeline):
     queue = tf.train.input_producer(tf.constant([[1, 2], [3, 4]]), num_epochs=2, shuffle=False)
     values = pipeline.values(queue.dequeue())
     assert np.array(values).tolist() == [[1, 2], [3, 4], [1, 2], [3, 4]]
     assert pipeline.failure is None
 
 
-def test_an_input_producer_has_one_runner_with_one_operation():
+def test_input_producer_has_one_runner_with_one_operation():
     cancel = tf.no_op(name="mine")
     queue = tf.train.input_producer(
         tf.constant([1.0]), num_epochs=1, capacity=7, summary_name="full", cancel_op=cancel
@@ -75,7 +75,7 @@ def test_an_input_producer_has_one_runner_with_one_operation():
     assert summary_names() == ["input_producer/full:0"]
 
 
-def test_without_a_name_for_it_there_is_no_summary():
+def test_input_producer_without_a_summary_name_adds_no_summary():
     tf.train.input_producer(tf.constant([1]))
     assert summary_names() == []
 
@@ -90,7 +90,7 @@ def test_without_a_name_for_it_there_is_no_summary():
         ([2, 3], [], "are not compatible|must have the same rank"),
     ],
 )
-def test_the_shape_of_a_row_must_be_known_and_fit(shape, element_shape, message):
+def test_row_shape_must_be_known_and_match(shape, element_shape, message):
     with pytest.raises(ValueError, match=message):
         tf.train.input_producer(tf.placeholder(tf.int32, shape), element_shape)
 
@@ -98,24 +98,24 @@ def test_the_shape_of_a_row_must_be_known_and_fit(shape, element_shape, message)
 @pytest.mark.parametrize(
     ("shape", "element_shape"), [(None, [3]), ([None, 3], None), ([2, None], [3])]
 )
-def test_the_shape_of_a_row_comes_from_the_tensor_and_the_argument(shape, element_shape):
+def test_row_shape_comes_from_the_tensor_and_the_argument(shape, element_shape):
     queue = tf.train.input_producer(tf.placeholder(tf.int32, shape), element_shape)
     assert queue.shapes == [tf.TensorShape([3])]
 
 
-def test_each_epoch_is_shuffled_again(pipeline):
+def test_each_epoch_is_reshuffled(pipeline):
     queue = tf.train.range_input_producer(50, num_epochs=3, seed=1)
     values = np.array(pipeline.values(queue.dequeue())).reshape(3, 50)
     assert [sorted(epoch) for epoch in values.tolist()] == [list(range(50))] * 3
     assert len({tuple(epoch) for epoch in values.tolist()}) == 3
 
 
-def test_a_seed_makes_the_order_repeatable(pipeline):
+def test_seed_makes_the_order_repeatable(pipeline):
     value = tf.train.string_input_producer(list("abcdefgh"), num_epochs=2, seed=3).dequeue()
     assert pipeline.values(value) == pipeline.values(value)
 
 
-def test_the_tensor_is_computed_once_an_epoch(pipeline):
+def test_tensor_is_computed_once_per_epoch(pipeline):
     calls = []
 
     def rows():
@@ -127,7 +127,7 @@ def test_the_tensor_is_computed_once_an_epoch(pipeline):
     assert pipeline.values(queue.dequeue()) == [1, 1, 1, 2, 2, 2]
 
 
-def test_an_empty_tensor_is_the_end_at_once(pipeline):
+def test_empty_tensor_ends_the_input_at_once(pipeline):
     queue = tf.train.input_producer(tf.zeros([0], tf.int32), num_epochs=5)
     assert pipeline.values(queue.dequeue()) == []
     assert pipeline.failure is None
@@ -147,9 +147,7 @@ def test_an_empty_tensor_is_the_end_at_once(pipeline):
         ),
     ],
 )
-def test_without_epochs_and_rows_a_producer_fails_instead_of_looking_for_ever(
-    pipeline, produce, name
-):
+def test_producer_without_epochs_or_rows_fails_instead_of_looping_forever(pipeline, produce, name):
     assert pipeline.values(produce()) == []
     assert isinstance(pipeline.end, tf.errors.OutOfRangeError)
     assert isinstance(pipeline.failure, tf.errors.InvalidArgumentError)
@@ -159,7 +157,7 @@ def test_without_epochs_and_rows_a_producer_fails_instead_of_looking_for_ever(
     assert "(a pattern that no file matches?), or give num_epochs." in text
 
 
-def test_a_small_queue_holds_up_no_epoch(pipeline):
+def test_small_queue_does_not_block_any_epoch(pipeline):
     queue = tf.train.range_input_producer(20, num_epochs=3, shuffle=False, capacity=2)
     assert pipeline.values(queue.dequeue()) == list(range(20)) * 3
 
@@ -168,7 +166,7 @@ def test_a_small_queue_holds_up_no_epoch(pipeline):
 
 
 @pytest.mark.parametrize("strings", [[], (), None, ""])
-def test_strings_must_be_given(strings):
+def test_empty_string_list_is_rejected(strings):
     with pytest.raises(ValueError, match="string_input_producer requires a non-null input tensor"):
         tf.train.string_input_producer(strings)
 
@@ -182,23 +180,23 @@ def test_strings_must_be_given(strings):
         ([1, 2], TypeError, "Expected string"),
     ],
 )
-def test_strings_are_a_vector(strings, error, message):
+def test_strings_must_be_a_vector(strings, error, message):
     with pytest.raises(error, match=message):
         tf.train.string_input_producer(strings)
 
 
 @pytest.mark.parametrize("make", [list, tuple, tf.constant])
-def test_strings_come_from_lists_and_tensors(pipeline, make):
+def test_strings_may_be_lists_or_tensors(pipeline, make):
     queue = tf.train.string_input_producer(make(["a", "b"]), num_epochs=1, shuffle=False)
     assert pipeline.values(queue.dequeue()) == [b"a", b"b"]
 
 
-def test_a_queue_without_room_is_refused():
+def test_zero_capacity_is_rejected():
     with pytest.raises(ZeroDivisionError):
         tf.train.string_input_producer(["a"], capacity=0)
 
 
-def test_no_strings_at_run_time_are_an_error_of_the_runner(pipeline):
+def test_empty_strings_at_run_time_are_an_error_of_the_runner(pipeline):
     strings = tf.placeholder_with_default(tf.zeros([0], tf.string), [None])
     queue = tf.train.string_input_producer(strings)
     assert pipeline.values(queue.dequeue()) == []
@@ -213,7 +211,7 @@ def test_no_strings_at_run_time_are_an_error_of_the_runner(pipeline):
         ("files", 7, "files", "files/fraction_of_7_full:0"),
     ],
 )
-def test_a_queue_of_strings_has_the_name_of_its_scope(name, capacity, queue_name, summary):
+def test_string_queue_is_named_after_its_scope(name, capacity, queue_name, summary):
     queue = tf.train.string_input_producer(["a"], num_epochs=1, capacity=capacity, name=name)
     assert queue.name == queue_name
     assert summary_names() == [summary]
@@ -221,12 +219,12 @@ def test_a_queue_of_strings_has_the_name_of_its_scope(name, capacity, queue_name
     assert (queue.dtypes, queue.shapes) == ([tf.string], [tf.TensorShape([])])
 
 
-def test_a_second_producer_has_a_name_of_its_own():
+def test_second_producer_gets_its_own_name():
     queues = [tf.train.string_input_producer(["a"]) for _ in range(2)]
     assert [queue.name for queue in queues] == ["input_producer", "input_producer_1"]
 
 
-def test_the_summary_says_how_full_the_queue_is(pipeline):
+def test_summary_shows_how_full_the_queue_is(pipeline):
     tf.train.string_input_producer(["a", "b", "c"], num_epochs=1, capacity=4)
     queue = runners()[0].queue
     fill = queue.enqueue_many([["x", "y", "z"]])
@@ -240,16 +238,16 @@ def test_the_summary_says_how_full_the_queue_is(pipeline):
 # range_input_producer and slice_input_producer
 
 
-def test_a_range_has_the_type_of_its_limit():
+def test_range_has_the_type_of_its_limit():
     queues = [tf.train.range_input_producer(limit) for limit in (3, tf.constant(3, tf.int64))]
     assert [queue.dtypes for queue in queues] == [[tf.int32], [tf.int64]]
 
 
-def test_a_range_of_nothing_ends_at_once(pipeline):
+def test_empty_range_ends_at_once(pipeline):
     assert pipeline.values(tf.train.range_input_producer(0, num_epochs=1).dequeue()) == []
 
 
-def test_slices_of_all_tensors_belong_together(pipeline):
+def test_slices_of_all_tensors_stay_aligned(pipeline):
     letters, pairs = tf.train.slice_input_producer(
         [["a", "b", "c"], [[0, 0], [1, 10], [2, 20]]], num_epochs=2
     )
@@ -261,23 +259,23 @@ def test_slices_of_all_tensors_belong_together(pipeline):
     assert summary_names() == ["input_producer/input_producer/fraction_of_32_full:0"]
 
 
-def test_slices_of_one_tensor_are_a_list_of_one():
+def test_slices_of_one_tensor_are_a_single_item_list():
     (piece,) = tf.train.slice_input_producer([tf.placeholder(tf.int32, [None, 3])])
     assert piece.shape == [3]
 
 
-def test_a_shorter_tensor_is_an_error_when_its_end_is_reached(pipeline):
+def test_shorter_tensor_is_an_error_at_its_end(pipeline):
     pieces = tf.train.slice_input_producer([[1, 2, 3], ["a", "b"]], num_epochs=1, shuffle=False)
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"indices = 2 is not in \[0, 2\)"):
         pipeline.values(pieces)
 
 
-def test_a_longer_tensor_is_cut(pipeline):
+def test_longer_tensor_is_truncated(pipeline):
     pieces = tf.train.slice_input_producer([[1, 2], ["a", "b", "c"]], num_epochs=1, shuffle=False)
     assert pipeline.values(pieces) == [[1, b"a"], [2, b"b"]]
 
 
-def test_slices_of_nothing_are_refused():
+def test_slicing_no_tensors_is_rejected():
     with pytest.raises(ValueError, match="Expected at least one tensor in slice_input_producer"):
         tf.train.slice_input_producer([])
 
@@ -285,7 +283,7 @@ def test_slices_of_nothing_are_refused():
 # A count of epochs that nobody initialized
 
 
-def test_consumers_of_a_producer_that_failed_see_the_end_and_join_the_error(pipeline):
+def test_failed_producer_ends_its_consumers_and_join_raises_the_error(pipeline):
     queue = tf.train.string_input_producer(["a"], num_epochs=1)
     assert pipeline.values(queue.dequeue(), setup=lambda session: None) == []
     assert isinstance(pipeline.end, tf.errors.OutOfRangeError)
@@ -294,7 +292,7 @@ def test_consumers_of_a_producer_that_failed_see_the_end_and_join_the_error(pipe
     assert text in str(pipeline.failure)
 
 
-def test_without_a_coordinator_consumers_of_a_producer_that_failed_see_the_end(monkeypatch):
+def test_failed_producer_ends_its_consumers_without_a_coordinator(monkeypatch):
     raised = []
     monkeypatch.setattr(threading, "excepthook", lambda args: raised.append(args.exc_value))
     queue = tf.train.string_input_producer(["a"], num_epochs=1)
@@ -312,6 +310,6 @@ def test_without_a_coordinator_consumers_of_a_producer_that_failed_see_the_end(m
     ) in str(caught.value)
 
 
-def test_sessions_count_their_epochs_by_themselves(pipeline):
+def test_sessions_count_epochs_separately(pipeline):
     value = tf.train.string_input_producer(["a", "b"], num_epochs=1, shuffle=False).dequeue()
     assert [pipeline.values(value) for _ in range(2)] == [[b"a", b"b"]] * 2

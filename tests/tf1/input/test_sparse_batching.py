@@ -35,7 +35,7 @@ def parts_of(batch):
     ("indices_shape", "enqueue_many", "rank"),
     [([None, 1], False, 2), ([None, 3], False, 4), ([None, 3], True, 3), (None, False, None)],
 )
-def test_a_batch_has_a_dimension_more_than_an_example(indices_shape, enqueue_many, rank):
+def test_batch_has_one_more_dimension_than_an_example(indices_shape, enqueue_many, rank):
     shape = None if indices_shape is None else [None] * indices_shape[1]
     sparse = tf.sparse_placeholder(tf.float32, shape)
     batch = tf.train.batch([sparse], 2, enqueue_many=enqueue_many)
@@ -48,7 +48,7 @@ def test_a_batch_has_a_dimension_more_than_an_example(indices_shape, enqueue_man
     assert (runner.queue.dtypes, runner.queue.shapes) == ([tf.int64], [tf.TensorShape([])])
 
 
-def test_rows_are_as_large_as_the_largest_in_their_batch(pipeline, numbers):
+def test_rows_are_as_wide_as_the_widest_in_their_batch(pipeline, numbers):
     batch = tf.train.batch([row_of(numbers(5))], 2)
     first, second = pipeline.values(batch)
     assert parts_of(first) == ([[0, 0], [1, 1]], [0, 1], [2, 2])
@@ -68,14 +68,14 @@ def test_sparse_and_dense_components_of_an_example_stay_together(pipeline, numbe
     assert seen == Counter(range(200))
 
 
-def test_taking_one_component_takes_the_others_out_of_the_table(pipeline, numbers):
+def test_dequeuing_one_component_removes_the_others_from_the_table(pipeline, numbers):
     number = numbers(6)
     sparse, dense = tf.train.batch([row_of(number), number], 2)
     assert len(pipeline.values(dense, then=is_empty_at_the_end)) == 3
     assert len(pipeline.values(sparse.dense_shape, then=is_empty_at_the_end)) == 3
 
 
-def test_rows_still_in_the_queue_wait_in_the_table(pipeline, numbers):
+def test_queued_rows_wait_in_the_table(pipeline, numbers):
     batch = tf.train.batch([row_of(numbers(5))], 2)
 
     def one_is_left(session):
@@ -84,20 +84,20 @@ def test_rows_still_in_the_queue_wait_in_the_table(pipeline, numbers):
     assert len(pipeline.values(batch, then=one_is_left)) == 2
 
 
-def test_the_last_batch_may_be_smaller(pipeline, numbers):
+def test_final_batch_may_be_smaller(pipeline, numbers):
     batch = tf.train.batch([row_of(numbers(3))], 2, allow_smaller_final_batch=True)
     _, last = pipeline.values(batch, then=is_empty_at_the_end)
     assert parts_of(last) == ([[0, 2]], [2], [1, 3])
 
 
-def test_a_join_shares_the_table(pipeline, numbers):
+def test_join_shares_the_table(pipeline, numbers):
     batch = tf.train.batch_join([[row_of(numbers(4))], [row_of(numbers(4) + 10)]], 1)
     batches = pipeline.values(batch, then=is_empty_at_the_end)
     values = sorted(value for batch in batches for value in batch.values.tolist())
     assert values == [0, 1, 2, 3, 10, 11, 12, 13]
 
 
-def test_rows_of_a_sparse_tensor_are_examples(pipeline):
+def test_rows_of_a_sparse_tensor_become_examples(pipeline):
     sparse = tf.SparseTensor([[0, 0], [0, 1], [2, 1]], ["a", "b", "c"], [3, 4])
     batch = tf.train.batch([sparse, [0, 1, 2]], 3, enqueue_many=True)
     ((strings, rows),) = pipeline.values(batch, limit=1)
@@ -107,7 +107,7 @@ def test_rows_of_a_sparse_tensor_are_examples(pipeline):
     assert strings.dense_shape.tolist() == [3, 4]
 
 
-def test_only_examples_that_are_kept_are_parked(pipeline, numbers):
+def test_only_kept_examples_are_stored(pipeline, numbers):
     number = numbers(10)
     keep = tf.equal(number % 2, 0)
     batch = tf.train.maybe_shuffle_batch([row_of(number)], 1, 20, 3, keep)
@@ -115,7 +115,7 @@ def test_only_examples_that_are_kept_are_parked(pipeline, numbers):
     assert sorted(int(batch.values[0]) for batch in batches) == [0, 2, 4, 6, 8]
 
 
-def test_only_rows_that_are_kept_are_parked(pipeline, numbers):
+def test_only_kept_rows_are_stored(pipeline, numbers):
     number = tf.cast(numbers(4), tf.int64)
     sparse = tf.SparseTensor(
         [[0, 0], [1, 1], [2, 2]], tf.stack([number] * 3) * 10 + [0, 1, 2], [3, 3]
@@ -129,7 +129,7 @@ def test_only_rows_that_are_kept_are_parked(pipeline, numbers):
     assert all(parts.indices.tolist() == [[0, 0], [1, 2]] for parts, _ in batches)
 
 
-def test_a_shared_queue_gives_sparse_tensors_to_every_batcher():
+def test_shared_queue_yields_sparse_tensors_to_every_batcher():
     sparse = tf.SparseTensor([[1]], [7], [3])
     tf.train.batch([sparse], 2, shared_name="shared")
     other = tf.train.batch([sparse], 2, shared_name="shared")
@@ -157,13 +157,13 @@ def test_a_shared_queue_gives_sparse_tensors_to_every_batcher():
         ),
     ],
 )
-def test_examples_of_a_join_are_sparse_in_the_same_places(other, error, message):
+def test_examples_of_a_join_must_be_sparse_in_the_same_positions(other, error, message):
     sparse = tf.sparse_placeholder(tf.float32, [None])
     with pytest.raises(error, match=message):
         tf.train.batch_join([[sparse], [other()]], 2)
 
 
-def test_a_rank_that_only_one_example_knows_counts_for_all():
+def test_rank_known_from_one_example_applies_to_all():
     examples = [[tf.sparse_placeholder(tf.float32)], [tf.sparse_placeholder(tf.float32, [None])]]
     batch = tf.train.batch_join(examples, 2)
     assert batch.indices.shape.as_list() == [None, 2]
@@ -189,7 +189,7 @@ def test_join_raises_the_error_of_an_invalid_sparse_tensor(pipeline, sparse, enq
         raise pipeline.failure
 
 
-def test_ranks_that_differ_at_run_time_are_an_error_of_the_batch(pipeline, numbers):
+def test_rank_mismatch_at_run_time_is_an_error_of_the_batch(pipeline, numbers):
     number = tf.cast(numbers(2), tf.int64)
     rank = tf.reshape(number + 1, [1])
     indices = tf.zeros(tf.concat([[1], tf.cast(rank, tf.int32)], 0), tf.int64)
@@ -207,17 +207,17 @@ def test_ranks_that_differ_at_run_time_are_an_error_of_the_batch(pipeline, numbe
         pipeline.values(batch)
 
 
-def test_nothing_to_stack_has_no_rank(pipeline, numbers):
+def test_stacking_zero_sparse_tensors_is_an_error(pipeline, numbers):
     with pytest.raises(tf.errors.InvalidArgumentError, match="Must have at least 1 serialized"):
         pipeline.values(tf.train.batch([row_of(numbers(2))], 0), limit=1)
 
 
-def test_sparse_tensors_wait_in_the_table_of_their_session(pipeline, numbers):
+def test_each_session_stores_its_own_sparse_tensors(pipeline, numbers):
     batch = tf.train.batch([row_of(numbers(4))], 2)
     assert [len(pipeline.values(batch, then=is_empty_at_the_end)) for _ in range(2)] == [2, 2]
 
 
-def test_a_loop_over_sparse_tensors_needs_no_python(pipeline, numbers):
+def test_loop_over_sparse_tensors_runs_without_python(pipeline, numbers):
     sparse = tf.SparseTensor([[0, 0], [1, 1]], [1, 2], [2, 2])
     keep = tf.placeholder_with_default([True, False], [None])
     tf.train.maybe_batch([sparse, [1, 2]], keep, 2, enqueue_many=True, name="rows")

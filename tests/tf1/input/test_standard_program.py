@@ -9,7 +9,7 @@ import headrace.tf1 as tf
 OPTIONS = tf.RunOptions(timeout_in_ms=10_000)
 
 
-def test_the_template_sees_every_example_of_every_epoch(write_records):
+def test_template_sees_every_example_of_every_epoch(write_records):
     files = [write_records(f"{i}", [b"%d-%d" % (i, j) for j in range(7)]) for i in range(3)]
     names = tf.train.string_input_producer(files, num_epochs=2)
     _, record = tf.TFRecordReader().read(names)
@@ -32,7 +32,7 @@ def test_the_template_sees_every_example_of_every_epoch(write_records):
     assert sorted(seen) == sorted([b"%d-%d" % (i, j) for i in range(3) for j in range(7)] * 2)
 
 
-def test_after_an_early_stop_queued_elements_can_be_taken():
+def test_queued_elements_can_be_dequeued_after_an_early_stop():
     """The course note's program: it asks for a stop at 50 and continues dequeuing."""
     queue = tf.FIFOQueue(10, [tf.float32], shapes=[()])
     enqueue = queue.enqueue(tf.random_normal([]))
@@ -55,7 +55,7 @@ def test_after_an_early_stop_queued_elements_can_be_taken():
     assert 51 <= taken <= 51 + 10 + 3
 
 
-def test_join_waits_for_a_stop_that_nobody_requests(numbers):
+def test_join_waits_until_a_stop_is_requested(numbers):
     number = numbers(3)
     with tf.Session() as session:
         session.run(tf.local_variables_initializer())
@@ -77,7 +77,7 @@ def test_join_waits_for_a_stop_that_nobody_requests(numbers):
         assert not joining.is_alive()
 
 
-def test_an_error_in_the_first_stage_ends_the_last_and_comes_out_of_join(pipeline, tmp_path):
+def test_error_in_the_first_stage_ends_the_last_and_is_raised_by_join(pipeline, tmp_path):
     names = tf.train.string_input_producer([str(tmp_path / "none")], num_epochs=1)
     _, record = tf.TFRecordReader().read(names)
     batch = tf.train.shuffle_batch_join([[record]], 2, 10, 3)
@@ -87,7 +87,7 @@ def test_an_error_in_the_first_stage_ends_the_last_and_comes_out_of_join(pipelin
     assert "none" in str(pipeline.failure)
 
 
-def test_range_and_slices_feed_batches_by_several_threads(pipeline):
+def test_range_and_slices_feed_batches_with_several_threads(pipeline):
     index = tf.train.range_input_producer(100, num_epochs=2).dequeue()
     squares = tf.constant([i * i for i in range(100)])
     batch = tf.train.batch([index, tf.gather(squares, index)], 10, num_threads=3, capacity=20)

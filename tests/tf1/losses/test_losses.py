@@ -39,7 +39,7 @@ def test_losses_are_means_of_their_definitions(run, name, expected):
         getattr(tf.losses, name)(None, GUESSES)
 
 
-def test_pairs_of_elements_are_compared(run):
+def test_mean_pairwise_squared_error_compares_pairs_of_elements(run):
     errors = GUESSES - LABELS
     pairs = [
         ((row[:, None] - row) ** 2)[np.triu_indices(3, 1)].mean() for row in errors.astype(float)
@@ -49,14 +49,14 @@ def test_pairs_of_elements_are_compared(run):
     assert run(tf.losses.mean_pairwise_squared_error(LABELS, GUESSES, weights=0.0)) == 0
 
 
-def test_vectors_have_an_angle(run):
+def test_cosine_distance_of_vectors(run):
     loss = tf.losses.cosine_distance([[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [0.0, 1.0]], axis=1)
     assert run(loss) == 0.5
     with pytest.raises(ValueError, match="You must specify 'axis'"):
         tf.losses.cosine_distance(LABELS, GUESSES)
 
 
-def test_classes_can_be_smoothed(run):
+def test_label_smoothing_changes_the_cross_entropy(run):
     logits = np.array([[2.0, -1.0, 0.5]])
     chances = -(logits - np.logaddexp.reduce(logits, axis=1))
     plain = tf.losses.softmax_cross_entropy([[0, 1, 0]], logits)
@@ -77,13 +77,13 @@ def test_classes_can_be_smoothed(run):
         ("SUM_OVER_NONZERO_WEIGHTS", ERRORS[0].sum() * 2 / 3),
     ],
 )
-def test_weights_count_as_the_reduction_says(run, reduction, expected):
+def test_weights_are_applied_according_to_the_reduction(run, reduction, expected):
     kind = getattr(tf.losses.Reduction, reduction)
     loss = tf.losses.absolute_difference(LABELS, GUESSES, [[2.0], [0.0]], reduction=kind)
     np.testing.assert_allclose(run(loss), expected, rtol=1e-5)
 
 
-def test_without_weights_nothing_is_lost(run):
+def test_zero_weights_give_zero_loss_and_invalid_ones_are_rejected(run):
     assert run(tf.losses.mean_squared_error(LABELS, GUESSES, weights=0.0)) == 0
     with pytest.raises(ValueError, match="Invalid Reduction Key sum"):
         tf.losses.compute_weighted_loss([1.0], reduction="sum")
@@ -94,7 +94,7 @@ def test_without_weights_nothing_is_lost(run):
     assert tf.contrib.slim.losses is tf.contrib.losses
 
 
-def test_losses_add_up(run):
+def test_total_loss_sums_collected_losses(run):
     with pytest.raises(ValueError, match="inputs must be a list of at least one"):
         tf.losses.get_total_loss()
     assert run(tf.losses.get_regularization_loss()) == 0

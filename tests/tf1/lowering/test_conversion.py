@@ -66,7 +66,7 @@ def strict_session():
 
 @pytest.mark.parametrize(("value", "dtype", "named"), REFUSED)
 @pytest.mark.parametrize("is_callable", [False, True])
-def test_a_number_that_the_type_cannot_hold_is_refused(
+def test_number_out_of_range_for_the_type_is_rejected(
     strict_session, value, dtype, named, is_callable
 ):
     session = strict_session
@@ -78,7 +78,7 @@ def test_a_number_that_the_type_cannot_hold_is_refused(
         run(value)
 
 
-def test_the_error_has_a_remedy(strict_session):
+def test_error_for_a_lossy_feed_has_a_remedy(strict_session):
     x = tf.placeholder(tf.uint8, name="x")
     with pytest.raises(TypeError) as caught:
         strict_session.run(x, {x: [[1, 300]]})
@@ -114,7 +114,7 @@ def test_the_error_has_a_remedy(strict_session):
         (np.zeros([0, 3]), tf.uint8, []),
     ],
 )
-def test_a_number_that_the_type_holds_is_accepted(session, value, dtype, expected):
+def test_number_in_range_for_the_type_is_accepted(session, value, dtype, expected):
     x = tf.placeholder(dtype)
     assert session.run(tf.identity(x), {x: value}).tolist() == expected
 
@@ -124,7 +124,7 @@ def test_nan_is_accepted_for_floats(session):
     assert math.isnan(session.run(tf.identity(x), {x: [NAN]})[0])
 
 
-def test_an_array_of_the_right_type_is_not_copied(session):
+def test_array_of_the_right_type_is_not_copied(session):
     x = tf.placeholder(tf.int64)
     array = np.arange(3)
     assert session.run(x, {x: array}) is array
@@ -146,7 +146,7 @@ LOSSY = pytest.mark.parametrize(
 
 
 @LOSSY
-def test_a_converted_number_gives_one_warning_for_each_placeholder(value, dtype, expected):
+def test_converted_number_causes_one_warning_per_placeholder(value, dtype, expected):
     x, y = tf.placeholder(dtype, name="x"), tf.placeholder(dtype, name="y")
     with tf.Session() as session:
         with pytest.warns(RuntimeWarning) as caught:
@@ -189,7 +189,7 @@ def test_floats_from_a_feeding_thread_do_not_stop_a_program():
 
 @LOSSY
 @pytest.mark.filterwarnings("ignore:overflow encountered")
-def test_a_session_may_allow_lossy_conversion(value, dtype, expected):
+def test_session_may_allow_lossy_conversion(value, dtype, expected):
     x = tf.placeholder(dtype)
     copy = tf.identity(x)
     with tf.Session(config=tf.ConfigProto(allow_lossy_feeds=True)) as session:
@@ -198,7 +198,7 @@ def test_a_session_may_allow_lossy_conversion(value, dtype, expected):
 
 
 @pytest.mark.parametrize("value", [300, [2**70]])
-def test_a_feed_that_tensorflow_refuses_is_always_refused(value):
+def test_feed_rejected_by_tensorflow_is_always_rejected(value):
     x = tf.placeholder(tf.uint8)
     with (
         tf.Session(config=tf.ConfigProto(allow_lossy_feeds=True)) as session,
@@ -219,7 +219,7 @@ ARRAYS = st.sampled_from(TYPES).flatmap(
 
 
 @given(ARRAYS, st.sampled_from(TYPES))
-def test_numbers_are_unchanged_or_refused(array, name):
+def test_numbers_are_unchanged_or_rejected(array, name):
     dtype = np.dtype(name)
     held = [is_held(item, dtype) for item in array.ravel().tolist()]
     for value in (array, array.tolist()):

@@ -383,7 +383,7 @@ def test_powers_of_constants_equal_powers_of_variables():
 
 
 @given(st.data())
-def test_random_programs_give_the_same_with_and_without_rewrites(data):
+def test_random_programs_return_the_same_with_and_without_rewrites(data):
     with tempfile.TemporaryDirectory() as directory, tf.Graph().as_default():
         program = Program(data.draw, Path(directory))
         usual, plain = map(program.run, LEVELS)

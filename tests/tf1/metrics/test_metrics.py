@@ -43,7 +43,7 @@ def weighed(values, weights=WEIGHTS):
         ("root_mean_squared_error", weighed((LABELS - GUESSES) ** 2) ** 0.5),
     ],
 )
-def test_means_are_over_all_batches(name, expected):
+def test_means_cover_all_batches(name, expected):
     def make(labels, guesses, weights):
         numbers = labels if name == "accuracy" else tf.to_float(labels)
         return getattr(tf.metrics, name)(numbers, guesses, weights)
@@ -52,7 +52,7 @@ def test_means_are_over_all_batches(name, expected):
     np.testing.assert_allclose([value, last], [expected] * 2, rtol=1e-5)
 
 
-def test_counts_are_over_all_batches():
+def test_counts_cover_all_batches():
     guesses = GUESSES > 0.4
     pairs = {
         "true_positives": (1, 1),
@@ -72,7 +72,7 @@ def test_counts_are_over_all_batches():
         np.testing.assert_allclose([value, last], [expected] * 2, rtol=1e-5)
 
 
-def test_thresholds_are_counted_apart():
+def test_thresholds_are_counted_separately():
     thresholds = [0.2, 0.5, 0.8]
 
     def make(labels, guesses, weights):
@@ -83,7 +83,7 @@ def test_thresholds_are_counted_apart():
     np.testing.assert_allclose(value, expected, rtol=1e-5)
 
 
-def test_the_area_under_a_curve_is_how_often_a_true_label_is_ahead():
+def test_auc_is_the_probability_that_a_true_label_ranks_higher():
     area, last = over_batches(tf.metrics.auc, LABELS, GUESSES)
     ahead = GUESSES[LABELS == 1][:, None] > GUESSES[LABELS == 0]
     np.testing.assert_allclose([area, last], [ahead.mean()] * 2, atol=0.01)
@@ -95,7 +95,7 @@ def test_the_area_under_a_curve_is_how_often_a_true_label_is_ahead():
     assert_fails(tf.metrics.auc([1], hidden), r"predictions must be in \[0, 1\]")
 
 
-def test_classes_have_a_table_of_counts():
+def test_mean_iou_and_per_class_accuracy_use_the_confusion_matrix():
     labels, guesses = RANDOM.integers(0, 4, (2, 3, 50))
 
     def table(number):
@@ -113,7 +113,7 @@ def test_classes_have_a_table_of_counts():
     np.testing.assert_allclose(last, results, rtol=1e-5)
 
 
-def test_the_largest_predictions_are_sets_of_classes():
+def test_top_k_metrics_compare_sets_of_classes():
     scores = np.array([[[0.1, 0.3, 0.2, 0.4], [0.5, 0.1, 0.3, 0.2]]], np.float32)
     labels = np.array([[[3, 1], [2, 1]]])
     for name, expected in (("recall_at_k", 3 / 4), ("precision_at_k", 3 / 4)):
@@ -129,7 +129,7 @@ def test_the_largest_predictions_are_sets_of_classes():
     assert_fails(tf.metrics.recall_at_k(hidden, scores[0], 2), "Give labels for each example")
 
 
-def test_variables_are_local_and_values_in_collections():
+def test_metric_variables_are_local_and_values_are_collected():
     value, update = tf.metrics.mean([1.0], None, ["values"], "updates", "mine")
     names = ["mine/total:0", "mine/count:0"]
     assert [item.name for item in tf.get_collection(tf.GraphKeys.METRIC_VARIABLES)] == names
@@ -139,7 +139,7 @@ def test_variables_are_local_and_values_in_collections():
     assert tf.get_collection("updates") == [update]
 
 
-def test_weights_that_do_not_fit_are_refused():
+def test_weights_that_do_not_broadcast_are_rejected():
     with pytest.raises(ValueError, match=r"can not be broadcast to values\. values\.rank=1"):
         tf.metrics.mean([1.0, 2.0], [[[1.0]]])
     with pytest.raises(ValueError, match="Mismatch at dim 0"):
@@ -150,7 +150,7 @@ def test_weights_that_do_not_fit_are_refused():
         tf.metrics.mean_tensor(tf.placeholder(tf.float32, [None]))
 
 
-def test_a_runner_feeds_a_metric():
+def test_runner_can_feed_a_metric():
     numbers = tf.train.range_input_producer(10, num_epochs=1, shuffle=False).dequeue()
     value, update = tf.metrics.mean(tf.train.batch([numbers], 5))
     with tf.train.MonitoredSession() as session:
@@ -163,7 +163,7 @@ def test_a_runner_feeds_a_metric():
 
 
 class TestContrib:
-    def test_predictions_come_first(self):
+    def test_contrib_metrics_accept_predictions_first(self):
         metrics = tf.contrib.metrics
         value, _ = over_batches(metrics.streaming_precision, GUESSES > 0.4, LABELS)
         other, _ = over_batches(tf.metrics.precision, LABELS, GUESSES > 0.4)
@@ -175,7 +175,7 @@ class TestContrib:
         )
         assert batches == 0.5
 
-    def test_the_accuracy_of_a_batch_needs_no_variables(self):
+    def test_batch_accuracy_needs_no_variables(self):
         with tf.Session() as session:
             accuracy = tf.contrib.metrics.accuracy
             assert session.run(accuracy([1, 2, 3, 4], [1, 2, 0, 4])) == 0.75
@@ -186,7 +186,7 @@ class TestContrib:
         with pytest.raises(ValueError, match="Dtypes of predictions and labels should match"):
             accuracy([1], [True])
 
-    def test_several_metrics_are_one(self):
+    def test_several_metrics_can_be_aggregated(self):
         pairs = {"a": tf.metrics.mean([1.0]), "b": tf.metrics.mean([2.0])}
         values, updates = tf.contrib.metrics.aggregate_metric_map(pairs)
         assert (values["a"], updates["b"]) == (pairs["a"][0], pairs["b"][1])

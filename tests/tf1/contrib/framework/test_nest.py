@@ -10,7 +10,7 @@ nest = tf.contrib.framework.nest
 Pair = namedtuple("Pair", ["first", "second"])
 
 
-def test_leaves_come_in_order_and_go_back():
+def test_leaves_are_flattened_in_order_and_packed_back():
     structure = [{"b": 1, "a": (2, 3)}, Pair(4, [5]), "text"]
     leaves = nest.flatten(structure)
     assert leaves == [2, 3, 1, 4, 5, "text"]
@@ -20,30 +20,30 @@ def test_leaves_come_in_order_and_go_back():
     assert nest.flatten(7) == [7]
 
 
-def test_a_dict_keeps_the_order_of_its_keys():
+def test_dict_keeps_the_order_of_its_keys():
     packed = nest.pack_sequence_as(OrderedDict([("b", 0), ("a", 0)]), [1, 2])
     assert packed == OrderedDict([("b", 2), ("a", 1)])
 
 
-def test_a_function_is_mapped_over_several():
+def test_function_is_mapped_over_several_structures():
     assert nest.map_structure(lambda x, y: x + y, [1, (2,)], [10, (20,)]) == [11, (22,)]
     assert nest.map_structure_up_to([0, 0], len, [[1, 2], [3]]) == [2, 1]
 
 
-def test_places_are_named():
+def test_leaf_paths_are_named():
     structure = {"a": [1, {"b": 2}], "c": Pair(3, 4)}
     assert nest.flatten_with_joined_string_paths(structure) == [
         *(("a/0", 1), ("a/1/b", 2), ("c/first", 3), ("c/second", 4))
     ]
 
 
-def test_dicts_are_flattened_by_their_keys():
+def test_dict_items_are_flattened_by_their_keys():
     assert nest.flatten_dict_items({("a", "b"): (1, 2), "c": 3}) == {"a": 1, "b": 2, "c": 3}
     with pytest.raises(ValueError, match="not unique"):
         nest.flatten_dict_items({("a", "b"): (1, 2), "a": 3})
 
 
-def test_leaves_up_to_a_form():
+def test_leaves_are_flattened_up_to_a_shallow_structure():
     assert nest.flatten_up_to([0, [0]], [[1, 2], [3]]) == [[1, 2], 3]
     with pytest.raises(TypeError, match="must also be a sequence"):
         nest.flatten_up_to([[0]], [1])
@@ -59,12 +59,12 @@ def test_leaves_up_to_a_form():
         (TypeError, Pair(1, 2), (1, 2)),
     ],
 )
-def test_structures_that_differ(error, first, second):
+def test_different_structures_are_rejected(error, first, second):
     with pytest.raises(error, match="The two"):
         nest.assert_same_structure(first, second)
 
 
-def test_types_may_be_left_aside():
+def test_type_checks_can_be_disabled():
     nest.assert_same_structure([1], (1,), check_types=False)
 
 
@@ -80,6 +80,6 @@ def test_types_may_be_left_aside():
         (TypeError, lambda: nest.flatten_dict_items([1])),
     ],
 )
-def test_structures_that_do_not_fit_are_refused(error, call):
+def test_mismatched_structures_are_rejected(error, call):
     with pytest.raises(error):
         call()

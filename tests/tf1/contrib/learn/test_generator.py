@@ -37,13 +37,13 @@ def test_epochs_are_shuffled():
     assert sorted(numbers.tolist()) == sorted(list(range(10)) * 3)
 
 
-def test_several_labels_are_a_dict():
+def test_several_labels_are_returned_as_a_dict():
     features, labels = make(rows, ["n", "label"], 10, shuffle=False)()
     assert (sorted(features), sorted(labels)) == (["pair"], ["label", "n"])
     assert taken(labels["n"])[0].tolist() == list(range(10))
 
 
-def test_rows_of_other_lengths_are_padded():
+def test_rows_of_different_lengths_are_padded():
     def growing():
         for number in range(4):
             yield {"x": np.arange(number + 1)}
@@ -55,7 +55,7 @@ def test_rows_of_other_lengths_are_padded():
     assert second.tolist() == [[0, 1, 2, -1], [0, 1, 2, 3]]
 
 
-def test_rows_without_a_key_end_the_input():
+def test_row_without_a_key_ends_the_input_with_an_error():
     def lacking():
         yield {"a": 1, "b": 2}
         yield {"a": 1}
@@ -77,6 +77,6 @@ def test_rows_without_a_key_end_the_input():
         ({"pad_value": 0}, NotImplementedError, "shuffle=False"),
     ],
 )
-def test_wrong_arguments(arguments, kind, text):
+def test_invalid_generator_arguments_are_rejected(arguments, kind, text):
     with pytest.raises(kind, match=text):
         make(**{"x": rows, **arguments})

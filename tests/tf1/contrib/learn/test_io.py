@@ -29,14 +29,14 @@ def taken(fetches):
 FEATURES = {"number": tf.FixedLenFeature([], tf.int64)}
 
 
-def test_features_in_order(pattern):
+def test_features_are_read_in_order(pattern):
     batch = io.read_batch_features(
         pattern, 4, FEATURES, tf.TFRecordReader, randomize_input=False, num_epochs=1
     )
     assert [each["number"].tolist() for each in taken(batch)] == [[0, 1, 2, 3], [4, 5]]
 
 
-def test_features_of_record_files(pattern):
+def test_features_are_read_from_record_files(pattern):
     batch = tf.contrib.learn.read_batch_record_features(
         pattern, 4, FEATURES, randomize_input=False, num_epochs=1
     )
@@ -45,7 +45,7 @@ def test_features_of_record_files(pattern):
 
 
 @pytest.mark.parametrize("read_batch_size", [1, 2])
-def test_records_in_random_order(pattern, read_batch_size):
+def test_records_are_read_in_random_order(pattern, read_batch_size):
     batch = io.read_batch_examples(
         [pattern],
         2,
@@ -80,13 +80,13 @@ def test_records_are_parsed_before_the_queue(pattern):
         ({"read_batch_size": 0}, "Invalid read_batch_size 0"),
     ],
 )
-def test_invalid_arguments_are_refused(pattern, arguments, message):
+def test_invalid_arguments_are_rejected(pattern, arguments, message):
     inputs = {"file_pattern": pattern, "batch_size": 2, "reader": tf.TFRecordReader}
     with pytest.raises(ValueError, match=message):
         io.read_batch_examples(**inputs | arguments)
 
 
-def test_run_n_does_everything_around_the_fetches():
+def test_run_n_initializes_and_fetches_n_times():
     number = tf.train.range_input_producer(3, num_epochs=1, shuffle=False).dequeue()
     counter = tf.Variable(10)
     fetched = tf.contrib.learn.run_n({"n": number, "c": counter}, n=2)
@@ -105,7 +105,7 @@ def test_run_n_restores_a_checkpoint(tmp_path):
     assert tf.contrib.learn.run_n({"c": counter}, restore_checkpoint_path=path) == [{"c": 77}]
 
 
-def test_modes_are_names():
+def test_mode_keys_match_tensorflow():
     learn, estimator = tf.contrib.learn.ModeKeys, tf.estimator.ModeKeys
     assert [learn.TRAIN, learn.EVAL, learn.INFER] == ["train", "eval", "infer"]
     assert [estimator.TRAIN, estimator.EVAL, estimator.PREDICT] == ["train", "eval", "infer"]
@@ -115,7 +115,7 @@ def test_modes_are_names():
     "read", [io.read_keyed_batch_examples, tf.contrib.learn.read_keyed_batch_examples_shared_queue]
 )
 @pytest.mark.parametrize("read_batch_size", [1, 2])
-def test_records_come_with_their_keys(pattern, read, read_batch_size):
+def test_records_are_returned_with_their_keys(pattern, read, read_batch_size):
     keys, records = read(
         pattern, 2, tf.TFRecordReader, False, num_epochs=1, read_batch_size=read_batch_size
     )
@@ -134,7 +134,7 @@ def test_records_come_with_their_keys(pattern, read, read_batch_size):
 
 
 @pytest.mark.parametrize("as_dict", [True, False])
-def test_keys_stay_with_what_is_parsed_before_the_queue(pattern, as_dict):
+def test_keys_stay_with_examples_parsed_before_the_queue(pattern, as_dict):
     def parse(record):
         result = tf.parse_single_example(record, FEATURES)
         return result if as_dict else (result["number"], result["number"] * 10)
@@ -154,7 +154,7 @@ def test_keys_stay_with_what_is_parsed_before_the_queue(pattern, as_dict):
 @pytest.mark.parametrize(
     "read", [io.read_keyed_batch_features, io.read_keyed_batch_features_shared_queue]
 )
-def test_features_with_keys_go_through_a_second_queue(pattern, read):
+def test_keyed_features_pass_through_a_second_queue(pattern, read):
     features = {**FEATURES, "missing": tf.VarLenFeature(tf.int64)}
     keys, batch = read(pattern, 4, features, tf.TFRecordReader, False, num_epochs=1)
     assert batch["number"].op.type == keys.op.type == "QueueDequeueV2"
@@ -173,7 +173,7 @@ def test_no_batch_is_lost_when_several_threads_parse(pattern):
     assert sorted(numbers) == sorted([*range(6)] * 20)
 
 
-def test_features_without_keys():
+def test_features_can_be_queued_without_keys():
     sparse = tf.SparseTensor([[0, 1]], [tf.train.range_input_producer(2, 1).dequeue()], [1, 2])
     keys, results = io.queue_parsed_features({"s": sparse, "d": tf.constant([5])})
     assert keys is None
@@ -182,7 +182,7 @@ def test_features_without_keys():
     assert values == [([0], [5]), ([1], [5])]
 
 
-def test_a_single_feature_without_keys():
+def test_single_feature_can_be_queued_without_keys():
     number = tf.train.range_input_producer(2, 1, shuffle=False).dequeue()
     _, results = io.queue_parsed_features({"n": number}, num_enqueue_threads=1)
     assert taken(results) == [{"n": 0}, {"n": 1}]

@@ -57,7 +57,7 @@ class TestReading:
         assert data.train.labels.dtype == np.uint8
         assert data.test.labels.tolist() == [0, 1, 2, 3]
 
-    def test_options_change_the_form(self, directory):
+    def test_options_change_the_format(self, directory):
         data = read(str(directory), one_hot=True, dtype=tf.uint8, reshape=False)
         assert (data.test.images.shape, data.test.images.dtype) == ((4, 3, 2, 1), np.uint8)
         assert data.test.images[3, 0, 0, 0] == 3
@@ -71,7 +71,7 @@ class TestReading:
         assert read(directory).train.num_examples == 10
         assert mnist.maybe_download(NAMES[0], directory) == str(path.with_suffix(""))
 
-    def test_one_file_at_a_time(self, directory):
+    def test_single_files_can_be_extracted(self, directory):
         with (directory / NAMES[2]).open("rb") as file:
             assert mnist.extract_images(file).shape == (4, 3, 2, 1)
         with (directory / NAMES[3]).open("rb") as file:
@@ -80,7 +80,7 @@ class TestReading:
                 == np.eye(4).tolist()
             )
 
-    def test_missing_files_are_named_with_their_place(self, directory):
+    def test_error_for_missing_files_names_their_location(self, directory):
         for name in NAMES[1:3]:
             (directory / name).unlink()
         with pytest.raises(tf.errors.NotFoundError) as raised:
@@ -93,7 +93,7 @@ class TestReading:
         with pytest.raises(tf.errors.NotFoundError, match="download it, and put it into"):
             mnist.maybe_download(NAMES[1], directory, "ignored")
 
-    def test_a_data_set_of_the_usual_size_keeps_5000_for_validation(self, directory):
+    def test_validation_larger_than_the_data_is_rejected(self, directory):
         with pytest.raises(ValueError, match=r"between 0 and 12\. Received: 5000"):
             mnist.load_mnist(directory)
 
@@ -106,7 +106,7 @@ class TestReading:
             (lambda content: gzip.compress(content)[:-9], tf.errors.DataLossError, "decompressed"),
         ],
     )
-    def test_damage_names_the_file(self, directory, change, error, words):
+    def test_error_for_damage_names_the_file(self, directory, change, error, words):
         path = directory / NAMES[0]
         path.write_bytes(change(gzip.decompress(path.read_bytes())))
         with pytest.raises(error, match=words) as raised:
@@ -120,11 +120,11 @@ class TestReading:
             ({"dtype": tf.int32}, TypeError, "Invalid image dtype tf.int32"),
         ],
     )
-    def test_arguments_that_do_not_fit_are_refused(self, directory, arguments, error, words):
+    def test_invalid_arguments_are_rejected(self, directory, arguments, error, words):
         with pytest.raises(error, match=words):
             read(directory, **arguments)
 
-    def test_arrays_that_do_not_fit_are_refused(self):
+    def test_mismatched_arrays_are_rejected(self):
         with pytest.raises(ValueError, match=r"images.shape: \(2, 1, 1, 1\) labels.shape: \(3,\)"):
             mnist.DataSet(np.zeros([2, 1, 1, 1], np.uint8), np.zeros(3))
         with pytest.raises(ValueError, match="expected one channel"):
@@ -134,7 +134,7 @@ class TestReading:
 
 
 class TestBatches:
-    def test_a_batch_at_the_end_is_completed_from_the_next_epoch(self, directory):
+    def test_last_batch_is_completed_from_the_next_epoch(self, directory):
         data = read(directory, validation_size=0).train
         batches = [data.next_batch(5, shuffle=False) for _ in range(3)]
         assert [labels.tolist() for _, labels in batches] == [
@@ -145,7 +145,7 @@ class TestBatches:
         assert numbers_of(batches[2][0]) == [10, 11, 0, 1, 2]
         assert data.epochs_completed == 1
 
-    def test_an_epoch_counts_when_the_batch_after_its_last_image_is_taken(self, directory):
+    def test_epoch_counts_once_the_next_batch_is_read(self, directory):
         data = read(directory).train
         counts = []
         for _ in range(4):
@@ -153,7 +153,7 @@ class TestBatches:
             counts.append(data.epochs_completed)
         assert counts == [0, 0, 1, 1]
 
-    def test_each_epoch_has_an_order_of_its_own_and_every_image_once(self, directory):
+    def test_each_epoch_has_its_own_order_and_every_image_once(self, directory):
         data = read(directory, seed=5).train
         drawn = np.concatenate([numbers_of(data.next_batch(4)[0]) for _ in range(5)])
         first, second = drawn[:10].tolist(), drawn[10:].tolist()
@@ -166,7 +166,7 @@ class TestBatches:
             images, labels = data.next_batch(3)
             assert [number % 10 for number in numbers_of(images)] == labels.tolist()
 
-    def test_seeds_decide_the_order_as_numpy_does(self, directory):
+    def test_seed_determines_the_same_order_as_numpy(self, directory):
         data = read(directory, seed=5, validation_size=0).train
         order = np.arange(NUM_TRAIN)
         np.random.seed(tf.get_seed(5)[1])
@@ -174,7 +174,7 @@ class TestBatches:
         np.random.seed(tf.get_seed(5)[1])
         assert numbers_of(data.next_batch(NUM_TRAIN)[0]) == order.tolist()
 
-    def test_a_seed_of_the_graph_decides_too(self, directory):
+    def test_graph_seed_determines_the_order(self, directory):
         def drawn():
             with tf.Graph().as_default():
                 tf.set_random_seed(3)
@@ -182,7 +182,7 @@ class TestBatches:
 
         assert drawn() == drawn()
 
-    def test_a_batch_of_more_than_all_images_is_refused(self, directory):
+    def test_batch_larger_than_the_data_is_rejected(self, directory):
         with pytest.raises(ValueError, match="batch_size=11, and there are 10 examples"):
             read(directory).train.next_batch(11)
 
@@ -196,7 +196,7 @@ class TestBatches:
         assert len(data.validation.next_batch(3)[0]) == 3
 
 
-def test_tutorials_find_it_where_it_was(directory):
+def test_tutorial_imports_work(directory):
     program = f"""
         import headrace.tf1
         headrace.tf1.compat.install()

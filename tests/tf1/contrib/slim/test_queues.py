@@ -7,7 +7,7 @@ import headrace.tf1 as tf
 slim = tf.contrib.slim
 
 
-def test_runners_run_inside_the_block_only():
+def test_runners_run_only_inside_the_block():
     number = tf.train.range_input_producer(3, shuffle=False).dequeue()
     batch = tf.train.batch([number], 3)
     for _ in range(2):
@@ -17,7 +17,7 @@ def test_runners_run_inside_the_block_only():
             assert not session.is_closed
 
 
-def test_blocks_are_not_nested():
+def test_blocks_cannot_be_nested():
     with (
         tf.Session() as session,
         slim.queues.QueueRunners(session),
@@ -29,7 +29,7 @@ def test_blocks_are_not_nested():
         pass
 
 
-def test_the_end_of_the_input_is_no_error():
+def test_end_of_the_input_is_not_an_error_of_the_block():
     number = tf.train.range_input_producer(2, num_epochs=1, shuffle=False).dequeue()
     with tf.Session() as session:
         session.run(tf.local_variables_initializer())
@@ -48,7 +48,7 @@ def run_until_the_end(session, fetch):
                 break
 
 
-def test_the_error_of_a_runner_comes_out_of_the_block():
+def test_runner_error_is_raised_by_the_block():
     number = tf.train.range_input_producer(3, shuffle=False).dequeue()
     divided = tf.train.batch([12 // (2 - number)], 1)
     error = pytest.raises(tf.errors.InvalidArgumentError, match="division by zero")
@@ -56,7 +56,7 @@ def test_the_error_of_a_runner_comes_out_of_the_block():
         run_until_the_end(session, divided)
 
 
-def test_an_error_of_the_block_stops_the_runners():
+def test_error_in_the_block_stops_the_runners():
     number = tf.train.range_input_producer(3).dequeue()
     with tf.Session() as session, pytest.raises(KeyError), slim.queues.QueueRunners(session):
         {}[session.run(number)]
@@ -64,7 +64,7 @@ def test_an_error_of_the_block_stops_the_runners():
         session.run(number)
 
 
-def test_decoders_have_a_base():
+def test_decoders_have_an_abstract_base():
     class Halves(slim.data_decoder.DataDecoder):
         def decode(self, data, items):
             return [data / 2 for _ in items]

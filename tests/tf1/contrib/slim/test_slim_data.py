@@ -60,7 +60,7 @@ def data_set(pattern):
     )
 
 
-def test_the_input_of_a_classifier(pattern):
+def test_classifier_input_yields_each_example_once(pattern):
     """The input has the parts of slim's trainers: provider, batch, prefetch queue."""
     dataset = data_set(pattern)
     assert dataset.num_classes == 12
@@ -84,7 +84,7 @@ def test_the_input_of_a_classifier(pattern):
     assert sorted(results) == list(range(12))
 
 
-def test_records_in_order_with_their_keys(pattern):
+def test_records_come_in_order_with_their_keys(pattern):
     provider = slim.dataset_data_provider.DatasetDataProvider(
         data_set(pattern), shuffle=False, num_epochs=1, record_key="key"
     )
@@ -95,14 +95,14 @@ def test_records_in_order_with_their_keys(pattern):
     assert values[0][0].startswith(pattern.replace("*", "0").encode())
 
 
-def test_a_single_pass(pattern):
+def test_single_pass_reads_each_record_once(pattern):
     _, record = slim.parallel_reader.single_pass_read([pattern], tf.TFRecordReader)
     [label] = data_set(pattern).decoder.decode(record, ["label"])
     with tf.train.MonitoredSession() as sess:
         assert [sess.run(label) for _ in range(12)] == list(range(12))
 
 
-def test_a_provider_refuses_items_and_arguments_that_do_not_fit(pattern):
+def test_provider_rejects_unknown_items_and_invalid_arguments(pattern):
     provider = slim.data_provider.DataProvider({"a": 1}, None)
     with pytest.raises(ValueError, match="must be a list or tuple"):
         provider.get("a")
@@ -114,7 +114,7 @@ def test_a_provider_refuses_items_and_arguments_that_do_not_fit(pattern):
         slim.parallel_reader.get_data_files(pattern.replace("train", "none"))
 
 
-def test_a_dict_of_tensors_is_prefetched():
+def test_dict_of_tensors_is_prefetched():
     number = tf.train.range_input_producer(3, num_epochs=1, shuffle=False).dequeue()
     both = {"number": number, "ragged": tf.range(number)}
     taken = slim.prefetch_queue.prefetch_queue(both, dynamic_pad=True, num_threads=1).dequeue()
@@ -138,7 +138,7 @@ def decoded(features, handlers, **values):
         )
 
 
-def test_tensors_have_the_shape_that_is_given():
+def test_tensor_handler_reshapes_to_the_requested_shape():
     result = decoded(
         {
             "x": tf.VarLenFeature(tf.int64),
@@ -164,7 +164,7 @@ def test_tensors_have_the_shape_that_is_given():
 
 
 @pytest.mark.parametrize(("words", "number"), [(["b", "?"], 5), ([], 7)])
-def test_items_are_looked_up_and_backed_up(words, number):
+def test_lookup_and_backup_handlers_decode_items(words, number):
     numbers = tf.lookup.KeyValueTensorInitializer(["a", "b"], [1, 2], value_dtype=tf.int64)
     table = tf.contrib.lookup.HashTable(numbers, -1)
     features = {"words": tf.VarLenFeature(tf.string), "n": tf.FixedLenFeature([1], tf.int64)}
@@ -186,7 +186,7 @@ def test_items_are_looked_up_and_backed_up(words, number):
         assert sess.run(item).tolist() == ([2, -1] if words else [7])
 
 
-def test_boxes_are_put_together_from_their_sides():
+def test_bounding_boxes_are_assembled_from_their_sides():
     sides = {"b/ymin": [0.0, 0.5], "b/xmin": [0.1, 0.6], "b/ymax": [0.2, 0.7], "b/xmax": [0.3, 0.8]}
     actual = decoded(
         {side: tf.VarLenFeature(tf.float32) for side in sides},
@@ -196,7 +196,7 @@ def test_boxes_are_put_together_from_their_sides():
     np.testing.assert_allclose(actual["boxes"], [[0, 0.1, 0.2, 0.3], [0.5, 0.6, 0.7, 0.8]], 1e-6)
 
 
-def test_a_sparse_tensor_of_two_features():
+def test_sparse_tensor_is_assembled_from_two_features():
     features = {"i": tf.VarLenFeature(tf.int64), "v": tf.VarLenFeature(tf.float32)}
     result = decoded(
         features,
@@ -231,12 +231,12 @@ def test_raw_images_are_not_decoded():
         (lambda: decoders.BackupHandler(3, decoders.Tensor("x")), "Primary handler is of type"),
     ],
 )
-def test_handlers_refuse_invalid_arguments(make, message):
+def test_handlers_reject_invalid_arguments(make, message):
     with pytest.raises(ValueError, match=message):
         make()
 
 
-def test_labels_become_rows_with_a_one():
+def test_one_hot_encoding_is_collected():
     rows = tf.contrib.slim.one_hot_encoding(
         tf.constant([2, 0], tf.int32), 3, on_value=5.0, outputs_collections="ends"
     )

@@ -13,7 +13,7 @@ def params():
 
 
 class TestValues:
-    def test_are_attributes(self, params):
+    def test_hparams_are_attributes(self, params):
         assert (params.rate, params.layers, params.name) == (0.1, [3, 4], "a")
         assert "rate" in params
         assert "other" not in params
@@ -21,7 +21,7 @@ class TestValues:
         assert str(params).startswith("[('is_on', False), ('layers', [3, 4])")
         assert repr(HParams(a=1)) == "HParams([('a', 1)])"
 
-    def test_are_added_and_removed(self, params):
+    def test_hparams_can_be_added_and_removed(self, params):
         params.add_hparam("more", 3)
         params.del_hparam("rate")
         params.del_hparam("nothing")
@@ -31,15 +31,15 @@ class TestValues:
             params.rate  # noqa: B018
 
     @pytest.mark.parametrize("name", ["rate", "values", "parse"])
-    def test_have_names_of_their_own(self, params, name):
+    def test_reserved_names_are_rejected(self, params, name):
         with pytest.raises(ValueError, match=f"name is reserved: {name}"):
             params.add_hparam(name, 1)
 
-    def test_that_are_empty_lists_have_no_type(self):
+    def test_empty_lists_are_rejected(self):
         with pytest.raises(ValueError, match="cannot be empty: layers"):
             HParams(layers=[])
 
-    def test_keep_their_types(self, params):
+    def test_values_keep_their_types(self, params):
         params.set_hparam("rate", 1)
         params.set_hparam("layers", [7])
         assert (params.rate, type(params.rate), params.layers) == (1.0, float, [7])
@@ -60,7 +60,7 @@ class TestValues:
         with pytest.raises(KeyError):
             params.set_hparam("nothing", 3)
 
-    def test_have_defaults_of_their_types(self, params):
+    def test_get_requires_a_default_of_the_same_type(self, params):
         assert params.get("steps", 3) == 10
         assert params.get("nothing", "x") == "x"
         assert params.get("nothing") is None
@@ -71,7 +71,7 @@ class TestValues:
 
 
 class TestParse:
-    def test_replaces_the_values_that_a_line_names(self, params):
+    def test_parse_replaces_the_named_values(self, params):
         assert params.parse("rate=1e-3, layers=[1, 2,3],name=b c,is_on=true,steps=-4") is params
         assert params.values() == {
             "rate": 0.001,
@@ -97,16 +97,16 @@ class TestParse:
             ("steps=[3]", "Must not pass a list"),
         ],
     )
-    def test_refuses_an_invalid_line(self, params, line, match):
+    def test_parse_rejects_an_invalid_line(self, params, line, match):
         with pytest.raises(ValueError, match=match):
             params.parse(line)
 
-    def test_may_omit_unknown_names(self):
+    def test_parse_may_ignore_unknown_names(self):
         parse = tf.contrib.training.parse_values
         assert parse("a=1,b=2", {"a": float}, ignore_unknown=True) == {"a": 1.0}
 
 
-def test_json_goes_both_ways(params):
+def test_json_round_trips(params):
     params.add_hparam("function", len)
     other = HParams(rate=0.0, layers=[0], name="", steps=0, is_on=True)
     other.parse_json(params.to_json(sort_keys=True))
@@ -115,7 +115,7 @@ def test_json_goes_both_ways(params):
     assert HParams(a=1).to_json(indent=1) == '{\n "a": 1\n}'
 
 
-def test_a_structure_stands_beside_them():
+def test_model_structure_is_stored_separately():
     params = HParams(model_structure="deep", a=1)
     assert params.get_model_structure() == "deep"
     params.set_model_structure("wide")

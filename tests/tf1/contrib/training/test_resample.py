@@ -10,7 +10,7 @@ import headrace.tf1 as tf
 training = tf.contrib.training
 
 
-def test_copies_come_at_their_rates_and_in_rounds():
+def test_copies_appear_at_their_rates_and_in_rounds():
     tf.set_random_seed(7)
     rates = np.array([0, 0.5, 1, 3, 100], np.float32)
     numbers, words = training.resample_at_rate([tf.range(5), tf.as_string(tf.range(5))], rates)
@@ -27,7 +27,7 @@ def test_copies_come_at_their_rates_and_in_rounds():
     assert (abs(totals / num_runs - rates) <= 3 * np.sqrt(rates / num_runs)).all()
 
 
-def test_the_numbers_of_copies_vary_as_they_should():
+def test_numbers_of_copies_have_the_expected_mean_and_variance():
     tf.set_random_seed(7)
     [rows] = training.resample_at_rate([tf.range(1000)], tf.fill([1000], 2.0))
     with tf.Session() as session:
@@ -35,14 +35,14 @@ def test_the_numbers_of_copies_vary_as_they_should():
     assert (counts.mean(), counts.var()) == pytest.approx((2, 2), abs=0.3)
 
 
-def test_a_batch_may_have_no_copies():
+def test_batch_may_have_no_copies():
     [none] = training.resample_at_rate([tf.zeros([4, 2])], tf.zeros([4]))
     [empty] = training.resample_at_rate([tf.zeros([0, 2])], tf.zeros([0]))
     with tf.Session() as session:
         assert [value.shape for value in session.run([none, empty])] == [(0, 2), (0, 2)]
 
 
-def test_seeds_decide_the_draws():
+def test_seeds_determine_the_draws():
     def drawn():
         with tf.Graph().as_default(), tf.Session() as session:
             tf.set_random_seed(1)
@@ -51,7 +51,7 @@ def test_seeds_decide_the_draws():
     assert drawn().tolist() == drawn().tolist()
 
 
-def test_copies_are_in_proportion_to_weights():
+def test_copies_are_proportional_to_weights():
     tf.set_random_seed(7)
     weights = tf.constant([1.0, 2.0, 3.0, 6.0])
     [numbers], rates = training.weighted_resample([tf.range(4)], weights, 0.5)
@@ -66,7 +66,7 @@ def test_copies_are_in_proportion_to_weights():
     assert totals / num_runs == pytest.approx([1 / 6, 2 / 6, 3 / 6, 1], abs=0.2)
 
 
-def test_the_mean_weight_is_that_of_all_batches_at_first():
+def test_mean_weight_covers_all_batches_during_warmup():
     weight = tf.placeholder(tf.float32, [1])
     training.weighted_resample([tf.zeros([1])], weight, 1.0, scope="mine", warmup=10)
     [_, mean] = tf.local_variables()

@@ -23,7 +23,7 @@ def numbers(limit, num_epochs=1):
     return tf.train.range_input_producer(limit, num_epochs, shuffle=False).dequeue()
 
 
-def test_a_batch_is_of_one_bucket():
+def test_batch_contains_one_bucket():
     number = numbers(12)
     which, batch = training.bucket([number], number % 3, 2, 3)
     assert batch[0].shape.as_list() == [2]
@@ -34,7 +34,7 @@ def test_a_batch_is_of_one_bucket():
     assert sorted(value for _, [values] in result for value in values) == list(range(12))
 
 
-def test_buckets_have_sizes_of_their_own_and_smaller_last_batches():
+def test_buckets_can_have_their_own_sizes_and_smaller_final_batches():
     number = numbers(10)
     which, batch = training.bucket(
         {"n": number}, number % 2, [2, 3], 2, allow_smaller_final_batch=True, keep_input=number > 0
@@ -43,7 +43,7 @@ def test_buckets_have_sizes_of_their_own_and_smaller_last_batches():
     assert results == [(0, [2, 4]), (0, [6, 8]), (1, [1, 3, 5]), (1, [7, 9])]
 
 
-def test_sequences_are_padded_to_the_longest_of_their_bucket():
+def test_sequences_are_padded_to_the_longest_in_their_bucket():
     length = numbers(8)
     lengths, batch = training.bucket_by_sequence_length(
         length, [tf.range(length)], 2, [3, 6], dynamic_pad=True, allow_smaller_final_batch=True
@@ -74,14 +74,14 @@ def test_sequences_are_padded_to_the_longest_of_their_bucket():
         (ValueError, {"bucket_boundaries": [3], "keep_input": [True]}, "cannot be a vector"),
     ],
 )
-def test_invalid_buckets_are_refused(error, arguments, message):
+def test_invalid_buckets_are_rejected(error, arguments, message):
     with pytest.raises(error, match=message):
         training.bucket_by_sequence_length(
             **{"input_length": 1, "tensors": [1], "batch_size": 1} | arguments
         )
 
 
-def test_a_single_bucket_batches_its_examples_and_drops_the_others():
+def test_single_bucket_batches_its_examples_and_drops_the_rest():
     number = numbers(7)
     which, batch = training.bucket([number], number % 2, tf.constant(2), 1)
     assert batch[0].shape.as_list() == [2]
@@ -91,12 +91,12 @@ def test_a_single_bucket_batches_its_examples_and_drops_the_others():
     ]
 
 
-def test_no_bucket_is_too_few():
+def test_zero_buckets_are_rejected():
     with pytest.raises(ValueError, match="num_buckets must be >= 1, but saw: 0"):
         training.bucket([1], 0, 1, 0)
 
 
-def test_a_batch_size_may_be_computed():
+def test_batch_size_may_be_a_tensor():
     size = tf.placeholder_with_default(tf.constant(3), [])
     _, batch = training.bucket([numbers(6)], 0, size, 1)
     assert batch[0].shape.as_list() == [None]
@@ -120,7 +120,7 @@ def test_buckets_can_be_shared_by_name():
     assert {"words", "words_0", "words_1"} <= names
 
 
-def test_examples_are_kept_by_their_probability():
+def test_examples_are_accepted_by_their_probability():
     values = tf.constant(np.arange(12))
     [batch] = training.rejection_sample(
         [values], lambda value: tf.to_float(value[0] % 2), 3, enqueue_many=True, runtime_checks=True
@@ -130,7 +130,7 @@ def test_examples_are_kept_by_their_probability():
     assert result.tolist() == [1, 3, 5, 7, 9, 11] * 2
 
 
-def test_a_probability_above_one_is_an_error():
+def test_probability_above_one_is_an_error():
     [batch] = training.rejection_sample(
         [numbers(3)], lambda value: tf.to_float(value[0]) + 2.0, 1, runtime_checks=True
     )
@@ -139,7 +139,7 @@ def test_a_probability_above_one_is_an_error():
 
 
 @pytest.mark.parametrize("init_probs", [None, [0.75, 0.25]])
-def test_classes_have_the_probabilities_that_are_asked_for(init_probs):
+def test_classes_have_the_requested_probabilities(init_probs):
     tf.set_random_seed(5)
     label = tf.cast(tf.equal(numbers(4, None), 3), tf.int32)
     [data], labels = training.stratified_sample([label * 10], label, [0.25, 0.75], 100, init_probs)
@@ -169,7 +169,7 @@ def test_samples_keep_their_dtypes(dtype, enqueue_many, init_probs):
     assert (values == classes + 1).all()
 
 
-def test_labels_that_are_not_integers_are_refused():
+def test_non_integer_labels_are_rejected():
     with pytest.raises(TypeError, match="labels have the dtype float32, expected integers"):
         training.stratified_sample([1], 0.0, [0.5, 0.5], 1)
     with pytest.raises(ValueError, match="int32"):
@@ -184,7 +184,7 @@ def test_labels_that_are_not_integers_are_refused():
         ([0.5, 0.5], [1.0, 0.0], "a class that the input does not have"),
     ],
 )
-def test_invalid_probabilities_are_refused(target, initial, message):
+def test_invalid_probabilities_are_rejected(target, initial, message):
     with pytest.raises(ValueError, match=message):
         training.stratified_sample([1], 0, target, 1, initial)
 
@@ -197,7 +197,7 @@ def sequences(lengths, num_epochs=1):
 
 
 class TestSequences:
-    def test_are_cut_and_keep_their_state(self):
+    def test_sequences_are_cut_and_keep_their_state(self):
         lengths = [1, 5, 2, 4, 3]
         number, steps = sequences(lengths)
         batch = training.batch_sequences_with_states(
@@ -250,7 +250,7 @@ class TestSequences:
                 seen[n] += 1
         assert [seen[n] for n in range(5)] == [-(-length // 2) for length in lengths]
 
-    def test_can_be_sparse_and_have_sparse_contexts(self):
+    def test_sequences_can_be_sparse_and_have_sparse_contexts(self):
         number, steps = sequences([3, 1, 2])
         length = tf.size(steps)
         last = tf.cast(tf.stack([[length - 1, 1]]), tf.int64)
@@ -281,7 +281,7 @@ class TestSequences:
         ]
         assert [one.tolist() for _, one, _ in result] == [[[0, n, 0]] for n in (0, 0, 1, 2)]
 
-    def test_wait_for_the_states_and_for_room(self):
+    def test_sequences_wait_for_states_and_for_capacity(self):
         number, steps = sequences([4] * 6)
         saver = training.SequenceQueueingStateSaver(
             2, 2, 4, tf.as_string(number), {"a": steps}, {}, {"s": 0}, capacity=2
@@ -305,7 +305,7 @@ class TestSequences:
             coord.join()
         assert save.type == "BarrierInsertMany"
 
-    def test_end_with_a_small_batch_while_a_run_waits(self):
+    def test_sequences_end_with_a_small_batch_while_a_run_waits(self):
         _, steps = sequences([2])
         saver = training.SequenceQueueingStateSaver(
             batch_size=2,
@@ -333,7 +333,7 @@ class TestSequences:
             coord.request_stop()
             coord.join(threads)
 
-    def test_have_unique_keys(self):
+    def test_sequences_with_equal_keys_become_unique(self):
         _, steps = sequences([1, 1, 1, 1])
         batch = training.batch_sequences_with_states(
             tf.constant("same"),
@@ -358,7 +358,7 @@ class TestSequences:
             ({"sequences": {"b": tf.range(2)}}, "All sequence lengths must match"),
         ],
     )
-    def test_of_wrong_lengths_end_the_input(self, arguments, text):
+    def test_sequence_of_a_wrong_length_ends_the_input(self, arguments, text):
         arguments = {"input_length": None, **arguments}
         more = {key: [1, 2] for key in arguments.pop("sequences", {})}
         batch = training.batch_sequences_with_states(
@@ -388,7 +388,7 @@ class TestSequences:
             ({"pad": False}, ValueError, "input_length is None"),
         ],
     )
-    def test_wrong_arguments(self, arguments, kind, text):
+    def test_invalid_sequence_arguments_are_rejected(self, arguments, kind, text):
         inputs = {
             "input_key": "k",
             "input_sequences": {"a": [1, 2]},
@@ -401,7 +401,7 @@ class TestSequences:
         with pytest.raises(kind, match=text):
             training.batch_sequences_with_states(**{**inputs, **arguments})
 
-    def test_shapes_must_be_known(self):
+    def test_sequence_shapes_must_be_fully_defined(self):
         unknown = tf.placeholder(tf.float32)
         for where in ("input_sequences", "input_context", "initial_states"):
             arguments = {
@@ -415,7 +415,7 @@ class TestSequences:
                     "k", input_length=2, num_unroll=2, batch_size=1, pad=False, **arguments
                 )
 
-    def test_states_must_have_the_shapes_of_the_first(self):
+    def test_saved_states_must_match_the_initial_states(self):
         batch = training.batch_sequences_with_states(
             "k", {"a": [1, 2]}, {}, None, {"s": [0, 0]}, num_unroll=2, batch_size=1
         )

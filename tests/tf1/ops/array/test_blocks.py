@@ -6,7 +6,7 @@ import headrace.tf1 as tf
 
 @pytest.mark.parametrize("block", [2, 4])
 @pytest.mark.parametrize("data_format", ["NHWC", "NCHW"])
-def test_blocks_go_into_the_channels_and_back(run, hidden, block, data_format):
+def test_space_to_depth_and_depth_to_space_round_trip(run, hidden, block, data_format):
     images = np.arange(2 * 4 * 8 * 3).reshape(2, 4, 8, 3)
     value = images if data_format == "NHWC" else images.transpose(0, 3, 1, 2)
     deep = tf.space_to_depth(value, block, data_format=data_format)
@@ -16,12 +16,12 @@ def test_blocks_go_into_the_channels_and_back(run, hidden, block, data_format):
     assert run(tf.space_to_depth(hidden(value), block, data_format=data_format)).shape == deep.shape
 
 
-def test_the_pixels_of_a_block_are_side_by_side(run):
+def test_pixels_of_a_block_are_adjacent(run):
     image = np.arange(16).reshape(1, 4, 4, 1)
     assert run(tf.space_to_depth(image, 2))[0, 0, 1].tolist() == [2, 3, 6, 7]
 
 
-def test_images_that_are_not_in_blocks_are_refused(run, hidden):
+def test_image_sizes_that_do_not_divide_into_blocks_are_rejected(run, hidden):
     image = np.zeros([1, 3, 4, 3])
     for function, words in (
         (tf.space_to_depth, "height 3 should be divisible by: 2"),

@@ -41,14 +41,14 @@ def test_broadcast_to_keeps_known_dimensions():
         ([1, 2], [-2], "Invalid value in tensor used for shape", "Dimension -2 must be >= 0"),
     ],
 )
-def test_broadcast_to_refuses_shapes_that_do_not_fit(run, hidden, x, shape, built, ran):
+def test_broadcast_to_rejects_incompatible_shapes(run, hidden, x, shape, built, ran):
     with pytest.raises(ValueError, match=re.escape(built)):
         tf.broadcast_to(x, shape)
     with pytest.raises(tf.errors.InvalidArgumentError, match=re.escape(ran)):
         run(tf.broadcast_to(hidden(x), hidden(shape)))
 
 
-def test_shapes_of_elementwise_operations(run):
+def test_broadcast_shapes_match_elementwise_operations(run):
     x, y = tf.TensorShape([1, 3]), tf.TensorShape([2, None])
     assert tf.broadcast_static_shape(x, y).as_list() == [2, 3]
     result = tf.broadcast_dynamic_shape([1, 3], [5, 2, 1])
@@ -57,7 +57,7 @@ def test_shapes_of_elementwise_operations(run):
     assert tf.zeros(result).shape == [5, 2, 3]
 
 
-def test_shapes_that_do_not_fit(run):
+def test_incompatible_broadcast_shapes_are_rejected(run):
     words = re.escape("Incompatible shapes for broadcasting: (2, 3) and (4,).")
     with pytest.raises(ValueError, match=words):
         tf.broadcast_static_shape(tf.TensorShape([2, 3]), tf.TensorShape([4]))

@@ -9,7 +9,7 @@ IAE = tf.errors.InvalidArgumentError
 TABLE = np.arange(6, dtype=np.int32).reshape(2, 3)
 
 
-def test_a_diagonal_makes_a_tensor_and_comes_back(run):
+def test_diag_and_diag_part_round_trip(run):
     for diagonal in (np.array([1.0, 2.0]), np.arange(1, 7).reshape(2, 3)):
         full = tf.diag(diagonal)
         assert full.shape == diagonal.shape * 2
@@ -19,7 +19,7 @@ def test_a_diagonal_makes_a_tensor_and_comes_back(run):
 
 
 @pytest.mark.parametrize("k", [-1, 0, 1, 2])
-def test_matrices_of_one_diagonal_are_those_of_numpy(run, k):
+def test_matrix_diag_with_one_diagonal_matches_numpy(run, k):
     rows = np.array([[1, 2], [3, 4]])
     matrices = tf.matrix_diag(rows, k=k)
     np.testing.assert_array_equal(run(matrices), [np.diag(row, k) for row in rows])
@@ -27,7 +27,7 @@ def test_matrices_of_one_diagonal_are_those_of_numpy(run, k):
     np.testing.assert_array_equal(run(tf.matrix_diag_part(matrices, k=k)), rows)
 
 
-def test_several_diagonals_begin_at_the_left(run):
+def test_multiple_diagonals_are_aligned_left(run):
     part = tf.matrix_diag_part(TABLE, k=[-1, 1], padding_value=9)
     assert (part.shape, run(part).tolist()) == ((3, 2), [[1, 5], [0, 4], [3, 9]])
     uninterrupted = run(tf.matrix_diag(part, k=[-1, 1], num_rows=2, num_cols=3))
@@ -36,7 +36,7 @@ def test_several_diagonals_begin_at_the_left(run):
     assert run(changed).tolist() == [[8, 7, 2], [9, 8, 7]]
 
 
-def test_sizes_and_padding_of_matrices_can_be_given(run):
+def test_matrix_size_and_padding_can_be_set(run):
     wide = tf.matrix_diag([1, 2], num_cols=4, padding_value=7)
     assert run(wide).tolist() == [[1, 7, 7, 7], [7, 2, 7, 7]]
     with pytest.raises(ValueError, match=r"expected at least 2 and 2\. The diagonals do not fit"):
@@ -45,14 +45,14 @@ def test_sizes_and_padding_of_matrices_can_be_given(run):
         tf.matrix_diag([1, 2], num_rows=3, num_cols=4)
 
 
-def test_elements_far_from_the_diagonal_become_zero(run):
+def test_matrix_band_part_zeroes_elements_far_from_the_diagonal(run):
     ones = np.ones([3, 4], np.int32)
     for low, high in ((0, 0), (1, 0), (-1, 0), (0, 2), (-1, -1)):
         expected = np.triu(np.tril(ones, high if high >= 0 else 9), -low if low >= 0 else -9)
         np.testing.assert_array_equal(run(tf.matrix_band_part(ones, low, high)), expected)
 
 
-def test_shapes_that_do_not_fit_are_refused_in_a_run_too(run, hidden):
+def test_invalid_shapes_are_rejected_at_run_time(run, hidden):
     for output, words in (
         (tf.diag(hidden(1.0)), "must be at least rank 1"),
         (tf.diag_part(hidden(TABLE)), "the halves of the shape differ"),
@@ -69,7 +69,7 @@ def test_shapes_that_do_not_fit_are_refused_in_a_run_too(run, hidden):
             run(output)
 
 
-def test_bands_that_there_are_not_are_refused():
+def test_invalid_diagonal_ranges_are_rejected():
     with pytest.raises(ValueError, match="must not be larger than upper_diag_index: 1 > 0"):
         tf.matrix_diag_part(TABLE, k=[1, 0])
     with pytest.raises(ValueError, match="diag_index must be a scalar or vector"):

@@ -8,22 +8,22 @@ import headrace.tf1 as tf
 
 class TestEye:
     @pytest.mark.parametrize(("rows", "columns"), [(2, None), (2, 3), (3, 2), (0, None)])
-    def test_has_ones_on_the_diagonal(self, run, rows, columns):
+    def test_eye_has_ones_on_the_diagonal(self, run, rows, columns):
         result = tf.eye(rows, columns, dtype=tf.int32)
         assert result.shape == [rows, columns or rows]
         assert np.array_equal(run(result), np.eye(rows, columns))
 
-    def test_is_repeated_along_axes_in_front(self, run):
+    def test_eye_is_repeated_along_batch_axes(self, run):
         result = tf.eye(2, batch_shape=[3, 1])
         assert result.shape == [3, 1, 2, 2]
         assert np.array_equal(run(result), np.broadcast_to(np.eye(2), (3, 1, 2, 2)))
 
-    def test_its_size_may_depend_on_the_run(self, run, hidden):
+    def test_eye_size_may_depend_on_the_run(self, run, hidden):
         result = tf.eye(tf.placeholder_with_default(2, []), 3)
         assert result.shape.as_list() == [None, 3]
         assert np.array_equal(run(result), np.eye(2, 3))
 
-    def test_refuses_an_invalid_number_of_rows(self):
+    def test_eye_rejects_an_invalid_number_of_rows(self):
         with pytest.raises(ValueError, match=r"Fill dimensions must be >= 0 .*, got -1"):
             tf.eye(-1)
         with pytest.raises(ValueError, match=r"below 2\*\*63, got 9223372036854775808"):
@@ -37,7 +37,7 @@ class TestEye:
 class TestMeshgrid:
     @pytest.mark.parametrize("indexing", ["xy", "ij"])
     @pytest.mark.parametrize("count", [1, 2, 3])
-    def test_agrees_with_numpy(self, run, indexing, count):
+    def test_meshgrid_matches_numpy(self, run, indexing, count):
         vectors = [[1, 2], [3, 4, 5], [6, 7]][:count]
         result = tf.meshgrid(*vectors, indexing=indexing)
         expected = np.meshgrid(*vectors, indexing=indexing)
@@ -45,7 +45,7 @@ class TestMeshgrid:
         for part, requested in zip(run(result), expected, strict=True):
             assert np.array_equal(part, requested)
 
-    def test_refuses_other_ways_and_types(self):
+    def test_meshgrid_rejects_other_indexing_and_types(self):
         with pytest.raises(ValueError, match="indexing parameter must be either 'xy' or 'ij'"):
             tf.meshgrid([1], [2], indexing="yx")
         with pytest.raises(TypeError, match="does not match type float32"):
@@ -64,21 +64,21 @@ class TestSequenceMask:
             ([-1], None, [[]]),
         ],
     )
-    def test_is_true_for_the_first_places(self, run, lengths, maxlen, value):
+    def test_sequence_mask_is_true_for_the_first_positions(self, run, lengths, maxlen, value):
         result = tf.sequence_mask(lengths, maxlen)
         assert result.dtype == tf.bool
         assert run(result).astype(int).tolist() == value
 
-    def test_may_have_another_type(self, run):
+    def test_sequence_mask_may_have_another_type(self, run):
         assert run(tf.sequence_mask([1], 2, tf.float32)).tolist() == [[1.0, 0.0]]
 
-    def test_keeps_known_dimensions(self):
+    def test_sequence_mask_keeps_known_dimensions(self):
         lengths = tf.placeholder(tf.int32, [None])
         assert tf.sequence_mask(lengths, 4).shape.as_list() == [None, 4]
         assert tf.sequence_mask(lengths).shape.as_list() == [None, None]
         assert tf.sequence_mask(tf.placeholder(tf.int32), 4).shape.rank is None
 
-    def test_the_longest_is_a_scalar(self):
+    def test_sequence_mask_requires_a_scalar_maxlen(self):
         words = re.escape("maxlen must be scalar for sequence_mask")
         with pytest.raises(ValueError, match=words):
             tf.sequence_mask([1], [4])

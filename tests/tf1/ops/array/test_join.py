@@ -16,7 +16,7 @@ def names():
 
 class TestStack:
     @pytest.mark.parametrize(("axis", "shape"), [(0, (3, 2)), (1, (2, 3)), (-1, (2, 3))])
-    def test_adds_an_axis(self, run, axis, shape):
+    def test_stack_adds_an_axis(self, run, axis, shape):
         parts = [tf.constant([1, 2]), [3, 4], tf.constant([5, 6])]
         result = tf.stack(parts, axis)
         assert (result.op.name, result.op.type) == ("stack", "Pack")
@@ -25,22 +25,22 @@ class TestStack:
 
     @pytest.mark.parametrize("dtype", ["int8", "float32", "complex64", "complex128"])
     @pytest.mark.parametrize("shape", [(), (0,), (5,), (2, 3), (0, 3)])
-    def test_joins_elements_of_any_size(self, run, dtype, shape):
+    def test_stack_joins_elements_of_any_size(self, run, dtype, shape):
         parts = [np.arange(np.prod(shape)).reshape(shape).astype(dtype) + n for n in range(3)]
         for axis in range(len(shape) + 1):
             result = run(tf.stack([tf.identity(part) for part in parts], axis))
             assert result.dtype == dtype
             assert np.array_equal(result, np.stack(parts, axis))
 
-    def test_of_constants_is_a_constant(self):
+    def test_stack_of_constants_is_a_constant(self):
         assert tf.stack([1, 2]).op.type == "Const"
         assert names() == ["stack"]
 
-    def test_merges_the_known_dimensions(self):
+    def test_stack_merges_known_dimensions(self):
         x, y = tf.placeholder(tf.int32, [None, 2]), tf.placeholder(tf.int32, [3, None])
         assert tf.stack([x, y]).shape == [2, 3, 2]
 
-    def test_works_on_strings(self, run):
+    def test_stack_works_on_strings(self, run):
         assert run(tf.stack([tf.constant("a"), tf.constant("b")])).tolist() == [b"a", b"b"]
 
     @pytest.mark.parametrize(
@@ -62,11 +62,11 @@ class TestStack:
             (lambda: tf.stack(3, 1), TypeError, "Expected list for 'values' argument to 'Pack'"),
         ],
     )
-    def test_refuses_parts_that_do_not_fit(self, make, error, words):
+    def test_stack_rejects_incompatible_parts(self, make, error, words):
         with pytest.raises(error, match=re.escape(words)):
             make()
 
-    def test_fails_in_the_run_if_shapes_are_not_known_before(self, run, hidden):
+    def test_stack_checks_unknown_shapes_at_run_time(self, run, hidden):
         words = "Shapes of all inputs must match: values[0].shape = [1] != values[1].shape = [2]"
         with pytest.raises(IAE, match=re.escape(words)):
             run(tf.stack([hidden([1]), hidden([1, 2])]))
@@ -76,7 +76,7 @@ class TestStack:
 
 class TestUnstack:
     @pytest.mark.parametrize("axis", [0, 1, -1])
-    def test_takes_an_axis_apart(self, run, axis):
+    def test_unstack_splits_along_an_axis(self, run, axis):
         value = np.arange(6).reshape(2, 3)
         parts = tf.unstack(tf.constant(value), axis=axis)
         assert parts[0].op.name == "unstack"
@@ -84,10 +84,10 @@ class TestUnstack:
         assert [part.shape == run(part).shape for part in parts] == [True] * len(parts)
         assert np.array_equal(np.stack(run(parts), axis), value)
 
-    def test_a_single_part_is_a_list_too(self, run):
+    def test_unstack_returns_a_list_even_for_one_part(self, run):
         assert run(tf.unstack([[7]])) == [np.array([7])]
 
-    def test_takes_a_number_that_is_not_known(self, run, hidden):
+    def test_unstack_accepts_num_for_an_unknown_shape(self, run, hidden):
         parts = tf.unstack(hidden([1, 2]), num=2)
         assert parts[0].shape.rank is None
         assert run(parts) == [1, 2]
@@ -104,25 +104,25 @@ class TestUnstack:
             ([], {}, "axis = 0 not in [0, 0)"),
         ],
     )
-    def test_refuses_values_that_it_cannot_count(self, shape, arguments, words):
+    def test_unstack_rejects_values_of_unknown_size(self, shape, arguments, words):
         with pytest.raises(ValueError, match=re.escape(words)):
             tf.unstack(tf.placeholder(tf.int32, shape), **arguments)
 
 
 class TestConcat:
     @pytest.mark.parametrize("axis", [0, 1, -1, -2])
-    def test_joins_along_an_axis(self, run, axis):
+    def test_concat_joins_along_an_axis(self, run, axis):
         a, b = np.ones([2, 2], np.int32), np.zeros([2, 2], np.int32)
         result = tf.concat([a, tf.constant(b)], axis)
         expected = np.concatenate([a, b], axis)
         assert result.shape == expected.shape
         assert np.array_equal(run(result), expected)
 
-    def test_accepts_the_order_of_arguments_of_old_programs(self, run):
+    def test_concat_accepts_the_legacy_argument_order(self, run):
         assert run(tf.concat(0, [[1, 2], [3]])).tolist() == [1, 2, 3]
         assert run(tf.concat(0, [tf.constant(1), 2])).tolist() == [1, 2]
 
-    def test_is_named_as_in_tensorflow(self):
+    def test_concat_names_match_tensorflow(self):
         x = tf.placeholder(tf.int32, [2], name="x")
         tf.concat([x, [1]], 0)
         tf.concat([x], 0)
@@ -131,7 +131,7 @@ class TestConcat:
             *("concat_1/concat_dim", "concat_1/concat"),
         ]
 
-    def test_works_on_strings(self, run):
+    def test_concat_works_on_strings(self, run):
         assert run(tf.concat([["a"], ["b", "c"]], 0)).tolist() == [b"a", b"b", b"c"]
 
     @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ class TestConcat:
             ([None, None], 0, None),
         ],
     )
-    def test_keeps_known_dimensions(self, shapes, axis, result):
+    def test_concat_keeps_known_dimensions(self, shapes, axis, result):
         parts = [tf.placeholder(tf.int32, shape) for shape in shapes]
         shape = tf.concat(parts, axis).shape
         assert (None if shape.rank is None else shape.as_list()) == result
@@ -157,7 +157,7 @@ class TestConcat:
             ([], 0, "List argument 'values' to 'ConcatV2' Op with length 0 shorter than minimum"),
         ],
     )
-    def test_refuses_parts_that_do_not_fit(self, shapes, axis, words):
+    def test_concat_rejects_incompatible_parts(self, shapes, axis, words):
         parts = [tf.placeholder(tf.int32, shape) for shape in shapes]
         with pytest.raises(ValueError, match=re.escape(words)):
             tf.concat(parts, axis)
@@ -175,30 +175,30 @@ class TestConcat:
             ([1, 1], 0, "ConcatOp : Can't concatenate scalars (use tf.stack instead)"),
         ],
     )
-    def test_fails_in_the_run_if_shapes_are_not_known_before(self, run, hidden, parts, axis, words):
+    def test_concat_checks_unknown_shapes_at_run_time(self, run, hidden, parts, axis, words):
         with pytest.raises(IAE, match=re.escape(words)):
             run(tf.concat([hidden(part) for part in parts], hidden(axis)))
 
 
-def test_unstack_needs_an_axis_that_is_there(run, hidden):
+def test_unstack_rejects_an_axis_out_of_range(run, hidden):
     with pytest.raises(IAE, match=re.escape("axis = 1 not in [-1, 1)")):
         run(tf.unstack(hidden([1, 2]), 2, axis=1))
 
 
 class TestSplit:
-    def test_cuts_into_equal_parts(self, run):
+    def test_split_into_equal_parts(self, run):
         parts = tf.split(np.arange(12).reshape(4, 3), 2)
         assert (parts[0].op.type, parts[0].shape) == ("Split", (2, 3))
         assert [part.shape for part in run(parts)] == [(2, 3), (2, 3)]
         assert [part.shape for part in tf.split(np.zeros([4, 6]), 3, axis=1)] == [(4, 2)] * 3
         assert run(tf.split([1, 2], 1))[0].tolist() == [1, 2]
 
-    def test_cuts_into_parts_of_given_sizes(self, run):
+    def test_split_into_parts_of_chosen_sizes(self, run):
         parts = tf.split([1, 2, 3, 4], [1, -1])
         assert (parts[0].op.type, parts[1].shape) == ("SplitV", [3])
         assert [part.tolist() for part in run(parts)] == [[1], [2, 3, 4]]
 
-    def test_takes_sizes_that_are_not_known(self, run):
+    def test_split_accepts_sizes_known_only_at_run_time(self, run):
         sizes = tf.placeholder_with_default([1, 3], [2])
         parts = tf.split([1, 2, 3, 4], sizes)
         assert parts[0].shape.as_list() == [None]
@@ -215,22 +215,22 @@ class TestSplit:
             (2, {"axis": 3}, "Dimension size, given by scalar input 3 must be in range [-1, 1)"),
         ],
     )
-    def test_refuses_parts_that_do_not_fill_the_axis(self, sizes, arguments, words):
+    def test_split_rejects_parts_that_do_not_fill_the_axis(self, sizes, arguments, words):
         with pytest.raises(ValueError, match=re.escape(words)):
             tf.split(tf.zeros([4]), sizes, **arguments)
 
-    def test_needs_an_int_or_a_vector(self):
+    def test_split_requires_an_int_or_a_vector(self):
         words = "Rank-0 tensors are not supported as the num_or_size_splits argument to split."
         with pytest.raises(ValueError, match=re.escape(words)):
             tf.split(tf.zeros([4]), tf.constant(2))
 
-    def test_must_know_the_number_of_parts(self):
+    def test_split_requires_a_known_number_of_parts(self):
         sizes = tf.placeholder(tf.int32, [None])
         with pytest.raises(ValueError, match="Cannot infer num from shape"):
             tf.split(tf.zeros([4]), sizes)
         assert len(tf.split(tf.zeros([4]), sizes, num=3)) == 3
 
-    def test_fails_in_the_run_if_shapes_are_not_known_before(self, run, hidden):
+    def test_split_checks_unknown_shapes_at_run_time(self, run, hidden):
         words = "split_dim 0 (size = 3) and num_split 2"
         with pytest.raises(IAE, match=re.escape(words)):
             run(tf.split(hidden([1, 2, 3]), 2))
@@ -246,14 +246,14 @@ class TestSplit:
             (2, -2, "-input rank(-1) <= split_dim < input rank (1), but got -2"),
         ],
     )
-    def test_refuses_sizes_in_the_run_that_do_not_fit(self, run, hidden, sizes, axis, words):
+    def test_split_rejects_invalid_sizes_at_run_time(self, run, hidden, sizes, axis, words):
         sizes = sizes if isinstance(sizes, int) else hidden(sizes)
         with pytest.raises(IAE, match=re.escape(words)):
             run(tf.split(hidden([1, 2, 3]), sizes, hidden(axis), num=2))
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=4), st.integers(0, 1))
-def test_split_parts_can_be_joined_again(sizes, axis):
+def test_split_parts_can_be_concatenated_again(sizes, axis):
     shape = [2, 2]
     shape[axis] = sum(sizes)
     value = np.arange(int(np.prod(shape))).reshape(shape)

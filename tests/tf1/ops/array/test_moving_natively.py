@@ -51,19 +51,19 @@ def assert_same(got, expected):
 
 
 @given(st.data(), arrays())
-def test_indexing(data, array):
+def test_indexing_matches_numpy(data, array):
     key = data.draw(keys(array.shape))
     assert_same(run(lambda x: x[key], array), array[key])
 
 
 @given(st.data(), arrays())
-def test_transposing(data, array):
+def test_transpose_matches_numpy(data, array):
     order = data.draw(st.permutations(range(array.ndim)))
     assert_same(run(lambda x: tf.transpose(x, np.array(order, int)), array), array.transpose(order))
 
 
 @given(st.data(), arrays(max_rank=3), st.integers(1, 3))
-def test_stacking(data, array, count):
+def test_stack_matches_numpy(data, array, count):
     axis = data.draw(st.integers(-array.ndim - 1, array.ndim))
     parts = [array] * count
     got = run(lambda *xs: tf.stack(list(xs), axis), *parts)
@@ -71,7 +71,7 @@ def test_stacking(data, array, count):
 
 
 @given(st.data(), arrays(min_rank=1))
-def test_concatenating(data, array):
+def test_concat_matches_numpy(data, array):
     axis = data.draw(st.integers(-array.ndim, array.ndim - 1))
     half = np.take(array, range(array.shape[axis] // 2), axis)
     parts = [array, half, array]
@@ -80,7 +80,7 @@ def test_concatenating(data, array):
 
 
 @given(st.data(), arrays())
-def test_axes_of_size_one(data, array):
+def test_expand_dims_and_squeeze_match_numpy(data, array):
     axis = data.draw(st.integers(-array.ndim - 1, array.ndim))
     wider = np.expand_dims(array, axis)
     assert_same(run(lambda x: tf.expand_dims(x, axis), array), wider)
@@ -89,13 +89,13 @@ def test_axes_of_size_one(data, array):
 
 
 @given(st.data(), arrays(max_rank=3))
-def test_repeating(data, array):
+def test_tile_matches_numpy(data, array):
     times = np.array([data.draw(st.integers(0, 3)) for _ in array.shape], np.int64)
     assert_same(run(tf.tile, array, times), np.tile(array, times))
 
 
 @given(st.data(), arrays())
-def test_reversing(data, array):
+def test_reverse_matches_numpy(data, array):
     axes = (
         data.draw(st.lists(st.sampled_from(range(array.ndim)), unique=True)) if array.ndim else []
     )
@@ -104,7 +104,7 @@ def test_reversing(data, array):
 
 
 @given(st.data(), arrays(max_rank=3), st.sampled_from(["CONSTANT", "REFLECT", "SYMMETRIC"]))
-def test_padding(data, array, mode):
+def test_pad_matches_numpy(data, array, mode):
     most = [2 if mode == "CONSTANT" else size - (mode == "REFLECT") for size in array.shape]
     assume(min(most, default=0) >= 0)
     amounts = [[data.draw(st.integers(0, size)) for _ in "ba"] for size in most]
@@ -118,7 +118,7 @@ def test_padding(data, array, mode):
 
 
 @given(st.data(), arrays(min_rank=1))
-def test_splitting(data, array):
+def test_split_and_unstack_match_numpy(data, array):
     axis = data.draw(st.integers(-array.ndim, array.ndim - 1))
     size = array.shape[axis]
     slices = run(lambda x: tf.unstack(x, size, axis), array) if size else []
@@ -135,7 +135,7 @@ def test_splitting(data, array):
 
 
 @given(st.data(), arrays(max_rank=3), st.sampled_from([np.uint8, np.int32, np.int64]))
-def test_marking(data, array, numpy_type):
+def test_one_hot_matches_numpy(data, array, numpy_type):
     indices = (np.arange(array.size).reshape(array.shape) % 5 - 1).astype(numpy_type)
     depth, axis = np.int32(3), data.draw(st.integers(-1, array.ndim))
     values = (
@@ -149,7 +149,7 @@ def test_marking(data, array, numpy_type):
 
 
 @given(st.data(), arrays(min_rank=1))
-def test_masking(data, array):
+def test_boolean_mask_matches_numpy(data, array):
     first = data.draw(st.integers(0, array.ndim - 1))
     last = data.draw(st.integers(first + 1, array.ndim))
     shape = array.shape[first:last]
@@ -165,7 +165,7 @@ def test_masking(data, array):
 
 
 @given(st.data(), arrays(min_rank=1))
-def test_gathering(data, array):
+def test_gather_matches_numpy(data, array):
     axis = data.draw(st.integers(-array.ndim, array.ndim - 1))
     positions = st.integers(0, max(array.shape[axis] - 1, 0))
     count = 4 if array.shape[axis] else 0
@@ -175,7 +175,7 @@ def test_gathering(data, array):
 
 
 @given(arrays())
-def test_measures(array):
+def test_shape_size_and_rank_match_numpy(array):
     assert_same(run(tf.shape, array), np.array(array.shape, np.int32))
     assert_same(run(lambda x: tf.size(x, out_type=tf.int64), array), np.int64(array.size))
     assert_same(run(tf.rank, array), np.int32(array.ndim))

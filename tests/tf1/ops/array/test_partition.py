@@ -21,11 +21,11 @@ class TestDynamicPartition:
             (7, 1, [[], [7], []]),
         ],
     )
-    def test_slices_keep_their_order(self, run, data, partitions, parts):
+    def test_dynamic_partition_keeps_the_order_of_slices(self, run, data, partitions, parts):
         result = tf.dynamic_partition(data, partitions, 3)
         assert [part.tolist() for part in run(result)] == parts
 
-    def test_keeps_known_dimensions(self):
+    def test_dynamic_partition_keeps_known_dimensions(self):
         x = tf.placeholder(tf.float32, [None, 3])
         numbers = tf.placeholder(tf.int32, [None])
         assert [part.shape.as_list() for part in tf.dynamic_partition(x, numbers, 2)] == [
@@ -42,7 +42,7 @@ class TestDynamicPartition:
             (1, [0, 1], 2, "Shape must be at least rank 1 but is rank 0"),
         ],
     )
-    def test_refuses_arguments_that_do_not_fit(self, data, partitions, count, words):
+    def test_dynamic_partition_rejects_invalid_arguments(self, data, partitions, count, words):
         with pytest.raises(ValueError, match=words):
             tf.dynamic_partition(data, partitions, count)
 
@@ -54,7 +54,9 @@ class TestDynamicPartition:
             ([0], "data.shape must start with partitions.shape, got data.shape = [2], partitions"),
         ],
     )
-    def test_fails_in_the_run_for_parts_that_are_not_there(self, run, hidden, partitions, words):
+    def test_dynamic_partition_fails_at_run_time_for_partitions_out_of_range(
+        self, run, hidden, partitions, words
+    ):
         with pytest.raises(IAE, match=re.escape(words)):
             run(tf.dynamic_partition(hidden([1, 2]), hidden(partitions), 2))
 
@@ -70,12 +72,12 @@ class TestDynamicStitch:
             ([[0], [2]], [["a"], ["b"]], [b"a", b"", b"b"]),
         ],
     )
-    def test_slices_go_where_the_indices_say(self, run, indices, data, value):
+    def test_dynamic_stitch_places_slices_at_their_indices(self, run, indices, data, value):
         result = tf.dynamic_stitch(indices, data)
         assert result.shape == np.shape(value)
         assert run(result).tolist() == value
 
-    def test_keeps_known_dimensions(self):
+    def test_dynamic_stitch_keeps_known_dimensions(self):
         indices = [tf.placeholder(tf.int32, [None])]
         result = tf.dynamic_stitch(indices, [tf.placeholder(tf.float32, [None, 3])])
         assert result.shape.as_list() == [None, 3]
@@ -88,11 +90,11 @@ class TestDynamicStitch:
             ([[0, 1]], [[1]], "Dimensions must be equal, but are 1 and 2"),
         ],
     )
-    def test_refuses_arguments_that_do_not_fit(self, indices, data, words):
+    def test_dynamic_stitch_rejects_invalid_arguments(self, indices, data, words):
         with pytest.raises(ValueError, match=words):
             tf.dynamic_stitch(indices, data)
 
-    def test_fails_in_the_run_for_values_that_do_not_fit(self, run, hidden):
+    def test_dynamic_stitch_fails_at_run_time_for_invalid_values(self, run, hidden):
         with pytest.raises(IAE, match=re.escape("indices[1] is out of range")):
             run(tf.dynamic_stitch([hidden([0, -1])], [[1, 2]]))
         words = "data[0].shape = [1] does not start with indices[0].shape = [2]"
@@ -101,7 +103,7 @@ class TestDynamicStitch:
 
 
 class TestInvertPermutation:
-    def test_undoes_a_permutation(self, run):
+    def test_invert_permutation_undoes_a_permutation(self, run):
         assert run(tf.invert_permutation([3, 4, 0, 2, 1])).tolist() == [2, 4, 3, 0, 1]
         assert tf.invert_permutation(tf.placeholder(tf.int64)).shape.as_list() == [None]
 
@@ -114,13 +116,13 @@ class TestInvertPermutation:
             ([[0]], "invert_permutation expects a 1D vector."),
         ],
     )
-    def test_invalid_permutations_fail_in_the_run(self, run, hidden, x, words):
+    def test_invalid_permutations_fail_at_run_time(self, run, hidden, x, words):
         with pytest.raises(IAE, match=re.escape(words)):
             run(tf.invert_permutation(hidden(x)))
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=6))
-def test_partitions_can_be_stitched_again(numbers):
+def test_partitions_can_be_stitched_back(numbers):
     with tf.Graph().as_default(), tf.Session() as session:
         data = tf.range(len(numbers)) * 10
         parts = tf.dynamic_partition(data, numbers, 4)

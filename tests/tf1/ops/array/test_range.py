@@ -9,25 +9,25 @@ import headrace.tf1 as tf
 
 
 class TestRange:
-    def test_counts(self, run):
+    def test_range_counts_up_and_down(self, run):
         assert run(tf.range(3)).tolist() == [0, 1, 2]
         assert run(tf.range(1, 6, 2)).tolist() == [1, 3, 5]
         assert run(tf.range(3, 0, -1)).tolist() == [3, 2, 1]
         assert run(tf.range(0)).tolist() == []
         assert run(tf.range(limit=4, start=2)).tolist() == [2, 3]
 
-    def test_has_the_widest_type_of_its_arguments(self):
+    def test_range_has_the_widest_type_of_its_arguments(self):
         assert tf.range(3).dtype == tf.int32
         assert tf.range(tf.constant(3, tf.int64)).dtype == tf.int64
         assert tf.range(0, 1.5).dtype == tf.float32
         assert tf.range(3, dtype=tf.float64).dtype == tf.float64
 
-    def test_knows_its_length_if_its_arguments_are_known(self):
+    def test_range_length_is_known_for_constant_arguments(self):
         assert tf.range(1, 7, 2).shape == [3]
         assert tf.range(tf.placeholder(tf.int32, [])).shape.as_list() == [None]
         assert tf.range(0.0, 1.0, 0.1).shape == [10]
 
-    def test_floats(self, run):
+    def test_range_of_floats(self, run):
         np.testing.assert_allclose(run(tf.range(0.0, 1.0, 0.25)), [0.0, 0.25, 0.5, 0.75])
 
     @pytest.mark.parametrize(
@@ -38,19 +38,19 @@ class TestRange:
             ((1, 5, -1), "Requires start >= limit when delta < 0: 1/5"),
         ],
     )
-    def test_must_lead_to_its_limit(self, run, hidden, arguments, words):
+    def test_range_must_lead_to_its_limit(self, run, hidden, arguments, words):
         with pytest.raises(ValueError, match=words):
             tf.range(*arguments)
         with pytest.raises(tf.errors.InvalidArgumentError, match=words):
             run(tf.range(*map(hidden, arguments)))
 
     @pytest.mark.parametrize("limit", ["a", np.uint8(3)])
-    def test_other_types_have_to_be_named(self, limit):
+    def test_range_of_other_types_requires_a_dtype(self, limit):
         with pytest.raises(AssertionError, match="range: an argument is"):
             tf.range(limit)
 
     @given(st.integers(-50, 50), st.integers(-50, 50), st.integers(-7, 7).filter(bool))
-    def test_agrees_with_python(self, start, limit, delta):
+    def test_range_matches_python(self, start, limit, delta):
         if (limit - start) * delta < 0:
             return
         with tf.Graph().as_default(), tf.Session() as session:
@@ -60,13 +60,13 @@ class TestRange:
 
 
 class TestLinSpace:
-    def test_includes_both_ends(self, run):
+    def test_lin_space_includes_both_ends(self, run):
         result = tf.lin_space(0.0, 1.0, 5)
         assert result.shape == [5]
         assert run(result).tolist() == [0.0, 0.25, 0.5, 0.75, 1.0]
         assert run(tf.linspace(2.0, 9.0, 1)).tolist() == [2.0]
 
-    def test_must_have_a_number(self, run, hidden):
+    def test_lin_space_requires_a_positive_num(self, run, hidden):
         with pytest.raises(ValueError, match=re.escape("Requires num > 0: 0")):
             tf.lin_space(0.0, 1.0, 0)
         with pytest.raises(tf.errors.InvalidArgumentError, match=re.escape("Requires num > 0: 0")):

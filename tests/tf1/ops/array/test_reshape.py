@@ -9,7 +9,7 @@ import headrace.tf1 as tf
 
 
 class TestReshape:
-    def test_keeps_the_elements(self, run):
+    def test_reshape_keeps_the_elements(self, run):
         assert run(tf.reshape([1, 2, 3, 4], [2, 2])).tolist() == [[1, 2], [3, 4]]
         assert run(tf.reshape(["a", "b"], [2, 1])).tolist() == [[b"a"], [b"b"]]
         assert run(tf.reshape([7], [])) == 7
@@ -25,7 +25,7 @@ class TestReshape:
             ([2, 3], [], None),
         ],
     )
-    def test_computes_the_size_that_is_omitted(self, old, new, result):
+    def test_reshape_infers_the_omitted_size(self, old, new, result):
         x = tf.placeholder(tf.int32, old)
         if result is None:
             with pytest.raises(ValueError, match="Cannot reshape a tensor with 6 elements"):
@@ -33,7 +33,7 @@ class TestReshape:
         else:
             assert tf.reshape(x, new).shape.as_list() == result
 
-    def test_may_depend_on_the_shape_of_the_input(self, run):
+    def test_reshape_may_depend_on_the_input_shape(self, run):
         x = tf.placeholder_with_default([[1, 2, 3], [4, 5, 6]], [None, 3])
         flat = tf.reshape(x, [tf.shape(x)[0] * 3])
         assert flat.shape.as_list() == [None]
@@ -48,7 +48,7 @@ class TestReshape:
             ([6], 6, "Shape must be rank 1 but is rank 0"),
         ],
     )
-    def test_refuses_shapes_that_do_not_fit(self, old, new, words):
+    def test_reshape_rejects_incompatible_shapes(self, old, new, words):
         with pytest.raises(ValueError, match=re.escape(words)):
             tf.reshape(tf.placeholder(tf.int32, old), new)
 
@@ -60,38 +60,38 @@ class TestReshape:
             ([-1, -1], "Only one input size may be -1, not both 0 and 1"),
         ],
     )
-    def test_fails_in_the_run_if_the_shape_is_not_known_before(self, run, hidden, new, words):
+    def test_reshape_checks_unknown_shapes_at_run_time(self, run, hidden, new, words):
         with pytest.raises(tf.errors.InvalidArgumentError, match=re.escape(words)):
             run(tf.reshape(hidden([1, 2, 3]), hidden(new)))
 
 
 class TestExpandDims:
     @pytest.mark.parametrize(("axis", "shape"), [(0, (1, 2, 3)), (1, (2, 1, 3)), (-1, (2, 3, 1))])
-    def test_adds_an_axis(self, run, axis, shape):
+    def test_expand_dims_adds_an_axis(self, run, axis, shape):
         result = tf.expand_dims(tf.zeros([2, 3]), axis)
         assert result.shape == shape
         assert run(result).shape == shape
 
-    def test_knows_nothing_of_the_shape_unless_the_axis_is_known(self):
+    def test_expand_dims_shape_is_unknown_for_an_unknown_axis(self):
         x = tf.placeholder(tf.int32, [2])
         assert tf.expand_dims(x, tf.placeholder(tf.int32, [])).shape.rank is None
         assert tf.expand_dims(tf.placeholder(tf.int32), 0).shape.rank is None
 
-    def test_has_one_axis(self, run, hidden):
+    def test_expand_dims_requires_a_single_axis(self, run, hidden):
         with pytest.raises(ValueError, match="'dim' input must be a tensor with a single value"):
             tf.expand_dims([1], [0, 1])
         words = "'dim' must be a tensor with a single value"
         with pytest.raises(tf.errors.InvalidArgumentError, match=words):
             run(tf.expand_dims([1], hidden([0, 1])))
 
-    def test_has_an_old_name_for_the_axis(self):
+    def test_expand_dims_accepts_dim_as_an_old_name_of_axis(self):
         assert tf.expand_dims([1], dim=0).shape == [1, 1]
         with pytest.raises(ValueError, match="Cannot specify both 'dim' and 'axis'"):
             tf.expand_dims([1], 0, dim=0)
         with pytest.raises(ValueError, match=r"Must specify an axis argument to tf.expand_dims"):
             tf.expand_dims([1])
 
-    def test_refuses_a_place_that_is_not_there(self, run, hidden):
+    def test_expand_dims_rejects_an_axis_out_of_range(self, run, hidden):
         with pytest.raises(ValueError, match=re.escape("dim 5 not in the interval [-2, 1].")):
             tf.expand_dims([1], 5)
         words = "Tried to expand dim index 4 for tensor with 1 dimensions."
@@ -103,19 +103,19 @@ class TestSqueeze:
     @pytest.mark.parametrize(
         ("axis", "shape"), [(None, (2,)), ([0], (2, 1)), (-1, (1, 2)), ([0, 2], (2,))]
     )
-    def test_removes_axes_of_size_one(self, run, hidden, axis, shape):
+    def test_squeeze_removes_axes_of_size_one(self, run, hidden, axis, shape):
         value = np.zeros([1, 2, 1])
         assert tf.squeeze(value, axis).shape == shape
         assert run(tf.squeeze(value, axis)).shape == shape
         assert run(tf.squeeze(hidden(value), axis)).shape == shape
 
-    def test_knows_nothing_if_a_size_is_not_known(self):
+    def test_squeeze_shape_is_unknown_for_an_unknown_size(self):
         x = tf.placeholder(tf.int32, [1, None])
         assert tf.squeeze(x).shape.rank is None
         assert tf.squeeze(x, [1]).shape == [1]
         assert tf.squeeze(x, squeeze_dims=[0]).shape.as_list() == [None]
 
-    def test_refuses_other_axes(self, run, hidden):
+    def test_squeeze_rejects_other_axes(self, run, hidden):
         words = "Can not squeeze dim[0], expected a dimension of 1, got 2"
         with pytest.raises(ValueError, match=re.escape(words)):
             tf.squeeze([1, 2], 0)
@@ -132,23 +132,23 @@ class TestSqueeze:
 
 class TestTranspose:
     @pytest.mark.parametrize("perm", [None, [1, 2, 0], [0, 2, 1]])
-    def test_permutes_the_axes(self, run, hidden, perm):
+    def test_transpose_permutes_the_axes(self, run, hidden, perm):
         value = np.arange(24).reshape(2, 3, 4)
         expected = np.transpose(value, perm)
         assert tf.transpose(value, perm).shape == expected.shape
         assert np.array_equal(run(tf.transpose(value, perm)), expected)
         assert np.array_equal(run(tf.transpose(hidden(value), perm)), expected)
 
-    def test_keeps_known_dimensions(self):
+    def test_transpose_keeps_known_dimensions(self):
         x = tf.placeholder(tf.int32, [None, 3])
         assert tf.transpose(x).shape.as_list() == [3, None]
         assert tf.transpose(x, tf.placeholder(tf.int32, [2])).shape.as_list() == [None, None]
         assert tf.transpose(tf.placeholder(tf.int32), [1, 0]).shape.as_list() == [None, None]
 
-    def test_conjugates_if_asked(self, run):
+    def test_transpose_conjugates_if_requested(self, run):
         assert run(tf.transpose([[1 + 2j]], conjugate=True)).tolist() == [[1 - 2j]]
 
-    def test_works_on_strings(self, run):
+    def test_transpose_works_on_strings(self, run):
         assert run(tf.transpose([["a", "b"]])).tolist() == [[b"a"], [b"b"]]
 
     @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ class TestTranspose:
             ([0, 0], None, "1 is missing from {0,0}."),
         ],
     )
-    def test_refuses_an_invalid_permutation(self, run, hidden, perm, static, words):
+    def test_transpose_rejects_an_invalid_permutation(self, run, hidden, perm, static, words):
         if static is not None:
             with pytest.raises(ValueError, match=re.escape(static)):
                 tf.transpose([[1, 2]], perm)
@@ -172,14 +172,14 @@ class TestTranspose:
 
 
 class TestEnsureShape:
-    def test_a_tensor_of_the_shape_passes(self, run, hidden):
+    def test_ensure_shape_passes_a_matching_tensor(self, run, hidden):
         result = tf.ensure_shape(hidden([[1, 2]]), [None, 2])
         assert result.shape.as_list() == [None, 2]
         assert run(result).tolist() == [[1, 2]]
         expected = tf.ensure_shape(tf.placeholder(tf.int32, [None, 3]), [4, None])
         assert expected.shape == [4, 3]
 
-    def test_others_are_refused(self, run, hidden):
+    def test_ensure_shape_rejects_other_shapes(self, run, hidden):
         with pytest.raises(ValueError, match="Dimension 0 in both shapes must be equal, but are 3"):
             tf.ensure_shape([1, 2], [3])
         words = "Shape of tensor [2] is not compatible with expected shape [?,?]."
@@ -188,7 +188,7 @@ class TestEnsureShape:
 
 
 @given(st.permutations(range(4)), st.lists(st.integers(0, 3), min_size=4, max_size=4))
-def test_the_static_shape_of_a_transpose_agrees_with_its_value(perm, sizes):
+def test_static_shape_of_a_transpose_matches_its_value(perm, sizes):
     with tf.Graph().as_default(), tf.Session() as session:
         result = tf.transpose(np.zeros(sizes), perm)
         assert session.run(result).shape == tuple(result.shape.as_list())

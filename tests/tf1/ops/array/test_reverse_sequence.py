@@ -7,7 +7,7 @@ CUBE = np.arange(24).reshape(2, 3, 4)
 
 
 @pytest.mark.parametrize(("rows", "axis"), [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)])
-def test_the_beginning_of_each_sequence_is_reversed(run, rows, axis):
+def test_start_of_each_sequence_is_reversed(run, rows, axis):
     lengths = [position % (CUBE.shape[axis] + 1) for position in range(CUBE.shape[rows])]
     expected = CUBE.copy()
     for position, length in enumerate(lengths):
@@ -19,7 +19,7 @@ def test_the_beginning_of_each_sequence_is_reversed(run, rows, axis):
     np.testing.assert_array_equal(run(result), expected)
 
 
-def test_lengths_and_axes_that_do_not_fit_are_refused(run, hidden):
+def test_invalid_lengths_and_axes_are_rejected(run, hidden):
     with pytest.raises(TypeError, match="seq_axis is None, expected an axis"):
         tf.reverse_sequence(CUBE, [1, 1])
     with pytest.raises(ValueError, match=r"seq_dim must be < input rank: 3 vs\. 3"):

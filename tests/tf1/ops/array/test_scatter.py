@@ -10,7 +10,7 @@ PLACES = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3)), min_size=1, m
 
 
 @given(PLACES)
-def test_slices_go_to_their_places(positions):
+def test_scattered_updates_match_numpy(positions):
     values = np.arange(1, len(positions) + 1)
     before = np.arange(12).reshape(3, 4)
     added, changed = np.zeros([3, 4], int), before.copy()
@@ -32,14 +32,14 @@ def test_slices_go_to_their_places(positions):
         np.testing.assert_array_equal(array, expected)
 
 
-def test_rows_can_be_slices(run):
+def test_scatter_indices_may_select_slices(run):
     rows = tf.scatter_nd([[2], [0]], [[1.0, 2.0], [3.0, 4.0]], [3, 2])
     assert (rows.shape, run(rows).tolist()) == ((3, 2), [[3, 4], [0, 0], [1, 2]])
     words = tf.tensor_scatter_update(["a", "b"], [[1]], ["c"])
     assert run(words).tolist() == [b"a", b"c"]
 
 
-def test_indices_and_updates_that_do_not_fit_are_refused(run, hidden):
+def test_invalid_indices_and_updates_are_rejected(run, hidden):
     with pytest.raises(ValueError, match=r"Dimensions \[0,1\) of indices"):
         tf.scatter_nd([[0], [1]], [1.0], [3])
     with pytest.raises(ValueError, match="of input"):

@@ -9,7 +9,7 @@ TABLES = st.lists(st.lists(st.integers(-(2**31), 2**31 - 1), min_size=3, max_siz
 
 
 @given(TABLES, st.sampled_from([0, 1, -1, -2]), st.booleans(), st.booleans())
-def test_sorts_as_numpy_does(table, axis, is_descending, is_known):
+def test_sort_and_argsort_match_numpy(table, axis, is_descending, is_known):
     numbers = np.array(table, np.int32)
     with tf.Graph().as_default(), tf.Session() as session:
         shape = None if not is_known else numbers.shape
@@ -24,7 +24,7 @@ def test_sorts_as_numpy_does(table, axis, is_descending, is_known):
 
 
 @pytest.mark.parametrize("side", ["left", "right"])
-def test_places_in_sorted_rows_are_those_of_numpy(run, side):
+def test_searchsorted_matches_numpy(run, side):
     rows, values = np.array([[1, 3, 3, 7], [2, 4, 6, 8]]), np.array([[3, 0], [9, 4]])
     expected = [np.searchsorted(row, each, side) for row, each in zip(rows, values, strict=True)]
     result = tf.searchsorted(rows, values, side, tf.int64)
@@ -32,7 +32,7 @@ def test_places_in_sorted_rows_are_those_of_numpy(run, side):
     np.testing.assert_array_equal(run(result), expected)
 
 
-def test_invalid_arguments_of_an_order_are_refused(run, hidden):
+def test_invalid_sort_and_search_arguments_are_rejected(run, hidden):
     with pytest.raises(ValueError, match="Direction should be one of ASCENDING, DESCENDING"):
         tf.sort([1], direction="UP")
     with pytest.raises(ValueError, match="axis must be a constant scalar"):

@@ -15,21 +15,21 @@ def filled(**settings):
     return tf.TensorArray(tf.int32, 3, **settings).unstack([1, 2, 3])
 
 
-def test_rows_are_written_and_stacked():
+def test_tensor_array_rows_are_written_and_stacked():
     stacked = filled().stack()
     assert stacked.name == "TensorArrayStack/TensorArrayGatherV3:0"
     assert stacked.shape == [3]
     assert run(stacked).tolist() == [1, 2, 3]
 
 
-def test_elements_are_read_and_gathered_and_counted():
+def test_tensor_array_elements_are_read_gathered_and_counted():
     array = filled(clear_after_read=False)
     assert run(array.read(1)) == 2
     assert run(array.gather([2, 0])).tolist() == [3, 1]
     assert run([array.size(), array.read(0), array.read(0)]) == [3, 1, 1]
 
 
-def test_a_loop_writes_elements():
+def test_loop_writes_tensor_array_elements():
     array = tf.TensorArray(tf.int32, 0, dynamic_size=True)
 
     def body(i, array):
@@ -42,7 +42,7 @@ def test_a_loop_writes_elements():
     assert run(array.read(2)).tolist() == [2, 2]
 
 
-def test_an_array_made_in_each_iteration_is_another_one():
+def test_each_iteration_creates_its_own_tensor_array():
     def body(i, total):
         array = tf.TensorArray(tf.int32, 2).unstack([i, total])
         return i + 1, tf.reduce_sum(array.stack())
@@ -50,14 +50,14 @@ def test_an_array_made_in_each_iteration_is_another_one():
     assert run(tf.while_loop(lambda i, _: i < 5, body, (0, 0))) == (5, 10)
 
 
-def test_parts_of_a_value_are_written():
+def test_split_parts_are_written_to_a_tensor_array():
     array = tf.TensorArray(tf.int32, 2, infer_shape=False).split([1, 2, 3], [1, 2])
     assert run(array.read(1)).tolist() == [2, 3]
     assert run(array.concat()).tolist() == [1, 2, 3]
     assert run(tf.TensorArray(tf.int32, 2).split([1, 2, 3, 4], [2, 2]).stack()).shape == (2, 2)
 
 
-def test_elements_never_written_are_zeros_if_their_shape_is_known():
+def test_unwritten_elements_are_zeros_if_their_shape_is_known():
     assert run(tf.TensorArray(tf.int32, 2, element_shape=[2]).read(0)).tolist() == [0, 0]
     assert run(tf.TensorArray(tf.int32, 2).write(0, 7).stack()).tolist() == [7, 0]
     assert run(tf.TensorArray(tf.int32, 0, element_shape=[2]).stack()).shape == (0, 2)
@@ -88,12 +88,12 @@ def test_elements_never_written_are_zeros_if_their_shape_is_known():
         (lambda: tf.TensorArray(tf.int32, -1).flow, "Size should be >= 0"),
     ],
 )
-def test_a_run_fails_with_the_words_of_tensorflow(make, text):
+def test_run_time_errors_match_tensorflow(make, text):
     with pytest.raises(tf.errors.InvalidArgumentError, match=text):
         run(make())
 
 
-def test_an_element_is_read_once_unless_it_is_kept():
+def test_element_can_be_read_once_unless_kept():
     def read_twice(array):
         first = array.read(0)
         with tf.control_dependencies([first]):
@@ -104,7 +104,7 @@ def test_an_element_is_read_once_unless_it_is_kept():
         run(read_twice(filled()))
 
 
-def test_a_closed_array_is_refused():
+def test_closed_tensor_array_is_rejected():
     array = filled()
     with tf.control_dependencies([array.flow]):
         closed = array.close()
@@ -131,18 +131,18 @@ def test_a_closed_array_is_refused():
         (lambda: filled().grad("g"), NotImplementedError, "no gradients"),
     ],
 )
-def test_invalid_arguments_are_refused_where_they_are_written(make, error, text):
+def test_invalid_arguments_are_rejected_at_the_call(make, error, text):
     with pytest.raises(error, match=text):
         make()
 
 
-def test_another_object_for_an_array_continues_with_its_handle():
+def test_tensor_array_can_be_recreated_from_its_handle():
     array = filled()
     other = tf.TensorArray(tf.int32, handle=array.handle, flow=array.flow)
     assert run(other.read(2)) == 3
 
 
-def test_strings_are_elements_too():
+def test_tensor_array_elements_may_be_strings():
     array = tf.TensorArray(tf.string, 2).write(0, "a").write(1, b"bc")
     assert run(array.stack()).tolist() == [b"a", b"bc"]
     assert np.asarray(run(array.read(1))).item() == b"bc"

@@ -9,19 +9,19 @@ IAE = tf.errors.InvalidArgumentError
 
 
 class TestTile:
-    def test_repeats(self, run):
+    def test_tile_repeats(self, run):
         result = tf.tile([[1, 2]], [2, 2])
         assert result.shape == [2, 4]
         assert run(result).tolist() == [[1, 2, 1, 2]] * 2
         assert run(tf.tile(["a"], [3])).tolist() == [b"a"] * 3
 
-    def test_keeps_known_dimensions(self):
+    def test_tile_keeps_known_dimensions(self):
         x = tf.placeholder(tf.int32, [None, 3])
         assert tf.tile(x, [2, 2]).shape.as_list() == [None, 6]
         assert tf.tile(x, tf.placeholder(tf.int32, [2])).shape.as_list() == [None, None]
         assert tf.tile(tf.placeholder(tf.int32), [2]).shape.as_list() == [None]
 
-    def test_needs_one_multiple_an_axis(self, run, hidden):
+    def test_tile_requires_one_multiple_per_axis(self, run, hidden):
         with pytest.raises(ValueError, match="Shape must be rank 1 but is rank 2"):
             tf.tile([1], [2, 1])
         words = "Expected multiples argument to be a vector of length 1 but got length 2"
@@ -40,20 +40,20 @@ class TestPad:
             ("SYMMETRIC", "MirrorPad", [1, 1, 2, 3, 3, 2]),
         ],
     )
-    def test_adds_elements_on_both_sides(self, run, mode, op_type, value):
+    def test_pad_adds_elements_on_both_sides(self, run, mode, op_type, value):
         result = tf.pad([1, 2, 3], [[1, 2]], mode)
         assert (result.op.type, result.shape) == (op_type, [6])
         assert run(result).tolist() == value
 
-    def test_adds_another_constant(self, run):
+    def test_pad_accepts_another_constant(self, run):
         result = tf.pad([[1]], [[0, 1], [1, 0]], constant_values=7)
         assert result.op.type == "PadV2"
         assert run(result).tolist() == [[7, 1], [7, 7]]
 
-    def test_adds_empty_strings(self, run):
+    def test_pad_fills_with_empty_strings(self, run):
         assert run(tf.pad(["a"], [[1, 0]])).tolist() == [b"", b"a"]
 
-    def test_keeps_known_dimensions(self):
+    def test_pad_keeps_known_dimensions(self):
         assert tf.pad(tf.placeholder(tf.int32, [None]), [[1, 1]]).shape.as_list() == [None]
         amounts = tf.placeholder(tf.int32, [2, 2])
         assert tf.pad(tf.placeholder(tf.int32), amounts).shape.as_list() == [None, None]
@@ -68,11 +68,11 @@ class TestPad:
             ([[4, 0]], "SYMMETRIC", "paddings must be no greater than the dimension size: 4, 0"),
         ],
     )
-    def test_refuses_amounts_that_do_not_fit(self, run, hidden, amounts, mode, words):
+    def test_pad_rejects_invalid_amounts_at_run_time(self, run, hidden, amounts, mode, words):
         with pytest.raises(IAE, match=re.escape(words)):
             run(tf.pad(hidden([1, 2, 3]), hidden(amounts), mode))
 
-    def test_refuses_wrong_arguments(self):
+    def test_pad_rejects_invalid_arguments(self):
         with pytest.raises(ValueError, match="Unknown padding mode: XX"):
             tf.pad([1], [[1, 1]], "xx")
         with pytest.raises(ValueError, match="Shape must be rank 2 but is rank 1"):
@@ -82,10 +82,10 @@ class TestPad:
         with pytest.raises(ValueError, match="Paddings must be non-negative"):
             tf.pad([1], [[-1, 1]])
 
-    def test_a_scalar_has_no_sides(self, run):
+    def test_padding_a_scalar_changes_nothing(self, run):
         assert run(tf.pad(3, np.zeros([0, 2], np.int32))) == 3
 
-    def test_the_other_constant_is_a_scalar(self, run):
+    def test_pad_constant_must_be_a_scalar(self, run):
         words = re.escape("constant_values must be a scalar. Found: [1]")
         with pytest.raises(IAE, match=words):
             run(tf.pad([1], [[1, 1]], constant_values=[7]))
@@ -93,13 +93,13 @@ class TestPad:
 
 class TestReverse:
     @pytest.mark.parametrize("axes", [[0], [-1], [0, 1], []])
-    def test_turns_axes_around(self, run, axes):
+    def test_reverse_flips_axes(self, run, axes):
         value = np.arange(6).reshape(2, 3)
         result = tf.reverse(value, tf.constant(axes, tf.int32))
         assert result.shape == (2, 3)
         assert np.array_equal(run(result), np.flip(value, tuple(axes)))
 
-    def test_refuses_axes_that_are_not_there_or_named_twice(self, run, hidden):
+    def test_reverse_rejects_invalid_or_duplicate_axes(self, run, hidden):
         for make, error in ((lambda x: x, ValueError), (hidden, IAE)):
             with pytest.raises(error, match=re.escape("'axis'[0] = 4 is out of valid range [0, 0")):
                 run(tf.reverse(make([1]), make([4])))
@@ -113,13 +113,13 @@ class TestRoll:
     @pytest.mark.parametrize(
         ("shift", "axis"), [(1, 0), (-7, 1), (1, -1), ([1, -1], [0, 1]), ([1, 1], [1, 1])]
     )
-    def test_moves_elements_around(self, run, shift, axis):
+    def test_roll_shifts_elements(self, run, shift, axis):
         value = np.arange(6).reshape(2, 3)
         result = tf.roll(value, shift, axis)
         assert result.shape == (2, 3)
         assert np.array_equal(run(result), np.roll(value, shift, axis))
 
-    def test_refuses_axes_that_do_not_fit(self, run, hidden):
+    def test_roll_rejects_invalid_axes(self, run, hidden):
         with pytest.raises(ValueError, match="Shape must be at least rank 1 but is rank 0"):
             tf.roll(3, 1, 0)
         with pytest.raises(ValueError, match="Shapes must be equal rank, but are 1 and 0"):

@@ -13,22 +13,20 @@ import headrace.tf1 as tf
         ([], [], [], []),
     ],
 )
-def test_elements_come_in_the_order_in_which_they_are_first_met(
-    run, values, actual, places, counts
-):
+def test_unique_keeps_the_order_of_first_occurrence(run, values, actual, places, counts):
     result = tf.unique_with_counts(values)
     assert (result.y.shape.as_list(), result.idx.shape) == ([None], [len(values)])
     assert [part.tolist() for part in run(list(result))] == [actual, places, counts]
     assert [part.tolist() for part in run(list(tf.unique(values)))] == [actual, places]
 
 
-def test_every_nan_differs(run):
+def test_every_nan_is_unique(run):
     y, idx = run(list(tf.unique([np.nan, 1.0, np.nan])))
     np.testing.assert_array_equal(y, [np.nan, 1.0, np.nan])
     assert idx.tolist() == [0, 1, 2]
 
 
-def test_places_are_int32_or_int64():
+def test_unique_indices_are_int32_or_int64():
     assert tf.unique([1]).idx.dtype == tf.int32
     assert tf.unique([1], tf.int64).idx.dtype == tf.int64
     assert tf.setdiff1d([1], [2], tf.int64).idx.dtype == tf.int64
@@ -36,13 +34,13 @@ def test_places_are_int32_or_int64():
         tf.unique([1], tf.float32)
 
 
-def test_elements_of_the_other_vector_are_omitted(run):
+def test_setdiff1d_omits_elements_of_the_other_vector(run):
     result = tf.setdiff1d([1, 2, 3, 2, 5], [1, 3])
     assert [part.tolist() for part in run([result.out, result.idx])] == [[2, 2, 5], [1, 3, 4]]
     assert run(tf.setdiff1d(["a", "b"], ["b"]).out).tolist() == [b"a"]
 
 
-def test_only_vectors_will_do(run, hidden):
+def test_unique_and_setdiff1d_require_vectors(run, hidden):
     with pytest.raises(ValueError, match="Shape must be rank 1 but is rank 2"):
         tf.unique([[1]])
     with pytest.raises(tf.errors.InvalidArgumentError, match="unique expects a 1D vector"):

@@ -4,7 +4,7 @@ import pytest
 import headrace.tf1 as tf
 
 
-def test_places_become_rows_of_indices(run, hidden):
+def test_unravel_index_converts_flat_positions(run, hidden):
     result = tf.unravel_index([5, 0, 3], [2, 3])
     assert (result.shape, run(result).tolist()) == ((2, 3), [[1, 0, 1], [2, 0, 0]])
     assert run(tf.unravel_index(np.int64(7), np.array([2, 2, 2]))).tolist() == [1, 1, 1]

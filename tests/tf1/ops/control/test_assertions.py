@@ -24,17 +24,19 @@ SIGNS = [
 
 @pytest.mark.parametrize(("check", "symbol", "x", "good", "bad"), COMPARISONS)
 class TestComparisons:
-    def test_pass_if_they_hold_everywhere(self, run, hidden, check, symbol, x, good, bad):
+    def test_comparison_assertion_passes_if_it_holds_everywhere(
+        self, run, hidden, check, symbol, x, good, bad
+    ):
         assert run([check(x, good), check(hidden(x), hidden(good))]) == [None, None]
 
-    def test_end_a_run_if_they_do_not(self, run, hidden, check, symbol, x, good, bad):
+    def test_failed_comparison_assertion_ends_a_run(self, run, hidden, check, symbol, x, good, bad):
         words = f"assertion failed: [here] [Condition x {symbol} y did not hold element-wise:]"
         with pytest.raises(IAE) as caught:
             run(check(hidden(x), hidden(bad), message="here"))
         assert caught.value.message.startswith(words)
         assert f"= ] [{bad[0]} {bad[1]}]" in caught.value.message
 
-    def test_fail_at_once_if_both_values_are_known(self, check, symbol, x, good, bad):
+    def test_comparison_of_constants_fails_at_once(self, check, symbol, x, good, bad):
         with pytest.raises(IAE) as caught:
             check(x, bad, message="here")
         first, second, name, value, *_ = str(caught.value).splitlines()
@@ -42,13 +44,15 @@ class TestComparisons:
         assert second == f"Condition x {symbol} y did not hold element-wise:"
         assert name.startswith("x (assert_")
 
-    def test_show_the_given_values(self, run, hidden, check, symbol, x, good, bad):
+    def test_failed_assertion_shows_the_data_argument(
+        self, run, hidden, check, symbol, x, good, bad
+    ):
         with pytest.raises(IAE, match=re.escape("assertion failed: [7...] [hey]")):
             run(check(hidden(x), hidden(bad), data=[hidden([7, 8]), "hey"], summarize=1))
 
 
 @pytest.mark.parametrize(("check", "condition", "good", "bad"), SIGNS)
-def test_signs(run, hidden, check, condition, good, bad):
+def test_sign_assertions_check_each_element(run, hidden, check, condition, good, bad):
     assert run([check(good), check(hidden(good))]) == [None, None]
     words = re.escape(f"Condition {condition} did not hold element-wise:")
     with pytest.raises(IAE, match=words):
@@ -57,14 +61,14 @@ def test_signs(run, hidden, check, condition, good, bad):
         run(check(hidden(bad), message="here"))
 
 
-def test_others_can_wait_for_an_assertion(run, hidden):
+def test_operations_can_depend_on_an_assertion(run, hidden):
     with tf.control_dependencies([tf.assert_equal(hidden(1), 2)]):
         waiting = tf.identity(hidden(7))
     with pytest.raises(IAE, match="Condition x == y did not hold"):
         run(waiting)
 
 
-def test_types_and_shapes_have_to_fit(run, hidden):
+def test_assertion_operands_must_match_in_type_and_shape(run, hidden):
     with pytest.raises(TypeError, match="does not match type int32 of argument 'x'"):
         tf.assert_equal(tf.constant(1), tf.constant(1.5))
     with pytest.raises(ValueError, match="Dimensions must be equal, but are 2 and 3"):
@@ -74,23 +78,23 @@ def test_types_and_shapes_have_to_fit(run, hidden):
 
 
 class TestNear:
-    def test_small_differences_pass(self, run, hidden):
+    def test_assert_near_accepts_small_differences(self, run, hidden):
         run(tf.assert_near(hidden([1.0]), hidden([1.0000001])))
         run(tf.assert_near(hidden([1.0]), hidden([1.05]), rtol=0.1))
         run(tf.assert_near(hidden([1.0]), hidden([1.05]), atol=0.1))
 
-    def test_large_ones_end_the_run(self, run, hidden):
+    def test_assert_near_ends_the_run_for_large_differences(self, run, hidden):
         with pytest.raises(IAE) as caught:
             run(tf.assert_near(hidden([1.0, 2.0]), hidden([1.0, 2.1]), message="here"))
         assert "[here.  ] [x and y not equal to tolerance rtol = Tensor" in caught.value.message
         assert "[1 2.1]" in caught.value.message
 
-    def test_only_floats_are_near(self):
+    def test_assert_near_requires_floats(self):
         with pytest.raises(ValueError, match="assert_near: x is of type int32, expected floats"):
             tf.assert_near(1, 1)
 
 
-def test_an_assertion_on_a_branch_is_checked_when_the_branch_is_taken(run):
+def test_assertion_in_a_branch_is_checked_only_if_the_branch_runs(run):
     def guarded():
         with tf.control_dependencies([tf.assert_positive(tf.constant(3) // 4)]):
             return tf.constant(5)

@@ -17,14 +17,14 @@ def values(fetch, x, numbers):
         return [session.run(fetch, {x: number}) for number in numbers]
 
 
-def test_the_first_condition_that_holds_counts(x):
+def test_case_uses_the_first_true_condition(x):
     pairs = [(x < 1, lambda: tf.constant(10)), (x < 2, lambda: tf.constant(20))]
     result = tf.case(pairs, default=lambda: tf.constant(30))
     assert result.shape == []
     assert values(result, x, [0, 1, 2]) == [10, 20, 30]
 
 
-def test_without_a_default_one_condition_must_hold(x):
+def test_case_without_a_default_requires_a_true_condition(x):
     result = tf.case([(x < 1, lambda: tf.constant(10)), (x < 2, lambda: tf.constant(20))])
     assert values(result, x, [0, 1]) == [10, 20]
     with pytest.raises(
@@ -33,7 +33,7 @@ def test_without_a_default_one_condition_must_hold(x):
         values(result, x, [2])
 
 
-def test_conditions_may_have_to_exclude_each_other(x):
+def test_exclusive_case_rejects_two_true_conditions(x):
     pairs = [(x < 1, lambda: tf.constant(10)), (x < 2, lambda: tf.constant(20))]
     result = tf.case(pairs, default=lambda: tf.constant(30), exclusive=True)
     assert values(result, x, [1, 2]) == [20, 30]
@@ -41,7 +41,7 @@ def test_conditions_may_have_to_exclude_each_other(x):
         values(result, x, [0])
 
 
-def test_only_the_function_that_counts_has_effects(x):
+def test_only_the_selected_function_has_effects(x):
     first, second = tf.Variable(0), tf.Variable(0)
     result = tf.case(
         [(x < 1, lambda: first.assign_add(1) + 0), (x < 2, lambda: second.assign_add(1) + 0)],
@@ -71,7 +71,7 @@ def test_conditions_of_dicts_are_tried_in_order(x):
         ([(True, lambda: 1)], TypeError, "pred must be a Tensor, got: True"),
     ],
 )
-def test_values_that_are_not_conditions_are_refused(pairs, error, text):
+def test_invalid_predicate_pairs_are_rejected(pairs, error, text):
     with pytest.raises(error, match=text):
         tf.case(pairs)
 

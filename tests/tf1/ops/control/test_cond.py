@@ -19,7 +19,7 @@ def both(predicate, fetches):
         return [session.run(fetches, {predicate: value}) for value in (True, False)]
 
 
-def test_the_predicate_says_which_function_counts(predicate):
+def test_predicate_selects_the_function(predicate):
     number = tf.constant(7)
     result = tf.cond(predicate, lambda: number + 1, lambda: number * number)
     assert result.name == "cond/Merge:0"
@@ -28,7 +28,7 @@ def test_the_predicate_says_which_function_counts(predicate):
     assert both(predicate, -result) == [-8, -49]
 
 
-def test_a_branch_not_taken_has_no_effect(predicate):
+def test_branch_not_taken_has_no_effect(predicate):
     queue = tf.FIFOQueue(9, tf.int32, shapes=[()])
     empty = tf.FIFOQueue(9, tf.int32, shapes=[()], name="empty")
     variable = tf.Variable(3)
@@ -42,7 +42,7 @@ def test_a_branch_not_taken_has_no_effect(predicate):
         assert session.run(queue.size()) == 1
 
 
-def test_an_operation_made_outside_runs_either_way(predicate):
+def test_operation_created_outside_runs_either_way(predicate):
     queue = tf.FIFOQueue(9, tf.int32, shapes=[()])
     element = queue.dequeue()
     result = tf.cond(predicate, lambda: element, lambda: tf.constant(-1))
@@ -53,7 +53,7 @@ def test_an_operation_made_outside_runs_either_way(predicate):
 
 
 @pytest.mark.parametrize(("outer", "inner", "expected"), [(1, 1, 1), (1, 0, 2), (0, 1, 3)])
-def test_conditions_nest(outer, inner, expected):
+def test_conditions_can_be_nested(outer, inner, expected):
     value = tf.placeholder(tf.int32, [])
     divided = tf.placeholder(tf.bool, [])
 
@@ -102,23 +102,23 @@ def test_sparse_tensors_may_be_returned(predicate):
 @pytest.mark.parametrize(
     ("shape", "expected"), [([2, 3], [2, 3]), ([4, 3], [None, 3]), ([4], None)]
 )
-def test_the_static_shape_holds_for_both(predicate, shape, expected):
+def test_static_shape_fits_both_branches(predicate, shape, expected):
     result = tf.cond(predicate, lambda: tf.zeros([2, 3]), lambda: tf.zeros(shape))
     assert (result.shape.rank and result.shape.as_list()) == expected
 
 
-def test_a_tensor_on_a_branch_cannot_be_fetched(predicate):
+def test_tensor_inside_a_branch_cannot_be_fetched(predicate):
     outputs = []
     tf.cond(predicate, lambda: outputs.append(tf.constant(1) + 1) or outputs[0], lambda: 2)
     with tf.Session() as session, pytest.raises(ValueError, match="marked as not fetchable"):
         session.run(outputs[0], {predicate: True})
 
 
-def test_the_functions_have_the_old_names_too(predicate):
+def test_cond_accepts_the_old_names_fn1_and_fn2(predicate):
     assert both(predicate, tf.cond(predicate, fn1=lambda: 1, fn2=lambda: 2)) == [1, 2]
 
 
-def test_a_list_of_one_is_that_one_unless_strict(predicate):
+def test_list_of_one_is_unpacked_unless_strict(predicate):
     assert both(predicate, tf.cond(predicate, lambda: [1], lambda: 2)) == [1, 2]
     with pytest.raises(ValueError, match="Incompatible return values"):
         tf.cond(predicate, lambda: [1], lambda: 2, strict=True)
@@ -141,19 +141,21 @@ def test_a_list_of_one_is_that_one_unless_strict(predicate):
         (("number", lambda: 1, lambda: 2), ValueError, "dtype bool"),
     ],
 )
-def test_wrong_arguments_are_refused_when_the_graph_is_made(predicate, arguments, error, message):
+def test_invalid_arguments_are_rejected_when_the_graph_is_built(
+    predicate, arguments, error, message
+):
     named = {"p": predicate, "vector": tf.constant([True]), "number": tf.constant(1)}
     pred, *functions = arguments
     with pytest.raises(error, match=message):
         tf.cond(named.get(pred, pred), *functions)
 
 
-def test_both_functions_given_twice_are_refused(predicate):
+def test_functions_passed_under_both_names_are_rejected(predicate):
     with pytest.raises(TypeError, match="may not be set simultaneously"):
         tf.cond(predicate, lambda: 1, lambda: 2, fn1=lambda: 1)
 
 
-def test_a_predicate_that_turns_out_a_vector_names_the_operation():
+def test_error_for_a_vector_predicate_names_the_operation():
     vector = tf.placeholder_with_default([True, False], None)
     result = tf.cond(vector, lambda: tf.constant(1) + 0, lambda: 2)
     with (
@@ -163,7 +165,7 @@ def test_a_predicate_that_turns_out_a_vector_names_the_operation():
         session.run(result)
 
 
-def test_a_loop_takes_both_branches():
+def test_loop_takes_both_branches():
     """The program is that of `maybe_batch`: a runner whose enqueue is conditional."""
     source = tf.train.range_input_producer(100, num_epochs=1, shuffle=False)
     number = source.dequeue()

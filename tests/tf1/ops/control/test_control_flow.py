@@ -12,42 +12,42 @@ def names():
 
 
 class TestNoOp:
-    def test_does_nothing(self, run):
+    def test_no_op_does_nothing(self, run):
         op = tf.no_op()
         assert (op.name, op.type, op.outputs) == ("NoOp", "NoOp", [])
         assert run(op) is None
 
 
 class TestGroup:
-    def test_waits_for_all(self):
+    def test_group_waits_for_all(self):
         x, op = tf.constant(1), tf.no_op(name="op")
         group = tf.group(x, [op, (x,)], {"b": tf.constant(2, name="two")}, name="g")
         assert (group.name, group.type) == ("g", "NoOp")
         assert [item.name for item in group.control_inputs] == ["Const", "op", "two"]
 
-    def test_takes_the_parts_of_sparse_tensors(self):
+    def test_group_includes_the_parts_of_sparse_tensors(self):
         sparse = tf.SparseTensor([[0]], [1], [2])
         group = tf.group(sparse)
         assert set(group.control_inputs) == {
             part.op for part in (sparse.indices, sparse.values, sparse.dense_shape)
         }
 
-    def test_may_be_empty(self):
+    def test_group_may_be_empty(self):
         assert tf.group().name == "group_deps"
         assert tf.group().control_inputs == []
 
-    def test_refuses_other_things(self):
+    def test_group_rejects_other_objects(self):
         with pytest.raises(TypeError, match=r"Expected tf.Tensor, tf.Operation or a nest of"):
             tf.group(3)
 
-    def test_runs_its_control_inputs(self, run):
+    def test_group_runs_its_control_inputs(self, run):
         calls = []
         ops = [tf.py_func(lambda i=i: calls.append(i) or i, [], tf.int64) for i in range(3)]
         run(tf.group(*ops))
         assert sorted(calls) == [0, 1, 2]
 
 
-def test_a_tensor_with_dependencies_comes_after_them(run):
+def test_with_dependencies_runs_after_its_dependencies(run):
     calls = []
     first = tf.py_func(lambda: calls.append("first"), [], [])
     second = with_dependencies([first], tf.constant(5))
