@@ -88,8 +88,8 @@ class Pipeline(
     method returns a new pipeline. A pipeline only describes the work: files are opened and threads
     are started when you iterate over it.
 
-    The batches depend only on this description and on the data. They do not depend on the number of
-    threads, the memory limit or timing.
+    The batches depend only on this description and on the data, not on the number of threads, the
+    memory limit or timing.
 
     Two pipelines are equal if their stages are equal, including seeds. Python functions are equal
     only if they are the same object.
@@ -111,7 +111,7 @@ class Pipeline(
         always starts epoch 0.
 
         Args:
-            number: The number of the epoch, from 0.
+            number: The epoch number, from 0.
 
         Returns:
             An iterator over the batches, or over the examples if there is no `batch`.
@@ -133,13 +133,13 @@ class Pipeline(
         return self._start(number, keeps_workers=True)
 
     def count(self) -> int:
-        """Returns the number of examples, or of batches after `batch`.
+        """Returns the number of examples (or batches, after `batch`).
 
-        This is `len(pipe)` if the length is known. Otherwise, it reads and counts all examples,
-        which takes up to as long as an epoch. Stages that cannot change the number are skipped, but
-        the functions before the last `filter` or similar stage are called. If epochs have different
-        lengths, for example after a random filter, the result is the number in epoch 0, or in all
-        epochs if the pipeline has `epochs`.
+        If the length is known, this is `len(pipe)`. Otherwise, it reads and counts all examples,
+        which can take as long as an epoch. Stages that cannot change the number are skipped, but
+        functions before the last `filter` or similar stage are called. If epochs have different
+        lengths, for example because of a random filter, this counts epoch 0. If the pipeline has
+        `epochs`, it counts all of them.
 
         Raises:
             TypeError: If the pipeline is endless.
@@ -183,11 +183,11 @@ class Pipeline(
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """The class names of `image_folder` or `audio_folder`; label 0 is the first.
+        """The class names of `image_folder` or `audio_folder`, in the order of their labels.
 
         Raises:
             AttributeError: If the source has no classes.
-            NotFoundError: If the directory has no directories of classes.
+            NotFoundError: If the directory has no class directories.
         """
         source = source_of(self._stages)
         if source.classes is None:
@@ -198,7 +198,7 @@ class Pipeline(
         return source.classes
 
     def describe(self) -> str:
-        """Returns a readable list of the stages, the options and the components.
+        """Returns a readable list of the stages, options and components.
 
         Examples:
             >>> print(hr.arrays({"x": range(4)}).shuffle(seed=7).batch(2).describe())
@@ -227,27 +227,28 @@ class Pipeline(
         return specs_from(source.inferred(), self._stages)
 
     def resume(self, state: Mapping[str, Any] | None, allow: Collection[str] = ()) -> Batches:
-        """Continues from the state of an earlier iteration, with the batches that come next.
+        """Resumes an earlier iteration from its state, and returns the batches that come next.
 
-        The batches are identical, even in another process, with other options, or if the files are
-        in another directory. The number of shards and the batch size may also change if only `map`,
-        `select`, `rename`, `parse`, batches and one `epochs` follow `shard`. The state of one shard
-        then works for all shards, and the number of examples read so far in the epoch must be
-        divisible by the new number of shards. This is not possible for a shard within a part of
+        The batches are identical, even in another process, with other options, or if the files have
+        moved to another directory. You can also change the number of shards and the batch size if
+        only `map`, `select`, `rename`, `parse`, batches and one `epochs` follow `shard`. The state
+        of one shard can then be used by all shards, and the number of examples read so far in the
+        epoch must be divisible by the new number of shards. You can't do this for a shard inside
         `mix`, `concat` or `zip`, before a function with a state, or after epochs in which shards
         had different lengths.
 
-        Functions are compared by name. Changes in their code and in the contents of arrays are not
-        noticed. A Python function may be called again for some examples before the position.
-        Examples of `iterable` are created again from the beginning of the epoch and skipped. In
-        another process, a `cache` in memory is empty at first, and the next whole epoch fills it.
+        Functions are compared by name, so changes to their code or to the contents of arrays are
+        not noticed. A Python function may be called again for some examples before the saved
+        position. The examples of `iterable` are produced again from the start of the epoch and
+        skipped. In another process, a `cache` in memory is empty at first, and the next complete
+        epoch fills it.
 
         Args:
             state: The result of `Batches.state`, or None to start from the beginning. If the
-                program sets no seed, the seed of the state is used.
-            allow: The differences from the pipeline of the state that are allowed. "epochs" allows
-                another number of epochs, "weights" other weights of `mix`, and "parts" other parts
-                of `mix`. Weights and parts can differ only if no stage after `mix` holds examples
+                program sets no seed, the seed from the state is used.
+            allow: Which differences from the saved pipeline to allow. "epochs" allows another
+                number of epochs, "weights" other weights of `mix`, and "parts" other parts of
+                `mix`. Weights and parts can change only if no stage after `mix` holds examples
                 back.
 
         Raises:
@@ -278,7 +279,7 @@ class Pipeline(
         )
 
     def replay(self, state: Mapping[str, Any]) -> Batches:
-        """Continues from a state like `resume`, and records where each example comes from.
+        """Resumes from a state like `resume`, and also records where each example comes from.
 
         `Batches.origins` returns the files and records of the last batch.
 
@@ -311,20 +312,20 @@ class Pipeline(
     def to_torch(
         self, device: Any = None, pin_memory: bool | None = None, length: int | None = None
     ) -> TorchLoader:
-        """Returns a loader of PyTorch tensors, to use like a `DataLoader`.
+        """Returns a loader of PyTorch tensors that you use like a `DataLoader`.
 
         Each `for` loop over the loader runs the next epoch. `state_dict` and `load_state_dict` work
         as in torchdata's `StatefulDataLoader`. CPU tensors share their memory with the batch.
 
         Args:
-            device: The device of the tensors, in any form that `torch.device` accepts. The next
-                batch is copied to it while your loop works on the current one, for CUDA on a
-                separate stream. None keeps tensors on the CPU.
-            pin_memory: If True, tensors pass through pinned memory. None does so only if the device
-                is CUDA.
-            length: The number of batches in an epoch. Set it for a loop that needs `len` if the
-                pipeline does not know its length; see `count`. An epoch with a different number of
-                batches raises an error.
+            device: Where to put the tensors, in any form that `torch.device` accepts. While your
+                loop works on a batch, the next one is copied to the device (for CUDA, on a separate
+                stream). None keeps tensors on the CPU.
+            pin_memory: If True, tensors are copied through pinned memory. None does this only for
+                CUDA devices.
+            length: The number of batches in an epoch. Set it if your training loop needs `len` and
+                the pipeline does not know its length; see `count`. An epoch with a different number
+                of batches then raises an error.
 
         Raises:
             ModuleNotFoundError: If PyTorch is not installed.
@@ -337,13 +338,13 @@ class Pipeline(
     def to_jax(self, sharding: Any = None, state: Mapping[str, Any] | None = None) -> JaxBatches:
         """Starts an iteration that yields JAX arrays, two batches ahead of your loop.
 
-        Without `jax_enable_x64`, JAX has no 64-bit numbers. Floats are then rounded to 32 bits, and
-        an integer outside the 32-bit range raises a ValueError that names the batch.
+        If `jax_enable_x64` is off, JAX has no 64-bit numbers. Floats are then rounded to 32 bits,
+        and an integer outside the 32-bit range raises a ValueError that names the batch.
 
         Args:
-            sharding: A `jax.sharding.Sharding` for global arrays. The batches of this process are
-                then its shards of them. None uses JAX's default device.
-            state: The state to continue from, as for `resume`. None starts from the beginning.
+            sharding: A `jax.sharding.Sharding` for global arrays. Each batch is then this process's
+                part of a global array. None uses JAX's default device.
+            state: The state to resume from, as in `resume`. None starts from the beginning.
 
         Raises:
             ModuleNotFoundError: If JAX is not installed.
@@ -355,12 +356,12 @@ class Pipeline(
     def to_arrow(self) -> Any:
         """Starts an iteration as a `pyarrow.RecordBatchReader`.
 
-        Polars, DuckDB, pandas and other libraries read it through Arrow's C stream interface. Each
-        record batch is one batch, or some examples if there is no `batch`. Array axes become lists,
-        of a fixed size if it is known. Numbers and strings are not copied.
+        Polars, DuckDB, pandas and other libraries can read it through Arrow's C stream interface.
+        Each record batch is one batch, or several examples if there is no `batch`. Array axes
+        become lists, with a fixed size if it is known. Numbers and strings are not copied.
 
         Raises:
-            ModuleNotFoundError: If pyarrow is not installed. The extra `headrace[arrow]` installs
+            ModuleNotFoundError: If pyarrow is not installed. `pip install headrace[arrow]` installs
                 it.
             TypeError: If the number of axes of a component is unknown.
 
@@ -380,15 +381,15 @@ class Pipeline(
     def to_ray_dataset(self, num_blocks: int = 8) -> Any:
         """Returns a `ray.data.Dataset` with the examples of this pipeline.
 
-        The pipeline must yield batches. Nothing runs until the dataset is used. Block `i` holds the
-        batches `i`, `i + num_blocks`, … of the pipeline's order, and a Ray task reads it. Ray Data
-        keeps the order of the blocks only if you set `preserve_order`.
+        The pipeline must yield batches. Nothing runs until you use the dataset. A Ray task reads
+        each block. Block `i` contains the batches `i`, `i + num_blocks`, … in the order of the
+        pipeline. Ray Data keeps the order of the blocks only if you set `preserve_order`.
 
         Args:
-            num_blocks: The number of reading tasks, at least 1.
+            num_blocks: The number of read tasks, at least 1.
 
         Raises:
-            ModuleNotFoundError: If Ray is not installed. The extra `headrace[ray]` installs it.
+            ModuleNotFoundError: If Ray is not installed. `pip install headrace[ray]` installs it.
             ValueError: If the pipeline has no `batch` or no fixed order, or `num_blocks` is out of
                 range.
         """
@@ -401,30 +402,30 @@ class Pipeline(
 
         The file extension sets the format: `.tfrecord`, `.tar` (samples for the webdataset
         library), `.jsonl` (JSON lines) or `.parquet`. All except Parquet can also end in `.gz`.
-        Each shard holds consecutive examples in the order of the pipeline, and the sizes of shards
+        Each shard contains consecutive examples in the order of the pipeline, and shard sizes
         differ by at most one. The same pipeline always writes the same files. A shard gets its
         final name only when it is complete and on disk.
 
-        If the number of examples is not known, several shards need a count of them first; see
-        `count`. The progress is stored in a hidden file beside the shards. A component that the
-        format cannot hold raises an error before the first shard is written.
+        If the number of examples is unknown and there are several shards, the examples are counted
+        first; see `count`. The progress is saved in a hidden file beside the shards. If the format
+        cannot store a component, an error is raised before the first shard is written.
 
         Args:
             path: A path or a storage URL, such as "out/train-{shard:05}.tfrecord". `{shard}` is
-                replaced by the number of the shard, and `{num_shards}` by their number. Missing
-                directories are created. A remote shard is first written locally, and uploaded when
-                it is complete.
+                replaced by the shard's number, and `{num_shards}` by the number of shards. Missing
+                directories are created. Remote shards are written locally first, and uploaded when
+                they are complete.
             num_shards: The number of shards.
-            resume: If True, continues after an earlier call that was stopped or killed. Its
-                complete shards are kept, and the others are written as they would have been. If
+            resume: If True, continues an earlier call that was stopped or killed. Complete shards
+                are kept, and the other shards get the same contents as they would have had. If
                 there was no earlier call, writing starts from the beginning.
 
         Raises:
-            AlreadyExistsError: If a shard exists already, or another process is writing them.
+            AlreadyExistsError: If a shard already exists, or another process is writing the shards.
             FailedPreconditionError: If the data or the shards have changed since the earlier call.
             ModuleNotFoundError: If the format needs a package that is not installed.
             ValueError: If the pipeline yields batches or has no examples, the format is unknown or
-                cannot hold a component, or `resume` is set for a different pipeline.
+                cannot store a component, or `resume` is set for a different pipeline.
 
         Examples:
             >>> hr.arrays({"x": range(10)}).write("train-{shard:02}.jsonl", num_shards=2)
@@ -432,7 +433,7 @@ class Pipeline(
             >>> hr.json_lines("train-*.jsonl").count()
             10
         """
-        # Programs that only read do not load it.
+        # Imported here, because programs that only read don't need it.
         from headrace.pipeline.writing.write import write  # noqa: PLC0415
 
         return write(self, path, num_shards, resume)
@@ -446,14 +447,15 @@ class Pipeline(
         return length_of(self._stages, index_files(self._options))
 
     def __bool__(self) -> bool:
-        """Returns True, since the number of examples may not be known yet."""
+        """Returns True, because the length may not be known yet."""
         return True
 
     if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
 
         def __getattr__(self, name: str) -> Any:
             if hasattr(type(self), name):
-                return object.__getattribute__(self, name)  # Raises its own error again.
+                # Lets the property raise its own error again.
+                return object.__getattribute__(self, name)
             text = f"'Pipeline' object has no attribute {name!r}"
             if not name.startswith("_"):
                 text = f"{text}. {advice_on_method(name, dir(self))}"
@@ -484,7 +486,7 @@ class Pipeline(
         return self
 
     def __deepcopy__(self, memo: object) -> "Pipeline":
-        """Returns the pipeline itself, which is immutable."""
+        """Returns the pipeline itself, because it is immutable."""
         return self
 
     def __eq__(self, other: object) -> bool:
@@ -507,7 +509,7 @@ class Pipeline(
         return str(stage)
 
     def _start_at(self, epoch: int, state: Mapping[str, Any] | None) -> Batches:
-        """Starts an epoch for a loader; worker processes stay alive between epochs."""
+        """Starts an epoch for a loader, and keeps worker processes alive between epochs."""
         return self._start(epoch, True) if state is None else self._resumed(state, (), True)
 
     def _start(self, epoch: int, keeps_workers: bool = False) -> Batches:
@@ -526,7 +528,7 @@ class Pipeline(
     def _learned_specs(self, epoch: int = 0) -> ChainSpecs:
         """Returns the components after each stage.
 
-        A Python function is called for the first example of an epoch to learn its components.
+        To learn a Python function's components, it is called for the first example of the epoch.
         """
         try:
             chain_specs = self._all_specs(epoch)
@@ -537,7 +539,7 @@ class Pipeline(
         return chain_specs
 
     def _all_specs(self, epoch: int = 0, is_start: bool = False) -> ChainSpecs:
-        # A loop, since there may be more stages than the recursion limit.
+        # Uses a loop, because there may be more stages than the recursion limit.
         unknown: list[Pipeline] = []
         pipe: Pipeline | None = self
         while pipe is not None and pipe._chain_specs is None:
@@ -553,7 +555,7 @@ class Pipeline(
                 release_workers(self._stages)
                 raise
             if chain_specs.is_whole:
-                # An empty result is not stored: there may be examples the next time.
+                # Empty results are not stored, because there may be examples next time.
                 pipe._chain_specs = chain_specs
         if chain_specs is not None:
             return chain_specs
@@ -562,11 +564,11 @@ class Pipeline(
 
 
 def release_workers(chain: Stages) -> None:
-    """Ends worker processes that wait for an iteration."""
+    """Stops the worker processes that are waiting for an iteration."""
     for caller in callers(chain):
         caller.of.holder.release()
 
 
 def _has_skipped(chain: Stages) -> bool:
-    """Returns whether failures are skipped; then stages before must not be run on their own."""
+    """Returns whether errors are skipped, so that earlier stages must not run on their own."""
     return any(step.judges_errors for step in steps(chain))

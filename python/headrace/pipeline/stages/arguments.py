@@ -1,4 +1,4 @@
-"""Checks of the arguments of pipelines, at the call that is given them."""
+"""Checks of the arguments that users pass to pipelines."""
 
 import inspect
 import math
@@ -31,7 +31,7 @@ _MAX_COUNT: Final = 2**63 - 1
 
 
 def check_budget(budget: object) -> None:
-    """Raises an error if a budget is neither a count nor a share of examples to skip."""
+    """Raises an error unless the budget is a number or a fraction of examples to skip."""
     if isinstance(budget, bool) or not isinstance(budget, (int, float)):
         raise TypeError(
             f"skip_errors: budget is {budget!r}, expected the number of examples that may be "
@@ -45,7 +45,7 @@ def check_budget(budget: object) -> None:
 
 
 def check_function(where: str, function: object, has_seed: bool = False) -> None:
-    """Raises TypeError if a function does not take an example, and with a seed a generator."""
+    """Raises TypeError if a function doesn't accept an example, and with a seed a generator."""
     if not callable(function):
         raise TypeError(f"{where}: got {function!r}, expected a function of a dict.")
     if isinstance(function, NativeFunction) or _takes(function, 1 + has_seed):
@@ -74,7 +74,7 @@ def check_function(where: str, function: object, has_seed: bool = False) -> None
 
 
 def _takes(function: Callable[..., object], num_arguments: int) -> bool:
-    """Returns false if a function certainly cannot be called with so many arguments."""
+    """Returns False if the function certainly cannot be called with this many arguments."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
@@ -87,7 +87,7 @@ def _takes(function: Callable[..., object], num_arguments: int) -> bool:
 
 
 def checked_int(where: str, name: str, value: object, least: int) -> int:
-    """Returns an integer of any type as an int; raises ValueError if it is below `least`."""
+    """Returns any integer type as an int. Raises ValueError if it is below `least`."""
     if isinstance(value, SupportsIndex) and not isinstance(value, bool):
         number = operator.index(value)
         if least <= number <= _MAX_COUNT:
@@ -98,11 +98,12 @@ def checked_int(where: str, name: str, value: object, least: int) -> int:
 def checked_num_callers(
     where: str, function: object, num_threads: object, num_processes: object
 ) -> tuple[int, int]:
-    """Returns how many threads, and how many processes, are to call a function.
+    """Returns the number of threads and of processes that will call a function.
 
     Raises:
-        ValueError: If they are not ints in range, or both are given, or the function cannot be
-            called by more than one thread of this process: a native one, or one that keeps a state.
+        ValueError: If a number is not an int or out of range, or if both are set. Also if one is
+            set for a native function or a function with a state, which only one thread of this
+            process can call.
     """
     threads = checked_int(where, "num_threads", num_threads, 1)
     processes = checked_int(where, "num_processes", num_processes, 0)
@@ -131,7 +132,7 @@ def checked_num_callers(
 
 
 def check_processes(where: str, num_processes: int) -> None:
-    """Raises ValueError if worker processes are wanted and this system has none."""
+    """Raises ValueError if this system does not support worker processes."""
     if not hasattr(os, "fork"):
         raise ValueError(
             f"{where}: num_processes is {num_processes}, but this system cannot fork (only "
@@ -146,14 +147,14 @@ def check_bool(where: str, name: str, value: object) -> None:
 
 
 def checked_ints(where: str, name: str, values: object, least: int) -> tuple[int, ...]:
-    """Returns integers of any type as ints; raises an error if one is below `least`."""
+    """Returns integers of any type as ints. Raises an error if one is below `least`."""
     if not isinstance(values, Iterable) or isinstance(values, (str, bytes)):
         raise TypeError(f"{where}: {name} are {values!r}, expected ints, such as [8, 16].")
     return tuple(checked_int(where, f"one of {name}", value, least) for value in values)
 
 
 def checked_names(where: str, names: Iterable[object]) -> tuple[str, ...]:
-    """Returns names of components; raises an error if there is none or one comes twice."""
+    """Returns component names. Raises an error if there are none or if there are duplicates."""
     checked: tuple[Any, ...] = tuple(names)
     for name in checked:
         if not isinstance(name, str):
@@ -167,7 +168,7 @@ def checked_names(where: str, names: Iterable[object]) -> tuple[str, ...]:
 
 
 def checked_directory(path: object, name: str = "cache_directory", where: str = "options") -> str:
-    """Returns the path of a directory of this machine; raises an error for anything else."""
+    """Returns the path of a local directory. Raises an error for anything else."""
     if not isinstance(path, (str, os.PathLike)) or isinstance(os.fspath(path), bytes):
         raise TypeError(f"{where}: {name} is {path!r}, expected a str or a pathlib.Path.")
     text = storage.local_path(os.fspath(path))
@@ -177,7 +178,7 @@ def checked_directory(path: object, name: str = "cache_directory", where: str = 
 
 
 def checked_seconds(name: str, seconds: object) -> float:
-    """Returns a number of seconds; raises an error if it is not above 0."""
+    """Returns a duration in seconds. Raises an error unless it is above 0."""
     if not isinstance(seconds, (int, float)) or isinstance(seconds, bool):
         raise TypeError(f"options: {name} is {seconds!r}, expected a number of seconds.")
     if not 0 < seconds < math.inf:

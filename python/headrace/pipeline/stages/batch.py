@@ -1,4 +1,4 @@
-"""`batch`: groups of examples as arrays with a leading axis."""
+"""`batch`: stacks examples into arrays with a new first axis."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -23,21 +23,21 @@ __all__ = [
     "plan_batch",
 ]
 
-# How a batch holds a component: see `engine.Stage.collate`.
+# How a batch stores a component; see `engine.Stage.collate`.
 Layout: TypeAlias = Literal["stacked", "joined", "arrays", "lists"]
-# The treatment of an incomplete last batch.
+# What to do with an incomplete last batch.
 Remainder: TypeAlias = Literal["keep", "drop", "pad"]
 
 
 @dataclass(frozen=True)
 class Batch(Step):
-    """Groups of examples as arrays with a leading axis.
+    """Stacks examples into arrays with a new first axis.
 
     Attributes:
         size: The number of examples in a batch.
-        remainder: The treatment of an incomplete last batch.
+        remainder: What to do with an incomplete last batch.
         ragged: "offsets" to join lists end to end; None to reject them.
-        lists: The components of which a batch has a list of arrays.
+        lists: The components that a batch stores as a list of arrays.
     """
 
     size: int
@@ -50,7 +50,7 @@ class Batch(Step):
     added_axes: ClassVar = 1
 
     def specs_after(self, specs: Specs) -> Specs:
-        """Returns the components with a leading axis, or lists joined end to end."""
+        """Returns the components with a new first axis, or with lists joined end to end."""
         check_not_listed(self, specs)
         check_names(self, self.lists, specs)
         for name in self.lists:
@@ -66,16 +66,16 @@ class Batch(Step):
         return batch | {name: batch[name]._replace(is_listed=True) for name in self.lists}
 
     def names_after(self, names: tuple[str, ...] | None) -> tuple[str, ...] | None:
-        """Returns the names, and `mask`; None if lists are joined, since those are not known."""
+        """Returns the names, with `mask` if added; None if lists of unknown names are joined."""
         check_names(self, self.lists, names)
         return None if self.ragged is not None else names_of_batch(names, self.remainder)
 
     def length_after(self, length: float) -> float:
-        """Returns how many batches come out of it."""
+        """Returns the number of batches."""
         return num_batches(length, self.size, self.remainder)
 
     def plan_into(self, planning: Planning) -> None:
-        """Adds its work to a plan."""
+        """Adds this step to a plan."""
         layouts = [self._layout(name, spec) for name, spec in planning.before.items()]
         plan_batch(planning, self.size, self.remainder, None, layouts)
 
@@ -102,7 +102,7 @@ class Batch(Step):
         joined: Specs = {}
         for name, spec in specs.items():
             shape = spec.shape
-            # After a Python function no size is known, so the engine compares the examples.
+            # After a Python function, no size is known, so the engine compares the examples.
             is_known = shape is not None and any(size is not None for size in shape[1:])
             has_open_axes = shape is not None and is_known and None in shape[1:]
             if name not in self.lists and (spec.is_nested or has_open_axes):
@@ -139,31 +139,32 @@ class BatchMethod(Chain):
     ) -> Self:
         """Stacks examples into batches.
 
-        Each component becomes an array with a new first axis.
+        Every component becomes an array with a new first axis.
 
         Args:
             size: The number of examples in a batch, at least 1.
-            remainder: The treatment of an incomplete last batch. "keep" returns a smaller batch and
+            remainder: What to do with an incomplete last batch. "keep" returns a smaller batch, and
                 "drop" drops it. "pad" fills it up to `size` with zeros and empty strings, and adds
-                a bool component `mask` to all batches, which is False for the added examples.
+                a bool component `mask` to every batch, which is False for padding.
             ragged: "offsets" joins lists end to end instead of padding them. A component NAME whose
-                first axis varies is replaced by `NAME.values`, the rows of all examples, and
-                `NAME.offsets`, int64 with one entry more than the batch has examples. Example `i`
-                has the rows from `offsets[i]` up to `offsets[i + 1]`. With `remainder="pad"`, the
-                added examples have no rows. If None, lists of varying length raise an error.
-            lists: The components to keep as separate arrays, as with a `collate_fn` of PyTorch. The
-                batch then has a list with one array per example, and their shapes may differ.
-                `unbatch` reverses this. `remainder="pad"` adds empty arrays if the first axis
-                varies. Otherwise, it adds zeros in the shape of the batch's first array.
+                first axis varies is replaced by two: `NAME.values` contains the rows of all
+                examples, and `NAME.offsets` (int64) has one more entry than the batch has examples.
+                The rows of example `i` are `values[offsets[i] : offsets[i + 1]]`. With
+                `remainder="pad"`, padding has no rows. If None, lists of different lengths raise an
+                error.
+            lists: The components to keep as separate arrays, as you would with a `collate_fn` in
+                PyTorch. The batch then has a list with one array per example, and the shapes may
+                differ. `unbatch` reverses this. `remainder="pad"` adds empty arrays if the first
+                axis varies, and otherwise zeros with the shape of the batch's first array.
 
         Raises:
             TypeError: If a name in `lists` is not a string.
             ValueError: If an argument is invalid, or a name in `lists` is not a component, is
                 `hr.Json` or is a list of lists. Also if a component is a list of varying length and
-                neither `ragged` nor `lists` applies to it. With `ragged="offsets"`, also if an axis
-                other than the first varies, or a component already has one of the new names. After
-                a Python function, the shapes are known only when the batch is made, so this error
-                is raised then.
+                neither `ragged` nor `lists` covers it. With `ragged="offsets"`, also if another
+                axis varies, or if a component already has one of the new names. After a Python
+                function, shapes are unknown until a batch is made, so this error is raised at that
+                point.
 
         Examples:
             >>> pipe = hr.arrays({"x": [1, 2, 3]}).batch(2, remainder="pad")
@@ -185,7 +186,7 @@ class BatchMethod(Chain):
 
 
 def check_not_listed(stage: Stage, specs: Specs) -> None:
-    """Raises ValueError if a component is a list of arrays, which no batch can hold."""
+    """Raises ValueError if a component is a list of arrays, which cannot be batched again."""
     for name, spec in specs.items():
         if spec.is_listed:
             raise ValueError(
@@ -209,12 +210,12 @@ def batch_specs(specs: Specs, size: int, remainder: Remainder) -> Specs:
 
 
 def names_of_batch(names: tuple[str, ...] | None, remainder: Remainder) -> tuple[str, ...] | None:
-    """Returns the names of the components of a batch."""
+    """Returns the component names of a batch."""
     return (*names, "mask") if names is not None and remainder == "pad" else names
 
 
 def num_batches(length: float, size: int, remainder: Remainder) -> float:
-    """Returns the number of batches of so many examples."""
+    """Returns the number of batches that `length` examples make."""
     if length == math.inf:
         return length
     return length // size if remainder == "drop" else -(-length // size)
@@ -227,14 +228,14 @@ def plan_batch(
     padding: engine.Padding | None,
     layouts: Sequence[Layout],
 ) -> None:
-    """Adds batches of one size to a plan.
+    """Adds fixed-size batches to a plan.
 
     Args:
         planning: The plan.
         size: The number of examples in a batch.
-        remainder: The treatment of the last batch.
-        padding: The padding of lists; None for none.
-        layouts: How a batch holds each component; empty if all are stacked.
+        remainder: What to do with an incomplete last batch.
+        padding: How to pad lists; None to not pad them.
+        layouts: How a batch stores each component; empty to stack all of them.
     """
     planning.group(planning.plan.batch(size, remainder == "drop", planning.turn))
     is_of_batches = batch_depth(planning.chain[: planning.index]) > 0

@@ -1,4 +1,4 @@
-"""`bucket_by_length`: batches of examples of similar lengths, padded."""
+"""`bucket_by_length`: padded batches of examples with similar lengths."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -25,15 +25,15 @@ __all__ = ["BucketByLength", "BucketByLengthMethod"]
 
 @dataclass(frozen=True)
 class BucketByLength(Step):
-    """Batches of examples of similar lengths, padded.
+    """Stacks examples with similar lengths into padded batches.
 
     Attributes:
-        component: The component whose length decides.
-        boundaries: The longest length of each bucket but the last.
-        size: Number of examples in a batch, if that is limited.
-        max_elements: Number of elements of the component in a batch, if that is limited.
-        pad_to_boundary: Whether lists are padded to the boundary rather than to the longest.
-        remainder: The treatment of an incomplete last batch.
+        component: The component whose length determines the bucket.
+        boundaries: The maximum length of each bucket except the last.
+        size: The maximum number of examples in a batch; None for no limit.
+        max_elements: The maximum number of the component's elements in a batch; None for no limit.
+        pad_to_boundary: Whether to pad lists to the bucket's boundary instead of the longest list.
+        remainder: What to do with an incomplete last batch.
         values: The padding values.
     """
 
@@ -50,7 +50,7 @@ class BucketByLength(Step):
     added_axes: ClassVar = 1
 
     def specs_after(self, specs: Specs) -> Specs:
-        """Returns the components with a leading axis; lists have rows of one length."""
+        """Returns the components with a new first axis, and with lists padded to one length."""
         check_not_listed(self, specs)
         check_names(self, [self.component], specs)
         if specs[self.component].shape == ():
@@ -59,7 +59,7 @@ class BucketByLength(Step):
                 "or an array, whose first axis is its length."
             )
         check_values(self.name, self.values, specs, self._padded(specs))
-        # Only "drop" and "pad", without max_elements, give batches of one size.
+        # Batches have a fixed size only with "drop" or "pad", and without max_elements.
         is_fixed = self.size is not None and self.max_elements is None
         padded = padded_specs(specs)
         if self.pad_to_boundary:
@@ -67,19 +67,19 @@ class BucketByLength(Step):
         return batch_specs(padded, self.size or 0, self.remainder if is_fixed else "keep")
 
     def names_after(self, names: tuple[str, ...] | None) -> tuple[str, ...] | None:
-        """Returns the names, and `mask`."""
+        """Returns the names, with `mask` if it is added."""
         check_names(self, [self.component], names)
         return names_of_batch(names, self.remainder)
 
     def length_after(self, length: float) -> None:
-        """Returns None: batches depend on the lengths of lists."""
+        """Returns None, because the number of batches depends on the lengths."""
 
     def plan_into(self, planning: Planning) -> None:
-        """Adds its work to a plan."""
+        """Adds this step to a plan."""
         before = planning.before
         names = list(before)
         number = names.index(self.component)
-        # The lengths are needed, so the rows must be computed.
+        # Lengths are needed here, so the rows must have been computed.
         planning.finish_rows()
         planning.group_in_order(
             planning.plan.bucket(
@@ -94,7 +94,7 @@ class BucketByLength(Step):
         values = fillers(self.name, self.values, before, self._padded(before))
         multiples = {name: padded_axes(spec, ()) for name, spec in before.items()}
         if self.pad_to_boundary:
-            # The component is padded to its boundary even if it has one length.
+            # The component is padded to its boundary even if its length is fixed.
             rest = multiples[self.component] or [0] * len(before[self.component].shape or ())
             multiples[self.component] = [1, *rest[1:]]
         boundaries = self.boundaries if self.pad_to_boundary else ()
@@ -122,29 +122,31 @@ class BucketByLengthMethod(Chain):
         remainder: Remainder = "keep",
         values: Any = None,
     ) -> Self:
-        """Batches examples of similar length together, so that they need little padding.
+        """Groups examples with similar lengths into batches, so that they need little padding.
 
-        Each bucket collects examples in order and returns a batch as soon as it has enough of them.
-        Batches are padded as by `padded_batch`.
+        Each bucket collects examples in order, and yields a batch as soon as it has enough. Batches
+        are padded as in `padded_batch`.
 
         Args:
-            name: The component whose length decides: a list, or an array with its first axis.
-            boundaries: The greatest length of each bucket, ascending. Longer examples share one
-                more bucket.
+            name: The component whose length determines the bucket. The length of an array is the
+                size of its first axis.
+            boundaries: The maximum length of each bucket, in ascending order. Longer examples go
+                into one extra bucket.
             size: The number of examples in a batch.
-            max_elements: The maximum number of elements of the component in a batch, including
-                padding on all axes. An example with more elements is a batch of its own. Set
+            max_elements: The maximum number of elements of this component in a batch, including
+                padding on all axes. An example with more elements becomes a batch of its own. Set
                 `max_elements`, `size` or both.
             pad_to_boundary: If True, the component and all other lists are padded to the smallest
-                boundary that holds them, instead of to the longest in the batch. This leads to
-                fewer different shapes. Lists beyond the last boundary are padded to the longest.
-            remainder: The treatment of incomplete batches at the end; see `batch`. "pad" needs
+                boundary that fits them, instead of to the longest list in the batch. This results
+                in fewer different shapes. Lists beyond the last boundary are padded to the longest
+                one.
+            remainder: What to do with incomplete batches at the end; see `batch`. "pad" requires
                 `size` without `max_elements`.
             values: The padding values; see `padded_batch`.
 
         Raises:
-            ValueError: If the component does not exist or has no length, if it follows `batch`, or
-                if another argument is out of range.
+            ValueError: If the component does not exist or is a scalar, if it follows `batch`, or if
+                another argument is out of range.
 
         Examples:
             >>> def tokenize(example):
@@ -182,7 +184,7 @@ class BucketByLengthMethod(Chain):
 
 
 def _to_boundary(spec: Spec, boundaries: Sequence[int]) -> Spec:
-    """Returns the spec of rows of one length after padding to their boundary."""
+    """Returns the spec after padding to a boundary, for rows of a known length."""
     match spec.shape:
         case (int(length), *inner):
             width = next((boundary for boundary in boundaries if boundary >= length), length)

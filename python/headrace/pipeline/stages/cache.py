@@ -1,4 +1,4 @@
-"""`cache`: examples that are kept in memory or on disk."""
+"""`cache`: keeps examples in memory or on disk."""
 
 import os
 from collections.abc import Sequence
@@ -18,8 +18,8 @@ __all__ = ["Cache", "CacheMethod"]
 class CachedExamples:
     """The examples that a cache keeps in memory.
 
-    What was skipped among them is told by the numbers of stages. So pipelines that skip failures
-    share examples only if their stages are the same up to the last `skip_errors`.
+    Skipped examples are recorded by stage number. So pipelines that skip errors share a cache only
+    if their stages are the same up to the last `skip_errors`.
     """
 
     def __init__(self) -> None:
@@ -29,10 +29,10 @@ class CachedExamples:
         return CachedExamples, ()
 
     def of(self, skipping: object) -> engine.Cache:
-        """Returns the examples for pipelines that skip failures alike.
+        """Returns the cached examples for pipelines that skip errors in the same way.
 
         Args:
-            skipping: What `Planning.skipping` returns.
+            skipping: The result of `Planning.skipping`.
         """
         for other, cache in self._caches:
             if other == skipping:
@@ -43,14 +43,14 @@ class CachedExamples:
 
 @dataclass(frozen=True)
 class Cache(KeepsComponents):
-    """Examples that are kept in memory or on disk.
+    """Keeps examples in memory or on disk.
 
     Attributes:
-        directory: The directory of files with the examples; None for memory.
-        bytes: The most bytes of all caches in the directory; None for any number.
-        key: A text that stands for the code of the functions before; None to compare the code.
-        kept: The examples of earlier passes in memory. All pipelines made from this stage share
-            them, unless they skip failures differently.
+        directory: The directory for cache files; None to use memory.
+        bytes: The maximum size of all caches in the directory; None for no limit.
+        key: A string that replaces the comparison of the functions' code; None to compare the code.
+        kept: The examples of earlier passes, in memory. All pipelines made from this stage share
+            them, unless they skip errors differently.
     """
 
     directory: str | None = named(None)
@@ -64,16 +64,16 @@ class Cache(KeepsComponents):
 
     @property
     def keeps_on_disk(self) -> bool:
-        """Whether it keeps examples on disk."""
+        """Whether it stores examples on disk."""
         return self.directory is not None
 
     def length_after(self, length: float) -> float:
-        """Returns how many examples come out of it."""
+        """Returns the number of output examples."""
         return length
 
     def plan_into(self, planning: Planning) -> None:
-        """Adds its work to a plan."""
-        # Whole blocks are cached, after the deferred work, which may remove rows.
+        """Adds this step to a plan."""
+        # Caches whole blocks, after the deferred work, which may remove rows.
         planning.finish_waiting()
         planning.finish_rows()
         if self.directory is None:
@@ -95,49 +95,50 @@ class CacheMethod(Chain):
     ) -> Self:
         """Keeps all examples in memory or on disk, so that the stages before it run only once.
 
-        Later passes read the cached examples. The stages before `cache` always run as epoch 0, so
-        their shuffles and random draws are the same in every epoch. Stages after it differ between
-        epochs.
+        Later passes read the cached examples. The stages before `cache` always run as in epoch 0,
+        so their shuffles and random draws are the same in every epoch. Stages after `cache` still
+        vary between epochs.
 
-        **In memory**: the examples count towards `memory_bytes`. They are freed with this pipeline
-        and all pipelines made from it. If you leave a pass early, the next one continues after the
-        examples that were returned. If two iterations run at the same time before the cache is
-        full, each makes the examples itself.
+        **In memory**: the examples count towards `memory_bytes`. They are freed together with this
+        pipeline and all pipelines made from it. If you leave a pass early, the next pass continues
+        filling the cache where the first one stopped. If two iterations run at the same time before
+        the cache is full, each computes the examples itself.
 
-        **On disk**, with `directory`: later programs read the same file. The cached examples are
-        used again only if nothing changed that they depend on: the stages before, the code of their
-        functions and the values that the functions use, and the names, sizes and modification times
-        (or ETags) of the files. For installed packages, only the version counts. If a function
-        looks up names at run time, every source file that its module imports counts. A file that
-        your function opens itself is not noticed. Use `key` if you want to decide yourself when the
-        code has changed.
+        **On disk**, with `directory`: later programs read the same cache file. It is reused only if
+        nothing that the examples depend on has changed: the earlier stages, the code of their
+        functions and the values that the functions use, and the name, size and modification time
+        (or ETag) of each file. For installed packages, only the version counts. If a function looks
+        up names at run time, every source file that its module imports counts. A file that your
+        function opens itself is not checked. Pass `key` to decide yourself when the code has
+        changed.
 
-        A pass that you leave early stores nothing. If several processes make the same cache, one of
-        them writes it. A killed process leaves no partial cache, and a damaged file is removed and
-        made again. If the examples could not be stored, a warning of the logger `headrace.pipeline`
-        has the reason; the batches are the same. Only data that are being read or written count
-        towards `memory_bytes`. Small `*.hrspecs` files beside the cache hold the components of
-        function results, so a full cache calls no function before it.
+        A pass that you leave early stores nothing. If several processes need the same cache, one of
+        them writes it. Killing a process leaves no partial cache, and a damaged file is removed and
+        rebuilt. If the examples can't be stored, the logger `headrace.pipeline` warns and names the
+        reason; the batches are the same. Only data that is being read or written counts towards
+        `memory_bytes`. Small `*.hrspecs` files beside the cache store the components of function
+        results, so that a complete cache calls none of the functions before it.
 
-        Examples that a `skip_errors` before the cache skipped are stored as skipped. If a failure
-        may be temporary, such as a lack of memory, nothing is stored.
+        If a `skip_errors` before the cache skips examples, the cache also records them as skipped.
+        If a failure may be temporary, such as running out of memory, nothing is stored.
 
-        If a function uses an object that cannot be compared between programs, such as a lock, the
-        iteration raises an error unless `key` is set.
+        If a function uses an object that cannot be compared between programs, such as a lock,
+        iterating raises an error unless you pass `key`.
 
         Args:
-            directory: A local directory, which is created if it does not exist. None for memory.
+            directory: A local directory, which is created if necessary. None to use memory.
             bytes: The maximum size of all caches in the directory, at least 1. The least recently
-                used ones are removed to make room. Examples that need more space are not stored.
-                None for no limit.
-            key: A text of your choice, such as "v3", that replaces the comparison of the functions'
-                code. Change it when their results change. None compares the code.
+                used caches are removed to make room. Examples that need more space than this are
+                not stored. None for no limit.
+            key: A string of your choice, such as "v3", that replaces the comparison of the
+                functions' code. Change it whenever the functions' results change. None compares the
+                code.
 
         Raises:
             TypeError: If `directory` is not a path, `bytes` is not an int, or `key` is not a
                 string.
             ValueError: If it follows `epochs`, `directory` is a URL, or `bytes` or `key` is set
-                without a directory. With a directory, also if a later program could not check that
+                without a directory. With a directory, also if a later program could not verify that
                 the examples are the same: after `iterable` or `indexed`, after a shuffle or mix
                 without a seed, or after a function with a state.
 
@@ -177,7 +178,7 @@ class CacheMethod(Chain):
 
 
 def _check_can_be_on_disk(chain: Sequence[Stage]) -> None:
-    """Raises ValueError if examples on disk could not be told from those of another program.
+    """Raises ValueError if a later program could not verify that cached examples are still valid.
 
     Args:
         chain: The stages before the cache.

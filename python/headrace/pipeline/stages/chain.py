@@ -1,4 +1,4 @@
-"""The base of a pipeline: its stages and options, without the methods that users call."""
+"""The base class of pipelines: stages and options, without the public methods."""
 
 from collections.abc import Mapping
 from inspect import isfunction
@@ -13,12 +13,12 @@ __all__ = ["Chain"]
 
 
 class Chain:
-    """An immutable chain of stages, which methods make longer."""
+    """An immutable chain of stages. Methods return a longer one."""
 
     __slots__ = ("_base", "_chain_specs", "_history", "_options", "_specs", "_stages")
 
     def __init_subclass__(cls) -> None:
-        """Lets calls with wrong arguments show what to write instead."""
+        """Makes calls with wrong arguments raise an error that shows what to write instead."""
         for name, value in vars(cls).copy().items():
             if isfunction(value) and not name.startswith("_"):
                 setattr(cls, name, with_explained_calls(value))
@@ -30,7 +30,7 @@ class Chain:
         base: Self | None = None,
     ) -> None:
         self._stages: Final = chain
-        # The pipeline without the last stage, which may know its components already.
+        # The pipeline without its last stage; it may already know its components.
         self._base: Final = base
         self._options: Final = dict(options or {})
         self._specs: Final = static_specs(chain)
@@ -38,7 +38,7 @@ class Chain:
         self._history: Final = RepeatedOrderWarning(chain)
 
     def _then(self, stage: Step) -> Self:
-        # A stage that names a missing component is refused here, when it is added.
+        # Raises an error at once if the stage refers to a missing component.
         check_even(self._stages, stage)
         known_names((*self._stages, stage))
         return type(self)((*self._stages, stage), self._options, self)

@@ -1,4 +1,4 @@
-"""The components after each stage, as far as they are known without running anything."""
+"""The components after each stage, as far as they are known before anything runs."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -28,14 +28,14 @@ __all__ = [
 
 @dataclass(frozen=True)
 class ChainSpecs:
-    """The components after each stage, also in the pipelines that a source combines.
+    """The components after each stage, including those of combined pipelines.
 
     Attributes:
         specs: The components after each stage.
-        parts: The components of the pipelines that the source combines.
-        empty_at: The number of the stage that had no example to learn from: components after it are
-            unknown, and there are no examples. None if all are known.
-        first: The results of functions for the first examples, for the next iteration.
+        parts: The same for each of the pipelines that the source combines.
+        first_empty_stage: The index of the first stage that had no example to learn from. The
+            components after it are unknown, and the pipeline is empty. None if all are known.
+        first: The function results for the first examples, kept for the next iteration.
     """
 
     specs: list[Specs]
@@ -44,7 +44,7 @@ class ChainSpecs:
     first: list[CachedProbeResults] = field(default_factory=list, compare=False)
 
     def first_of(self, stage: Stage) -> CachedProbeResults:
-        """Returns the results of a stage's function for the first examples."""
+        """Returns the results of the stage's function for the first examples."""
         results = next((first for first in self.first if first.of is stage), None)
         if results is None:
             results = CachedProbeResults(stage)
@@ -52,13 +52,13 @@ class ChainSpecs:
         return results
 
     def forget(self, chain: Sequence[Stage], is_cached: bool = False) -> None:
-        """Forgets the results of functions, which may change before the next iteration.
+        """Discards function results, because the functions may change before the next iteration.
 
-        Functions before a cache are called once for each example, so their results are kept.
+        Functions before a cache run only once per example, so their results are kept.
 
         Args:
             chain: The stages.
-            is_cached: Whether a cache follows them.
+            is_cached: Whether a cache follows these stages.
         """
         cached = len(chain) if is_cached else num_cached(chain)
         for index, stage in enumerate(chain):
@@ -70,7 +70,7 @@ class ChainSpecs:
 
     @property
     def is_whole(self) -> bool:
-        """True if the components are known everywhere, also in all parts."""
+        """True if all components are known, including those of combined pipelines."""
         return self.first_empty_stage is None and all(part.is_whole for part in self.parts)
 
 
@@ -85,61 +85,61 @@ def source_of(chain: Sequence[Stage]) -> Source:
 
 
 def all_stages(chain: Sequence[Stage]) -> Iterator[Stage]:
-    """Yields all stages, those of combined pipelines first."""
+    """Yields all stages, starting with those of combined pipelines."""
     for part in chain[0].parts:
         yield from all_stages(part)
     yield from chain
 
 
 def all_steps(chain: Sequence[Stage]) -> Iterator[Step]:
-    """Yields all steps, those of combined pipelines first."""
+    """Yields all steps, starting with those of combined pipelines."""
     for part in chain[0].parts:
         yield from all_steps(part)
     yield from steps(chain)
 
 
 def all_sources(chain: Sequence[Stage]) -> Iterator[Source]:
-    """Yields all sources, those of combined pipelines before the combination."""
+    """Yields all sources. Combined pipelines come before the source that combines them."""
     for part in chain[0].parts:
         yield from all_sources(part)
     yield source_of(chain)
 
 
 def num_cached(chain: Sequence[Stage]) -> int:
-    """Returns how many stages are before the last cache."""
+    """Returns the number of stages before the last cache."""
     caches = (n for n, step in enumerate(steps(chain), 1) if step.effect is Effect.KEEPS)
     return max(caches, default=0)
 
 
 def has_epochs(chain: Sequence[Stage]) -> bool:
-    """Returns whether a pipeline gives examples of several epochs."""
+    """Returns whether a pipeline produces several epochs."""
     return any(step.effect is Effect.REPEATS for step in steps(chain)) or any(
         map(has_epochs, chain[0].parts)
     )
 
 
 def is_on_disk(chain: Sequence[Stage]) -> bool:
-    """Returns whether examples of a pipeline, or of a part of it, are kept on disk."""
+    """Returns whether the pipeline, or one that it combines, stores examples on disk."""
     return any(step.keeps_on_disk for step in all_steps(chain))
 
 
 def batch_depth(chain: Sequence[Stage]) -> int:
-    """Returns the number of leading axes that batches have added."""
+    """Returns the number of leading axes that batching has added."""
     parts = chain[0].parts
     depth = batch_depth(parts[0]) if parts else 0
     for step in steps(chain):
-        # A leading axis of the example's own does not make a batch.
+        # Removing a leading axis that examples already had does not count.
         depth = max(depth + step.added_axes, 0)
     return depth
 
 
 def static_specs(chain: Sequence[Stage]) -> Specs | None:
-    """Returns the components after all stages; None after a Python function."""
+    """Returns the components after all stages; None if a Python function makes them unknown."""
     return specs_from(source_of(chain).spec, chain)
 
 
 def specs_from(specs: Specs | None, chain: Sequence[Stage]) -> Specs | None:
-    """Returns the components after all stages, from those of the source; None if unknown."""
+    """Returns the components after all stages, given those of the source; None if unknown."""
     for step in steps(chain):
         if specs is None:
             return None
@@ -148,10 +148,10 @@ def specs_from(specs: Specs | None, chain: Sequence[Stage]) -> Specs | None:
 
 
 def known_names(chain: Sequence[Stage]) -> tuple[str, ...] | None:
-    """Returns the names of the components after all stages, as far as they are known.
+    """Returns the component names after all stages, if they are known.
 
-    After a Python function the types of components are unknown, but a later `select` tells their
-    names, until the next function.
+    A Python function makes the component types unknown. A later `select` determines the names, but
+    only up to the next function.
     """
     source = source_of(chain)
     specs, names = source.spec, source.names

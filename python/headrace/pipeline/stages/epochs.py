@@ -1,4 +1,4 @@
-"""`epochs`: several epochs, or endless ones."""
+"""`epochs`: repeats the data for several epochs, or endlessly."""
 
 import math
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ __all__ = ["Epochs", "EpochsMethod"]
 
 @dataclass(frozen=True)
 class Epochs(KeepsComponents):
-    """Several epochs; without end if `count` is None."""
+    """Repeats the data for `count` epochs; endlessly if None."""
 
     count: int | None
 
@@ -23,13 +23,13 @@ class Epochs(KeepsComponents):
     added_axes: ClassVar = 0
 
     def length_after(self, length: float) -> float:
-        """Returns how many examples come out of it."""
+        """Returns the number of output examples."""
         if self.count is None:
             return math.inf if length else 0
         return length * self.count if self.count else 0
 
     def plan_into(self, planning: Planning) -> None:
-        """Adds its work to a plan."""
+        """Adds this step to a plan."""
         planning.plan = planning.plan.epochs(self.count)
 
 
@@ -41,12 +41,12 @@ class EpochsMethod(Chain):
     def epochs(self, count: int | None = None) -> Self:
         """Repeats the stages before it `count` times, or endlessly.
 
-        Each epoch has a different order if there is a shuffle. An epoch may be empty, for example
-        because a random `filter` drops every example; the next epoch still follows.
+        If there is a shuffle, each epoch has a different order. An epoch can be empty, for example
+        if a random `filter` drops every example. The next epoch still follows.
 
         Args:
-            count: The number of epochs, at least 0. None repeats endlessly. In that case, the
-                iteration ends after 100 empty epochs in a row.
+            count: The number of epochs, at least 0. None repeats endlessly, but the iteration ends
+                after 100 empty epochs in a row.
 
         Raises:
             ValueError: If `count` is negative.

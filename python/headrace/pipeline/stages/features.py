@@ -1,4 +1,4 @@
-"""The features of `parse`, in headrace's types or those of TensorFlow 1."""
+"""The features of `parse`, as headrace's or TensorFlow 1's types."""
 
 from typing import Any
 
@@ -21,12 +21,12 @@ def as_feature(name: str, value: Any) -> Feature | Ragged:
     """Returns a feature that an `Example` can hold.
 
     Args:
-        name: Its name, for messages.
-        value: A type, a `Feature`, a `Ragged`, or one of `FixedLenFeature`, `VarLenFeature` and
+        name: The feature's name, for messages.
+        value: A type, a `Feature`, a `Ragged`, a `FixedLenFeature`, a `VarLenFeature`, or a
             `FixedLenSequenceFeature` of scalars.
 
     Raises:
-        TypeError: If it is none of these, or of a type that an `Example` cannot hold.
+        TypeError: If the value is none of these, or an `Example` cannot hold its type.
         ValueError: If its shape is unknown.
     """
     chosen = _chosen(name, value)
@@ -67,7 +67,7 @@ def _chosen(name: str, value: Any) -> Feature | Ragged:
 
 
 def _type(dtype: Any) -> Any:
-    """Returns the type of a component that represents a type of TensorFlow."""
+    """Returns the component type for a TensorFlow type."""
     element: DType = as_dtype(dtype)
     return bytes if element == string else np.dtype(element.as_numpy_dtype)
 

@@ -1,4 +1,4 @@
-"""`filter`: the examples for which a function is true."""
+"""`filter`: keeps the examples for which a function returns true."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -18,13 +18,13 @@ __all__ = ["Filter", "FilterMethod"]
 
 @dataclass(frozen=True)
 class Filter(FunctionStep):
-    """Examples for which a function is true.
+    """Keeps the examples for which a function returns true.
 
     Attributes:
-        function: Gets an example.
-        num_threads: The number of threads that call it.
-        num_processes: The number of processes that call it; 0 if this one does.
-        holder: Their workers between two iterations.
+        function: The user's function. It receives an example.
+        num_threads: The number of threads that call the function.
+        num_processes: The number of worker processes that call it; 0 to call it in this process.
+        holder: Keeps the worker processes between iterations.
     """
 
     function: Callable[[dict[str, Any]], object]
@@ -44,12 +44,12 @@ class Filter(FunctionStep):
         return names
 
     def length_after(self, length: float) -> None:
-        """Returns None: its function decides."""
+        """Returns None, because the function decides."""
 
     def worker(
         self, first: ProbeCalls, before: Specs, after: Specs, is_batched: bool
     ) -> PythonWorker:
-        """Returns the work of the threads that call the function."""
+        """Returns the worker that calls the function."""
         return FilterFunction(self.function, first, before, self.num_threads)
 
 
@@ -66,17 +66,17 @@ class FilterMethod(Chain):
     ) -> Self:
         """Keeps the examples for which a function returns true.
 
-        After `batch`, it keeps or drops whole batches. The function is called in the same way as by
-        `map`.
+        After `batch`, whole batches are kept or dropped. The function receives the same values as
+        with `map`.
 
         Args:
-            function: The function, called for each example or batch.
-            num_threads: The number of threads that call it; see `map`.
-            num_processes: The number of processes that call it; see `map`.
+            function: The function to call for each example or batch.
+            num_threads: How many threads call the function; see `map`.
+            num_processes: How many worker processes call the function; see `map`.
 
         Raises:
-            TypeError: If the function cannot be called with one example.
-            ValueError: If `num_threads` or `num_processes` is invalid, as for `map`.
+            TypeError: If the function doesn't accept one argument.
+            ValueError: If `num_threads` or `num_processes` is invalid; see `map`.
 
         Examples:
             >>> pipe = hr.arrays({"x": [1, 2, 3, 4]}).filter(lambda example: example["x"] % 2 == 0)

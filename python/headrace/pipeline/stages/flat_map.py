@@ -1,4 +1,4 @@
-"""`flat_map`: a function that replaces each example by any number of examples."""
+"""`flat_map`: replaces each example with any number of examples."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -19,14 +19,14 @@ __all__ = ["FlatMap", "FlatMapMethod"]
 
 @dataclass(frozen=True)
 class FlatMap(FunctionStep):
-    """A function that replaces each example by any number of examples.
+    """Replaces each example with all the examples that a function returns for it.
 
     Attributes:
-        function: Also gets a generator if there is a seed.
-        seed: The seed of the generators; None for a function that draws nothing.
-        num_threads: The number of threads that call it.
-        num_processes: The number of processes that call it; 0 if this one does.
-        holder: Their workers between two iterations.
+        function: The user's function. It also receives a generator if there is a seed.
+        seed: The seed for its random generator; None if it doesn't need one.
+        num_threads: The number of threads that call the function.
+        num_processes: The number of worker processes that call it; 0 to call it in this process.
+        holder: Keeps the worker processes between iterations.
     """
 
     function: Callable[..., Any]
@@ -39,19 +39,19 @@ class FlatMap(FunctionStep):
     use: ClassVar = "flat_map"
 
     def specs_after(self, specs: Specs) -> Specs | None:
-        """Returns the components of a native function; None for one of Python."""
+        """Returns the components of a native function's result; None for a Python function."""
         return None if self.runs_python else self.traced(specs).specs
 
     def names_after(self, names: tuple[str, ...] | None) -> None:
-        """Returns None: its function may return any names."""
+        """Returns None, because the function may return any names."""
 
     def length_after(self, length: float) -> None:
-        """Returns None: its function decides."""
+        """Returns None, because the function decides."""
 
     def worker(
         self, first: ProbeCalls, before: Specs, after: Specs, is_batched: bool
     ) -> PythonWorker:
-        """Returns the work of the threads that call the function."""
+        """Returns the worker that calls the function."""
         return FlatMapFunction(self.function, first, self.seed, before, after, self.num_threads)
 
 
@@ -72,16 +72,15 @@ class FlatMapMethod(Chain):
         The function may return no examples, for example to drop an input.
 
         Args:
-            function: The function, called for each example. It returns or yields dicts of values
-                like those of `map`.
+            function: The function to call for each example. It returns or yields dicts with the
+                same kinds of values as in `map`.
             seed: If set, the function receives a random generator as its second argument; see
                 `map`.
-            num_threads: The number of threads that call it; see `map`.
-            num_processes: The number of processes that call it; see `map`.
+            num_threads: How many threads call the function; see `map`.
+            num_processes: How many worker processes call the function; see `map`.
 
         Raises:
-            TypeError: If the function cannot be called with one example, or with an example and a
-                generator if `seed` is set.
+            TypeError: If the function doesn't accept one argument, or two if `seed` is set.
             ValueError: If it follows `batch`, or if `seed`, `num_threads` or `num_processes` is
                 invalid.
 

@@ -1,4 +1,4 @@
-"""The common base of steps that call a function of the user."""
+"""The base class of steps that call a user's function."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -16,7 +16,7 @@ __all__ = ["Caller", "FunctionStep", "caller_of", "callers"]
 
 
 class Caller(Step, is_base=True):
-    """A step that calls a function, which a plan runs by `Planning.call`."""
+    """A step that calls a function through `Planning.call`."""
 
     facts: ClassVar[tuple[str, ...]] = (*Step.facts, "called_function")
 
@@ -26,36 +26,36 @@ class Caller(Step, is_base=True):
     @property
     @abstractmethod
     def of(self) -> "FunctionStep":
-        """The step whose function it calls: itself, or the one whose results it keeps aside."""
+        """The step that owns the function: this step, or the one that it stands in for."""
 
     @abstractmethod
     def worker(
         self, first: ProbeCalls, before: Specs, after: Specs, is_batched: bool
     ) -> PythonWorker:
-        """Returns the work of the threads that call the function.
+        """Returns the worker that calls the function.
 
         Args:
-            first: Its results for the first examples.
-            before: The components before it.
-            after: The components after it.
-            is_batched: Whether it gets batches.
+            first: The function's results for the first examples.
+            before: The components before this step.
+            after: The components after this step.
+            is_batched: Whether the function receives batches.
         """
 
     def plan_into(self, planning: Planning) -> None:
-        """Adds its work to a plan."""
+        """Adds this step to a plan."""
         planning.call(self)
 
 
 class FunctionStep(Caller, is_base=True):
-    """A step that calls a function for each example, or for each batch.
+    """A step that calls a function for each example or batch.
 
     Attributes:
-        use: What the function is used for.
-        function: The function; it also gets a generator if there is a seed.
-        seed: The seed of the generators; None for a function that draws nothing.
-        num_threads: The number of threads that call it.
-        num_processes: The number of processes that call it; 0 if this one does.
-        holder: Their workers between two iterations.
+        use: Which kind of stage uses the function.
+        function: The user's function. It also receives a generator if there is a seed.
+        seed: The seed for its random generator; None if it doesn't need one.
+        num_threads: The number of threads that call the function.
+        num_processes: The number of worker processes that call it; 0 to call it in this process.
+        holder: Keeps the worker processes between iterations.
     """
 
     facts: ClassVar[tuple[str, ...]] = (*Caller.facts, "use")
@@ -71,48 +71,48 @@ class FunctionStep(Caller, is_base=True):
 
     @property
     def of(self) -> "FunctionStep":
-        """The step itself."""
+        """This step."""
         return self
 
     @property
     def native(self) -> NativeFunction | None:
-        """The function, if the engine computes it."""
+        """The function if it is native; None otherwise."""
         return self.function if isinstance(self.function, NativeFunction) else None
 
     @property
     def draws(self) -> bool:
-        """Whether its function gets a generator."""
+        """Whether its function receives a random generator."""
         return self.seed is not None
 
     @property
     def called_function(self) -> Callable[..., Any]:
-        """The function that it calls."""
+        """The user's function."""
         return self.function
 
     @property
     def num_parallel(self) -> int | None:
-        """The number of threads or processes that call it; None for those of the engine."""
+        """The number of threads or processes that call it; None if the engine runs it."""
         return (self.num_processes or self.num_threads) if self.runs_python else None
 
     def traced(self, specs: Specs) -> TracedFunction:
-        """Returns the native function for the components of an example.
+        """Returns the native function, traced for these components.
 
         Args:
-            specs: The components.
+            specs: The components of an example.
 
         Raises:
-            TypeError: If it cannot be traced.
-            ValueError: If the engine cannot compute it.
+            TypeError: If the function cannot be traced.
+            ValueError: If the engine cannot run it.
         """
         assert self.native is not None
         return self.native.traced(self.use, specs, self.seed)
 
 
 def caller_of(stage: Stage) -> Caller | None:
-    """Returns the stage if it calls a function of the user for each example; None otherwise."""
+    """Returns the stage if it calls a user's function for each example; None otherwise."""
     return stage if isinstance(stage, Caller) else None
 
 
 def callers(chain: Sequence[Stage]) -> Iterator[Caller]:
-    """Yields all steps that call a function of the user, those of combined pipelines first."""
+    """Yields all steps that call a user's function, those of combined pipelines first."""
     return (step for step in map(caller_of, all_steps(chain)) if step is not None)

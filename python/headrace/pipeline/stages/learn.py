@@ -1,4 +1,4 @@
-"""A stand-in for a Python function while its components are learned."""
+"""A stand-in for a Python function while its components are being learned."""
 
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -16,12 +16,12 @@ __all__ = ["Learn"]
 
 @dataclass(frozen=True)
 class Learn(KeepsComponents, Caller):
-    """A function whose results are kept aside; examples stay as they are.
+    """Calls a function and sets its results aside. The examples do not change.
 
     Attributes:
-        stage: The function.
-        results: Its results for the examples so far.
-        is_start: Whether an iteration follows, for which all worker processes start.
+        stage: The step that owns the function.
+        results: The function's results for the examples so far.
+        is_start: Whether an iteration follows, so that all its worker processes start.
     """
 
     effect: ClassVar = Effect.EACH
@@ -32,26 +32,26 @@ class Learn(KeepsComponents, Caller):
 
     @property
     def name(self) -> str:
-        """Its name in messages: that of the function."""
+        """The stage's name in messages, which is that of the function's step."""
         return self.stage.name
 
     @property
     def of(self) -> FunctionStep:
-        """The step whose results it keeps aside."""
+        """The step whose results are set aside."""
         return self.stage
 
     @property
     def called_function(self) -> Callable[..., Any]:
-        """The function that it calls."""
+        """The user's function."""
         return self.stage.function
 
     def length_after(self, length: float) -> float:
-        """Returns how many examples come out of it."""
+        """Returns the number of output examples."""
         return length
 
     def worker(
         self, first: ProbeCalls, before: Specs, after: Specs, is_batched: bool
     ) -> PythonWorker:
-        """Returns the work of the threads that call the function."""
+        """Returns the worker that calls the function."""
         of = self.stage
         return LearnFunction(of.name, of.function, first, of.seed, before, self.results)

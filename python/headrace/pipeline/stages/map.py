@@ -1,4 +1,4 @@
-"""`map`: a function of each example, or of each batch."""
+"""`map`: calls a function for each example or batch."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -18,14 +18,14 @@ __all__ = ["Map", "MapMethod"]
 
 @dataclass(frozen=True)
 class Map(FunctionStep):
-    """A function of each example, or of each batch.
+    """Replaces each example or batch with the result of a function.
 
     Attributes:
-        function: Also gets a generator if there is a seed.
-        seed: The seed of the generators; None for a function that draws nothing.
-        num_threads: The number of threads that call it.
-        num_processes: The number of processes that call it; 0 if this one does.
-        holder: Their workers between two iterations.
+        function: The user's function. It also receives a generator if there is a seed.
+        seed: The seed for its random generator; None if it doesn't need one.
+        num_threads: The number of threads that call the function.
+        num_processes: The number of worker processes that call it; 0 to call it in this process.
+        holder: Keeps the worker processes between iterations.
     """
 
     function: Callable[..., Mapping[str, Any]]
@@ -38,20 +38,20 @@ class Map(FunctionStep):
     use: ClassVar = "map"
 
     def specs_after(self, specs: Specs) -> Specs | None:
-        """Returns the components of a native function; None for one of Python."""
+        """Returns the components of a native function's result; None for a Python function."""
         return None if self.runs_python else self.traced(specs).specs
 
     def names_after(self, names: tuple[str, ...] | None) -> None:
-        """Returns None: its function may return any names."""
+        """Returns None, because the function may return any names."""
 
     def length_after(self, length: float) -> float:
-        """Returns how many examples come out of it."""
+        """Returns the number of output examples."""
         return length
 
     def worker(
         self, first: ProbeCalls, before: Specs, after: Specs, is_batched: bool
     ) -> PythonWorker:
-        """Returns the work of the threads that call the function."""
+        """Returns the worker that calls the function."""
         return MapFunction(
             self.function, first, self.seed, before, after, is_batched, self.num_threads, self.name
         )
@@ -69,43 +69,41 @@ class MapMethod(Chain):
         num_threads: int = 1,
         num_processes: int = 0,
     ) -> Self:
-        """Replaces each example with the result of a function, or each batch after `batch`.
+        """Replaces each example (or batch, after `batch`) with the result of a function.
 
         The function receives a dict of NumPy scalars, read-only arrays, `bytes` and `str`. It
-        returns a dict of such values, with the same names for every example. The result of the
-        first example determines the components. If you read `spec` before you iterate, the function
-        is called once more for this, unless a `cache` follows.
+        returns a dict of such values, with the same names for every example. The first result
+        determines the components. If you read `spec` before you iterate, the function is called one
+        more time, unless a `cache` follows.
 
-        The function runs in its own thread and is called in the order of the examples. With
-        `num_threads` or `num_processes`, several calls run at the same time. Results come in the
-        original order in either case.
+        The function runs in its own thread, and is called in the order of the examples. If you set
+        `num_threads` or `num_processes`, calls run in parallel. The results keep the original order
+        in either case.
 
         Python values are converted without rounding: `bool` to bool, `int` to int64 and `float` to
-        float64. Return `np.float32(x)` for a smaller type. Lists of these values become arrays, so
-        their items need equal lengths. An empty list has the type that the component has in other
-        examples.
+        float64. Return `np.float32(x)` if you want a smaller type. Lists of these values become
+        arrays, so nested lists must have equal lengths. An empty list has the type that the
+        component has in other examples.
 
         Args:
-            function: The function, called for each example or batch. Decorate it with `native` to
+            function: The function to call for each example or batch. Decorate it with `native` to
                 run it without Python.
             seed: If set, the function receives a `numpy.random.Generator` as its second argument.
-                The random numbers depend only on the seed, the epoch and the position of the
-                example in its source, or the number of the batch. Two functions with the same seed
-                get the same numbers. From 0 to 2^63 - 1.
-            num_threads: The number of threads that call the function at the same time. More threads
-                help if the function releases Python's global lock, as OpenCV, Pillow and NumPy do
-                for large arrays. The function must then be thread-safe. You can resume with a
-                different number.
-            num_processes: The number of worker processes that call the function instead of threads;
-                0 for none. Processes help if the function holds Python's global lock. Arrays and
-                strings are passed in shared memory. Workers must be able to import the function. If
-                they can't, install cloudpickle (the extra `processes`).
+                Its random numbers depend only on the seed, the epoch and the example's position in
+                its source (or the batch number). Two functions with the same seed get the same
+                numbers. Must be between 0 and 2^63 - 1.
+            num_threads: How many threads call the function in parallel. More threads help if the
+                function releases the GIL, as OpenCV, Pillow and NumPy do for large arrays. The
+                function must then be thread-safe. You can change this number when you resume.
+            num_processes: How many worker processes call the function instead of threads; 0 for
+                none. Processes help if the function holds the GIL. Arrays and strings are passed
+                through shared memory. The workers must be able to import the function. If they
+                can't, install cloudpickle (`pip install headrace[processes]`).
 
         Raises:
-            TypeError: If the function cannot be called with one example, or with an example and a
-                generator if `seed` is set.
+            TypeError: If the function doesn't accept one argument, or two if `seed` is set.
             ValueError: If a number is out of range, or both `num_threads` and `num_processes` are
-                set. Also if one of them is set for a native function or for a function with a
+                set. Also if you set one of them for a native function or for a function with a
                 state.
 
         Examples:

@@ -1,4 +1,4 @@
-"""`options`: limits on threads and memory, the order, the form of strings, caches and indexes."""
+"""`options`: settings for threads, memory, order, strings, caches and index files."""
 
 import os
 from typing import Self
@@ -33,51 +33,52 @@ class OptionsMethod(Chain):
         index: IndexMode | None = None,
         index_directory: str | os.PathLike[str] | None = None,
     ) -> Self:
-        """Sets threads, memory, order, the form of strings, caches and indexes.
+        """Sets options for threads, memory, order, strings, caches and index files.
 
-        Options that you do not pass keep their value. They do not change the order of the examples,
-        except for `deterministic=False`.
+        Options that you don't pass keep their values. Only `deterministic=False` changes the order
+        of the examples.
 
         Args:
-            num_threads: The number of the engine's threads, which read, decode and run native
-                functions. None for the number of cores, or a container's CPU limit. More threads
-                help only if reads wait for storage. Each Python function has threads of its own in
-                addition, as many as its stage's `num_threads`.
-            memory_bytes: The limit on memory for data that are read but not used yet: read-ahead,
-                shuffle windows and finished batches. None for a quarter of the memory of the
-                machine or its control group, at least 64 MiB.
-            deterministic: If False, parts that finish early overtake others. The order then differs
-                in each run, and an error may be raised before earlier examples are returned.
-            strings: The form in which a batch holds a component with one string per example.
-                "numpy" is an array of `bytes` or `str` objects. "arrow" is a read-only
-                `pyarrow.LargeBinaryArray` or `pyarrow.LargeStringArray`, which needs no object per
-                string. Components with more axes and single examples do not change.
-            warn_after_s: A time in seconds. If one call of a Python function or one read of a whole
-                file takes longer, the logger `headrace.pipeline` warns once, while it is still
-                running, and names the example.
-            cache_directory: A directory for parts of remote files. Several processes can share it,
-                and a killed process leaves nothing damaged.
-            cache_bytes: The maximum size of `cache_directory`. The least recently used parts are
-                removed. A part has up to 1 MiB. Each process may exceed the limit by a sixteenth.
-                None for 16 GiB.
-            index: The use of index files, which store the positions of records for a full shuffle.
-                "auto", the default, reads the index of a file if it exists, and otherwise scans the
-                file and writes one. It is written beside the file as `NAME.hrindex`. If that is not
-                possible, or the file is remote, it is written to `index_directory`, or by default
-                to `$XDG_CACHE_HOME/headrace/indexes` in the user's cache. Damaged and outdated
-                indexes are replaced. "memory" scans the files in each program, and reads and writes
-                no index. "off" neither reads an index nor scans, so a full shuffle that needs one
-                raises an error. The order of the examples is the same with all of them.
-            index_directory: A directory for indexes that cannot be written beside their files.
+            num_threads: How many threads the engine uses to read, decode and run native functions.
+                Defaults to the number of cores, or to a container's CPU limit. More threads than
+                cores help only if reads wait for storage. Python functions run in threads of their
+                own, set by `num_threads` of their stage.
+            memory_bytes: The memory limit for data that has been read but not used yet: read-ahead,
+                shuffle windows and finished batches. Defaults to a quarter of the memory of the
+                machine or container, and at least 64 MiB.
+            deterministic: If False, work that finishes early may overtake other work. The order
+                then differs in each run, and an error may be raised before earlier examples are
+                returned.
+            strings: How batches store components with one string per example. "numpy" uses an array
+                of `bytes` or `str` objects. "arrow" uses a read-only `pyarrow.LargeBinaryArray` or
+                `pyarrow.LargeStringArray`, which avoids creating an object per string. Single
+                examples and components with more axes are not affected.
+            warn_after_s: A time limit in seconds. If a call of a Python function or a read of a
+                whole file takes longer, the logger `headrace.pipeline` warns once, while it is
+                still running, and names the example.
+            cache_directory: A directory that caches parts of remote files. Several processes can
+                share it. Killing a process does not damage it.
+            cache_bytes: The maximum size of `cache_directory`. When it is full, the least recently
+                used parts are removed. A part is at most 1 MiB, and each process may exceed the
+                limit by a sixteenth. Defaults to 16 GiB.
+            index: How to use index files, which store record positions for full shuffles. "auto"
+                (the default) reads a file's index if there is one. Otherwise, it scans the file and
+                writes one beside it as `NAME.hrindex`. If that is not possible, or the file is
+                remote, the index goes to `index_directory`, which defaults to
+                `$XDG_CACHE_HOME/headrace/indexes`. Damaged and outdated indexes are replaced.
+                "memory" scans the files in every program and neither reads nor writes indexes.
+                "off" does not scan either, so a full shuffle that needs an index raises an error.
+                The setting does not change the order of the examples.
+            index_directory: A directory for the indexes that cannot be written beside their files.
 
         Raises:
             TypeError: If `deterministic` is not a bool, `warn_after_s` is not a number, or a
                 directory is not a path.
-            ValueError: If a number is below 1, `strings` or `index` is not one of these words, or
-                `warn_after_s` is not above 0. Also if `cache_bytes` is set without a
+            ValueError: If a number is below 1, `strings` or `index` is not one of the values above,
+                or `warn_after_s` is not above 0. Also if `cache_bytes` is set without a
                 `cache_directory`, or a directory is a URL.
-            ModuleNotFoundError: If `strings` is "arrow" and pyarrow is not installed. The extra
-                `headrace[arrow]` installs it.
+            ModuleNotFoundError: If `strings` is "arrow" and pyarrow is not installed. `pip install
+                headrace[arrow]` installs it.
 
         Examples:
             >>> pipe = hr.arrays({"x": range(4)}).batch(4).options(num_threads=2)

@@ -1,4 +1,4 @@
-"""Warnings about orders that differ between processes, or are the same in all epochs."""
+"""Checks and warnings for orders that differ between processes or are the same in all epochs."""
 
 import logging
 import math
@@ -15,10 +15,10 @@ _DIVIDING: Final = (Effect.DIVIDES, Effect.SHARES)
 
 
 def check_one_order(chain: Sequence[Stage]) -> None:
-    """Checks that the order before a shard is the same in each process.
+    """Checks that all processes see the same order before a shard.
 
     Raises:
-        ValueError: If a seed was drawn for it, because another process would draw another one.
+        ValueError: If a stage has a random seed, because every process would draw a different one.
     """
     for stage in all_stages(chain):
         if not stage.is_seed_given:
@@ -30,15 +30,15 @@ def check_one_order(chain: Sequence[Stage]) -> None:
 
 
 def check_even(chain: Sequence[Stage], step: Step) -> None:
-    """Checks that ranks with equally many examples keep equally many.
+    """Checks that ranks with equal numbers of examples keep equal numbers.
 
     Args:
-        chain: The stages of a pipeline.
-        step: The stage that is to follow them.
+        chain: The stages of the pipeline.
+        step: The stage to add after them.
 
     Raises:
-        ValueError: If a shard made ranks even, and the stage may leave a different number of
-            examples on each.
+        ValueError: If a shard makes ranks even and this stage may leave them with different
+            numbers.
     """
     if step.length_after(1) is not None:
         return
@@ -53,10 +53,10 @@ def check_even(chain: Sequence[Stage], step: Step) -> None:
 
 
 class RepeatedOrderWarning:
-    """The iterations over one pipeline; it warns once if later ones may surprise the user.
+    """Tracks the iterations over a pipeline, and warns once if later ones may surprise the user.
 
     Attributes:
-        is_ended: Whether an iteration of epoch 0 has come to its end.
+        is_ended: Whether an iteration of epoch 0 has finished.
     """
 
     def __init__(self, chain: Sequence[Stage]) -> None:
@@ -65,17 +65,17 @@ class RepeatedOrderWarning:
         self._is_said = self._is_later_said = False
 
     def note_end(self) -> None:
-        """Notes that an iteration of epoch 0 has come to its end."""
+        """Records that an iteration of epoch 0 has finished."""
         self.is_ended = True
 
     def note_begin(self) -> None:
-        """Warns, once, if an iteration of epoch 0 repeats the draws of an earlier one."""
+        """Warns once if an iteration of epoch 0 repeats the random draws of an earlier one."""
         if self.is_ended and not self._is_said and not has_epochs(self._chain):
             self._is_said = True
             self._warn_of_repeats()
 
     def note_later_epoch(self) -> None:
-        """Warns, once, if each epoch skips different examples."""
+        """Warns once if each epoch skips different examples."""
         if not self._is_later_said:
             self._is_later_said = True
             warn_of_leaks(self._chain)
@@ -93,7 +93,7 @@ class RepeatedOrderWarning:
 
 
 def warn_of_leaks(chain: Sequence[Stage]) -> None:
-    """Warns if `take` or `skip` of these stages omits different examples in each epoch."""
+    """Warns if a `take` or `skip` drops different examples in each epoch."""
     for number, step in enumerate(steps(chain), 1):
         if step.effect in (Effect.TAKES, Effect.OMITS) and _is_drawn(chain, number):
             _log.warning(
@@ -107,11 +107,11 @@ def warn_of_leaks(chain: Sequence[Stage]) -> None:
 
 
 def _is_drawn(chain: Sequence[Stage], number: int) -> bool:
-    """Returns whether the examples that a `take` or `skip` omits depend on the epoch."""
+    """Returns whether the examples that a `take` or `skip` drops depend on the epoch."""
     effects = [step.effect for step in steps(chain)[: number - 1]]
     if Effect.REORDERS not in effects or Effect.REPEATS in effects:
         return False
-    # Ranks get equally many examples: a remainder smaller than the number of ranks is dropped.
+    # A count that the ranks divide evenly is meant to make ranks equal, so it does not warn.
     divided = next((step for step in steps(chain)[number:] if step.effect in _DIVIDING), None)
     taken = steps(chain)[number - 1].length_after(math.inf)
     if divided is None or taken is None or taken == math.inf:
@@ -120,5 +120,5 @@ def _is_drawn(chain: Sequence[Stage], number: int) -> bool:
 
 
 def _repeated(chain: Sequence[Stage]) -> str | None:
-    """Returns the name of a stage with the same draws in each iteration of an epoch, if any."""
+    """Returns the name of a stage that repeats its draws in each iteration, if there is one."""
     return next((stage.name for stage in all_stages(chain) if stage.draws), None)

@@ -1,4 +1,4 @@
-"""Errors for calls that other libraries would accept: they show what to write here."""
+"""Errors for calls that other libraries accept. They show what to write instead."""
 
 import functools
 import inspect
@@ -24,7 +24,7 @@ _DELIMITER: Final = "Write `delimiter=`"
 _SIZE: Final = "Write `batch(32)`: the argument is named `size`"
 _SEED_OF_TORCH: Final = "Write `seed=7`"
 
-# By the name of the method or function, then by the keyword.
+# Keyed by the name of the method or function, then by the keyword argument.
 _KEYWORDS: Final[Mapping[str, Mapping[str, str]]] = {
     "batch": {
         "batch_size": _SIZE,
@@ -218,8 +218,8 @@ def advice_on_method(name: str, names: Iterable[str]) -> str:
     """Returns what to write instead of a method that a pipeline doesn't have.
 
     Args:
-        name: The name that was asked for.
-        names: The names that there are.
+        name: The name that the user wrote.
+        names: The existing names.
     """
     return _advice(name, _METHODS, names) or "See the list of stages in `help(headrace.Pipeline)`."
 
@@ -228,19 +228,19 @@ def advice_on_function(name: str, names: Iterable[str]) -> str:
     """Returns what to write instead of a name that `headrace` doesn't have.
 
     Args:
-        name: The name that was asked for.
-        names: The names that there are.
+        name: The name that the user wrote.
+        names: The existing names.
     """
     return _advice(name, _FUNCTIONS, names) or "`dir(headrace)` lists the names."
 
 
 def with_explained_calls(function: _Function) -> _Function:
-    """Returns a function whose error for wrong arguments shows what to write.
+    """Wraps a function so that its error for wrong arguments shows what to write instead.
 
-    The error names the function as users know it, without the class that defines it.
+    The error uses the function's public name, without the class that defines it.
 
     Args:
-        function: A method of a pipeline, or a function such as `headrace.csv`.
+        function: A pipeline method, or a function such as `headrace.csv`.
     """
 
     @functools.wraps(function)
@@ -251,7 +251,7 @@ def with_explained_calls(function: _Function) -> _Function:
             traceback = error.__traceback__
             if traceback is not None and traceback.tb_next is not None:
                 hide_own_frames(error)
-                raise  # The call was right, and the error comes from within.
+                raise  # The arguments were right, so the error comes from inside the function.
             text = _explanation(function, args, kwargs) or str(error)
         except BaseException as error:
             hide_own_frames(error)
@@ -271,7 +271,7 @@ def _advice(name: str, advice: Mapping[str, str], names: Iterable[str]) -> str |
 def _explanation(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> str | None:
-    """Returns the text of the error for a call whose arguments don't fit the function."""
+    """Returns the error text for a call whose arguments don't fit the function."""
     signature = inspect.signature(function)
     parameters = {name: p for name, p in signature.parameters.items() if name != "self"}
     is_method = len(parameters) < len(signature.parameters)

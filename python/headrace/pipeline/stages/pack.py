@@ -1,4 +1,4 @@
-"""`pack`: lists one after the other in rows of one length."""
+"""`pack`: concatenates lists into rows of a fixed length."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -19,16 +19,17 @@ __all__ = ["Pack", "PackMethod"]
 
 @dataclass(frozen=True)
 class Pack(Step):
-    """Lists one after the other in rows of one length.
+    """Concatenates lists into rows of a fixed length.
 
     Attributes:
-        length: The length of a row.
-        names: The components whose lists are packed, in equal parts.
-        split: Whether longer lists are cut; else they are an error.
-        max_open: The largest number of rows open at the same time.
-        along: The components with one value for each packed list, which become lists.
-        cu_seqlens: Whether each row has the ends of its lists.
-        balance: The number of ranks that get rows of equal cost; None for any order.
+        length: The number of elements in a row.
+        names: The components to pack.
+        split: Whether to cut longer lists; otherwise they raise an error.
+        max_open: The maximum number of rows that are open at the same time.
+        along: The components with one value per packed list. These values become lists.
+        cu_seqlens: Whether to add the end of each list in a row.
+        balance: The number of ranks that should get rows of equal cost; None to keep the order in
+            which rows are completed.
         values: The padding values.
     """
 
@@ -46,7 +47,7 @@ class Pack(Step):
     added_axes: ClassVar = 0
 
     def specs_after(self, specs: Specs) -> Specs:
-        """Returns the packed components, and the numbers of the lists in each row."""
+        """Returns the packed components, plus those that identify the lists in a row."""
         check_names(self, (*self.names, *self.along), specs)
         added = ("segment_ids", "positions", *(("cu_seqlens",) if self.cu_seqlens else ()))
         for name, spec in specs.items():
@@ -64,23 +65,23 @@ class Pack(Step):
         return after
 
     def names_after(self, names: tuple[str, ...] | None) -> tuple[str, ...]:
-        """Returns the names of the packed components and of the numbers of their lists."""
+        """Returns the names of the packed components and of those that are added."""
         check_names(self, (*self.names, *self.along), names)
         added = ("cu_seqlens",) if self.cu_seqlens else ()
         return (*self.names, "segment_ids", "positions", *self.along, *added)
 
     def length_after(self, length: float) -> None:
-        """Returns None: rows depend on the lengths of lists."""
+        """Returns None, because the number of rows depends on the lengths."""
 
     def plan_into(self, planning: Planning) -> None:
-        """Adds its work to a plan."""
+        """Adds this step to a plan."""
         names, num_along = list(self.names), len(self.along)
         there = list(planning.before)
         chosen = [there.index(name) for name in (*names, *self.along)]
         planning.later(engine.Stage.select(chosen))
         if self.split:
             planning.later(engine.Stage.cut_lists(names, num_along, self.length))
-        # The lengths are needed, so the rows must be computed.
+        # Lengths are needed here, so the rows must have been computed.
         planning.finish_rows()
         rows = planning.plan.pack(names, self.length, self.max_open, self.balance or 1)
         planning.group_in_order(rows, counts_rows=False)
@@ -128,43 +129,43 @@ class PackMethod(Chain):
     ) -> Self:
         """Packs several lists into each row of a fixed length, with little padding.
 
-        Each example goes into the first open row with enough room (first fit). If there is none, a
-        new row is opened. If `max_open` rows are open, the fullest one is returned first. A row is
-        returned as soon as it is full. Empty lists are skipped.
+        Each example goes into the first open row that has room (first fit). If none has, a new row
+        is opened. If `max_open` rows are open already, the fullest one is returned first. A row is
+        also returned as soon as it is full. Empty lists are skipped.
 
-        Each row is an example. Its packed components have shape (length,). The component
-        `segment_ids` (int32) has the number of the packed example at each element: 1 for the first,
-        0 for padding. The component `positions` (int32) has the position within the list, from 0.
-        `Batches.statistics` has the share of padding.
+        Each row becomes one example. Its packed components have shape (length,). For every element,
+        the component `segment_ids` (int32) contains the number of the packed example, from 1, and 0
+        for padding. The component `positions` (int32) contains the position within the list, from
+        0. `Batches.statistics` reports the share of padding.
 
         Args:
             length: The number of elements in a row, at least 1.
-            names: The components to pack. Their lists must have equal lengths within an example.
-            split: If True, a list that is longer than a row is cut into pieces. Positions continue
-                from piece to piece, and each piece has its own segment number. If False, such a
-                list is an error.
-            max_open: The maximum number of open rows, at least 1. More rows need less padding, but
-                delay more examples.
-            along: Other components to keep, with one value per example. They become lists with one
-                value per packed example or piece.
-            cu_seqlens: If True, adds the component `cu_seqlens` (int32), which variable-length
-                attention kernels need: 0, followed by the end of each packed example in the row.
-                Padding comes after the last end.
-            balance: The number of ranks that share each step. Any `balance` neighbouring rows then
-                cost about the same time in attention, by the sums of their squared lengths. For
-                this, eight rows per rank wait, and ranks take turns with the largest row. Use it
-                with `shard(rank, balance)` after `pack`. None returns rows in the order of their
-                completion.
+            names: The components to pack. Within an example, their lists must have equal lengths.
+            split: If True, lists longer than a row are cut into pieces. Positions continue from one
+                piece to the next, and every piece has its own segment number. If False, such lists
+                raise an error.
+            max_open: The maximum number of open rows, at least 1. More open rows need less padding,
+                but delay more examples.
+            along: Other components to keep, which must have one value per example. They become
+                lists with one value per packed example or piece.
+            cu_seqlens: If True, adds the component `cu_seqlens` (int32) for variable-length
+                attention kernels: 0, followed by the end of each packed example in the row. The
+                padding comes after the last end.
+            balance: The number of ranks that take part in each step. Any `balance` consecutive rows
+                then take about the same time in attention, measured by the sum of squared lengths.
+                This buffers eight rows per rank, and ranks take turns with the largest row. Use it
+                with `shard(rank, balance)` after `pack`. If None, rows are returned as they are
+                completed.
             values: The padding values; see `padded_batch`. For example, `{"labels": -100}` pads
-                labels with the number that PyTorch's losses ignore. The padding of `segment_ids`
-                and `positions` is always 0.
+                labels with the value that PyTorch's losses ignore. `segment_ids` and `positions`
+                are always padded with 0.
 
         Raises:
             TypeError: If `split` or `cu_seqlens` is not a bool, a name is not a string, or a
                 padding value is neither a number nor a string.
             ValueError: If a number is out of range, or it follows `batch`. Also if a component in
-                `names` is missing or is not a list of numbers, one in `along` has more than one
-                value, there are components in neither, or a padding value does not fit its
+                `names` does not exist or is not a list of numbers, a component in `along` is not
+                one value per example, other components exist, or a padding value does not fit its
                 component.
 
         Examples:
@@ -192,7 +193,7 @@ def _pack_stage(
     balance: int | None,
     values: object,
 ) -> Pack:
-    """Returns the stage, with checked arguments; see `Pipeline.pack`."""
+    """Returns the stage after checking the arguments; see `Pipeline.pack`."""
     checked_int("pack", "length", length, 1)
     checked_int("pack", "max_open", max_open, 1)
     check_bool("pack", "split", split)

@@ -1,4 +1,4 @@
-"""`padded_batch`: batches whose lists are padded to the longest one."""
+"""`padded_batch`: batches with lists padded to the longest one."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,13 +25,14 @@ __all__ = ["PaddedBatch", "PaddedBatchMethod", "open_names", "padded_axes", "pad
 
 @dataclass(frozen=True)
 class PaddedBatch(Step):
-    """Batches whose examples are padded to the largest one.
+    """Stacks examples into batches, padded to the largest example.
 
     Attributes:
         size: The number of examples in a batch.
         values: The padding values.
-        multiple_of: The multiple of the first axis, or, by component, of each axis.
-        remainder: The treatment of an incomplete last batch.
+        multiple_of: Sizes are padded to a multiple of this: one number for the first axis, or the
+            numbers for the axes of each component.
+        remainder: What to do with an incomplete last batch.
     """
 
     size: int
@@ -44,25 +45,25 @@ class PaddedBatch(Step):
     added_axes: ClassVar = 1
 
     def specs_after(self, specs: Specs) -> Specs:
-        """Returns the components with a leading axis; padded axes have one size in a batch."""
+        """Returns the components with a new first axis; a padded axis has one size per batch."""
         check_not_listed(self, specs)
         check_values(self.name, self.values, specs, open_names(specs))
         self._check_multiples(specs)
         return batch_specs(padded_specs(specs), self.size, self.remainder)
 
     def names_after(self, names: tuple[str, ...] | None) -> tuple[str, ...] | None:
-        """Returns the names, and `mask`."""
+        """Returns the names, with `mask` if it is added."""
         if isinstance(self.values, tuple):
             check_names(self, dict(self.values), names)
         check_names(self, dict(self._multiples), names)
         return names_of_batch(names, self.remainder)
 
     def length_after(self, length: float) -> float:
-        """Returns how many batches come out of it."""
+        """Returns the number of batches."""
         return num_batches(length, self.size, self.remainder)
 
     def plan_into(self, planning: Planning) -> None:
-        """Adds its work to a plan."""
+        """Adds this step to a plan."""
         before = planning.before
         values = fillers(self.name, self.values, before, open_names(before))
         multiples = [self._multiples_of(name, spec) for name, spec in before.items()]
@@ -115,28 +116,30 @@ class PaddedBatchMethod(Chain):
         multiple_of: int | Mapping[str, int | Sequence[int]] = 1,
         remainder: Remainder = "keep",
     ) -> Self:
-        """Stacks examples into batches and pads them to the largest example of the batch.
+        """Stacks examples into batches, and pads them to the largest example in the batch.
 
-        Every axis of unknown size is padded; `spec` shows them as None. An array that a Python
-        function returns has only unknown sizes, even if all arrays have the same shape. In a native
-        function, `hr.ops.ensure_shape` sets known sizes. All examples need the same number of axes.
+        Every axis of unknown size is padded; `spec` shows these as None. Arrays that a Python
+        function returns have only unknown sizes, even if they all have the same shape. In a native
+        function, you can fix the sizes with `hr.ops.ensure_shape`. All examples must have the same
+        number of axes.
 
         Args:
             size: The number of examples in a batch, at least 1.
-            values: The padding values. None for zeros and empty strings, one number for all numeric
-                components, one string for all string components, or a dict of values by name. A
-                value must be exact in the type of its component: 0.5 cannot pad int64.
-            multiple_of: The first axis is padded to a multiple of this number, at least 1. In lists
-                of lists, every axis is. Use a dict to set it by component, with one number for the
-                first axis or a list of numbers for the first axes.
-            remainder: The treatment of an incomplete last batch; see `batch`.
+            values: The padding values: one number for all numeric components, one string for all
+                string components, or a dict of values by component name. Defaults to zeros and
+                empty strings. A component's type must be able to store the value exactly, so 0.5
+                cannot pad int64.
+            multiple_of: Pads the first axis to a multiple of this number (at least 1). In lists of
+                lists, it applies to every axis. Pass a dict to set it by component name. Its values
+                are a number for the first axis, or a list of numbers for the first axes.
+            remainder: What to do with an incomplete last batch; see `batch`.
 
         Raises:
             TypeError: If a padding value is neither a number nor a string, or a multiple is not an
                 int.
             ValueError: If `size`, `multiple_of` or `remainder` is out of range. Also if a value or
-                a multiple names a missing component, a value does not fit its component, or a
-                multiple is for an axis of known size.
+                multiple is for a component that doesn't exist, a value doesn't fit its component,
+                or a multiple is for an axis of known size.
 
         Examples:
             >>> def tokenize(example):
@@ -154,7 +157,7 @@ class PaddedBatchMethod(Chain):
 
 
 def padded_specs(specs: Specs) -> Specs:
-    """Returns components whose lists have one length."""
+    """Returns the components with lists padded to one length."""
     return {
         name: Spec(spec.dtype, spec.shape) if spec.is_ragged else spec
         for name, spec in specs.items()
@@ -162,19 +165,19 @@ def padded_specs(specs: Specs) -> Specs:
 
 
 def open_names(specs: Specs) -> set[str]:
-    """Returns the names of components with an axis of unknown size, which is padded."""
+    """Returns the names of components with an axis of unknown size. These are padded."""
     return {name for name, spec in specs.items() if spec.is_open}
 
 
 def padded_axes(spec: Spec, multiples: Sequence[int]) -> list[int] | None:
-    """Returns the multiple of the padded size of each axis, 0 for an axis of known size.
+    """Returns the multiple for the padded size of each axis, or 0 if its size is known.
 
     Args:
         spec: The component.
-        multiples: The multiples of the first axes; 1 for the others.
+        multiples: The multiples for the first axes. The remaining axes use 1.
 
     Returns:
-        The multiples; None if no axis is padded.
+        The multiples, or None if no axis is padded.
     """
     if not spec.is_open:
         return None

@@ -1,4 +1,4 @@
-"""Padding: its values, the multiples of sizes, and checks that they fit their components."""
+"""Padding values and multiples, and checks that they fit their components."""
 
 from collections.abc import Container, Mapping, Sequence
 from typing import Any, Final, TypeAlias
@@ -10,17 +10,17 @@ from headrace.pipeline.values.types import Spec, carried, engine_code, exactly, 
 
 __all__ = ["Values", "as_multiples", "as_values", "check_values", "fillers"]
 
-# One value for all components of its kind, or values by the names of components.
+# One value for all components of its kind, or a value for each component name.
 Values: TypeAlias = tuple[tuple[str, Any], ...] | int | float | complex | bytes | str
 
 _SCALARS: Final = (bool, int, float, complex, bytes, str, np.generic)
 
 
 def as_values(where: str, values: object) -> Values:
-    """Returns given padding values as plain data; None means zeros.
+    """Returns the user's padding values as plain data; None becomes 0.
 
     Raises:
-        TypeError: If one is neither a number nor a string.
+        TypeError: If a value is neither a number nor a string.
     """
     if values is None:
         return 0
@@ -46,11 +46,11 @@ def as_values(where: str, values: object) -> Values:
 def as_multiples(
     where: str, multiple_of: int | Mapping[str, int | Sequence[int]]
 ) -> int | tuple[tuple[str, tuple[int, ...]], ...]:
-    """Returns the multiples of padded sizes as plain data: of the first axis, or by component.
+    """Returns the multiples as plain data: one for the first axis, or several by component.
 
     Raises:
         TypeError: If a name is not a string.
-        ValueError: If a multiple is not an int from 1 up.
+        ValueError: If a multiple is not an int of at least 1.
     """
     if not isinstance(multiple_of, Mapping):
         return checked_int(where, "multiple_of", multiple_of, 1)
@@ -68,13 +68,13 @@ def as_multiples(
 def check_values(
     where: str, values: Values, specs: Mapping[str, Spec], filled: Container[str]
 ) -> None:
-    """Raises ValueError if a value names a missing component, or does not fit it.
+    """Raises ValueError if a value is for a missing component or doesn't fit its component.
 
     Args:
         where: The name of the stage.
         values: The padding values.
         specs: The components.
-        filled: The components whose rows may differ in shape.
+        filled: The components whose shape may vary between rows.
     """
     for name in dict(values) if isinstance(values, tuple) else ():
         if name not in specs:
@@ -93,16 +93,16 @@ def check_values(
 def fillers(
     where: str, values: Values, specs: Mapping[str, Spec], filled: Container[str]
 ) -> list[tuple[Any, int]]:
-    """Returns for each component the padding value, and the engine's number of its type.
+    """Returns each component's padding value, with the engine's code for its type.
 
     Args:
         where: The name of the stage.
         values: The padding values.
         specs: The components.
-        filled: The components whose rows may differ in shape.
+        filled: The components whose shape may vary between rows.
 
     Raises:
-        ValueError: If one does not fit.
+        ValueError: If a value doesn't fit.
     """
     return [
         (carried(_filler(where, values, name, spec, name in filled)), engine_code(spec.dtype))

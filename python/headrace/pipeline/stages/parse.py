@@ -1,4 +1,4 @@
-"""`parse`: serialized `Example`s become components."""
+"""`parse`: turns serialized `tf.train.Example`s into components."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ __all__ = ["Parse", "ParseMethod"]
 
 @dataclass(frozen=True)
 class Parse(Step):
-    """Serialized `Example`s to components."""
+    """Turns serialized `tf.train.Example`s into components."""
 
     features: tuple[tuple[str, Feature | Ragged], ...]
 
@@ -26,7 +26,7 @@ class Parse(Step):
     added_axes: ClassVar = 0
 
     def specs_after(self, specs: Specs) -> Specs:
-        """Returns the features in place of the record, lists first, as the engine has them."""
+        """Returns the components with `record` replaced by the features, lists first."""
         check_names(self, ["record"], specs)
         if specs["record"].shape != ():
             raise ValueError(
@@ -51,7 +51,7 @@ class Parse(Step):
         return {**kept, **lists, **others}
 
     def names_after(self, names: tuple[str, ...] | None) -> tuple[str, ...] | None:
-        """Returns the names of the features in place of the record's."""
+        """Returns the names with `record` replaced by the names of the features."""
         if names is None:
             return None
         check_names(self, ["record"], names)
@@ -59,11 +59,11 @@ class Parse(Step):
         return (*kept, *(name for name, _ in self.features))
 
     def length_after(self, length: float) -> float:
-        """Returns how many examples come out of it."""
+        """Returns the number of output examples."""
         return length
 
     def plan_into(self, planning: Planning) -> None:
-        """Adds its work to a plan."""
+        """Adds this step to a plan."""
         seen = planning.sightings("parse") if self._lists else engine.Sightings("parse")
         attrs = {
             "sparse_keys": [name for name, _ in self._lists],
@@ -95,23 +95,23 @@ class ParseMethod(Chain):
     __slots__ = ()
 
     def parse(self, features: Mapping[str, Any]) -> Self:
-        """Parses each serialized `tf.train.Example` in the component `record` into components.
+        """Parses serialized `tf.train.Example`s, which it expects in the component `record`.
 
-        `record` is replaced by the parsed features. A warning names each list in `features` that is
-        missing from the first 1,000 records.
+        The parsed features replace `record`. If a list is missing from the first 1,000 records, a
+        warning names it.
 
         Args:
-            features: The type of each feature by name: int64, float32 or bytes, because an
-                `Example` holds no other types. A plain type, such as `int`, `float` or `bytes`, is
-                one value. Use `Feature` for an array of a fixed shape, and `Ragged` for a list of
-                any length. TensorFlow 1's `FixedLenFeature` and `VarLenFeature` also work, and so
-                does a `FixedLenSequenceFeature` of scalars, which becomes a list.
+            features: The type of each feature, by name. An `Example` can hold int64, float32 and
+                bytes. A plain type, such as `int`, `float` or `bytes`, stands for a single value.
+                Use `Feature` for an array with a fixed shape, and `Ragged` for a list of any
+                length. TensorFlow 1's `FixedLenFeature` and `VarLenFeature` also work, and so does
+                a `FixedLenSequenceFeature` of scalars, which becomes a list.
 
         Raises:
-            TypeError: If `features` is not a dict of types, or a type is not one that an `Example`
-                holds.
-            ValueError: If `features` is empty, there is no component `record`, or a name is taken
-                already.
+            TypeError: If `features` is not a dict of types, or an `Example` cannot hold one of the
+                types.
+            ValueError: If `features` is empty, there is no component `record`, or a name is already
+                taken.
 
         Examples:
             >>> pipe = hr.arrays({"image": [b"...", b"..."], "label": [3, 5]})

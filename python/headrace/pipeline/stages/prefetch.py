@@ -1,4 +1,4 @@
-"""`prefetch`: the number of batches that are ready before they are asked for."""
+"""`prefetch`: how many batches to prepare ahead."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Self
@@ -12,21 +12,21 @@ __all__ = ["Prefetch", "PrefetchMethod"]
 
 @dataclass(frozen=True)
 class Prefetch(KeepsComponents):
-    """The number of batches that may be ready before they are asked for."""
+    """The number of batches to prepare ahead."""
 
     count: int
 
     effect: ClassVar = Effect.EACH
     needs_values: ClassVar = False
     added_axes: ClassVar = 0
-    described_by: ClassVar = None  # States serve any number.
+    described_by: ClassVar = None  # Left out of states, because they can be used with any number.
 
     def length_after(self, length: float) -> float:
-        """Returns how many examples come out of it."""
+        """Returns the number of output examples."""
         return length
 
     def plan_into(self, planning: Planning) -> None:
-        """Sets the number of results that wait."""
+        """Sets how many results may wait for the consumer."""
         planning.num_ready = self.count
 
 
@@ -38,10 +38,10 @@ class PrefetchMethod(Chain):
     def prefetch(self, count: int) -> Self:
         """Prepares up to `count` batches ahead of your loop.
 
-        Pipelines prepare 2 batches ahead without this stage.
+        Without this stage, pipelines prepare 2 batches ahead.
 
         Args:
-            count: The maximum number of batches that wait, at least 1.
+            count: The maximum number of prepared batches, at least 1.
 
         Raises:
             ValueError: If `count` is below 1.

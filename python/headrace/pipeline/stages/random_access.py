@@ -1,4 +1,4 @@
-"""Rules about the examples that a shuffle can reach, and the files that a window permutes."""
+"""Rules about random access for full shuffles, and about the files that a window reorders."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -21,22 +21,22 @@ __all__ = [
     "window_before",
 ]
 
-# What a full shuffle may follow: one example comes of each record.
+# Stages that a full shuffle may follow: each record still makes exactly one example.
 _OF_RECORDS: Final = (Effect.EACH, Effect.KEEPS)
-# What works on each example alone, so that a window before it may permute files.
+# Stages that treat each example independently, so that a later window may reorder files.
 _ALONE: Final = (
     *(Effect.EACH, Effect.EXPANDS, Effect.FILTERS),
     *(Effect.SPLITS, Effect.SKIPS_ERRORS),
 )
-# What may be between a window and ranks that read files of their own.
+# Stages that may come between a window and `shard(by="piece")`.
 _OF_EXAMPLES: Final = (Effect.EACH, Effect.EXPANDS, Effect.FILTERS, Effect.REPEATS)
 
 
 def check_reachable(chain: Sequence[Stage]) -> None:
-    """Checks that a shuffle of all examples may follow.
+    """Checks that a full shuffle may follow.
 
     Raises:
-        ValueError: If not; the message names the obstacle.
+        ValueError: If it may not. The message names the reason.
     """
     reason = obstacle(chain)
     if reason is not None:
@@ -55,7 +55,7 @@ def check_skippable(chain: Sequence[Stage]) -> None:
     """Checks that examples that fail in these stages can be skipped.
 
     Raises:
-        ValueError: If not; the message names the obstacle.
+        ValueError: If they cannot. The message names the reason.
     """
     for part in chain[0].parts:
         check_skippable(part)
@@ -71,16 +71,16 @@ def check_skippable(chain: Sequence[Stage]) -> None:
 
 
 def obstacle(chain: Sequence[Stage], is_part: bool = False) -> str | None:
-    """Returns why a shuffle of all examples cannot follow; None if it can.
+    """Returns the reason why a full shuffle cannot follow; None if it can.
 
     Args:
-        chain: The stages before it.
-        is_part: Whether they are a part of a combination.
+        chain: The stages before the shuffle.
+        is_part: Whether the stages belong to a combined pipeline.
     """
     is_split = False
     for step in steps(chain):
         if step.effect is Effect.KEEPS and is_split and not is_part:
-            # The shuffle is of all examples, and a part is taken of its result.
+            # The engine shuffles all examples first and then takes the part.
             return "cache keeps a part of them only; write cache() before split(...)"
         if step.effect in _OF_RECORDS:
             continue
@@ -88,20 +88,20 @@ def obstacle(chain: Sequence[Stage], is_part: bool = False) -> str | None:
             return f"{step.name} skips some; shuffle before it"
         if step.effect is not Effect.SPLITS:
             return f"{step.name} does not make one example of each"
-        # The keys of a split's examples are known before these are read.
+        # The keys of a split are known before its examples are read.
         is_split = True
     return source_of(chain).obstacle
 
 
 def has_deferred_reads(chain: Sequence[Stage], shuffle: int) -> bool:
-    """Returns whether a full shuffle passes on numbers of examples, which are read after a shard.
+    """Returns whether a full shuffle passes on only row numbers, for a later shard to read.
 
-    This is so if a `shard`, or a share of the batches, drops most examples before any stage needs
+    This is the case if a `shard`, or a reader's share, drops most examples before any stage needs
     their values.
 
     Args:
         chain: All stages.
-        shuffle: The index of the shuffle.
+        shuffle: The index of the shuffle stage.
     """
     is_combined = bool(chain[0].parts)
     if is_combined or not all(map(_waits, steps(chain)[: shuffle - 1])):
@@ -115,7 +115,7 @@ def has_deferred_reads(chain: Sequence[Stage], shuffle: int) -> bool:
 
 
 def _waits(step: Step) -> bool:
-    """Returns whether a step can run later, on the examples that a shard keeps."""
+    """Returns whether a step can wait and run only on the examples that a shard keeps."""
     return step.effect is Effect.EACH and not step.runs_python
 
 
@@ -124,7 +124,7 @@ def is_shuffled_whole(chain: Sequence[Stage], is_shuffled_after: bool) -> bool:
 
     Args:
         chain: All stages.
-        is_shuffled_after: Whether a shuffle of all examples follows them.
+        is_shuffled_after: Whether a full shuffle follows these stages.
     """
     for step in steps(chain):
         if step.effect is Effect.KEEPS:
@@ -139,31 +139,31 @@ def _is_cached(chain: Sequence[Stage]) -> bool:
 
 
 def keeps_all(chain: Sequence[Stage]) -> bool:
-    """Returns whether a full shuffle keeps all examples of some source in memory."""
+    """Returns whether a full shuffle holds all examples of some source in memory."""
     return not _is_cached(chain) and (
         source_of(chain).is_kept_for_shuffle or any(map(keeps_all, chain[0].parts))
     )
 
 
 def needs_scan(chain: Sequence[Stage]) -> bool:
-    """Returns whether files must be scanned before there is random access to their records."""
+    """Returns whether files must be scanned before their records can be accessed at random."""
     source = source_of(chain)
     is_scanned = source.reads_files and source.is_scanned
     return not _is_cached(chain) and (is_scanned or any(map(needs_scan, source.parts)))
 
 
 def reads_files(chain: Sequence[Stage]) -> bool:
-    """Returns whether examples are read from files, and not from a cache."""
+    """Returns whether examples are read from files rather than from a cache."""
     source = source_of(chain)
     return not _is_cached(chain) and (source.reads_files or any(map(reads_files, source.parts)))
 
 
 def pieces_before(chain: Sequence[Stage], block_bytes: int | None = None) -> list[str]:
-    """Returns what a window after these stages may read in another order, as text.
+    """Names the pieces that a following window may reorder; empty if there are none.
 
     Args:
         chain: The stages before the window.
-        block_bytes: The size of the pieces of files; None for whole files.
+        block_bytes: The block size in bytes; None for whole files.
     """
     if any(step.effect not in _ALONE for step in steps(chain)):
         return []
@@ -171,13 +171,13 @@ def pieces_before(chain: Sequence[Stage], block_bytes: int | None = None) -> lis
 
 
 def is_reordered(chain: Sequence[Stage]) -> bool:
-    """Returns whether a shuffle after these stages permutes examples of files."""
+    """Returns whether a shuffle after these stages changes the order of examples from files."""
     is_in_order = any(step.effect not in _ALONE for step in steps(chain))
     return not is_in_order and source_of(chain).is_reordered
 
 
 def window_before(chain: Sequence[Stage]) -> int | None:
-    """Returns the index of a shuffle over a window after which each example is alone, if any."""
+    """Returns the index of the last shuffle, if it has a window and later stages allow pieces."""
     for index in range(len(chain) - 1, 0, -1):
         step = steps(chain)[index - 1]
         if step.effect is Effect.REORDERS:
@@ -192,7 +192,7 @@ def shard_of_pieces(chain: Sequence[Stage], window: int) -> tuple[int, int]:
 
     Args:
         chain: All stages.
-        window: The index of a shuffle over a window.
+        window: The index of a shuffle with a window.
     """
     for step in steps(chain)[window:]:
         if step.piece_shard is not None:

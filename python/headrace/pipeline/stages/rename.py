@@ -1,4 +1,4 @@
-"""`rename`: components under other names."""
+"""`rename`: changes the names of components."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ __all__ = ["Rename", "RenameMethod"]
 
 @dataclass(frozen=True)
 class Rename(Step):
-    """Components under other names: pairs of the old name and the new one."""
+    """Renames components; `names` contains pairs of an old and a new name."""
 
     names: tuple[tuple[str, str], ...]
 
@@ -40,11 +40,11 @@ class Rename(Step):
         return tuple(new_names.get(name, name) for name in names)
 
     def length_after(self, length: float) -> float:
-        """Returns how many examples come out of it."""
+        """Returns the number of output examples."""
         return length
 
     def plan_into(self, planning: Planning) -> None:
-        """Adds nothing: the engine knows no names."""
+        """Adds nothing, because the engine does not use names."""
 
     def _check(self, names: Sequence[str]) -> None:
         for old, new in self.names:
@@ -63,15 +63,15 @@ class RenameMethod(Chain):
     __slots__ = ()
 
     def rename(self, **names: str) -> Self:
-        """Renames components: `rename(old="new")`.
+        """Renames components, as in `rename(old="new")`.
 
-        The old name comes first, as in pandas, Polars and xarray. If a name is not a Python
+        The old name comes first, as in pandas, Polars and xarray. If a name is not a valid Python
         identifier, write `rename(**{"old name": "new"})`.
 
         Raises:
             TypeError: If a new name is not a string.
-            ValueError: If there are no names, an old name is missing from the components, or two
-                components would share a name.
+            ValueError: If there are no names, an old name is not a component, or two components
+                would get the same name.
 
         Examples:
             >>> hr.arrays({"img": [1, 2]}).rename(img="image").spec

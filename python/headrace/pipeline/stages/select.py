@@ -1,4 +1,4 @@
-"""`select`: some of the components."""
+"""`select`: keeps some of the components."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Self
@@ -14,7 +14,7 @@ __all__ = ["Select", "SelectMethod"]
 
 @dataclass(frozen=True)
 class Select(Step):
-    """Some of the components."""
+    """Keeps the components with these names."""
 
     names: tuple[str, ...]
 
@@ -23,21 +23,21 @@ class Select(Step):
     added_axes: ClassVar = 0
 
     def specs_after(self, specs: Specs) -> Specs:
-        """Returns the components of the names."""
+        """Returns the selected components."""
         check_names(self, self.names, specs)
         return {name: specs[name] for name in self.names}
 
     def names_after(self, names: tuple[str, ...] | None) -> tuple[str, ...]:
-        """Returns the names."""
+        """Returns the selected names."""
         check_names(self, self.names, names)
         return self.names
 
     def length_after(self, length: float) -> float:
-        """Returns how many examples come out of it."""
+        """Returns the number of output examples."""
         return length
 
     def plan_into(self, planning: Planning) -> None:
-        """Adds its work to a plan."""
+        """Adds this step to a plan."""
         there = list(planning.before)
         planning.later(engine.Stage.select([there.index(name) for name in self.names]))
 
@@ -48,12 +48,11 @@ class SelectMethod(Chain):
     __slots__ = ()
 
     def select(self, *names: str) -> Self:
-        """Keeps only the named components, in the given order.
+        """Keeps only the named components, in this order.
 
         Raises:
             TypeError: If a name is not a string.
-            ValueError: If there are no names, a name appears twice, or a name is missing from the
-                components.
+            ValueError: If there are no names, a name appears twice, or a name is not a component.
 
         Examples:
             >>> hr.arrays({"a": [1], "b": [2], "c": [3]}).select("c", "a").spec

@@ -1,4 +1,4 @@
-"""`shard`: the share of one rank."""
+"""`shard`: keeps one rank's share of the examples."""
 
 import math
 from collections.abc import Sequence
@@ -21,20 +21,20 @@ from headrace.pipeline.stages.stage import Effect, KeepsComponents, Planning, St
 
 __all__ = ["Even", "Shard", "ShardMethod", "read_by_shard"]
 
-# The treatment of the last examples if they are fewer than ranks.
+# What to do with the last examples if there are fewer of them than ranks.
 Even: TypeAlias = Literal["drop", "pad"] | None
 
 
 @dataclass(frozen=True)
 class Shard(KeepsComponents):
-    """Every `count`-th example, from number `index` on.
+    """Keeps every `count`-th example, starting at number `index`.
 
     Attributes:
         index: The rank.
         count: The number of ranks.
-        even: The treatment of the last examples if they are fewer than ranks.
-        by: "example" for every `count`-th example of one order, "piece" for whole files.
-        taken_from: The source of index and count; empty where the program gave them.
+        even: What to do with the last examples if there are fewer of them than ranks.
+        by: "example" to assign every `count`-th example, "piece" to assign whole files.
+        taken_from: Where index and count were found; empty if the user passed them.
     """
 
     index: int
@@ -49,21 +49,21 @@ class Shard(KeepsComponents):
 
     @property
     def num_shares(self) -> int:
-        """The number of ranks of which each keeps a share."""
+        """The number of ranks that the examples are divided among."""
         return self.count
 
     @property
     def makes_even(self) -> str | None:
-        """How it makes ranks even; None if it does not."""
+        """How it gives every rank the same number of examples; None if it doesn't."""
         return self.even
 
     @property
     def piece_shard(self) -> tuple[int, int] | None:
-        """The rank and the number of ranks of which each reads other files; None otherwise."""
+        """The rank and the number of ranks, if each rank reads different files; None otherwise."""
         return (self.index, self.count) if self.by == "piece" else None
 
     def length_after(self, length: float) -> float | None:
-        """Returns how many examples come out of it; None for a rank with files of its own."""
+        """Returns the number of output examples; None if each rank has its own files."""
         if self.by == "piece":
             return None
         if length == math.inf:
@@ -75,8 +75,8 @@ class Shard(KeepsComponents):
         return max(0, -((self.index - length) // self.count))
 
     def plan_into(self, planning: Planning) -> None:
-        """Adds its work to a plan."""
-        # With by="piece" the window before it reads the files of this rank alone.
+        """Adds this step to a plan."""
+        # With by="piece", the window before it reads only this rank's files.
         if self.by == "example":
             planning.plan = planning.plan.shard(self.index, self.count, self.even)
 
@@ -93,44 +93,45 @@ class ShardMethod(Chain):
         even: Even = None,
         by: Literal["example", "piece"] = "example",
     ) -> Self:
-        """Keeps the share of one rank: example `index` and every `count`-th example after it.
+        """Keeps one rank's share: example `index`, and every `count`-th example after it.
 
-        Without arguments, the rank and the number of ranks come from `torch.distributed` or JAX if
-        one of them is initialised, and otherwise from the environment variables RANK and
-        WORLD_SIZE. They are read at this call. `describe` shows them and where they come from.
+        If you pass no arguments, the rank and the number of ranks come from `torch.distributed` or
+        JAX if one of them is initialised. Otherwise, they come from the environment variables RANK
+        and WORLD_SIZE. They are read when you call `shard`. `describe` shows the values and their
+        source.
 
-        All ranks need the same order, so a shuffle or a mix before `shard` needs a seed.
+        All ranks need the same order, so any shuffle or mix before `shard` needs a seed.
 
-        If ranks wait for each other at every step, they also need the same number of batches. Set
-        `even` for this. It works in every epoch, after `filter`, with files of different lengths,
-        and if you resume with another number of ranks. Stages after it must not change the number
-        of examples, so `filter`, `flat_map`, `unbatch`, `bucket_by_length`, `pack`, `split` and
-        `skip_errors` must come before.
+        If ranks wait for each other at every step, they also need the same number of batches, so
+        set `even`. It works in every epoch, after `filter`, with files of different lengths, and
+        when you resume with a different number of ranks. Stages after `shard` must then keep the
+        number of examples, so call `filter`, `flat_map`, `unbatch`, `bucket_by_length`, `pack`,
+        `split` and `skip_errors` before it.
 
         Args:
             index: The rank, from 0.
             count: The number of ranks.
-            even: The treatment of the last examples of an epoch (or the last batches after `batch`)
-                if there are fewer of them than ranks. "drop" drops them. "pad" repeats them on the
-                other ranks; a later `batch(..., remainder="pad")` sets `mask` to False for these
-                copies. None assigns them to the first ranks.
-            by: "example" assigns every `count`-th example. "piece" assigns whole files, or blocks
-                if the shuffle has `block_bytes`, and needs a shuffle with a window before it. Each
-                rank reads only its own files, which change every epoch, and fills its window from
-                them. Ranks then have as many examples as their files have. You can resume such a
-                state only on the same rank of the same number of ranks, but a new epoch can start
-                with another number. Between the shuffle and `shard`, you can use `parse`, `select`,
-                `rename`, `map`, `filter`, `flat_map` and `epochs`.
+            even: What to do at the end of an epoch if fewer examples (or batches, after `batch`)
+                are left than there are ranks. "drop" drops them. "pad" repeats them on the
+                remaining ranks; a later `batch(..., remainder="pad")` sets `mask` to False for
+                these copies. None assigns them to the first ranks.
+            by: "example" assigns every `count`-th example. "piece" assigns whole files (or blocks,
+                if the shuffle has `block_bytes`) and needs a shuffle with a window before it. Each
+                rank then reads only its own files, which change every epoch, so ranks can have
+                different numbers of examples. You can resume only on the same rank with the same
+                number of ranks, except at the start of an epoch, when the number can change.
+                Between the shuffle and `shard`, you can use `parse`, `select`, `rename`, `map`,
+                `filter`, `flat_map` and `epochs`.
 
         Raises:
-            RuntimeError: If no arguments are passed and the rank cannot be determined, or if
-                PyTorch and JAX report different ranks.
+            RuntimeError: If you pass no arguments and the rank cannot be determined, or if PyTorch
+                and JAX report different ranks.
             TypeError: If only one of `index` and `count` is passed.
             ValueError: If `count` is below 1, or `index` is not below `count`. Also if `even` or
                 `by` is invalid or both are set, if `by="piece"` has no window before it or the
                 examples do not come from files, or if `count` is above 1 and a shuffle or mix
-                before it has no seed. Without arguments, also if RANK and WORLD_SIZE are not valid
-                numbers.
+                before it has no seed. Without arguments, also if RANK or WORLD_SIZE is not a valid
+                number.
 
         Examples:
             >>> pipe = hr.arrays({"x": range(8)})
@@ -179,7 +180,7 @@ def check_pieces(chain: Sequence[Stage]) -> None:
         chain: The stages before `shard(by="piece")`.
 
     Raises:
-        ValueError: If they cannot be.
+        ValueError: If they cannot be divided.
     """
     where = "shard: by='piece' assigns separate files to each rank"
     window = window_before(chain)
@@ -203,11 +204,11 @@ def check_pieces(chain: Sequence[Stage]) -> None:
 
 
 def read_by_shard(chain: Sequence[Stage], index: int) -> str:
-    """Returns where a shard has its rank from, and the share of the data that it reads, as text.
+    """Describes where a shard's rank comes from, and which share of the data it reads.
 
     Args:
         chain: All stages.
-        index: The index of the `shard`.
+        index: The index of the `shard` stage.
     """
     shard = cast("Shard", chain[index])
     taken_from = f": taken from {shard.taken_from}" if shard.taken_from else ""
@@ -228,7 +229,7 @@ def _share_in_words(shard: Shard, chain: Sequence[Stage], index: int) -> str:
 
 
 def _pieces(chain: Sequence[Stage]) -> str:
-    """Returns the word for the pieces of files that ranks divide."""
+    """Returns the word for the pieces of files that are divided among ranks."""
     is_in_blocks = any(getattr(stage, "block_bytes", None) is not None for stage in chain)
     words = {"piece" if is_in_blocks and word == "file" else word for word in _words(chain)}
     return f"{words.pop() if len(words) == 1 else 'piece'}s"

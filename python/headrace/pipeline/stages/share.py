@@ -1,4 +1,4 @@
-"""The share of one reader, where several readers divide the batches of a pipeline."""
+"""One reader's share, when several readers divide a pipeline's batches."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -10,15 +10,16 @@ __all__ = ["Share"]
 
 @dataclass(frozen=True)
 class Share(KeepsComponents):
-    """Every `count`-th run of examples, from run `index` on.
+    """Keeps every `count`-th run of examples, starting at run `index`.
 
     See `headrace.pipeline.run.reader_shards`.
 
     Attributes:
-        run: The number of examples in a run: as many as form a batch.
-        index: The number of its run among `count`, counted from the beginning or the resume.
-        count: The number of shares. A state of one share serves all shares, also another number
-            of them.
+        run: The number of examples in a run, which is the batch size.
+        index: The index of its first run among `count`, counted from the start or from where it
+            resumes.
+        count: The number of shares. A state of one share can be used by all shares, even if their
+            number changes.
     """
 
     run: int
@@ -31,13 +32,13 @@ class Share(KeepsComponents):
 
     @property
     def num_shares(self) -> int:
-        """The number of readers of which each keeps a share."""
+        """The number of readers that the examples are divided among."""
         return self.count
 
     def length_after(self, length: float) -> None:
-        """Returns None: nobody asks for the length of a share."""
+        """Returns None, because the length of a share is never needed."""
 
     def plan_into(self, planning: Planning) -> None:
-        """Adds its work to a plan."""
+        """Adds this step to a plan."""
         planning.turn = (self.index, self.count)
         planning.plan = planning.plan.share(self.index, self.count, self.run)

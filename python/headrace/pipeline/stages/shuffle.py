@@ -1,4 +1,4 @@
-"""`shuffle`: a different order in each epoch, of all examples or over a window."""
+"""`shuffle`: a different order in each epoch, over all examples or a window."""
 
 import secrets
 from collections.abc import Sequence
@@ -14,33 +14,33 @@ from headrace.pipeline.stages.stage import Effect, KeepsComponents, Planning, St
 
 __all__ = ["Shuffle", "ShuffleMethod", "files_of_window"]
 
-# The number of files that a window reads at once, by default.
+# How many files a window reads at a time, by default.
 _NUM_OPEN: Final = 16
-# Each open file takes memory, and systems limit how many there are.
+# Every open file uses memory, and the operating system limits their number.
 _MOST_OPEN: Final = 10_000
 
 
 @dataclass(frozen=True)
 class Shuffle(KeepsComponents):
-    """A different order in each epoch: of all examples, or over a window.
+    """Shuffles all examples or a window of them, differently in each epoch.
 
     Attributes:
-        window: The number of waiting examples; None for all.
-        seed: The seed of the orders.
-        is_seed_given: Whether the program gave the seed.
-        index: The record offsets of files, or the borders of their pieces, once known. Kept
-            between iterations.
-        num_open: For a window, the largest number of files that are read in turn.
-        file_order: For a window, the order of files: "shuffled" for another one in each epoch, or
+        window: The number of examples in the window; None for a full shuffle.
+        seed: The seed that determines the orders.
+        is_seed_given: Whether the user passed the seed.
+        index: The record positions of the files, or the boundaries of their blocks, once known.
+            Kept between iterations.
+        num_open: With a window, the maximum number of files to read in turn.
+        file_order: With a window, "shuffled" for a different file order in each epoch, or
             "sequential".
-        block_bytes: For a window, the size of the pieces of files; None for whole files.
+        block_bytes: With a window, the block size in bytes; None for whole files.
     """
 
     window: int | None
     seed: int
     is_seed_given: bool = field(compare=False, repr=False)
     index: engine.Index = field(default_factory=engine.Index, compare=False, repr=False)
-    # These defaults differ from those of `Pipeline.shuffle`, so that states always name both.
+    # These defaults differ from those of `Pipeline.shuffle`, so that states always include both.
     num_open: int = 1
     file_order: Literal["shuffled", "sequential"] = "sequential"
     block_bytes: int | None = None
@@ -56,11 +56,11 @@ class Shuffle(KeepsComponents):
         return self.window is None
 
     def length_after(self, length: float) -> float:
-        """Returns how many examples come out of it."""
+        """Returns the number of output examples."""
         return length
 
     def plan_into(self, planning: Planning) -> None:
-        """Adds its work to a plan."""
+        """Adds this step to a plan."""
         if self.window is None:
             planning.plan = planning.shuffle_all(self.index, self.seed)
             return
@@ -87,45 +87,45 @@ class ShuffleMethod(Chain):
         file_order: Literal["shuffled", "sequential"] = "shuffled",
         block_bytes: int | None = None,
     ) -> Self:
-        """Shuffles the examples, in a different order in each epoch.
+        """Shuffles the examples, in a different order each epoch.
 
         Without `window`, this is a full shuffle: any example can come first. It needs random
-        access, so it can follow every source except `iterable` and `mix`, as long as the files are
-        not compressed. Only stages that make one example from one, such as `parse` and `map`, may
-        come between; so may `cache` and `split`. Files are scanned once for the positions of their
-        records. The positions are stored in index files, so later runs start without a scan; see
-        `options(index=...)`. An index is used as long as the file keeps its size and modification
-        time, or its ETag. After `parquet` and `arrow`, the shuffle holds all selected columns in
-        memory.
+        access, so it can follow any source except `iterable` and `mix`, as long as the files are
+        not compressed. In between, you can only use `cache`, `split` and stages that turn each
+        example into one example, such as `parse` and `map`. Files are scanned once to find their
+        records. The positions are saved in index files, so later runs start without a scan (see
+        `options(index=...)`). An index is valid as long as the file's size and modification time,
+        or its ETag, stay the same. After `parquet` and `arrow`, the shuffle holds all selected
+        columns in memory.
 
-        With `window`, the shuffle holds that many examples and draws each next example from them.
-        It also permutes the source's files in each epoch and reads `num_open` of them in turn, one
-        example from each. Files keep their order if `take`, `skip`, `shard`, `zip`, a batch,
-        `cache` or another shuffle comes before the window, because these depend on the order.
+        With `window`, the shuffle holds that many examples and picks each next one at random. It
+        also shuffles the order of the source's files in each epoch, and reads `num_open` files at a
+        time, one example from each in turn. Files keep their order if `take`, `skip`, `shard`,
+        `zip`, a batch, `cache` or another shuffle comes before the window, because these stages
+        depend on the order.
 
-        With `block_bytes`, the shuffle permutes blocks of files instead of whole files. A small
+        With `block_bytes`, the shuffle reorders blocks of files instead of whole files. A small
         window then mixes almost as well as a full shuffle, and reads are still `block_bytes` long.
-        A block consists of the whole records that begin in its bytes. These are always one block: a
-        compressed file, a file of `files` or of a class folder, and a Parquet row group. CSV,
-        TFRecord and tar files are indexed when their first block is read. If you use `with_origin`,
-        `split` or random draws after blocks, or if an error needs a line number, the file is read a
-        second time to count its records.
+        A block contains every record that starts within its bytes. Compressed files, files from
+        `files` or from a class folder, and Parquet row groups are never divided. CSV, TFRecord and
+        tar files are indexed when their first block is read. A file is read a second time, to count
+        its records, if you use `with_origin`, `split` or random draws, or if an error needs a line
+        number.
 
         Args:
-            window: The number of examples that wait to be drawn, at least 1. None for a full
-                shuffle.
-            seed: The same seed always results in the same orders. From 0 to 2^63 - 1. None picks a
-                random seed now.
-            num_open: With a window, the number of files that are read in turn.
-            file_order: With a window, "shuffled" permutes the files in each epoch and "sequential"
-                keeps the order of the source. With "sequential" and `num_open=1`, each example
-                moves forward by at most `window` places.
-            block_bytes: With a window, the size of the blocks to permute, such as `4 << 20`. Small
+            window: How many examples the window holds, at least 1. None for a full shuffle.
+            seed: The same seed always gives the same orders. Must be between 0 and 2^63 - 1. If
+                None, a random seed is picked by this call.
+            num_open: With a window, how many files to read at a time.
+            file_order: With a window, "shuffled" reorders the files in each epoch, and "sequential"
+                keeps their order. With "sequential" and `num_open=1`, an example moves forward by
+                at most `window` places.
+            block_bytes: With a window, the size of the blocks to reorder, such as `4 << 20`. Small
                 blocks mix better, and large ones are faster to read.
 
         Raises:
             ValueError: If an argument is out of range. Also if `num_open`, `file_order` or
-                `block_bytes` is set without `window`, if `block_bytes` is set with
+                `block_bytes` is set without `window`, if `block_bytes` is combined with
                 `file_order="sequential"`, if a full shuffle has no random access, or if it follows
                 `epochs`.
 
@@ -180,11 +180,11 @@ class ShuffleMethod(Chain):
 
 
 def files_of_window(chain: Sequence[Stage], shuffle: Shuffle) -> str:
-    """Returns the order in which a window gets its examples, as text.
+    """Describes the order in which a window reads its examples.
 
     Args:
         chain: The stages before the shuffle.
-        shuffle: A shuffle over a window.
+        shuffle: A shuffle with a window.
     """
     if not (names := pieces_before(chain, shuffle.block_bytes)):
         return "the examples reach the window in their order"

@@ -1,4 +1,4 @@
-"""`skip`: the examples after the first ones."""
+"""`skip`: drops the first examples."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Self
@@ -12,7 +12,7 @@ __all__ = ["Skip", "SkipMethod"]
 
 @dataclass(frozen=True)
 class Skip(KeepsComponents):
-    """The examples after the first ones."""
+    """Drops the first `count` examples."""
 
     count: int
 
@@ -21,11 +21,11 @@ class Skip(KeepsComponents):
     added_axes: ClassVar = 0
 
     def length_after(self, length: float) -> float:
-        """Returns how many examples come out of it."""
+        """Returns the number of output examples."""
         return max(length - self.count, 0)
 
     def plan_into(self, planning: Planning) -> None:
-        """Adds its work to a plan."""
+        """Adds this step to a plan."""
         planning.plan = planning.plan.skip(self.count)
 
 
@@ -35,10 +35,10 @@ class SkipMethod(Chain):
     __slots__ = ()
 
     def skip(self, count: int) -> Self:
-        """Skips the first `count` examples, or batches after `batch`.
+        """Skips the first `count` examples (or batches, after `batch`).
 
         Args:
-            count: The number to skip, at least 0.
+            count: How many to skip, at least 0.
 
         Raises:
             ValueError: If `count` is negative.

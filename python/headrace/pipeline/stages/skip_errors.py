@@ -1,4 +1,4 @@
-"""`skip_errors`: skips examples at which an earlier stage fails."""
+"""`skip_errors`: skips examples that an earlier stage fails on."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Self
@@ -13,11 +13,11 @@ __all__ = ["SkipErrors", "SkipErrorsMethod"]
 
 @dataclass(frozen=True)
 class SkipErrors(KeepsComponents):
-    """Skips examples at which an earlier stage fails.
+    """Skips examples that an earlier stage fails on.
 
     Attributes:
-        budget: The number, or the share, of examples that may be skipped.
-        raises_at_end: Whether the end of the data is an error if any was skipped.
+        budget: How many examples may be skipped, as a number or a fraction.
+        raises_at_end: Whether to raise an error at the end of the data if any example was skipped.
     """
 
     budget: int | float
@@ -28,10 +28,10 @@ class SkipErrors(KeepsComponents):
     added_axes: ClassVar = 0
 
     def length_after(self, length: float) -> None:
-        """Returns None: it is not known how many examples fail."""
+        """Returns None, because it is unknown how many examples will fail."""
 
     def plan_into(self, planning: Planning) -> None:
-        """Adds its work to a plan."""
+        """Adds this step to a plan."""
         planning.finish_waiting()
         planning.plan = planning.plan.skip_errors(planning.number)
 
@@ -42,35 +42,36 @@ class SkipErrorsMethod(Chain):
     __slots__ = ()
 
     def skip_errors(self, budget: int | float, raises_at_end: bool = False) -> Self:
-        """Skips damaged records and examples for which a function raises an exception.
+        """Skips damaged records, and examples for which a function raises an exception.
 
-        It applies to the stages before it. `Batches.skipped` lists the skipped examples in order,
-        each with its file, record number, offset, stage and reason. The list is part of the state.
+        It covers the stages before it. `Batches.skipped` lists the skipped examples in order, with
+        the file, record number, offset, stage and reason of each. The list is part of the state.
 
         After a damaged TFRecord record, reading continues with the next record. After a stray quote
-        in a CSV file, it continues with the next valid line. If the start of the next record cannot
-        be found, the rest of the file is skipped. Lost records count towards the budget: CSV lines
-        exactly, and other records by an estimate from the average length of the earlier ones. If
-        there is nothing to estimate from, the failure is raised.
+        in a CSV file, it continues with the next valid line. If the start of the next record can't
+        be found, the rest of the file is skipped. Lost records count towards the budget. Lost CSV
+        lines are counted exactly. For other formats, the number is estimated from the average
+        length of earlier records, and if there are none, the failure is raised.
 
-        Failures that are not caused by one example are always raised: a file that cannot be opened
-        or read, a failing iterator, a damaged Parquet footer, or an interrupt.
+        Failures that are not caused by a single example are always raised: a file that cannot be
+        opened or read, a failing iterator, a damaged Parquet footer, or an interrupt.
 
-        Examples that were skipped do not count for `take`, `skip`, `shard` and `batch` before this
-        stage. If a whole batch fails, because its examples do not fit together or a function raises
-        for it, the batch is skipped.
+        If `take`, `skip`, `shard` or `batch` comes before this stage, skipped examples don't count
+        for it. If a whole batch fails, because its examples don't fit together or a function raises
+        an exception for it, the whole batch is skipped.
 
-        If the budget is exceeded, the iteration raises the failure that exceeded it, with the
-        number of earlier failures. If a share is exceeded only at the end of the data, it raises
-        `errors.SkippedExamples`.
+        When the budget is exceeded, the iteration raises the failure that exceeded it, along with
+        the number of earlier failures. If a fraction is exceeded only at the end of the data,
+        `errors.SkippedExamples` is raised.
 
         Args:
-            budget: An int is the number of examples that may be skipped in the whole iteration, at
-                least 0. A float between 0.0 and 1.0 is the share of the examples read so far. The
-                share is checked at each skipped example once 1,000 examples were read, and at the
-                end. Use `1 << 62` to skip everything, including losses that cannot be counted.
-            raises_at_end: If True and any example was skipped, `errors.SkippedExamples` is raised
-                after the last batch.
+            budget: How many examples may be skipped. An int is the number for the whole iteration,
+                at least 0. A float between 0.0 and 1.0 is a fraction of the examples read so far.
+                It is checked whenever an example is skipped, once 1,000 examples have been read,
+                and at the end. Use `1 << 62` to skip everything, including losses that cannot be
+                counted.
+            raises_at_end: If True, `errors.SkippedExamples` is raised after the last batch if any
+                example was skipped.
 
         Raises:
             TypeError: If `budget` is not a number, or `raises_at_end` is not a bool.

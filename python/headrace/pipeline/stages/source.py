@@ -1,4 +1,4 @@
-"""The common base of sources: what a pipeline can begin with."""
+"""The base class of sources, which are the first stage of a pipeline."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ __all__ = ["Origin", "Source", "SourcePlanning"]
 
 
 class SourcePlanning(Protocol):
-    """An unfinished plan, as its source sees it."""
+    """A plan under construction, as seen by its source."""
 
     @property
     def specs(self) -> Specs:
@@ -22,36 +22,36 @@ class SourcePlanning(Protocol):
 
     @property
     def is_learning(self) -> bool:
-        """Whether components are learned, so that nothing is written."""
+        """Whether this plan only learns components, so that nothing is written."""
 
     @property
     def is_shuffled(self) -> bool:
-        """Whether a shuffle of all examples needs random access to the source."""
+        """Whether a full shuffle needs random access to the source."""
 
     @property
     def resumed_mixture(self) -> list[Any] | None:
-        """The position of a mixture that has changed since the state; None otherwise."""
+        """The saved position of a mixture that has been changed since; None otherwise."""
 
     def add_files(self, paths: Sequence[bytes]) -> None:
-        """Notes the files that the source reads, in order."""
+        """Records the files that the source reads, in order."""
 
     def add_sightings(self, sightings: engine.Sightings) -> None:
-        """Notes a record of which components occur."""
+        """Adds a record of which optional components occur."""
 
     def measure(self, **facts: Any) -> None:
-        """Changes what is noted of the source for its statistics; see `MeteredStage`."""
+        """Updates the source's entry in the statistics; see `MeteredStage`."""
 
     def later(self, work: engine.Stage, part: str = "") -> None:
-        """Defers work on single rows, measured as a part of the source."""
+        """Defers work on single rows and measures it as a part of the source."""
 
     def with_cache(self, plan: engine.Plan) -> engine.Plan:
-        """Returns the plan of a source, with a cache of its remote files if one is wanted."""
+        """Returns the source's plan, with a cache for its remote files if one is configured."""
 
     def python_worker(self, worker: PythonWorker) -> int:
-        """Adds the work of a Python function, and returns its number."""
+        """Adds a Python function's worker and returns its number."""
 
     def part_plans(self) -> list[engine.Plan]:
-        """Returns the plans of the parts that the source combines."""
+        """Returns the plans of the pipelines that the source combines."""
 
 
 _FILE: Final = "file"
@@ -62,17 +62,17 @@ class Origin(Enum):
 
     #: Files.
     FILES = auto()
-    #: Arrays in memory.
+    # Arrays in memory.
     ARRAYS = auto()
-    #: An iterator of the program.
+    # An iterator from the user's program.
     ITERATOR = auto()
-    #: An object of the program, whose rows the next step reads by their numbers.
+    # An object from the user's program. The next step reads its rows by number.
     ROWS = auto()
     #: Other pipelines.
     PARTS = auto()
 
 
-# The facts that sources with an origin have to state; of other sources they are not true.
+# The facts that a source with a given origin must declare. They don't apply to other sources.
 _FACTS_OF: Final[Mapping[Origin, tuple[str, ...]]] = {
     Origin.FILES: (
         *("is_scanned", "is_kept_for_shuffle", "numbers_lines"),
@@ -85,17 +85,17 @@ _FACTS_OF: Final[Mapping[Origin, tuple[str, ...]]] = {
 
 
 class Source(Stage, is_base=True):
-    """A stage that a pipeline begins with.
+    """The first stage of a pipeline.
 
     Attributes:
-        origin: Where its examples come from.
-        is_scanned: Whether a full shuffle scans its files for the places of records.
-        is_kept_for_shuffle: Whether a full shuffle keeps all examples in memory, since a single
-            example cannot be read.
-        numbers_lines: Whether records are numbered by lines, so that their numbers have gaps.
-        classes: The names of the classes, in the order of their labels; None if there are none.
-        piece: The word for a unit that one thread reads from beginning to end.
-        may_have_index: Whether index files can have the places of its records.
+        origin: Where the examples come from.
+        is_scanned: Whether a full shuffle scans the files for record positions.
+        is_kept_for_shuffle: Whether a full shuffle holds all examples in memory because single
+            examples cannot be read.
+        numbers_lines: Whether records are numbered by line, so the numbers can have gaps.
+        classes: The class names, in label order; None if there are none.
+        piece: The word for a unit that one thread reads from start to end, such as "file".
+        may_have_index: Whether index files can store the positions of its records.
     """
 
     facts: ClassVar[tuple[str, ...]] = ("origin",)
@@ -117,92 +117,93 @@ class Source(Stage, is_base=True):
 
     @property
     def reads_objects(self) -> bool:
-        """Whether its examples come from an object that only this program has."""
+        """Whether its examples come from an object that exists only in this process."""
         return self.origin in (Origin.ITERATOR, Origin.ROWS)
 
     @property
     def is_scanned(self) -> bool:
-        """Whether a full shuffle scans its files for the places of records."""
+        """Whether a full shuffle scans the files for record positions."""
         return False
 
     @property
     def is_kept_for_shuffle(self) -> bool:
-        """Whether a full shuffle keeps all examples in memory."""
+        """Whether a full shuffle holds all examples in memory."""
         return False
 
     @property
     def numbers_lines(self) -> bool:
-        """Whether records are numbered by lines, so that their numbers have gaps."""
+        """Whether records are numbered by line, so the numbers can have gaps."""
         return False
 
     @property
     @abstractmethod
     def spec(self) -> Specs | None:
-        """The components of an example; None if they are not known before something is read."""
+        """The components of an example; None if they are unknown until something is read."""
 
     @property
     def names(self) -> tuple[str, ...] | None:
-        """The names of the components, if they are known before something is read."""
+        """The component names; None if they are unknown until something is read."""
         return None if self.spec is None else tuple(self.spec)
 
     @property
     def classes(self) -> tuple[str, ...] | None:
-        """The names of the classes, in the order of their labels; None if there are none."""
+        """The class names, in label order; None if there are none."""
         return None
 
     @property
     def piece(self) -> str:
-        """The word for a unit that one thread reads from beginning to end."""
+        """The word for a unit that one thread reads from start to end, such as "file"."""
         return _FILE
 
     @property
     def may_have_index(self) -> bool:
-        """Whether index files can have the places of its records."""
+        """Whether index files can store the positions of its records."""
         return False
 
     @property
     @abstractmethod
     def obstacle(self) -> str | None:
-        """Why there is no random access to its examples; None if there is."""
+        """The reason why its examples cannot be accessed at random; None if they can."""
 
     @property
     @abstractmethod
     def is_reordered(self) -> bool:
-        """Whether a shuffle after it permutes examples of files."""
+        """Whether a shuffle that follows it changes the order of examples from files."""
 
     @abstractmethod
     def window_pieces(self, block_bytes: int | None) -> list[str]:
-        """Returns what a window after it may read in another order, as text; empty for nothing.
+        """Names the pieces that a following window may reorder; empty if there are none.
 
         Args:
-            block_bytes: The size of the pieces of files; None for whole files.
+            block_bytes: The block size in bytes; None for whole files.
         """
 
     @abstractmethod
     def counts(self) -> Sequence[int] | None:
         """Returns the number of examples in each file, if it is known without reading them.
 
-        Files whose number is not needed may count as one. None if it is unknown.
+        Files whose count is not needed may be counted as one. Returns None if the numbers are
+        unknown.
         """
 
     def combined_length(
         self, lengths: Callable[[Sequence[Stages]], Iterator[float]]
     ) -> float | None:
-        """Returns the number of examples of the parts together; None if it is unknown.
+        """Returns the total number of examples of the combined pipelines; None if it is unknown.
 
         Args:
-            lengths: Yields the number of examples of each of these parts.
+            lengths: A function that yields the number of examples of each pipeline it is passed.
         """
         return None
 
     def num_pieces(self) -> Sequence[int] | None:
-        """Returns the number of pieces of each file, from its footer; None if each is one piece."""
+        """Returns the number of pieces in each file, from its footer; None if files are whole."""
         return None
 
     def records(self) -> engine.Plan | None:
-        """Returns a plan that reads its records, to find their indexes; None if there are none."""
+        """Returns a plan of its raw records, to look up index files; None if it has none."""
         return None
 
     @abstractmethod
     def source_plan(self, planning: SourcePlanning) -> engine.Plan:
-        """Returns the plan that gives its examples."""
+        """Returns the plan that produces the examples."""

@@ -1,4 +1,4 @@
-"""`split`: parts of the examples for training and validation, by the places of their records."""
+"""`split`: disjoint parts of the data, for example for training and validation."""
 
 import math
 from collections.abc import Sequence
@@ -18,21 +18,21 @@ from headrace.pipeline.stages.stage import Effect, KeepsComponents, Planning, St
 __all__ = ["Split", "SplitMethod", "num_kept", "shuffled_before"]
 
 _KEYS: Final = 1 << 64
-# The largest number of nested combinations that the engine can number.
+# How many levels of combined pipelines the engine can number.
 _MOST_DEPTH: Final = 8
-# Number of records whose keys are computed at the same time.
+# How many record keys to compute at a time.
 _AT_ONCE: Final = 1 << 20
 
 
 @dataclass(frozen=True)
 class Split(KeepsComponents):
-    """One of several parts of the examples, in all epochs the same.
+    """One of several disjoint parts of the examples. It is the same in all epochs.
 
     Attributes:
-        index: Its number.
+        index: The index of this part.
         shares: The size of each part, as a fraction of 1.
-        seed: The seed of the division.
-        keys: The first and the last record key of this part.
+        seed: The seed that determines the parts.
+        keys: This part's first and last record key.
     """
 
     index: int
@@ -43,14 +43,14 @@ class Split(KeepsComponents):
     effect: ClassVar = Effect.SPLITS
     needs_values: ClassVar = False
     added_axes: ClassVar = 0
-    draws: ClassVar = False  # The parts are the same in all epochs.
+    draws: ClassVar = False  # Parts do not depend on the epoch, so nothing is drawn.
     is_seed_given = True
 
     def length_after(self, length: float) -> None:
-        """Returns None: the number follows from those of each file; see `num_kept`."""
+        """Returns None, because the number depends on the file sizes; see `num_kept`."""
 
     def plan_into(self, planning: Planning) -> None:
-        """Adds its work to a plan."""
+        """Adds this step to a plan."""
         depth = planning.depth()
         _check_depth(planning.chain, depth)
         planning.later(engine.Stage.split(self.seed, *self.keys, depth))
@@ -63,31 +63,31 @@ class SplitMethod(Chain):
     __slots__ = ()
 
     def split(self, *shares: float, seed: int = 0) -> tuple[Self, ...]:
-        """Divides the examples into separate pipelines, for example for training and validation.
+        """Divides the examples into several pipelines, for example for training and validation.
 
-        An example belongs to the same part in every epoch, process, rank and resume, and wherever a
-        shuffle comes. The part depends only on the seed, the file's number and the record's number
-        in the file. Examples of a part keep their order. All examples that `flat_map` or
-        `unbatch` makes from one record stay together.
+        An example belongs to the same part in every epoch, process and rank, after every resume,
+        and regardless of where you shuffle. Its part depends only on the seed, the file number and
+        the record number within the file. The examples of a part keep their order. All examples
+        that `flat_map` or `unbatch` makes from one record stay in the same part.
 
-        Shares are averages: a share of 0.1 of 1,000 examples has about 100 examples, give or take
-        20.
+        Sizes are approximate: a share of 0.1 of 1,000 examples contains about 100 examples, give or
+        take 20.
 
-        The examples of `iterable` and `parquet` are numbered in the order in which they come, so
-        this order must always be the same.
+        `iterable` and `parquet` number their examples in the order in which they arrive, so this
+        order must never change.
 
         Args:
-            *shares: The share of each part, above 0. Their sum must be 1.
-            seed: A different seed divides the examples differently. From 0 to 2^63 - 1.
+            *shares: The share of each part, above 0. They must add up to 1.
+            seed: Different seeds divide the examples differently. Must be between 0 and 2^63 - 1.
 
         Returns:
-            One pipeline for each share.
+            One pipeline per share.
 
         Raises:
             TypeError: If a share is not a number.
-            ValueError: If there are fewer than two shares, or their sum is not 1. Also if `seed` is
-                out of range, or if it follows a stage that groups examples, such as `batch` or
-                `pack`.
+            ValueError: If there are fewer than two shares, or they do not add up to 1. Also if
+                `seed` is out of range, or if it follows a stage that groups examples, such as
+                `batch` or `pack`.
 
         Examples:
             >>> train, validation = hr.arrays({"x": range(1000)}).split(0.9, 0.1)
@@ -98,16 +98,16 @@ class SplitMethod(Chain):
 
 
 def _splits(chain: Sequence[Stage], shares: Sequence[float], seed: int) -> list[Split]:
-    """Returns the stages that divide the examples of a pipeline.
+    """Returns the stages that divide a pipeline's examples.
 
     Args:
-        chain: Its stages.
-        shares: The share of each part, above 0; together 1.
-        seed: The seed of the division.
+        chain: The pipeline's stages.
+        shares: The share of each part, above 0. They must add up to 1.
+        seed: The seed that determines the parts.
 
     Raises:
         TypeError: If a share is not a number.
-        ValueError: If they do not add up to 1, or rows of the pipeline are not single records.
+        ValueError: If the shares do not add up to 1, or the pipeline's rows are not single records.
     """
     for share in shares:
         if isinstance(share, bool) or not isinstance(share, (int, float, np.number)):
@@ -134,11 +134,11 @@ def _splits(chain: Sequence[Stage], shares: Sequence[float], seed: int) -> list[
 
 
 def _check_depth(chain: Sequence[Stage], depth: int) -> None:
-    """Raises ValueError if combinations are nested more deeply than the engine can number.
+    """Raises ValueError if pipelines are combined in more levels than the engine can number.
 
     Args:
-        chain: The stages before a split, and perhaps more.
-        depth: The number of combinations around them.
+        chain: The stages before a split; more stages may follow.
+        depth: How many levels of combined pipelines enclose them.
     """
     inner = _depth(chain)
     if inner and depth + inner > _MOST_DEPTH:
@@ -149,12 +149,12 @@ def _check_depth(chain: Sequence[Stage], depth: int) -> None:
 
 
 def _depth(chain: Sequence[Stage]) -> int:
-    """Returns the number of nested combinations."""
+    """Returns how many levels of combined pipelines there are."""
     return max((1 + _depth(part) for part in chain[0].parts), default=0)
 
 
 def _grouping(chain: Sequence[Stage]) -> Stage | None:
-    """Returns a stage that puts examples together, also within parts; None without one."""
+    """Returns a stage that groups examples, also in combined pipelines; None if there is none."""
     for part in chain[0].parts:
         if (grouping := _grouping(part)) is not None:
             return grouping
@@ -162,11 +162,11 @@ def _grouping(chain: Sequence[Stage]) -> Stage | None:
 
 
 def num_kept(parts: Sequence[Split], counts: Sequence[int]) -> int:
-    """Returns the number of records that are in all the given parts.
+    """Returns the number of records that belong to all of these parts.
 
     Args:
         parts: The parts.
-        counts: The number of records of each file of the source.
+        counts: The number of records in each file of the source.
     """
     num_records, ends = 0, np.cumsum(np.asarray(counts, np.int64))
     for first in range(0, int(ends[-1]) if len(ends) else 0, _AT_ONCE):
@@ -185,7 +185,7 @@ def num_kept(parts: Sequence[Split], counts: Sequence[int]) -> int:
 def _keys(
     seed: int, records: npt.NDArray[np.uint64], files: npt.NDArray[np.uint64]
 ) -> npt.NDArray[np.uint64]:
-    """Returns the keys of records, as the engine computes them (`stages/split.rs`)."""
+    """Returns the record keys, computed as in the engine (`stages/split.rs`)."""
     keys: npt.NDArray[np.uint64] = _mixed(_mixed(np.uint64(seed), records), files)
     return keys
 
@@ -202,14 +202,14 @@ def _mixed(one: Any, other: Any) -> Any:
 def shuffled_before(
     chain: Sequence[Stage], chain_specs: ChainSpecs
 ) -> tuple[Sequence[Stage], ChainSpecs]:
-    """Returns equivalent stages with a full shuffle before any `split`.
+    """Returns equivalent stages, with a full shuffle moved before any `split`.
 
-    There is random access to all examples, but not to those of a part. A full shuffle of all
-    examples, of which a part is kept, is a full shuffle of that part.
+    All examples of a source can be accessed at random, but not those of one part. Shuffling
+    everything and then keeping one part is the same as shuffling that part.
 
     Args:
         chain: The stages.
-        chain_specs: The components after each of them.
+        chain_specs: The components after each stage.
     """
     shuffle = next((n for n, step in enumerate(steps(chain), 1) if step.full_shuffle), None)
     split = next((n for n, s in enumerate(steps(chain), 1) if s.effect is Effect.SPLITS), None)

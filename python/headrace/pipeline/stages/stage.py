@@ -1,4 +1,4 @@
-"""The common base of stages: plain data, and the facts that everything else asks a stage for."""
+"""The base class of stages: plain data, plus the facts that other modules look up."""
 
 import re
 from abc import ABC, abstractmethod
@@ -31,37 +31,37 @@ _WORD_BORDER: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 class Effect(Enum):
-    """What a stage does to the examples that reach it, as far as their order is concerned."""
+    """How a stage affects the examples that reach it and their order."""
 
-    #: Makes one example of each, and looks at no other.
+    # Turns each example into one example, independently of the others.
     EACH = auto()
-    #: Makes several examples of one, and looks at no other.
+    # Turns each example into any number of examples, independently of the others.
     EXPANDS = auto()
-    #: Keeps each example for which a function is true.
+    # Keeps the examples for which a function returns true.
     FILTERS = auto()
-    #: Keeps each example whose record belongs to one part of the data.
+    # Keeps the examples whose records belong to one part of the data.
     SPLITS = auto()
-    #: Drops the examples at which an earlier stage fails.
+    # Drops examples that an earlier stage fails on.
     SKIPS_ERRORS = auto()
-    #: Keeps the first examples.
+    # Keeps the first examples.
     TAKES = auto()
-    #: Drops the first examples.
+    # Drops the first examples.
     OMITS = auto()
-    #: Keeps the share of a rank.
+    # Keeps one rank's share.
     DIVIDES = auto()
-    #: Keeps the share of one of several readers of a pipeline.
+    # Keeps one reader's share, when several readers divide a pipeline's batches.
     SHARES = auto()
-    #: Puts several examples together.
+    # Combines several examples into one.
     GROUPS = auto()
-    #: Changes the order.
+    # Changes the order.
     REORDERS = auto()
-    #: Begins again at the end.
+    # Starts over at the end.
     REPEATS = auto()
-    #: Keeps the examples of a pass for later ones.
+    # Stores the examples of the first pass for later passes.
     KEEPS = auto()
 
 
-# The facts that steps with an effect have to state; of other steps they are not true.
+# The facts that a step with a given effect must declare. They don't apply to other steps.
 _FACTS_OF: Final[Mapping[Effect, tuple[str, ...]]] = {
     Effect.SKIPS_ERRORS: ("budget", "raises_at_end"),
     Effect.DIVIDES: ("num_shares", "makes_even", "piece_shard"),
@@ -69,17 +69,17 @@ _FACTS_OF: Final[Mapping[Effect, tuple[str, ...]]] = {
     Effect.REORDERS: ("full_shuffle",),
     Effect.KEEPS: ("keeps_on_disk",),
 }
-# The effects that depend on the places of examples in the order.
+# Effects that depend on the position of an example in the order.
 _OF_PLACES: Final = (Effect.TAKES, Effect.OMITS, Effect.DIVIDES, Effect.SHARES)
-# The facts that stages with a seed have to state.
+# The facts that a stage with a seed must declare.
 _FACTS_OF_SEEDS: Final = ("draws", "is_seed_given")
 
-#: The stages of a pipeline: a source, and the steps after it.
+# The stages of a pipeline: a source and the steps after it.
 Stages: TypeAlias = "tuple[Stage, ...]"
 
 
 def text(value: object) -> str:
-    """Returns a value of a stage as a program writes it."""
+    """Formats a stage argument as Python source."""
     if isinstance(value, Feature) and value == Feature(value.dtype) and value.default is None:
         value = value.dtype
     if isinstance(value, type) or hasattr(value, "__qualname__"):
@@ -90,22 +90,24 @@ def text(value: object) -> str:
 
 
 def named(default: Any, keyword: str = "") -> Any:
-    """Returns a field that is written as a keyword argument, under its own name by default."""
+    """Returns a dataclass field that is printed as a keyword argument."""
     return field(default=default, metadata={"is_named": True, "keyword": keyword})
 
 
 class Stage(ABC):
-    """A source of a pipeline, or a step after it.
+    """A source, or a step that follows one.
 
-    A class that is not a base (`is_base=True`) has to state each fact that its bases leave open, or
-    it cannot be defined. `Stage` and its two kinds answer for stages that a fact cannot apply to:
-    one without a seed draws nothing. A class that a fact does apply to must state it.
+    A concrete class (one defined without `is_base=True`) must declare every fact that its bases
+    leave open. Otherwise, defining the class raises TypeError. `Stage` and its two kinds provide
+    the answer for stages that a fact cannot apply to: for example, a stage without a seed draws no
+    random numbers. If a fact can apply to a class, the class must declare it.
 
     Attributes:
-        facts: The names of facts that classes state.
-        added_axes: The number of leading axes that it adds: 1 for a batch, -1 for what splits one.
-        is_seed_given: False if a seed was drawn because the program gave none.
-        parts: The pipelines that a source combines, each as its stages.
+        facts: The names of the facts that subclasses must declare.
+        added_axes: The number of leading axes the stage adds: 1 if it batches, -1 if it splits
+            batches.
+        is_seed_given: False if the user passed no seed, so that a random one was drawn.
+        parts: The pipelines that a source combines, each as a tuple of stages.
     """
 
     facts: ClassVar[tuple[str, ...]] = ()
@@ -128,35 +130,35 @@ class Stage(ABC):
 
     @classmethod
     def _required_facts(cls) -> Iterator[str]:
-        """Yields the names of the facts that the class has to state."""
+        """Yields the names of the facts that the class must declare."""
         yield from cls.facts
         if _is_stated(cls, "seed"):
             yield from _FACTS_OF_SEEDS
 
     @property
     def name(self) -> str:
-        """Its name in messages: that of the method or the function that adds it."""
+        """The stage's name in messages, which is the method or function that adds it."""
         return _WORD_BORDER.sub("_", type(self).__name__).lower()
 
     @property
     def runs_python(self) -> bool:
-        """Whether it calls a function of Python for each example."""
+        """Whether it calls a Python function for each example."""
         function = self.called_function
         return function is not None and not isinstance(function, NativeFunction)
 
     @property
     def draws(self) -> bool:
-        """Whether it draws at random, by its seed and the number of the epoch."""
+        """Whether it draws random numbers, which depend on its seed and the epoch."""
         return False
 
     @property
     def called_function(self) -> Callable[..., Any] | None:
-        """The function of the user that it calls, if there is one."""
+        """The user's function, if the stage calls one."""
         return None
 
     @property
     def judges_errors(self) -> bool:
-        """Whether it skips examples at which an earlier step fails."""
+        """Whether it skips examples that an earlier step fails on."""
         return False
 
     @property
@@ -166,31 +168,31 @@ class Stage(ABC):
 
     @property
     def reads_objects(self) -> bool:
-        """Whether its examples come from an object that only this program has."""
+        """Whether its examples come from an object that exists only in this process."""
         return False
 
     @property
     def described_by(self) -> str | None:
-        """Its description in states: "" for one made of its fields, None for none."""
+        """Its description in saved states: "" to use its fields, None to leave it out."""
         return ""
 
     @property
     def described_in_state(self) -> str:
-        """The text that states add to its description."""
+        """Text that saved states append to the description."""
         return ""
 
     @property
     def num_parallel(self) -> int | None:
-        """The largest number of its tasks that run in parallel; None for the number of threads."""
+        """The maximum number of its tasks that run in parallel; None for the number of threads."""
         return None
 
     @property
     def measured_part(self) -> str:
-        """The name of the part of its work that is measured, if it is measured in parts."""
+        """The name of the part of its work that is measured, if parts are measured separately."""
         return ""
 
     def __str__(self) -> str:
-        """Returns the stage as a program writes it, without default values."""
+        """Formats the stage as a method call, without default values."""
         shown = [
             f"{item.metadata.get('keyword') or item.name}={text(value)}"
             if item.metadata.get("is_named")
@@ -202,11 +204,11 @@ class Stage(ABC):
 
 
 class Step(Stage, is_base=True):
-    """A stage after the source.
+    """A stage that follows the source.
 
     Attributes:
-        effect: What it does to examples, as far as their order is concerned.
-        needs_values: Whether it needs the values of components, not only the rows' places.
+        effect: How it affects examples and their order.
+        needs_values: Whether it needs component values, and not just row positions.
     """
 
     facts: ClassVar[tuple[str, ...]] = ("effect", "needs_values", "added_axes")
@@ -221,81 +223,81 @@ class Step(Stage, is_base=True):
 
     @property
     def judges_errors(self) -> bool:
-        """Whether it skips examples at which an earlier step fails."""
+        """Whether it skips examples that an earlier step fails on."""
         return self.effect is Effect.SKIPS_ERRORS
 
     @property
     def groups_evenly(self) -> bool:
-        """Whether it makes groups of one number of examples."""
+        """Whether all its groups have the same number of examples."""
         return self.effect is Effect.GROUPS and self.length_after(1) is not None
 
     @property
     def counts_examples(self) -> bool:
-        """Whether it keeps examples by their places in the order."""
+        """Whether it selects examples by their position in the order."""
         return self.effect in _OF_PLACES
 
     @property
     def num_shares(self) -> int:
-        """The number of ranks or readers of which each keeps a share."""
+        """The number of ranks or readers that the examples are divided among."""
         return 1
 
     @property
     def makes_even(self) -> str | None:
-        """How it gives all ranks equally many examples; None if it does not."""
+        """How it gives every rank the same number of examples; None if it doesn't."""
         return None
 
     @property
     def piece_shard(self) -> tuple[int, int] | None:
-        """The rank and the number of ranks of which each reads other files; None otherwise."""
+        """The rank and the number of ranks, if each rank reads different files; None otherwise."""
         return None
 
     @property
     def full_shuffle(self) -> bool:
-        """Whether it shuffles all examples, and so needs random access to them."""
+        """Whether it shuffles all examples, which requires random access."""
         return False
 
     @property
     def keeps_on_disk(self) -> bool:
-        """Whether it keeps examples on disk."""
+        """Whether it stores examples on disk."""
         return False
 
     @abstractmethod
     def specs_after(self, specs: Specs) -> Specs | None:
-        """Returns the components after it; None if they have to be learned from its results.
+        """Returns the components after this step; None if they must be learned by running it.
 
         Args:
-            specs: The components before it.
+            specs: The components before this step.
 
         Raises:
-            ValueError: If it cannot follow.
+            ValueError: If the step cannot follow these components.
         """
 
     @abstractmethod
     def names_after(self, names: tuple[str, ...] | None) -> tuple[str, ...] | None:
-        """Returns the names of the components after it, where types are unknown.
+        """Returns the component names after this step, for pipelines whose types are unknown.
 
         Args:
-            names: The names before it; None if they are unknown, too.
+            names: The names before this step; None if they are unknown too.
 
         Raises:
-            ValueError: If it names a missing one.
+            ValueError: If the step refers to a component that does not exist.
         """
 
     @abstractmethod
     def length_after(self, length: float) -> float | None:
-        """Returns how many examples come out of it; None if that is not known before it runs.
+        """Returns the number of output examples; None if it is unknown until the step runs.
 
         Args:
-            length: The number of its input examples; `math.inf` for an endless pipeline.
+            length: The number of input examples; `math.inf` for an endless pipeline.
         """
 
     @abstractmethod
     def plan_into(self, planning: "Planning") -> None:
-        """Adds its work to a plan."""
+        """Adds this step to a plan."""
 
 
 class KeepsComponents(Step, is_base=True):
-    """A step after which the components are those before it."""
+    """A step that does not change the components."""
 
     def specs_after(self, specs: Specs) -> Specs:
         """Returns the same components."""
@@ -307,15 +309,16 @@ class KeepsComponents(Step, is_base=True):
 
 
 class Planning(Protocol):
-    """An unfinished plan, as the step that is being added to it sees it.
+    """A plan under construction, as seen by the step that is being added.
 
-    Steps that work on single rows are deferred (`later`), so that they run for those rows alone
-    which the next steps keep.
+    Work on single rows is deferred (see `later`), so that it runs only for the rows that the next
+    steps keep.
 
     Attributes:
-        plan: The plan of the stages before, without what is deferred.
-        turn: The batches of this share, among those of all shares.
-        num_ready: The largest number of results that wait for the consumer.
+        plan: The plan of the preceding stages, without their deferred work.
+        turn: This share's turn among the batches of all shares, as its index and the number of
+            shares.
+        num_ready: The maximum number of results that wait for the consumer.
     """
 
     plan: engine.Plan
@@ -328,60 +331,63 @@ class Planning(Protocol):
 
     @property
     def index(self) -> int:
-        """The number of the step."""
+        """The index of the step."""
 
     @property
     def before(self) -> Specs:
-        """The components before the step."""
+        """The components before this step."""
 
     @property
     def indexes(self) -> engine.IndexFiles:
-        """The index files that are read and written."""
+        """The index files to read and write."""
 
     @property
     def is_learning(self) -> bool:
-        """Whether components are learned, so that nothing is written."""
+        """Whether this plan only learns components, so that nothing is written."""
 
     @property
     def number(self) -> int:
-        """The number under which the work of the step is counted."""
+        """The number under which the step's work is measured."""
 
     def later(self, work: engine.Stage) -> None:
         """Defers work on single rows."""
 
     def finish_rows(self) -> None:
-        """Runs the deferred work here."""
+        """Runs the deferred work at this point."""
 
     def finish_waiting(self) -> None:
-        """Runs the deferred work here if there is any; otherwise rows need not become blocks."""
+        """Runs the deferred work at this point, if there is any.
+
+        Unlike `finish_rows`, it does not turn rows into blocks if nothing was deferred.
+        """
 
     def group(self, rows: engine.Plan, counts_rows: bool = True) -> None:
-        """Sets a plan that puts rows together, and measures it."""
+        """Sets a plan that groups rows, and measures it."""
 
     def group_in_order(self, rows: engine.Plan, counts_rows: bool = True) -> None:
-        """Sets a plan that puts rows together by their lengths, in an order of its own."""
+        """Sets a plan that groups rows by length, in a new order, and measures it."""
 
     def depth(self) -> int:
-        """Returns the number of combinations around the step, up to the next cache."""
+        """Returns how many levels of combined pipelines enclose the step, up to the next cache."""
 
     def sightings(self, where: str) -> engine.Sightings:
-        """Returns a record of which of the components occur that an example may lack."""
+        """Returns a record of which optional components have occurred so far."""
 
     def skipping(self) -> tuple[Any, ...] | None:
-        """Returns what the numbers of skipped examples depend on; None if nothing is skipped."""
+        """Returns what the counts of skipped examples depend on; None if nothing is skipped."""
 
     def disk_cache(self, directory: str, most_bytes: int | None, key: str | None) -> engine.Plan:
-        """Returns the plan with a cache on disk."""
+        """Returns the plan with a disk cache added."""
 
     def shuffle_all(self, index: engine.Index, seed: int) -> engine.Plan:
-        """Returns the plan with a shuffle of all examples."""
+        """Returns the plan with a full shuffle added."""
 
     def call(self, step: Any) -> None:
-        """Calls the function of a step for each row."""
+        """Calls a step's function for each row."""
 
 
 def _is_stated(cls: type[Stage], name: str) -> bool:
-    """Returns whether a class states a fact, or one of its bases below the kinds of stages."""
+    """Returns whether a class or one of its concrete bases declares a fact."""
     own = (one for one in cls.__mro__ if issubclass(one, Stage))
     stating = (one for one in own if one is not Stage and Stage not in one.__bases__)
     return any(name in vars(one) or name in _field_names(one) for one in stating)
@@ -393,12 +399,12 @@ def _field_names(cls: type) -> list[str]:
 
 
 def check_names(stage: Stage, names: Iterable[str], there: Iterable[str] | None) -> None:
-    """Raises ValueError if there is no component of one of the names.
+    """Raises ValueError if any of the names is not a component.
 
     Args:
-        stage: The stage that names them.
-        names: The names.
-        there: The names of the components; None if they are unknown.
+        stage: The stage that refers to them.
+        names: The names to check.
+        there: The existing component names; None if they are unknown.
     """
     names_before = None if there is None else list(there)
     for name in names:
@@ -407,7 +413,7 @@ def check_names(stage: Stage, names: Iterable[str], there: Iterable[str] | None)
 
 
 def no_component(stage: Stage, name: str, names: Iterable[str]) -> NoReturn:
-    """Raises the error for a missing component."""
+    """Raises the error for a component that does not exist."""
     names_before = list(names)
     near = get_close_matches(name, names_before, 1)
     hint = f" Did you mean {near[0]!r}?" if near else ""

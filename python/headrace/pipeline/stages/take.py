@@ -1,4 +1,4 @@
-"""`take`: the first examples."""
+"""`take`: keeps the first examples."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Self
@@ -12,7 +12,7 @@ __all__ = ["Take", "TakeMethod"]
 
 @dataclass(frozen=True)
 class Take(KeepsComponents):
-    """The first examples."""
+    """Keeps the first `count` examples."""
 
     count: int
 
@@ -21,11 +21,11 @@ class Take(KeepsComponents):
     added_axes: ClassVar = 0
 
     def length_after(self, length: float) -> float:
-        """Returns how many examples come out of it."""
+        """Returns the number of output examples."""
         return min(length, self.count)
 
     def plan_into(self, planning: Planning) -> None:
-        """Adds its work to a plan."""
+        """Adds this step to a plan."""
         planning.plan = planning.plan.take(self.count)
 
 
@@ -35,10 +35,10 @@ class TakeMethod(Chain):
     __slots__ = ()
 
     def take(self, count: int) -> Self:
-        """Keeps only the first `count` examples, or batches after `batch`.
+        """Keeps only the first `count` examples (or batches, after `batch`).
 
         Args:
-            count: The number to keep, at least 0.
+            count: How many to keep, at least 0.
 
         Raises:
             ValueError: If `count` is negative.

@@ -1,4 +1,4 @@
-"""`unbatch`: batches split into examples."""
+"""`unbatch`: splits batches into examples."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Self
@@ -13,14 +13,14 @@ __all__ = ["Unbatch", "UnbatchMethod"]
 
 @dataclass(frozen=True)
 class Unbatch(Step):
-    """Batches split into examples, one for each row of the leading axis."""
+    """Splits batches into examples, one for each row of the first axis."""
 
     effect: ClassVar = Effect.EXPANDS
     needs_values: ClassVar = True
     added_axes: ClassVar = -1
 
     def specs_after(self, specs: Specs) -> Specs:
-        """Returns the components without their leading axis."""
+        """Returns the components without their first axis."""
         for name in specs:
             stem = name.removesuffix(".offsets")
             if stem != name and f"{stem}.values" in specs:
@@ -36,10 +36,10 @@ class Unbatch(Step):
         return names
 
     def length_after(self, length: float) -> None:
-        """Returns None: batches have any size."""
+        """Returns None, because batches can have any size."""
 
     def plan_into(self, planning: Planning) -> None:
-        """Adds its work to a plan."""
+        """Adds this step to a plan."""
         planning.later(engine.Stage.unbatch())
         planning.finish_rows()
 
@@ -58,11 +58,11 @@ class UnbatchMethod(Chain):
     __slots__ = ()
 
     def unbatch(self) -> Self:
-        """Splits batches into examples: each row of the first axis becomes one example.
+        """Splits batches into examples. Each row of the first axis becomes one example.
 
         Raises:
-            ValueError: If a component is a scalar, or has lists that `batch(ragged="offsets")`
-                joined.
+            ValueError: If a component is a scalar, or if `batch(ragged="offsets")` joined its
+                lists.
 
         Examples:
             >>> pipe = hr.arrays({"x": [1, 2, 3]}).batch(3).unbatch()

@@ -1,4 +1,4 @@
-"""`with_origin`: the file and the number of each record as components."""
+"""`with_origin`: adds each record's file and number as components."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Self
@@ -14,14 +14,14 @@ __all__ = ["OriginFiles", "WithOrigin", "WithOriginMethod"]
 
 @dataclass(frozen=True)
 class WithOrigin(Step):
-    """The file and the number of each record as components."""
+    """Adds each record's file and number as components."""
 
     effect: ClassVar = Effect.EACH
     needs_values: ClassVar = True
     added_axes: ClassVar = 0
 
     def specs_after(self, specs: Specs) -> Specs:
-        """Returns the components with `file` and `record_number`."""
+        """Returns the components, plus `file` and `record_number`."""
         for name in ("file", "record_number"):
             if name in specs:
                 raise ValueError(
@@ -32,21 +32,21 @@ class WithOrigin(Step):
         return {**specs, **added}
 
     def names_after(self, names: tuple[str, ...] | None) -> tuple[str, ...] | None:
-        """Returns the names with `file` and `record_number`."""
+        """Returns the names, plus `file` and `record_number`."""
         return None if names is None else (*names, "file", "record_number")
 
     def length_after(self, length: float) -> float:
-        """Returns how many examples come out of it."""
+        """Returns the number of output examples."""
         return length
 
     def plan_into(self, planning: Planning) -> None:
-        """Adds its work to a plan."""
+        """Adds this step to a plan."""
         planning.later(engine.Stage.with_origin(len(planning.before)))
 
 
 @dataclass(frozen=True)
 class OriginFiles(Step):
-    """The name of each record's file as the only component, `file`, for measuring shuffles."""
+    """Replaces all components with `file`, the name of each record's file, to measure shuffles."""
 
     effect: ClassVar = Effect.EACH
     needs_values: ClassVar = True
@@ -54,23 +54,23 @@ class OriginFiles(Step):
 
     @property
     def name(self) -> str:
-        """Its name in messages."""
+        """The stage's name in messages."""
         return "with_origin"
 
     def specs_after(self, specs: Specs) -> Specs:
-        """Returns `file` alone."""
+        """Returns only `file`."""
         return {"file": Spec(str, ())}
 
     def names_after(self, names: tuple[str, ...] | None) -> tuple[str, ...]:
-        """Returns `file` alone."""
+        """Returns only `file`."""
         return ("file",)
 
     def length_after(self, length: float) -> float:
-        """Returns how many examples come out of it."""
+        """Returns the number of output examples."""
         return length
 
     def plan_into(self, planning: Planning) -> None:
-        """Adds its work to a plan."""
+        """Adds this step to a plan."""
         planning.later(engine.Stage.origin_files())
 
 
@@ -80,13 +80,13 @@ class WithOriginMethod(Chain):
     __slots__ = ()
 
     def with_origin(self) -> Self:
-        """Adds the origin of each example, as the components `file` and `record_number`.
+        """Adds the components `file` and `record_number`, which identify each example's record.
 
         `file` is the path (str), and `record_number` counts from 0 within the file (int64).
 
         Raises:
-            ValueError: If it does not come directly after a source of files, or a component has one
-                of these names.
+            ValueError: If it does not come directly after a source of files, or a component already
+                has one of these names.
 
         Examples:
             >>> paths = hr.arrays({"x": [1, 2]}).write("numbers.jsonl")
