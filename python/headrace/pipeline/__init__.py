@@ -1,8 +1,8 @@
-"""Pipelines: files become batches, in an order that depends on the description alone.
+"""Pipelines turn files into batches, in an order that depends only on the description.
 
-A source such as `tfrecords` or `text_lines` returns a `Pipeline`, and its methods add stages. It is
-only a description; iterating over it starts threads and gives `Batches`. Names are loaded when they
-are first used: a worker process needs few of the modules.
+A source such as `tfrecords` or `text_lines` returns a `Pipeline`, whose methods add stages. A
+pipeline is only a description. Iterating over it starts threads and yields `Batches`. Names are
+imported when they are first used, because a worker process needs only a few modules.
 """
 
 from importlib import import_module as _import_module
@@ -69,7 +69,7 @@ __all__ = [
     "webdataset",
     "zip",
 ]
-# The module of each name.
+# The module that defines each name.
 _HOMES = {
     "Batches": "run.batches",
     "Feature": "values.types",

@@ -1,4 +1,4 @@
-"""The functions that a pipeline begins with: each makes a source, and a pipeline of it."""
+"""The functions that users call to start a pipeline. Each creates a source."""
 
 import functools
 import inspect
@@ -58,7 +58,7 @@ _Arguments = ParamSpec("_Arguments")
 def _begins(
     make: Callable[_Arguments, Stage | tuple[Stage, ...]],
 ) -> Callable[_Arguments, Pipeline]:
-    """Returns the function that begins a pipeline with the stages that another function makes."""
+    """Wraps a function that creates stages, so that it returns a pipeline."""
 
     @functools.wraps(make)
     def begin(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> Pipeline:

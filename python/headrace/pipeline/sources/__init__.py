@@ -1,1 +1,1 @@
-"""Sources of examples, one file for each."""
+"""Sources of examples, one file each."""

@@ -1,6 +1,6 @@
-"""The arguments that `arrays` takes.
+"""The arguments that `arrays` accepts.
 
-Arrays by name, one array or list, a data frame, an Arrow table.
+These are a dict of arrays, a single array or list, a data frame, or an Arrow table.
 """
 
 import mmap
@@ -20,17 +20,17 @@ from headrace.pipeline.values.types import array_type, as_array
 
 __all__ = ["BARE_NAME", "ArrayColumns", "array_columns"]
 
-# The component of an array that is given without a name.
+# The component name for an array that is passed without a name.
 BARE_NAME: Final = "x"
 _TABLES: Final = ("pandas", "polars", "pyarrow")
 
 
 class ArrayColumns:
-    """Columns in memory: strings are arrays of `bytes` objects.
+    """Columns in memory. Strings are stored as arrays of `bytes` objects.
 
     Attributes:
-        arrays: The columns, all of one length.
-        texts: The names of the columns given as `str`.
+        arrays: The columns, all of the same length.
+        texts: The names of the columns that contained `str`.
     """
 
     def __init__(self, columns: Mapping[str, Any]) -> None:
@@ -43,12 +43,13 @@ class ArrayColumns:
 
 
 def array_columns(components: Any) -> ArrayColumns:
-    """Returns the argument of `arrays` as columns.
+    """Converts the argument of `arrays` to columns.
 
     Raises:
-        TypeError: If it is not of these kinds, or has a value that a component cannot have.
-        ValueError: If there are no columns, one is a scalar, has missing values, or is a list of
-            lists of different lengths; or if their lengths differ.
+        TypeError: If the argument has an unsupported type, or contains a value that a component
+            cannot hold.
+        ValueError: If there are no columns, or their lengths differ. Also if a column is a scalar,
+            has missing values, or is a list of lists of different lengths.
     """
     package = type(components).__module__.partition(".")[0]
     if isinstance(components, Mapping):
@@ -71,34 +72,34 @@ def array_columns(components: Any) -> ArrayColumns:
 
 
 def _table(package: str, table: Any) -> Iterable[tuple[str, Any]]:
-    """Yields the columns of a data frame or an Arrow table, without missing values."""
+    """Yields the columns of a data frame or Arrow table. Missing values raise an error."""
     names = table.column_names if package == "pyarrow" else list(table.columns)
     if len(set(names)) < len(names):
         raise ValueError(f"arrays: the columns are {names}, expected different names. Rename one.")
     for name in names:
         column = table[name]
         missing = _missing(package, column)
-        # NumPy's floats of pandas have NaN, not nulls.
+        # In pandas, NumPy float columns contain NaN rather than nulls.
         has_nan = package == "pandas" and getattr(column.dtype, "kind", "") == "f"
         if missing and not (has_nan and isinstance(column.dtype, np.dtype)):
             raise ValueError(
                 f"arrays: the column {name!r} has {missing} missing values, expected none. Fill "
                 "them in, or drop their rows first."
             )
-        # Arrow refuses to copy what it holds differently, such as strings, unless it is asked to.
+        # By default, Arrow refuses conversions that need a copy, such as those of strings.
         options = {"zero_copy_only": False} if package == "pyarrow" else {}
         yield name, column.to_numpy(**options)
 
 
 def _missing(package: str, column: Any) -> int:
-    """Returns the number of missing values of a column."""
+    """Returns the number of missing values in a column."""
     if package == "pandas":
         return int(column.isna().sum())
     return int(column.null_count() if package == "polars" else column.null_count)
 
 
 def _array(what: str, value: Any) -> npt.NDArray[Any]:
-    """Returns a column as an array; the numbers of an array are not copied."""
+    """Returns a column as an array. Numeric arrays are not copied."""
     refuse_masked(what, value)
     is_python = isinstance(value, (list, tuple))
     array = of_python(what, value) if is_python else as_array(what, value)
@@ -121,21 +122,21 @@ def _checked(what: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def _has_whole_rows(array: npt.NDArray[Any]) -> bool:
-    """Returns whether the elements of each row follow each other in memory."""
+    """Returns whether the elements of each row are contiguous in memory."""
     return array.size == 0 or bool(array[0].flags.c_contiguous)
 
 
 def _is_larger_than_memory(array: npt.NDArray[Any]) -> bool:
-    """Returns whether a copy may need more memory, as of a mapped file or overlapping parts."""
+    """Returns whether a copy could use more memory, as for mapped files and overlapping views."""
     steps = zip(array.shape, array.strides, strict=True)
     span = array.itemsize + sum((length - 1) * abs(stride) for length, stride in steps)
     return array.nbytes > span or _is_mapped(array)
 
 
 def _is_mapped(array: npt.NDArray[Any]) -> bool:
-    """Returns whether an array views a file."""
+    """Returns whether an array is a view of a mapped file."""
     owner: Any = array
-    # A view made from strides refers to its array through another object.
+    # A view made with custom strides refers to its array through another object.
     while hasattr(owner, "__array_interface__") and owner.base is not None:
         owner = owner.base
     return isinstance(owner, mmap.mmap)

@@ -1,4 +1,4 @@
-"""Rows of arrays in memory."""
+"""`arrays`: rows of arrays in memory."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,8 +19,8 @@ class Arrays(Source):
     """Rows of arrays in memory.
 
     Attributes:
-        arrays: Strings are arrays of `bytes` objects.
-        texts: The names of the arrays given as `str`.
+        arrays: The arrays by name. Strings are arrays of `bytes` objects.
+        texts: The names of the arrays that contained `str`.
     """
 
     arrays: Mapping[str, npt.NDArray[Any]]
@@ -30,7 +30,7 @@ class Arrays(Source):
 
     @property
     def name(self) -> str:
-        """Its name in messages: that of the function that makes it."""
+        """The source's name in messages."""
         return "arrays"
 
     @property
@@ -43,21 +43,21 @@ class Arrays(Source):
 
     @property
     def described_by(self) -> str:
-        """Its description in states: the types and shapes of the arrays."""
+        """Its description in saved states: the types and shapes of the arrays."""
         return str(self)
 
     @property
     def obstacle(self) -> None:
-        """None: there is random access to rows."""
+        """None, because rows can be accessed at random."""
         return None
 
     @property
     def is_reordered(self) -> bool:
-        """False: there are no files."""
+        """False, because there are no files."""
         return False
 
     def window_pieces(self, block_bytes: int | None) -> list[str]:
-        """Returns nothing: rows reach a window in their order."""
+        """Returns an empty list, because there are no files."""
         return []
 
     def counts(self) -> list[int]:
@@ -65,7 +65,7 @@ class Arrays(Source):
         return [len(next(iter(self.arrays.values())))]
 
     def source_plan(self, planning: SourcePlanning) -> engine.Plan:
-        """Returns the plan of the rows."""
+        """Returns the plan that produces the rows."""
         specs = self.spec
         return engine.Plan.arrays(
             [
@@ -85,11 +85,11 @@ class Arrays(Source):
 
 
 def arrays(components: Any) -> Arrays:
-    """Yields the rows of arrays in memory: each example has one row of each array.
+    """Yields the rows of arrays in memory. Each example contains one row of every array.
 
     Numeric arrays are not copied, even if they are memory-mapped files, slices or overlapping
-    windows. The exception is an array in memory whose rows are not contiguous, such as a transposed
-    one, which is copied once.
+    windows. The only exception is an in-memory array whose rows are not contiguous, such as a
+    transposed array. It is copied once.
 
     Args:
         components: A dict of arrays or lists by name, all of the same length and with at least one
@@ -98,10 +98,10 @@ def arrays(components: Any) -> Arrays:
             becomes int64 and `float` becomes float64, as in `map`.
 
     Raises:
-        TypeError: If an array has a dtype that components do not support.
-        ValueError: If there are no arrays, an array has no dimension, or their lengths differ. Also
-            if a list contains lists of different lengths, or a table column that is not
-            floating-point has missing values.
+        TypeError: If an array has a dtype that components don't support.
+        ValueError: If there are no arrays, an array has no dimensions, or their lengths differ.
+            Also if a list contains lists of different lengths, or a table column has missing values
+            and is not floating-point.
 
     Examples:
         >>> pipe = hr.arrays({"image": np.zeros((3, 28, 28), np.uint8), "label": [3, 1, 4]})

@@ -1,4 +1,4 @@
-"""Arrow IPC files and streams, also of Feather and of `datasets`."""
+"""`arrow`: Arrow IPC files and streams, including those of Feather and `datasets`."""
 
 import json
 import os
@@ -22,23 +22,23 @@ from headrace.pipeline.sources.table_files import (
 
 __all__ = ["Arrow", "arrow"]
 
-# What `datasets` writes beside the tables of a directory: their description, and the results of
-# `map` and `filter`.
+# Files that `datasets` writes next to the tables of a directory: its description, and cached
+# results of `map` and `filter`.
 _BESIDE_TABLES: Final = re.compile(
     r"dataset_info\.json|state\.json|cache-[0-9a-f]{16}(_\d{5}_of_\d{5})?\.arrow"
 )
 
 
 def _tables(paths: Sequence[tuple[bytes, str]]) -> list[tuple[bytes, str]]:
-    """Returns the tables among files, each of which has the part of its path below the given one.
+    """Returns those files that are tables, each with its path relative to the user's argument.
 
-    Of a directory that `Dataset.save_to_disk` has written, these are the files that its
-    `state.json` lists. Elsewhere, what `datasets` keeps beside tables is left out, unless it is
-    named or there is nothing else.
+    In a directory written by `Dataset.save_to_disk`, the tables are the files that `state.json`
+    lists. In other directories, the additional files that `datasets` writes are skipped, unless
+    they are named explicitly or there are no other files.
 
     Raises:
-        InvalidArgumentError: If a directory is that of a `DatasetDict`.
-        NotFoundError: If a listed file is not there.
+        InvalidArgumentError: If a directory contains a `DatasetDict`.
+        NotFoundError: If a listed file does not exist.
     """
     split = {path: os.path.split(os.fsdecode(path)) for path, _ in paths}
     listed = {}
@@ -102,28 +102,28 @@ def arrow(
     defaults: Mapping[str, Any] | None = None,
     dtypes: Mapping[str, Any] | None = None,
 ) -> Arrow:
-    """Reads Arrow IPC files and streams. An example has one component per column.
+    """Reads Arrow IPC files and streams. Each example has one component per column.
 
-    It also reads Feather files of version 2, and data sets that Hugging Face `datasets` has saved.
-    For these, pass the directory written by `Dataset.save_to_disk`, or the directory of one split
+    It also reads Feather version 2 files, and data sets saved by Hugging Face `datasets`. For
+    these, pass the directory written by `Dataset.save_to_disk`, or the directory of one split
     written by `DatasetDict.save_to_disk`. Results of `map` and `filter` that `datasets` has cached
     in the directory are skipped. Buffers may be compressed with LZ4 or zstd. Types, nulls and
-    directories are handled as by `parquet`.
+    directories work as in `parquet`.
 
-    Before the first batch, the positions of all record batches are read: from the footer of a file,
-    or from message to message in a stream. Several threads then read record batches at the same
-    time. Each record batch is read as a whole.
+    Before the first batch, the positions of all record batches are read. In a file they are in the
+    footer, and in a stream they are found by going through the messages. Several threads then read
+    record batches in parallel. A record batch is always read as a whole.
 
     Args:
-        paths: The files; see `tfrecords`.
+        paths: The files to read; see `tfrecords`.
         columns: The columns to read; see `parquet`.
-        where: The conditions on rows; see `parquet`. All record batches are read, because Arrow
-            files have no statistics.
-        defaults: The values for nulls; see `parquet`.
+        where: Conditions on rows; see `parquet`. All record batches are read, because Arrow files
+            have no statistics.
+        defaults: Values to replace nulls; see `parquet`.
         dtypes: The types of some columns; see `parquet`.
 
     Raises:
-        TypeError: If a path is invalid, a column is not a string, or components do not support a
+        TypeError: If a path is invalid, a column is not a string, or components don't support a
             type.
         ValueError: If there are no paths or no columns, or a default does not fit its column.
     """

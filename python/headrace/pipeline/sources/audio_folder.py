@@ -1,4 +1,4 @@
-"""Sounds in a directory for each class."""
+"""`audio_folder`: sound files in one directory per class."""
 
 import os
 from collections.abc import Iterable
@@ -9,10 +9,10 @@ from headrace.pipeline.sources.class_folder import ClassFolder, chosen_extension
 
 __all__ = ["AudioFolder", "audio_folder"]
 
-# The extensions of the formats that operations decode. Opus in a file named .ogg is an error when
-# it is decoded.
+# The extensions of formats that `headrace.ops` can decode. A file named .ogg that contains Opus
+# raises an error when it is decoded.
 _DECODED: Final = (".wav", ".flac", ".mp3", ".ogg", ".oga")
-# The extensions of other sounds, which must not be skipped without notice.
+# The extensions of other sound formats, which must not be skipped silently.
 _OTHERS: Final = (
     *(".opus", ".m4a", ".mp4", ".aac", ".ac3", ".aif", ".aiff", ".aifc", ".alac", ".amr", ".ape"),
     *(".au", ".snd", ".caf", ".dsf", ".gsm", ".mid", ".mka", ".mp1", ".mp2", ".mpc", ".ra", ".sph"),
@@ -22,7 +22,7 @@ _OTHERS: Final = (
 
 @dataclass(frozen=True)
 class AudioFolder(ClassFolder):
-    """Sounds with the numbers of their directories as labels."""
+    """Sound files, labelled with the number of their directory."""
 
     noun: ClassVar[str] = "sound"
     decoded: ClassVar[tuple[str, ...]] = _DECODED
@@ -33,7 +33,7 @@ class AudioFolder(ClassFolder):
 
     @property
     def name(self) -> str:
-        """Its name in messages: that of the function that makes it."""
+        """The source's name in messages."""
         return "audio_folder"
 
 
@@ -42,22 +42,23 @@ def audio_folder(
 ) -> AudioFolder:
     """Reads sound files from a directory with one subdirectory per class.
 
-    An example is `{"data": bytes, "label": int64, "path": str}`. `data` is the whole file: decode
-    it with `headrace.ops.decode_audio` or `audio_slice`. The sorted class names are numbered from
-    0, and `Pipeline.classes` returns them. Within a class, files are sorted by path, including the
-    files of directories below it. Hidden directories and files with other extensions are skipped.
-    Links are followed. A file with several names in `root` is read once: under its own name if that
-    is in `root`, and otherwise under the first link. This name also determines its label.
+    An example is `{"data": bytes, "label": int64, "path": str}`. `data` contains the whole file,
+    which you can decode with `headrace.ops.decode_audio` or `audio_slice`. Classes are sorted by
+    name and labelled from 0; `Pipeline.classes` returns the names. Within a class, files are sorted
+    by path, including those in subdirectories. Hidden directories and files with other extensions
+    are skipped. Links are followed. If `root` contains several links to a file, the file is read
+    only once. Its path and label are those of the file itself if it is inside `root`, and otherwise
+    those of the first link.
 
     Args:
-        root: The directory.
+        root: The directory that contains the class directories.
         extensions: The file extensions to read, such as ["wav", "opus"], in upper or lower case.
-            Other files are skipped. None reads WAV, FLAC, MP3 and Ogg (.ogg, .oga), which
-            `headrace.ops` decodes. In this case, sound files of other formats raise an error during
-            the iteration.
+            Other files are skipped. By default, it reads the formats that `headrace.ops` can
+            decode: WAV, FLAC, MP3 and Ogg (.ogg, .oga). Sound files in other formats then raise an
+            error during the iteration.
 
     Raises:
-        TypeError: If `root` is not a path, or `extensions` are not strings.
+        TypeError: If `root` is not a path, or `extensions` contains anything but strings.
         ValueError: If `extensions` is empty.
     """
     path = folder_path("audio_folder", root)

@@ -1,4 +1,4 @@
-"""Files in a directory for each class, such as images or sounds."""
+"""The base class of sources that read one directory per class, such as images or sounds."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -20,15 +20,15 @@ __all__ = ["ClassFolder", "chosen_extensions", "folder_path"]
 
 @dataclass(frozen=True)
 class ClassFolder(FileSource, is_base=True):
-    """Files of one kind, with the numbers of their directories as labels.
+    """Files of one kind, labelled with the number of their directory.
 
     Attributes:
-        noun: The word for such a file.
-        decoded: The endings of names of the formats that operations decode.
-        others: The endings of other formats, which must not be skipped without notice.
-        example: An argument for extensions, for messages.
-        root: The directory with a subdirectory for each class.
-        extensions: The endings of names that are wanted, in lower case.
+        noun: The word for such a file in messages.
+        decoded: The file extensions of formats that `headrace.ops` can decode.
+        others: The file extensions of other formats, which must not be skipped silently.
+        example: An example of the argument `extensions`, for messages.
+        root: The directory with one subdirectory per class.
+        extensions: The file extensions to read, in lower case.
     """
 
     is_scanned: ClassVar = True
@@ -54,10 +54,10 @@ class ClassFolder(FileSource, is_base=True):
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """The names of the classes, sorted: label 0 is that of the first one.
+        """The sorted class names; label 0 is the first.
 
         Raises:
-            NotFoundError: If there are none.
+            NotFoundError: If there are no classes.
         """
         if storage.is_remote(self.root):
             inside = storage.entries(self.root)
@@ -79,7 +79,7 @@ class ClassFolder(FileSource, is_base=True):
     def planned(
         self, specs: dict[str, Spec], add_python_worker: Callable[[Any], int]
     ) -> SourcePlan:
-        """Returns the plan, which reads one file after the other."""
+        """Returns the plan, which reads the files one after the other."""
         root = os.path.join(self.root, "")
         paths = list(map(os.fsencode, self._files()))
         encoded = list(map(os.fsencode, self.classes))
@@ -87,7 +87,7 @@ class ClassFolder(FileSource, is_base=True):
         return SourcePlan(plan, paths, [check_paths([(2, "path")])], len(paths))
 
     def records(self) -> None:
-        """Returns None: each file is a record."""
+        """Returns None, because each file is one record."""
 
     def counts(self) -> list[int]:
         """Returns the number of examples in each file, which is 1."""
@@ -125,7 +125,7 @@ class ClassFolder(FileSource, is_base=True):
 
 
 def folder_path(where: str, root: str | os.PathLike[str]) -> str:
-    """Returns the path of a directory as a source keeps it.
+    """Returns the path of a directory in the form that sources store.
 
     Raises:
         TypeError: If `root` is not a path.
@@ -137,11 +137,11 @@ def folder_path(where: str, root: str | os.PathLike[str]) -> str:
 
 
 def chosen_extensions(where: str, extensions: Iterable[str], example: str) -> tuple[str, ...]:
-    """Returns the endings of names that a caller gives, in lower case, each with its dot.
+    """Returns the user's file extensions in lower case, with a leading dot.
 
     Raises:
-        TypeError: If they are not strings.
-        ValueError: If there are none.
+        TypeError: If an extension is not a string.
+        ValueError: If there are no extensions.
     """
     chosen = (extensions,) if isinstance(extensions, str) else tuple(extensions)
     if not all(isinstance(one, str) and one.strip(".") for one in chosen):
@@ -156,7 +156,7 @@ def _listed(extensions: tuple[str, ...]) -> str:
 
 
 def _files_of_classes(root: str, classes: Iterable[str]) -> dict[str, list[str]]:
-    """Returns the files of each class, sorted, without hidden ones; each file is in one class."""
+    """Returns the sorted files of each class, without hidden files. A file is in only one class."""
     files: dict[str, list[str]] = {name: [] for name in classes}
     for path in _remote_files(root) if storage.is_remote(root) else files_below(root):
         name, *below = path[len(root) :].split("/")

@@ -1,4 +1,4 @@
-"""The columns that a program asks for, and the defaults for missing values."""
+"""The columns that a user selects, and the defaults for missing values."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -35,9 +35,9 @@ __all__ = [
     "with_dtypes",
 ]
 
-# A dict as plain data: names and their values.
+# A dict as plain data: pairs of a name and a value.
 Pairs: TypeAlias = tuple[tuple[str, Any], ...]
-# The default of `Json` that is None.
+# A default of null for `Json`, because None means that there is no default.
 NULL: Final = object()
 
 
@@ -46,11 +46,11 @@ class Component:
     """A component that is read from a table or parsed from text.
 
     Attributes:
-        name: Its name, also in the file.
+        name: Its name, which is also its name in the file.
         spec: Its type and shape.
-        default: The value where it is missing; None if it is required.
-        is_inferred: Whether its type was inferred from the beginning of the files.
-        has_mask: Whether a component with the mask of its values follows it.
+        default: The value to use if it is missing; None if it is required.
+        is_inferred: Whether its type was inferred from the start of the files.
+        has_mask: Whether it is followed by a mask component that marks which values exist.
     """
 
     name: str
@@ -61,11 +61,11 @@ class Component:
 
 
 def as_columns(where: str, columns: object) -> Pairs | None:
-    """Returns the columns that a program asks for, as plain data.
+    """Returns the user's columns as plain data.
 
     Raises:
-        TypeError: If it is not a dict of types.
-        ValueError: If it is empty.
+        TypeError: If `columns` is not a dict of types.
+        ValueError: If `columns` is empty.
     """
     if columns is None:
         return None
@@ -76,11 +76,11 @@ def as_columns(where: str, columns: object) -> Pairs | None:
 
 
 def as_dtypes(where: str, dtypes: object, columns: object) -> Pairs:
-    """Returns the types of some columns as plain data.
+    """Returns the user's types for some columns as plain data.
 
     Raises:
-        TypeError: If it is not a dict of types.
-        ValueError: If `columns` already has the types.
+        TypeError: If `dtypes` is not a dict of types.
+        ValueError: If `columns` already contains the types.
     """
     if dtypes is None:
         return ()
@@ -104,10 +104,10 @@ def _typed(where: str, argument: str, columns: object) -> Pairs:
 
 
 def with_dtypes(where: str, specs: Mapping[str, Spec], dtypes: Pairs) -> dict[str, Spec]:
-    """Returns inferred components, with the types that a program gives for some of them.
+    """Returns the inferred components, with the user's types for some of them.
 
     Raises:
-        ValueError: If there is no such column, or a mask has the name of another component.
+        ValueError: If there is no such column, or a mask has the same name as another component.
     """
     words = dict(dtypes)
     for name in words:
@@ -126,11 +126,11 @@ def with_dtypes(where: str, specs: Mapping[str, Spec], dtypes: Pairs) -> dict[st
 
 
 def as_defaults(where: str, defaults: object, columns: Pairs | None) -> Pairs:
-    """Returns defaults as plain data, checked against the columns if those are known.
+    """Returns the defaults as plain data. If the columns are known, the defaults are checked.
 
     Raises:
-        TypeError: If it is not a dict.
-        ValueError: If there is no such column, or a default is not one of its values.
+        TypeError: If `defaults` is not a dict.
+        ValueError: If there is no such column, or a default does not fit its column.
     """
     if defaults is None:
         return ()
@@ -173,11 +173,11 @@ def components_of(
 
 
 def specs_of(where: str, columns: Pairs) -> dict[str, Spec]:
-    """Returns the components that a program asks for, each followed by its mask if it has one.
+    """Returns the components that the user selects, each followed by its mask if it has one.
 
     Raises:
-        TypeError: If a type cannot be a component's.
-        ValueError: If a mask has the name of another component.
+        TypeError: If components don't support a type.
+        ValueError: If a mask has the same name as another component.
     """
     specs: dict[str, Spec] = {}
     for name, word in columns:
@@ -198,10 +198,10 @@ def _of_mask(where: str, name: str, mask: str) -> str:
 
 
 def native(component: Component) -> engine.Component:
-    """Returns a component as the engine takes it.
+    """Converts a component to the engine's form.
 
     Raises:
-        ValueError: If its default is not one of its values.
+        ValueError: If the default does not fit the component.
     """
     name, spec, default = component.name, component.spec, component.default
     shape = [size for size in spec.shape or () if size is not None]

@@ -1,4 +1,4 @@
-"""The common base of sources that combine pipelines."""
+"""The base class of sources that combine pipelines."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ __all__ = ["Combination", "check_alike", "parts_of"]
 
 @dataclass(frozen=True)
 class Combination(Source, is_base=True):
-    """Several pipelines as one."""
+    """Several pipelines combined into one."""
 
     origin: ClassVar = Origin.PARTS
 
@@ -24,41 +24,41 @@ class Combination(Source, is_base=True):
 
     @property
     def spec(self) -> Specs | None:
-        """The components of an example, if those of all parts are known."""
+        """The components of an example; None unless those of all parts are known."""
         specs = [static_specs(part) for part in self.parts]
         known_specs = [one for one in specs if one is not None]
         return self.combined(known_specs) if len(known_specs) == len(self.parts) else None
 
     def combined(self, specs: Sequence[Specs]) -> Specs:
-        """Returns the components of an example, by those of the parts that are known."""
+        """Returns the components of an example, given the known components of the parts."""
         return specs[0]
 
     def combined_of(self, parts_specs: Sequence[Specs]) -> Specs | None:
-        """Returns the components of an example, by those of the parts that have examples.
+        """Returns the components of an example, given those of the parts that have examples.
 
         Raises:
-            ValueError: If parts have different components.
+            ValueError: If the parts have different components.
         """
         return _common(self.name, parts_specs) if parts_specs else None
 
     @property
     def names(self) -> tuple[str, ...] | None:
-        """The names of the components, by those of a part that is known."""
+        """The component names, from the first part whose names are known."""
         known_specs_names = (
             names for part in self.parts if (names := known_names(part)) is not None
         )
         return next(known_specs_names, None)
 
     def counts(self) -> None:
-        """Returns None: the parts have the files."""
+        """Returns None, because the files belong to the parts."""
 
 
 def parts_of(where: str, pipelines: Iterable[Chain]) -> tuple[Stages, ...]:
     """Returns the stages of each pipeline.
 
     Raises:
-        TypeError: If one is not a pipeline.
-        ValueError: If there are none.
+        TypeError: If an item is not a pipeline.
+        ValueError: If there are no pipelines.
     """
     if isinstance(pipelines, Chain) or not isinstance(pipelines, Iterable):
         raise TypeError(

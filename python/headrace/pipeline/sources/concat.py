@@ -1,4 +1,4 @@
-"""Pipelines one after the other."""
+"""`concat`: pipelines one after the other."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,47 +15,47 @@ __all__ = ["Concat", "concat"]
 
 @dataclass(frozen=True)
 class Concat(Combination):
-    """Pipelines one after the other, each as its stages."""
+    """The examples of several pipelines, one after the other."""
 
     @property
     def name(self) -> str:
-        """Its name in messages: that of the function that makes it."""
+        """The source's name in messages."""
         return "concat"
 
     @property
     def obstacle(self) -> str | None:
-        """Why there is no random access to its examples; None if there is."""
+        """The reason why its examples cannot be accessed at random; None if they can."""
         obstacles = (obstacle(part, is_part=True) for part in self.parts)
         return next((text for text in obstacles if text is not None), None)
 
     @property
     def is_reordered(self) -> bool:
-        """Whether a shuffle after it permutes examples of files."""
+        """Whether a shuffle that follows it changes the order of examples from files."""
         return all(map(is_reordered, self.parts))
 
     def window_pieces(self, block_bytes: int | None) -> list[str]:
-        """Returns what a window after it may read in another order, as text."""
+        """Names the pieces that a following window may reorder; empty if there are none."""
         return [name for part in self.parts for name in pieces_before(part, block_bytes)]
 
     def combined_length(self, lengths: Callable[[Sequence[Stages]], Iterator[float]]) -> float:
-        """Returns the number of examples of all parts."""
+        """Returns the total number of examples."""
         return sum(lengths(self.parts))
 
     def source_plan(self, planning: SourcePlanning) -> engine.Plan:
-        """Returns the plan of the parts, one after the other."""
+        """Returns the plan that reads the parts one after the other."""
         return engine.Plan.concat(planning.part_plans())
 
 
 def concat(pipelines: Iterable[Chain]) -> Concat:
-    """Yields the examples of several pipelines one after the other.
+    """Yields the examples of several pipelines, one pipeline after the other.
 
     Args:
-        pipelines: The pipelines, at least one, all with the same components.
+        pipelines: At least one pipeline. All need the same components.
 
     Raises:
         TypeError: If an item is not a pipeline.
         ValueError: If there are no pipelines, or their components differ. If a function determines
-            the components, the difference is an error during the iteration.
+            the components, the error is raised during the iteration instead.
 
     Examples:
         >>> pipe = hr.concat([hr.arrays({"x": [1, 2]}), hr.arrays({"x": [3]})])

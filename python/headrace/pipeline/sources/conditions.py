@@ -1,4 +1,4 @@
-"""Conditions on the columns of tables: rows that meet all of them are read."""
+"""Conditions on table columns. Only rows that meet all of them are read."""
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
@@ -13,9 +13,9 @@ from headrace.pipeline.values.types import Json, Spec, exactly
 
 __all__ = ["Condition", "Where", "as_where", "is_met", "native_condition"]
 
-# A column, a comparison and a value, or several values for "in" and "not in".
+# A column, a comparison and a value (or several values, for "in" and "not in").
 Condition: TypeAlias = tuple[str, str, Any]
-# Conditions in the form in which programs give them.
+# Conditions as users pass them.
 Where: TypeAlias = Sequence[Condition]
 
 _SEVERAL: Final = ("in", "not in")
@@ -32,11 +32,11 @@ _OPS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
 
 
 def as_where(where: str, condition: object) -> tuple[Condition, ...]:
-    """Returns conditions as plain data.
+    """Returns the conditions as plain data.
 
     Raises:
-        TypeError: If they are not tuples of a name, a comparison and a value.
-        ValueError: If there is no such comparison, or no value.
+        TypeError: If a condition is not a tuple of a name, a comparison and a value.
+        ValueError: If a comparison is unknown, or a value is null or NaN.
     """
     if condition is None:
         return ()
@@ -62,7 +62,7 @@ def _condition(where: str, form: str, item: object) -> Condition:
 
 
 def _plain(where: str, name: str, value: Any) -> Any:
-    if value is None or type(value).__name__ == "NAType":  # The null of pandas.
+    if value is None or type(value).__name__ == "NAType":  # NAType is the null of pandas.
         raise ValueError(
             f"{where}: the condition on {name!r} compares with {value!r}. A null meets no "
             "condition; read the column as hr.Nullable, and use filter."
@@ -77,15 +77,15 @@ def _plain(where: str, name: str, value: Any) -> Any:
 
 
 def _is_nothing(value: Any) -> bool:
-    """Returns whether a value is a NaN or a NaT, which alone are unequal to themselves."""
+    """Returns whether a value is NaN or NaT. Only these are not equal to themselves."""
     return not isinstance(value, np.ndarray) and bool(value != value)  # noqa: PLR0124
 
 
 def is_met(value: int | str | None, condition: Condition) -> bool:
-    """Returns whether a value from the name of a directory meets a condition.
+    """Returns whether a value taken from a directory name meets a condition.
 
     Raises:
-        TypeError: If it is compared with a value of another type.
+        TypeError: If the condition compares it with a value of another type.
     """
     name, op, operand = condition
     if value is None:
@@ -100,10 +100,10 @@ def is_met(value: int | str | None, condition: Condition) -> bool:
 
 
 def native_condition(where: str, spec: Spec | None, condition: Condition) -> engine.Condition:
-    """Returns a condition on a column in the engine's form; `spec` is None for decimals.
+    """Converts a condition to the engine's form; `spec` is None for decimal columns.
 
     Raises:
-        TypeError: If the column is not one of single values, or is compared with another type.
+        TypeError: If the column does not hold single values, or is compared with another type.
         ValueError: If the type of the column cannot represent the value exactly.
     """
     name, op, value = condition

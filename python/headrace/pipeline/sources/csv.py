@@ -1,4 +1,4 @@
-"""CSV files: records of fields."""
+"""`csv`: CSV files."""
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
@@ -31,14 +31,14 @@ class Csv(InferredSource):
     """Records of CSV files.
 
     Attributes:
-        paths: Paths and patterns, as given.
-        columns: The types of the wanted columns; None to infer all.
-        header: Whether the first record of each file has the names of the columns.
-        delimiter: The separator of fields.
-        defaults: The values for empty fields of some columns.
+        paths: The user's paths and patterns.
+        columns: The types of the columns to read; None to infer all columns.
+        header: Whether the first record of each file contains the column names.
+        delimiter: The field separator.
+        defaults: The values for empty fields, for some columns.
         compression: The compression of the files.
-        na_values: Texts of fields that count as empty.
-        dtypes: The types of some columns, if the others are inferred.
+        na_values: Field contents that count as empty.
+        dtypes: The types of some columns if the others are inferred.
     """
 
     is_scanned: ClassVar = True
@@ -58,16 +58,16 @@ class Csv(InferredSource):
 
     @property
     def name(self) -> str:
-        """Its name in messages: that of the function that makes it."""
+        """The source's name in messages."""
         return "csv"
 
     @property
     def spec(self) -> dict[str, Spec] | None:
-        """The components of an example, one for each column."""
+        """The components of an example, one per column."""
         return None if self.columns is None else specs_of("csv", self.columns)
 
     def inferred(self) -> dict[str, Spec]:
-        """Returns the columns, inferred from the first block of the first file with records."""
+        """Infers the columns from the first block of the first file that has records."""
         options = self.compression or "", ord(self.delimiter), self._missing()
         spec = first_found(
             "csv", self.paths, "records", lambda path: engine.infer_csv(path, *options)
@@ -84,14 +84,14 @@ class Csv(InferredSource):
         return with_dtypes("csv", specs, self.dtypes)
 
     def described(self) -> str:
-        """Returns a text that says how the components are inferred."""
+        """Describes how the components are inferred."""
         return "the columns are inferred from the first block of the first file with records"
 
     def _missing(self) -> list[bytes]:
         return [text.encode() for text in self.na_values]
 
     def records(self) -> engine.Plan:
-        """Returns a plan of the records of its files."""
+        """Returns a plan that reads the raw records."""
         names: list[str] | None = [] if self.header else None
         options = self.compression or "", ord(self.delimiter), names, len(self.columns or ())
         return engine.csv_records(find_files("csv", self.paths), *options)
@@ -99,7 +99,7 @@ class Csv(InferredSource):
     def planned(
         self, specs: dict[str, Spec], add_python_worker: Callable[[Any], int]
     ) -> SourcePlan:
-        """Returns the plan, which reads records whose fields are parsed later."""
+        """Returns the plan, which reads records and parses their fields later."""
         typed = self.dtypes if self.columns is None else self.columns
         components = components_of("csv", specs, typed, self.defaults)
         fields = engine.csv_fields(
@@ -123,39 +123,39 @@ def csv(
     na_values: str | Iterable[str] = (),
     dtypes: Mapping[str, Any] | None = None,
 ) -> Csv:
-    r"""Reads CSV files. An example has one component per column.
+    r"""Reads CSV files. Each example has one component per column.
 
-    Fields may be quoted. A quoted field may contain delimiters and line breaks, and quotes within
-    it are doubled. Lines end in a line feed, optionally after a carriage return. Blank lines are
-    skipped.
+    Fields may be quoted. A quoted field can contain delimiters and line breaks, and quotes inside
+    it are doubled. Lines end in a line feed, with or without a carriage return before it. Blank
+    lines are skipped.
 
-    An empty field is "" in a string column. In other columns it raises an error that names the file
-    and line, unless the column has a default or is `Nullable`.
+    In string columns, an empty field is read as "". In other columns, it raises an error that names
+    the file and line, unless the column has a default or is `Nullable`.
 
-    If a quote is never closed, only its line is lost. Records continue at the next line with the
-    right number of fields. A field with line breaks must close within 16 MiB.
+    If a quote is never closed, only that line is lost. Reading continues at the next line that has
+    the right number of fields. A field with line breaks must end within 16 MiB.
 
     Args:
-        paths: The files; see `tfrecords`.
+        paths: The files to read; see `tfrecords`.
         columns: The types of the columns to read: `int` (int64), `float` (float32), `bool` (true,
             false, 1 or 0), `bytes`, `str`, a NumPy type, or `Nullable(int)` for values that may be
-            missing. With a header, columns are found by name in each file. Without one, list all
-            columns in order. Fractions are rounded to the floating-point type. Whole numbers must
-            be exact, so 1700000001 and 1e39 are errors for `float`; use `np.float64`. None infers
-            types from the first block of the first file with records. Inferred types represent the
-            values exactly: int64, float32 or else float64, bool for `true` and `false`, and `str`
-            for everything else, including numbers such as 01234. A warning names the line that
-            turned a column of numbers into `str`. If a later value does not fit the inferred type,
-            an error is raised.
-        header: If True, the first record of each file has the column names.
-        delimiter: One ASCII character.
-        defaults: The values for empty fields, by column.
+            missing. If there is a header, columns are found by name in each file. If there is none,
+            list all columns in order. Fractions are rounded to the floating-point type, but whole
+            numbers must be exact, so 1700000001 and 1e39 raise an error for `float`; use
+            `np.float64` for these. If None, types are inferred from the first block of the first
+            file that has records. Inferred types represent the values exactly: int64, float32 or
+            else float64, bool for `true` and `false`, and `str` for everything else, including
+            numbers such as 01234. If a single line turns a numeric column into `str`, a warning
+            names the line. A later value that does not fit the inferred type raises an error.
+        header: If True, the first record of each file contains the column names.
+        delimiter: The field separator, which must be one ASCII character.
+        defaults: Values to use for empty fields, by column.
         compression: The compression of the files; see `tfrecords`.
-        na_values: Texts that count as empty fields, such as "NA".
+        na_values: Field contents that count as empty, such as "NA".
         dtypes: The types of some columns, such as {"price": str}. The others are inferred.
 
     Raises:
-        TypeError: If a path is invalid, or a column does not support a type.
+        TypeError: If a path is invalid, or a column doesn't support a type.
         ValueError: If an argument is out of range, or `header` is False without `columns`.
 
     Source: RFC 4180.

@@ -1,4 +1,4 @@
-"""The common base of sources that know the format of their files."""
+"""The base class of sources that read files of one format."""
 
 import os
 from abc import abstractmethod
@@ -18,16 +18,16 @@ _Found = TypeVar("_Found")
 
 
 class SourcePlan(NamedTuple):
-    """The engine's work for a source.
+    """A source's work, in the engine's form.
 
     Attributes:
         plan: The plan that reads records.
         files: The files that it reads, in order.
-        stages: The stages that turn records into examples; they may run later, after a shuffle.
-        num_parallel: The largest number of parallel reads; None for the number of threads.
-        is_python: Whether a Python function reads.
-        left_out: The number of tokens that do not fill a window.
-        sightings: Whether the components occur that a record may lack.
+        stages: The stages that turn records into examples. They may run later, after a shuffle.
+        num_parallel: The maximum number of parallel reads; None for the number of threads.
+        is_python: Whether a Python function does the reading.
+        left_out: The number of tokens that don't fill a window.
+        sightings: Tracks which optional components occur.
         part: The name under which the work of `stages` is measured.
     """
 
@@ -42,29 +42,30 @@ class SourcePlan(NamedTuple):
 
 
 class FileSource(Source, is_base=True):
-    """A source of files whose format defines the components."""
+    """A source of files whose components are defined by the format."""
 
     origin: ClassVar = Origin.FILES
 
     @property
     def may_have_index(self) -> bool:
-        """Whether index files can have the places of its records."""
+        """Whether index files can store the positions of its records."""
         return self._compression in (None, "auto") and not self.is_kept_for_shuffle
 
     @property
     def obstacle(self) -> str | None:
-        """Why there is no random access to its examples; None if there is."""
-        if self._compression in (None, "auto"):  # The scan finds out.
+        """The reason why its examples cannot be accessed at random; None if they can."""
+        # With "auto", the scan finds out whether the files are compressed.
+        if self._compression in (None, "auto"):
             return None
         return f"the files of {self.name} are compressed with {self._compression}"
 
     @property
     def is_reordered(self) -> bool:
-        """True: a shuffle after it permutes examples of files."""
+        """True, because a following shuffle may reorder files."""
         return True
 
     def window_pieces(self, block_bytes: int | None) -> list[str]:
-        """Returns what a window after it may read in another order, as text."""
+        """Names the pieces that a following window may reorder; empty if there are none."""
         if self.piece != "file":
             return [f"the {self.piece}s of {self.name}"]
         blocks = "" if block_bytes is None else f"pieces of {block_bytes:,} bytes of "
@@ -73,7 +74,8 @@ class FileSource(Source, is_base=True):
     def counts(self) -> Sequence[int] | None:
         """Returns the number of examples in each file, if it is known without reading them.
 
-        Files whose number is not needed may count as one. None if it is unknown.
+        Files whose count is not needed may be counted as one. Returns None if the numbers are
+        unknown.
         """
         return None
 
@@ -83,11 +85,11 @@ class FileSource(Source, is_base=True):
 
         Args:
             specs: The components of an example.
-            add_python_worker: Takes a `PythonWorker` for a Python function, and returns its number.
+            add_python_worker: Adds the `PythonWorker` of a Python function, and returns its number.
         """
 
     def source_plan(self, planning: SourcePlanning) -> engine.Plan:
-        """Returns the plan that gives its examples."""
+        """Returns the plan that produces the examples."""
         planned = self.planned(planning.specs, planning.python_worker)
         planning.add_files(planned.files)
         planning.measure(
@@ -98,7 +100,7 @@ class FileSource(Source, is_base=True):
         )
         if planned.sightings is not None:
             planning.add_sightings(planned.sightings)
-        # Reading waits for storage, and parsing does not, so parsing has a number of its own.
+        # Reading waits for storage and parsing doesn't, so parsing is measured separately.
         for stage in planned.stages:
             planning.later(stage, planned.part)
         plan = planning.with_cache(planned.plan)
@@ -115,15 +117,15 @@ class InferredSource(FileSource, is_base=True):
 
     @abstractmethod
     def inferred(self) -> dict[str, Spec]:
-        """Returns the components, read from the beginning of the first file.
+        """Infers the components from the start of the first file.
 
         Raises:
-            OpError: If it cannot be read.
+            OpError: If the file cannot be read.
         """
 
     @abstractmethod
     def described(self) -> str:
-        """Returns a text that says how the components are inferred."""
+        """Describes how the components are inferred."""
 
 
 def first_found(
@@ -137,13 +139,13 @@ def first_found(
 
     Args:
         where: The name of the source.
-        paths: Paths and patterns, as given.
-        words: The required content of the files, for messages.
-        infer: Examines the beginning of a file; returns None if there is nothing.
-        remedy: The action if there is nothing in any file, for messages.
+        paths: The user's paths and patterns.
+        words: What the files must contain, for messages.
+        infer: Examines the start of a file. Returns None if the file is empty.
+        remedy: What to do if no file has any content, for messages.
 
     Raises:
-        OpError: If a file cannot be read, or none has any content.
+        OpError: If a file cannot be read, or no file has any content.
     """
     files = find_files(where, paths)
     for path in files:
@@ -162,10 +164,9 @@ def first_found(
 
 
 def check_paths(columns: Sequence[tuple[int, str]]) -> engine.Stage:
-    """Returns a stage that refuses examples with names of files that are not text.
+    """Returns a stage that rejects file names that are not valid text.
 
     Args:
-        columns: The number and the name of each column with names of files, which may have any
-            bytes.
+        columns: The index and name of each column of file names, which may contain any bytes.
     """
     return engine.Stage.check_text(columns, "Rename the file.")

@@ -1,4 +1,4 @@
-"""Whole files."""
+"""`files`: whole files."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ __all__ = ["WholeFiles", "files"]
 
 @dataclass(frozen=True)
 class WholeFiles(RecordFiles):
-    """Whole files, with their names."""
+    """Whole files with their paths."""
 
     kind: ClassVar = "files"
 
@@ -26,7 +26,7 @@ class WholeFiles(RecordFiles):
 
     @property
     def may_have_index(self) -> bool:
-        """False: a file is one record."""
+        """False, because each file is one record."""
         return False
 
     def counts(self) -> Sequence[int]:
@@ -34,16 +34,16 @@ class WholeFiles(RecordFiles):
         return [1] * len(find_files(self.kind, self.paths))
 
     def planned(self, specs: Specs, add_python_worker: Callable[[PythonWorker], int]) -> SourcePlan:
-        """Returns the plan, which reads one file after the other."""
+        """Returns the plan, which reads the files one after the other."""
         planned = super().planned(specs, add_python_worker)
         return planned._replace(stages=[check_paths([(0, "path")])], part="names")
 
 
 def files(paths: Paths) -> WholeFiles:
-    """Reads whole files. An example is `{"path": str, "data": bytes}`.
+    """Reads whole files. Each example is `{"path": str, "data": bytes}`.
 
     Args:
-        paths: The files; see `tfrecords`.
+        paths: The files to read; see `tfrecords`.
 
     Raises:
         TypeError: If a path is invalid.

@@ -1,4 +1,4 @@
-"""Records of one length."""
+"""`fixed_length_records`: records of one fixed length."""
 
 import os
 from collections.abc import Sequence
@@ -16,17 +16,17 @@ __all__ = ["FixedLengthRecords", "fixed_length_records"]
 
 @dataclass(frozen=True)
 class FixedLengthRecords(RecordFiles):
-    """Records of one length."""
+    """Records of one fixed length."""
 
     kind: ClassVar = "fixed_length_records"
 
     @property
     def may_have_index(self) -> bool:
-        """False: the places of records follow from their length."""
+        """False, because the positions of records can be computed from their length."""
         return False
 
     def counts(self) -> Sequence[int] | None:
-        """Returns the number of records in each file, from its size; None if it is compressed."""
+        """Returns the number of records in each file; None if a file may be compressed."""
         if self.compression not in (None, "auto"):
             return None
         header, record, footer = self.lengths
@@ -44,13 +44,13 @@ def fixed_length_records(
     footer_bytes: int = 0,
     compression: str | None = "auto",
 ) -> FixedLengthRecords:
-    """Reads binary files of records with a fixed length. An example is `{"record": bytes}`.
+    """Reads binary files of fixed-length records. Each example is `{"record": bytes}`.
 
     Args:
-        paths: The files; see `tfrecords`.
+        paths: The files to read; see `tfrecords`.
         record_bytes: The length of a record in bytes, at least 1.
-        header_bytes: The number of bytes to skip at the start of each file.
-        footer_bytes: The number of bytes to skip at the end of each file.
+        header_bytes: How many bytes to skip at the start of each file.
+        footer_bytes: How many bytes to skip at the end of each file.
         compression: The compression of the files; see `tfrecords`.
 
     Raises:
@@ -75,7 +75,7 @@ def fixed_length_records(
 
 
 def _is_plain(path: bytes, name: str) -> bool:
-    """Returns whether a file is known to be uncompressed; False for a remote file."""
+    """Returns whether a file is known to be uncompressed. False for remote files."""
     if storage.is_remote(name):
         return False
     with engine.op_errors():

@@ -1,4 +1,4 @@
-"""Images in a directory for each class."""
+"""`image_folder`: image files in one directory per class."""
 
 import os
 from collections.abc import Iterable
@@ -9,21 +9,21 @@ from headrace.pipeline.sources.class_folder import ClassFolder, chosen_extension
 
 __all__ = ["IMAGES", "ImageFolder", "image_folder"]
 
-# The extensions of the formats that operations decode.
+# The extensions of formats that `headrace.ops` can decode.
 _DECODED: Final = (".jpg", ".jpeg", ".png", ".gif", ".bmp", ".webp", ".tif", ".tiff")
-# The extensions of other images, which must not be skipped without notice.
+# The extensions of other image formats, which must not be skipped silently.
 _OTHERS: Final = (
     *(".ppm", ".pgm", ".pbm", ".pnm", ".jp2", ".j2k", ".jxl", ".avif"),
     *(".heic", ".heif", ".ico", ".svg", ".psd", ".exr", ".hdr", ".dng", ".raw", ".jfif"),
 )
 
-# The extensions of all images that a folder may have, for outputs that store them unchanged.
+# The extensions of all image formats, for outputs that store image files unchanged.
 IMAGES: Final = (*_DECODED, *_OTHERS)
 
 
 @dataclass(frozen=True)
 class ImageFolder(ClassFolder):
-    """Images with the numbers of their directories as labels."""
+    """Image files, labelled with the number of their directory."""
 
     noun: ClassVar[str] = "image"
     decoded: ClassVar[tuple[str, ...]] = _DECODED
@@ -34,7 +34,7 @@ class ImageFolder(ClassFolder):
 
     @property
     def name(self) -> str:
-        """Its name in messages: that of the function that makes it."""
+        """The source's name in messages."""
         return "image_folder"
 
 
@@ -43,22 +43,23 @@ def image_folder(
 ) -> ImageFolder:
     """Reads image files from a directory with one subdirectory per class.
 
-    An example is `{"data": bytes, "label": int64, "path": str}`. `data` is the whole file: decode
-    it with `headrace.ops.decode_image`. The sorted class names are numbered from 0, and
-    `Pipeline.classes` returns them. Within a class, files are sorted by path, including the files
-    of directories below it. Hidden directories and files with other extensions are skipped. Links
-    are followed. A file with several names in `root` is read once: under its own name if that is in
-    `root`, and otherwise under the first link. This name also determines its label.
+    An example is `{"data": bytes, "label": int64, "path": str}`. `data` contains the whole file,
+    which you can decode with `headrace.ops.decode_image`. Classes are sorted by name and labelled
+    from 0; `Pipeline.classes` returns the names. Within a class, files are sorted by path,
+    including those in subdirectories. Hidden directories and files with other extensions are
+    skipped. Links are followed. If `root` contains several links to a file, the file is read only
+    once. Its path and label are those of the file itself if it is inside `root`, and otherwise
+    those of the first link.
 
     Args:
-        root: The directory.
+        root: The directory that contains the class directories.
         extensions: The file extensions to read, such as ["jpg", "avif"], in upper or lower case.
-            Other files are skipped. None reads JPEG, PNG, GIF, BMP, TIFF and WebP, which
-            `headrace.ops` decodes. In this case, image files of other formats raise an error during
-            the iteration.
+            Other files are skipped. By default, it reads the formats that `headrace.ops` can
+            decode: JPEG, PNG, GIF, BMP, TIFF and WebP. Image files in other formats then raise an
+            error during the iteration.
 
     Raises:
-        TypeError: If `root` is not a path, or `extensions` are not strings.
+        TypeError: If `root` is not a path, or `extensions` contains anything but strings.
         ValueError: If `extensions` is empty.
 
     Source: `torchvision.datasets.ImageFolder`, which also uses hidden directories as classes.

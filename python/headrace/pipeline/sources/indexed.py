@@ -1,4 +1,4 @@
-"""A source of rows that are read by number, from any object with `__getitem__`."""
+"""`indexed`: rows of any object with `__getitem__`, read by number."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -19,12 +19,12 @@ __all__ = ["Indexed", "ReadRows", "indexed"]
 
 @dataclass(frozen=True)
 class Indexed(Source):
-    """The numbers of the rows of a source that is read by number.
+    """The row numbers of a source whose rows are read by number.
 
     Attributes:
         length: The number of rows.
-        rows: The reader of rows.
-        components: The names of the components; None if rows name them.
+        rows: Reads the rows.
+        components: The component names; None if the rows contain them.
     """
 
     length: int
@@ -36,7 +36,7 @@ class Indexed(Source):
 
     @property
     def name(self) -> str:
-        """Its name in messages: that of the function that makes it."""
+        """The source's name in messages."""
         return "indexed"
 
     @property
@@ -46,16 +46,16 @@ class Indexed(Source):
 
     @property
     def obstacle(self) -> None:
-        """None: there is random access to rows."""
+        """None, because rows can be accessed at random."""
         return None
 
     @property
     def is_reordered(self) -> bool:
-        """False: there are no files."""
+        """False, because there are no files."""
         return False
 
     def window_pieces(self, block_bytes: int | None) -> list[str]:
-        """Returns nothing: rows reach a window in their order."""
+        """Returns an empty list, because there are no files."""
         return []
 
     def counts(self) -> list[int]:
@@ -63,18 +63,18 @@ class Indexed(Source):
         return [self.length]
 
     def source_plan(self, planning: SourcePlanning) -> engine.Plan:
-        """Returns the plan of the numbers of rows."""
+        """Returns the plan that produces the row numbers."""
         self.rows.check_length()
         return engine.Plan.row_numbers(self.length)
 
 
 @dataclass(frozen=True)
 class ReadRows(Map):
-    """The rows of an indexed source in place of their numbers."""
+    """Replaces row numbers with the rows themselves."""
 
     @property
     def name(self) -> str:
-        """Its name in messages: that of the function that makes the source."""
+        """The source's name in messages."""
         return "indexed"
 
 
@@ -86,22 +86,23 @@ def indexed(
 ) -> tuple[Indexed, ReadRows]:
     """Reads the rows of an object with `__len__` and `__getitem__`, such as a PyTorch `Dataset`.
 
-    Random access costs nothing extra. A full shuffle, `take`, `skip`, `shard` and `split` work on
-    row numbers, and only the remaining rows are read. You can resume with another number of shards,
-    threads or processes.
+    Random access costs nothing extra: a full shuffle, `take`, `skip`, `shard` and `split` work on
+    row numbers, and only the rows that remain are read. You can resume with a different number of
+    shards, threads or processes.
 
-    The keys of a dict become components. The items of a tuple become "0", "1", …; an array or a
-    number becomes "x", and `bytes` become "record", which `parse` reads. Values are converted as in
-    `map`. PyTorch tensors and Pillow images become arrays.
+    If a row is a dict, its keys become components. The items of a tuple become "0", "1" and so on.
+    An array or a number becomes "x", and `bytes` become "record", which you can pass to `parse`.
+    Values are converted as in `map`. PyTorch tensors and Pillow images become arrays.
 
     Args:
-        source: The object: a data set of PyTorch or Hugging Face, a reader of ArrayRecord or Bagz,
-            an array of h5py or zarr, or a list. If it has `__getitems__`, whole blocks are read
-            with it. A dict of such objects of equal length makes each of them a component.
-        num_threads: The number of threads that read rows; see `map`.
-        num_processes: The number of worker processes that read rows instead of threads; 0 for none.
-            The object must be picklable.
-        names: The names of the components, if rows are not dicts.
+        source: The object to read, such as a PyTorch or Hugging Face data set, an ArrayRecord or
+            Bagz reader, an h5py or zarr array, or a list. If it has `__getitems__`, whole blocks
+            are read at a time. You can also pass a dict of such objects, all of the same length.
+            Each of them then becomes a component.
+        num_threads: How many threads read rows; see `map`.
+        num_processes: How many worker processes read rows instead of threads; 0 for none. The
+            object must be picklable.
+        names: The component names, if rows are not dicts.
 
     Raises:
         TypeError: If the object has no length, or its rows cannot be read by number.

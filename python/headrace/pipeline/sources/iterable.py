@@ -1,4 +1,4 @@
-"""Examples of an iterator that a Python function returns."""
+"""`iterable`: the examples of a Python iterator."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -18,12 +18,13 @@ __all__ = ["Iterable_", "iterable"]
 
 @dataclass(frozen=True)
 class Iterable_(Source):
-    """Examples of an iterator that a Python function returns.
+    """The examples of a Python iterator.
 
     Attributes:
-        factory: Returns an iterator; with two or more processes, each gets one for its part.
-        num_processes: The number of processes that iterate; 0 if this one does.
-        openings: The iterators that were made.
+        factory: Returns an iterator. If there are two or more processes, it is called in each of
+            them, for a part of the examples.
+        num_processes: The number of processes that iterate; 0 to iterate in this process.
+        openings: The iterators created so far.
     """
 
     factory: Callable[..., Iterable[Mapping[str, Any]]]
@@ -34,12 +35,12 @@ class Iterable_(Source):
 
     @property
     def name(self) -> str:
-        """Its name in messages: that of the function that makes it."""
+        """The source's name in messages."""
         return "iterable"
 
     @property
     def spec(self) -> None:
-        """None: the components are learned from the first example."""
+        """None, because the components are learned from the first example."""
         return None
 
     @property
@@ -49,33 +50,33 @@ class Iterable_(Source):
 
     @property
     def num_parallel(self) -> int:
-        """1: examples are taken in turn."""
+        """1, because examples are taken in turn."""
         return 1
 
     @property
     def described_in_state(self) -> str:
-        """The number of its processes: each yields a part, so another gives another order."""
+        """The number of processes, because it changes the order: each process yields a part."""
         return f" in {self.num_processes} processes" if self.num_processes > 1 else ""
 
     @property
     def obstacle(self) -> str:
-        """Why there is no random access to its examples."""
+        """The reason why its examples cannot be accessed at random."""
         return "iterable yields its examples only in order"
 
     @property
     def is_reordered(self) -> bool:
-        """False: there are no files."""
+        """False, because there are no files."""
         return False
 
     def window_pieces(self, block_bytes: int | None) -> list[str]:
-        """Returns nothing: examples reach a window in their order."""
+        """Returns an empty list, because there are no files."""
         return []
 
     def counts(self) -> None:
-        """Returns None: only the iterator knows."""
+        """Returns None, because only the iterator knows."""
 
     def source_plan(self, planning: SourcePlanning) -> engine.Plan:
-        """Returns the plan of the examples."""
+        """Returns the plan that produces the examples."""
         of = SpecProbe if planning.is_learning else IterableFunction
         worker = of(self.factory, self.openings, planning.specs)
         return engine.Plan.python_source(planning.python_worker(worker))
@@ -85,24 +86,24 @@ def iterable(
     factory: Callable[..., Iterable[Mapping[str, Any]]] | Iterable[Mapping[str, Any]],
     num_processes: int = 0,
 ) -> Iterable_:
-    """Yields the examples of a Python iterator, as dicts of NumPy values.
+    """Yields the examples of a Python iterator. Examples are dicts of NumPy values.
 
     Each example is passed on as soon as the iterator yields it.
 
     Args:
         factory: A function that returns a new iterator. It is called once at the start of each
-            epoch. If you read `spec` before you iterate, that call's iterator is used for the next
-            iteration. You can also pass an object that can be iterated several times, such as a
-            list of dicts or a `datasets.Dataset`.
-        num_processes: The number of worker processes; 0 for none. With 1, the iterator runs in
-            another process. With more, each process calls `factory(worker, num_workers)`, with
-            `worker` counting from 0, for its part of the examples. One example is read from each
-            process in turn, and finished processes are left out, so the order is always the same.
-            Workers must be able to import `factory`. If they can't, install cloudpickle (the extra
-            `processes`).
+            epoch. If you read `spec` before you iterate, it is called then, and the next iteration
+            continues with that iterator. You can also pass an object that can be iterated several
+            times, such as a list of dicts or a `datasets.Dataset`.
+        num_processes: How many worker processes to use; 0 for none. With 1, the iterator runs in
+            another process. With more, each process calls `factory(worker, num_workers)` for its
+            part of the examples, where `worker` counts from 0. The processes take turns, one
+            example each, and skip those that have finished, so the order is always the same. The
+            workers must be able to import `factory`. If they can't, install cloudpickle (`pip
+            install headrace[processes]`).
 
     Raises:
-        TypeError: If `factory` is an iterator, which can be read only once, does not yield
+        TypeError: If `factory` is an iterator (which can be read only once), does not yield
             examples, or cannot be called with the arguments that `num_processes` requires.
         ValueError: If `num_processes` is out of range, or the system does not support worker
             processes.

@@ -1,4 +1,4 @@
-"""JSON arrays: files with one array of objects."""
+"""`json_array`: files that contain one JSON array of objects."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ __all__ = ["JsonArray", "json_array"]
 
 @dataclass(frozen=True)
 class JsonArray(JsonLines):
-    """Objects of JSON arrays."""
+    """The objects in JSON arrays."""
 
     numbers_lines: ClassVar = False
     is_array: ClassVar[bool] = True
 
     @property
     def name(self) -> str:
-        """Its name in messages: that of the function that makes it."""
+        """The source's name in messages."""
         return "json_array"
 
 
@@ -32,24 +32,25 @@ def json_array(
 ) -> JsonArray:
     """Reads files that contain one JSON array of objects, such as `[{"a": 1}, {"a": 2}]`.
 
-    Each object is an example, with one component per key. Keys, types and defaults are handled as
-    by `json_lines`. The file is parsed while it is read, so it may be larger than memory. Records
-    are numbered from 0.
+    Each object becomes an example, with one component per key. Keys, types and defaults work as in
+    `json_lines`. The file is parsed while it is being read, so it may be larger than memory.
+    Records are numbered from 0.
 
-    A truncated array, a missing or extra comma, and data after the array raise an error that names
+    A truncated array, a missing or extra comma, or data after the array raises an error that names
     the file, the record and the byte. An empty file is also an error.
 
     Args:
-        paths: The files; see `tfrecords`.
-        columns: The types of the keys; see `json_lines`. None infers them from the first block of
-            the first file with objects.
-        defaults: The values for missing keys; see `json_lines`.
+        paths: The files to read; see `tfrecords`.
+        columns: The types of the keys; see `json_lines`. If None, they are inferred from the first
+            block of the first file that has objects.
+        defaults: Values to use for missing keys; see `json_lines`.
         compression: The compression of the files; see `tfrecords`.
         dtypes: The types of some keys; see `json_lines`.
 
     Raises:
-        TypeError: If a path is invalid, or components do not support a type.
-        ValueError: If an argument is out of range, or a key is both an object and a value.
+        TypeError: If a path is invalid, or components don't support a type.
+        ValueError: If an argument is out of range, or a key would have to be both an object and a
+            value.
 
     Examples:
         >>> from pathlib import Path

@@ -1,4 +1,4 @@
-"""JSON lines: text files with a JSON object in each line."""
+"""`json_lines`: text files with one JSON object per line."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -26,14 +26,14 @@ __all__ = ["JsonLines", "as_json", "json_lines"]
 
 @dataclass(frozen=True)
 class JsonLines(InferredSource):
-    """Objects of JSON lines.
+    """The objects in JSON Lines files.
 
     Attributes:
-        paths: Paths and patterns, as given.
-        columns: The types of the wanted keys; None to infer all.
-        defaults: The values for some keys where they are missing or null.
+        paths: The user's paths and patterns.
+        columns: The types of the keys to read; None to infer all keys.
+        defaults: The values to use if a key is missing or null, for some keys.
         compression: The compression of the files.
-        dtypes: The types of some keys, if the others are inferred.
+        dtypes: The types of some keys if the others are inferred.
     """
 
     is_scanned: ClassVar = True
@@ -51,21 +51,21 @@ class JsonLines(InferredSource):
 
     @property
     def name(self) -> str:
-        """Its name in messages: that of the function that makes it."""
+        """The source's name in messages."""
         return "json_lines"
 
     @property
     def spec(self) -> dict[str, Spec] | None:
-        """The components of an example, one for each key."""
+        """The components of an example, one per key."""
         return None if self.columns is None else specs_of(self.name, self.columns)
 
     @property
     def _records(self) -> str:
-        """The records of a file in messages."""
+        """The word for the records of a file, for messages."""
         return "elements" if self.is_array else "lines"
 
     def inferred(self) -> dict[str, Spec]:
-        """Returns the keys in the first block of the first file with records."""
+        """Infers the keys from the first block of the first file that has records."""
         options = self.compression or "", self.is_array, [name for name, _ in self.dtypes]
         result = first_found(
             self.name, self.paths, self._records, lambda path: engine.infer_json(path, *options)
@@ -83,20 +83,20 @@ class JsonLines(InferredSource):
         return with_dtypes(self.name, specs, self.dtypes)
 
     def described(self) -> str:
-        """Returns a text that says how the components are inferred."""
+        """Describes how the components are inferred."""
         return (
             f"the columns are inferred from the first block of the first file with {self._records}"
         )
 
     def records(self) -> engine.Plan:
-        """Returns a plan of the records of its files."""
+        """Returns a plan that reads the raw records."""
         paths = find_files(self.name, self.paths)
         return engine.json_records(paths, self.compression or "", self.is_array)
 
     def planned(
         self, specs: dict[str, Spec], add_python_worker: Callable[[Any], int]
     ) -> SourcePlan:
-        """Returns the plan, which reads records that are parsed later."""
+        """Returns the plan, which reads records and parses them later."""
         typed = self.dtypes if self.columns is None else self.columns
         components = components_of(self.name, specs, typed, self.defaults)
         components = list(map(_filled, components))
@@ -104,7 +104,7 @@ class JsonLines(InferredSource):
         fields = engine.json_fields(list(map(native, components)), sightings, self.is_array)
         paths = find_files(self.name, self.paths)
         records = engine.json_records(paths, self.compression or "", self.is_array)
-        # Inferred keys occur; their names are not the user's.
+        # Inferred keys do occur, and the user did not name them.
         missing = None if self.columns is None else sightings
         return SourcePlan(records, paths, [fields], len(paths), sightings=missing)
 
@@ -116,34 +116,38 @@ def json_lines(
     compression: str | None = "auto",
     dtypes: Mapping[str, Any] | None = None,
 ) -> JsonLines:
-    r"""Reads JSON Lines files, with one JSON object per line. An example has one component per key.
+    r"""Reads JSON Lines files, which have one JSON object per line.
+
+    Each example has one component per key.
 
     A missing or null key raises an error that names the file and line, unless the key has a default
-    or is `Nullable`. For `Json`, null is None. A warning names the keys that no line has. Keys that
-    you do not list are skipped, and so are blank lines. `NaN`, `Infinity` and `-Infinity` are read
+    or is `Nullable`. For `Json`, null is read as None. If no line has a key, a warning names it.
+    Keys that you don't list and blank lines are skipped. `NaN`, `Infinity` and `-Infinity` are read
     as floats. For files that contain one array of objects, use `json_array`.
 
     Args:
-        paths: The files; see `tfrecords`.
+        paths: The files to read; see `tfrecords`.
         columns: The types of the keys to read: `int` (int64), `float` (float32), `bool`, `str`,
             `bytes` or a NumPy type; `Ragged(int)` for a list of any length, and `Ragged(int,
             ndim=2)` for a list of lists; `Feature(int, (2, 3))` for lists of fixed lengths; `Json`
             for any value; "datetime64[us]" for a time in ISO 8601 format, converted to UTC if it
             has an offset; `Nullable(int)` for values that may be missing. "meta.id" is the key "id"
-            of the object "meta". Integers are accepted as floats. Fractions are rounded to the
-            floating-point type. Whole numbers must be exact, so 1700000001 and 1e39 are errors for
-            `float`; use `np.float64`. None infers keys and types from the first block of the first
-            file with lines. Inferred types represent the values exactly: int64, uint64, float32 or
-            else float64. Lists become ragged, up to three axes. Objects and lists of objects become
-            `Json`, which is None if the key is missing. A later value that does not fit the
-            inferred type, or an integer of more than 64 bits, raises an error.
-        defaults: The values for missing keys, by key.
+            of the object "meta". Integers are also accepted as floats. Fractions are rounded to the
+            floating-point type, but whole numbers must be exact, so 1700000001 and 1e39 raise an
+            error for `float`; use `np.float64` for these. If None, keys and types are inferred from
+            the first block of the first file that has lines. Inferred types represent the values
+            exactly: int64, uint64, float32 or else float64. Lists become ragged, with up to three
+            axes. Objects and lists of objects become `Json`, which is None if the key is missing. A
+            later value that does not fit the inferred type, or an integer of more than 64 bits,
+            raises an error.
+        defaults: Values to use for missing keys, by key.
         compression: The compression of the files; see `tfrecords`.
         dtypes: The types of some keys, such as {"id": str}. The others are inferred.
 
     Raises:
-        TypeError: If a path is invalid, or components do not support a type.
-        ValueError: If an argument is out of range, or a key is both an object and a value.
+        TypeError: If a path is invalid, or components don't support a type.
+        ValueError: If an argument is out of range, or a key would have to be both an object and a
+            value.
 
     Examples:
         >>> from pathlib import Path
@@ -164,11 +168,12 @@ def as_json(
     compression: str | None,
     dtypes: Mapping[str, Any] | None,
 ) -> tuple[tuple[str, ...], Pairs | None, Pairs, str | None, Pairs]:
-    """Returns the arguments of a source of JSON objects as plain data, in the order of `JsonLines`.
+    """Returns the arguments of a JSON source as plain data, in the order of `JsonLines`.
 
     Raises:
-        TypeError: If a path is invalid, or a type cannot be a component's.
-        ValueError: If an argument is out of range, or a key is both an object and a value.
+        TypeError: If a path is invalid, or components don't support a type.
+        ValueError: If an argument is out of range, or a key would have to be both an object and a
+            value.
     """
     chosen = as_columns(where, columns)
     for name, _ in chosen or ():
@@ -191,6 +196,6 @@ def as_json(
 
 
 def _filled(component: Component) -> Component:
-    """Returns a component, with None as the default of inferred JSON."""
+    """Sets the default of inferred JSON to None."""
     is_json = component.is_inferred and component.spec.dtype is Json
     return replace(component, default=NULL) if is_json and component.default is None else component

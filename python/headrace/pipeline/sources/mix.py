@@ -1,4 +1,4 @@
-"""Examples drawn from several pipelines."""
+"""`mix`: examples drawn from several pipelines."""
 
 import hashlib
 import math
@@ -19,7 +19,7 @@ from headrace.pipeline.values.types import Spec
 
 __all__ = ["Mix", "mix", "mixture_of"]
 
-# In the order of the parts, or by their names.
+# In the order of the parts, or by part name.
 Weights: TypeAlias = Sequence[float] | Mapping[str, float]
 
 _ID_BYTES: Final = 6
@@ -27,17 +27,17 @@ _ID_BYTES: Final = 6
 
 @dataclass(frozen=True)
 class Mix(Combination):
-    """Examples drawn from pipelines, each given as its stages.
+    """Examples drawn from several pipelines.
 
     Attributes:
-        parts: The stages of each.
-        weights: The relative frequency of each.
-        seed: The seed of the draws.
-        stop: "first" to end with the first that ends, "all" to continue with the others.
-        is_seed_given: Whether the program gave the seed.
-        part_names: The name of each part; empty if they have none.
+        parts: The stages of each pipeline.
+        weights: The relative frequency of each pipeline.
+        seed: The seed for the draws.
+        stop: "first" to stop when a pipeline ends, "all" to continue with the others.
+        is_seed_given: Whether the user passed the seed.
+        part_names: The name of each part; empty if the parts have no names.
         schedule: Later weights, each with the number of the example from which they apply.
-        measured: The component whose elements the weights share out; None for examples.
+        measured: The component whose elements the weights refer to; None if they refer to examples.
     """
 
     draws: ClassVar = True
@@ -52,17 +52,17 @@ class Mix(Combination):
 
     @property
     def name(self) -> str:
-        """Its name in messages: that of the function that makes it."""
+        """The source's name in messages."""
         return "mix"
 
     @property
     def called(self) -> tuple[str, ...]:
-        """The names of the parts: their numbers if they have none."""
+        """The names of the parts, or their numbers if they have no names."""
         return self.part_names or tuple(map(str, range(len(self.parts))))
 
     @property
     def exhausted(self) -> list[Stages] | None:
-        """The parts that `stop="all"` draws to their end; None if one may have examples left."""
+        """The parts that `stop="all"` reads to the end; None if a part may have examples left."""
         weights = zip(self.weights, *(changed for _, changed in self.schedule), strict=True)
         drawn = [
             (part, of_part)
@@ -73,27 +73,27 @@ class Mix(Combination):
 
     @property
     def obstacle(self) -> str:
-        """Why there is no random access to its examples."""
+        """The reason why its examples cannot be accessed at random."""
         return "mix yields its examples only in order"
 
     @property
     def is_reordered(self) -> bool:
-        """Whether a shuffle after it permutes examples of files."""
+        """Whether a shuffle that follows it changes the order of examples from files."""
         return all(map(is_reordered, self.parts))
 
     def window_pieces(self, block_bytes: int | None) -> list[str]:
-        """Returns what a window after it may read in another order, as text."""
+        """Names the pieces that a following window may reorder; empty if there are none."""
         return [name for part in self.parts for name in pieces_before(part, block_bytes)]
 
     def combined_length(
         self, lengths: Callable[[Sequence[Stages]], Iterator[float]]
     ) -> float | None:
-        """Returns the number of examples, if parts are drawn to their end; None otherwise."""
+        """Returns the number of examples if the parts are read to the end; None otherwise."""
         is_known = self.stop == "all" and self.exhausted is not None
         return sum(lengths(self.exhausted or ())) if is_known else None
 
     def source_plan(self, planning: SourcePlanning) -> engine.Plan:
-        """Returns the plan of examples drawn from the parts."""
+        """Returns the plan that draws examples from the parts."""
         schedule = [(0, self.weights), *self.schedule]
         ids = list(map(_id, self.part_names)) or None
         specs, measured = planning.specs, None
@@ -110,7 +110,7 @@ class Mix(Combination):
 
 
 def mixture_of(source: Source) -> Mix | None:
-    """Returns the source if its examples are drawn from parts; None otherwise."""
+    """Returns the source if it is a mix; None otherwise."""
     return source if isinstance(source, Mix) else None
 
 
@@ -125,22 +125,22 @@ def mix(
     """Draws each example from one of several pipelines. Each pipeline keeps its own order.
 
     Args:
-        pipelines: The pipelines, at least one, as a list or as a dict by name. With names, you can
-            add or remove pipelines when you resume: `resume(state, allow={"parts"})`.
-            `Batches.counts` has the number of examples of each.
-        weights: The relative frequency of each pipeline: numbers in the order of the pipelines, or
-            a dict by name. They need not add up to 1. A pipeline with weight 0 is never drawn from;
-            at least one weight must be above 0. None for equal weights.
-        seed: The same seed always results in the same draws. Draws differ from epoch to epoch. From
-            0 to 2^63 - 1. None picks a random seed now.
-        stop: "first" ends when a draw selects a pipeline that has no more examples. "all" continues
-            with the remaining pipelines whose weight is above 0.
-        schedule: Weights that change, instead of `weights`: `{0: {…}, 100_000: {…}}` switches after
-            100,000 examples of the mix. The count starts again in each pass. The key 0 is required.
-        unit: "examples" if weights are shares of examples. ("tokens", NAME) if weights are shares
-            of the elements of the list component NAME. In this case nothing is drawn: the next
-            example comes from the pipeline that is furthest behind its share since the weights last
-            changed.
+        pipelines: At least one pipeline, as a list or as a dict by name. If you name them, you can
+            add or remove pipelines when you resume, with `resume(state, allow={"parts"})`.
+            `Batches.counts` returns the number of examples from each.
+        weights: The relative frequency of each pipeline, as numbers in the order of the pipelines
+            or as a dict by name. They need not add up to 1. At least one must be above 0, and a
+            pipeline with weight 0 is never used. Defaults to equal weights.
+        seed: The same seed always gives the same draws, which differ from epoch to epoch. Must be
+            between 0 and 2^63 - 1. If None, a random seed is picked by this call.
+        stop: "first" stops when a draw selects a pipeline that has no more examples. "all"
+            continues with the remaining pipelines whose weight is above 0.
+        schedule: Weights that change over time, instead of `weights`. For example, `{0: {…},
+            100_000: {…}}` switches after 100,000 examples of the mix. The count starts again in
+            each pass. The key 0 is required.
+        unit: What the weights refer to: "examples", or ("tokens", NAME) for the elements of the
+            list component NAME. With tokens, nothing is drawn at random. Each example comes from
+            the pipeline that is furthest behind its share since the weights last changed.
 
     Raises:
         TypeError: If an item is not a pipeline, or weights are not numbers.
@@ -169,13 +169,13 @@ def mix(
 
 
 def _id(name: str) -> int:
-    """Returns a number for the name of a part, which is the same in all programs."""
+    """Returns an ID for the name of a part, which is the same in all programs."""
     digest = hashlib.sha256(name.encode()).digest()
     return int.from_bytes(digest[:_ID_BYTES], "little")
 
 
 def checked_part_names(names: tuple[object, ...]) -> tuple[str, ...]:
-    """Returns the names of parts; raises TypeError if one is not a string."""
+    """Returns the part names. Raises TypeError if one is not a string."""
     for name in names:
         if not isinstance(name, str):
             raise TypeError(f"mix: {name!r} is not a name of a part, expected strings.")
@@ -185,12 +185,12 @@ def checked_part_names(names: tuple[object, ...]) -> tuple[str, ...]:
 def checked_schedule(
     weights: object, schedule: object, names: tuple[str, ...], count: int
 ) -> tuple[tuple[float, ...], tuple[tuple[int, tuple[float, ...]], ...]]:
-    """Returns the weights at the beginning, and the changes after it.
+    """Returns the initial weights and the later changes.
 
     Args:
-        weights: As given to `mix`.
-        schedule: As given to `mix`.
-        names: The names of the parts, if they have some.
+        weights: The argument of `mix`.
+        schedule: The argument of `mix`.
+        names: The names of the parts, if they have any.
         count: The number of parts.
     """
     if schedule is None:
@@ -213,11 +213,11 @@ def checked_schedule(
 
 
 def checked_unit(unit: object, specs: Sequence[Mapping[str, Spec] | None]) -> str | None:
-    """Returns the component whose elements weights share out; None for examples.
+    """Returns the component whose elements the weights refer to; None for examples.
 
     Args:
-        unit: As given to `mix`.
-        specs: The components of each part, if they are known.
+        unit: The argument of `mix`.
+        specs: The components of each part, or None where they are unknown.
     """
     if unit == "examples":
         return None
@@ -241,7 +241,7 @@ def checked_unit(unit: object, specs: Sequence[Mapping[str, Spec] | None]) -> st
 
 
 def _checked(what: str, weights: tuple[float, ...]) -> tuple[float, ...]:
-    """Returns the weights; raises ValueError if one is below 0 or not finite, or all are 0."""
+    """Returns the weights. Raises ValueError if one is negative or not finite, or if all are 0."""
     if not all(math.isfinite(weight) and weight >= 0 for weight in weights) or not any(weights):
         raise ValueError(f"mix: {what} {weights}, expected numbers from 0 up, and one above it.")
     return weights

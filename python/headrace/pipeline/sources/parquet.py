@@ -1,4 +1,4 @@
-"""Parquet files."""
+"""`parquet`: Parquet files."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -33,43 +33,44 @@ def parquet(
     defaults: Mapping[str, Any] | None = None,
     dtypes: Mapping[str, Any] | None = None,
 ) -> Parquet:
-    """Reads Parquet files. An example has one component per column.
+    """Reads Parquet files. Each example has one component per column.
 
-    Numbers keep their types. Strings become `str`, binary columns `bytes`, lists of one fixed
-    length arrays, and other lists ragged, up to three axes. Dates and timestamps become
-    `datetime64`, in UTC if they have a time zone. Times of day and durations become `timedelta64`.
-    Structs, maps and lists of them become `Json`. For decimals, you need to pass a type:
-    `np.float64` for the nearest number, or `str` for the exact text.
+    Numbers keep their types, strings become `str`, and binary columns become `bytes`. Lists of a
+    fixed length become arrays, and other lists become ragged, with up to three axes. Dates and
+    timestamps become `datetime64`, in UTC if they have a time zone. Times of day and durations
+    become `timedelta64`. Structs, maps and lists of them become `Json`. For decimals, you must pass
+    a type: `np.float64` for the nearest number, or `str` for the exact text.
 
     A null raises an error that names the file, row and column, unless the column has a default or
-    is `Nullable`. For `Json`, a null is None. Page checksums are verified if the file has them.
+    is `Nullable`. For `Json`, null is read as None. Page checksums are verified if the file has
+    them.
 
-    Hive partitions, which are directories such as `year=2020`, become columns if they are below the
-    path that you pass. The column is int64 if all its values are integers, and `str` otherwise.
-    `__HIVE_DEFAULT_PARTITION__` is null. The path of a directory includes the files in its
-    partitions.
+    Hive partitions are directories such as `year=2020`. They become columns if they are below the
+    path that you pass. If all values are integers, the column is int64, and otherwise `str`.
+    `__HIVE_DEFAULT_PARTITION__` is null. If you pass a directory, the files in its partitions are
+    read too.
 
     Before the first batch, the footers of all files are read. Several threads then read row groups
-    at the same time.
+    in parallel.
 
     Args:
-        paths: The files; see `tfrecords`. For remote files, only the selected columns are
+        paths: The files to read; see `tfrecords`. For remote files, only the selected columns are
             downloaded.
         columns: A list of columns to read, or a dict of their types. None reads all columns of the
             first file. "meta.lang" is the field "lang" of the struct "meta". If "meta" is a list of
-            structs, it is a list of that field. The types are the same as for `json_lines`, and
-            numbers and times are converted. A value that the type cannot represent raises an error.
-            Fractions are rounded to the floating-point type, but whole numbers must be exact:
-            1700000001 is an error for `float`; use `np.float64`.
+            structs, "meta.lang" is the list of that field's values. You can use the same types as
+            in `json_lines`; numbers and times are converted. A value that the type cannot represent
+            raises an error. Fractions are rounded to the floating-point type, but whole numbers
+            must be exact: 1700000001 raises an error for `float`, so use `np.float64`.
         where: Conditions such as [("year", ">=", 2020)]. Only rows that meet all of them are read.
-            The comparisons are ==, !=, <, <=, >, >=, "in" and "not in". Row groups are skipped if
-            their statistics show that no row can match. A null meets no condition. Decimals are
-            compared exactly, with the shortest decimal form of a float.
-        defaults: The values for nulls and for columns that a file does not have, by column.
+            The comparisons are ==, !=, <, <=, >, >=, "in" and "not in". A row group is skipped if
+            its statistics show that no row can match. A null meets no condition. Decimals are
+            compared exactly; a float stands for its shortest decimal form.
+        defaults: Values to use for nulls and for columns that a file doesn't have, by column.
         dtypes: The types of some columns, such as {"price": str}. The others keep their types.
 
     Raises:
-        TypeError: If a path is invalid, a column is not a string, or components do not support a
+        TypeError: If a path is invalid, a column is not a string, or components don't support a
             type.
         ValueError: If there are no paths or no columns, or a default does not fit its column.
 

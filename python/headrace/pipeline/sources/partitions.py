@@ -1,4 +1,4 @@
-"""Columns in the names of directories, as Hive writes them: `year=2020/part-0.parquet`."""
+"""Columns from directory names in Hive's style, such as `year=2020/part-0.parquet`."""
 
 import os
 import re
@@ -14,7 +14,7 @@ from headrace.pipeline.values.types import Spec, carried, exactly
 
 __all__ = ["Partitions", "constant", "partitions_of", "spec_of_values"]
 
-# The values of a column, one for each file; None where it is null.
+# The values of each column, one per file; None for null.
 Partitions = dict[str, list[int | str | None]]
 
 _NULL: Final = "__HIVE_DEFAULT_PARTITION__"
@@ -22,13 +22,13 @@ _INT: Final = re.compile(r"-?[0-9]{1,18}")
 
 
 def partitions_of(where: str, files: Sequence[tuple[bytes, str]]) -> Partitions:
-    """Returns the columns in the directories of files, with a value for each file.
+    """Returns the columns in the directory names, with a value for each file.
 
-    The values of a column are ints if all are integers, else `str`.
+    A column contains ints if all its values are integers, and otherwise `str`.
 
     Args:
         where: The name of the source.
-        files: Each file, and the part of its path below the given one.
+        files: Each file, and its path relative to the argument it came from.
 
     Raises:
         InvalidArgumentError: If two files have different columns.
@@ -50,10 +50,10 @@ def partitions_of(where: str, files: Sequence[tuple[bytes, str]]) -> Partitions:
 def constant(
     where: str, name: str, spec: Spec, values: Sequence[int | str | None]
 ) -> list[npt.NDArray[Any] | None]:
-    """Returns the values of a column in the engine's form.
+    """Converts the values of a column to the engine's form.
 
     Raises:
-        ValueError: If one is not of the type of its component.
+        ValueError: If a value does not fit the type of its component.
     """
     return [None if value is None else _exact(where, name, spec, value) for value in values]
 
@@ -71,7 +71,7 @@ def _exact(where: str, name: str, spec: Spec, value: int | str) -> npt.NDArray[A
 
 
 def spec_of_values(values: Sequence[int | str | None]) -> Spec:
-    """Returns the component of a column."""
+    """Returns the component for a column."""
     is_text = any(isinstance(value, str) for value in values)
     return Spec(str if is_text else np.dtype(np.int64), ())
 

@@ -1,4 +1,4 @@
-"""The common base of files whose records are strings."""
+"""The base class of sources whose records are strings."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,13 +17,13 @@ _Files = TypeVar("_Files", bound="RecordFiles")
 
 @dataclass(frozen=True)
 class RecordFiles(FileSource, is_base=True):
-    """Records of files.
+    """The records of files.
 
     Attributes:
-        kind: The name of the function that makes it, which is the engine's name of the format.
-        paths: Paths and patterns, as given.
+        kind: The function that creates the source, which is also the engine's name for the format.
+        paths: The user's paths and patterns.
         compression: None, "auto", "gzip", "zlib", "zstd", "bzip2", "xz" or "lz4".
-        lengths: The bytes of the header, of a record and of the footer, where they are fixed.
+        lengths: The length of the header, a record and the footer in bytes, if they are fixed.
     """
 
     facts: ClassVar[tuple[str, ...]] = (*FileSource.facts, "kind")
@@ -41,7 +41,7 @@ class RecordFiles(FileSource, is_base=True):
 
     @property
     def name(self) -> str:
-        """Its name in messages: that of the function that makes it."""
+        """The source's name in messages."""
         return self.kind
 
     @property
@@ -50,11 +50,11 @@ class RecordFiles(FileSource, is_base=True):
         return {"record": Spec(bytes, ())}
 
     def records(self) -> engine.Plan:
-        """Returns a plan of the records of its files."""
+        """Returns a plan that reads the raw records."""
         return self._plan(find_files(self.kind, self.paths))
 
     def planned(self, specs: Specs, add_python_worker: Callable[[PythonWorker], int]) -> SourcePlan:
-        """Returns the plan, which reads one file after the other."""
+        """Returns the plan, which reads the files one after the other."""
         paths = find_files(self.kind, self.paths)
         return SourcePlan(self._plan(paths), paths, num_parallel=len(paths))
 
@@ -76,6 +76,6 @@ def record_files(
     compression: str | None,
     lengths: tuple[int, int, int] = (0, 1, 0),
 ) -> _Files:
-    """Returns a source of record files, with checked arguments."""
+    """Checks the arguments of a source of record files, and returns the source."""
     check_compression(source.kind, compression)
     return source(as_paths(source.kind, paths), compression, lengths)

@@ -1,4 +1,4 @@
-"""Files with typed columns: the common base of Parquet and Arrow."""
+"""The base class of Parquet and Arrow: files with typed columns."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -32,21 +32,21 @@ from headrace.pipeline.values.types import ElementType, Json, Spec, element_of
 
 __all__ = ["Columns", "TableFiles", "TableFormat", "as_table_columns"]
 
-# The argument `columns` of a program: names, or types by name.
+# The user's `columns` argument: names, or types by name.
 Columns: TypeAlias = Sequence[str] | Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class TableFormat:
-    """A format of tables, with the engine's functions for its files.
+    """A table format, with the engine's functions for its files.
 
     Attributes:
-        name: The name of the source in messages: the function that makes it.
-        piece: The word for a unit that one thread reads from beginning to end.
-        columns: Returns the columns of a file with the given names, or all.
-        counts: Returns the number of rows of each file.
-        rows: Returns the plan for components, constants and conditions, and the number of pieces.
-        tables: Returns the tables among files, with the parts of their paths below the given ones.
+        name: The source's name in messages.
+        piece: The word for a unit that one thread reads from start to end, such as "row group".
+        columns: Returns a file's columns with these names, or all columns.
+        counts: Returns the number of rows in each file.
+        rows: Returns the plan for components, constants and conditions, with the number of pieces.
+        tables: Returns the tables among files and their relative paths.
     """
 
     name: str
@@ -63,12 +63,12 @@ class TableFiles(InferredSource, is_base=True):
 
     Attributes:
         format: Their format.
-        paths: Paths and patterns, as given.
-        columns: The names of the wanted columns; None for all, or if types are given.
-        types: The types of the wanted columns; None to take those of the first file.
-        defaults: The values for some columns where they are null, or missing in a file.
-        where: Conditions that rows meet.
-        dtypes: The types of some of the columns that are not given types.
+        paths: The user's paths and patterns.
+        columns: The names of the columns to read. None for all columns, or if types are passed.
+        types: The types of the columns to read. None to use those of the first file.
+        defaults: The values to use if a column is null or missing from a file, for some columns.
+        where: Conditions that the rows must meet.
+        dtypes: The types of some columns, if `types` is None.
     """
 
     is_scanned: ClassVar = True
@@ -86,26 +86,26 @@ class TableFiles(InferredSource, is_base=True):
 
     @property
     def name(self) -> str:
-        """The name of the source in messages."""
+        """The source's name in messages."""
         return self.format.name
 
     @property
     def piece(self) -> str:
-        """The word for a unit that one thread reads from beginning to end."""
+        """The word for a unit that one thread reads from start to end."""
         return self.format.piece
 
     @property
     def spec(self) -> dict[str, Spec] | None:
-        """The components, if their types are given."""
+        """The components, if the user passed their types."""
         return None if self.types is None else specs_of(self.name, self.types)
 
     @property
     def names(self) -> tuple[str, ...] | None:
-        """The columns that are wanted; None for all of the first file."""
+        """The columns to read; None for all columns of the first file."""
         return self.columns if self.types is None else tuple(self.spec or ())
 
     def inferred(self) -> dict[str, Spec]:
-        """Returns the columns of the first file, and those in the names of directories."""
+        """Returns the columns of the first file, and those in directory names."""
         files, partitions = self._partitioned()
         names = None if self.columns is None else [n for n in self.columns if n not in partitions]
         first = next(iter(self._kept(partitions, files)), 0)
@@ -117,17 +117,17 @@ class TableFiles(InferredSource, is_base=True):
         return with_dtypes(self.name, specs, self.dtypes)
 
     def counts(self) -> Sequence[int] | None:
-        """Returns the number of rows of each file, from the file; None with conditions."""
+        """Returns the number of rows in each file; None if there are conditions."""
         if self.where:
             return None
         with engine.op_errors():
             return self.format.counts(self.files())
 
     def records(self) -> None:
-        """Returns None: each file says where its rows are."""
+        """Returns None, because each file stores the positions of its rows."""
 
     def num_pieces(self) -> list[int]:
-        """Returns the number of pieces of each file that may have rows for the conditions."""
+        """Returns the number of pieces in each file that can contain matching rows."""
         tables, partitions = self._partitioned()
         kept = self._kept(partitions, tables)
         numbers = [0] * len(tables)
@@ -140,13 +140,13 @@ class TableFiles(InferredSource, is_base=True):
         return numbers
 
     def described(self) -> str:
-        """Returns a text that says how the components are inferred."""
+        """Describes how the components are inferred."""
         return "the components are the columns of the first file"
 
     def planned(
         self, specs: dict[str, Spec], add_python_worker: Callable[[Any], int]
     ) -> SourcePlan:
-        """Returns the plan, which reads pieces of files whose places are in the files."""
+        """Returns the plan, which reads pieces whose positions are stored in the files."""
         tables, partitions = self._partitioned()
         kept = self._kept(partitions, tables)
         files = [tables[index] for index in kept]
@@ -182,7 +182,7 @@ class TableFiles(InferredSource, is_base=True):
             return self.format.columns(path, names)
 
     def _kept(self, partitions: Partitions, files: Sequence[bytes]) -> list[int]:
-        """Returns the indexes of the files whose directories meet the conditions."""
+        """Returns the indexes of the files whose directory names meet the conditions."""
         named = [condition for condition in self.where if condition[0] in partitions]
         return [
             number
@@ -191,7 +191,7 @@ class TableFiles(InferredSource, is_base=True):
         ]
 
     def _conditions(self, path: bytes, partitions: Partitions) -> list[engine.Condition]:
-        """Returns the conditions on columns of files."""
+        """Returns the conditions on columns that are stored in the files."""
         conditions = [one for one in self.where if one[0] not in partitions]
         if not conditions:
             return []
@@ -203,26 +203,26 @@ class TableFiles(InferredSource, is_base=True):
         return [native_condition(self.name, specs[one[0]], one) for one in conditions]
 
     def _partitioned(self) -> tuple[list[bytes], Partitions]:
-        """Returns the paths of its files, in order, and the columns in their directories."""
+        """Returns the paths of the files, in order, and the columns in their directory names."""
         tables = self.format.tables(find_partitioned(self.name, self.paths))
         return [path for path, _ in tables], partitions_of(self.name, tables)
 
     def files(self) -> list[bytes]:
-        """Returns the paths of its files, in order."""
+        """Returns the paths of the files, in order."""
         return self._partitioned()[0]
 
 
 def as_table_columns(
     where: str, columns: object, defaults: object, conditions: object, dtypes: object
 ) -> tuple[tuple[str, ...] | None, Pairs | None, Pairs, tuple[Condition, ...], Pairs]:
-    """Returns the arguments of a source of tables as plain data.
+    """Returns the arguments of a table source as plain data.
 
-    These are the names of the wanted columns, or their types, the defaults, the conditions, and the
-    types of some columns.
+    These are the names of the columns or their types, the defaults, the conditions, and the types
+    of some columns.
 
     Raises:
-        TypeError: If they are neither names nor types.
-        ValueError: If there are none, or a default is not a value of its column.
+        TypeError: If the columns are neither names nor types.
+        ValueError: If there are no columns, or a default does not fit its column.
     """
     typed = as_dtypes(where, dtypes, columns)
     if isinstance(columns, Mapping):

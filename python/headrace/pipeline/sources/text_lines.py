@@ -1,4 +1,4 @@
-"""Lines of text files."""
+"""`text_lines`: lines of text files."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -23,14 +23,14 @@ class TextLines(RecordFiles):
 
 
 def text_lines(paths: Paths, compression: str | None = "auto") -> TextLines:
-    r"""Reads the lines of text files. An example is `{"text": bytes}`.
+    r"""Reads the lines of text files. Each example is `{"text": bytes}`.
 
-    Lines end in `\n` or `\r\n`, which is removed. The last line does not need an end. A UTF-8 byte
-    order mark is removed. Files that are not lines of text raise an error: for example UTF-16,
+    The line ending (`\n` or `\r\n`) is removed. The last line doesn't need one. A UTF-8 byte order
+    mark is removed. Files that do not consist of text lines raise an error, such as UTF-16 text,
     lines that end in `\r` alone, a Parquet file or an image.
 
     Args:
-        paths: The files; see `tfrecords`.
+        paths: The files to read; see `tfrecords`.
         compression: The compression of the files; see `tfrecords`.
 
     Raises:

@@ -1,4 +1,4 @@
-"""TFRecord files."""
+"""`tfrecords`: TFRecord files."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -17,20 +17,21 @@ class TfRecords(RecordFiles):
 
 
 def tfrecords(paths: Paths, compression: str | None = "auto") -> TfRecords:
-    """Reads TFRecord files. An example is `{"record": bytes}`.
+    """Reads TFRecord files. Each example is `{"record": bytes}`.
 
-    Every checksum is verified. Use `parse` if records are serialized `tf.train.Example` messages.
+    Every checksum is verified. If the records are serialized `tf.train.Example` messages, call
+    `parse` next.
 
     Args:
-        paths: A file, a directory, a pattern, or a list of them, as local paths or storage URLs.
+        paths: A file, a directory, a pattern, or a list of these, as local paths or storage URLs.
             Patterns can contain `*`, `?`, `[…]`, `**` for directories, and braces such as `{a,b}`
-            and `{000..010}`. A path that exists is always read literally. The files of a directory
-            or pattern are sorted by name. Hidden files, index files and marker files such as
-            `_SUCCESS` are skipped. HTTP URLs support only braces, because HTTP has no listings.
-            Missing files raise an error when the iteration starts.
+            and `{000..010}`. If a path exists, it is never treated as a pattern. The files of a
+            directory or pattern are sorted by name. Hidden files, index files and marker files such
+            as `_SUCCESS` are skipped. HTTP URLs support only braces, because HTTP servers cannot
+            list files. Missing files raise an error when the iteration starts.
         compression: "gzip", "zlib", "zstd", "bzip2", "xz", "lz4", or None for uncompressed files.
-            "auto" detects the compression of each file from its first bytes. Files with several
-            members, streams or frames are read completely.
+            "auto" detects the compression of each file from its first bytes. If a file consists of
+            several members, streams or frames, all of them are read.
 
     Raises:
         TypeError: If a path is invalid.

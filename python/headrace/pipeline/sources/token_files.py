@@ -1,4 +1,4 @@
-"""The forms of files of tokens, and the facts that each file tells of its tokens."""
+"""Formats of token files, and the facts about the tokens that each format stores."""
 
 import os
 from collections.abc import Sequence
@@ -18,22 +18,23 @@ __all__ = ["Documents", "TokenFile", "data_files", "dtype_of", "looked_at", "typ
 Documents: TypeAlias = Literal["mask", "split"]
 _Dtype: TypeAlias = np.dtype[Any]
 
-# The endings of indexes beside files of tokens, each with the ending of the tokens.
+# The extensions of index files, each with the extension of the token file beside it.
 _BESIDE: Final = {".idx": ".bin", ".ds.index": ".ds", ".ds.metadata": ".ds", ".ds.loss": ".ds"}
 _COMPRESSED: Final = (".gz", ".zst", ".zstd", ".bz2", ".xz", ".lz4")
 _NPY_VERSIONS: Final = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
-# The sizes of a token that datatrove writes.
+# The token types that datatrove writes, by their size in bytes.
 _OF_DATATROVE: Final[dict[int, _Dtype]] = {2: np.dtype(np.uint16), 4: np.dtype(np.uint32)}
 _END_BYTES: Final = 8
-# The number of tokens at the beginning of a file whose type is checked.
+# How many tokens at the start of a file are used to check its type.
 _NUM_SEEN: Final = 4096
 _LEAST_SEEN: Final = 64
 _LEAST_VARIOUS: Final = 8
 _CONTENT_BYTES: Final = 1024
-# Halves of tokens of 2 and 4 bytes are beyond this now and then, unless they are tokens themselves.
+# If tokens are cut into halves, some halves exceed these limits. If the halves are themselves
+# tokens of a narrower type, they usually don't.
 _MOST_OF_HALVES: Final = {2: 128, 4: 4096}
 _OF_TEXTS: Final = bytes((*b"\t\n\r", *range(0x20, 0x7F)))
-# The beginnings of what the engine says of contents that are never tokens.
+# The start of the engine's descriptions of contents that are never tokens.
 _NEVER_TOKENS: Final = (
     *("compressed", "a pointer of", "an HTML page", "an XML document"),
     *("a zip archive", "a 7z archive", "a rar archive"),
@@ -47,10 +48,10 @@ class TokenFile:
     Attributes:
         path: Its path or URL.
         form: ".bin", ".npy", "megatron" or "datatrove".
-        dtype: The type of its tokens.
-        first_byte: The offset of the first one.
+        dtype: The type of the tokens.
+        first_byte: The offset of the first token.
         num_tokens: The number of tokens.
-        index: The path of the index of its documents; None if it has none.
+        index: The path of its document index; None if it has none.
     """
 
     path: str
@@ -62,14 +63,14 @@ class TokenFile:
 
     @property
     def says_its_type(self) -> bool:
-        """True if the file itself tells the type of its tokens."""
+        """True if the file stores the type of its tokens."""
         return self.form != ".bin"
 
     def native(self, documents: Documents | None) -> engine.TokenFile:
-        """Returns the file in the engine's form.
+        """Converts the file to the engine's form.
 
         Raises:
-            InvalidArgumentError: If documents are needed, and the file has no index of them.
+            InvalidArgumentError: If documents are needed and the file has no document index.
         """
         path = os.fsencode(self.path)
         if documents is None:
@@ -87,10 +88,10 @@ class TokenFile:
 
 
 def data_files(paths: Sequence[bytes]) -> list[str]:
-    """Returns the files that have tokens, without the indexes beside them.
+    """Returns the files that contain tokens, without the index files beside them.
 
     Raises:
-        InvalidArgumentError: If one is an index whose tokens are not among them, or is compressed.
+        InvalidArgumentError: If an index file lacks its token file, or a file is compressed.
     """
     names = list(map(os.fsdecode, paths))
     there, files = set(names), []
@@ -111,14 +112,14 @@ def data_files(paths: Sequence[bytes]) -> list[str]:
 
 
 def dtype_of(path: str, dtype: _Dtype | None) -> _Dtype:
-    """Returns the type of the tokens of a file.
+    """Returns the type of the tokens in a file.
 
     Args:
         path: The file.
-        dtype: The type that the program gave, if it did.
+        dtype: The type that the user passed, if any.
 
     Raises:
-        InvalidArgumentError: If the file tells another type, or no type is known.
+        InvalidArgumentError: If the file stores a different type, or the type is unknown.
     """
     ((_, index),) = _with_indexes([path])
     form = _form(path, index)
@@ -144,15 +145,15 @@ def dtype_of(path: str, dtype: _Dtype | None) -> _Dtype:
 
 
 def looked_at(paths: Sequence[str], dtype: _Dtype) -> list[TokenFile]:
-    """Returns the form, type and number of tokens of each file.
+    """Returns the format, token type and number of tokens of each file.
 
     Args:
         paths: The files.
-        dtype: The type that the tokens of all of them must have.
+        dtype: The type that the tokens of all files must have.
 
     Raises:
-        InvalidArgumentError: If the tokens of one have another type.
-        DataLossError: If the size of a file does not fit its tokens.
+        InvalidArgumentError: If the tokens of a file have another type.
+        DataLossError: If the size of a file does not match its tokens.
     """
     sizes = storage.sizes(paths)
     pairs = _with_indexes(paths)
@@ -163,7 +164,7 @@ def looked_at(paths: Sequence[str], dtype: _Dtype) -> list[TokenFile]:
 
 
 def type_code(dtype: _Dtype) -> int:
-    """Returns the engine's number of a type of tokens."""
+    """Returns the engine's code for a token type."""
     return engine_code(dtype)
 
 
@@ -197,7 +198,7 @@ def _looked_at(path: str, size: int, index: str | None, dtype: _Dtype) -> TokenF
             path,
             f"its tokens are {stored_dtype}, expected {dtype}. Read files of one type together",
         )
-    # Of remote files only small ones are looked at, as pointers are: it takes a request.
+    # Checking a remote file takes a request. Only small ones are checked, as they may be pointers.
     if form == ".bin" and (size <= _CONTENT_BYTES or not storage.is_remote(path)):
         _check_content(path, dtype)
     if num_bytes % dtype.itemsize:
@@ -214,12 +215,12 @@ def _looked_at(path: str, size: int, index: str | None, dtype: _Dtype) -> TokenF
 
 
 def _check_content(path: str, dtype: _Dtype | None = None) -> None:
-    """Refuses a file that begins as compressed data, an archive, or what a server has sent does.
+    """Rejects compressed data, archives, and error pages that a server sent instead of a file.
 
-    With a type of several bytes, it also refuses a text.
+    If tokens have several bytes, it also rejects plain text.
 
     Raises:
-        InvalidArgumentError: If it does.
+        InvalidArgumentError: If the file starts like one of these.
     """
     with storage.open_file(path) as opened:
         start = opened.read(_CONTENT_BYTES)
@@ -239,13 +240,14 @@ def _check_content(path: str, dtype: _Dtype | None = None) -> None:
 
 
 def _check_size(file: TokenFile) -> None:
-    """Refuses a file whose tokens seem to have twice or half the size of `dtype`.
+    """Rejects a file whose tokens seem to have twice or half the size of `dtype`.
 
-    The high halves of wider tokens are small: every second token is near 0. Of narrower ones, two
-    are taken for one: both halves of a token are small numbers, and the high one is not 0.
+    If the tokens are really wider, every second value is their high half, which is near 0. If they
+    are narrower, each value consists of two tokens. Both halves are then small numbers, and the
+    high half is usually not 0.
 
     Raises:
-        InvalidArgumentError: If the file looks like that.
+        InvalidArgumentError: If the tokens seem to have another size.
     """
     with storage.open_file(file.path) as opened:
         start = opened.read(_NUM_SEEN * file.dtype.itemsize)
@@ -255,7 +257,7 @@ def _check_size(file: TokenFile) -> None:
     if len(seen) < _LEAST_SEEN:
         return
     low, high = seen[0::2], seen[1::2]
-    # Tokens below two million of twice the size: their high halves are below 32.
+    # The high half of a wider token below two million is below 32.
     if file.dtype.itemsize < 4 and high.min() >= 0 and high.max() < 32 and low.max() > 1000:
         wider = np.dtype(f"{file.dtype.kind}{2 * file.dtype.itemsize}")
         raise _invalid(
@@ -268,7 +270,7 @@ def _check_size(file: TokenFile) -> None:
         return
     narrower = np.dtype(f"u{file.dtype.itemsize // 2}")
     low, high = seen.view(narrower)[0::2], seen.view(narrower)[1::2]
-    # Not in what repeats few tokens.
+    # Excludes files that repeat only a few tokens.
     are_various = min(len(np.unique(low)), len(np.unique(high))) >= _LEAST_VARIOUS
     if are_various and low.max() < most and high.max() < most and np.median(high) > 0:
         raise _invalid(
@@ -287,7 +289,7 @@ def _form(path: str, index: str | None) -> str:
 
 
 def _with_indexes(paths: Sequence[str]) -> list[tuple[str, str | None]]:
-    """Returns each file with the index of its documents, if there is one."""
+    """Returns each file with its document index, if there is one."""
     indexes = {path: index_file for path in paths if (index_file := _index_of(path)) is not None}
     remote = [index for index in indexes.values() if storage.is_remote(index)]
     statuses = storage.statuses(remote) if remote else []
@@ -303,14 +305,14 @@ def _index_of(path: str) -> str | None:
 
 
 def _of_megatron(index: str) -> tuple[_Dtype, int]:
-    """Returns the type of tokens and the number of their bytes."""
+    """Returns the token type and the size of the tokens in bytes."""
     with engine.op_errors():
         code, num_bytes = engine.megatron_index(os.fsencode(index))
     return np.dtype(element_of(code, False)), num_bytes
 
 
 def _of_datatrove(path: str, size: int, index: str | None, dtype: _Dtype | None) -> _Dtype:
-    """Returns the type of tokens by the number of them in the index, or the given type."""
+    """Returns the token type according to the index, or the type that the user passed."""
     if index is None:
         if dtype is None:
             raise _invalid(
@@ -338,7 +340,7 @@ def _of_datatrove(path: str, size: int, index: str | None, dtype: _Dtype | None)
 
 
 def _of_npy(path: str) -> tuple[_Dtype, int, int]:
-    """Returns the type of tokens, the offset of the first one, and their number."""
+    """Returns the token type, the offset of the first token, and the number of tokens."""
     with storage.open_file(path) as opened:
         try:
             version = npy.read_magic(opened)

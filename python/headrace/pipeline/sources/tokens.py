@@ -1,4 +1,4 @@
-"""Files of tokens for language models, read as windows."""
+"""`tokens`: windows of token files, for language models."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -29,14 +29,14 @@ _log = logging.getLogger("headrace.pipeline")
 
 @dataclass(frozen=True)
 class Tokens(InferredSource):
-    """Windows of files of tokens.
+    """Windows of token files.
 
     Attributes:
-        paths: Paths and patterns, as given.
+        paths: The user's paths and patterns.
         length: The number of tokens in a window.
-        dtype: The type of a token; None if the files tell it.
-        stride: The number of tokens from one window to the next.
-        documents: The treatment of the ends of documents.
+        dtype: The type of the tokens; None if the files store it.
+        stride: The number of tokens between the starts of two windows.
+        documents: What to do at the end of a document.
     """
 
     is_scanned: ClassVar = False
@@ -53,7 +53,7 @@ class Tokens(InferredSource):
 
     @property
     def name(self) -> str:
-        """Its name in messages: that of the function that makes it."""
+        """The source's name in messages."""
         return "tokens"
 
     @property
@@ -63,22 +63,22 @@ class Tokens(InferredSource):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the components."""
+        """The component names."""
         return ("tokens", "segment_ids") if self.documents == "mask" else ("tokens",)
 
     def inferred(self) -> dict[str, Spec]:
-        """Returns the components, with the type of the first file."""
+        """Returns the components, with the token type of the first file."""
         return self._specs(dtype_of(self._files()[0], None))
 
     def described(self) -> str:
-        """Returns a text that says how the components are inferred."""
+        """Describes how the components are inferred."""
         return "the type of the tokens is that of the first file"
 
     def records(self) -> None:
-        """Returns None: the places of windows follow from their length."""
+        """Returns None, because the positions of windows can be computed from their length."""
 
     def counts(self) -> list[int]:
-        """Returns the number of windows in each file, by its size and the ends of its documents."""
+        """Returns the number of windows in each file, from its size and its document ends."""
         files, dtype = self._files(), self.dtype
         token_files = looked_at(files, dtype_of(files[0], dtype))
         return self._windows(token_files).counts
@@ -86,7 +86,7 @@ class Tokens(InferredSource):
     def planned(
         self, specs: dict[str, Spec], add_python_worker: Callable[[Any], int]
     ) -> SourcePlan:
-        """Returns the plan, which reads bytes that become arrays later."""
+        """Returns the plan, which reads bytes that are turned into arrays later."""
         dtype = np.dtype(specs["tokens"].dtype)
         files = looked_at(self._files(), dtype)
         windows = self._windows(files)
@@ -115,7 +115,7 @@ class Tokens(InferredSource):
             )
 
     def _read(self, files: Sequence[TokenFile]) -> list[str]:
-        """Returns the files to read: those of tokens, and the indexes that are needed."""
+        """Returns all files to read: the token files, and the index files if they are needed."""
         indexes = [file.index for file in files if self.documents and file.index]
         return [*(file.path for file in files), *indexes]
 
@@ -136,30 +136,30 @@ def tokens(
     stride: int | None = None,
     documents: Documents | None = None,
 ) -> Tokens:
-    """Reads windows of tokens. An example is `{"tokens": array of shape (length,)}`.
+    """Reads windows of tokens. Each example is `{"tokens": array of shape (length,)}`.
 
-    The tokens keep the integer type of the files. The following files can be read: raw
-    little-endian numbers (`.bin` or any other extension), one-dimensional NumPy arrays (`.npy`),
-    Megatron files (`.bin` with an `.idx` file beside it) and datatrove files (`.ds` with
-    `.ds.index`). Pass the token files, a pattern or a directory. Their index files are found
-    automatically.
+    The tokens keep the integer type of the files. Supported formats are raw little-endian numbers
+    (`.bin` or any other extension), one-dimensional NumPy arrays (`.npy`), Megatron files (`.bin`
+    with an `.idx` file beside it) and datatrove files (`.ds` with `.ds.index`). Pass the token
+    files, a pattern or a directory. Their index files are found automatically.
 
-    A window never crosses the end of a file. Tokens that do not fill a last window are skipped, and
-    `Batches.statistics` has their number. Windows have random access, so a full shuffle needs no
-    scan, `len` is known, and only the selected parts of remote files are downloaded.
+    A window never crosses the end of a file. Tokens that don't fill a last window are skipped, and
+    `Batches.statistics` reports their number. Windows can be read at random, so a full shuffle
+    needs no scan, `len` is known, and only the selected parts of remote files are downloaded.
 
     Args:
-        paths: The files; see `tfrecords`. They must not be compressed.
-        length: The number of tokens in a window. Use the context length of your model plus 1: the
-            inputs are `tokens[:-1]` and the targets are `tokens[1:]`.
-        dtype: The type of a token, such as `np.uint16`. Raw files require it, because they do not
-            store their type. For other files, it must match the stored type.
-        stride: The number of tokens between the starts of two windows. None for `length - 1`, so
+        paths: The files to read; see `tfrecords`. They must not be compressed.
+        length: The number of tokens in a window. Use your model's context length plus 1: the inputs
+            are then `tokens[:-1]`, and the targets are `tokens[1:]`.
+        dtype: The token type, such as `np.uint16`. Raw files require it, because they do not store
+            their type. For other files, it must match the stored type.
+        stride: The number of tokens between the starts of two windows. Defaults to `length - 1`, so
             that every token is a target exactly once.
-        documents: "mask" adds the component `segment_ids` (int32, same shape) with the number of
-            the document in the window, from 1. With "split", windows start at the beginning of each
-            document and never cross its end. Documents shorter than a window are skipped. None
-            ignores documents. "mask" and "split" need an index.
+        documents: What to do at document boundaries. "mask" adds the component `segment_ids`
+            (int32, same shape), which contains the number of the document within the window, from
+            1. With "split", windows start at the beginning of each document and never cross its
+            end, and documents shorter than a window are skipped. None ignores documents. "mask" and
+            "split" need an index file.
 
     Raises:
         TypeError: If a path is invalid, or `dtype` is not an integer type.

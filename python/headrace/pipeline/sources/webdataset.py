@@ -1,4 +1,4 @@
-"""WebDataset: samples in tar archives."""
+"""`webdataset`: samples in tar archives."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -22,11 +22,11 @@ _KEY = "__key__"
 
 @dataclass(frozen=True)
 class WebDataset(InferredSource):
-    """Samples of tar archives.
+    """The samples in tar archives.
 
     Attributes:
-        paths: Paths and patterns, as given.
-        defaults: The values for some files where a sample lacks them.
+        paths: The user's paths and patterns.
+        defaults: The contents to use if a sample lacks a file, for some extensions.
         compression: The compression of the archives.
     """
 
@@ -42,12 +42,12 @@ class WebDataset(InferredSource):
 
     @property
     def name(self) -> str:
-        """Its name in messages: that of the function that makes it."""
+        """The source's name in messages."""
         return "webdataset"
 
     @property
     def spec(self) -> None:
-        """The components are always learned from the first sample."""
+        """None, because the components are always learned from the first sample."""
         return None
 
     def inferred(self) -> dict[str, Spec]:
@@ -63,17 +63,17 @@ class WebDataset(InferredSource):
         return {_KEY: Spec(str, ()), **files}
 
     def described(self) -> str:
-        """Returns a text that says how the components are inferred."""
+        """Describes how the components are inferred."""
         return "the components are those of the first sample of the first file with samples"
 
     def records(self) -> engine.Plan:
-        """Returns a plan of the records of its files."""
+        """Returns a plan that reads the raw records."""
         return engine.tar_samples(find_files("webdataset", self.paths), self.compression or "", [])
 
     def planned(
         self, specs: dict[str, Spec], add_python_worker: Callable[[Any], int]
     ) -> SourcePlan:
-        """Returns the plan, which reads archives in order, several at the same time."""
+        """Returns the plan, which reads each archive in order, and several in parallel."""
         files = {name: spec for name, spec in specs.items() if name != _KEY}
         components = components_of("webdataset", files, (), self.defaults)
         defaults = [(component.name, component.default) for component in components]
@@ -90,19 +90,19 @@ def webdataset(
     """Reads tar archives in the format of the webdataset library.
 
     The name of a file consists of a key and an extension, which starts after the first dot of the
-    file name. Consecutive files with the same key are one sample. An example is `{"__key__": str,
-    "jpg": bytes, "cls": bytes, …}`, with one component for each extension of the first sample.
+    file name. Consecutive files with the same key form one sample. Each example is `{"__key__":
+    str, "jpg": bytes, "cls": bytes, …}`, with one component per extension in the first sample.
     Files with other extensions, hidden files and files in directories such as `__NAME__` are
     skipped.
 
-    If a sample lacks a file, an error names its key, unless the extension has a default. Links and
-    devices in the archive also raise an error: create archives with `tar --dereference
+    If a sample lacks a file, an error names the sample's key, unless the extension has a default.
+    Links and devices in an archive also raise an error, so create archives with `tar --dereference
     --hard-dereference`. If a file contains several archives, all of them are read. An archive
     without an end marker counts as truncated.
 
     Args:
-        paths: The files; see `tfrecords`.
-        defaults: The values for missing files, by extension.
+        paths: The files to read; see `tfrecords`.
+        defaults: Contents to use for missing files, by extension.
         compression: The compression of the files; see `tfrecords`.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Pipelines side by side."""
+"""`zip`: pipelines side by side."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,18 +18,18 @@ __all__ = ["Zip", "zip"]
 
 @dataclass(frozen=True)
 class Zip(Combination):
-    """Pipelines side by side, each given as its stages."""
+    """The examples of several pipelines, side by side."""
 
     strict: bool = True
 
     @property
     def name(self) -> str:
-        """Its name in messages: that of the function that makes it."""
+        """The source's name in messages."""
         return "zip"
 
     @property
     def names(self) -> tuple[str, ...] | None:
-        """The names of the components, if those of all parts are known."""
+        """The component names; None unless those of all parts are known."""
         parts = [known_names(part) for part in self.parts]
         known_names_of_parts = [names for names in parts if names is not None]
         if len(known_names_of_parts) < len(parts):
@@ -40,7 +40,7 @@ class Zip(Combination):
         """Returns the components of all parts.
 
         Raises:
-            ValueError: If two have a component of the same name.
+            ValueError: If two parts have a component of the same name.
         """
         return zipped(specs)
 
@@ -50,39 +50,39 @@ class Zip(Combination):
 
     @property
     def obstacle(self) -> str | None:
-        """Why there is no random access to its examples; None if there is."""
+        """The reason why its examples cannot be accessed at random; None if they can."""
         obstacles = (obstacle(part, is_part=True) for part in self.parts)
         return next((text for text in obstacles if text is not None), None)
 
     @property
     def is_reordered(self) -> bool:
-        """False: the parts keep their order, so that examples stay together."""
+        """False, because the parts keep their order so that matching examples stay together."""
         return False
 
     def window_pieces(self, block_bytes: int | None) -> list[str]:
-        """Returns nothing: the parts keep their order."""
+        """Returns an empty list, because the parts keep their order."""
         return []
 
     def combined_length(self, lengths: Callable[[Sequence[Stages]], Iterator[float]]) -> float:
-        """Returns the number of examples of the shortest part."""
+        """Returns the number of examples in the shortest part."""
         return min(lengths(self.parts))
 
     def source_plan(self, planning: SourcePlanning) -> engine.Plan:
-        """Returns the plan of the parts, side by side."""
+        """Returns the plan that reads the parts side by side."""
         return engine.Plan.zip(planning.part_plans(), self.strict)
 
 
 def zip(pipelines: Iterable[Chain], strict: bool = True) -> Zip:
-    """Combines the components of several pipelines: example n has the components of each example n.
+    """Combines several pipelines: example n has the components of the n-th example of each.
 
-    If `skip_errors` follows and a function fails in one pipeline, the combined example is skipped.
-    Failures before a stage that changes the number or order of examples are always raised, because
-    the matching examples are unknown.
+    If `skip_errors` follows and a function fails in one pipeline, the whole combined example is
+    skipped. Failures before a stage that changes the number or order of examples are always raised,
+    because the matching examples are unknown.
 
     Args:
-        pipelines: The pipelines, at least one. Their components need different names.
-        strict: If True, pipelines of different lengths raise an error when the shortest ends. If
-            False, the iteration ends there.
+        pipelines: At least one pipeline. Their components need different names.
+        strict: If True, pipelines of different lengths raise an error when the shortest one ends.
+            If False, the iteration ends there.
 
     Raises:
         TypeError: If an item is not a pipeline.
@@ -104,10 +104,10 @@ def zip(pipelines: Iterable[Chain], strict: bool = True) -> Zip:
 
 
 def zipped(parts: Sequence[Specs]) -> Specs:
-    """Returns the components of pipelines side by side.
+    """Returns the components of all pipelines together.
 
     Raises:
-        ValueError: If two have a component of the same name.
+        ValueError: If two pipelines have a component of the same name.
     """
     specs: Specs = {}
     for part in parts:
