@@ -58,7 +58,7 @@ def test_with_dependencies_runs_after_its_dependencies(run):
 
 
 class TestTuple:
-    def test_all_come_after_all(self, run):
+    def test_tuple_outputs_wait_for_all_inputs(self, run):
         x, y, op = tf.constant([1]), tf.constant(2.5), tf.no_op()
         result = tf.tuple([x, None, y, op], control_inputs=[tf.no_op(name="more")])
         assert [result[0].shape, result[1], result[2].dtype] == [[1], None, tf.float32]
@@ -67,17 +67,17 @@ class TestTuple:
         assert {item.name for item in gate.control_inputs} == {"Const", "Const_1", "NoOp", "more"}
         assert run(result[0]).tolist() == [1]
 
-    def test_needs_something(self):
+    def test_tuple_requires_a_tensor(self):
         with pytest.raises(ValueError, match=re.escape("Must have at least one Tensor: []")):
             tf.tuple([])
 
-    def test_refuses_other_control_inputs(self):
+    def test_tuple_rejects_other_control_inputs(self):
         with pytest.raises(TypeError, match="Control input must be Operation or Tensor: 3"):
             tf.tuple([tf.constant(1)], control_inputs=[3])
 
 
 class TestAssert:
-    def test_passes_if_the_condition_holds(self, run):
+    def test_assert_passes_if_the_condition_holds(self, run):
         op = tf.Assert(tf.constant(True), ["fine"])
         assert (op.name, op.type) == ("Assert/Assert", "Assert")
         assert run(op) is None
@@ -100,7 +100,7 @@ class TestAssert:
             (['a"b\n'], r"[a\"b\n]"),
         ],
     )
-    def test_shows_the_data_if_it_does_not(self, run, data, words):
+    def test_failed_assert_shows_the_data(self, run, data, words):
         with pytest.raises(
             tf.errors.InvalidArgumentError, match=re.escape(f"assertion failed: {words}")
         ):
@@ -114,7 +114,7 @@ class TestAssert:
             (-1, "[[[0 1][2 3]][[4 5][6 7]]]"),
         ],
     )
-    def test_shows_as_many_elements_as_asked_for(self, run, summarize, words):
+    def test_assert_shows_as_many_elements_as_requested(self, run, summarize, words):
         data = [np.arange(8).reshape(2, 2, 2)]
         with pytest.raises(tf.errors.InvalidArgumentError, match=re.escape(words)):
             run(tf.Assert(False, data, summarize))
@@ -128,17 +128,17 @@ class TestAssert:
             (None, TypeError, "Expected list for 'data' argument"),
         ],
     )
-    def test_needs_a_list_of_values_to_show(self, data, error, words):
+    def test_assert_requires_a_list_of_data(self, data, error, words):
         with pytest.raises(error, match=re.escape(words)):
             tf.Assert(True, data)
 
-    def test_needs_a_scalar(self, run):
+    def test_assert_requires_a_scalar(self, run):
         with pytest.raises(
             tf.errors.InvalidArgumentError, match=re.escape("In[0] should be a scalar: [2]")
         ):
             run(tf.Assert([True, False], ["a"]))
 
-    def test_lets_others_wait_for_it(self, run):
+    def test_operations_can_depend_on_an_assert(self, run):
         condition = tf.placeholder_with_default(True, [])
         with tf.control_dependencies([tf.Assert(condition, ["bad"])]):
             x = tf.identity(3)

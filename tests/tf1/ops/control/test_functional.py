@@ -12,14 +12,14 @@ def run(fetches, feeds=None):
         return session.run(fetches, feeds)
 
 
-def test_a_function_is_applied_to_each_row():
+def test_map_fn_applies_a_function_to_each_row():
     result = tf.map_fn(lambda row: row * 2, tf.constant([[1, 2], [3, 4]]))
     assert result.name == "map/TensorArrayStack/TensorArrayGatherV3:0"
     assert (result.shape, result.dtype) == ([2, 2], tf.int32)
     assert run(result).tolist() == [[2, 4], [6, 8]]
 
 
-def test_structures_go_in_and_come_out():
+def test_map_fn_accepts_and_returns_structures():
     rows = {"a": tf.constant([1, 2]), "b": (tf.constant([3.0, 4.0]),)}
     result = tf.map_fn(
         lambda row: (tf.cast(row["a"], tf.float32) + row["b"][0], row["a"]),
@@ -30,7 +30,7 @@ def test_structures_go_in_and_come_out():
     assert (sums.tolist(), firsts.tolist()) == ([4, 6], [1, 2])
 
 
-def test_records_are_decoded_row_by_row():
+def test_map_fn_decodes_records_row_by_row():
     records = tf.placeholder(tf.string, [None])
     images = tf.map_fn(
         lambda record: tf.cast(tf.reshape(tf.decode_raw(record, tf.uint8), [2, 2]), tf.float32),
@@ -44,7 +44,7 @@ def test_records_are_decoded_row_by_row():
         run(images, {records: [b"1234", b"1234", b"1234", b"12345", b"1"]})
 
 
-def test_parsing_and_random_numbers_stand_inside():
+def test_map_fn_body_may_parse_and_draw_random_numbers():
     example = tf.train.Example()
     example.features.feature["n"].int64_list.value.append(7)
     features = {"n": tf.FixedLenFeature([], tf.int64)}
@@ -57,7 +57,7 @@ def test_parsing_and_random_numbers_stand_inside():
     assert len(set(run(drawn).tolist())) == 5
 
 
-def test_many_rows_give_the_same_with_and_without_rewrites():
+def test_map_fn_over_many_rows_is_the_same_with_and_without_rewrites():
     """Several threads may take the rows of the first one."""
     rows = np.random.default_rng(1).random((300, 50, 50), np.float32)
     tensor = tf.placeholder(tf.float32, [None, 50, 50])
@@ -69,7 +69,7 @@ def test_many_rows_give_the_same_with_and_without_rewrites():
     np.testing.assert_array_equal(first, second)
 
 
-def test_the_first_row_that_fails_is_told_of():
+def test_error_names_the_first_failing_row():
     records = [b"1234" * 50_000] * 40
     records[17] = records[30] = b"123"
     tensor = tf.placeholder(tf.string, [None])
@@ -82,7 +82,7 @@ def test_the_first_row_that_fails_is_told_of():
                 session.run(sums, {tensor: records})
 
 
-def test_python_functions_are_called_in_the_order_of_rows():
+def test_python_functions_are_called_in_row_order():
     seen = []
 
     def function(value):
@@ -94,14 +94,14 @@ def test_python_functions_are_called_in_the_order_of_rows():
     assert seen == [3, 1, 2]
 
 
-def test_no_rows_need_a_known_shape():
+def test_map_fn_over_no_rows_requires_a_known_shape():
     none = tf.placeholder_with_default(np.zeros([0, 2], np.int32), [None, 2])
     assert run(tf.map_fn(lambda row: row, none)).shape == (0, 2)
     with pytest.raises(tf.errors.UnimplementedError, match="is not fully defined"):
         run(tf.map_fn(lambda row: tf.range(row[0]), none))
 
 
-def test_rows_must_come_out_alike():
+def test_map_fn_rows_must_have_equal_shapes():
     with pytest.raises(tf.errors.InvalidArgumentError, match="TensorArray has inconsistent shapes"):
         run(tf.map_fn(lambda n: tf.range(n + 0), tf.constant([1, 2])))
 
@@ -136,19 +136,19 @@ def test_rows_must_come_out_alike():
         ),
     ],
 )
-def test_functions_and_elements_that_do_not_fit_are_refused(make, error, text):
+def test_invalid_functions_and_elements_are_rejected(make, error, text):
     with pytest.raises(error, match=text):
         make()
 
 
-def test_numbers_of_rows_that_differ_are_refused_in_the_run():
+def test_different_numbers_of_rows_are_rejected_at_run_time():
     first, second = tf.placeholder(tf.int32, [None]), tf.placeholder(tf.int32, [None])
     result = tf.map_fn(lambda row: row[0] + row[1], (first, second), dtype=tf.int32)
     with pytest.raises(tf.errors.InvalidArgumentError, match="of 2 and of 3 rows"):
         run(result, {first: [1, 2], second: [1, 2, 3]})
 
 
-def test_a_scan_keeps_the_accumulated_value_after_each_row():
+def test_scan_keeps_the_accumulated_value_after_each_row():
     numbers = tf.constant([1, 2, 3, 4])
     result = tf.scan(lambda a, x: a + x, numbers)
     assert (result.name, result.shape) == ("scan/TensorArrayStack/TensorArrayGatherV3:0", [4])
@@ -157,12 +157,12 @@ def test_a_scan_keeps_the_accumulated_value_after_each_row():
     assert run(tf.scan(lambda a, x: a * 2 + x, numbers, 5)).tolist() == [11, 24, 51, 106]
 
 
-def test_a_backward_scan_begins_with_the_last_row():
+def test_backward_scan_starts_with_the_last_row():
     result = tf.scan(lambda a, x: a * 2 + x, tf.constant([1, 2, 3]), 5, reverse=True)
     assert run(result).tolist() == [(13 * 2 + 2) * 2 + 1, 13 * 2 + 2, 13]
 
 
-def test_a_scan_accumulates_structures():
+def test_scan_accumulates_structures():
     first = (tf.constant(1), tf.constant(1))
     left, right = tf.scan(lambda a, _: (a[1], a[0] + a[1]), tf.zeros([6]), first)
     assert run(left).tolist() == [1, 2, 3, 5, 8, 13]

@@ -4,7 +4,7 @@ import headrace.tf1 as tf
 from headrace.tf1 import checkpoint
 
 
-def test_a_body_may_read_records(tmp_path):
+def test_loop_body_may_read_records(tmp_path):
     (tmp_path / "a").write_text("".join(f"{number}\n" for number in range(10)))
     names = tf.train.string_input_producer([str(tmp_path / "a")], shuffle=False)
     reader = tf.TextLineReader()
@@ -18,7 +18,7 @@ def test_a_body_may_read_records(tmp_path):
         assert session.run(loop) == (4, b"4,5,6,7,")
 
 
-def test_a_tensor_that_a_body_captures_may_be_fed():
+def test_tensor_captured_by_a_loop_body_may_be_fed():
     variable, inputs = tf.Variable(3), tf.placeholder_with_default(2, [])
     products = tf.map_fn(lambda x: x * variable * inputs, tf.constant([1, 2]))
     end = tf.while_loop(lambda x: x < 10, lambda x: x + variable.value(), [0])
@@ -30,7 +30,7 @@ def test_a_tensor_that_a_body_captures_may_be_fed():
         assert session.run(end, {variable.value(): 7}) == 14
 
 
-def test_a_checkpoint_waits_for_a_loop_that_enqueues(tmp_path):
+def test_checkpoint_waits_for_a_loop_that_enqueues(tmp_path):
     queue, first = tf.FIFOQueue(2, tf.int32, [()]), tf.Variable(-3)
 
     def body(number):

@@ -5,7 +5,7 @@ import pytest
 import headrace.tf1 as tf
 
 
-def test_each_run_prints(run, capfd):
+def test_print_prints_in_every_run(run, capfd):
     result = tf.Print(tf.constant([1, 2]), [[1, 2, 3, 4], "a", 1.5], "here: ")
     assert result.shape == [2]
     for _ in range(2):
@@ -13,14 +13,14 @@ def test_each_run_prints(run, capfd):
     assert capfd.readouterr().err == "here: [1 2 3...][a][1.5]\n" * 2
 
 
-def test_only_so_many_times_and_so_much(run, capfd):
+def test_print_respects_first_n_and_summarize(run, capfd):
     result = tf.Print(1, [[1, 2, 3]], first_n=2, summarize=2)
     for _ in range(3):
         run(result)
     assert capfd.readouterr().err == "[1 2...]\n" * 2
 
 
-def test_a_list_is_printed():
+def test_print_requires_a_list():
     words = "Expected list for 'data' argument to 'Print' Op, not 3."
     with pytest.raises(TypeError, match=re.escape(words)):
         tf.Print(1, 3)

@@ -21,7 +21,7 @@ IAE = tf.errors.InvalidArgumentError
         ([[1.5]], np.ndarray),
     ],
 )
-def test_the_function_gets_arrays_scalars_and_bytes(run, value, kind):
+def test_function_receives_arrays_scalars_and_bytes(run, value, kind):
     seen = []
     x = tf.constant(value)
     result = tf.py_func(lambda a: seen.append(a) or a, [x], x.dtype)
@@ -29,7 +29,7 @@ def test_the_function_gets_arrays_scalars_and_bytes(run, value, kind):
     assert isinstance(seen[0], kind)
 
 
-def test_the_function_may_write_into_its_arguments(run):
+def test_function_may_modify_its_arguments(run):
     def double(a):
         a *= 2
         return a
@@ -54,19 +54,19 @@ def test_the_function_may_write_into_its_arguments(run):
         (np.arange(4).reshape(2, 2).T, tf.int64, [[0, 2], [1, 3]]),
     ],
 )
-def test_results_are_taken_as_they_are(run, returned, dtype, value):
+def test_py_func_results_are_returned_unchanged(run, returned, dtype, value):
     result = tf.py_func(lambda: returned, [], dtype)
     assert (result.dtype, result.shape.rank) == (dtype, None)
     assert np.array_equal(run(result), np.array(value, dtype.as_numpy_dtype))
 
 
-def test_a_list_of_types_gives_a_list_of_tensors(run):
+def test_list_of_types_returns_a_list_of_tensors(run):
     results = tf.py_func(lambda: ("a", 1), [], [tf.string, tf.int64])
     assert run(results) == [b"a", 1]
     assert run(tf.py_func(lambda: 1, [], [tf.int64])) == [1]
 
 
-def test_no_types_give_the_operation(run):
+def test_py_func_without_output_types_returns_the_operation(run):
     calls = []
     op = tf.py_func(lambda: calls.append(1), [], [])
     assert isinstance(op, tf.Operation)
@@ -88,12 +88,12 @@ def test_no_types_give_the_operation(run):
         (np.array([b"a", None]), tf.string, r"Unsupported object type NoneType"),
     ],
 )
-def test_results_that_do_not_fit_the_types_fail_the_run(run, returned, types, words):
+def test_results_that_do_not_match_the_types_fail_the_run(run, returned, types, words):
     with pytest.raises(IAE, match=words):
         run(tf.py_func(lambda: returned, [], types))
 
 
-def test_the_operation_says_that_it_is_the_users():
+def test_py_func_operation_is_marked_as_a_python_function():
     result = tf.py_func(len, [tf.constant("a")], tf.int64)
     op = result.op
     assert (op.name, op.type) == ("PyFunc", "PyFunc")
@@ -103,7 +103,7 @@ def test_the_operation_says_that_it_is_the_users():
     assert tf.py_func(len, ["a"], tf.int64, name="f").op.inputs[0].op.name == "f/input_0"
 
 
-def test_only_functions_are_accepted():
+def test_py_func_accepts_only_callables():
     with pytest.raises(TypeError, match="func must be callable, got None"):
         tf.py_func(None, [], tf.int64)
     with pytest.raises(TypeError, match="Tensor objects are only iterable"):
@@ -134,7 +134,7 @@ def raising(error):
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else "",
 )
-def test_the_users_exception_gives_the_class_of_the_error_and_is_its_cause(run, error, kind):
+def test_exception_determines_the_error_class_and_is_its_cause(run, error, kind):
     with pytest.raises(tf.errors.OpError, match="the user's") as caught:
         run(raising(error))
     assert type(caught.value) is kind
@@ -144,13 +144,13 @@ def test_the_users_exception_gives_the_class_of_the_error_and_is_its_cause(run, 
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(3), GeneratorExit()])
-def test_a_value_that_is_not_an_exception_comes_out_as_it_is(run, error):
+def test_base_exception_is_raised_unchanged(run, error):
     with pytest.raises(type(error)) as caught:
         run(raising(error))
     assert caught.value is error
 
 
-def test_a_panic_in_a_function_comes_out_as_it_is(run):
+def test_panic_in_a_function_is_raised_unchanged(run):
     """A panic of another library in Rust, for example, is not an Exception."""
 
     class PanicException(BaseException):
@@ -160,7 +160,7 @@ def test_a_panic_in_a_function_comes_out_as_it_is(run):
         run(raising(PanicException("index out of bounds")))
 
 
-def test_stop_iteration_is_the_end_of_the_input(run):
+def test_stop_iteration_ends_the_input(run):
     numbers = iter([1, 2])
     following = tf.py_func(lambda: next(numbers), [], tf.int64)
     assert [run(following), run(following)] == [1, 2]
@@ -168,7 +168,7 @@ def test_stop_iteration_is_the_end_of_the_input(run):
         run(following)
 
 
-def test_a_function_may_run_the_session_that_calls_it():
+def test_function_may_run_the_session_that_calls_it():
     x = tf.placeholder(tf.int64, [])
     with tf.Session() as session:
         double = tf.py_func(lambda a: session.run(inner, {x: a}) * 2, [x], tf.int64)
@@ -176,14 +176,14 @@ def test_a_function_may_run_the_session_that_calls_it():
         assert session.run(double, {x: 3}) == 8
 
 
-def test_functions_of_one_run_are_called_in_the_order_they_were_made(run):
+def test_functions_of_one_run_are_called_in_creation_order(run):
     calls = []
     ops = [tf.py_func(lambda n=n: calls.append(n), [], []) for n in range(5)]
     run(ops)
     assert calls == [0, 1, 2, 3, 4]
 
 
-def test_a_function_is_called_by_python_and_not_by_the_engine(run):
+def test_functions_are_called_from_python_and_not_from_the_engine(run):
     """Otherwise Python could not end its thread when the program exits."""
     names = []
 
@@ -198,7 +198,7 @@ def test_a_function_is_called_by_python_and_not_by_the_engine(run):
     assert names.index("call_functions") < names.index("_execute") < names.index("run")
 
 
-def test_a_function_may_write_to_its_arguments():
+def test_modified_arguments_do_not_change_the_constant():
     large = tf.constant(np.zeros(10_000))
 
     def write(array):

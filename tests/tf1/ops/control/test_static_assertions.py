@@ -22,7 +22,7 @@ IAE = tf.errors.InvalidArgumentError
         (tf.assert_rank_in, (0, 1), (2, 3), "must have rank in (2, 3).", "rank in] [2] [3]"),
     ],
 )
-def test_ranks(run, hidden, check, good, bad, built, ran):
+def test_rank_assertions_check_static_and_dynamic_ranks(run, hidden, check, good, bad, built, ran):
     x = tf.constant([5, 6], name="x")
     assert check(x, good).type == "NoOp"
     assert run(check(hidden([5, 6]), good)) is None
@@ -33,14 +33,14 @@ def test_ranks(run, hidden, check, good, bad, built, ran):
         run(check(hidden([5, 6]), bad))
 
 
-def test_a_rank_is_an_int32_scalar():
+def test_assert_rank_requires_an_int32_scalar():
     with pytest.raises(ValueError, match=re.escape("Rank must be a scalar.")):
         tf.assert_rank([1], [1])
     with pytest.raises(TypeError, match=r"rank:0 must be of type tf\.int32; got tf\.float32"):
         tf.assert_rank_in([1], [1.5])
 
 
-def test_types():
+def test_type_assertions_check_the_dtype():
     x = tf.constant(1, name="x")
     assert tf.assert_type(x, tf.int32).type == "NoOp"
     assert tf.assert_integer(x).type == "NoOp"
@@ -50,7 +50,7 @@ def test_types():
         tf.assert_integer(1.5, message="here")
 
 
-def test_scalars(hidden):
+def test_assert_scalar_checks_the_static_shape(hidden):
     x = tf.constant(1)
     assert tf.assert_scalar(x) is x
     with pytest.raises(ValueError, match=r"Expected scalar shape for .*:0, saw shape: \(1,\)"):
@@ -59,7 +59,7 @@ def test_scalars(hidden):
         tf.assert_scalar(hidden(1))
 
 
-def test_one_type_of_floats():
+def test_assert_same_float_dtype_returns_the_common_dtype():
     single, double = tf.constant(1.0), tf.constant(1.0, tf.float64)
     assert tf.assert_same_float_dtype() == tf.float32
     assert tf.assert_same_float_dtype([double]) == tf.float64
@@ -81,7 +81,7 @@ def test_strings_and_tensors_are_not_proper_iterables():
         tf.assert_proper_iterable(5)
 
 
-def test_a_numeric_tensor_is_a_tensor_of_numbers():
+def test_is_numeric_tensor_accepts_only_tensors_of_numbers():
     assert tf.is_numeric_tensor(tf.constant(1))
     assert not tf.is_numeric_tensor(tf.constant("a"))
     assert not tf.is_numeric_tensor(1)
@@ -99,11 +99,13 @@ def test_a_numeric_tensor_is_a_tensor_of_numbers():
         (np.array([255, 0], np.uint8), False, False),
     ],
 )
-def test_order(run, values, is_non_decreasing, is_strictly_increasing):
+def test_monotonicity_checks_match_their_definition(
+    run, values, is_non_decreasing, is_strictly_increasing
+):
     results = run([tf.is_non_decreasing(values), tf.is_strictly_increasing(values)])
     assert results == [is_non_decreasing, is_strictly_increasing]
 
 
-def test_strings_have_no_order():
+def test_monotonicity_checks_reject_strings():
     with pytest.raises(TypeError, match="Expected x to be numeric, instead found: Tensor"):
         tf.is_non_decreasing(["a"])

@@ -18,7 +18,7 @@ def both(predicate, fetches):
         return [session.run(fetches, {predicate: value}) for value in (True, False)]
 
 
-def test_the_predicate_chooses_the_output(predicate):
+def test_predicate_chooses_the_output(predicate):
     left, right = switch(7, predicate)
     merged = merge([left + 1, right * 10])
     assert merged.output.shape == []
@@ -26,7 +26,7 @@ def test_the_predicate_chooses_the_output(predicate):
     assert both(predicate, merged) == [(70, 1), (8, 0)]
 
 
-def test_an_output_without_a_value_cannot_be_fetched(predicate):
+def test_dead_output_cannot_be_fetched(predicate):
     left, right = switch(tf.constant([1, 2]), predicate)
     with tf.Session() as session:
         assert session.run(right, {predicate: True}).tolist() == [1, 2]
@@ -34,7 +34,7 @@ def test_an_output_without_a_value_cannot_be_fetched(predicate):
             session.run(left * 2, {predicate: True})
 
 
-def test_a_merge_of_branches_that_were_not_taken_has_no_value():
+def test_merge_of_dead_branches_has_no_value():
     number = tf.placeholder(tf.int32, [])
     ways = [switch(1, tf.equal(number, i)).output_true for i in range(3)]
     merged = merge(ways)
@@ -44,7 +44,7 @@ def test_a_merge_of_branches_that_were_not_taken_has_no_value():
             session.run(merged.output, {number: 3})
 
 
-def test_a_reader_of_an_output_without_a_value_does_not_run(predicate):
+def test_operation_with_a_dead_input_does_not_run(predicate):
     calls = []
 
     def called(x):
@@ -58,7 +58,7 @@ def test_a_reader_of_an_output_without_a_value_does_not_run(predicate):
     assert calls == [5]
 
 
-def test_forks_inside_forks(predicate):
+def test_switches_can_be_nested(predicate):
     inner = tf.placeholder_with_default(True, [])
     left, right = switch(1, predicate)
     nested = switch(right, inner)
@@ -71,18 +71,18 @@ def test_forks_inside_forks(predicate):
     ]
 
 
-def test_a_value_that_is_always_there_comes_after_those_before_it(predicate):
+def test_merge_prefers_a_conditional_input_to_a_constant_one(predicate):
     merged = merge([switch(1, predicate).output_true, tf.constant(2)])
     assert both(predicate, merged.output) == [1, 2]
 
 
-def test_a_fork_around_a_condition(predicate):
+def test_cond_may_use_a_switch_output(predicate):
     value = switch(np.float32(3), predicate).output_true
     result = tf.cond(value > 2, lambda: value * 2, lambda: value)
     assert both(predicate, merge([result, tf.constant(-1.0)]).output) == [6.0, -1.0]
 
 
-def test_wrong_arguments_are_refused(predicate):
+def test_invalid_arguments_are_rejected(predicate):
     with pytest.raises(TypeError, match="bool"):
         switch(1, 3)
     with pytest.raises(ValueError, match=r"Shapes .* incompatible"):

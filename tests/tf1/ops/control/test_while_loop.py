@@ -33,25 +33,25 @@ def counted(limit):
     return tf.while_loop(lambda i: i < limit, lambda i: i + 1, [0])
 
 
-def test_the_body_runs_while_the_condition_holds():
+def test_body_runs_while_the_condition_holds():
     result = counted(10)
     assert (result.name, result.shape, result.dtype) == ("while/Exit:0", [], tf.int32)
     assert run(result) == 10
     assert run(counted(tf.constant(-1))) == 0
 
 
-def test_values_from_outside_are_the_same_in_each_iteration():
+def test_outside_values_are_the_same_in_each_iteration():
     step = tf.placeholder(tf.int32, [])
     _, total = tf.while_loop(lambda i, t: i < 4, lambda i, t: (i + 1, t + step), [0, 0])
     assert run(total, {step: 5}) == 20
 
 
-def test_a_body_without_python_runs_natively():
+def test_body_without_python_runs_natively():
     # One call of the engine: a Python function would come back as a call to make.
     assert run(counted(200_000)) == 200_000
 
 
-def test_a_maximum_ends_it_too():
+def test_maximum_iterations_limits_the_loop():
     result = tf.while_loop(lambda i: True, lambda i: i + 1, [0], maximum_iterations=7)
     assert run(result) == 7
     pair = tf.while_loop(lambda i, j: True, lambda i, j: (j, i), (1, 2), maximum_iterations=3)
@@ -67,13 +67,13 @@ def test_a_maximum_ends_it_too():
         (Pair(1, 2), lambda v: Pair(v.b, v.a)),
     ],
 )
-def test_variables_may_be_structures(first, swap):
+def test_loop_variables_may_be_structures(first, swap):
     _, last = tf.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, swap(v)), [0, first])
     assert type(last) is type(first)
     assert run(last) == swap(first)
 
 
-def test_a_sparse_tensor_is_carried():
+def test_sparse_tensor_can_be_a_loop_variable():
     sparse = tf.SparseTensor([[0], [2]], [1, 2], [4])
 
     def body(i, s):
@@ -83,7 +83,7 @@ def test_a_sparse_tensor_is_carried():
     assert run(last).values.tolist() == [8, 16]
 
 
-def test_a_shape_may_differ_between_iterations_if_that_is_said():
+def test_shape_invariants_allow_shapes_to_change():
     def grow(shape):
         return tf.while_loop(
             lambda i, x: i < 3,
@@ -134,12 +134,12 @@ def test_a_shape_may_differ_between_iterations_if_that_is_said():
         ),
     ],
 )
-def test_arguments_that_make_no_loop_are_refused(make, error, text):
+def test_invalid_loop_arguments_are_rejected(make, error, text):
     with pytest.raises(error, match=text):
         make()
 
 
-def test_effects_happen_once_in_each_iteration():
+def test_side_effects_happen_once_per_iteration():
     variable = tf.Variable(0)
 
     def body(i):
@@ -153,7 +153,7 @@ def test_effects_happen_once_in_each_iteration():
         assert session.run(variable) == 10
 
 
-def test_an_operation_that_the_body_waits_for_outside_runs_once():
+def test_outside_control_dependency_runs_once():
     variable = tf.Variable(0)
     add = variable.assign_add(5)
 
@@ -167,7 +167,7 @@ def test_an_operation_that_the_body_waits_for_outside_runs_once():
         assert session.run([done, variable]) == [3, 5]
 
 
-def test_an_element_is_taken_in_each_iteration_and_others_may_fill_the_queue():
+def test_each_iteration_dequeues_while_the_queue_is_filled():
     queue = tf.FIFOQueue(10, tf.int32, [()])
     fill = queue.enqueue_many([[1, 2, 3]])
     taken = tf.while_loop(
@@ -180,7 +180,7 @@ def test_an_element_is_taken_in_each_iteration_and_others_may_fill_the_queue():
             session.run(taken)
 
 
-def test_a_wait_inside_ends_with_the_queue():
+def test_closing_the_queue_ends_a_wait_inside_a_loop():
     queue = tf.FIFOQueue(10, tf.int32, [()])
     taken = tf.while_loop(lambda i: i < 3, lambda i: i + queue.dequeue(), [0])
     failed = []
@@ -201,7 +201,7 @@ def test_a_wait_inside_ends_with_the_queue():
     assert failed
 
 
-def test_a_python_function_is_called_in_each_iteration():
+def test_python_function_is_called_in_each_iteration():
     seen = []
 
     def function(value):
@@ -212,7 +212,7 @@ def test_a_python_function_is_called_in_each_iteration():
     assert seen == [1, 2, 4, 8]
 
 
-def test_an_error_of_a_python_function_names_the_operation():
+def test_error_in_a_python_function_names_the_operation():
     def function(value):
         raise ValueError("three")
 
@@ -223,14 +223,14 @@ def test_an_error_of_a_python_function_names_the_operation():
     assert isinstance(raised.value.__cause__, ValueError)
 
 
-def test_python_functions_of_two_loops_of_one_run_are_called():
+def test_python_functions_of_two_loops_in_one_run_are_called():
     def loop(limit):
         return tf.while_loop(lambda i: i < limit, lambda i: called(plus_one, i), [0])
 
     assert run([loop(5), loop(7)]) == [5, 7]
 
 
-def test_loops_nest():
+def test_loops_can_be_nested():
     def outer(i, total):
         _, total = tf.while_loop(lambda j, t: j < i, lambda j, t: (j + 1, t + j * i), [0, total])
         return i + 1, total
@@ -238,14 +238,14 @@ def test_loops_nest():
     assert run(tf.while_loop(lambda i, t: i < 5, outer, [0, 0])) == (5, 1 * 2 + 3 * 3 + 6 * 4)
 
 
-def test_a_python_function_in_a_nested_loop_is_called():
+def test_python_function_in_a_nested_loop_is_called():
     def outer(i):
         return i + tf.while_loop(lambda j: j < 3, lambda j: called(plus_one, j), [0])
 
     assert run(tf.while_loop(lambda i: i < 7, outer, [0])) == 9
 
 
-def test_conditions_stand_inside_and_loops_stand_in_branches():
+def test_conditions_and_loops_can_be_nested():
     def body(i, t):
         return i + 1, t + tf.cond(tf.equal(i % 2, 0), lambda: 10, lambda: 1)
 
@@ -278,7 +278,7 @@ def test_random_numbers_differ_between_iterations():
     assert len(set(run(numbers).tolist())) == 5
 
 
-def test_a_body_cannot_be_read_fed_or_fetched_from_outside():
+def test_tensors_in_a_body_cannot_be_used_fed_or_fetched_from_outside():
     inside = []
 
     def body(i):
@@ -297,7 +297,7 @@ def test_a_body_cannot_be_read_fed_or_fetched_from_outside():
             session.run(loop, {inside[0]: 3})
 
 
-def test_an_error_names_the_operation_and_the_iteration():
+def test_error_names_the_operation_and_the_iteration():
     def body(i):
         with tf.control_dependencies([tf.Assert(i < 2, ["too large:", i])]):
             return i + 1
@@ -307,13 +307,13 @@ def test_an_error_names_the_operation_and_the_iteration():
     assert got.value.op.name.startswith("while/")
 
 
-def test_a_loop_without_an_end_ends_with_the_deadline_of_its_run():
+def test_endless_loop_ends_at_the_deadline_of_its_run():
     forever = tf.while_loop(lambda i: i >= 0, lambda i: i * 0, [0])
     with tf.Session() as session, pytest.raises(tf.errors.DeadlineExceededError):
         session.run(forever, options=tf.RunOptions(timeout_in_ms=50))
 
 
-def test_a_loop_without_an_end_ends_with_a_signal():
+def test_endless_loop_is_interrupted_by_a_signal():
     class Stopped(BaseException):
         pass
 
@@ -331,7 +331,7 @@ def test_a_loop_without_an_end_ends_with_a_signal():
         signal.signal(signal.SIGALRM, before)
 
 
-def test_closing_the_session_ends_a_loop_without_an_end():
+def test_closing_the_session_ends_an_endless_loop():
     begun, failed = threading.Event(), []
 
     def function(value):
@@ -355,7 +355,7 @@ def test_closing_the_session_ends_a_loop_without_an_end():
     assert failed
 
 
-def test_a_runner_repeats_a_loop():
+def test_queue_runner_repeats_a_loop():
     queue = tf.FIFOQueue(10, tf.int32, [()])
     runner = tf.train.QueueRunner(queue, [queue.enqueue(counted(5))])
     tf.train.add_queue_runner(runner)
@@ -368,13 +368,13 @@ def test_a_runner_repeats_a_loop():
         coordinator.join(threads)
 
 
-def test_an_initial_value_may_be_a_loop_over_another_variable():
+def test_initial_value_may_be_a_loop_over_another_variable():
     first = tf.Variable(3)
     second = tf.Variable(tf.while_loop(lambda i: i < 10, lambda i: i + first, [0]))
     assert run(second) == 12
 
 
-def test_a_loop_in_a_branch_reads_tensors_of_the_branch():
+def test_loop_in_a_branch_reads_tensors_of_the_branch():
     predicate, numbers = tf.placeholder(tf.bool, []), tf.constant([1, 2, 3])
 
     def mapped():
@@ -387,7 +387,7 @@ def test_a_loop_in_a_branch_reads_tensors_of_the_branch():
         assert session.run(chosen, {predicate: False}).tolist() == [1, 2, 3]
 
 
-def test_a_loop_that_calls_python_can_be_traced():
+def test_loop_that_calls_python_can_be_traced():
     loop = tf.while_loop(lambda i: i < 3, lambda i: called(plus_one, i), [0])
     metadata = tf.RunMetadata()
     with tf.Session() as session:

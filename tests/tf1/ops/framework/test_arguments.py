@@ -10,13 +10,13 @@ def names():
     return [op.name for op in tf.get_default_graph().get_operations()]
 
 
-def test_constants_are_named_in_the_operations_scope():
+def test_constants_are_named_in_the_scope_of_the_operation():
     tf.maximum(1, 2)
     tf.maximum(tf.placeholder(tf.int32, name="p"), 2, name="m")
     assert names() == ["Maximum/x", "Maximum/y", "Maximum", "p", "m/y", "m"]
 
 
-def test_operations_go_to_the_graph_of_their_inputs():
+def test_operations_are_added_to_the_graph_of_their_inputs():
     graph = tf.Graph()
     with graph.as_default():
         x = tf.constant(1)
@@ -25,7 +25,7 @@ def test_operations_go_to_the_graph_of_their_inputs():
     assert names() == []
 
 
-def test_inputs_of_two_graphs_are_refused():
+def test_inputs_from_two_graphs_are_rejected():
     with tf.Graph().as_default():
         x = tf.constant(1, name="x")
     y = tf.constant(1, name="y")
@@ -96,7 +96,7 @@ def test_inputs_of_two_graphs_are_refused():
         ),
     ],
 )
-def test_wrong_arguments_are_refused_in_tensorflows_words(call, error, words):
+def test_argument_errors_match_tensorflow(call, error, words):
     i, f = tf.placeholder(tf.int32), tf.placeholder(tf.float32)
     with pytest.raises(error, match=re.escape(words)):
         call(i, f)
@@ -112,5 +112,5 @@ def test_type_variables_become_attributes():
 @pytest.mark.parametrize(
     ("size", "dtype"), [([3], tf.int32), (np.int64([3]), tf.int64), (np.int32([3]), tf.int32)]
 )
-def test_an_array_keeps_a_type_that_is_allowed(size, dtype):
+def test_array_keeps_an_allowed_type(size, dtype):
     assert tf.fill(size, 1.0).op.inputs[0].dtype == dtype

@@ -50,14 +50,14 @@ class TestConstant:
             ([tf.Dimension(3), 2], tf.int32, (2,)),
         ],
     )
-    def test_infers_type_and_shape(self, value, dtype, shape):
+    def test_constant_infers_type_and_shape(self, value, dtype, shape):
         tensor = tf.constant(value)
         assert tensor.dtype == dtype
         assert tensor.shape == shape
         assert tensor.op.type == "Const"
         assert tensor.op.attrs["value"].shape == shape
 
-    def test_holds_a_copy_that_cannot_be_written(self, run):
+    def test_constant_holds_a_read_only_copy(self, run):
         value = np.array([1, 2])
         tensor = tf.constant(value)
         value[0] = 7
@@ -79,7 +79,7 @@ class TestConstant:
             ([np.array([1, 2])], tf.float32, [[1.0, 2.0]]),
         ],
     )
-    def test_takes_the_wanted_type(self, run, value, dtype, expected):
+    def test_constant_has_the_requested_type(self, run, value, dtype, expected):
         tensor = tf.constant(value, dtype)
         assert tensor.dtype == dtype
         assert np.array_equal(run(tensor), expected)
@@ -98,7 +98,7 @@ class TestConstant:
             (np.array(["1"]), tf.int32, "Expected int32, got '1' of type"),
         ],
     )
-    def test_refuses_elements_of_another_type(self, value, dtype, words):
+    def test_constant_rejects_elements_of_another_type(self, value, dtype, words):
         with pytest.raises(TypeError, match=re.escape(words)):
             tf.constant(value, dtype)
 
@@ -114,12 +114,12 @@ class TestConstant:
             (np.array([b"a", None], dtype=object), "numpy.ndarray"),
         ],
     )
-    def test_refuses_values_without_a_type(self, value, kind):
+    def test_constant_rejects_unsupported_objects(self, value, kind):
         words = f"Failed to convert object of type <class '{kind}'> to Tensor. Contents: "
         with pytest.raises(TypeError, match=re.escape(words)):
             tf.constant(value)
 
-    def test_refuses_none_and_tensors(self):
+    def test_constant_rejects_none_and_tensors(self):
         with pytest.raises(ValueError, match=r"None values not supported\."):
             tf.constant(None)
         with pytest.raises(TypeError, match="List of Tensors when single Tensor expected"):
@@ -128,12 +128,12 @@ class TestConstant:
             tf.constant(tf.placeholder(tf.int32))
 
     @pytest.mark.parametrize("value", [[[1, 2], [3]], [[1], 2], [1, [2]]])
-    def test_refuses_rows_of_different_lengths(self, value):
+    def test_constant_rejects_ragged_rows(self, value):
         words = f"Argument must be a dense tensor: {value} - got shape"
         with pytest.raises(ValueError, match=re.escape(words)):
             tf.constant(value)
 
-    def test_fills_a_shape_with_the_last_element(self, run):
+    def test_constant_fills_a_shape_with_the_last_element(self, run):
         assert run(tf.constant([1, 2], shape=[2, 2])).tolist() == [[1, 2], [2, 2]]
         assert run(tf.constant("a", shape=[2])).tolist() == [b"a", b"a"]
         assert run(tf.constant([], shape=[2])).tolist() == [0, 0]
@@ -142,12 +142,12 @@ class TestConstant:
         with pytest.raises(ValueError, match=re.escape(words)):
             tf.constant([1, 2, 3], shape=[2])
 
-    def test_can_verify_the_shape(self):
+    def test_constant_can_verify_the_shape(self):
         assert tf.constant([1, 2], shape=[2], verify_shape=True).shape == [2]
         with pytest.raises(TypeError, match=re.escape("Expected Tensor's shape: (2,), got ().")):
             tf.constant(1, shape=[2], verify_shape=True)
 
-    def test_is_named_like_its_type(self):
+    def test_constants_are_named_const(self):
         tf.constant(1)
         tf.constant(2)
         tf.constant(3, name="three")
@@ -156,47 +156,47 @@ class TestConstant:
     @given(
         hnp.arrays(st.sampled_from([np.int8, np.uint16, np.int64, np.float32, np.bool_]), (2, 3))
     )
-    def test_a_list_of_an_arrays_elements_makes_the_same_values(self, array):
+    def test_list_of_array_elements_yields_the_same_values(self, array):
         from_list, dtype = make_array(array.tolist(), tf.as_dtype(array.dtype))
         assert dtype == array.dtype
         assert np.array_equal(from_list, array, equal_nan=array.dtype.kind == "f")
 
 
 class TestConvertToTensor:
-    def test_returns_a_tensor_as_it_is(self):
+    def test_convert_to_tensor_returns_a_tensor_unchanged(self):
         x = tf.placeholder(tf.int32)
         assert tf.convert_to_tensor(x) is x
         assert tf.convert_to_tensor(x, tf.int32) is x
 
-    def test_refuses_a_tensor_of_another_type(self):
+    def test_convert_to_tensor_rejects_a_tensor_of_another_type(self):
         x = tf.placeholder(tf.int32, name="x")
         words = "Tensor conversion requested dtype float32 for Tensor with dtype int32: <tf.Tensor"
         with pytest.raises(ValueError, match=words):
             tf.convert_to_tensor(x, tf.float32)
 
-    def test_a_preferred_type_gives_way(self):
+    def test_preferred_dtype_is_only_a_hint(self):
         assert tf.convert_to_tensor(1, preferred_dtype=tf.float32).dtype == tf.float32
         assert tf.convert_to_tensor(1.5, preferred_dtype=tf.int32).dtype == tf.float32
         assert tf.convert_to_tensor(1, dtype_hint=tf.int64).dtype == tf.int64
 
-    def test_packs_lists_that_hold_tensors(self, run):
+    def test_lists_containing_tensors_are_packed(self, run):
         x = tf.constant(7, name="x")
         assert run(tf.convert_to_tensor([[x, 1], [2, x]], name="p")).tolist() == [[7, 1], [2, 7]]
         assert names() == ["x", "p/0/1", "p/0", "p/1/0", "p/1", "p"]
 
-    def test_casts_packed_tensors_to_the_wanted_type(self, run):
+    def test_packed_tensors_are_cast_to_the_requested_type(self, run):
         packed = tf.convert_to_tensor([tf.constant(7), 1.5], tf.float32)
         assert packed.op.name == "packed"
         assert run(packed).tolist() == [7.0, 1.5]
 
-    def test_refuses_to_pack_different_types(self):
+    def test_packing_different_types_is_rejected(self):
         x, y = tf.constant(1), tf.constant(1.5)
         with pytest.raises(TypeError, match=r"Expected int32, got 1.5 of type 'float' instead"):
             tf.convert_to_tensor([x, 1.5])
         with pytest.raises(TypeError, match="Cannot convert a list containing a tensor of dtype"):
             tf.convert_to_tensor([x, y])
 
-    def test_takes_shapes_and_dimensions(self, run):
+    def test_shapes_and_dimensions_can_be_converted(self, run):
         assert run(tf.convert_to_tensor(tf.TensorShape([2, 3]))).tolist() == [2, 3]
         assert run(tf.convert_to_tensor(tf.Dimension(2))) == 2
         assert tf.convert_to_tensor(tf.TensorShape([2**40])).dtype == tf.int64
@@ -210,13 +210,13 @@ class TestConvertToTensor:
         with pytest.raises(ValueError, match="a dimension is too large"):
             tf.convert_to_tensor(tf.TensorShape([2**40]), tf.int32)
 
-    def test_refuses_operations_and_sparse_tensors(self):
+    def test_operations_and_sparse_tensors_cannot_be_converted(self):
         with pytest.raises(TypeError, match="Can't convert Operation 'x' to Tensor"):
             tf.convert_to_tensor(tf.no_op(name="x"))
         with pytest.raises(TypeError, match=r"Failed to convert object of type .*SparseTensor"):
             tf.convert_to_tensor(tf.SparseTensor([[0]], [1], [2]))
 
-    def test_several_values_are_numbered(self):
+    def test_several_converted_values_are_numbered(self):
         convert_n_to_tensor([1, 2], name="v")
         assert names() == ["v_0", "v_1"]
 
@@ -241,7 +241,7 @@ class TestConvertToTensor:
         with pytest.raises(TypeError, match="conversion_func must be callable"):
             tf.register_tensor_conversion_function(int, 3)
 
-    def test_threads_that_register_at_the_same_time_lose_nothing(self, monkeypatch):
+    def test_concurrent_registrations_are_all_kept(self, monkeypatch):
         monkeypatch.setattr(conversion, "_registry", ())
         together = threading.Barrier(4)
 
@@ -254,7 +254,7 @@ class TestConvertToTensor:
             list(pool.map(register, range(4), timeout=TIMEOUT))
         assert [priority for priority, *_ in conversion._registry] == list(range(400))
 
-    def test_a_registered_function_must_keep_its_promise(self):
+    def test_conversion_function_must_return_the_requested_dtype(self):
         class Liar:
             pass
 
@@ -265,7 +265,7 @@ class TestConvertToTensor:
             tf.convert_to_tensor(Liar(), tf.float32)
 
 
-def test_a_sparse_value_becomes_a_sparse_tensor():
+def test_sparse_value_becomes_a_sparse_tensor():
     value = tf.SparseTensorValue([[0, 1]], [5], [3, 4])
     assert isinstance(convert_to_tensor_or_sparse_tensor(value), SparseTensor)
     assert isinstance(convert_to_tensor_or_sparse_tensor(3), tf.Tensor)

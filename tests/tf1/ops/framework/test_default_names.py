@@ -52,6 +52,6 @@ FEATURES = {"a": tf.FixedLenFeature([], tf.int64, 0)}
         ),
     ],
 )
-def test_are_those_of_tensorflow(make, name):
+def test_default_names_match_tensorflow(make, name):
     output = make(tf.constant([[1, 2], [3, 4]]))
     assert getattr(output, "op", output).name == name

@@ -6,7 +6,7 @@ from headrace.ops.framework.conversion import constant_value, constant_value_as_
 from headrace.ops.framework.folding import fold_scalar
 
 
-def test_constants_have_a_value():
+def test_constants_have_a_constant_value():
     assert constant_value(tf.constant([1, 2])).tolist() == [1, 2]
     assert constant_value(tf.constant("a")).item() == b"a"
 
@@ -18,7 +18,7 @@ def test_fed_and_random_tensors_have_no_constant_value():
     assert constant_value(tf.py_func(lambda: 1, [], tf.int64)) is None
 
 
-def test_a_tensor_whose_value_was_asked_for_can_no_longer_be_fed():
+def test_tensor_is_not_feedable_after_its_constant_value_was_read():
     expected, unknown = tf.constant(1), tf.placeholder(tf.int32)
     constant_value(expected)
     constant_value(unknown)
@@ -42,16 +42,16 @@ def test_a_tensor_whose_value_was_asked_for_can_no_longer_be_fed():
         (lambda x: tf.reshape([1, 2, 3, 4], [2, 2]), [[1, 2], [3, 4]]),
     ],
 )
-def test_computations_over_known_values_are_known(make, value):
+def test_computations_on_constants_are_folded(make, value):
     x = tf.placeholder(tf.float32, [None, 3])
     assert constant_value(make(x)).tolist() == value
 
 
-def test_an_impossible_computation_is_left_for_the_run():
+def test_failing_computation_is_left_for_the_run():
     assert constant_value(tf.constant(1) // 0) is None
 
 
-def test_large_values_are_not_computed_before_the_run():
+def test_large_values_are_not_folded():
     assert constant_value(tf.range(2_000_000)) is None
     assert constant_value(tf.fill([1000, 1000], 0.5)) is None
     large, small = tf.linspace(0.0, 1.0, 2_000_000), tf.linspace(0.0, 1.0, 20)
@@ -71,7 +71,7 @@ def test_large_values_are_not_computed_before_the_run():
     assert len(calls) == 4
 
 
-def test_parts_of_a_stack_may_be_known():
+def test_stack_can_be_partially_constant():
     x = tf.placeholder(tf.int32, [])
     assert constant_value(tf.stack([x, 2])) is None
     assert constant_value(tf.stack([x, 2]), partial=True).tolist() == [None, 2]
@@ -92,24 +92,24 @@ def test_parts_of_a_stack_may_be_known():
         (lambda x, n: tf.placeholder(tf.int32, [2]), [None, None]),
     ],
 )
-def test_shapes_are_known_as_far_as_their_parts_are(make, sizes):
+def test_shapes_are_known_as_far_as_their_parts(make, sizes):
     x, n = tf.placeholder(tf.float32, [None, 3]), tf.placeholder(tf.int32, [])
     assert constant_value_as_shape(make(x, n)).as_list() == sizes
 
 
-def test_a_shape_of_unknown_rank_is_unknown():
+def test_shape_of_unknown_rank_is_unknown():
     assert constant_value_as_shape(tf.placeholder(tf.int32, [None])).rank is None
     assert constant_value_as_shape(tf.constant(-1)).rank is None
 
 
-def test_a_shape_must_be_a_vector():
+def test_shape_must_be_a_vector():
     with pytest.raises(ValueError, match="Received a scalar with unknown value as shape"):
         constant_value_as_shape(tf.constant(3))
     with pytest.raises(ValueError, match="must have rank 1"):
         constant_value_as_shape(tf.constant([[3]]))
 
 
-def test_scalars():
+def test_fold_scalar_accepts_single_elements():
     assert fold_scalar(tf.constant(3)) == 3
     assert fold_scalar(tf.constant([3])) == 3
     assert fold_scalar(tf.constant([3, 4])) is None

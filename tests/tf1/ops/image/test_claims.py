@@ -10,7 +10,7 @@ from headrace.core import errors
 
 
 @pytest.mark.parametrize("options", [{}, {"progressive": True}])
-def test_a_jpeg_too_short_for_its_claimed_size_is_refused(options):
+def test_jpeg_too_short_for_its_claimed_size_is_rejected(options):
     data = io.BytesIO()
     Image.new("L", (8, 8)).save(data, "JPEG", **options)
     small = data.getvalue()
@@ -25,7 +25,7 @@ def test_a_jpeg_too_short_for_its_claimed_size_is_refused(options):
         assert session.run(tf.image.decode_jpeg(small)).shape == (8, 8, 1)
 
 
-def test_a_large_plain_jpeg_is_decoded():
+def test_large_uniform_jpeg_is_decoded():
     data = io.BytesIO()
     Image.new("L", (8000, 4000), 128).save(data, "JPEG", quality=1, progressive=True)
     with tf.Graph().as_default(), tf.Session() as session:

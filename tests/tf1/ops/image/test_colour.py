@@ -27,13 +27,13 @@ def each_pixel(function, image):
         ([0.25, 1.5], "float32", "float64", [0.25, 1.5]),
     ],
 )
-def test_types_have_ranges_of_their_own(run, values, source, target, expected):
+def test_each_dtype_has_its_own_range(run, values, source, target, expected):
     converted = tf.image.convert_image_dtype(tf.constant(values, source), target)
     assert converted.dtype == target
     assert run(converted) == pytest.approx(expected, rel=1e-6)
 
 
-def test_saturation_keeps_values_in_the_range(run):
+def test_saturate_keeps_values_in_range(run):
     image = tf.constant([-0.5, 2.0])
     assert run(tf.image.convert_image_dtype(image, tf.uint8, saturate=True)).tolist() == [0, 255]
     same = tf.image.convert_image_dtype(image, tf.float32, name="same")
@@ -42,7 +42,7 @@ def test_saturation_keeps_values_in_the_range(run):
         tf.image.convert_image_dtype(image, tf.string)
 
 
-def test_hue_saturation_and_value_are_those_of_python(run):
+def test_hsv_conversion_matches_colorsys(run):
     hsv = run(tf.image.rgb_to_hsv(COLOURS))
     assert np.allclose(hsv, each_pixel(colorsys.rgb_to_hsv, COLOURS), atol=1e-6)
     assert np.allclose(run(tf.image.hsv_to_rgb(hsv)), COLOURS, atol=1e-6)
@@ -50,7 +50,7 @@ def test_hue_saturation_and_value_are_those_of_python(run):
 
 
 @pytest.mark.parametrize("space", ["yiq", "yuv"])
-def test_brightness_and_two_differences_of_colours(run, space):
+def test_yiq_and_yuv_conversions_round_trip(run, space):
     apart = run(getattr(tf.image, f"rgb_to_{space}")(COLOURS))
     assert np.allclose(apart[..., 0], COLOURS @ [0.299, 0.587, 0.114], atol=1e-6)
     grey = np.full((1, 1, 3), 0.5, np.float32)
@@ -59,7 +59,7 @@ def test_brightness_and_two_differences_of_colours(run, space):
     assert np.allclose(run(getattr(tf.image, f"{space}_to_rgb")(apart)), COLOURS, atol=1e-3)
 
 
-def test_greys(run):
+def test_grayscale_conversions_use_the_luma_weights(run):
     grey = tf.image.rgb_to_grayscale(COLOURS)
     assert grey.shape.as_list() == [6, 7, 1]
     assert np.allclose(run(grey)[..., 0], COLOURS @ [0.2989, 0.587, 0.114], atol=1e-6)
@@ -70,14 +70,14 @@ def test_greys(run):
     assert np.array_equal(run(rgb), run(grey).repeat(3, -1))
 
 
-def test_brightness_is_added(run):
+def test_adjust_brightness_adds_a_delta(run):
     assert np.allclose(run(tf.image.adjust_brightness(COLOURS, -0.25)), COLOURS - 0.25)
     ends = tf.constant([0, 100, 250], tf.uint8)
     assert run(tf.image.adjust_brightness(ends, 0.1)).tolist() == [25, 125, 255]
     assert run(tf.image.adjust_brightness(ends, tf.constant(-0.1))).tolist() == [0, 74, 224]
 
 
-def test_contrast_is_a_matter_of_each_channel(run):
+def test_adjust_contrast_works_per_channel(run):
     mean = COLOURS.mean((0, 1))
     adjusted = run(tf.image.adjust_contrast(COLOURS, 3.0))
     assert np.allclose(adjusted, (COLOURS - mean) * 3 + mean, atol=1e-6)
@@ -86,7 +86,7 @@ def test_contrast_is_a_matter_of_each_channel(run):
     assert run(tf.image.adjust_contrast(BYTES, 0.5)).dtype == np.uint8
 
 
-def test_gamma(run, hidden):
+def test_adjust_gamma_raises_to_a_power(run, hidden):
     assert np.allclose(run(tf.image.adjust_gamma(COLOURS, 2.2, 0.5)), COLOURS**2.2 * 0.5, atol=1e-6)
     assert run(tf.image.adjust_gamma(tf.constant([128], tf.uint8), 0.5)).tolist() == [181]
     with pytest.raises(ValueError, match=re.escape("Gamma should be a non-negative real number.")):
@@ -96,7 +96,7 @@ def test_gamma(run, hidden):
         run(late)
 
 
-def test_hue_and_saturation(run):
+def test_adjust_hue_and_saturation_match_colorsys(run):
     hue, saturation, value = np.moveaxis(run(tf.image.rgb_to_hsv(COLOURS)), -1, 0)
     turned = np.stack([(hue + 0.3) % 1, saturation, value], -1)
     result = run(tf.image.adjust_hue(COLOURS, 0.3))
@@ -109,7 +109,7 @@ def test_hue_and_saturation(run):
         assert run(adjust(BYTES, 0.5)).dtype == np.uint8
 
 
-def test_each_image_is_standardized_alone(run):
+def test_each_image_is_standardized_separately(run):
     images = np.stack([BYTES, BYTES // 2, np.full_like(BYTES, 7)])
     standard = run(tf.image.per_image_standardization(images))
     for image, original in zip(standard, images, strict=True):
@@ -134,12 +134,12 @@ def test_each_image_is_standardized_alone(run):
         (lambda: tf.image.per_image_standardization(np.zeros((0, 1, 1))), "must be > 0"),
     ],
 )
-def test_shapes_that_do_not_fit_are_refused(make, text):
+def test_invalid_shapes_are_rejected(make, text):
     with pytest.raises(ValueError, match=text):
         make()
 
 
-def test_shapes_that_turn_out_not_to_fit_end_the_run(run, hidden):
+def test_invalid_shapes_at_run_time_end_the_run(run, hidden):
     four = hidden(np.zeros((2, 2, 4), np.float32))
     for result in (tf.image.rgb_to_hsv(four), tf.image.rgb_to_grayscale(four)):
         with pytest.raises(tf.errors.InvalidArgumentError, match="3 channels"):

@@ -21,7 +21,7 @@ def middle(size, target):
 
 
 @pytest.mark.parametrize("image", [IMAGE, BATCH], ids=["image", "batch"])
-def test_a_window_is_cut_out_of_each_image(run, hidden, image):
+def test_crop_to_bounding_box_cuts_each_image(run, hidden, image):
     window = tf.image.crop_to_bounding_box(image, 1, 2, 3, 2)
     assert window.shape.as_list() == [*image.shape[:-3], 3, 2, 3]
     assert np.array_equal(run(window), image[..., 1:4, 2:4, :])
@@ -30,7 +30,7 @@ def test_a_window_is_cut_out_of_each_image(run, hidden, image):
 
 
 @pytest.mark.parametrize("image", [IMAGE, BATCH], ids=["image", "batch"])
-def test_zeros_are_put_around_each_image(run, hidden, image):
+def test_pad_to_bounding_box_adds_zeros_around_each_image(run, hidden, image):
     padded = tf.image.pad_to_bounding_box(image, 1, 2, 6, 9)
     expected = np.pad(image, [(0, 0)] * (image.ndim - 3) + [(1, 1), (2, 2), (0, 0)])
     assert padded.shape.as_list() == list(expected.shape)
@@ -42,7 +42,7 @@ def test_zeros_are_put_around_each_image(run, hidden, image):
     size=st.tuples(st.integers(1, 9), st.integers(1, 9)),
     target=st.tuples(st.integers(1, 9), st.integers(1, 9)),
 )
-def test_the_middle_stays_in_the_middle(size, target):
+def test_resize_with_crop_or_pad_keeps_the_center(size, target):
     image = np.arange(size[0] * size[1], dtype=np.uint8).reshape(*size, 1) + 1
     (rows, above), (columns, left) = map(middle, size, target)
     expected = np.pad(image[rows, columns], [above, left, (0, 0)])
@@ -51,7 +51,7 @@ def test_the_middle_stays_in_the_middle(size, target):
         assert np.array_equal(session.run(resized), expected)
 
 
-def test_a_size_that_is_a_tensor_is_not_known_before(run, hidden):
+def test_size_passed_as_a_tensor_is_unknown_before_the_run(run, hidden):
     resized = tf.image.resize_image_with_crop_or_pad(IMAGE, hidden(2), 9)
     assert resized.shape.as_list() == [None, 9, 3]
     assert run(resized).shape == (2, 9, 3)
@@ -64,7 +64,7 @@ def test_a_size_that_is_a_tensor_is_not_known_before(run, hidden):
 
 
 @pytest.mark.parametrize(("fraction", "size"), [(0.1, (2, 1)), (0.5, (2, 3)), (0.87, (4, 5))])
-def test_a_fraction_of_the_middle_is_kept(run, fraction, size):
+def test_central_crop_keeps_a_fraction(run, fraction, size):
     image = np.arange(20, dtype=np.float32).reshape(4, 5, 1)
     rows, columns = middle(4, size[0])[0], middle(5, size[1])[0]
     for shape in ([4, 5, 1], [None, None, 1]):
@@ -92,7 +92,7 @@ DOES_NOT_FIT = [
 
 
 @pytest.mark.parametrize(("change", "text"), DOES_NOT_FIT)
-def test_a_window_that_does_not_fit_is_refused_before_the_run(change, text):
+def test_invalid_window_is_rejected_when_the_graph_is_built(change, text):
     with pytest.raises(ValueError, match=text):
         change(IMAGE)
 
@@ -106,14 +106,14 @@ def test_a_window_that_does_not_fit_is_refused_before_the_run(change, text):
         ((0, 0, 3, 0), "assertion failed: [target_width must be > 0.]"),
     ],
 )
-def test_a_window_that_does_not_fit_ends_the_run(run, hidden, numbers, text):
+def test_invalid_window_at_run_time_ends_the_run(run, hidden, numbers, text):
     window = tf.image.crop_to_bounding_box(hidden(IMAGE), *map(hidden, numbers))
     with pytest.raises(tf.errors.InvalidArgumentError, match=re.escape(text)) as caught:
         run(window)
     assert caught.value.op is window.op
 
 
-def test_a_value_that_is_not_an_image_is_refused(run, hidden):
+def test_non_image_value_is_rejected(run, hidden):
     for shape, text in [
         ([4, 5], "'image' (shape (4, 5)) must be at least three-dimensional."),
         ([1, 1, 4, 5, 3], "'image' (shape (1, 1, 4, 5, 3)) must have either 3 or 4 dimensions."),

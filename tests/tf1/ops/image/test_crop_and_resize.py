@@ -7,7 +7,7 @@ RAMP = np.arange(2 * 3 * 3, dtype=np.float32).reshape(2, 3, 3, 1)
 WHOLE = [[0.0, 0.0, 1.0, 1.0]]
 
 
-def test_windows_are_cut_out_and_resized(run):
+def test_windows_are_cropped_and_resized(run):
     windows = tf.image.crop_and_resize(RAMP, [[0, 0, 1, 1], [1, 0, 0, 1]], [1, 0], [2, 3])
     assert (windows.dtype, windows.shape.as_list()) == (tf.float32, [2, 2, 3, 1])
     assert run(windows)[..., 0].tolist() == [
@@ -16,7 +16,7 @@ def test_windows_are_cut_out_and_resized(run):
     ]
 
 
-def test_pixels_outside_are_filled_and_the_nearest_may_be_taken(run):
+def test_nearest_sampling_and_extrapolation_value_are_supported(run):
     boxes = [[0, 0, 2, 0.4]]
     windows = tf.image.crop_and_resize(RAMP, boxes, [0], [3, 2], "nearest", -1)
     assert run(windows)[0, ..., 0].tolist() == [[0, 1], [6, 7], [-1, -1]]
@@ -28,17 +28,17 @@ def test_bytes_become_floats(run):
     assert run(windows).ravel().tolist() == [10, 15, 20]
 
 
-def test_no_window_is_not_an_error(run):
+def test_zero_windows_are_accepted(run):
     windows = tf.image.crop_and_resize(RAMP, np.zeros([0, 4]), np.zeros([0], np.int32), [2, 2])
     assert run(windows).shape == (0, 2, 2, 1)
 
 
-def test_unknown_sizes_stay_unknown(hidden):
+def test_unknown_sizes_remain_unknown(hidden):
     windows = tf.image.crop_and_resize(hidden(RAMP), WHOLE, [0], hidden([2, 2], tf.int32))
     assert windows.shape.as_list() == [1, None, None, None]
 
 
-def test_boxes_that_do_not_fit_are_refused(run):
+def test_invalid_boxes_are_rejected(run):
     with pytest.raises(tf.errors.OutOfRangeError, match="box_index has values outside"):
         run(tf.image.crop_and_resize(RAMP, WHOLE, [2], [2, 2]))
     with pytest.raises(tf.errors.InvalidArgumentError, match="crop dimensions must be positive"):

@@ -154,7 +154,7 @@ def files(photo, saved):
     [(name, damage, texts) for name, _, damage, texts in DAMAGES],
     ids=[f"{name}-{what}" for name, what, *_ in DAMAGES],
 )
-def test_a_damaged_file_is_an_error_with_its_cause_and_a_remedy(run, files, name, damage, texts):
+def test_error_for_a_damaged_file_has_its_cause_and_a_remedy(run, files, name, damage, texts):
     file = damage(files[name])
     pattern = ".*".join(map(re.escape, texts))
     image = DECODERS[name](file)
@@ -169,7 +169,7 @@ def test_a_damaged_file_is_an_error_with_its_cause_and_a_remedy(run, files, name
 
 @pytest.mark.parametrize("name", DECODERS)
 @pytest.mark.parametrize("other", DECODERS)
-def test_misnamed_files_are_read_or_named(run, files, name, other):
+def test_misnamed_files_are_decoded_or_identified(run, files, name, other):
     image = DECODERS[name](files[other])
     if name == other or "BMP" not in (name, other):
         assert run(image).shape[-3:] == (*SIZE, 3)
@@ -181,7 +181,7 @@ def test_misnamed_files_are_read_or_named(run, files, name, other):
 
 
 @pytest.mark.parametrize("name", [b"zTXt", b"iCCP"])
-def test_texts_that_would_unpack_to_gigabytes_are_not_unpacked(run, files, name):
+def test_compressed_text_chunks_of_gigabytes_are_not_unpacked(run, files, name):
     packed = zlib.compress(b"\0" * 50_000_000, 9)
     file = files["PNG"]
     bomb = file[:33] + chunk(name, b"a\0\0" + packed) + file[33:]
@@ -206,7 +206,7 @@ def first_error(image):
             coord.join(threads, stop_grace_period_secs=10)
 
 
-def test_a_damaged_file_of_a_directory_is_named(tmp_path, files):
+def test_error_names_a_damaged_file_in_a_directory(tmp_path, files):
     paths = [tmp_path / f"{number}.jpg" for number in range(3)]
     for path in paths:
         path.write_bytes(files["JPEG"])
@@ -220,7 +220,7 @@ def test_a_damaged_file_of_a_directory_is_named(tmp_path, files):
     assert error.op.name == "photo"
 
 
-def test_a_damaged_image_in_a_record_is_named_with_file_and_record(tmp_path, files):
+def test_error_for_a_damaged_image_in_a_record_names_file_and_record(tmp_path, files):
     path = tmp_path / "photos.tfrecord"
     with tf.python_io.TFRecordWriter(path) as writer:
         for file in (files["PNG"], files["PNG"], files["PNG"][:-30]):

@@ -25,7 +25,7 @@ def with_tall_chroma(file: bytes) -> bytes:
 @pytest.mark.parametrize(("height", "width"), SIZES)
 @pytest.mark.parametrize("progressive", [False, True])
 @pytest.mark.parametrize("subsampling", ["4:4:4", "4:2:2", "4:2:0"])
-def test_jpeg_pixels_are_those_of_libjpeg(
+def test_jpeg_pixels_match_libjpeg(
     run, photo, saved, pillow, height, width, progressive, subsampling
 ):
     options = {"progressive": progressive, "subsampling": subsampling, "quality": 85}
@@ -34,13 +34,13 @@ def test_jpeg_pixels_are_those_of_libjpeg(
 
 
 @pytest.mark.parametrize("size", [16, 31])
-def test_jpeg_with_half_of_the_chroma_rows(run, photo, saved, pillow, size):
+def test_jpeg_with_halved_chroma_rows_matches_pillow(run, photo, saved, pillow, size):
     file = with_tall_chroma(saved(photo(size, size), "JPEG", subsampling="4:2:2"))
     assert np.array_equal(run(tf.image.decode_jpeg(file, **ACCURATE)), pillow(file))
 
 
 @pytest.mark.parametrize("progressive", [False, True])
-def test_grey_jpegs_have_one_channel_or_three(run, photo, saved, pillow, progressive):
+def test_grey_jpegs_decode_to_one_or_three_channels(run, photo, saved, pillow, progressive):
     file = saved(photo(23, 40, 1), "JPEG", progressive=progressive)
     grey = run(tf.image.decode_jpeg(file, **ACCURATE))
     assert np.array_equal(grey, pillow(file))
@@ -49,7 +49,7 @@ def test_grey_jpegs_have_one_channel_or_three(run, photo, saved, pillow, progres
     )
 
 
-def test_grey_of_a_colour_jpeg_is_its_luma(run, photo, saved, pillow):
+def test_one_channel_of_a_colour_jpeg_is_its_luma(run, photo, saved, pillow):
     file = saved(photo(32, 48), "JPEG")
     luma = run(tf.image.decode_jpeg(file, channels=1, **ACCURATE))
     image = pillow(file, "YCbCr")[..., :1]
@@ -57,14 +57,14 @@ def test_grey_of_a_colour_jpeg_is_its_luma(run, photo, saved, pillow):
     assert np.abs(luma.astype(int) - image).max() <= 2  # Pillow's has been to RGB and back.
 
 
-def test_inks_become_rgb(run, photo, saved, pillow):
+def test_cmyk_becomes_rgb(run, photo, saved, pillow):
     file = saved(photo(20, 30), "JPEG", mode="CMYK")
     paper = 255 - pillow(file).astype(int)
     expected = paper[..., :3] * paper[..., 3:] // 255
     assert np.array_equal(run(tf.image.decode_jpeg(file, **ACCURATE)), expected)
 
 
-def test_the_fast_transform_is_the_default_and_differs(run, photo, saved):
+def test_fast_dct_is_the_default_and_differs_from_the_accurate_one(run, photo, saved):
     file = saved(photo(64, 64), "JPEG", quality=60)
     default, fast, accurate = run(
         [
@@ -95,7 +95,7 @@ def test_scaled_sizes_are_rounded_up(run, photo, saved, ratio, shape):
     assert image.shape == (*shape, 3)
 
 
-def test_a_window_is_cut_out(run, photo, saved):
+def test_crop_window_matches_the_whole_image(run, photo, saved):
     file = saved(photo(60, 90), "JPEG", subsampling="4:4:4")
     uninterrupted, part = run(
         [tf.image.decode_jpeg(file), tf.image.decode_and_crop_jpeg(file, [7, 21, 30, 40])]
@@ -107,7 +107,7 @@ def test_a_window_is_cut_out(run, photo, saved):
     "window",
     [[0, 0, 9, 8], [-1, 0, 4, 4], [0, 0, 0, 4], [4, 4, 5, 4], [0, 0, 2**31 - 1, 2**31 - 1]],
 )
-def test_a_window_outside_is_an_error(run, photo, saved, window):
+def test_window_outside_the_image_is_an_error(run, photo, saved, window):
     decode = tf.image.decode_and_crop_jpeg(saved(photo(8, 8), "JPEG"), window)
     with pytest.raises(
         tf.errors.InvalidArgumentError, match="Invalid JPEG data or crop window, data size"
@@ -115,7 +115,7 @@ def test_a_window_outside_is_an_error(run, photo, saved, window):
         run(decode)
 
 
-def test_orientation_is_left_alone(run, photo, saved):
+def test_exif_orientation_is_ignored(run, photo, saved):
     plain = saved(photo(16, 24), "JPEG")
     exif = b"Exif\0\0MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0\0\0\0\0"
     turned = plain[:2] + b"\xff\xe1" + struct.pack(">H", len(exif) + 2) + exif + plain[2:]
@@ -127,18 +127,18 @@ class TestTruncatedJpegs:
     def file(self, photo, saved):
         return saved(photo(64, 64), "JPEG")
 
-    def test_they_are_refused(self, run, file):
+    def test_truncated_jpeg_is_rejected(self, run, file):
         text = r"Invalid JPEG data or crop window, data size \d+: the data end after \d+ of 64 rows"
         with pytest.raises(tf.errors.InvalidArgumentError, match=text):
             run(tf.image.decode_jpeg(file[: len(file) * 2 // 3]))
 
-    def test_even_the_last_two_bytes_must_be_there(self, run, file):
+    def test_jpeg_without_its_last_two_bytes_is_rejected(self, run, file):
         with pytest.raises(
             tf.errors.InvalidArgumentError, match=r"the data end after \d+ of 64 rows"
         ):
             run(tf.image.decode_jpeg(file[:-2]))
 
-    def test_enough_rows_are_accepted_and_the_others_are_black(self, run, file):
+    def test_acceptable_fraction_accepts_missing_rows_as_black(self, run, file):
         cut = file[: len(file) * 2 // 3]
         uninterrupted, part = run(
             [tf.image.decode_jpeg(file), tf.image.decode_jpeg(cut, acceptable_fraction=0.2)]
@@ -151,7 +151,7 @@ class TestTruncatedJpegs:
             run(tf.image.decode_jpeg(cut, acceptable_fraction=0.9))
 
     @pytest.mark.parametrize("progressive", [False, True])
-    def test_recovery_fills_them(self, run, photo, saved, progressive):
+    def test_recovery_fills_missing_rows(self, run, photo, saved, progressive):
         file = saved(photo(64, 64), "JPEG", progressive=progressive)
         cut = file[: len(file) * 9 // 10]
         image = run(tf.image.decode_jpeg(cut, try_recover_truncated=True))
@@ -177,23 +177,23 @@ class TestTruncatedJpegs:
         ("RGBA", 3, "RGB"),
     ],
 )
-def test_png_kinds(run, photo, saved, pillow, mode, channels, pillow_mode):
+def test_png_modes_match_pillow(run, photo, saved, pillow, mode, channels, pillow_mode):
     file = saved(photo(19, 13), "PNG", mode=mode)
     assert np.array_equal(run(tf.image.decode_png(file, channels)), pillow(file, pillow_mode))
 
 
-def test_transparent_colours_of_a_palette_become_alpha(run, photo, saved, pillow):
+def test_transparent_palette_colours_become_alpha(run, photo, saved, pillow):
     file = saved(photo(9, 9), "PNG", mode="P", transparency=bytes(range(100, 130)))
     assert np.array_equal(run(tf.image.decode_png(file)), pillow(file, "RGBA"))
 
 
-def test_png_in_grey_uses_rec_601(run, saved):
+def test_png_decoded_as_grey_uses_rec_601(run, saved):
     colours = np.array([[[255, 0, 0], [0, 255, 0], [0, 0, 255], [9, 9, 9]]], np.uint8)
     grey = run(tf.image.decode_png(saved(colours, "PNG"), channels=1))
     assert grey.ravel().tolist() == [76, 149, 29, 9]
 
 
-def test_wide_samples(run, photo, saved):
+def test_wide_samples_are_kept_or_scaled(run, photo, saved):
     wide = np.random.default_rng(1).integers(0, 2**16, (7, 5, 4), dtype=np.uint16)
     file = run(tf.image.encode_png(wide))
     assert np.array_equal(run(tf.image.decode_png(file, dtype=tf.uint16)), wide)
@@ -203,7 +203,7 @@ def test_wide_samples(run, photo, saved):
     assert np.array_equal(stretched, narrow.astype(np.uint16) * 257)
 
 
-def test_animations(run, photo, saved, pillow):
+def test_animations_decode_to_frames(run, photo, saved, pillow):
     frames = [Image.fromarray(photo(12, 10) // 2 + 40 * i).quantize(16) for i in range(3)]
     file = saved(frames[0], "GIF", save_all=True, append_images=frames[1:])
     expected = [
@@ -227,7 +227,7 @@ def test_animations(run, photo, saved, pillow):
 
 
 @pytest.mark.parametrize(("mode", "channels"), [("L", 1), ("RGB", 3), ("RGBA", 4)])
-def test_bmp(run, photo, saved, pillow, mode, channels):
+def test_bmp_matches_pillow(run, photo, saved, pillow, mode, channels):
     file = saved(photo(11, 7), "BMP", mode=mode)
     assert np.array_equal(run(tf.image.decode_bmp(file, channels)), pillow(file, mode))
     if channels > 1:
@@ -241,7 +241,7 @@ class TestContentsDecideTheFormat:
         return {format: saved(pixels, format) for format in ("JPEG", "PNG", "GIF")}
 
     @pytest.mark.parametrize("format", ["JPEG", "PNG", "GIF"])
-    def test_by_any_name(self, run, files, format):
+    def test_every_decoder_accepts_every_format(self, run, files, format):
         image = run(tf.image.decode_image(files[format], expand_animations=False))
         assert np.array_equal(run(tf.image.decode_jpeg(files[format])), image)
         assert np.array_equal(run(tf.image.decode_png(files[format])), image)
@@ -258,13 +258,13 @@ class TestContentsDecideTheFormat:
         assert other.dtype == dtype.as_numpy_dtype
         np.testing.assert_allclose(other, plain.astype(np.float64) * scale, rtol=1e-6)
 
-    def test_the_size_is_read_from_the_header(self, run, files):
+    def test_jpeg_shape_is_read_from_the_header(self, run, files):
         assert run(tf.image.extract_jpeg_shape(files["JPEG"])).tolist() == [8, 8, 3]
         assert run(tf.image.extract_jpeg_shape(files["JPEG"], tf.int64)).dtype == np.int64
         with pytest.raises(tf.errors.InvalidArgumentError, match="Invalid JPEG data, data size"):
             run(tf.image.extract_jpeg_shape(files["PNG"]))
 
-    def test_is_jpeg(self, run, files):
+    def test_is_jpeg_checks_the_first_bytes(self, run, files):
         assert run(tf.image.is_jpeg(files["JPEG"]))
         assert run(tf.io.is_jpeg([b"", b"\xff\xd8", b"\xff\xd8\xff\xe0"])).tolist() == [
             False,
@@ -298,7 +298,7 @@ class TestContentsDecideTheFormat:
         (tf.image.decode_bmp, b"BM", "Incomplete bmp content, requires at least 32 bytes"),
     ],
 )
-def test_a_value_that_is_not_an_image_is_refused(run, decode, contents, text):
+def test_non_image_value_is_rejected(run, decode, contents, text):
     with pytest.raises(tf.errors.InvalidArgumentError, match=text):
         run(decode(contents))
 
@@ -337,7 +337,7 @@ def test_a_value_that_is_not_an_image_is_refused(run, decode, contents, text):
         ),
     ],
 )
-def test_options_that_do_not_fit_are_refused(run, photo, saved, format, decode, options, text):
+def test_invalid_options_are_rejected(run, photo, saved, format, decode, options, text):
     image = decode(saved(photo(4, 4), format), **options)
     with pytest.raises(tf.errors.InvalidArgumentError, match=text) as caught:
         run(image)
@@ -369,7 +369,7 @@ def test_contents_must_be_one_string(run, hidden):
         run(decode)
 
 
-def test_static_shapes():
+def test_static_shapes_of_decoded_images():
     assert tf.image.decode_jpeg("").shape.as_list() == [None, None, None]
     assert tf.image.decode_png("", channels=4).shape.as_list() == [None, None, 4]
     assert tf.image.decode_gif("").shape.as_list() == [None, None, None, 3]
@@ -381,7 +381,7 @@ def test_static_shapes():
 
 
 class TestHostileFiles:
-    def test_a_size_past_the_limit_is_refused_before_memory_is_taken(self, run, photo, saved):
+    def test_size_above_the_limit_is_rejected_before_memory_is_allocated(self, run, photo, saved):
         file = bytearray(saved(photo(8, 8), "JPEG"))
         at = file.index(b"\xff\xc0") + 5
         file[at : at + 4] = b"\xff\x00\xff\x00"
@@ -389,7 +389,7 @@ class TestHostileFiles:
         with pytest.raises(tf.errors.InvalidArgumentError, match=text):
             run(tf.image.decode_jpeg(bytes(file)))
 
-    def test_a_jpeg_of_very_many_scans_is_refused(self, run, photo, saved):
+    def test_jpeg_with_too_many_scans_is_rejected(self, run, photo, saved):
         file = saved(photo(8, 8), "JPEG", progressive=True)
         last = file.rindex(b"\xff\xda")
         file = file[:-2] + file[last:-2] * 100 + file[-2:]
@@ -397,7 +397,7 @@ class TestHostileFiles:
             run(tf.image.decode_jpeg(file))
 
     @given(data=st.data())
-    def test_damage_ends_as_pixels_or_as_an_error(self, decoders, files, data):
+    def test_damaged_files_yield_pixels_or_an_error(self, decoders, files, data):
         session, contents, images = decoders
         name = data.draw(st.sampled_from(sorted(files)), "file")
         file = bytearray(files[name])

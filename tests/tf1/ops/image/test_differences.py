@@ -19,7 +19,7 @@ def test_gradients_are_differences_of_neighbours(run):
     np.testing.assert_allclose(run(tf.image.total_variation(PICTURES[0])), sums[0], rtol=1e-6)
 
 
-def test_edges_are_those_of_sobel(run, hidden):
+def test_sobel_edges_of_a_step(run, hidden):
     step = np.zeros([1, 4, 4, 1], np.float32)
     step[:, 2:] = 1
     edges = tf.image.sobel_edges(step)
@@ -29,7 +29,7 @@ def test_edges_are_those_of_sobel(run, hidden):
     np.testing.assert_array_equal(run(tf.image.sobel_edges(hidden(step))), run(edges))
 
 
-def test_noise_is_measured_in_decibels(run, hidden):
+def test_psnr_is_measured_in_decibels(run, hidden):
     noisy = PICTURES + 2
     expected = 20 * np.log10(99) - 10 * np.log10(4)
     np.testing.assert_allclose(run(tf.image.psnr(PICTURES, noisy, 99.0)), [expected] * 2, rtol=1e-5)
@@ -39,7 +39,7 @@ def test_noise_is_measured_in_decibels(run, hidden):
         run(tf.image.psnr(hidden(PICTURES), hidden(noisy[:1]), 99.0))
 
 
-def test_other_shapes_are_refused():
+def test_invalid_shapes_are_rejected():
     with pytest.raises(ValueError, match="must be either 3 or 4-dimensional"):
         tf.image.total_variation(PICTURES[0, 0])
     with pytest.raises(ValueError, match="image_gradients expects a 4D tensor"):

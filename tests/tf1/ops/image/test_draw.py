@@ -7,7 +7,7 @@ BLACK = np.zeros([1, 4, 5, 3], np.float32)
 WHOLE = [[[0.0, 0.0, 1.0, 1.0]]]
 
 
-def test_the_border_of_a_box_is_drawn(run):
+def test_border_of_a_box_is_drawn(run):
     drawn = tf.image.draw_bounding_boxes(BLACK, WHOLE)
     assert (drawn.dtype, drawn.shape.as_list()) == (tf.float32, [1, 4, 5, 3])
     pixels = run(drawn)[0]
@@ -16,7 +16,7 @@ def test_the_border_of_a_box_is_drawn(run):
     assert (pixels[..., 0] == 1).sum() == 14
 
 
-def test_boxes_have_the_given_colours_in_turn(run):
+def test_boxes_cycle_through_the_colours(run):
     boxes = [[[0, 0, 0, 0], [1, 1, 1, 1], [0, 1, 0, 1]]]
     colors = [[0.25, 0.5, 0.75], [1, 0.5, 0]]
     pixels = run(tf.image.draw_bounding_boxes(BLACK, boxes, "drawn", colors))[0]
@@ -29,7 +29,7 @@ def test_float16_stays_float16(run):
     assert run(drawn).dtype == np.float16
 
 
-def test_other_types_and_ranks_are_refused(run, hidden):
+def test_other_types_and_ranks_are_rejected(run, hidden):
     with pytest.raises(TypeError, match="'images' has DataType uint8 not in list of allowed"):
         tf.image.draw_bounding_boxes(tf.constant(BLACK.astype(np.uint8)), WHOLE)
     with pytest.raises(ValueError, match="Shape must be rank 4 but is rank 3"):

@@ -9,7 +9,7 @@ import headrace.tf1 as tf
 
 @pytest.mark.parametrize("channels", [1, 3])
 @pytest.mark.parametrize("progressive", [False, True])
-def test_jpegs_are_read_by_others_as_by_us(run, photo, pillow, channels, progressive):
+def test_encoded_jpegs_decode_the_same_with_pillow(run, photo, pillow, channels, progressive):
     pixels = photo(30, 45, channels)
     file = run(tf.image.encode_jpeg(pixels, progressive=progressive))
     image = run(tf.image.decode_jpeg(file, dct_method="INTEGER_ACCURATE"))
@@ -18,7 +18,7 @@ def test_jpegs_are_read_by_others_as_by_us(run, photo, pillow, channels, progres
     assert ("progressive" in Image.open(io.BytesIO(file)).info) == progressive
 
 
-def test_jpegs_are_those_of_libjpeg(run, photo, saved):
+def test_encoded_jpegs_match_libjpeg(run, photo, saved):
     pixels = photo(30, 45)
     ours = run(tf.image.encode_jpeg(pixels, quality=80, chroma_downsampling=False))
     theirs = saved(pixels, "JPEG", quality=80, subsampling="4:4:4", dpi=(300, 300))
@@ -61,12 +61,12 @@ def test_png_keeps_every_pixel(run, photo, pillow, channels, compression):
         ({"x_density": -1}, r"x_density must be in \[0,65535\], got -1"),
     ],
 )
-def test_options_that_do_not_fit_are_refused(run, photo, options, text):
+def test_invalid_options_are_rejected(run, photo, options, text):
     with pytest.raises(tf.errors.InvalidArgumentError, match=text):
         run(tf.image.encode_jpeg(photo(4, 4), **options))
 
 
-def test_pixels_that_do_not_fit_are_refused(run, hidden):
+def test_invalid_pixel_arrays_are_rejected(run, hidden):
     for encode, shape, text in [
         (tf.image.encode_jpeg, (4, 4, 2), r"image must have 1 or 3 channels, got \[4,4,2\]"),
         (tf.image.encode_jpeg, (4, 4), r"image must be 3-dimensional, got shape \[4,4\]"),

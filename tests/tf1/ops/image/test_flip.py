@@ -22,7 +22,7 @@ WAYS = {
 
 @pytest.mark.parametrize("kind", IMAGES)
 @pytest.mark.parametrize("way", WAYS)
-def test_pixels_move_and_none_changes(run, hidden, kind, way):
+def test_flips_move_pixels_without_changing_them(run, hidden, kind, way):
     image = IMAGES[kind]
     moved = getattr(tf.image, way)(image)
     expected = WAYS[way](image)
@@ -33,7 +33,7 @@ def test_pixels_move_and_none_changes(run, hidden, kind, way):
 
 @pytest.mark.parametrize("kind", IMAGES)
 @pytest.mark.parametrize("quarters", range(-2, 6))
-def test_images_turn_by_right_angles(run, hidden, kind, quarters):
+def test_rot90_turns_by_right_angles(run, hidden, kind, quarters):
     image = IMAGES[kind]
     expected = np.rot90(image, quarters, axes=(-3, -2))
     turned = tf.image.rot90(image, quarters)
@@ -42,7 +42,7 @@ def test_images_turn_by_right_angles(run, hidden, kind, quarters):
     assert np.array_equal(run(tf.image.rot90(hidden(image), hidden(quarters))), expected)
 
 
-def test_only_of_a_square_the_size_stays_known():
+def test_rot90_keeps_the_known_size_only_of_squares():
     assert tf.image.rot90(IMAGES["square"]).shape.as_list() == [2, 2, 4]
     assert tf.image.rot90(IMAGE).shape.as_list() == [None, None, 4]
     assert tf.image.rot90(tf.placeholder(tf.uint8)).shape.rank is None
@@ -50,13 +50,13 @@ def test_only_of_a_square_the_size_stays_known():
         tf.image.rot90(IMAGE, [1])
 
 
-def test_names_of_scopes():
+def test_operations_are_named_after_their_scopes():
     assert tf.image.flip_left_right(IMAGE).op.name.startswith("flip_left_right/")
     assert tf.image.rot90(IMAGE, name="turn").op.name.startswith("turn/")
     assert tf.image.transpose is tf.image.transpose_image
 
 
 @pytest.mark.parametrize("way", [*WAYS, "rot90", "random_flip_up_down"])
-def test_a_value_that_is_not_an_image_is_refused(way):
+def test_non_image_value_is_rejected(way):
     with pytest.raises(ValueError, match="must be at least three-dimensional"):
         getattr(tf.image, way)([[1]])

@@ -7,7 +7,7 @@ from headrace import ops
 
 @pytest.mark.parametrize("channels", [1, 3])
 @pytest.mark.parametrize("quality", [0, 20, 95, 100])
-def test_an_image_is_that_of_a_file_of_the_quality(run, photo, hidden, channels, quality):
+def test_adjusted_image_equals_an_encoded_and_decoded_one(run, photo, hidden, channels, quality):
     pixels = photo(30, 45, channels)
     expected = run(tf.image.decode_jpeg(tf.image.encode_jpeg(pixels, quality=quality)))
     for image, number in ((pixels, quality), (hidden(pixels), hidden(np.int32(quality)))):
@@ -16,7 +16,7 @@ def test_an_image_is_that_of_a_file_of_the_quality(run, photo, hidden, channels,
         assert np.array_equal(run(adjusted), expected)
 
 
-def test_other_types_keep_their_type_shape_and_range(run, photo):
+def test_other_dtypes_keep_type_shape_and_range(run, photo):
     pixels = photo(16, 24)
     expected = run(tf.image.adjust_jpeg_quality(pixels, 40)) / 255
     for dtype in (tf.float32, tf.float16, tf.uint16):
@@ -28,12 +28,12 @@ def test_other_types_keep_their_type_shape_and_range(run, photo):
         assert values == pytest.approx(expected, abs=0.005)
 
 
-def test_values_outside_of_the_range_are_clipped(run):
+def test_values_out_of_range_are_clipped(run):
     image = np.full([8, 8, 1], 7.0, np.float32)
     assert run(tf.image.adjust_jpeg_quality(image, 90)).tolist() == np.ones([8, 8, 1]).tolist()
 
 
-def test_a_low_quality_loses_more(run, photo):
+def test_lower_quality_loses_more(run, photo):
     pixels = photo(64, 64)
     errors = [
         np.abs(run(tf.image.adjust_jpeg_quality(pixels, quality)).astype(int) - pixels).mean()
@@ -43,7 +43,7 @@ def test_a_low_quality_loses_more(run, photo):
     assert errors[0] < errors[2] / 2
 
 
-def test_a_random_quality_is_within_its_range(run, photo):
+def test_random_quality_is_within_its_range(run, photo):
     pixels = photo(16, 16)
     files = {run(tf.image.adjust_jpeg_quality(pixels, q)).tobytes(): q for q in range(30, 34)}
     tf.set_random_seed(4)
@@ -61,7 +61,7 @@ def test_a_random_quality_is_within_its_range(run, photo):
         ((50, 50), "`min_jpeg_quality` must be less"),
     ],
 )
-def test_there_is_no_such_range(photo, limits, words):
+def test_invalid_quality_ranges_are_rejected(photo, limits, words):
     with pytest.raises(ValueError, match=words):
         tf.image.random_jpeg_quality(photo(4, 4), *limits)
 
@@ -76,14 +76,14 @@ def test_there_is_no_such_range(photo, limits, words):
         ((4, 4), 50, r"image must be 3-dimensional, got shape \[4,4\]"),
     ],
 )
-def test_what_does_not_fit_ends_a_run(run, hidden, shape, quality, words):
+def test_invalid_image_or_quality_at_run_time_ends_the_run(run, hidden, shape, quality, words):
     image = hidden(np.zeros(shape, np.uint8))
     file = ops.encode_jpeg_variable_quality(image, hidden(np.array(quality, np.int32)))
     with pytest.raises(tf.errors.InvalidArgumentError, match=words):
         run(file)
 
 
-def test_known_shapes_that_do_not_fit_are_refused(photo):
+def test_known_invalid_shapes_are_rejected(photo):
     with pytest.raises(ValueError, match="must be rank 0"):
         ops.encode_jpeg_variable_quality(photo(4, 4), [50])
     with pytest.raises(ValueError, match="must be rank 3"):

@@ -35,7 +35,7 @@ COLOURS = [[255, 0, 0], [0, 255, 0], [1, 2, 3]]
 
 
 @pytest.mark.parametrize("decode", [ops.decode_image, ops.decode_bmp])
-def test_a_pipeline_gives_the_colours_of_a_palette(decode):
+def test_pipeline_decodes_palette_colours(decode):
     expected = [[COLOURS[number] for number in row] for row in PIXELS]
     assert decoded(bmp(PIXELS, COLOURS), decode) == expected
     greys = [[9, 9, 9], [7, 7, 7], [5, 5, 5]]
@@ -43,7 +43,7 @@ def test_a_pipeline_gives_the_colours_of_a_palette(decode):
     assert decoded(bmp(PIXELS, greys), decode) == expected
 
 
-def test_tensorflow_1_gives_the_numbers():
+def test_tensorflow_1_decoder_returns_palette_indices():
     with tf.Graph().as_default(), tf.Session() as session:
         image = session.run(tf.image.decode_bmp(bmp(PIXELS, COLOURS)))
     assert image[:, :, 0].tolist() == PIXELS

@@ -16,7 +16,7 @@ def test_patches_are_windows_of_the_image(run, hidden):
     assert tf.extract_image_patches(images, [1, 2, 3, 1], ONES, ONES, "SAME").shape == (2, 5, 6, 18)
 
 
-def test_outside_of_the_image_is_zero(run):
+def test_pixels_outside_the_image_are_zero(run):
     image = np.arange(1, 5).reshape(1, 2, 2, 1)
     values = run(tf.extract_image_patches(image, [1, 3, 3, 1], ONES, ONES, "SAME"))
     assert values[0, 0, 0].tolist() == [0, 0, 0, 0, 1, 2, 0, 3, 4]
@@ -36,12 +36,12 @@ def test_outside_of_the_image_is_zero(run):
         (([1, 9, 1, 1], ONES, ONES, "VALID"), ValueError, "output size would be negative: -5"),
     ],
 )
-def test_other_windows_are_refused(arguments, error, words):
+def test_invalid_windows_are_rejected(arguments, error, words):
     with pytest.raises(error, match=words):
         tf.extract_image_patches(np.zeros([1, 3, 3, 1]), *arguments)
 
 
-def test_images_that_do_not_fit_end_a_run(run, hidden):
+def test_invalid_images_at_run_time_end_the_run(run, hidden):
     for image, words in ((np.zeros([3]), "must be 4-dim"), (np.zeros([1, 3, 3, 1]), "be negative")):
         with pytest.raises(tf.errors.InvalidArgumentError, match=words):
             run(tf.extract_image_patches(hidden(image), [1, 9, 1, 1], ONES, ONES, "VALID"))

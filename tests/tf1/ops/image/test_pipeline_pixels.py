@@ -16,7 +16,7 @@ from headrace import ops
 
 @pytest.mark.parametrize("bits", [1, 2, 4])
 @pytest.mark.parametrize("mode", ["L", "P"])
-def test_alpha_added_to_a_png_of_few_bits_is_opaque(run, pillow, mode, bits):
+def test_alpha_added_to_a_png_with_few_bits_is_opaque(run, pillow, mode, bits):
     image = Image.fromarray(np.arange(12, dtype=np.uint8).reshape(3, 4) % 2**bits, mode)
     if mode == "P":
         image.putpalette(np.arange(3 * 2**bits, dtype=np.uint8).tobytes())
@@ -63,7 +63,7 @@ def masked_bmp(masks, pixels):
         (0xFF000000, 0xFF0000, 0xFF00, 0),
     ],
 )
-def test_channels_of_a_bmp_are_where_its_masks_say(pillow, masks):
+def test_bmp_channels_follow_the_masks(pillow, masks):
     pixels = np.random.default_rng(0).integers(0, 2**32, 5, np.uint32)
     file = masked_bmp(masks, pixels)
     assert np.array_equal(computed(ops.decode_bmp, contents=file), pillow(file))
@@ -98,7 +98,7 @@ def frames_of_pillow(file, mode):
 
 
 @pytest.mark.parametrize("disposal", [0, 1, 2, 3, [2, 1, 1], [1, 3, 2]])
-def test_frames_of_a_gif_are_disposed_of(run, disposal):
+def test_gif_frames_are_disposed(run, disposal):
     file = animation("GIF", disposal=disposal)
     expected = frames_of_pillow(file, "RGB")
     for decode in (ops.decode_gif, ops.decode_image):
@@ -107,7 +107,7 @@ def test_frames_of_a_gif_are_disposed_of(run, disposal):
     assert np.array_equal(first, expected[0])
 
 
-def test_frames_of_a_gif_stay_in_tensorflow(run):
+def test_tensorflow_1_gif_frames_are_not_disposed(run):
     file = animation("GIF", disposal=2)
     last = run(tf.image.decode_gif(file))[-1]
     # The squares of all three frames.
@@ -116,7 +116,7 @@ def test_frames_of_a_gif_stay_in_tensorflow(run):
 
 
 @pytest.mark.parametrize("options", [{}, {"kmin": 0, "kmax": 0}, {"minimize_size": True}])
-def test_frames_of_a_webp_are_disposed_of(options):
+def test_webp_frames_are_disposed(options):
     file = animation("WEBP", lossless=True, **options)
     assert np.array_equal(computed(ops.decode_image, contents=file), frames_of_pillow(file, "RGBA"))
     rgb = computed(lambda x: ops.decode_image(x, channels=3), x=file)
@@ -139,7 +139,7 @@ class TestJpegTransforms:
     )
 
     @decoders
-    def test_the_accurate_one_is_the_default(self, run, pillow, file, decode):
+    def test_accurate_dct_is_the_default(self, run, pillow, file, decode):
         default, accurate, fast = (
             computed(lambda x, options=options: decode(x, **options), x=file)
             for options in ({}, {"dct_method": "accurate"}, {"dct_method": "fast"})
@@ -151,13 +151,13 @@ class TestJpegTransforms:
         assert not np.array_equal(fast, default)
 
     @decoders
-    def test_other_names_are_rejected_when_the_function_is_traced(self, file, decode):
+    def test_unknown_dct_method_is_rejected_when_the_function_is_traced(self, file, decode):
         with pytest.raises(
             hr.errors.InvalidArgumentError, match="dct_method is 'quick', expected 'accurate' or 'f"
         ):
             computed(lambda x: decode(x, dct_method="quick"), x=file)
 
-    def test_random_crops_of_files(self, file):
+    def test_random_crops_of_files_accept_a_dct_method(self, file):
         def crop(image, **options):
             return computed(
                 lambda x: ops.random_resized_crop(x, (9, 9), **options), seed=1, x=image
@@ -171,7 +171,7 @@ class TestJpegTransforms:
             crop(full, dct_method="fast")
 
     @pytest.mark.parametrize("ratio", [1, 2])
-    def test_a_window_is_that_of_the_whole_image(self, photo, saved, ratio):
+    def test_crop_window_matches_the_whole_image(self, photo, saved, ratio):
         file = saved(photo(60, 90), "JPEG", subsampling="4:2:0")
         full = computed(lambda x: ops.decode_jpeg(x, ratio=ratio), x=file)
         for y, x, height, width in ((7, 21, 20, 11), (0, 0, 30, 45), (3, 44, 1, 1), (9, 0, 2, 45)):
@@ -179,6 +179,6 @@ class TestJpegTransforms:
             part = computed(lambda x, w=window: ops.decode_and_crop_jpeg(x, w, ratio=ratio), x=file)
             assert np.array_equal(part, full[y : y + height, x : x + width])
 
-    def test_inks_become_the_colours_of_pillow(self, photo, saved, pillow):
+    def test_cmyk_matches_pillow(self, photo, saved, pillow):
         file = saved(photo(20, 30), "JPEG", mode="CMYK")
         assert np.array_equal(computed(ops.decode_jpeg, contents=file), pillow(file, "RGB"))

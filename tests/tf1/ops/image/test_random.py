@@ -51,7 +51,7 @@ DRAWN = {
 
 
 @pytest.mark.parametrize("kind", DRAWN)
-def test_a_seed_draws_the_same_as_in_tensorflow(kind):
+def test_seed_draws_the_same_as_tensorflow(kind):
     make, expected = DRAWN[kind]
     changed = make()
     for _ in range(2):  # each session begins the sequence again
@@ -60,7 +60,7 @@ def test_a_seed_draws_the_same_as_in_tensorflow(kind):
         assert np.allclose(results, expected, rtol=0, atol=1e-6)
 
 
-def test_a_crop_is_of_any_rank_and_known_shape(run):
+def test_random_crop_supports_any_rank_and_has_a_known_shape(run):
     crop = tf.random_crop(tf.placeholder_with_default(BOARD, [None, None, 1]), [3, 2, 1])
     assert crop.shape.as_list() == [3, 2, 1]
     pixels = run(crop)[..., 0].astype(int)
@@ -72,12 +72,12 @@ def test_a_crop_is_of_any_rank_and_known_shape(run):
     assert tf.random_crop(BOARD, [1, 1, 1]).op.name.startswith("random_crop")
 
 
-def test_every_place_comes(run):
+def test_random_crop_reaches_every_position(run):
     crop = tf.random_crop(np.arange(4), [2], seed=3)
     assert {tuple(run(crop)) for _ in range(60)} == {(0, 1), (1, 2), (2, 3)}
 
 
-def test_a_value_that_is_too_small_is_refused(run, hidden):
+def test_value_smaller_than_the_crop_is_rejected(run, hidden):
     words = "Need value.shape >= size, got "
     for make in (
         lambda: tf.random_crop(BOARD, [9, 1, 1]),
@@ -89,7 +89,7 @@ def test_a_value_that_is_too_small_is_refused(run, hidden):
         tf.random_crop(BOARD, [1, 1])
 
 
-def test_a_batch_must_be_known_to_be_one(run, hidden):
+def test_random_flip_of_a_batch_requires_a_known_rank(run, hidden):
     flipped = tf.image.random_flip_left_right(hidden(np.stack([BOARD] * 3)))
     text = "1 random numbers for a batch of 3 images of unknown rank"
     with pytest.raises(tf.errors.InvalidArgumentError, match=text):
@@ -107,12 +107,12 @@ def test_a_batch_must_be_known_to_be_one(run, hidden):
         (lambda: tf.image.random_saturation(COLOURS, 1, 1), "upper must be > lower."),
     ],
 )
-def test_invalid_ranges_are_refused(make, text):
+def test_invalid_ranges_are_rejected(make, text):
     with pytest.raises(ValueError, match=re.escape(text)):
         make()
 
 
-def test_the_usual_chain_of_a_training_program(run):
+def test_typical_training_augmentation_works(run):
     """Draws in a queue runner's loop: each example has a place, a side and a light of its own."""
     image = tf.random_crop(tf.constant(np.tile(BOARD, (1, 1, 3))), [6, 6, 3])
     image = tf.image.random_flip_left_right(image)

@@ -37,7 +37,7 @@ def interpolated(image, size, grid):
 
 
 @given(sides, sides, sides, sides, st.integers(1, 5), st.sampled_from(GRIDS))
-def test_bilinear_is_between_the_nearest_pixels(
+def test_bilinear_interpolates_between_the_nearest_pixels(
     height, width, new_height, new_width, channels, grid
 ):
     image = np.random.default_rng(height).integers(0, 256, (height, width, channels))
@@ -65,7 +65,7 @@ SMALLER = [
 
 
 @pytest.mark.parametrize(("method", "align_corners", "expected"), SMALLER)
-def test_pixels_are_tensorflows(run, hidden, method, align_corners, expected):
+def test_pixels_match_tensorflow(run, hidden, method, align_corners, expected):
     for image in (SQUARES, tf.placeholder_with_default(SQUARES, [None, None, 1])):
         resized = tf.image.resize_images(image, (2, 3), method, align_corners)
         assert (resized.dtype, resized.shape.as_list()) == (tf.float32, [2, 3, 1])
@@ -86,14 +86,14 @@ def test_pixels_are_tensorflows(run, hidden, method, align_corners, expected):
     ],
 )
 @pytest.mark.parametrize("size", [(9, 5), (20, 31), (50, 60), (1, 1)])
-def test_antialiased_pixels_are_those_of_pillow(run, photo, method, filter, size):
+def test_antialiased_pixels_match_pillow(run, photo, method, filter, size):
     image = photo(40, 31, 1).astype(np.float32)
     expected = np.asarray(Image.fromarray(image[..., 0]).resize(size[::-1], filter))
     resized = tf.compat.v2.image.resize(image, size, method, antialias=True)
     assert np.allclose(run(resized)[..., 0], expected, atol=1e-3)
 
 
-def test_without_antialiasing_a_fine_pattern_becomes_a_coarse_one(run):
+def test_antialiasing_removes_a_fine_pattern(run):
     stripes = np.tile([[[0.0], [1.0]]], (8, 4, 1))
     resize = tf.compat.v2.image.resize
     assert np.ptp(run(resize(stripes, (4, 3)))) > 0.6
@@ -104,7 +104,7 @@ def test_without_antialiasing_a_fine_pattern_becomes_a_coarse_one(run):
         assert run(resized).shape == (3, 5, 1)
 
 
-def test_area_is_the_mean_of_the_pixels_that_one_covers(run, photo):
+def test_area_is_the_mean_of_covered_pixels(run, photo):
     image = photo(12, 20)
     expected = image.reshape(4, 3, 5, 4, 3).mean((1, 3))
     assert np.allclose(
@@ -112,7 +112,7 @@ def test_area_is_the_mean_of_the_pixels_that_one_covers(run, photo):
     )
 
 
-def test_the_nearest_pixel_keeps_its_type(run):
+def test_nearest_neighbor_keeps_the_type(run):
     image = np.array([[[7], [2**40]]])
     resized = tf.image.resize_images(image, (1, 4), METHODS.NEAREST_NEIGHBOR)
     assert resized.dtype == tf.int64
@@ -120,7 +120,7 @@ def test_the_nearest_pixel_keeps_its_type(run):
 
 
 @pytest.mark.parametrize("is_known", [True, False])
-def test_proportions_can_be_kept(run, hidden, is_known):
+def test_aspect_ratio_can_be_preserved(run, hidden, is_known):
     image = np.zeros((40, 30, 3), np.uint8)
     size = [20, 20] if is_known else hidden([20, 20])
     resized = tf.image.resize_images(image, size, preserve_aspect_ratio=True)
@@ -128,7 +128,7 @@ def test_proportions_can_be_kept(run, hidden, is_known):
     assert run(resized).shape == (20, 15, 3)
 
 
-def test_an_image_of_the_size_is_left_alone(run):
+def test_image_of_the_target_size_is_unchanged(run):
     image = tf.constant(np.zeros((4, 5, 3), np.uint8))
     assert tf.image.resize_images(image, (4, 5)) is image
     unknown = tf.placeholder_with_default(image, [None, None, 3])
@@ -138,7 +138,7 @@ def test_an_image_of_the_size_is_left_alone(run):
 
 
 @pytest.mark.parametrize(("size", "kept"), [((8, 8), (8, 4)), ((3, 20), (3, 1)), ((20, 2), (4, 2))])
-def test_zeros_fill_the_rest_where_proportions_are_kept(run, hidden, size, kept):
+def test_resize_with_pad_fills_with_zeros(run, hidden, size, kept):
     image = np.ones((10, 5, 1), np.uint8)
     for source, expected in [(image, size), (hidden(image), map(hidden, size))]:
         padded = run(tf.image.resize_image_with_pad(source, *expected))
@@ -168,12 +168,12 @@ def test_zeros_fill_the_rest_where_proportions_are_kept(run, hidden, size, kept)
         (lambda x: tf.image.resize_image_with_pad(x, 2, 0), "target_width must be > 0."),
     ],
 )
-def test_arguments_that_cannot_be_resized_are_refused(make, text):
+def test_invalid_resize_arguments_are_rejected(make, text):
     with pytest.raises(ValueError, match=re.escape(text)):
         make(SQUARES)
 
 
-def test_an_invalid_size_ends_the_run(run, hidden):
+def test_invalid_size_at_run_time_ends_the_run(run, hidden):
     resized = tf.image.resize_images(SQUARES, hidden([0, 3]))
     with pytest.raises(tf.errors.InvalidArgumentError, match="output dimensions must be positive"):
         run(resized)
@@ -185,7 +185,7 @@ def test_an_invalid_size_ends_the_run(run, hidden):
         run(both)
 
 
-def test_resizing_with_pad_as_tensorflow_2_does_keeps_the_aspect_ratio(run):
+def test_tensorflow_2_resize_with_pad_keeps_the_aspect_ratio(run):
     image = tf.constant(np.arange(8, dtype=np.float32).reshape(2, 4, 1))
     resized = tf.compat.v2.image.resize_with_pad(image, 4, 4)
     assert resized.shape.as_list() == [4, 4, 1]

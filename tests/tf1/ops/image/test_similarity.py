@@ -33,25 +33,25 @@ def direct(first, second, peak, size, sigma, k1, k2):
     return np.mean(values)
 
 
-def test_the_formula_holds_in_each_window(images, run):
+def test_ssim_matches_its_definition_in_each_window(images, run):
     for arguments in ((11, 1.5, 0.01, 0.03), (4, 0.8, 0.02, 0.05)):
         value = run(tf.image.ssim(*images, 1.0, *arguments))
         np.testing.assert_allclose(value, direct(*images, 1.0, *arguments), rtol=1e-5)
 
 
-def test_equal_images_have_the_similarity_1(images, run):
+def test_equal_images_have_similarity_1(images, run):
     full = np.stack(images)
     assert run(tf.image.ssim(full, full, 1.0)).tolist() == [1, 1]
     assert run(tf.image.ssim_multiscale(full, full, 1.0, (0.5, 0.5))).tolist() == [1, 1]
 
 
-def test_integers_are_compared_in_their_range(images, run):
+def test_integers_are_compared_within_their_range(images, run):
     first, second = ((image * 255).astype(np.uint8) for image in images)
     full = run(tf.image.ssim(first, second, 255))
     np.testing.assert_allclose(full, run(tf.image.ssim(first / 255, second / 255, 1.0)), rtol=1e-5)
 
 
-def test_the_powers_weigh_the_scales(images, run):
+def test_power_factors_weight_the_scales(images, run):
     first, second = images
     halves = [image.reshape(12, 2, 13, 2, 3).mean((1, 3)) for image in images]
     second_scale = run(tf.image.ssim(*halves, 1.0))
@@ -84,7 +84,7 @@ def test_leading_axes_are_broadcast(images, run):
         ),
     ],
 )
-def test_shapes_that_do_not_fit(first, second, words):
+def test_incompatible_shapes_are_rejected(first, second, words):
     with pytest.raises(ValueError, match=words):
         tf.image.ssim(tf.zeros(first), tf.zeros(second), 1.0)
 

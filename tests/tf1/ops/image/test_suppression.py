@@ -11,7 +11,7 @@ SCORES = np.array([0.9, 0.75, 0.6, 0.95, 0.5], np.float32)
 suppress = tf.image.non_max_suppression
 
 
-def test_boxes_that_overlap_better_ones_are_skipped(run, hidden):
+def test_boxes_that_overlap_better_ones_are_suppressed(run, hidden):
     assert run(suppress(BOXES, SCORES, 9)).tolist() == [3, 0]
     assert run(suppress(hidden(BOXES), hidden(SCORES), 1)).tolist() == [3]
     assert run(suppress(BOXES, SCORES, 9, iou_threshold=0.9)).tolist() == [3, 0, 1, 2, 4]
@@ -20,14 +20,14 @@ def test_boxes_that_overlap_better_ones_are_skipped(run, hidden):
     assert suppress(BOXES, SCORES, 9).dtype == tf.int32
 
 
-def test_a_table_can_give_the_overlaps(run):
+def test_overlaps_can_be_passed_as_a_matrix(run):
     table = np.array([[1, 0.6, 0], [0.6, 1, 0.1], [0, 0.1, 1]], np.float32)
     by_table = tf.image.non_max_suppression_overlaps
     assert run(by_table(table, SCORES[:3], 9)).tolist() == [0, 2]
     assert run(by_table(table, SCORES[:3], 9, 0.7)).tolist() == [0, 1, 2]
 
 
-def test_boxes_and_scores_that_do_not_fit_are_refused(run, hidden):
+def test_invalid_boxes_and_scores_are_rejected(run, hidden):
     for arguments, words in (
         ((BOXES[:, :3], SCORES, 1), "Dimension must be 4 but is 3"),
         ((BOXES, SCORES[:2], 1), "Dimensions must be equal, but are 5 and 2"),
@@ -56,7 +56,7 @@ def test_boxes_and_scores_that_do_not_fit_are_refused(run, hidden):
         (0, True, [], [0]),
     ],
 )
-def test_a_padded_result_has_a_known_length_and_a_count(run, most, is_padded, indices, shape):
+def test_padded_result_has_a_known_length_and_a_count(run, most, is_padded, indices, shape):
     corners = [[0, 0, 1, 1], [0, 0.1, 1, 1.1], [0, -0.1, 1, 0.9], [0, 10, 1, 11]]
     chosen, count = tf.image.non_max_suppression_padded(
         tf.constant(corners), [0.9, 0.75, 0.6, 0.95], most, pad_to_max_output_size=is_padded
@@ -66,7 +66,7 @@ def test_a_padded_result_has_a_known_length_and_a_count(run, most, is_padded, in
     assert (values.tolist(), values.dtype, number) == (indices, np.int32, min(most, 2))
 
 
-def test_a_negative_length_of_a_padded_result_ends_the_run(run):
+def test_negative_length_of_a_padded_result_ends_the_run(run):
     boxes = tf.constant([[0.0, 0, 1, 1]])
     chosen = tf.image.non_max_suppression_padded(boxes, [1.0], tf.placeholder(tf.int32))
     with pytest.raises(tf.errors.InvalidArgumentError, match="must be non-negative"):

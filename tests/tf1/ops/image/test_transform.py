@@ -9,14 +9,14 @@ image = tf.contrib.image
 PICTURE = np.arange(12, dtype=np.uint8).reshape(3, 4)
 
 
-def test_a_quarter_turn_is_a_turned_picture(run):
+def test_rotation_by_90_degrees_matches_rot90(run):
     square = np.arange(9, dtype=np.int32).reshape(3, 3)
     turned = run(image.rotate(square, np.pi / 2, "BILINEAR"))
     np.testing.assert_array_equal(turned, np.rot90(square))
 
 
 @pytest.mark.parametrize("shape", [(3, 4), (3, 4, 1), (1, 3, 4, 1)])
-def test_a_picture_keeps_its_axes_and_type(run, shape):
+def test_rotated_image_keeps_its_axes_and_type(run, shape):
     pixels = PICTURE.reshape(shape)
     result = image.rotate(pixels, 0.0)
     assert result.shape.as_list() == list(shape)
@@ -24,14 +24,14 @@ def test_a_picture_keeps_its_axes_and_type(run, shape):
     np.testing.assert_array_equal(run(result), pixels)
 
 
-def test_a_picture_moves_to_the_right_and_down(run):
+def test_image_is_translated_right_and_down(run):
     moved = run(image.translate(PICTURE, [1, 2]))
     assert moved.tolist() == [[0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 1, 2]]
     halfway = run(image.translate(PICTURE.astype(np.float32), [0.5, 0], "BILINEAR"))
     np.testing.assert_allclose(halfway[1], [2.0, 4.5, 5.5, 6.5])
 
 
-def test_each_picture_of_a_batch_has_its_angle(run, hidden):
+def test_each_image_of_a_batch_has_its_own_angle(run, hidden):
     batch = hidden(np.stack([PICTURE, PICTURE])[..., None])
     batch.set_shape([None, None, None, 1])
     result = image.rotate(batch, [0.0, np.pi])
@@ -41,13 +41,13 @@ def test_each_picture_of_a_batch_has_its_angle(run, hidden):
     np.testing.assert_array_equal(values[1], PICTURE[::-1, ::-1])
 
 
-def test_the_result_may_have_another_size(run):
+def test_output_may_have_another_size(run):
     result = image.transform(PICTURE, [2.0, 0, 0, 0, 2, 0, 0, 0], output_shape=[2, 2])
     assert result.shape.as_list() == [2, 2]
     assert run(result).tolist() == [[0, 2], [8, 10]]
 
 
-def test_wrong_arguments_are_refused(run):
+def test_invalid_arguments_are_rejected(run):
     row = [1.0, 0, 0, 0, 1, 0, 0, 0]
     with pytest.raises(TypeError, match="Invalid dtype <dtype: 'string'>"):
         image.transform(tf.constant([["a"]]), row)

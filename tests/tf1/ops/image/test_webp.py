@@ -15,7 +15,7 @@ def decoded(file, **options):
 
 
 @pytest.mark.parametrize("size", [(40, 56), (33, 47), (1, 1), (2, 131)])
-def test_lossless_files_have_their_pixels(photo, saved, size):
+def test_lossless_files_decode_exactly(photo, saved, size):
     image = photo(*size)
     assert np.array_equal(decoded(saved(image, "WEBP", lossless=True)), image)
     with_alpha = np.concatenate([image, image[..., :1]], -1)
@@ -26,7 +26,7 @@ def test_lossless_files_have_their_pixels(photo, saved, size):
 
 @pytest.mark.parametrize("size", [(40, 56), (33, 47), (1, 1), (2, 131)])
 @pytest.mark.parametrize("quality", [20, 80, 100])
-def test_lossy_files_have_the_pixels_of_pillow(photo, saved, pillow, size, quality):
+def test_lossy_files_match_pillow(photo, saved, pillow, size, quality):
     file = saved(photo(*size), "WEBP", quality=quality)
     assert abs(decoded(file).astype(int) - pillow(file)).max() <= 1
     opaque = decoded(file, channels=4)
@@ -36,7 +36,7 @@ def test_lossy_files_have_the_pixels_of_pillow(photo, saved, pillow, size, quali
     assert abs(decoded(with_alpha).astype(int) - pillow(with_alpha)).max() <= 1
 
 
-def test_an_animation_gives_its_frames_or_the_first():
+def test_animation_decodes_to_its_frames_or_the_first_one():
     frames = [np.full((6, 8, 3), 40 * n, np.uint8) for n in range(3)]
     frames[1][2:4, 3:5] = (255, 0, 0)
     file = io.BytesIO()
@@ -48,19 +48,19 @@ def test_an_animation_gives_its_frames_or_the_first():
     assert np.array_equal(result, frames[0])
 
 
-def test_types_are_those_of_other_formats(photo, saved):
+def test_dtypes_match_other_formats(photo, saved):
     image = photo(5, 7)
     file = saved(image, "WEBP", lossless=True)
     assert np.array_equal(decoded(file, dtype="uint16"), image.astype(np.uint16) << 8)
     assert np.allclose(decoded(file, dtype="float32"), image / 255)
 
 
-def test_grey_is_refused(photo, saved):
+def test_grey_is_rejected(photo, saved):
     with pytest.raises(hr.errors.InvalidArgumentError, match="when decoding WebP images, got 1"):
         decoded(saved(photo(4, 4), "WEBP"), channels=1)
 
 
-def test_damage_is_an_error_or_other_pixels(photo, saved):
+def test_damage_causes_an_error_or_different_pixels(photo, saved):
     for options in ({"lossless": True}, {"quality": 50}):
         file = saved(photo(24, 24), "WEBP", **options)
         for end in range(0, len(file), 7):
@@ -76,7 +76,7 @@ def test_damage_is_an_error_or_other_pixels(photo, saved):
                 pass
 
 
-def test_a_size_of_gigabytes_is_refused_before_memory_is_taken():
+def test_gigantic_size_is_rejected_before_memory_is_allocated():
     side = (16_000_000).to_bytes(3, "little")
     body = b"WEBPVP8X\x0a\0\0\0\0\0\0\0" + side + side + b"VP8L\x05\0\0\0\x2f\0\0\0\0\0"
     file = b"RIFF" + len(body).to_bytes(4, "little") + body
@@ -84,7 +84,7 @@ def test_a_size_of_gigabytes_is_refused_before_memory_is_taken():
         decoded(file)
 
 
-def test_graphs_of_tensorflow_1_refuse_it(photo, saved, run):
+def test_tensorflow_1_graphs_reject_webp(photo, saved, run):
     file = saved(photo(4, 4), "WEBP")
     for decode in (tf.image.decode_image, tf.image.decode_png):
         with pytest.raises(

@@ -15,7 +15,7 @@ def session():
         yield session
 
 
-def test_entries_come_change_and_go(session):
+def test_entries_can_be_inserted_changed_and_removed(session):
     table = Table(tf.string, tf.int64, -1)
     result = table.lookup([["a", "b"], ["c", "a"]])
     assert session.run(result).tolist() == [[-1, -1], [-1, -1]]
@@ -45,7 +45,7 @@ def test_values_can_be_tensors(session):
         (tf.int64, tf.float16, [2**40, -(2**40)], [0.5, 1.5]),
     ],
 )
-def test_of_many_types(session, key, value, keys, values):
+def test_tables_support_many_types(session, key, value, keys, values):
     table = Table(key, value, {tf.string: "", tf.bool: False}.get(value, 0))
     session.run(table.insert(keys, values))
     expected = session.run(tf.constant(values, value))
@@ -55,7 +55,7 @@ def test_of_many_types(session, key, value, keys, values):
     assert exported[0].tolist() == sorted(session.run(tf.constant(keys, key)).tolist())
 
 
-def test_programs_count_words(session):
+def test_words_can_be_counted_in_a_table(session):
     """An idiom: look up, add, insert."""
     table, word = Table(tf.string, tf.int64, 0), tf.placeholder(tf.string, [])
     count = table.insert(word, table.lookup(word) + 1)
@@ -65,7 +65,7 @@ def test_programs_count_words(session):
     assert dict(zip(keys, counts, strict=True)) == {b"a": 3, b"b": 2, b"c": 1}
 
 
-def test_tables_of_one_name_are_one(session):
+def test_tables_with_one_shared_name_are_shared(session):
     one, other = (Table(tf.string, tf.int32, 0, shared_name="t") for _ in range(2))
     session.run(one.insert(["a"], [1]))
     assert session.run(other.lookup(["a"])).tolist() == [1]
@@ -81,13 +81,13 @@ def test_tables_of_one_name_are_one(session):
         (lambda t: Table(tf.string, tf.int64, "x"), TypeError, "int64"),
     ],
 )
-def test_wrong_types(make, kind, text):
+def test_wrong_types_are_rejected(make, kind, text):
     table = Table(tf.string, tf.float32, 0.0)
     with pytest.raises(kind, match=text):
         make(table)
 
 
-def test_shapes_that_do_not_fit(session):
+def test_wrong_shapes_are_rejected(session):
     table = Table(tf.string, tf.float32, 0.0)
     with pytest.raises(
         tf.errors.InvalidArgumentError, match=r"Expected shape \[2\] for value, got"
@@ -99,7 +99,7 @@ def test_shapes_that_do_not_fit(session):
 
 
 class TestSaver:
-    def test_saves_the_entries(self, session, tmp_path):
+    def test_saver_saves_the_entries(self, session, tmp_path):
         table, other = Table(tf.string, tf.int64, -1), Table(tf.int32, tf.float32, [0.0, 0.0])
         session.run([table.insert(["a", "b"], [1, 2]), other.insert([5], [[1.0, 2.0]])])
         saver = tf.train.Saver()
@@ -116,7 +116,7 @@ class TestSaver:
         assert (keys.tolist(), values.tolist()) == ([b"a", b"b"], [1, 2])
         assert session.run(other.lookup([5])).tolist() == [[1.0, 2.0]]
 
-    def test_takes_names_and_leaves_tables_out(self, session, tmp_path):
+    def test_saver_accepts_table_names_and_skips_unsaved_tables(self, session, tmp_path):
         table = Table(tf.string, tf.int64, -1, checkpoint=False)
         session.run(table.insert(["a"], [1]))
         with pytest.raises(ValueError, match="No variables to save"):
@@ -124,7 +124,7 @@ class TestSaver:
         path = tf.train.Saver({"words": table}).save(session, tmp_path / "m")
         assert [name for name, _ in tf.train.list_variables(path)] == ["words-keys", "words-values"]
 
-    def test_changes_nothing_if_something_does_not_fit(self, session, tmp_path):
+    def test_failed_restore_changes_nothing(self, session, tmp_path):
         table, variable = Table(tf.string, tf.int64, -1), tf.Variable(1)
         session.run([variable.initializer, table.insert(["a"], [1])])
         path = tf.train.Saver({"v": variable, "t": table}).save(session, tmp_path / "m")
@@ -141,7 +141,7 @@ class TestSaver:
         assert session.run(variable) == 2
 
 
-def test_states_of_sessions_hold_the_entries(session, tmp_path):
+def test_session_checkpoint_contains_the_entries(session, tmp_path):
     table = Table(tf.string, tf.int64, -1)
     session.run(table.insert(["a", "b"], [1, 2]))
     size, results = table.size(), table.lookup(["b"])
@@ -152,7 +152,7 @@ def test_states_of_sessions_hold_the_entries(session, tmp_path):
         assert other.run(results).tolist() == [2]
 
 
-def test_a_table_can_be_filled_while_it_is_asked(session):
+def test_table_can_be_filled_during_lookups(session):
     table, keys = Table(tf.int64, tf.int64, -1), tf.placeholder(tf.int64, [None])
     insert, results = table.insert(keys, keys * 2), table.lookup(keys)
     for start in range(0, 1000, 100):

@@ -19,7 +19,7 @@ def words(default=-1, **arguments):
 
 
 class TestLookup:
-    def test_of_any_shape_gives_values_and_the_default(self, session):
+    def test_lookup_of_any_shape_returns_values_and_the_default(self, session):
         keys = tf.placeholder(tf.string, [None, None])
         result = words().lookup(keys)
         assert result.shape.as_list() == [None, None]
@@ -29,7 +29,7 @@ class TestLookup:
         assert got.dtype == np.int32
         assert session.run(result, {keys: np.zeros([0, 3], object)}).shape == (0, 3)
 
-    def test_of_sparse_keys_is_sparse(self, session):
+    def test_lookup_of_sparse_keys_is_sparse(self, session):
         keys = tf.SparseTensor([[0, 1], [1, 0]], ["b", "?"], [2, 2])
         result = words().lookup(keys)
         session.run(tf.tables_initializer())
@@ -44,7 +44,7 @@ class TestLookup:
             (["a", ""], ["x", "y" * 100], "?"),
         ],
     )
-    def test_of_other_types(self, session, keys, values, default):
+    def test_lookup_supports_other_types(self, session, keys, values, default):
         initializer = tf.lookup.KeyValueTensorInitializer(keys, values)
         table = tf.lookup.StaticHashTable(initializer, default)
         session.run(table.initializer)
@@ -52,7 +52,7 @@ class TestLookup:
         expected = [value.encode() if isinstance(value, str) else value for value in values]
         assert result.tolist() == expected
 
-    def test_in_a_loop_and_in_threads_of_a_runner(self, session):
+    def test_lookup_works_in_loops_and_queue_runners(self, session):
         table = words()
         numbers = tf.map_fn(table.lookup, tf.constant(["b", "a"]), dtype=tf.int32)
         queue = tf.train.input_producer(["a", "b"], num_epochs=1, shuffle=False)
@@ -67,7 +67,7 @@ class TestLookup:
 
 
 class TestEntries:
-    def test_come_with_the_initializer(self, session):
+    def test_table_is_empty_before_its_initializer(self, session):
         table = words()
         size, results = table.size(), table.lookup(tf.constant(["a"]))
         assert session.run(size) == 0
@@ -79,7 +79,7 @@ class TestEntries:
         keys, values = session.run(table.export())
         assert (keys.tolist(), values.tolist()) == ([b"a", b"b"], [1, 2])
 
-    def test_come_once_in_each_session(self, session):
+    def test_table_is_initialized_once_per_session(self, session):
         keys = tf.placeholder(tf.string, [None])
         table = tf.lookup.StaticHashTable(
             tf.lookup.KeyValueTensorInitializer(keys, tf.range(tf.size(keys))), -1
@@ -94,7 +94,7 @@ class TestEntries:
             other.run(table.initializer, {keys: ["c"]})
             assert other.run(result).tolist() == [-1, 0]
 
-    def test_of_one_key_are_equal(self, session):
+    def test_duplicate_keys_must_have_equal_values(self, session):
         def table(values):
             initializer = tf.lookup.KeyValueTensorInitializer(["a", "a"], values)
             return tf.lookup.StaticHashTable(initializer, -1)
@@ -105,7 +105,7 @@ class TestEntries:
         with pytest.raises(tf.errors.FailedPreconditionError, match=r"Key a has 1 and .* value 2"):
             session.run(different.initializer)
 
-    def test_are_shared_by_name(self, session):
+    def test_tables_are_shared_by_name(self, session):
         initializer = tf.lookup.KeyValueTensorInitializer(["a"], [7])
         first, second = (
             tf.contrib.lookup.HashTable(initializer, -1, shared_name="both") for _ in range(2)
@@ -118,12 +118,12 @@ class TestEntries:
         with pytest.raises(tf.errors.InvalidArgumentError, match="string to int32"):
             session.run(other.init)
 
-    def test_come_with_monitored_sessions(self):
+    def test_monitored_session_initializes_tables(self):
         result = words().lookup(tf.constant(["b"]))
         with tf.train.MonitoredSession() as session:
             assert session.run(result).tolist() == [2]
 
-    def test_are_part_of_a_checkpoint(self, session, tmp_path):
+    def test_tables_are_part_of_a_checkpoint(self, session, tmp_path):
         keys = tf.placeholder(tf.string, [None])
         table = tf.lookup.StaticHashTable(
             tf.lookup.KeyValueTensorInitializer(keys, tf.range(tf.size(keys))), -1
@@ -137,7 +137,7 @@ class TestEntries:
 
 
 class TestRefusals:
-    def test_of_other_types(self, session):
+    def test_wrong_key_and_value_types_are_rejected(self, session):
         table = words()
         with pytest.raises(TypeError, match="must be <dtype: 'string'>, received: <dtype: 'int32'"):
             table.lookup(tf.constant([1]))
@@ -147,7 +147,7 @@ class TestRefusals:
         with pytest.raises(tf.errors.InvalidArgumentError, match="keys of type float"):
             session.run(floats.initializer)
 
-    def test_of_sizes_that_do_not_fit(self):
+    def test_wrong_sizes_are_rejected(self):
         with pytest.raises(ValueError, match="must be equal, but are 1 and 2"):
             tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(["a"], [1, 2]), -1)
         with pytest.raises(ValueError, match="not compatible"):
@@ -155,7 +155,7 @@ class TestRefusals:
 
 
 class TestBuckets:
-    def test_are_for_keys_that_are_not_there(self, session):
+    def test_unknown_keys_are_hashed_into_buckets(self, session):
         table = tf.lookup.StaticVocabularyTable(
             tf.lookup.KeyValueTensorInitializer(["a"], [0], value_dtype=tf.int64), 2
         )
@@ -166,7 +166,7 @@ class TestBuckets:
         assert completed.tolist() == [0, hashed[1] + 1, hashed[2] + 1]
         assert size == 3
 
-    def test_may_be_all_there_is(self, session):
+    def test_table_may_consist_of_buckets_only(self, session):
         table = tf.contrib.lookup.IdTableWithHashBuckets(None, 5)
         session.run(table.init)
         keys = tf.SparseTensor([[0]], ["x"], [1])
@@ -174,7 +174,7 @@ class TestBuckets:
         assert session.run(table.lookup(keys)).values.tolist() == expected.tolist()
         assert session.run(table.size()) == 5
 
-    def test_may_be_found_by_other_hashes(self, session):
+    def test_other_hash_functions_can_be_used(self, session):
         lookup, keys = tf.contrib.lookup, tf.constant(["y"])
         for spec, hashed in (
             (lookup.StrongHashSpec([1, 2]), tf.strings.to_hash_bucket_strong(keys, 9, [1, 2])),
@@ -185,14 +185,14 @@ class TestBuckets:
             session.run(table.init)
             assert session.run(result) == session.run(hashed) + 1
 
-    def test_of_integers(self, session):
+    def test_integer_keys_are_hashed_as_strings(self, session):
         table = tf.contrib.lookup.index_table_from_tensor([5, 6], 3, dtype=tf.int32)
         result = table.lookup(tf.constant([6, 9]))
         session.run(tf.tables_initializer())
         expected = session.run(tf.strings.to_hash_bucket_fast(["9"], 3)) + 2
         assert session.run(result).tolist() == [1, *expected]
 
-    def test_that_cannot_be_are_refused(self):
+    def test_invalid_buckets_are_rejected(self):
         lookup = tf.contrib.lookup
         initializer = tf.lookup.KeyValueTensorInitializer(["a"], [0])
         with pytest.raises(ValueError, match="must be > 0"):

@@ -27,28 +27,28 @@ def found(session, table, keys):
 
 
 class TestFiles:
-    def test_give_words_their_numbers(self, session, vocabulary):
+    def test_index_table_maps_words_to_numbers(self, session, vocabulary):
         table = lookup.index_table_from_file(vocabulary)
         assert found(session, table, ["zoë", "x", "?"]) == [2, 0, -1]
         assert session.run(table.size()) == 3
         (asset,) = tf.get_collection(tf.GraphKeys.ASSET_FILEPATHS)
         assert session.run(asset) == str(vocabulary).encode()
 
-    def test_give_numbers_their_words(self, session, vocabulary):
+    def test_reverse_table_maps_numbers_to_words(self, session, vocabulary):
         table = lookup.index_to_string_table_from_file(str(vocabulary))
         assert found(session, table, tf.constant([1, 9], tf.int64)) == [b"y", b"UNK"]
 
-    def test_may_be_read_in_part(self, session, vocabulary):
+    def test_vocabulary_can_be_read_partially(self, session, vocabulary):
         table = lookup.index_table_from_file(vocabulary, num_oov_buckets=2, vocab_size=2)
         assert found(session, table, ["y", "x"]) == [1, 0]
         assert session.run(table.lookup(tf.constant(["zoë"])))[0] in (2, 3)
 
-    def test_of_one_name_are_one_table(self, session, vocabulary):
+    def test_vocabularies_of_one_file_share_a_table(self, session, vocabulary):
         first, second = (lookup.index_table_from_file(vocabulary) for _ in range(2))
         session.run(first.init)
         assert session.run(second.size()) == 3
 
-    def test_may_have_columns(self, session, tmp_path):
+    def test_vocabulary_may_have_columns(self, session, tmp_path):
         path = tmp_path / "pairs"
         path.write_text("a,1,0.5\nb,-2,1e3\n")
         for dtype, column, values in (
@@ -84,7 +84,7 @@ class TestFiles:
             ("a\na\n", (-2, -1), tf.errors.FailedPreconditionError, "different value for same key"),
         ],
     )
-    def test_that_are_damaged_name_the_line(
+    def test_error_for_a_damaged_vocabulary_names_the_line(
         self, session, tmp_path, content, columns, error, match
     ):
         path = tmp_path / "words"
@@ -97,7 +97,7 @@ class TestFiles:
             session.run(table.initializer)
         assert session.run(table.size()) == 0
 
-    def test_that_are_missing_or_short_are_errors(self, session, vocabulary):
+    def test_missing_or_short_vocabularies_are_errors(self, session, vocabulary):
         missing = lookup.index_table_from_file(f"{vocabulary}.not")
         with pytest.raises(tf.errors.NotFoundError, match=r"words.txt.not"):
             session.run(missing.init)
@@ -105,20 +105,20 @@ class TestFiles:
         with pytest.raises(tf.errors.InvalidArgumentError, match="expected 5 but got 3"):
             session.run(short.init)
 
-    def test_that_are_empty_make_empty_tables(self, session, tmp_path):
+    def test_empty_vocabulary_makes_an_empty_table(self, session, tmp_path):
         (tmp_path / "none").touch()
         table = lookup.index_table_from_file(tmp_path / "none")
         assert found(session, table, ["a"]) == [-1]
 
 
 class TestVectors:
-    def test_give_words_their_places_and_back(self, session):
+    def test_vector_vocabulary_maps_words_to_numbers_and_back(self, session):
         table = lookup.index_table_from_tensor(tf.constant(["x", "y"]))
         assert found(session, table, ["y", "?"]) == [1, -1]
         back = lookup.index_to_string_table_from_tensor(["x", "y"], default_value="?")
         assert found(session, back, tf.constant([1, 7], tf.int64)) == [b"y", b"?"]
 
-    def test_may_be_looked_up_at_once(self, session):
+    def test_vector_vocabulary_can_be_looked_up_directly(self, session):
         number = lookup.string_to_index(tf.constant(["b"]), ["a", "b"])
         text = lookup.index_to_string(tf.constant([0], tf.int64), ["a", "b"])
         session.run(tf.tables_initializer())
@@ -160,6 +160,6 @@ class TestVectors:
         ),
     ],
 )
-def test_invalid_arguments_are_refused_at_once(call, error, match):
+def test_invalid_arguments_are_rejected_at_once(call, error, match):
     with pytest.raises(error, match=match):
         call()

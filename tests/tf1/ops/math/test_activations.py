@@ -21,13 +21,13 @@ X = np.array([-20.0, -1.5, 0.0, 0.5, 30.0])
         (tf.nn.zero_fraction, 0.2),
     ],
 )
-def test_equals_its_definition(run, function, expected):
+def test_activation_matches_its_definition(run, function, expected):
     result = function(X)
     assert result.shape == np.shape(expected)
     np.testing.assert_allclose(run(result), expected, rtol=1e-6, atol=1e-12)
 
 
-def test_integers_are_refused_or_become_fractions(run):
+def test_integers_are_rejected_or_converted(run):
     leaky = tf.nn.leaky_relu([-10, 10], alpha=0.5)
     assert (leaky.dtype, run(leaky).tolist()) == (tf.float32, [-5, 10])
     assert run(tf.nn.relu6([-1, 7, 3])).tolist() == [0, 6, 3]
@@ -35,7 +35,7 @@ def test_integers_are_refused_or_become_fractions(run):
         tf.nn.elu([1])
 
 
-def test_log_softmax_has_an_axis(run, hidden):
+def test_log_softmax_accepts_an_axis(run, hidden):
     rows = np.array([[1.0, 2.0], [3.0, 5.0]])
     expected = rows - np.log(np.exp(rows).sum(0))
     np.testing.assert_allclose(run(tf.nn.log_softmax(rows, dim=0)), expected, rtol=1e-6)

@@ -39,7 +39,7 @@ FLOAT_FUNCTIONS = [
 
 @pytest.mark.parametrize(("function", "op_type", "reference"), BINARY)
 @pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
-def test_binary_functions_compute_the_same_as_numpy(run, function, op_type, reference, dtype):
+def test_binary_functions_match_numpy(run, function, op_type, reference, dtype):
     x, y = np.array([[7], [3]], dtype), np.array([2, 3, 5], dtype)
     result = function(tf.constant(x), tf.constant(y))
     assert result.op.type == op_type
@@ -50,7 +50,7 @@ def test_binary_functions_compute_the_same_as_numpy(run, function, op_type, refe
 
 
 @pytest.mark.parametrize(("function", "op_type", "reference"), FLOAT_FUNCTIONS)
-def test_functions_of_floats_compute_the_same_as_numpy(run, function, op_type, reference):
+def test_float_functions_match_numpy(run, function, op_type, reference):
     x = np.array([0.5, 1.0, 2.25], np.float32)
     result = function(tf.constant(x))
     assert (result.op.name, result.op.type) == (op_type, op_type)
@@ -58,7 +58,7 @@ def test_functions_of_floats_compute_the_same_as_numpy(run, function, op_type, r
 
 
 @pytest.mark.parametrize("dtype", [tf.int32, tf.float32, tf.int64, tf.float64])
-def test_functions_that_keep_the_type(run, dtype):
+def test_unary_functions_keep_the_type(run, dtype):
     x = tf.constant([-2, 0, 3], dtype)
     for function, expected in (
         (tf.negative, [2, 0, -3]),
@@ -82,7 +82,7 @@ def test_true_and_floor_division(run):
     assert run(tf.div_no_nan([1.0, 4.0], [0.0, 2.0])).tolist() == [0.0, 2.0]
 
 
-def test_division_refuses_different_types():
+def test_division_rejects_different_types():
     words = "x and y must have the same dtype, got tf.int32 != tf.float32"
     for divide in (tf.truediv, tf.divide):
         with pytest.raises(TypeError, match=words):
@@ -93,7 +93,7 @@ def test_division_refuses_different_types():
         tf.truediv(True, False)
 
 
-def test_divide_takes_the_type_of_the_side_that_is_a_tensor(run):
+def test_divide_uses_the_type_of_the_tensor_operand(run):
     assert run(tf.divide(3, tf.constant(2.0))) == 1.5
 
 
@@ -107,19 +107,19 @@ def test_divide_takes_the_type_of_the_side_that_is_a_tensor(run):
         lambda x: tf.squared_difference(x, 2),
     ],
 )
-def test_operations_with_negative_results_need_a_signed_type(make):
+def test_operations_with_negative_results_require_a_signed_type(make):
     with pytest.raises(TypeError, match="'x' has DataType uint8 not in list of allowed values"):
         make(tf.constant(3, tf.uint8))
 
 
-def test_division_by_zero(run, hidden):
+def test_division_by_zero_is_infinite_or_an_error(run, hidden):
     assert run(tf.constant(1.0) / hidden(0.0)) == np.inf
     for divide in (tf.floordiv, tf.floormod):
         with pytest.raises(tf.errors.InvalidArgumentError, match="nteger division by zero"):
             run(divide(1, hidden(0)))
 
 
-def test_integers_have_no_negative_powers(run, hidden):
+def test_negative_integer_powers_are_rejected(run, hidden):
     with pytest.raises(
         tf.errors.InvalidArgumentError,
         match="Integers to negative integer powers are not allowed",
@@ -127,23 +127,23 @@ def test_integers_have_no_negative_powers(run, hidden):
         run(tf.pow(2, hidden(-1)))
 
 
-def test_strings_are_added(run):
+def test_strings_can_be_added(run):
     assert run(tf.add(["a", "b"], "c")).tolist() == [b"ac", b"bc"]
 
 
-def test_a_scalar_takes_the_type_of_the_tensor(run):
+def test_scalar_mul_converts_the_scalar_to_the_tensor_type(run):
     assert run(tf.scalar_mul(3, tf.constant([1.0, 2.0]))).tolist() == [3.0, 6.0]
     with pytest.raises(ValueError, match=re.escape("Only scalar multiply works, got shape (2,)")):
         tf.scalar_mul([1, 2], [1, 2])
 
 
-def test_complex_numbers(run):
+def test_complex_numbers_are_supported(run):
     x = tf.constant([3 + 4j])
     assert run(tf.abs(x)).tolist() == [5.0]
     assert run(x * x).tolist() == [(3 + 4j) ** 2]
 
 
-def test_integers_are_round_already():
+def test_rounding_integers_changes_nothing():
     x = tf.constant(3)
     assert tf.round(x) is x
 
@@ -153,21 +153,21 @@ def test_halves_are_rounded_to_even(run):
 
 
 class TestAddN:
-    def test_sums_a_list(self, run):
+    def test_add_n_sums_a_list(self, run):
         total = tf.add_n([tf.constant([1, 2]), [3, 4], tf.constant([5, 6])])
         assert total.op.type == "AddN"
         assert run(total).tolist() == [9, 12]
 
-    def test_returns_a_single_tensor(self):
+    def test_add_n_returns_a_single_tensor_unchanged(self):
         x = tf.constant(1)
         assert tf.add_n([x]) is x
 
     @pytest.mark.parametrize("inputs", [[], 3, [None]])
-    def test_refuses_values_other_than_a_list_of_tensors(self, inputs):
+    def test_add_n_requires_a_list_of_tensors(self, inputs):
         with pytest.raises(ValueError, match="inputs must be a list of at least one Tensor"):
             tf.add_n(inputs)
 
-    def test_refuses_different_shapes(self, run, hidden):
+    def test_add_n_rejects_different_shapes(self, run, hidden):
         with pytest.raises(ValueError, match=re.escape("Shapes must be equal, but are")):
             tf.add_n([tf.zeros([2]), tf.zeros([3])])
         with pytest.raises(
@@ -178,15 +178,15 @@ class TestAddN:
 
 
 class TestClipByValue:
-    def test_limits_both_sides(self, run):
+    def test_clip_by_value_limits_both_sides(self, run):
         assert run(tf.clip_by_value([1, 5, 9], 2, 6)).tolist() == [2, 5, 6]
 
-    def test_refuses_limits_that_would_broadcast(self):
+    def test_clip_by_value_rejects_limits_that_would_broadcast(self):
         with pytest.raises(ValueError, match="are not compatible"):
             tf.clip_by_value(tf.constant(1), [0, 0], 6)
 
 
-def test_shapes_that_do_not_broadcast_fail_in_the_run(run, hidden):
+def test_shapes_that_do_not_broadcast_fail_at_run_time(run, hidden):
     with pytest.raises(
         tf.errors.InvalidArgumentError, match=re.escape("Incompatible shapes: [2] vs. [3]")
     ):
@@ -194,7 +194,7 @@ def test_shapes_that_do_not_broadcast_fail_in_the_run(run, hidden):
 
 
 @given(hnp.mutually_broadcastable_shapes(num_shapes=2, max_dims=4), st.data())
-def test_the_static_shape_agrees_with_numpy(shapes, data):
+def test_static_shape_matches_numpy(shapes, data):
     expected = [
         [size if data.draw(st.booleans()) else None for size in shape]
         for shape in shapes.input_shapes

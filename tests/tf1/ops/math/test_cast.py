@@ -10,7 +10,7 @@ def test_floats_lose_their_fraction(run):
     assert run(tf.cast([1.9, -1.9], tf.int32)).tolist() == [1, -1]
 
 
-def test_numbers_are_true_unless_zero(run):
+def test_nonzero_numbers_cast_to_true(run):
     assert run(tf.cast([0.0, 0.5, -1.0], tf.bool)).tolist() == [False, True, True]
     assert run(tf.cast([True, False], tf.float32)).tolist() == [1.0, 0.0]
 
@@ -19,19 +19,19 @@ def test_integers_wrap(run):
     assert run(tf.cast([300, -1], tf.uint8)).tolist() == [44, 255]
 
 
-def test_a_tensor_of_the_type_is_returned_as_it_is():
+def test_tensor_of_the_target_type_is_returned_unchanged():
     x = tf.constant(1)
     assert tf.cast(x, tf.int32) is x
     assert tf.cast(x, "int32") is x
 
 
-def test_the_operation_knows_both_types():
+def test_cast_operation_has_both_types_as_attributes():
     op = tf.cast(tf.constant(1), tf.float32).op
     assert (op.name, op.type) == ("Cast", "Cast")
     assert (op.get_attr("SrcT"), op.get_attr("DstT")) == (tf.int32, tf.float32)
 
 
-def test_the_values_of_a_sparse_tensor_are_cast():
+def test_sparse_tensor_values_are_cast():
     sparse = tf.cast(tf.SparseTensor([[0, 1]], [5], [3, 4]), tf.float32)
     assert isinstance(sparse, tf.SparseTensor)
     assert sparse.dtype == tf.float32
@@ -48,14 +48,14 @@ def test_the_values_of_a_sparse_tensor_are_cast():
         (tf.to_complex128, "ToComplex128", tf.complex128),
     ],
 )
-def test_short_forms(function, name, dtype):
+def test_short_casts_have_their_types_and_names(function, name, dtype):
     result = function(tf.placeholder(tf.int8))
     assert (result.op.name, result.dtype) == (name, dtype)
 
 
 @pytest.mark.parametrize("source", [tf.int8, tf.uint16, tf.int64, tf.float32, tf.float64, tf.bool])
 @pytest.mark.parametrize("target", [tf.uint8, tf.int32, tf.int64, tf.float16, tf.float64, tf.bool])
-def test_casts_agree_with_numpy(run, source, target):
+def test_casts_match_numpy(run, source, target):
     value = np.array([0, 1, 3], source.as_numpy_dtype)
     result = run(tf.cast(tf.constant(value), target))
     assert result.dtype == target.as_numpy_dtype
@@ -80,18 +80,18 @@ class TestBitcast:
             ([1, 2, 3, 4], tf.uint8, tf.int32, 0x04030201),
         ],
     )
-    def test_reads_the_same_bytes(self, run, values, source, target, expected):
+    def test_bitcast_reinterprets_the_bytes(self, run, values, source, target, expected):
         result = tf.bitcast(tf.constant(values, source), target)
         assert (result.dtype, result.shape) == (target, np.shape(expected))
         assert run(result).tolist() == expected
 
-    def test_keeps_known_dimensions(self):
+    def test_bitcast_keeps_known_dimensions(self):
         numbers, raw = tf.placeholder(tf.int32, [None, 3]), tf.placeholder(tf.uint8, [None, None])
         assert tf.bitcast(numbers, tf.uint8).shape.as_list() == [None, 3, 4]
         assert tf.bitcast(raw, tf.int32).shape.as_list() == [None]
         assert tf.bitcast(tf.placeholder(tf.uint8), tf.int32).shape.rank is None
 
-    def test_refuses_arguments_that_do_not_fit(self, run, hidden):
+    def test_bitcast_rejects_invalid_arguments(self, run, hidden):
         words = "Cannot bitcast from int32 to int64 due to shape. 3 does not match 2"
         with pytest.raises(ValueError, match=re.escape(words)):
             tf.bitcast([1, 2, 3], tf.int64)

@@ -20,18 +20,18 @@ def test_finite_numbers_pass(run, check):
     ("values", "actual"),
     [([1.0, np.nan], "NaN"), ([-np.inf], "Inf"), ([np.inf, np.nan], "Inf and NaN")],
 )
-def test_others_end_the_run(run, hidden, check, values, actual):
+def test_nan_and_infinity_end_the_run(run, hidden, check, values, actual):
     with pytest.raises(tf.errors.InvalidArgumentError) as caught:
         run(check(hidden(values), "here"))
     assert caught.value.message.startswith(f"here : Tensor had {actual} values")
 
 
-def test_integers_are_refused():
+def test_integers_are_rejected():
     with pytest.raises(TypeError, match="'tensor' has DataType int32 not in list of allowed"):
         tf.check_numerics([1], "here")
 
 
-def test_old_and_new_names_of_the_arguments(run):
+def test_old_and_new_argument_names_are_accepted(run):
     assert run(tf.verify_tensor_all_finite(x=[1.0], message="here")).tolist() == [1.0]
     with pytest.raises(ValueError, match=re.escape("Cannot specify both 't' and 'x'")):
         tf.verify_tensor_all_finite([1.0], x=[1.0], message="here")

@@ -16,18 +16,18 @@ import headrace.tf1 as tf
         (tf.greater_equal, "GreaterEqual", [False, True, True]),
     ],
 )
-def test_comparisons(run, function, op_type, value):
+def test_comparisons_return_bools(run, function, op_type, value):
     result = function([1, 2, 3], 2)
     assert (result.op.name, result.dtype) == (op_type, tf.bool)
     assert run(result).tolist() == value
 
 
-def test_strings_and_bools_can_be_equal(run):
+def test_strings_and_bools_can_be_compared_for_equality(run):
     assert run(tf.equal(["a", "b"], "a")).tolist() == [True, False]
     assert run(tf.not_equal([True, False], True)).tolist() == [False, True]
 
 
-def test_strings_have_no_order():
+def test_strings_cannot_be_ordered():
     with pytest.raises(TypeError, match="DataType string not in list of allowed values"):
         tf.less("a", "b")
 
@@ -40,17 +40,17 @@ def test_strings_have_no_order():
         (tf.logical_xor, "LogicalAnd", [False, True, True, False]),
     ],
 )
-def test_logic(run, function, op_type, value):
+def test_logical_operations_match_their_truth_tables(run, function, op_type, value):
     result = function([True, True, False, False], [True, False, True, False])
     assert result.op.type == op_type
     assert run(result).tolist() == value
 
 
-def test_negation(run):
+def test_logical_not_negates(run):
     assert run(tf.logical_not([True, False])).tolist() == [False, True]
 
 
-def test_special_floats(run):
+def test_nan_and_infinity_are_detected(run):
     x = [1.0, float("inf"), float("nan")]
     assert run(tf.is_nan(x)).tolist() == [False, False, True]
     assert run(tf.is_inf(x)).tolist() == [False, True, False]
@@ -58,13 +58,13 @@ def test_special_floats(run):
 
 
 @pytest.mark.parametrize("function", [tf.equal, tf.less])
-def test_shapes_that_do_not_broadcast_fail_in_the_run(run, hidden, function):
+def test_shapes_that_do_not_broadcast_fail_at_run_time(run, hidden, function):
     words = re.escape("Incompatible shapes: [2] vs. [3]")
     with pytest.raises(tf.errors.InvalidArgumentError, match=words):
         run(function(hidden([1, 2]), hidden([1, 2, 3])))
 
 
-def test_bools_that_do_not_broadcast_fail_in_the_run(run, hidden):
+def test_bools_that_do_not_broadcast_fail_at_run_time(run, hidden):
     words = re.escape("Incompatible shapes: [2] vs. [3]")
     with pytest.raises(tf.errors.InvalidArgumentError, match=words):
         run(tf.logical_and(hidden([True, False]), hidden([True, False, True])))

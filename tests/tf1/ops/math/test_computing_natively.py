@@ -53,7 +53,7 @@ def outcome(compute):
 
 @pytest.mark.parametrize("op_type", CASES)
 @given(data=st.data())
-def test_both_kernels_give_the_same_bits(op_type, data):
+def test_both_kernels_return_the_same_bits(op_type, data):
     make, dtypes = CASES[op_type]
     x, y = data.draw(pairs(dtypes))
     axis = data.draw(st.integers(-x.ndim - 1, x.ndim))

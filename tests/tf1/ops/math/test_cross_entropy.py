@@ -9,7 +9,7 @@ LABELS = np.array([[0.2, 0.3, 0.5], [0.0, 1.0, 0.0]])
 LOG_SOFTMAX = LOGITS - np.logaddexp.reduce(LOGITS, axis=1, keepdims=True)
 
 
-def test_softmax_cross_entropy_is_for_each_example(run, hidden):
+def test_softmax_cross_entropy_matches_its_definition(run, hidden):
     expected = -np.sum(LABELS * LOG_SOFTMAX, axis=1)
     for name in ("softmax_cross_entropy_with_logits", "softmax_cross_entropy_with_logits_v2"):
         losses = getattr(tf.nn, name)(labels=LABELS, logits=LOGITS)
@@ -26,7 +26,7 @@ def test_softmax_cross_entropy_is_for_each_example(run, hidden):
     assert half.dtype == tf.float16
 
 
-def test_labels_can_be_classes(run, hidden):
+def test_sparse_softmax_cross_entropy_accepts_class_labels(run, hidden):
     losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=[0, 2], logits=LOGITS)
     np.testing.assert_allclose(run(losses), [-LOG_SOFTMAX[0, 0], -LOG_SOFTMAX[1, 2]])
     deep = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=[[0, 2]], logits=LOGITS[None])
@@ -40,7 +40,7 @@ def test_labels_can_be_classes(run, hidden):
         run(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=[0, 3], logits=LOGITS))
 
 
-def test_sigmoid_cross_entropy_is_for_each_element(run):
+def test_sigmoid_cross_entropy_matches_its_definition(run):
     probabilities = 1 / (1 + np.exp(-LOGITS[1]))
     expected = -(LABELS[1] * np.log(probabilities) + (1 - LABELS[1]) * np.log(1 - probabilities))
     result = tf.nn.sigmoid_cross_entropy_with_logits(labels=LABELS[1], logits=LOGITS[1])
@@ -49,7 +49,7 @@ def test_sigmoid_cross_entropy_is_for_each_element(run):
     np.testing.assert_allclose(run(weighed), expected * np.where(LABELS[1] == 1, 3, 1))
 
 
-def test_counts_have_a_likelihood(run):
+def test_log_poisson_loss_matches_its_definition(run):
     result = tf.nn.log_poisson_loss([1.0, 4.0], [0.5, 1.0])
     np.testing.assert_allclose(run(result), [np.exp(0.5) - 0.5, np.exp(1) - 4], rtol=1e-6)
     full = run(tf.nn.log_poisson_loss([1.0, 4.0], [0.5, 1.0], compute_full_loss=True))
@@ -61,7 +61,7 @@ def test_counts_have_a_likelihood(run):
     "name",
     [f"{kind}_cross_entropy_with_logits" for kind in ("softmax", "sparse_softmax", "sigmoid")],
 )
-def test_arguments_have_names(name):
+def test_cross_entropy_requires_named_arguments(name):
     function = getattr(tf.nn, name)
     with pytest.raises(ValueError, match=f"Only call `{name}` with named arguments"):
         function(LABELS, LOGITS)
@@ -69,7 +69,7 @@ def test_arguments_have_names(name):
         function(labels=LABELS)
 
 
-def test_shapes_that_do_not_fit_are_refused(run, hidden):
+def test_incompatible_shapes_are_rejected(run, hidden):
     def sparse(labels, logits):
         return tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
 

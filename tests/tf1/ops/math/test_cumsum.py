@@ -22,18 +22,18 @@ IAE = tf.errors.InvalidArgumentError
         (tf.cumprod, {"exclusive": True, "reverse": True}, [6, 3, 1]),
     ],
 )
-def test_elements_before_each_place_count(run, function, arguments, value):
+def test_cumulative_functions_combine_preceding_elements(run, function, arguments, value):
     result = function([1, 2, 3], **arguments)
     assert (result.dtype, result.shape) == (tf.int32, [3])
     assert run(result).tolist() == value
 
 
-def test_axes_may_be_counted_from_the_end(run):
+def test_negative_axes_count_from_the_end(run):
     assert run(tf.cumsum([[1, 2], [3, 4]], -1)).tolist() == [[1, 3], [3, 7]]
     assert run(tf.cumsum([[1, 2], [3, 4]], 0)).tolist() == [[1, 2], [4, 6]]
 
 
-def test_the_type_stays_and_integers_wrap(run):
+def test_cumsum_keeps_the_type_and_integers_wrap(run):
     assert run(tf.cumsum(tf.constant([200, 100], tf.uint8))).tolist() == [200, 44]
     with pytest.raises(TypeError, match="'x' has DataType bool not in list of allowed values"):
         tf.cumsum([True])
@@ -47,13 +47,13 @@ def test_the_type_stays_and_integers_wrap(run):
         (1, 0, "ScanOp: Expected scan axis in the range [0, 0), but got 0"),
     ],
 )
-def test_an_axis_that_is_not_there_fails_in_the_run(run, x, axis, words):
+def test_axis_out_of_range_fails_at_run_time(run, x, axis, words):
     with pytest.raises(IAE, match=re.escape(words)):
         run(tf.cumsum(x, axis))
 
 
 @given(st.lists(st.integers(-9, 9), max_size=5), st.booleans(), st.booleans())
-def test_sums_agree_with_their_definition(numbers, exclusive, reverse):
+def test_cumsum_matches_its_definition(numbers, exclusive, reverse):
     with tf.Graph().as_default(), tf.Session() as session:
         x = tf.constant(numbers, tf.int32, shape=[len(numbers)])
         result = session.run(tf.cumsum(x, 0, exclusive, reverse)).tolist()

@@ -57,11 +57,11 @@ def at_steps(build):
         ),
     ],
 )
-def test_a_rate_follows_its_formula(build, formula):
+def test_decay_follows_its_formula(build, formula):
     assert at_steps(build) == pytest.approx([formula(number) for number in STEPS], abs=1e-7)
 
 
-def test_restarts_come_later_and_later():
+def test_cosine_restarts_occur_at_growing_intervals():
     # Periods of 4, 8 and 16 steps: 25 is 13 steps into the third one.
     result = at_steps(lambda step: tf.train.cosine_decay_restarts(1.0, step, 4))
     expected = [0, 3 / 4, 6 / 8, 13 / 16]
@@ -70,7 +70,7 @@ def test_restarts_come_later_and_later():
     )
 
 
-def test_the_noise_of_a_rate_is_drawn_anew_by_each_run_and_has_the_variance_of_the_step():
+def test_decay_noise_is_redrawn_each_run_with_the_variance_of_the_step():
     tf.set_random_seed(3)
     step = tf.placeholder(tf.int64, [])
     rate = tf.train.noisy_linear_cosine_decay(1.0, step, 10, 4.0, 1.0, beta=0.0)
@@ -83,13 +83,13 @@ def test_the_noise_of_a_rate_is_drawn_anew_by_each_run_and_has_the_variance_of_t
     assert variance / wave**2 == pytest.approx(1.0, abs=0.25)
 
 
-def test_phases_have_constant_rates_and_boundaries_belong_to_the_phase_before():
+def test_piecewise_constant_includes_each_boundary_in_the_preceding_phase():
     result = at_steps(lambda step: tf.train.piecewise_constant(step, [2, 10], [1.0, 0.5, 0.25]))
     assert result == [1.0, 0.5, 0.5, 0.25]
     assert at_steps(lambda step: tf.train.piecewise_constant_decay(step, [], [0.5])) == [0.5] * 4
 
 
-def test_a_rate_has_the_type_of_the_first_one_and_the_name():
+def test_decayed_rate_has_the_type_of_the_initial_rate_and_the_name():
     rate = tf.train.exponential_decay(tf.constant(0.1, tf.float64), 3, 10, 0.5, name="rate")
     assert (rate.name, rate.dtype, rate.shape) == ("rate:0", tf.float64, ())
 
@@ -103,12 +103,12 @@ def test_a_rate_has_the_type_of_the_first_one_and_the_name():
         (lambda: tf.train.piecewise_constant(1, [1], [1.0, 2]), "elements all with the same dtype"),
     ],
 )
-def test_arguments_that_do_not_fit_are_refused(build, words):
+def test_invalid_arguments_are_rejected(build, words):
     with pytest.raises(ValueError, match=words):
         build()
 
 
-def test_boundaries_that_do_not_increase_end_a_run():
+def test_decreasing_boundaries_end_a_run():
     rate = tf.train.piecewise_constant(15, [20, 10], [1.0, 2.0, 3.0])
     with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError):
         session.run(rate)

@@ -7,7 +7,7 @@ IAE = tf.errors.InvalidArgumentError
 
 
 class TestBincount:
-    def test_counts_integers(self, run):
+    def test_bincount_counts_integers(self, run):
         assert run(tf.bincount([1, 3, 3])).tolist() == [0, 1, 0, 2]
         assert run(tf.bincount(np.zeros([0], np.int32), minlength=2)).tolist() == [0, 0]
         assert run(tf.bincount([1, 3], maxlength=3)).tolist() == [0, 1, 0]
@@ -15,7 +15,7 @@ class TestBincount:
         assert (weighed.dtype, run(weighed).tolist()) == (tf.float32, [0, 0.5, 0, 3])
         assert tf.bincount([1], dtype=tf.int64).dtype == tf.int64
 
-    def test_refuses_values_that_it_cannot_count(self, run):
+    def test_bincount_rejects_negative_values_and_mismatched_weights(self, run):
         with pytest.raises(IAE, match="Input arr must be non-negative"):
             run(tf.bincount([2, -1]))
         with pytest.raises(IAE, match="weights and arr must have the same shape"):
@@ -23,7 +23,7 @@ class TestBincount:
 
 
 class TestHistogram:
-    def test_counts_values_outside_in_the_outermost_bins(self, run):
+    def test_histogram_counts_outliers_in_the_outermost_bins(self, run):
         values = [-1.0, 0.0, 1.5, 2.0, 5.0, 15.0]
         counts = tf.histogram_fixed_width(values, [0.0, 5.0], nbins=5, dtype=tf.int64)
         assert (counts.dtype, counts.shape) == (tf.int64, (5,))
@@ -31,7 +31,7 @@ class TestHistogram:
         bins = tf.histogram_fixed_width_bins([values], [0.0, 5.0], nbins=5)
         assert run(bins).tolist() == [[0, 0, 1, 2, 4, 4]]
 
-    def test_refuses_invalid_ranges_and_numbers(self, run, hidden):
+    def test_histogram_rejects_invalid_ranges_and_bin_counts(self, run, hidden):
         with pytest.raises(ValueError, match="nbins should be a positive number, but got '0'"):
             tf.histogram_fixed_width([1.0], [0.0, 1.0], 0)
         with pytest.raises(IAE, match=r"but got '\[1.0, 1.0\]'"):
@@ -43,7 +43,7 @@ class TestHistogram:
 
 
 class TestConfusionMatrix:
-    def test_has_a_row_for_each_label(self, run):
+    def test_confusion_matrix_has_one_row_per_label(self, run):
         assert run(tf.confusion_matrix([1, 2, 2], [2, 2, 0])).tolist() == [
             [0, 0, 0],
             [0, 0, 1],
@@ -52,7 +52,7 @@ class TestConfusionMatrix:
         weighed = tf.confusion_matrix([[0], [1]], [1, 1], 2, tf.float32, weights=[0.5, 2])
         assert (weighed.shape, run(weighed).tolist()) == ((2, 2), [[0, 0.5], [0, 2]])
 
-    def test_refuses_classes_that_there_are_not(self, run, hidden):
+    def test_confusion_matrix_rejects_classes_out_of_range(self, run, hidden):
         for labels, predictions, number, words in (
             ([-1], [0], None, "`labels` contains negative values"),
             ([0], [-1], None, "`predictions` contains negative values"),

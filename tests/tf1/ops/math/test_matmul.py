@@ -18,19 +18,19 @@ def test_factors_may_be_transposed(run, flip_a, flip_b):
     np.testing.assert_allclose(run(result), A @ B)
 
 
-def test_an_adjoint_factor_is_conjugated(run):
+def test_adjoint_factor_is_conjugated(run):
     a = np.array([[1j, 2]], np.complex64)
     assert run(tf.matmul(a, a, adjoint_b=True)).tolist() == [[5 + 0j]]
 
 
-def test_batches_of_matrices(run):
+def test_matrices_can_be_multiplied_in_batches(run):
     a, b = np.stack([A] * 5), np.stack([B] * 5)
     result = tf.matmul(a, b)
     assert (result.op.type, result.shape) == ("BatchMatMulV2", (5, 2, 4))
     np.testing.assert_allclose(run(result), a @ b)
 
 
-def test_unknown_shapes(run, hidden):
+def test_matmul_supports_unknown_shapes(run, hidden):
     result = tf.matmul(hidden(A), hidden(B))
     assert result.shape.rank is None
     np.testing.assert_allclose(run(result), A @ B)
@@ -67,26 +67,26 @@ def test_unknown_shapes(run, hidden):
         ),
     ],
 )
-def test_factors_that_do_not_fit_are_refused(run, hidden, make, error, words):
+def test_incompatible_factors_are_rejected(run, hidden, make, error, words):
     with pytest.raises(error, match=re.escape(words)):
         run(make(hidden))
 
 
 class TestSparseMatmul:
     @pytest.mark.parametrize(("flip_a", "flip_b"), [(False, False), (True, False), (False, True)])
-    def test_is_the_product_of_dense_matrices(self, run, flip_a, flip_b):
+    def test_sparse_matmul_equals_the_dense_product(self, run, flip_a, flip_b):
         a, b = np.array([[1, 2], [3, 4]], np.float32), np.array([[5, 6], [7, 8]], np.float32)
         product = tf.sparse_matmul(a, b, flip_a, flip_b, a_is_sparse=True, name="n")
         assert (product.op.name, product.shape) == ("n", [2, 2])
         expected = (a.T if flip_a else a) @ (b.T if flip_b else b)
         assert run(product).tolist() == expected.tolist()
 
-    def test_takes_numbers_of_other_types(self, run):
+    def test_sparse_matmul_accepts_other_float_types_only_as_constants(self, run):
         assert run(tf.sparse_matmul([[1, 2]], np.ones([2, 1]))).tolist() == [[3]]
         with pytest.raises(TypeError, match="DataType float64 not in list of allowed values"):
             tf.sparse_matmul(tf.constant(np.ones([2, 1])), [[1.0]])
 
-    def test_factors_that_do_not_fit_are_refused(self, run, hidden):
+    def test_sparse_matmul_rejects_incompatible_factors(self, run, hidden):
         with pytest.raises(ValueError, match="Shape must be rank 2 but is rank 1"):
             tf.sparse_matmul([1.0], [[1.0]])
         with pytest.raises(ValueError, match="Dimensions must be equal, but are 2 and 1"):

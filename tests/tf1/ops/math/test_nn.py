@@ -6,7 +6,7 @@ import pytest
 import headrace.tf1 as tf
 
 
-def test_relu_lets_only_positive_numbers_pass(run):
+def test_relu_keeps_only_positive_numbers(run):
     assert run(tf.nn.relu([-1, 0, 2])).tolist() == [0, 0, 2]
     np.testing.assert_array_equal(run(tf.nn.relu([-1.5, np.nan, 2.5])), [0.0, np.nan, 2.5])
     with pytest.raises(TypeError, match="'features' has DataType string not in list of allowed"):
@@ -23,7 +23,7 @@ def test_softmax_sums_to_one(run, axis):
     np.testing.assert_allclose(run(result), expected, rtol=1e-12)
 
 
-def test_softmax_refuses_an_axis_that_is_not_there(run, hidden):
+def test_softmax_rejects_an_axis_out_of_range(run, hidden):
     words = re.escape("Dimension (2) must be in the range [-1, 1) where 1 is the number of dim")
     with pytest.raises(tf.errors.InvalidArgumentError, match=words):
         tf.nn.softmax([1.0], 2)
@@ -35,7 +35,7 @@ def test_softmax_refuses_an_axis_that_is_not_there(run, hidden):
         tf.nn.softmax([1.0], 0, dim=0)
 
 
-def test_vectors_get_length_one(run):
+def test_l2_normalize_scales_vectors_to_length_one(run):
     rows = [[3.0, 4.0], [6.0, 8.0], [0.0, 0.0]]
     expected = [[0.6, 0.8], [0.6, 0.8], [0.0, 0.0]]
     np.testing.assert_allclose(run(tf.nn.l2_normalize(rows, 1)), expected, rtol=1e-6)

@@ -11,7 +11,7 @@ TABLE = np.array([[1.0, -2.0, 3.0], [0.5, 0.0, -1.5]])
 @pytest.mark.parametrize("order", [1, 2, 3.5, math.inf])
 @pytest.mark.parametrize("axis", [None, 0, -1])
 @pytest.mark.parametrize("keep", [True, False])
-def test_norms_of_vectors_are_those_of_numpy(run, order, axis, keep):
+def test_vector_norms_match_numpy(run, order, axis, keep):
     value = TABLE if axis is not None else TABLE.ravel()
     result = tf.norm(value, order, axis, keep)
     expected = np.linalg.norm(value, order, axis, keep)
@@ -21,7 +21,7 @@ def test_norms_of_vectors_are_those_of_numpy(run, order, axis, keep):
 
 @pytest.mark.parametrize("order", ["fro", "euclidean", 1, 2, math.inf])
 @pytest.mark.parametrize("axis", [(0, 1), (1, 2), (2, 0)])
-def test_norms_of_matrices_are_those_of_numpy(run, order, axis):
+def test_matrix_norms_match_numpy(run, order, axis):
     cube = np.random.default_rng(0).normal(size=(2, 3, 4))
     expected = np.linalg.norm(cube, "fro" if order == "euclidean" else order, axis, True)
     result = tf.norm(cube, order, axis, keep_dims=True)
@@ -40,12 +40,12 @@ def test_norms_of_matrices_are_those_of_numpy(run, order, axis):
         ({"keepdims": True, "keep_dims": True}, "Cannot specify both"),
     ],
 )
-def test_norms_that_there_are_not_are_refused(arguments, words):
+def test_unknown_norms_are_rejected(arguments, words):
     with pytest.raises(ValueError, match=words):
         tf.norm(TABLE, **arguments)
 
 
-def test_a_vector_that_is_too_long_is_cut(run):
+def test_clip_by_norm_shortens_long_vectors(run):
     assert run(tf.clip_by_norm([3.0, 4.0], 1.0)).tolist() == pytest.approx([0.6, 0.8])
     assert run(tf.clip_by_norm([0.3, 0.4], 1.0)).tolist() == pytest.approx([0.3, 0.4])
     rows = run(tf.clip_by_norm([[3.0, 4.0], [0.0, 0.0]], 1.0, axes=[1]))
@@ -56,7 +56,7 @@ def test_a_vector_that_is_too_long_is_cut(run):
         tf.clip_by_norm([1.0, 2.0], [[1.0], [2.0]])
 
 
-def test_several_tensors_are_cut_together(run):
+def test_clip_by_global_norm_scales_tensors_together(run):
     inputs = [tf.constant([3.0]), None, tf.constant([[4.0]])]
     assert run(tf.global_norm(inputs)) == 5.0
     (first, none, last), length = tf.clip_by_global_norm(inputs, 1.0)

@@ -10,7 +10,7 @@ B = np.arange(24.0, 48.0).reshape(4, 3, 2)
 @pytest.mark.parametrize(
     "axes", [0, 1, [[1], [1]], [[2, 1], [0, 1]], [[0, 1, 2], [2, 1, 0]], [2, 0]]
 )
-def test_products_over_axes_are_those_of_numpy(run, axes):
+def test_tensordot_matches_numpy(run, axes):
     result = tf.tensordot(A, B, axes)
     expected = np.tensordot(A, B, axes)
     assert result.shape == expected.shape
@@ -19,7 +19,7 @@ def test_products_over_axes_are_those_of_numpy(run, axes):
     np.testing.assert_allclose(run(tf.tensordot(partly, B, axes)), expected)
 
 
-def test_axes_that_do_not_fit_are_refused():
+def test_incompatible_axes_are_rejected():
     for axes, words in (
         (4, "must not be larger than the number of dimensions"),
         (-1, "'axes' must be at least 0"),
@@ -34,7 +34,7 @@ def test_axes_that_do_not_fit_are_refused():
         tf.tensordot(tf.placeholder(tf.float32), B, 1)
 
 
-def test_cross_products_are_of_three_numbers(run, hidden):
+def test_cross_product_requires_three_elements(run, hidden):
     a, b = np.array([[1, 2, 3], [0, 0, 1]]), np.array([[4, 5, 7], [1, 0, 0]])
     np.testing.assert_array_equal(run(tf.cross(a, b)), np.cross(a, b))
     with pytest.raises(ValueError, match="Dimension must be 3 but is 2"):

@@ -17,13 +17,13 @@ import headrace.tf1 as tf
         ([1.5], tf.float32, tf.float64, [1.5]),
     ],
 )
-def test_a_value_out_of_range_becomes_the_limit(run, values, source, target, expected):
+def test_value_out_of_range_becomes_the_limit(run, values, source, target, expected):
     result = tf.saturate_cast(tf.constant(values, source), target)
     assert (result.dtype, result.shape) == (target, [len(values)])
     assert run(result).tolist() == expected
 
 
 @pytest.mark.parametrize(("values", "target"), [([True], tf.int32), ([1], tf.bool)])
-def test_bools_have_no_limits(values, target):
+def test_bools_cannot_be_saturated(values, target):
     with pytest.raises(TypeError, match="Cannot find minimum value of <dtype: 'bool'>"):
         tf.saturate_cast(np.array(values), target)

@@ -11,7 +11,7 @@ FUNCTIONS = {"sum": np.sum, "prod": np.prod, "max": np.max, "min": np.min}
 
 @pytest.mark.parametrize("how", FUNCTIONS)
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(-9, 9)), min_size=1, max_size=9))
-def test_rows_of_one_number_are_combined(how, given_rows):
+def test_rows_of_one_segment_are_combined(how, given_rows):
     given_rows.sort(key=lambda pair: pair[0])
     numbers, values = np.array(given_rows).T
     with tf.Graph().as_default(), tf.Session() as session:
@@ -37,7 +37,7 @@ def test_segments_without_rows_have_the_neutral_element(run):
     assert run(tf.segment_mean([3, 4, 9], [0, 0, 2])).tolist() == [3, 0, 9]
 
 
-def test_means_are_over_all_that_has_the_number(run):
+def test_segment_means_cover_all_rows_of_a_segment(run):
     rows = [[1.0, 2.0], [3.0, 4.0], [5.0, 7.0]]
     assert run(tf.segment_mean(rows, [0, 0, 1])).tolist() == [[2, 3], [5, 7]]
     means = tf.unsorted_segment_mean(rows, [1, 1, 0], 2)
@@ -46,7 +46,7 @@ def test_means_are_over_all_that_has_the_number(run):
     np.testing.assert_allclose(roots, [16 / 2, 6 / 2**0.5], rtol=1e-6)
 
 
-def test_numbers_that_do_not_fit_are_refused(run, hidden):
+def test_invalid_segment_ids_are_rejected(run, hidden):
     with pytest.raises(ValueError, match="does not start with"):
         tf.unsorted_segment_sum([1.0, 2.0], [0], 1)
     for output, words in (

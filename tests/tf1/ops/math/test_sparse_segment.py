@@ -10,7 +10,7 @@ ROWS = np.arange(12, dtype=np.float32).reshape(4, 3)
 ALL = [tf.sparse_segment_sum, tf.sparse_segment_mean, tf.sparse_segment_sqrt_n]
 
 
-def test_the_chosen_rows_are_combined(run):
+def test_selected_rows_are_combined(run):
     total, mean, root = (function(ROWS, [0, 2, 3], [0, 0, 2]) for function in ALL)
     assert total.shape.as_list() == [None, 3]
     assert run(total).tolist() == [[6, 8, 10], [0, 0, 0], [9, 10, 11]]
@@ -19,7 +19,7 @@ def test_the_chosen_rows_are_combined(run):
 
 
 @pytest.mark.parametrize("function", ALL)
-def test_the_number_of_segments_may_be_given(run, function):
+def test_number_of_segments_can_be_set(run, function):
     result = function(ROWS, [0, 3], [0, 2], name="n", num_segments=4)
     assert result.op.name == "n"
     assert result.op.type.endswith("WithNumSegments")
@@ -29,7 +29,7 @@ def test_the_number_of_segments_may_be_given(run, function):
     assert run(nothing).tolist() == [[0, 0, 0], [0, 0, 0]]
 
 
-def test_integers_are_added(run):
+def test_integers_can_be_summed_but_not_averaged(run):
     sums = tf.sparse.segment_sum(ROWS.astype(np.uint8), [1, 1], [0, 0])
     assert run(sums).tolist() == [[6, 8, 10]]
     with pytest.raises(TypeError, match="DataType int32 not in list of allowed values"):
@@ -47,13 +47,15 @@ def test_integers_are_added(run):
         ([0, 1], [0, 3], 3, "segment ids must be < num_segments"),
     ],
 )
-def test_numbers_out_of_range_are_refused(run, function, places, numbers, count, match):
+def test_indices_and_segment_ids_out_of_range_are_rejected(
+    run, function, places, numbers, count, match
+):
     with pytest.raises(IAE, match=match):
         run(function(ROWS, places, numbers, num_segments=count))
 
 
 @pytest.mark.parametrize("function", ALL)
-def test_shapes_that_do_not_fit_are_refused(function):
+def test_incompatible_shapes_are_rejected(function):
     for data, places, numbers, count, match in (
         (ROWS, [0, 1], [0, 0, 1], None, "must be equal"),
         (ROWS, [[0]], [[0]], None, "Shape must be rank 1 but is rank 2"),

@@ -7,7 +7,7 @@ TABLE = np.array([[1.0, -2.0, 3.0], [500.0, 0.0, 400.0]])
 
 
 @pytest.mark.parametrize("axis", [None, 0, 1])
-def test_reductions_are_those_of_numpy(run, axis):
+def test_reductions_match_numpy(run, axis):
     for actual, expected in (
         (
             tf.reduce_logsumexp(TABLE, axis),
@@ -20,7 +20,7 @@ def test_reductions_are_those_of_numpy(run, axis):
         np.testing.assert_allclose(run(actual), expected)
 
 
-def test_sums_of_powers_keep_their_axes_and_infinities(run):
+def test_reduce_logsumexp_keeps_axes_and_infinities(run):
     kept = tf.reduce_logsumexp(TABLE, reduction_indices=[1], keep_dims=True)
     assert (kept.shape, run(kept).shape) == ((2, 1), (2, 1))
     assert run(tf.reduce_logsumexp([-np.inf, -np.inf])) == -np.inf

@@ -23,7 +23,7 @@ def waiting(function):
 
 
 class TestElements:
-    def test_are_taken_when_they_have_all_components(self, session):
+    def test_elements_are_taken_once_all_components_arrived(self, session):
         barrier = Barrier([tf.int32, tf.string], [[], [2]])
         session.run(barrier.insert_many(0, ["a", "b"], [1, 2]))
         sizes = [barrier.ready_size(), barrier.incomplete_size()]
@@ -34,7 +34,7 @@ class TestElements:
         assert (indices.tolist(), keys.tolist(), numbers.tolist()) == ([-(2**63)], [b"b"], [2])
         assert words.tolist() == [[b"x", b"y"]]
 
-    def test_with_earlier_keys_are_taken_first(self, session):
+    def test_elements_with_earlier_keys_are_taken_first(self, session):
         barrier = Barrier([tf.int32, tf.int32], [[], []])
         keys = [f"{n}" for n in range(20)]
         for key in keys:
@@ -44,7 +44,7 @@ class TestElements:
         assert taken.keys.tolist() == [key.encode() for key in keys]
         assert np.diff(taken.indices).tolist() == [1] * 19
 
-    def test_of_several_threads_come_whole(self, session):
+    def test_elements_from_several_threads_arrive_complete(self, session):
         barrier = Barrier([tf.int64, tf.int64], [[], []])
         numbers = tf.placeholder(tf.int64, [None])
         insert = [barrier.insert_many(n, tf.as_string(numbers), numbers) for n in range(2)]
@@ -65,7 +65,7 @@ class TestElements:
 
 
 class TestWaits:
-    def test_a_take_waits_for_elements(self, session):
+    def test_take_waits_for_elements(self, session):
         barrier = Barrier(tf.int32)
         take, insert = barrier.take_many(2), barrier.insert_many(0, ["a"], [1])
         call = waiting(lambda: session.run(take))
@@ -73,7 +73,7 @@ class TestWaits:
         session.run(insert)
         assert call.result().values[0].tolist() == [1, 1]
 
-    def test_a_close_ends_takes_that_wait_for_elements_that_cannot_come(self, session):
+    def test_close_ends_takes_that_can_never_be_satisfied(self, session):
         barrier = Barrier(tf.int32)
         take, close = barrier.take_many(2), barrier.close()
         call = waiting(lambda: session.run(take))
@@ -82,7 +82,7 @@ class TestWaits:
             call.result()
 
     @pytest.mark.parametrize(("count", "is_small", "num_taken"), [(3, True, 1), (4, False, 0)])
-    def test_a_close_ends_takes_although_an_element_is_incomplete(
+    def test_close_ends_takes_despite_an_incomplete_element(
         self, session, count, is_small, num_taken
     ):
         barrier = Barrier([tf.int32, tf.int32], [[], []])
@@ -100,7 +100,7 @@ class TestWaits:
         rest = session.run(barrier.take_many(2, allow_small_batch=True))
         assert rest.keys.tolist() == [b"a", b"b"][num_taken:]
 
-    def test_a_run_that_waits_too_long_ends_and_says_why(self, session):
+    def test_run_that_waits_too_long_reports_the_barrier(self, session):
         barrier = Barrier(tf.int32, name="segments")
         session.run(barrier.insert_many(0, ["a"], [1]))
         with pytest.raises(tf.errors.DeadlineExceededError, match="segments_BarrierTakeMany"):
@@ -117,7 +117,7 @@ class TestWaits:
 
 
 class TestClosing:
-    def test_lets_the_rest_be_completed(self, session):
+    def test_closed_barrier_lets_remaining_elements_be_completed(self, session):
         barrier = Barrier([tf.int32, tf.int32], [[], []])
         session.run(barrier.insert_many(0, ["a", "b"], [1, 2]))
         session.run(barrier.close())
@@ -128,7 +128,7 @@ class TestClosing:
         with pytest.raises(tf.errors.OutOfRangeError, match="insufficient elements"):
             session.run(barrier.take_many(1))
 
-    def test_may_drop_the_rest(self, session):
+    def test_closing_may_drop_incomplete_elements(self, session):
         barrier = Barrier([tf.int32, tf.int32], [[], []])
         session.run(barrier.insert_many(0, ["a"], [1]))
         session.run(barrier.close(cancel_pending_enqueues=True))
@@ -137,7 +137,7 @@ class TestClosing:
             session.run(barrier.insert_many(1, ["a"], [1]))
 
 
-def test_barriers_of_one_name_are_one(session):
+def test_barriers_with_one_shared_name_are_shared(session):
     one, other = (Barrier(tf.int32, [[]], shared_name="b") for _ in range(2))
     session.run(one.insert_many(0, ["a"], [1]))
     assert session.run(other.ready_size()) == 1
@@ -147,7 +147,7 @@ def test_barriers_of_one_name_are_one(session):
         session.run(Barrier(tf.int32, [[2]], shared_name="b").ready_size())
 
 
-def test_a_barrier_has_no_value(session):
+def test_barrier_cannot_be_fetched(session):
     with pytest.raises(TypeError, match="it is a resource"):
         session.run(Barrier(tf.int32).barrier_ref)
 
@@ -166,14 +166,14 @@ def test_a_barrier_has_no_value(session):
         (lambda b: b.close("x"), TypeError, "'cancel_pending_enqueues' not 'x'"),
     ],
 )
-def test_wrong_arguments(make, kind, text):
+def test_invalid_arguments_are_rejected(make, kind, text):
     barrier = Barrier(tf.int32)
     with pytest.raises(kind, match=text):
         make(barrier)
 
 
 class TestCheckpoints:
-    def test_hold_complete_and_incomplete_elements(self, session, tmp_path):
+    def test_checkpoint_contains_complete_and_incomplete_elements(self, session, tmp_path):
         barrier = Barrier([tf.int32, tf.string], [[], [2]])
         session.run(barrier.insert_many(0, ["a", "b"], [1, 2]))
         session.run(barrier.insert_many(1, ["b"], [["x", "y"]]))
@@ -186,7 +186,7 @@ class TestCheckpoints:
                 other.run(finish)
                 assert other.run(take).values[1].tolist() == [[b"p", b"q"]]
 
-    def test_are_refused_while_a_runner_may_wait_in_one(self, session, tmp_path):
+    def test_checkpoint_is_rejected_while_a_runner_may_wait_in_a_barrier(self, session, tmp_path):
         barrier, queue = Barrier(tf.int32), tf.FIFOQueue(10, tf.int32)
         taken = barrier.take_many(1).values[0]
         runner = tf.train.QueueRunner(queue, [queue.enqueue_many(taken)])

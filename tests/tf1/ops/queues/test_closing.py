@@ -49,13 +49,13 @@ def test_size_and_is_closed_are_scalars(kind, sess):
 
 
 @pytest.mark.parametrize("value", [1, 0, "a", None])
-def test_the_choice_to_cancel_is_a_bool(kind, value):
+def test_cancel_pending_enqueues_must_be_a_bool(kind, value):
     text = f"Expected bool for argument 'cancel_pending_enqueues' not {value!r}."
     with pytest.raises(TypeError, match=re.escape(text)):
         kind.make().close(value)
 
 
-def test_nothing_comes_into_a_closed_queue(kind, sess, queue):
+def test_enqueue_into_a_closed_queue_fails(kind, sess, queue):
     text = re.escape(f"{kind.name} 'shared' is closed.")
     with pytest.raises(CANCELLED, match=text):
         sess.run(queue.enqueue(kind.element(4)))
@@ -64,36 +64,36 @@ def test_nothing_comes_into_a_closed_queue(kind, sess, queue):
     assert sess.size(queue) == 3
 
 
-def test_an_empty_batch_goes_into_a_closed_queue(kind, sess, queue):
+def test_empty_batch_can_be_enqueued_into_a_closed_queue(kind, sess, queue):
     sess.run(queue.enqueue_many(kind.rows([])))
 
 
-def test_a_closed_queue_is_drained_and_then_ends(kind, sess, queue):
+def test_closed_queue_can_be_drained_and_then_ends(kind, sess, queue):
     assert numbers(kind, sess.run(queue.dequeue_many(3))) == [1, 2, 3]
     for operation in (queue.dequeue(), queue.dequeue_many(1), queue.dequeue_up_to(1)):
         with pytest.raises(EXHAUSTED, match=insufficient(kind, 1, 0)):
             sess.run(operation)
 
 
-def test_a_batch_that_is_too_large_takes_nothing(kind, sess, queue):
+def test_batch_that_is_too_large_dequeues_nothing(kind, sess, queue):
     with pytest.raises(EXHAUSTED, match=insufficient(kind, 5, 3)):
         sess.run(queue.dequeue_many(5))
     assert sess.size(queue) == 3
 
 
-def test_dequeue_up_to_takes_the_rest(kind, sess, queue):
+def test_dequeue_up_to_returns_the_rest(kind, sess, queue):
     """A priority queue gives the rest too, where TensorFlow loses it."""
     assert numbers(kind, sess.run(queue.dequeue_up_to(5))) == [1, 2, 3]
     assert sess.size(queue) == 0
 
 
-def test_dequeue_up_to_takes_no_more_than_it_asked_for(kind, sess, queue):
+def test_dequeue_up_to_returns_at_most_the_requested_number(kind, sess, queue):
     first = numbers(kind, sess.run(queue.dequeue_up_to(2)))
     rest = numbers(kind, sess.run(queue.dequeue_up_to(2)))
     assert (len(first), sorted([*first, *rest])) == (2, [1, 2, 3])
 
 
-def test_a_queue_is_closed_once_but_cancelled_any_number_of_times(kind, sess, queue):
+def test_queue_can_be_closed_once_but_cancelled_repeatedly(kind, sess, queue):
     for _ in range(2):
         with pytest.raises(CANCELLED, match=re.escape("Queue 'shared' is already closed.")):
             sess.run(queue.close())
@@ -101,21 +101,21 @@ def test_a_queue_is_closed_once_but_cancelled_any_number_of_times(kind, sess, qu
     assert sess.run(queue.is_closed())
 
 
-def test_a_cancelled_queue_is_closed(kind, sess):
+def test_cancelled_queue_is_closed(kind, sess):
     queue = kind.make()
     sess.run(queue.close(cancel_pending_enqueues=True))
     with pytest.raises(CANCELLED, match=r"is already closed\."):
         sess.run(queue.close())
 
 
-def test_only_a_new_session_opens_a_queue_again(kind, sess, queue):
+def test_closed_queue_is_open_in_a_new_session(kind, sess, queue):
     with tf.Session() as other:
         assert not other.run(queue.is_closed())
         other.run(queue.enqueue(kind.element(1)))
     assert sess.run(queue.is_closed())
 
 
-def test_without_a_shared_name_messages_name_the_operation(kind, sess):
+def test_messages_without_a_shared_name_name_the_operation(kind, sess):
     queue = kind.make(name="examples")
     sess.run(queue.close())
     with pytest.raises(EXHAUSTED, match=rf"{kind.name} '_\d+_examples' is closed and has"):
@@ -124,7 +124,7 @@ def test_without_a_shared_name_messages_name_the_operation(kind, sess):
         sess.run(queue.close())
 
 
-def test_an_error_says_which_operation_failed(kind, sess, queue):
+def test_error_names_the_failed_operation(kind, sess, queue):
     dequeue = queue.dequeue_many(9, name="take")
     with pytest.raises(EXHAUSTED) as caught:
         sess.run(tf.identity(kind.components(dequeue)[0]))
@@ -132,7 +132,7 @@ def test_an_error_says_which_operation_failed(kind, sess, queue):
     assert caught.value.error_code == tf.errors.OUT_OF_RANGE
 
 
-def test_a_close_may_follow_an_enqueue_in_one_run(kind, sess):
+def test_close_may_follow_an_enqueue_in_one_run(kind, sess):
     queue = kind.make()
     with tf.control_dependencies([queue.enqueue(kind.element(1))]):
         close = queue.close()

@@ -54,7 +54,7 @@ class TestStructure:
         assert isinstance(result, list)
         assert dtypes == [tf.int32, tf.string]
 
-    def test_components_with_names_are_a_dict(self, kind, method):
+    def test_named_components_are_a_dict(self, kind, method):
         result = self.call(kind.make(names=["a"]), method)
         assert list(result) == (["priority", "a"] if kind.is_priority else ["a"])
         assert result["a"].dtype == tf.int32
@@ -75,25 +75,25 @@ class TestStructure:
         ("dequeue_up_to", placeholder, [None]),
     ],
 )
-def test_a_batch_has_its_size_before_the_shape_of_an_element(kind, method, n, rows):
+def test_batch_shape_starts_with_the_batch_size(kind, method, n, rows):
     queue = kind.make(dtypes=["int32", "float"], shapes=[(), (2, 3)])
     first, second = kind.components(getattr(queue, method)(n()))
     assert [known(first), known(second)] == [rows, [*rows, 2, 3]]
 
 
-def test_an_element_has_the_shape_of_its_component(kind):
+def test_element_has_the_shape_of_its_component(kind):
     queue = kind.make(dtypes=["int32", "float"], shapes=[(), (2, 3)])
     assert [known(tensor) for tensor in kind.components(queue.dequeue())] == [[], [2, 3]]
 
 
-def test_unknown_dimensions_stay_unknown():
+def test_unknown_dimensions_remain_unknown():
     queue = tf.PaddingFIFOQueue(9, [tf.int32], [(None, 3)])
     assert known(queue.dequeue()) == [None, 3]
     assert known(queue.dequeue_many(4)) == [4, None, 3]
     assert known(queue.dequeue_up_to(4)) == [None, None, 3]
 
 
-def test_without_shapes_nothing_is_known(shapeless_kind):
+def test_queue_without_shapes_returns_unknown_shapes(shapeless_kind):
     queue = shapeless_kind.make(shapes=None)
     tensors = [queue.dequeue(), queue.dequeue_many(4), queue.dequeue_up_to(4)]
     assert [known(tensor) for tensor in tensors] == [None, None, None]
@@ -113,16 +113,16 @@ class TestNumber:
             ([1], ValueError, "must have rank 0"),
         ],
     )
-    def test_it_is_an_integer(self, kind, method, n, error, text):
+    def test_number_of_elements_must_be_an_integer(self, kind, method, n, error, text):
         with pytest.raises(error, match=text):
             getattr(kind.make(), method)(n)
 
-    def test_it_is_an_int32(self, kind, method):
+    def test_number_of_elements_must_be_int32(self, kind, method):
         with pytest.raises(TypeError, match="does not match expected type of int32"):
             getattr(kind.make(), method)(tf.constant(1, tf.int64))
 
     @pytest.mark.parametrize("is_closed", [False, True])
-    def test_none_is_an_empty_batch_at_once(self, kind, method, sess, is_closed):
+    def test_zero_elements_are_an_immediate_empty_batch(self, kind, method, sess, is_closed):
         queue = kind.make(dtypes=["int32", "string"], shapes=[(), (2, 3)])
         if is_closed:
             sess.run(queue.close())
@@ -130,14 +130,14 @@ class TestNumber:
         assert (numbers.shape, numbers.dtype) == ((0,), np.int32)
         assert (words.shape, words.dtype) == ((0, 2, 3), object)
 
-    def test_a_negative_one_is_an_error_of_the_run(self, kind, method, sess):
+    def test_negative_number_of_elements_is_an_error_of_the_run(self, kind, method, sess):
         n = placeholder()
         operation = getattr(kind.make(), method)(n)
         name = {"dequeue_many": "DequeueManyOp", "dequeue_up_to": "DequeueUpToOp"}[method]
         with pytest.raises(INVALID, match=f"{name} requested -3 < 0 elements"):
             sess.run(operation, {n: -3})
 
-    def test_a_batch_needs_shapes_even_if_it_is_empty(self, method, shapeless_kind, sess):
+    def test_even_an_empty_batch_requires_shapes(self, method, shapeless_kind, sess):
         queue = shapeless_kind.make(shapes=None)
         text = (
             f"{shapeless_kind.name}'s DequeueMany and DequeueUpTo require the components to have "
@@ -152,7 +152,7 @@ class TestNumber:
 
 
 @pytest.mark.parametrize("n", [lambda: -1, lambda: tf.constant(-1)])
-def test_a_number_known_to_be_negative_is_refused(kind, n):
+def test_constant_negative_number_is_rejected(kind, n):
     with pytest.raises(ValueError, match="must be >= 0"):
         kind.make().dequeue_many(n())
 
@@ -184,7 +184,7 @@ def array_of(dtype, values):
 
 
 @pytest.mark.parametrize("dtype", list(VALUES))
-def test_values_of_every_type_come_out_as_they_went_in(kind, sess, dtype):
+def test_values_of_every_type_are_returned_unchanged(kind, sess, dtype):
     values = array_of(dtype, VALUES[dtype])
     queue = kind.make(dtypes=[dtype], shapes=[(2,)])
     tensor = tf.placeholder(dtype)
@@ -198,7 +198,7 @@ def test_values_of_every_type_come_out_as_they_went_in(kind, sess, dtype):
     np.testing.assert_array_equal(in_order, rows, strict=True)
 
 
-def test_scalars_come_out_as_numpy_scalars_and_bytes(sess):
+def test_scalars_are_returned_as_numpy_scalars_and_bytes(sess):
     queue = tf.FIFOQueue(9, ["int32", "string", "bool"], [(), (), ()])
     sess.run(queue.enqueue([1, "a", True]))
     taken = sess.run(queue.dequeue())
@@ -206,7 +206,7 @@ def test_scalars_come_out_as_numpy_scalars_and_bytes(sess):
     assert [type(value) for value in taken] == [np.int32, bytes, np.bool_]
 
 
-def test_components_without_elements_are_counted_all_the_same(kind, sess):
+def test_empty_components_are_counted_as_elements(kind, sess):
     queue = kind.make(dtypes=["int32", "string"], shapes=[(0,), (2, 0)])
     numbers, words = np.zeros([3, 0], np.int32), np.zeros([3, 2, 0], object)
     tensor = tf.placeholder(tf.string)
@@ -228,7 +228,7 @@ def test_components_of_one_element_stay_together(kind, sess):
     assert kind.in_order([number for number, _ in taken]) == numbers
 
 
-def test_a_dequeue_fetched_twice_runs_once_and_two_dequeues_run_twice(kind, sess):
+def test_dequeue_fetched_twice_runs_once_and_two_dequeues_run_twice(kind, sess):
     queue = kind.make()
     sess.run(queue.enqueue_many(kind.rows([1, 2, 3])))
     dequeue = kind.components(queue.dequeue())[0]
@@ -239,7 +239,7 @@ def test_a_dequeue_fetched_twice_runs_once_and_two_dequeues_run_twice(kind, sess
     assert sorted([first, *sess.run([dequeue, other])]) == [1, 2, 3]
 
 
-def test_a_run_that_needs_more_than_there_is_takes_that_and_blocks(kind, sess):
+def test_run_with_too_few_elements_dequeues_them_and_blocks(kind, sess):
     queue = kind.make()
     sess.run(queue.enqueue(kind.element(1)))
     both = [kind.components(queue.dequeue())[0] for _ in range(2)]
@@ -249,7 +249,7 @@ def test_a_run_that_needs_more_than_there_is_takes_that_and_blocks(kind, sess):
     assert sorted(call.result()) == [1, 2]
 
 
-def test_of_a_dequeue_with_fed_components_the_others_are_taken(sess):
+def test_unfed_components_of_a_partially_fed_dequeue_are_dequeued(sess):
     queue = tf.FIFOQueue(9, ["int32", "float"], [(), ()])
     sess.run(queue.enqueue_many([[1, 2], [1.5, 2.5]]))
     dequeue = queue.dequeue()

@@ -50,7 +50,7 @@ def test_operations_are_named_after_the_queue(kind):
     assert all(isinstance(op, tf.Operation) and not op.outputs for op in operations)
 
 
-def test_an_enqueue_returns_nothing(kind, sess):
+def test_enqueue_returns_nothing(kind, sess):
     assert sess.run(kind.make().enqueue(kind.element(1))) is None
 
 
@@ -58,7 +58,7 @@ def test_an_enqueue_returns_nothing(kind, sess):
 
 
 @pytest.mark.parametrize("vals", [1, [1], (1,), np.int32(1), np.array(1), np.array([1])[0]])
-def test_a_single_component_may_stand_alone(sess, vals):
+def test_single_component_need_not_be_in_a_list(sess, vals):
     queue = tf.FIFOQueue(9, [tf.int32], [()])
     sess.run(queue.enqueue(vals))
     sess.run(queue.enqueue(tf.constant(2)))
@@ -66,19 +66,19 @@ def test_a_single_component_may_stand_alone(sess, vals):
 
 
 @pytest.mark.parametrize("vals", [[[1, 2]], ([1, 2],), np.array([1, 2], np.int32), range(1, 3)])
-def test_a_single_batch_may_stand_alone_unless_it_is_a_list(sess, vals):
+def test_single_batch_need_not_be_in_a_list_unless_it_is_one(sess, vals):
     queue = tf.FIFOQueue(9, [tf.int32], [()])
     sess.run(queue.enqueue_many(vals))
     assert sess.run(queue.dequeue_many(2)).tolist() == [1, 2]
 
 
-def test_components_beyond_the_last_are_dropped(kind, sess):
+def test_extra_components_are_dropped(kind, sess):
     queue = kind.make()
     sess.run(queue.enqueue(kind.element(4, 5, 6)))
     assert contents(sess, kind, queue) == [[4]]
 
 
-def test_a_list_of_batches_is_a_list_of_components(sess):
+def test_list_of_batches_is_a_list_of_components(sess):
     """The pitfall: three batches of one row, of which two have no component, and not three rows."""
     queue = tf.FIFOQueue(9, [tf.int32], [()])
     sess.run(queue.enqueue_many([[1], [2], [3]]))
@@ -98,14 +98,14 @@ def test_missing_components_are_an_error_of_the_run(kind, pair, sess):
     assert sess.size(pair) == 0
 
 
-def test_no_components_at_all_are_refused(kind):
+def test_enqueuing_no_components_is_rejected(kind):
     with pytest.raises(ValueError, match="got no components, expected"):
         kind.make(name="q").enqueue([])
     with pytest.raises(IndexError):
         kind.make().enqueue_many([])
 
 
-def test_a_dict_is_enqueued_in_the_order_of_the_names(kind, named, sess):
+def test_dict_is_enqueued_in_the_order_of_the_names(kind, named, sess):
     sess.run(named.enqueue(with_priority(kind, {"a": 1.5, "b": 2})))
     many = {"a": [2.5, 3.5], "b": [3, 4]}
     if kind.is_priority:
@@ -119,12 +119,12 @@ def test_a_dict_is_enqueued_in_the_order_of_the_names(kind, named, sess):
 @pytest.mark.parametrize("method", ["enqueue", "enqueue_many"])
 class TestNames:
     @pytest.mark.parametrize("vals", [1, [1, 2.0], (1, 2.0)])
-    def test_a_queue_with_names_needs_a_dict(self, named, method, vals):
+    def test_queue_with_names_requires_a_dict(self, named, method, vals):
         text = "You must enqueue a dictionary in a Queue with names"
         with pytest.raises(ValueError, match=text):
             getattr(named, method)(vals)
 
-    def test_a_queue_without_names_takes_no_dict(self, kind, method):
+    def test_queue_without_names_rejects_a_dict(self, kind, method):
         text = "Queue must have names to enqueue a dictionary"
         with pytest.raises(ValueError, match=text):
             getattr(kind.make(), method)({"a": 1})
@@ -132,7 +132,7 @@ class TestNames:
     @pytest.mark.parametrize(
         "vals", [{"a": 1.0}, {"a": 1.0, "b": 1, "c": 1}, {"a": 1.0, "c": 1}, {"a": 1.0, 1: 1}]
     )
-    def test_the_keys_have_to_be_the_names(self, kind, named, method, vals):
+    def test_dict_keys_must_match_the_names(self, kind, named, method, vals):
         text = r"Keys in dictionary to enqueue do not match names of Queue\.  Dictionary: \["
         with pytest.raises(ValueError, match=text):
             getattr(named, method)(with_priority(kind, vals))
@@ -153,7 +153,7 @@ class TestNames:
         ("float", "a", TypeError, "Expected float32"),
     ],
 )
-def test_python_values_of_another_type_are_refused(kind, dtype, bad, error, text):
+def test_python_values_of_another_type_are_rejected(kind, dtype, bad, error, text):
     queue = kind.make(dtypes=[dtype])
     with pytest.raises(error, match=text):
         queue.enqueue(kind.element(bad))
@@ -162,13 +162,13 @@ def test_python_values_of_another_type_are_refused(kind, dtype, bad, error, text
 
 
 @pytest.mark.parametrize("method", ["enqueue", "enqueue_many"])
-def test_none_is_refused(method):
+def test_none_is_rejected(method):
     with pytest.raises(ValueError, match=re.escape("None values not supported.")):
         getattr(tf.FIFOQueue(9, [tf.int32], [()]), method)([None])
 
 
 @pytest.mark.parametrize("dtype", [tf.float32, tf.int64])
-def test_tensors_of_another_type_are_refused(kind, dtype):
+def test_tensors_of_another_type_are_rejected(kind, dtype):
     text = f"Tensor conversion requested dtype int32 for Tensor with dtype {dtype.name}"
     with pytest.raises(ValueError, match=text):
         kind.make().enqueue(kind.element(tf.constant(1, dtype)))
@@ -176,13 +176,13 @@ def test_tensors_of_another_type_are_refused(kind, dtype):
         kind.make().enqueue_many(kind.batch([0], tf.placeholder(dtype)))
 
 
-def test_sparse_tensors_are_refused(kind):
+def test_sparse_tensors_are_rejected(kind):
     sparse = tf.SparseTensor([[0]], [1], [2])
     with pytest.raises(TypeError):
         kind.make().enqueue(kind.element(sparse))
 
 
-def test_numbers_become_the_component_type_where_nothing_is_lost(sess):
+def test_numbers_are_converted_to_the_component_type_if_lossless(sess):
     queue = tf.FIFOQueue(9, ["float", "string", "int32"], [(), (), ()])
     for vals in ([1, "é", np.int64(3)], [True, b"\xff", True], [np.float64(2.5), "", 2]):
         sess.run(queue.enqueue(vals))
@@ -192,7 +192,7 @@ def test_numbers_become_the_component_type_where_nothing_is_lost(sess):
     assert integers.tolist() == [3, 1, 2]
 
 
-def test_a_variable_is_read_when_it_is_enqueued(sess):
+def test_variable_is_read_when_it_is_enqueued(sess):
     variable = tf.Variable(1)
     queue = tf.FIFOQueue(9, [tf.int32], [()])
     enqueue = queue.enqueue(variable)
@@ -215,7 +215,7 @@ def test_a_variable_is_read_when_it_is_enqueued(sess):
         ([1, [[1.0, 2.0]]], "Shapes (1, 2) and (2,) are incompatible"),
     ],
 )
-def test_an_element_of_another_shape_is_refused(kind, pair, vals, text):
+def test_element_of_another_shape_is_rejected(kind, pair, vals, text):
     with pytest.raises(ValueError, match=re.escape(text)):
         pair.enqueue(kind.element(*vals))
 
@@ -230,7 +230,7 @@ def test_an_element_of_another_shape_is_refused(kind, pair, vals, text):
         ([[1], 1.0], "Shape () must have rank at least 1"),
     ],
 )
-def test_a_batch_of_another_shape_is_refused(pair, kind, vals, text):
+def test_batch_of_another_shape_is_rejected(pair, kind, vals, text):
     with pytest.raises(ValueError, match=re.escape(text)):
         pair.enqueue_many(kind.batch([0] * np.size(vals[0]), *vals))
 
@@ -243,7 +243,7 @@ def test_a_batch_of_another_shape_is_refused(pair, kind, vals, text):
         ([[1], [1.0, 2.0]], 0, "[]", "[1]"),
     ],
 )
-def test_an_element_of_another_shape_is_an_error_of_the_run(
+def test_element_of_another_shape_is_an_error_of_the_run(
     kind, pair, sess, hidden, given, place, expected, got
 ):
     vals = [hidden(value, dtype) for value, dtype in zip(given, ("int32", "float"), strict=True)]
@@ -262,7 +262,7 @@ def test_an_element_of_another_shape_is_an_error_of_the_run(
         ([[[1]], [[1.0, 2.0]]], 0, "[1]", "[1,1]"),
     ],
 )
-def test_a_batch_of_another_shape_is_an_error_of_the_run(
+def test_batch_of_another_shape_is_an_error_of_the_run(
     kind, pair, sess, hidden, given, place, expected, got
 ):
     vals = [hidden(value, dtype) for value, dtype in zip(given, ("int32", "float"), strict=True)]
@@ -278,7 +278,7 @@ class TestWithoutShapes:
     def queue(self, shapeless_kind):
         return shapeless_kind.make(dtypes=["int32", "float"], shapes=None)
 
-    def test_every_element_has_its_own(self, queue, sess):
+    def test_every_element_may_have_its_own_shape(self, queue, sess):
         elements = [[1, [[2.0]]], [[3, 4], 5.0], [[], []]]
         for element in elements:
             sess.run(queue.enqueue(element))
@@ -286,7 +286,7 @@ class TestWithoutShapes:
         assert sorted(len(np.shape(first)) for first, _ in taken) == [0, 1, 1]
         assert sorted(np.size(second) for _, second in taken) == [0, 1, 1]
 
-    def test_all_components_of_a_batch_have_as_many_rows(self, queue, sess, hidden):
+    def test_components_of_a_batch_must_have_equally_many_rows(self, queue, sess, hidden):
         operation = queue.enqueue_many([hidden([1, 2, 3]), hidden([1.0, 2.0])])
         text = (
             "All input tensors must have the same size in the 0th dimension. "
@@ -296,7 +296,7 @@ class TestWithoutShapes:
             sess.run(operation)
 
     @pytest.mark.parametrize("vals", [(1, [1.0]), ([1], 1.0)])
-    def test_a_batch_is_not_a_scalar(self, queue, sess, hidden, vals):
+    def test_batch_must_not_be_a_scalar(self, queue, sess, hidden, vals):
         operation = queue.enqueue_many([hidden(value) for value in vals])
         with pytest.raises(INVALID, match="Expected a batch of elements, got a scalar"):
             sess.run(operation)
@@ -305,13 +305,13 @@ class TestWithoutShapes:
 # Values
 
 
-def test_an_empty_batch_adds_nothing(kind, sess):
+def test_empty_batch_adds_nothing(kind, sess):
     queue = kind.make(1)
     sess.run(queue.enqueue_many(kind.rows(np.zeros([0], np.int32))))
     assert sess.size(queue) == 0
 
 
-def test_an_enqueued_value_does_not_change_with_the_array_it_came_from(sess):
+def test_enqueued_value_does_not_change_with_the_original_array(sess):
     values = tf.placeholder(tf.int32, [3])
     queue = tf.FIFOQueue(9, [tf.int32], [(3,)])
     array = np.array([1, 2, 3], np.int32)

@@ -29,7 +29,7 @@ def enqueue(sess, queue, *elements):
     ],
 )
 @pytest.mark.parametrize("method", ["dequeue_many", "dequeue_up_to"])
-def test_a_batch_is_padded_to_its_largest_element(sess, dtype, values, filler, method):
+def test_batch_is_padded_to_its_largest_element(sess, dtype, values, filler, method):
     queue = tf.PaddingFIFOQueue(9, [dtype], [[None]])
     a, b = values
     enqueue(sess, queue, [[a]], [[a, b]], [[]], [[b] * 5])
@@ -40,7 +40,7 @@ def test_a_batch_is_padded_to_its_largest_element(sess, dtype, values, filler, m
     assert sess.run(queue.dequeue()).tolist() == [b] * 5
 
 
-def test_dimensions_are_padded_each_on_its_own_and_known_ones_stay(sess):
+def test_unknown_dimensions_are_padded_separately_and_known_ones_stay(sess):
     queue = tf.PaddingFIFOQueue(9, [tf.int32, tf.string], [[None, 2, None], [3, None]])
     first = np.arange(2).reshape(1, 2, 1), [["a"]] * 3
     second = np.arange(12).reshape(2, 2, 3), [[]] * 3
@@ -62,7 +62,7 @@ def test_up_to_four_dimensions_are_padded(sess, rank):
 
 
 @pytest.mark.parametrize("rank", [5, 6])
-def test_more_dimensions_are_not_padded(sess, rank):
+def test_padding_more_than_four_dimensions_is_unimplemented(sess, rank):
     queue = tf.PaddingFIFOQueue(9, [tf.int32], [[None] + [1] * (rank - 1)])
     enqueue(sess, queue, [np.ones([1] * rank)], [np.ones([1] * rank)])
     assert sess.run(queue.dequeue()).shape == (1,) * rank
@@ -71,26 +71,26 @@ def test_more_dimensions_are_not_padded(sess, rank):
         sess.run(queue.dequeue_many(1))
 
 
-def test_shapes_of_any_rank_that_are_known_need_no_padding(sess):
+def test_fully_known_shapes_of_any_rank_need_no_padding(sess):
     queue = tf.PaddingFIFOQueue(9, [tf.int32], [[1] * 6])
     enqueue(sess, queue, [np.ones([1] * 6)])
     assert sess.run(queue.dequeue_many(1)).shape == (1,) * 7
 
 
-def test_of_an_empty_batch_unknown_dimensions_are_0(sess):
+def test_unknown_dimensions_of_an_empty_batch_are_0(sess):
     queue = tf.PaddingFIFOQueue(9, [tf.int32, tf.string], [[None, 2], [3, None, 4]])
     for n in (queue.dequeue_many(0), queue.dequeue_up_to(0)):
         assert [batch.shape for batch in sess.run(n)] == [(0, 0, 2), (0, 3, 0, 4)]
 
 
-def test_the_rows_of_a_batch_may_be_of_another_size_than_those_of_the_next(sess):
+def test_batches_may_have_rows_of_different_sizes(sess):
     queue = tf.PaddingFIFOQueue(9, [tf.int32], [[None]])
     sess.run(queue.enqueue_many([[[1, 2], [3, 4]]]))
     sess.run(queue.enqueue_many([[[5, 6, 7]]]))
     assert sess.run(queue.dequeue_many(3)).tolist() == [[1, 2, 0], [3, 4, 0], [5, 6, 7]]
 
 
-def test_elements_left_in_a_closed_queue_are_padded_among_themselves(sess):
+def test_elements_left_in_a_closed_queue_are_padded_to_each_other(sess):
     queue = tf.PaddingFIFOQueue(9, [tf.int32], [[None]])
     enqueue(sess, queue, [[1]], [[2, 3]], [[4, 5, 6]])
     assert sess.run(queue.dequeue_many(2)).tolist() == [[1, 0], [2, 3]]
@@ -98,7 +98,7 @@ def test_elements_left_in_a_closed_queue_are_padded_among_themselves(sess):
     assert sess.run(queue.dequeue_up_to(5)).tolist() == [[4, 5, 6]]
 
 
-def test_the_rank_and_the_known_dimensions_have_to_match():
+def test_rank_and_known_dimensions_must_match():
     queue = tf.PaddingFIFOQueue(9, [tf.int32], [[None, 2]])
     for shape in ([2], [2, 3], []):
         with pytest.raises(ValueError, match="are incompatible"):
@@ -115,14 +115,14 @@ def test_the_rank_and_the_known_dimensions_have_to_match():
         ([], "Expected [?,2], got []"),
     ],
 )
-def test_an_element_that_does_not_match_is_an_error_of_the_run(sess, shape, text):
+def test_mismatched_element_is_an_error_of_the_run(sess, shape, text):
     queue = tf.PaddingFIFOQueue(9, [tf.int32], [[None, 2]])
     text = re.escape(f"Shape mismatch in tuple component 0. {text}")
     with pytest.raises(INVALID, match=text):
         enqueue(sess, queue, [np.zeros(shape)])
 
 
-def test_a_batch_that_does_not_match_is_an_error_of_the_run(sess):
+def test_mismatched_batch_is_an_error_of_the_run(sess):
     queue = tf.PaddingFIFOQueue(9, [tf.int32], [[None, 2]])
     fed = tf.placeholder(tf.int32)
     text = re.escape("Shape mismatch in tuple component 0. Expected [1,?,2], got [1,2]")

@@ -21,14 +21,14 @@ def put(sess, queue, priorities):
     sess.run(queue.enqueue_many([priorities, np.arange(len(priorities), dtype=np.int32)]))
 
 
-def test_smaller_priorities_come_first_negative_ones_too(sess, queue):
+def test_smaller_priorities_come_first_including_negative_ones(sess, queue):
     priorities = [5, -3, 9, 0, 2**62, -(2**62)]
     put(sess, queue, priorities)
     taken, _ = sess.run(queue.dequeue_many(6))
     assert taken.tolist() == sorted(priorities)
 
 
-def test_the_priority_is_the_first_component_of_a_dequeued_element(sess):
+def test_priority_is_the_first_component_of_a_dequeued_element(sess):
     queue = tf.PriorityQueue(9, [tf.string], [(2,)])
     sess.run(queue.enqueue((3, ["a", "b"])))
     priority, words = sess.run(queue.dequeue())
@@ -49,7 +49,7 @@ def test_the_priority_is_the_first_component_of_a_dequeued_element(sess):
     ],
 )
 @pytest.mark.parametrize("is_batch", [False, True])
-def test_equal_priorities_come_in_the_order_of_the_cpp_standard_heap(
+def test_equal_priorities_follow_the_order_of_the_cpp_standard_heap(
     sess, queue, priorities, order, is_batch
 ):
     put(sess, queue, priorities)
@@ -61,7 +61,7 @@ def test_equal_priorities_come_in_the_order_of_the_cpp_standard_heap(
     assert taken == order
 
 
-def test_a_batch_consists_of_the_best_elements_at_the_time_it_is_complete(sess, queue):
+def test_batch_contains_the_best_elements_when_it_completes(sess, queue):
     put(sess, queue, [5, 1])
     call = sess.blocked(queue, queue.dequeue_many(3))
     assert sess.size(queue) == 2
@@ -80,18 +80,18 @@ def test_a_batch_consists_of_the_best_elements_at_the_time_it_is_complete(sess, 
         (lambda: tf.constant([1], tf.int64), ValueError, "are incompatible"),
     ],
 )
-def test_a_priority_is_a_scalar_int64(queue, priority, error, text):
+def test_priority_must_be_a_scalar_int64(queue, priority, error, text):
     with pytest.raises(error, match=text):
         queue.enqueue((priority(), 1))
 
 
 @pytest.mark.parametrize("priority", [1, -1, np.int64(1), np.int32(1)])
-def test_a_python_integer_is_one(sess, queue, priority):
+def test_python_integer_is_a_valid_priority(sess, queue, priority):
     sess.run(queue.enqueue((priority, 1)))
     assert sess.run(queue.dequeue())[0] == priority
 
 
-def test_a_priority_of_another_shape_is_an_error_of_the_run(sess, queue):
+def test_priority_of_another_shape_is_an_error_of_the_run(sess, queue):
     priority = tf.placeholder(tf.int64)
     text = "Shape mismatch in tuple component 0. Expected [], got [2]"
     with pytest.raises(INVALID, match=re.escape(text)):
@@ -108,7 +108,7 @@ def test_names_include_the_priority(sess):
     assert sess.run(queue.dequeue()) == {"when": 1, "what": b"now"}
 
 
-def test_of_an_empty_shape_there_is_one_scalar_component(sess):
+def test_empty_shape_means_one_scalar_component(sess):
     for shapes in ([], ()):
         queue = tf.PriorityQueue(9, [tf.int32], shapes)
         sess.run(queue.enqueue((4, 5)))

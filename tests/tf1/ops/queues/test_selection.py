@@ -21,17 +21,17 @@ def index():
 
 
 @pytest.mark.parametrize("make_queues", [lambda q: (q, q), lambda q: [], lambda q: None])
-def test_only_a_list_with_queues_is_accepted(make_queues):
+def test_from_list_requires_a_list_of_queues(make_queues):
     with pytest.raises(TypeError, match="A list of queues expected"):
         tf.QueueBase.from_list(0, make_queues(make()))
 
 
-def test_every_item_has_to_be_a_queue():
+def test_every_item_must_be_a_queue():
     with pytest.raises(TypeError, match="A list of queues expected"):
         tf.QueueBase.from_list(0, [make(), make().queue_ref])
 
 
-def test_component_types_have_to_match():
+def test_component_types_must_match():
     with pytest.raises(TypeError, match=re.escape("Queues do not have matching component dtypes.")):
         tf.QueueBase.from_list(0, [make(), make(["int64"])])
 
@@ -42,7 +42,7 @@ def test_different_names_of_one_type_match():
 
 
 @pytest.mark.parametrize("names", [None, ["b"]])
-def test_component_names_have_to_match(names):
+def test_component_names_must_match(names):
     queues = [make(names=["a"]), make(names=names)]
     with pytest.raises(TypeError, match=re.escape("Queues do not have matching component names.")):
         tf.QueueBase.from_list(0, queues)
@@ -57,7 +57,7 @@ def test_component_names_have_to_match(names):
         ([0, 1], ValueError, re.escape("Shape (2,) must have rank 0")),
     ],
 )
-def test_the_index_is_a_scalar_integer(bad, error, text):
+def test_index_must_be_a_scalar_integer(bad, error, text):
     with pytest.raises(error, match=text):
         tf.QueueBase.from_list(bad, [make(), make()])
 
@@ -65,7 +65,7 @@ def test_the_index_is_a_scalar_integer(bad, error, text):
 # What the result is
 
 
-def test_the_result_is_a_queue_named_after_the_choice(index):
+def test_result_is_a_queue_named_after_the_selection(index):
     queue = tf.QueueBase.from_list(index, [make(names=["a"]), make(names=["a"])])
     assert type(queue) is tf.QueueBase
     assert queue.name == "GatherV2"
@@ -84,7 +84,7 @@ def test_the_result_is_a_queue_named_after_the_choice(index):
         ([[(2,)], None], [None]),
     ],
 )
-def test_the_shape_is_the_common_part_of_all_shapes(shapes, merged):
+def test_shape_is_the_common_part_of_all_shapes(shapes, merged):
     queue = tf.QueueBase.from_list(0, [make(shapes=item) for item in shapes])
     assert [None if shape.rank is None else shape.as_list() for shape in queue.shapes] == merged
 
@@ -92,7 +92,7 @@ def test_the_shape_is_the_common_part_of_all_shapes(shapes, merged):
 # Where the operations go
 
 
-def test_each_run_chooses_again(sess, index):
+def test_each_run_selects_again(sess, index):
     queues = [make(), make()]
     queue = tf.QueueBase.from_list(index, queues)
     enqueue, dequeue = queue.enqueue(7), queue.dequeue()
@@ -102,7 +102,7 @@ def test_each_run_chooses_again(sess, index):
     assert [sess.run(dequeue, {index: position}) for position in (0, 1)] == [5, 7]
 
 
-def test_every_operation_of_a_queue_goes_to_the_chosen_one(sess, index):
+def test_every_operation_uses_the_selected_queue(sess, index):
     queues = [make(), make()]
     queue = tf.QueueBase.from_list(index, queues)
     chosen = {index: 1}
@@ -115,7 +115,7 @@ def test_every_operation_of_a_queue_goes_to_the_chosen_one(sess, index):
     assert sess.run(queue.is_closed(), chosen)
 
 
-def test_queues_of_different_kinds_may_be_chosen_from(sess, index):
+def test_queues_of_different_kinds_can_be_selected(sess, index):
     queues = [make(), tf.RandomShuffleQueue(10, 0, [tf.int32], [()])]
     queue = tf.QueueBase.from_list(index, queues)
     enqueue, dequeue = queue.enqueue(3), queue.dequeue()
@@ -124,7 +124,7 @@ def test_queues_of_different_kinds_may_be_chosen_from(sess, index):
         assert sess.run(dequeue, {index: position}) == 3
 
 
-def test_a_choice_may_be_chosen_from(sess, index):
+def test_selections_can_be_nested(sess, index):
     queues = [make() for _ in range(4)]
     inner = tf.QueueBase.from_list(index, queues[1:3])
     enqueue = tf.QueueBase.from_list(index + 1, [queues[0], inner, queues[3]]).enqueue(1)
@@ -133,13 +133,13 @@ def test_a_choice_may_be_chosen_from(sess, index):
     assert [sess.size(queue) for queue in queues] == [0, 1, 0, 1]
 
 
-def test_a_list_of_one_is_a_choice_too(sess, index):
+def test_list_of_one_queue_is_also_a_selection(sess, index):
     queue = tf.QueueBase.from_list(index, [make()])
     sess.run(queue.enqueue(4), {index: 0})
     assert sess.run(queue.dequeue(), {index: 0}) == 4
 
 
-def test_a_reader_reads_the_names_of_the_chosen_queue(sess, index, tmp_path):
+def test_reader_reads_file_names_from_the_selected_queue(sess, index, tmp_path):
     queues = [make(["string"]), make(["string"])]
     with tf.python_io.TFRecordWriter(str(tmp_path / "records")) as writer:
         writer.write(b"one")
@@ -149,7 +149,7 @@ def test_a_reader_reads_the_names_of_the_chosen_queue(sess, index, tmp_path):
 
 
 @pytest.mark.parametrize("bad", [2, -1])
-def test_an_index_out_of_range_is_an_error_of_the_run(sess, index, bad):
+def test_index_out_of_range_is_an_error_of_the_run(sess, index, bad):
     operation = tf.QueueBase.from_list(index, [make(), make()]).size()
     with pytest.raises(tf.errors.InvalidArgumentError, match=re.escape(f"{bad} is not in [0, 2)")):
         sess.run(operation, {index: bad})
@@ -158,7 +158,7 @@ def test_an_index_out_of_range_is_an_error_of_the_run(sess, index, bad):
         sess.run(operation)
 
 
-def test_a_call_that_waits_for_the_chosen_queue_wakes(sess):
+def test_call_that_waits_for_the_selected_queue_wakes(sess):
     queues = [make(), make()]
     call = sess.blocked(queues[1], tf.QueueBase.from_list(1, queues).dequeue())
     sess.run(queues[1].enqueue(6))

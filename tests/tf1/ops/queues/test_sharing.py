@@ -25,7 +25,7 @@ def priority(capacity=5, dtypes="int32", shapes=((),)):
     return tf.PriorityQueue(capacity, dtypes, shapes, shared_name="sh")
 
 
-def test_queues_of_one_shared_name_are_one_queue(kind, sess):
+def test_queues_with_one_shared_name_are_shared(kind, sess):
     first, second = kind.make(shared_name="sh"), kind.make(shared_name="sh", name="other")
     sess.run(first.enqueue(kind.element(4)))
     assert kind.components(sess.run(second.dequeue())) == [4]
@@ -33,20 +33,20 @@ def test_queues_of_one_shared_name_are_one_queue(kind, sess):
     assert sess.run(first.is_closed())
 
 
-def test_without_a_shared_name_each_is_a_queue_of_its_own(kind, sess):
+def test_queues_without_a_shared_name_are_separate(kind, sess):
     for shared_name in (None, ""):
         first, second = (kind.make(name="q", shared_name=shared_name) for _ in range(2))
         sess.run(first.enqueue(kind.element(4)))
         assert sess.run([first.size(), second.size()]) == [1, 0]
 
 
-def test_a_name_is_not_a_shared_name(sess):
+def test_name_is_not_a_shared_name(sess):
     first, second = tf.FIFOQueue(5, "int32", name="sh"), fifo(6)
     sess.run(first.enqueue(1))
     assert sess.size(second) == 0
 
 
-def test_a_shared_name_may_be_bytes(sess):
+def test_shared_name_may_be_bytes(sess):
     first = tf.FIFOQueue(5, "int32", [()], shared_name=b"sh")
     sess.run(first.enqueue(1))
     assert sess.size(fifo()) == 1
@@ -65,7 +65,7 @@ def test_a_shared_name_may_be_bytes(sess):
         (priority, {}, {}),
     ],
 )
-def test_queues_that_do_not_contradict_may_be_shared(sess, make, first, second):
+def test_compatible_queues_may_be_shared(sess, make, first, second):
     queues = make(**first), make(**second)
     assert sess.run([queue.size() for queue in queues]) == [0, 0]
 
@@ -153,7 +153,7 @@ def test_queues_that_do_not_contradict_may_be_shared(sess, make, first, second):
         ),
     ],
 )
-def test_a_contradicting_queue_is_an_error_of_the_run(sess, make, first, second, text):
+def test_incompatible_shared_queue_is_an_error_of_the_run(sess, make, first, second, text):
     existing, other = make(**first), make(**second)
     sess.run(existing.size())
     for _ in range(2):
@@ -172,7 +172,7 @@ def test_a_contradicting_queue_is_an_error_of_the_run(sess, make, first, second,
         (priority, fifo, "Expected PriorityQueue, found FIFOQueueV2"),
     ],
 )
-def test_another_kind_is_an_error_of_the_run(sess, first, second, text):
+def test_shared_queue_of_another_kind_is_an_error_of_the_run(sess, first, second, text):
     first, second = first(), second()
     sess.run(first.size())
     with pytest.raises(INVALID, match=text):
@@ -195,7 +195,7 @@ def test_min_after_dequeue_is_checked_when_the_queue_is_first_used(sess, least, 
             sess.run(operation)
 
 
-def test_an_unbounded_queue_may_keep_any_number_back(sess):
+def test_unbounded_queue_may_have_any_min_after_dequeue(sess):
     assert sess.size(tf.RandomShuffleQueue(-1, 10**6, [tf.int32])) == 0
 
 

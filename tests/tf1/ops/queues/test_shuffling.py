@@ -56,7 +56,7 @@ def seeds(queue):
 
 
 @pytest.mark.parametrize(("given", "expected"), ORDERS.items())
-def test_seeds_give_the_order_that_tensorflow_gives(sess, given, expected):
+def test_seeds_reproduce_the_order_of_tensorflow(sess, given, expected):
     graph_seed, seed, shared_name = given
     tf.set_random_seed(graph_seed)
     queue = make(100, 0, seed=seed, shared_name=shared_name)
@@ -66,7 +66,7 @@ def test_seeds_give_the_order_that_tensorflow_gives(sess, given, expected):
     assert (seeds(queue), order) == expected
 
 
-def test_seeds_give_the_order_of_a_queue_that_is_filled_while_it_is_drained(sess):
+def test_seeds_reproduce_the_order_of_a_queue_filled_while_drained(sess):
     queue = make(10, 3, seed=42)
     sess.blocked(queue, queue.enqueue_many([list(range(40))]))
     dequeue = queue.dequeue()
@@ -112,7 +112,7 @@ def test_seeds_give_the_order_of_a_queue_that_is_filled_while_it_is_drained(sess
     ]
 
 
-def test_elements_given_back_come_after_those_left_in_the_order_of_tensorflow(sess):
+def test_returned_elements_follow_the_remaining_ones_as_in_tensorflow(sess):
     queue = make(20, 3, seed=1)
     sess.run(queue.enqueue_many([list(range(8))]))
     call = sess.blocked(queue, queue.dequeue_many(10))
@@ -123,7 +123,7 @@ def test_elements_given_back_come_after_those_left_in_the_order_of_tensorflow(se
     assert [sess.run(dequeue) for _ in range(8)] == [4, 3, 6, 2, 7, 1, 5, 0]
 
 
-def test_every_session_begins_at_the_seed_and_every_run_continues():
+def test_every_session_starts_at_the_seed_and_every_run_continues():
     queue = make(100, 0, seed=1)
     enqueue, dequeue_many = queue.enqueue_many([list(range(20))]), queue.dequeue_many(20)
     orders = []
@@ -136,7 +136,7 @@ def test_every_session_begins_at_the_seed_and_every_run_continues():
     assert orders[0] != orders[1]
 
 
-def test_without_seeds_sessions_differ():
+def test_sessions_without_seeds_differ():
     queue = make(100, 0)
     assert seeds(queue) == (0, 0)
     enqueue, dequeue_many = queue.enqueue_many([list(range(50))]), queue.dequeue_many(50)
@@ -149,14 +149,14 @@ def test_without_seeds_sessions_differ():
     assert sorted(orders[0]) == sorted(orders[1]) == list(range(50))
 
 
-def test_a_graph_seed_alone_gives_each_queue_its_own_seed():
+def test_graph_seed_alone_assigns_each_queue_its_own_seed():
     tf.set_random_seed(5)
     first, second = seeds(make()), seeds(make())
     assert first[0] == second[0] == 5
     assert first[1] != second[1]
 
 
-def test_a_graph_seed_gives_all_queues_of_a_shared_name_one_seed():
+def test_queues_with_one_shared_name_have_the_same_graph_seed():
     tf.set_random_seed(5)
     assert seeds(make(shared_name="sh")) == seeds(make(shared_name="sh"))
     assert seeds(make(shared_name="sh")) != seeds(make(shared_name="other"))
@@ -165,7 +165,7 @@ def test_a_graph_seed_gives_all_queues_of_a_shared_name_one_seed():
 # What is kept back
 
 
-def test_an_open_queue_keeps_min_after_dequeue_elements(sess):
+def test_open_queue_keeps_min_after_dequeue_elements(sess):
     queue = make()
     sess.run(queue.enqueue_many([[1, 2, 3, 4, 5]]))
     dequeue = queue.dequeue()
@@ -181,7 +181,7 @@ def test_an_open_queue_keeps_min_after_dequeue_elements(sess):
     assert sorted(taken) == [1, 2, 3, 4, 5, 6]
 
 
-def test_a_batch_takes_the_elements_above_the_limit_and_waits_for_the_rest(sess):
+def test_batch_dequeues_elements_above_the_limit_and_waits_for_the_rest(sess):
     queue = make()
     sess.run(queue.enqueue_many([list(range(8))]))
     call = sess.blocked(queue, queue.dequeue_many(7))
@@ -195,7 +195,7 @@ def test_a_batch_takes_the_elements_above_the_limit_and_waits_for_the_rest(sess)
 
 
 @pytest.mark.parametrize("method", ["dequeue_many", "dequeue_up_to"])
-def test_when_the_queue_closes_nothing_is_kept_back_any_more(sess, method):
+def test_closing_the_queue_releases_all_elements(sess, method):
     queue = make()
     sess.run(queue.enqueue_many([list(range(8))]))
     call = sess.blocked(queue, getattr(queue, method)(8))
@@ -203,7 +203,7 @@ def test_when_the_queue_closes_nothing_is_kept_back_any_more(sess, method):
     assert sorted(call.result().tolist()) == list(range(8))
 
 
-def test_elements_given_back_at_the_end_can_be_taken_again(sess):
+def test_elements_returned_at_the_end_can_be_dequeued_again(sess):
     queue = make()
     sess.run(queue.enqueue_many([list(range(8))]))
     call = sess.blocked(queue, queue.dequeue_many(10))

@@ -30,7 +30,7 @@ def test_elements_come_out_in_order(session):
     assert session.run(area.size()) == 0
 
 
-def test_a_batch_goes_through_while_the_next_is_made(session):
+def test_batch_passes_through_while_the_next_is_made(session):
     """The idiom of software pipelines: put and get in one run."""
     area, number = StagingArea([tf.int64], [[2]]), tf.Variable(0, dtype=tf.int64)
     session.run(number.initializer)
@@ -41,21 +41,21 @@ def test_a_batch_goes_through_while_the_next_is_made(session):
     assert [session.run([staged, put])[0].tolist() for _ in range(3)] == [[1, 7], [2, 7], [3, 7]]
 
 
-def test_elements_with_names_are_dicts(session):
+def test_named_elements_are_dicts(session):
     area = StagingArea([tf.int32, tf.int32], [[], []], names=["b", "a"])
     session.run(area.put({"a": tf.constant(1), "b": tf.constant(2)}))
     assert session.run(area.peek(0)) == {"a": 1, "b": 2}
     assert session.run(area.get()) == {"a": 1, "b": 2}
 
 
-def test_a_cleared_area_is_empty(session):
+def test_cleared_area_is_empty(session):
     area = StagingArea([tf.int32])
     session.run(area.put([tf.constant(1)]))
     session.run(area.clear())
     assert session.run(area.size()) == 0
 
 
-def test_areas_of_one_shared_name_are_one(session):
+def test_areas_with_one_shared_name_are_shared(session):
     first = StagingArea([tf.int32], shared_name="s")
     second = StagingArea([tf.int32], shared_name="s")
     session.run(first.put([tf.constant(5)]))
@@ -64,7 +64,7 @@ def test_areas_of_one_shared_name_are_one(session):
         assert other.run(second.size()) == 0
 
 
-def test_a_get_waits_for_an_element(session):
+def test_get_waits_for_an_element(session):
     area = StagingArea([tf.int32])
     put, get = area.put([tf.constant(5)]), area.get()
     call = waiting(lambda: session.run(get))
@@ -74,7 +74,7 @@ def test_a_get_waits_for_an_element(session):
 
 
 @pytest.mark.parametrize("limit", [{"capacity": 1}, {"memory_limit": 7}])
-def test_a_put_waits_for_room(session, limit):
+def test_put_waits_for_capacity(session, limit):
     area, number = StagingArea([tf.int32], **limit), tf.placeholder(tf.int32, [])
     put, get = area.put([number]), area.get()
     session.run(put, {number: 1})
@@ -84,7 +84,7 @@ def test_a_put_waits_for_room(session, limit):
     assert session.run(get) == [2]
 
 
-def test_a_queue_may_have_the_name_of_an_area(session):
+def test_queue_may_have_the_shared_name_of_an_area(session):
     area = StagingArea([tf.int32], shared_name="s")
     queue = tf.FIFOQueue(1, tf.int32, [()], shared_name="s")
     session.run([queue.enqueue(1), area.put([tf.constant(2)])])
@@ -103,7 +103,7 @@ def test_areas_that_share_a_name_must_have_equal_components(session):
             session.run(other.get())
 
 
-def test_an_element_larger_than_the_area_is_refused(session):
+def test_element_larger_than_the_memory_limit_is_rejected(session):
     area = StagingArea([tf.int64], memory_limit=15)
     with pytest.raises(
         tf.errors.ResourceExhaustedError,
@@ -112,7 +112,7 @@ def test_an_element_larger_than_the_area_is_refused(session):
         session.run(area.put([tf.constant(np.arange(2))]))
 
 
-def test_a_run_that_waits_too_long_ends_and_says_why(session):
+def test_run_that_waits_too_long_reports_the_operation(session):
     area = StagingArea([tf.int32], capacity=3)
     get, options = area.get(), tf.RunOptions(timeout_in_ms=20)
     with pytest.raises(tf.errors.DeadlineExceededError, match="operation 'StagingArea_get'"):
@@ -132,12 +132,12 @@ def test_closing_the_session_ends_waits():
             call.result()
 
 
-def test_a_negative_index_is_refused(session):
+def test_negative_index_is_rejected(session):
     with pytest.raises(tf.errors.InvalidArgumentError, match="index is -1, expected 0 or more"):
         session.run(StagingArea([tf.int32]).peek(-1))
 
 
-def test_a_checkpoint_has_the_staged_elements(session, tmp_path):
+def test_checkpoint_contains_the_staged_elements(session, tmp_path):
     area, number = StagingArea([tf.int32, tf.string]), tf.placeholder(tf.int32, [])
     put, get = area.put([number, tf.constant("a")]), area.get()
     for n in range(3):
@@ -149,7 +149,7 @@ def test_a_checkpoint_has_the_staged_elements(session, tmp_path):
     assert session.run(area.size()) == 3
 
 
-def test_a_runner_that_stages_is_named_by_a_checkpoint(session, tmp_path):
+def test_checkpoint_error_names_a_runner_that_stages(session, tmp_path):
     area = StagingArea([tf.int32])
     queue = tf.FIFOQueue(1, tf.int32, [()], name="numbers")
     runner = tf.train.QueueRunner(queue, [queue.enqueue(area.get())])
@@ -174,7 +174,7 @@ def test_imported_graphs_share_the_area():
 
 
 class TestArguments:
-    def test_types_shapes_and_names_must_fit(self):
+    def test_types_shapes_and_names_must_match(self):
         with pytest.raises(ValueError, match="shapes must be the same length as dtypes"):
             StagingArea([tf.int32], [[], []])
         with pytest.raises(ValueError, match="names must be the same length as dtypes"):
@@ -185,7 +185,7 @@ class TestArguments:
         with pytest.raises(ValueError, match=text):
             StagingArea([tf.int32], capacity=-1).size()
 
-    def test_values_must_fit(self):
+    def test_values_must_match_the_components(self):
         area = StagingArea([tf.int32], [[2]])
         named = StagingArea([tf.int32], names=["a"])
         cases = [
@@ -200,7 +200,7 @@ class TestArguments:
             with pytest.raises(ValueError, match=words):
                 target.put(values)
 
-    def test_arguments_of_a_staging_area_are_its_attributes(self):
+    def test_staging_area_exposes_its_arguments(self):
         area = StagingArea([tf.int32], [[2]], ["a"], "s", 3, 40)
         assert (area.name, area.dtypes, area.names) == ("s", [tf.int32], ["a"])
         assert (area.capacity, area.memory_limit, area.shapes[0].as_list()) == (3, 40, [2])

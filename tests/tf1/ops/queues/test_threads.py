@@ -47,7 +47,7 @@ def consume(session, kind, queue, n):
 
 
 @pytest.mark.parametrize("capacity", [1, 7, -1])
-def test_each_element_comes_out_once_and_its_components_together(kind, sess, capacity):
+def test_each_element_comes_out_once_with_its_components(kind, sess, capacity):
     if kind.is_priority and capacity == 1:
         capacity = 5  # a batch has to fit
     queue = kind.make(capacity, ["int32", "int32"], [(), (5,)])
@@ -68,7 +68,7 @@ def test_each_element_comes_out_once_and_its_components_together(kind, sess, cap
                 assert of_one == sorted(of_one)
 
 
-def test_statistics_agree_with_the_moved_elements(kind, sess):
+def test_statistics_match_the_moved_elements(kind, sess):
     queue = kind.make(3, ["int32", "int32"], [(), (5,)])
     consumer = sess.call(consume(sess.session, kind, queue, 1))
     sess.call(produce(sess.session, kind, queue, 0)).result()
@@ -122,7 +122,7 @@ STEPS = st.lists(
 
 @given(steps=STEPS)
 @pytest.mark.parametrize("kind_name", ["FIFOQueue", "PaddingFIFOQueue", "PriorityQueue"])
-def test_one_thread_sees_a_list(kind_name, steps):
+def test_single_threaded_queue_behaves_like_a_list(kind_name, steps):
     """Each step that would not block has the same effect as on a list."""
     with tf.Graph().as_default(), tf.Session() as session:
         queue = getattr(tf, kind_name)(-1, [tf.int32], [()])

@@ -23,7 +23,7 @@ def drained(kind, sess, queue):
 # Room
 
 
-def test_an_enqueue_waits_for_room(kind, sess):
+def test_enqueue_waits_for_room(kind, sess):
     queue = kind.make(2)
     sess.run(queue.enqueue_many(kind.rows([1, 2])))
     call = sess.blocked(queue, queue.enqueue(kind.element(3)))
@@ -34,7 +34,7 @@ def test_an_enqueue_waits_for_room(kind, sess):
 
 
 @pytest.mark.parametrize("capacity", [-1, -7, None])
-def test_a_queue_without_a_bound_always_has_room(kind, sess, capacity):
+def test_unbounded_queue_always_has_room(kind, sess, capacity):
     queue = kind.make(capacity)
     for _ in range(3):
         sess.run(queue.enqueue_many(kind.rows(list(range(1000)))))
@@ -42,7 +42,7 @@ def test_a_queue_without_a_bound_always_has_room(kind, sess, capacity):
 
 
 @pytest.mark.parametrize("kind_name", ["FIFOQueue", "PaddingFIFOQueue", "PriorityQueue"])
-def test_a_queue_of_capacity_0_never_has_room_not_even_for_a_waiting_dequeue(kind_name, sess):
+def test_queue_of_capacity_0_never_has_room_even_for_a_waiting_dequeue(kind_name, sess):
     queue = getattr(tf, kind_name)(0, [tf.int32], [()])
     element = [1, 1] if kind_name == "PriorityQueue" else [1]
     dequeue = sess.blocked(queue, queue.dequeue())
@@ -55,7 +55,7 @@ def test_a_queue_of_capacity_0_never_has_room_not_even_for_a_waiting_dequeue(kin
         dequeue.result()
 
 
-def test_a_batch_comes_in_as_space_appears(kind, sess):
+def test_batch_is_enqueued_as_space_appears(kind, sess):
     queue = kind.make(3)
     call = sess.blocked(queue, queue.enqueue_many(kind.rows(list(range(10)))))
     taken = []
@@ -67,7 +67,7 @@ def test_a_batch_comes_in_as_space_appears(kind, sess):
     assert kind.in_order([*taken, *drained(kind, sess, queue)]) == list(range(10))
 
 
-def test_the_rows_of_a_batch_stay_together(sess):
+def test_rows_of_a_batch_stay_together(sess):
     queue = tf.FIFOQueue(3, [tf.int32], [()])
     batch = sess.blocked(queue, queue.enqueue_many([list(range(5))]))
     other = sess.blocked(queue, queue.enqueue(99))
@@ -76,7 +76,7 @@ def test_the_rows_of_a_batch_stay_together(sess):
     other.result()
 
 
-def test_an_enqueue_does_not_overtake_although_there_is_room_for_it(kind, sess):
+def test_enqueue_does_not_overtake_a_waiting_batch(kind, sess):
     queue = kind.make(3)
     batch = sess.blocked(queue, queue.enqueue_many(kind.rows([1, 2, 3, 4, 5])))
     other = sess.blocked(queue, queue.enqueue(kind.element(9)))
@@ -90,7 +90,7 @@ def test_an_enqueue_does_not_overtake_although_there_is_room_for_it(kind, sess):
     assert 9 in drained(kind, sess, queue) or not kind.has_order
 
 
-def test_an_empty_batch_does_not_wait_for_its_turn(kind, sess):
+def test_empty_batch_does_not_wait_for_its_turn(kind, sess):
     queue = kind.make(1)
     call = sess.blocked(queue, queue.enqueue_many(kind.rows([1, 2])))
     sess.run(queue.enqueue_many(kind.rows([])))
@@ -101,7 +101,7 @@ def test_an_empty_batch_does_not_wait_for_its_turn(kind, sess):
 # Elements
 
 
-def test_a_dequeue_waits_for_an_element(kind, sess):
+def test_dequeue_waits_for_an_element(kind, sess):
     queue = kind.make()
     call = sess.blocked(queue, queue.dequeue())
     sess.run(queue.enqueue(kind.element(7)))
@@ -109,7 +109,7 @@ def test_a_dequeue_waits_for_an_element(kind, sess):
 
 
 @pytest.mark.parametrize("method", ["dequeue_many", "dequeue_up_to"])
-def test_a_batch_is_given_when_it_is_complete(kind, sess, method):
+def test_batch_is_returned_when_it_is_complete(kind, sess, method):
     """Also `dequeue_up_to` waits for all, as long as the queue is open."""
     queue = kind.make()
     sess.run(queue.enqueue_many(kind.rows([1, 2, 3])))
@@ -121,7 +121,7 @@ def test_a_batch_is_given_when_it_is_complete(kind, sess, method):
 
 
 @pytest.mark.parametrize("method", ["dequeue_many", "dequeue_up_to"])
-def test_a_waiting_batch_holds_the_elements_so_far(kind, sess, method):
+def test_waiting_batch_holds_the_elements_so_far(kind, sess, method):
     queue = kind.make()
     sess.run(queue.enqueue_many(kind.rows([1, 2, 3])))
     call = sess.blocked(queue, getattr(queue, method)(5))
@@ -132,7 +132,7 @@ def test_a_waiting_batch_holds_the_elements_so_far(kind, sess, method):
 
 
 @pytest.mark.parametrize("kind_name", ["FIFOQueue", "RandomShuffleQueue", "PaddingFIFOQueue"])
-def test_a_batch_may_be_larger_than_the_capacity(kind_name, sess):
+def test_batch_may_be_larger_than_the_capacity(kind_name, sess):
     arguments = (3, 0) if kind_name == "RandomShuffleQueue" else (3,)
     queue = getattr(tf, kind_name)(*arguments, [tf.int32], [()])
     call = sess.blocked(queue, queue.dequeue_many(8))
@@ -140,7 +140,7 @@ def test_a_batch_may_be_larger_than_the_capacity(kind_name, sess):
     assert sorted(call.result().tolist()) == list(range(8))
 
 
-def test_of_a_priority_queue_a_batch_larger_than_the_capacity_never_comes(sess):
+def test_priority_queue_batch_larger_than_the_capacity_never_completes(sess):
     queue = tf.PriorityQueue(3, [tf.int32], [()])
     dequeue = sess.blocked(queue, queue.dequeue_many(4))
     enqueue = sess.blocked(queue, queue.enqueue_many([[0] * 4, list(range(4))]))
@@ -151,7 +151,7 @@ def test_of_a_priority_queue_a_batch_larger_than_the_capacity_never_comes(sess):
             call.result()
 
 
-def test_a_dequeue_does_not_overtake_although_there_is_an_element_for_it(kind, sess):
+def test_dequeue_does_not_overtake_a_waiting_batch(kind, sess):
     queue = kind.make()
     batch = sess.blocked(queue, queue.dequeue_many(3))
     one = sess.blocked(queue, queue.dequeue())
@@ -164,7 +164,7 @@ def test_a_dequeue_does_not_overtake_although_there_is_an_element_for_it(kind, s
     assert kind.components(one.result()) == [4]
 
 
-def test_an_empty_dequeue_does_not_wait_for_its_turn(kind, sess):
+def test_empty_dequeue_does_not_wait_for_its_turn(kind, sess):
     queue = kind.make()
     call = sess.blocked(queue, queue.dequeue())
     assert kind.components(sess.run(queue.dequeue_many(0)))[0].shape == (0,)
@@ -175,7 +175,7 @@ def test_an_empty_dequeue_does_not_wait_for_its_turn(kind, sess):
 # Plain close
 
 
-def test_a_close_waits_its_turn_among_the_enqueues(kind, sess):
+def test_close_waits_its_turn_among_the_enqueues(kind, sess):
     queue = kind.make(3)
     batch = sess.blocked(queue, queue.enqueue_many(kind.rows(list(range(10)))))
     close = sess.blocked(queue, queue.close())
@@ -194,14 +194,14 @@ def test_a_close_waits_its_turn_among_the_enqueues(kind, sess):
     assert kind.in_order([*taken, *drained(kind, sess, queue)]) == list(range(10))
 
 
-def test_a_close_takes_effect_at_once_if_no_enqueue_waits(kind, sess):
+def test_close_takes_effect_at_once_if_no_enqueue_waits(kind, sess):
     queue = kind.make(1)
     sess.run(queue.enqueue(kind.element(1)))
     sess.run(queue.close())
     assert sess.run(queue.is_closed())
 
 
-def test_a_close_ends_a_dequeue_that_cannot_be_satisfied(kind, sess):
+def test_close_ends_a_dequeue_that_cannot_be_satisfied(kind, sess):
     queue = kind.make()
     calls = [sess.blocked(queue, queue.dequeue()) for _ in range(2)]
     sess.run(queue.close())
