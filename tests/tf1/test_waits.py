@@ -65,7 +65,7 @@ ROWS = {
         ("pipeline/outputs/test_outputs.py", "test_leaving_an_arrow_reader_stops_the_threads"),
     ],
     "`tf_record_iterator`": [
-        ("tf1/ops/readers/test_pipes.py", "test_ctrl_c"),
+        ("tf1/ops/readers/test_pipes.py", "test_ctrl_c_ends_a_read"),
     ],
     "A writer whose file is a pipe": [
         ("tf1/test_waits.py", "test_ctrl_c_ends_a_write_into_a_pipe_that_is_full"),
@@ -109,7 +109,7 @@ ROWS = {
     ],
     "`session.run` of a queue operation": [
         (BLOCKING, "test_a_run_takes_the_available_elements_and_waits_for_the_rest"),
-        (BLOCKING, "test_a_run_that_waits_too_long_ends"),
+        (BLOCKING, "test_run_that_waits_too_long_ends"),
         (BLOCKING, "test_wakes_every_run_that_is_blocked"),
         (
             RUNNERS,
@@ -123,22 +123,22 @@ ROWS = {
     "`session.run` of a staging area operation": [
         (STAGING, "test_get_waits_for_an_element"),
         (STAGING, "test_put_waits_for_capacity"),
-        (STAGING, "test_a_run_that_waits_too_long_ends_and_says_why"),
+        (STAGING, "test_run_that_waits_too_long_reports_the_operation"),
         (STAGING, "test_closing_the_session_ends_waits"),
     ],
     "`session.run` of a barrier take": [
         (BARRIER, "test_take_waits_for_elements"),
         (BARRIER, "test_close_ends_takes_that_can_never_be_satisfied"),
-        (BARRIER, "test_a_run_that_waits_too_long_ends_and_says_why"),
+        (BARRIER, "test_run_that_waits_too_long_reports_the_barrier"),
         (BARRIER, "test_closing_the_session_ends_waits"),
     ],
     "`session.run` of a reader or a `RecordInput`": [
-        ("tf1/ops/readers/test_record_input.py", "test_many_threads_get_each_record_once"),
+        ("tf1/ops/readers/test_record_input.py", "test_many_threads_receive_each_record_once"),
         (BLOCKING, "test_wakes_a_reader_that_waits_for_names"),
         (SESSION_WAITS, "test_a_reader_that_waits_for_names"),
-        ("tf1/ops/readers/test_pipes.py", "test_the_session_is_closed"),
-        ("tf1/ops/readers/test_pipes.py", "test_the_run_is_late"),
-        ("tf1/ops/readers/test_pipes.py", "test_ctrl_c"),
+        ("tf1/ops/readers/test_pipes.py", "test_closing_the_session_ends_a_read"),
+        ("tf1/ops/readers/test_pipes.py", "test_timeout_ends_a_read"),
+        ("tf1/ops/readers/test_pipes.py", "test_ctrl_c_ends_a_read"),
         (DUMP_OF_TF1, "test_a_reader_without_a_file_name_is_shown"),
     ],
     "`session.run` of a Python function": [
@@ -151,7 +151,7 @@ ROWS = {
         ("tf1/test_waits.py", "test_closing_a_session_ends_a_wait_for_a_storage"),
     ],
     "Threads of queue runners": [
-        ("tf1/ops/readers/test_pipes.py", "test_a_runner_is_stopped_by_closing_the_session"),
+        ("tf1/ops/readers/test_pipes.py", "test_closing_the_session_stops_a_queue_runner"),
         (RUNNERS, "test_a_session_that_nobody_holds_ends_its_runners"),
         (
             RUNNERS,

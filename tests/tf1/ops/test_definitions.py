@@ -76,7 +76,7 @@ def arms_of_tables(text: str) -> Iterator[tuple[list[str], str]]:
                 yield op_types, body[arm.end() : end_of_arm]
 
 
-def test_an_operation_has_one_stem_in_python_and_in_rust():
+def test_operation_has_the_same_stem_in_python_and_rust():
     python = {**python_stems(), **ELSEWHERE}
     differing = {
         op_type: (python.get(op_type), stems)
@@ -86,7 +86,7 @@ def test_an_operation_has_one_stem_in_python_and_in_rust():
     assert differing == {}
 
 
-def test_every_table_of_kernels_is_read():
+def test_every_kernel_table_is_read():
     read = rust_stems()
     assert set(read) <= set(_definitions)
     assert read["Cast"] == {"math/cast"}
@@ -104,7 +104,7 @@ ELSEWHERE = {"Cast": "math/cast", "Pack": "array/join", "Select": "array/select"
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_a_family_has_a_room_in_each_place(family):
+def test_family_has_a_room_in_each_place(family):
     assert any((kernels / family / "mod.rs").exists() for kernels in KERNELS) or not any(
         stem.startswith(f"{family}/") for stems in rust_stems().values() for stem in stems
     )
@@ -112,16 +112,16 @@ def test_a_family_has_a_room_in_each_place(family):
 
 
 @pytest.mark.parametrize("kernels", KERNELS, ids=lambda path: path.parts[-3])
-def test_a_crate_has_no_other_rooms(kernels):
+def test_crate_has_no_other_rooms(kernels):
     assert {path.parent.name for path in kernels.glob("*/mod.rs")} <= set(FAMILIES)
 
 
-def test_a_type_is_defined_once():
+def test_type_can_be_defined_only_once():
     with pytest.raises(ValueError, match="'Add' has a definition already"):
         define("Add")
 
 
-def test_a_type_that_nobody_defined_has_only_defaults():
+def test_undefined_type_has_only_defaults():
     definition = definition_of("Bogus")
     assert (definition.role, definition.is_stateful, definition.fold) == (
         Role.COMPUTED,
@@ -130,7 +130,7 @@ def test_a_type_that_nobody_defined_has_only_defaults():
     )
 
 
-def test_a_definition_names_the_part_that_computes_an_operation():
+def test_definition_selects_the_backend_of_an_operation():
     x = tf.placeholder(tf.float32)
     c = tf.placeholder(tf.complex64)
     computed = {

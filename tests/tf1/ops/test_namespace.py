@@ -110,13 +110,13 @@ def test_every_operation_of_a_family_is_in_the_namespace(room):
     assert missing == []
 
 
-def test_dir_lists_the_operations_and_the_rooms_and_nothing_else():
+def test_dir_lists_only_the_operations_and_the_rooms():
     rooms = {room.name for room in ROOMS if room.parent == ROOTS[1]}
     assert set(dir(ops)) == {*ops.__all__, *rooms}
     assert all(getattr(ops, name) is not None or name == "newaxis" for name in dir(ops))
 
 
-def test_an_operation_is_public_in_one_module():
+def test_operation_is_public_in_one_module():
     homes = {}
     for room in ROOMS:
         for path in room.glob("[a-z]*.py"):
@@ -126,7 +126,7 @@ def test_an_operation_is_public_in_one_module():
     assert {name: modules for name, modules in homes.items() if len(modules) > 1} == {}
 
 
-def test_no_operation_has_an_argument_that_only_tensorflow_1_needs():
+def test_no_operation_has_an_argument_only_for_tensorflow_1():
     functions = {name: getattr(ops, name) for name in ops.__all__}
     results = {
         name: old
@@ -137,7 +137,7 @@ def test_no_operation_has_an_argument_that_only_tensorflow_1_needs():
     assert results == {}
 
 
-def test_the_name_of_the_operation_comes_last_or_first():
+def test_name_argument_comes_last_or_first():
     results = {}
     for name in ops.__all__:
         function = getattr(ops, name)
@@ -147,7 +147,7 @@ def test_the_name_of_the_operation_comes_last_or_first():
     assert results == {}
 
 
-def test_a_wrong_name_says_where_the_names_are():
+def test_error_for_a_wrong_name_points_to_the_list_of_names():
     with pytest.raises(
         AttributeError,
         match=r"no attribute 'to_float', expected an operation. dir\(headrace.tf1.ops\)",
@@ -155,7 +155,7 @@ def test_a_wrong_name_says_where_the_names_are():
         ops.to_float  # noqa: B018
 
 
-def test_protocol_buffers_are_loaded_when_they_are_needed():
+def test_protobuf_is_imported_lazily():
     program = (
         "import sys, headrace.tf1.ops as ops\n"
         "assert 'google.protobuf' not in sys.modules\n"

@@ -30,7 +30,7 @@ import headrace.tf1 as tf
         (lambda x: x[1], "strided_slice", "StridedSlice", -7),
     ],
 )
-def test_each_operator_has_tensorflows_name_and_pythons_value(run, apply, name, op_type, value):
+def test_operators_have_tensorflow_names_and_python_values(run, apply, name, op_type, value):
     result = apply(tf.constant([7, -7]))
     assert (result.op.name, result.op.type) == (name, op_type)
     assert run(result).tolist() == value
@@ -49,13 +49,13 @@ def test_two_to_the_power_of_a_tensor(run):
         (lambda x: ~x, "LogicalNot", "LogicalNot", [False, True]),
     ],
 )
-def test_logical_operators(run, apply, name, op_type, value):
+def test_logical_operators_have_tensorflow_names(run, apply, name, op_type, value):
     result = apply(tf.constant([True, False]))
     assert (result.op.name, result.op.type) == (name, op_type)
     assert run(result).tolist() == value
 
 
-def test_the_matrix_product(run):
+def test_matrix_product_operator(run):
     product = tf.constant([[1, 2]]) @ tf.constant([[3], [4]])
     assert product.op.name == "matmul"
     assert run(product).tolist() == [[11]]
@@ -68,7 +68,7 @@ def test_arrays_on_the_left_become_tensors(run):
     assert run(result).tolist() == [-2, -2]
 
 
-def test_numbers_take_the_tensors_type(run):
+def test_numbers_adopt_the_type_of_the_tensor(run):
     assert run(tf.constant(1.5) + 1).dtype == np.float32
     assert run(tf.constant(3, tf.uint8) + 1).dtype == np.uint8
     assert run(tf.constant("a") + "b") == b"ab"
@@ -84,7 +84,7 @@ def test_numbers_take_the_tensors_type(run):
         (tf.float16, tf.float16),
     ],
 )
-def test_true_division_of_integers_gives_floats(dtype, quotient):
+def test_true_division_of_integers_yields_floats(dtype, quotient):
     assert (tf.placeholder(dtype) / 2).dtype == quotient
 
 
@@ -110,7 +110,7 @@ def test_true_division_casts_inside_its_scope():
         (lambda x: x & x, TypeError, "does not match expected type of bool"),
     ],
 )
-def test_operands_of_other_types_are_refused(apply, error, words):
+def test_operands_of_other_types_are_rejected(apply, error, words):
     with pytest.raises(error, match=words):
         apply(tf.constant([1, 2]))
 
@@ -121,7 +121,7 @@ def test_equality_is_identity():
     assert x != y
 
 
-def test_an_object_that_knows_tensors_has_its_turn():
+def test_reflected_operator_of_another_object_is_called():
     class Unit:
         def __rmul__(self, other):
             return ("unit", other)

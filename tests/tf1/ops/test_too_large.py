@@ -83,7 +83,7 @@ def items():
 
 
 @pytest.mark.parametrize("make", TOO_LARGE.values(), ids=TOO_LARGE)
-def test_a_tensor_that_no_memory_can_hold_ends_the_run(run, items, make):
+def test_tensor_too_large_for_memory_ends_the_run(run, items, make):
     with pytest.raises(tf.errors.ResourceExhaustedError) as caught:
         run(make(items))
     pattern = (
@@ -107,21 +107,21 @@ def test_a_tensor_that_no_memory_can_hold_ends_the_run(run, items, make):
     ],
     ids=["filled", "tiled", "broadcast", "padded", "random", "dense"],
 )
-def test_sizes_whose_product_is_not_a_number_are_refused(run, items, make):
+def test_overflowing_number_of_elements_is_rejected(run, items, make):
     with pytest.raises(
         tf.errors.InvalidArgumentError, match=r"Shape \[\d+,\d+\] would have more than 2\*\*63 - 1"
     ):
         run(make(items))
 
 
-def test_a_constant_that_no_memory_can_hold_is_refused():
+def test_constant_too_large_for_memory_is_rejected():
     with pytest.raises(tf.errors.ResourceExhaustedError, match="OOM when allocating tensor"):
         tf.constant(0.0, shape=[BILLION, BILLION])
     with pytest.raises(ValueError, match=r"shape \[1099511627776,1099511627776\] has more than"):
         tf.constant(0.0, shape=[2**40, 2**40])
 
 
-def test_a_batch_padded_to_more_than_memory_ends_the_run(run):
+def test_padded_batch_too_large_for_memory_ends_the_run(run):
     queue = tf.PaddingFIFOQueue(2, [tf.uint8], [[None, None]])
     size = 2**22
     for shape in ([size, 1], [1, size]):
@@ -132,7 +132,7 @@ def test_a_batch_padded_to_more_than_memory_ends_the_run(run):
         run(queue.dequeue_many(2))
 
 
-def test_a_batch_padded_to_a_size_that_is_not_a_number_is_refused(run):
+def test_padded_batch_with_an_overflowing_size_is_rejected(run):
     queue = tf.PaddingFIFOQueue(3, [tf.uint8], [[None, None, None]])
     size = 2**22
     for shape in ([size, 1, 1], [1, size, 1], [1, 1, size]):
@@ -156,14 +156,14 @@ def test_one_long_example_among_many_short_ones_ends_the_run(run):
         run(parsed)
 
 
-def test_a_dequeue_of_more_elements_than_there_can_be_takes_no_room_before_they_come(run):
+def test_huge_dequeue_allocates_no_memory_before_elements_arrive(run):
     queue = tf.FIFOQueue(2, [tf.int32], [[]])
     run([queue.enqueue(7), queue.close()])
     with pytest.raises(tf.errors.OutOfRangeError, match="requested 2147483647, current size 1"):
         run(queue.dequeue_many(2**31 - 1))
 
 
-def test_the_limit_is_the_one_of_the_system(monkeypatch, run, items):
+def test_memory_limit_comes_from_the_system(monkeypatch, run, items):
     monkeypatch.setattr(allocation_guard, "_LIMIT", 800)
     assert run(tf.linspace(0.0, 1.0, items(100))).size == 100
     text = (

@@ -33,7 +33,7 @@ def run_to_the_end(fetches, init=True):
 
 
 @pytest.mark.parametrize("put_together", [tf.stack, lambda cols: tf.concat(0, cols)])
-def test_the_guide_reads_csv_files(tmp_path, put_together):
+def test_csv_reading_program_of_the_guide(tmp_path, put_together):
     for part in range(2):
         rows = [f"{part},{row},,{row * row},{row % 3}\n" for row in range(10)]
         (tmp_path / f"file{part}.csv").write_text("".join(rows))
@@ -65,7 +65,7 @@ def test_the_guide_reads_csv_files(tmp_path, put_together):
 # Sparse features as text
 
 
-def test_lines_of_libsvm_are_taken_apart(tmp_path):
+def test_libsvm_lines_are_parsed(tmp_path):
     (tmp_path / "a.svm").write_text("1 3:0.5 7:1\n0 1:2\n1 2:-1 4:1e2 9:.5\n")
     filename_queue = tf.train.string_input_producer([str(tmp_path / "a.svm")], num_epochs=1)
     _, line = tf.TextLineReader().read(filename_queue)
@@ -205,7 +205,7 @@ def test_imagenet_is_written_by_threads_and_read(tmp_path, train, num_readers):
 # A folder of files, and how full the queues are
 
 
-def test_a_folder_is_read_and_the_queues_are_watched(tmp_path):
+def test_folder_is_read_and_its_queues_are_monitored(tmp_path):
     for number in range(12):
         (tmp_path / f"{number}.bin").write_bytes(bytes([number] * 16))
     filenames = tf.train.match_filenames_once(str(tmp_path / "*.bin"))

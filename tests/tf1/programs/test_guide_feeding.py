@@ -8,7 +8,7 @@ import pytest
 import headrace.tf1 as tf
 
 
-def test_a_classifier_is_fed_through_placeholders():
+def test_classifier_is_fed_through_placeholders():
     images = tf.placeholder(tf.float32, shape=[None, 4], name="images")
     labels = tf.placeholder(tf.int64, shape=[None], name="labels")
     weights = tf.constant(np.eye(4)[:, :3], tf.float32)
@@ -20,7 +20,7 @@ def test_a_classifier_is_fed_through_placeholders():
         assert sess.run(predictions, feed_dict={images: np.eye(4)[:3]}).tolist() == [0, 1, 2]
 
 
-def test_any_tensor_can_be_fed_and_its_producer_does_not_run():
+def test_any_tensor_can_be_fed_without_running_its_producer():
     queue = tf.FIFOQueue(1, [tf.float32], shapes=[()])
     element = queue.dequeue()
     scaled = element * tf.constant(10.0, name="factor")
@@ -31,7 +31,7 @@ def test_any_tensor_can_be_fed_and_its_producer_does_not_run():
         assert sess.run(queue.size()) == 0
 
 
-def test_a_placeholder_that_is_not_fed_is_an_error():
+def test_unfed_placeholder_is_an_error():
     x = tf.placeholder(tf.float32, shape=[None, 2], name="x")
     doubled = x * 2.0
     with tf.Session() as sess:
@@ -44,7 +44,7 @@ def test_a_placeholder_that_is_not_fed_is_an_error():
         assert sess.run(doubled, {x: [[1, 2]]}).tolist() == [[2, 4]]
 
 
-def test_a_value_that_does_not_fit_is_an_error():
+def test_feed_of_a_wrong_shape_is_an_error():
     x = tf.placeholder(tf.float32, shape=[None, 2], name="x")
     with (
         tf.Session() as sess,
@@ -53,7 +53,7 @@ def test_a_value_that_does_not_fit_is_an_error():
         sess.run(x, {x: [1, 2, 3]})
 
 
-def test_a_feeding_thread_fills_a_queue():
+def test_feeding_thread_fills_a_queue():
     """The way from feeding to queues: one thread feeds, another one takes batches."""
     value = tf.placeholder(tf.float32, shape=[2])
     queue = tf.FIFOQueue(capacity=4, dtypes=[tf.float32], shapes=[[2]])
@@ -75,7 +75,7 @@ def test_a_feeding_thread_fills_a_queue():
     assert np.concatenate(batches)[:, 0].tolist() == list(range(20))
 
 
-def test_without_queue_runners_a_run_blocks(squares):
+def test_run_blocks_without_queue_runners(squares):
     """It neither fails nor returns: nobody fills the queue."""
     names = tf.train.string_input_producer(squares, num_epochs=1)
     _, record = tf.TFRecordReader().read(names)

@@ -5,7 +5,7 @@ import pytest
 import headrace.tf1 as tf
 
 
-def test_a_queue_counts_up_by_itself():
+def test_queue_is_incremented_by_one_operation():
     """The example of the guide: take an element, add one, put it back."""
     q = tf.FIFOQueue(3, "float")
     init = q.enqueue_many(([0.0, 0.0, 0.0],))
@@ -21,7 +21,7 @@ def test_a_queue_counts_up_by_itself():
         assert [sess.run(x) for _ in range(3)] == [1.0, 1.0, 2.0]
 
 
-def test_numbers_are_incremented_as_they_go_round():
+def test_queued_integers_are_incremented_in_turn():
     q = tf.FIFOQueue(3, tf.int32, shapes=[()])
     init = q.enqueue_many(([0, 10, 0],))
     x = q.dequeue()
@@ -51,7 +51,7 @@ def test_words_come_in_random_order():
     assert sorted(taken) == words
 
 
-def test_sentences_of_different_length_make_one_batch():
+def test_sentences_of_different_lengths_form_one_batch():
     q = tf.PaddingFIFOQueue(10, [tf.int32, tf.string], shapes=[(None,), ()])
     length = tf.placeholder(tf.int32, [])
     enqueue = q.enqueue([tf.range(1, length + 1), tf.as_string(length)])
@@ -74,7 +74,7 @@ def test_urgent_work_comes_first():
     assert order == [[0, b"now"], [10, b"high"], [20, b"middle"], [30, b"low"]]
 
 
-def test_a_closed_queue_is_drained_and_takes_nothing_more():
+def test_closed_queue_is_drained_and_rejects_new_elements():
     q = tf.FIFOQueue(10, [tf.int32], shapes=[()])
     with tf.Session() as sess:
         sess.run(q.enqueue_many([list(range(5))]))
@@ -88,7 +88,7 @@ def test_a_closed_queue_is_drained_and_takes_nothing_more():
             sess.run(q.dequeue())
 
 
-def test_an_element_that_a_run_takes_can_go_into_the_next_queue():
+def test_dequeued_element_can_be_enqueued_elsewhere_in_one_run():
     first = tf.FIFOQueue(10, [tf.int32], shapes=[()])
     second = tf.FIFOQueue(10, [tf.int32, tf.string], shapes=[(), ()])
     number = first.dequeue()

@@ -31,7 +31,7 @@ def test_plain_threads_stop_together():
     assert max(counts) > 20
 
 
-def test_one_thread_may_ask_all_to_stop():
+def test_one_thread_may_request_a_stop_of_all():
     def my_loop(coord, number):
         step = 0
         while not coord.should_stop():
@@ -48,7 +48,7 @@ def test_one_thread_may_ask_all_to_stop():
     assert coord.should_stop()
 
 
-def test_the_error_of_a_thread_comes_out_of_join():
+def test_thread_error_is_raised_by_join():
     def my_loop(coord, number):
         with coord.stop_on_exception():
             while not coord.should_stop():
@@ -65,7 +65,7 @@ def test_the_error_of_a_thread_comes_out_of_join():
     assert not any(t.is_alive() for t in threads)
 
 
-def test_a_thread_that_does_not_stop_in_time_is_reported():
+def test_thread_that_does_not_stop_in_time_is_reported():
     ends = threading.Event()
     thread = threading.Thread(target=ends.wait)
     coord = tf.train.Coordinator()
@@ -82,7 +82,7 @@ def test_a_thread_that_does_not_stop_in_time_is_reported():
 # A queue runner alone
 
 
-def test_a_runner_fills_a_queue_from_four_threads():
+def test_runner_fills_a_queue_from_four_threads():
     """The example of the guide, with a coordinator of its own."""
     example = tf.constant([1.0, 2.0])
     queue = tf.RandomShuffleQueue(20, 5, tf.float32, shapes=[(2,)])
@@ -105,7 +105,7 @@ def test_a_runner_fills_a_queue_from_four_threads():
         assert not any(thread.is_alive() for thread in enqueue_threads)
 
 
-def test_after_a_stop_queued_elements_can_still_be_taken():
+def test_queued_elements_can_be_dequeued_after_a_stop():
     """The known example: the loop asks for the stop and continues until the queue is empty."""
     queue = tf.FIFOQueue(10, tf.int32, shapes=[()])
     qr = tf.train.QueueRunner(queue, [queue.enqueue(7)])
@@ -124,7 +124,7 @@ def test_after_a_stop_queued_elements_can_still_be_taken():
     assert 51 <= len(taken) <= 51 + 10 + 1
 
 
-def test_a_runner_needs_no_coordinator():
+def test_runner_needs_no_coordinator():
     """Its threads end with the input; the last of them closes the queue."""
     queue = tf.FIFOQueue(10, tf.int32)
     counter = tf.Variable(0)
@@ -231,7 +231,7 @@ def test_many_threads_share_one_session():
     assert sorted(taken) == [[value, -value] for value in range(300)]
 
 
-def test_a_thread_that_waits_does_not_hold_up_the_others():
+def test_waiting_thread_does_not_block_the_others():
     queue = tf.FIFOQueue(1, [tf.int32], shapes=[()])
     x = tf.placeholder(tf.int32, [])
     dequeue, enqueue, double = queue.dequeue(), queue.enqueue(x), x * 2
@@ -246,7 +246,7 @@ def test_a_thread_that_waits_does_not_hold_up_the_others():
     assert result == [7]
 
 
-def test_threads_add_to_the_graph_while_others_run():
+def test_threads_extend_the_graph_while_others_run():
     queue = tf.FIFOQueue(100, [tf.int32], shapes=[()])
     with tf.Session() as sess:
 

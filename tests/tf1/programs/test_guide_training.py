@@ -39,7 +39,7 @@ def run_to_the_end(sess, fetches):
         pass
 
 
-def test_a_model_trains_until_the_input_ends(squares):
+def test_model_trains_until_the_input_ends(squares):
     numbers, targets = input_pipeline(squares, batch_size=5, num_epochs=40)
     numbers, targets = tf.to_float(numbers) / 10.0, tf.to_float(targets) / 100.0
     features = tf.stack([numbers, numbers * numbers], axis=1)
@@ -68,7 +68,7 @@ def test_a_model_trains_until_the_input_ends(squares):
     assert np.mean(losses[-20:]) < np.mean(losses[:20]) / 100
 
 
-def test_the_loop_gets_every_example_of_every_epoch_and_then_the_end(squares):
+def test_loop_reads_every_example_of_every_epoch_until_the_end(squares):
     """Also those that `min_after_dequeue` held back."""
     numbers, targets = input_pipeline(squares, batch_size=7, num_epochs=3)
     taken = []
@@ -89,7 +89,7 @@ def test_the_loop_gets_every_example_of_every_epoch_and_then_the_end(squares):
     assert sorted(taken) == sorted([(n, n * n) for n in range(30)] * 3)
 
 
-def test_the_input_ends_stage_by_stage(squares):
+def test_input_ends_stage_by_stage(squares):
     """The epoch limit closes the names, readers drain them, the last closes the examples."""
     names = tf.train.string_input_producer(squares, num_epochs=2, shuffle=False)
     examples = tf.RandomShuffleQueue(100, 50, [tf.int64, tf.int64], shapes=[(), ()])
@@ -110,7 +110,7 @@ def test_the_input_ends_stage_by_stage(squares):
         coord.join(threads)
 
 
-def test_without_initializing_the_epochs_the_cause_comes_out_of_join(squares):
+def test_join_reports_uninitialized_epochs(squares):
     """The counter of the epochs is a local variable: initializing the global ones is not enough."""
     numbers, _ = input_pipeline(squares, batch_size=5, num_epochs=1)
     with tf.Session() as sess:
@@ -123,7 +123,7 @@ def test_without_initializing_the_epochs_the_cause_comes_out_of_join(squares):
             coord.join(threads)
 
 
-def test_an_error_in_one_stage_stops_all_and_comes_out_of_join(squares):
+def test_error_in_one_stage_stops_all_and_is_raised_by_join(squares):
     def check(number):
         if number == 17:
             raise ValueError("17 is not to be read")
@@ -143,7 +143,7 @@ def test_an_error_in_one_stage_stops_all_and_comes_out_of_join(squares):
         assert not any(thread.is_alive() for thread in threads)
 
 
-def test_a_damaged_file_stops_all_and_comes_out_of_join(squares, tmp_path):
+def test_damaged_file_stops_all_stages_and_is_raised_by_join(squares, tmp_path):
     damaged = tmp_path / "damaged.tfrecords"
     content = bytearray((tmp_path / "squares-1.tfrecords").read_bytes())
     content[-6] ^= 0xFF
@@ -157,7 +157,7 @@ def test_a_damaged_file_stops_all_and_comes_out_of_join(squares, tmp_path):
             coord.join(threads)
 
 
-def test_an_error_of_the_loop_stops_the_threads(squares):
+def test_error_in_the_loop_stops_the_threads(squares):
     numbers, _ = input_pipeline(squares, batch_size=5)
     with tf.Session() as sess:
         coord = tf.train.Coordinator()
@@ -172,7 +172,7 @@ def test_an_error_of_the_loop_stops_the_threads(squares):
         assert not any(thread.is_alive() for thread in threads)
 
 
-def test_a_stop_before_the_end_leaves_the_queued_elements(squares):
+def test_early_stop_ends_all_threads(squares):
     numbers, _ = input_pipeline(squares, batch_size=1)
     with tf.Session() as sess:
         coord = tf.train.Coordinator()

@@ -36,7 +36,7 @@ def _read_words(filename):
         return f.read().replace("\n", "<eos>").split()
 
 
-def test_the_penn_treebank_is_cut_into_windows(tmp_path):
+def test_penn_treebank_is_cut_into_windows(tmp_path):
     (tmp_path / "train.txt").write_text(" a b c d \n b c \n a a d c b \n" * 3)
     words = _read_words(str(tmp_path / "train.txt"))
     count_pairs = sorted(collections.Counter(words).items(), key=lambda x: (-x[1], x[0]))
@@ -58,7 +58,7 @@ def test_the_penn_treebank_is_cut_into_windows(tmp_path):
         coord.join()
 
 
-def test_too_little_text_is_an_error_where_it_is_known():
+def test_text_shorter_than_a_batch_is_an_error():
     with pytest.raises(
         tf.errors.InvalidArgumentError, match="epoch_size == 0, decrease batch_size"
     ):
@@ -68,7 +68,7 @@ def test_too_little_text_is_an_error_where_it_is_known():
 # Pairs of words: a Python function gives many examples at a time
 
 
-def test_pairs_of_words_come_out_of_a_python_function():
+def test_python_function_generates_pairs_of_words():
     sentences = ["the quick brown fox", "jumps", "over the lazy dog"]
     vocabulary = sorted({word for sentence in sentences for word in sentence.split()})
 
@@ -138,7 +138,7 @@ def read_sequence(path):
     return context["length"], context["label"], sequence["tokens"]
 
 
-def test_sequences_are_padded_to_the_longest_of_their_batch(sequences):
+def test_sequences_are_padded_to_the_longest_in_their_batch(sequences):
     length, label, tokens = read_sequence(sequences)
     batch = tf.train.batch(
         {"length": length, "label": label, "tokens": tokens},
@@ -165,7 +165,7 @@ def test_sequences_are_padded_to_the_longest_of_their_batch(sequences):
     assert sizes == [6, 6, 6, 2]
 
 
-def test_sequences_of_like_length_come_together(sequences):
+def test_sequences_of_similar_length_are_batched_together(sequences):
     """Bucketing by hand: a queue for each range of lengths, and one operation that chooses."""
     length, _, tokens = read_sequence(sequences)
     queues = [
@@ -205,7 +205,7 @@ def test_sequences_of_like_length_come_together(sequences):
 
 
 @pytest.mark.parametrize("as_variables", [False, True])
-def test_preloaded_data_is_cut_into_slices(as_variables):
+def test_preloaded_data_is_sliced(as_variables):
     training_data = np.arange(80, dtype=np.float32).reshape(20, 4)
     training_labels = np.arange(20, dtype=np.int64)
     with tf.Session() as sess:
@@ -245,7 +245,7 @@ def test_preloaded_data_is_cut_into_slices(as_variables):
     assert sorted(taken) == sorted(list(range(20)) * 3)
 
 
-def test_the_course_note_enqueues_from_four_threads():
+def test_course_notes_program_enqueues_from_four_threads():
     N_SAMPLES = 1000
     NUM_THREADS = 4
     data = 10 * np.random.default_rng(1).normal(size=(N_SAMPLES, 4)) + 1
@@ -304,7 +304,7 @@ class CustomRunner:
         return threads
 
 
-def test_threads_of_the_program_feed_a_queue():
+def test_program_threads_feed_a_queue():
     custom_runner = CustomRunner()
     images_batch, labels_batch = custom_runner.get_inputs()
     with tf.Session() as sess:

@@ -188,7 +188,7 @@ def test_mnist_is_converted_and_read(tmp_path):
     assert log[-1] == "Done training for 2 epochs, 10 steps."
 
 
-def test_records_are_read_and_parsed_many_at_a_time(tmp_path):
+def test_records_are_read_and_parsed_in_bulk(tmp_path):
     images = np.arange(25 * 784).astype(np.uint8).reshape(25, 28, 28, 1)
     convert_to(images, np.arange(25), str(tmp_path / "a.tfrecords"))
     filename_queue = tf.train.string_input_producer([str(tmp_path / "a.tfrecords")], num_epochs=2)

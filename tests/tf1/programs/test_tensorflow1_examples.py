@@ -34,7 +34,7 @@ def steps_and_accuracy(output):
         pytest.param("preloaded_variable_digits.py", marks=pytest.mark.nightly),
     ],
 )
-def test_a_network_learns_from_digits_in_memory(program):
+def test_network_learns_from_digits_in_memory(program):
     output = run(DIGITS / program, "--examples", 400, "--epochs", 6, "--batch-size", 50)
     steps, accuracy = steps_and_accuracy(output)
     assert steps == 48
@@ -51,14 +51,14 @@ def records(tmp_path_factory):
 
 
 @pytest.mark.nightly
-def test_a_network_learns_from_records(records):
+def test_network_learns_from_records(records):
     steps, accuracy = steps_and_accuracy(run(DIGITS / "records_digits.py", records, "--epochs", 4))
     assert steps == 40
     assert accuracy > 0.6
 
 
 @pytest.mark.parametrize("library", ["numpy", "jax", "torch"])
-def test_a_tensorflow_1_input_feeds_a_model_of_another_library(records, library):
+def test_tensorflow_1_input_feeds_a_model_of_another_library(records, library):
     if find_spec(library) is None:
         pytest.skip(f"{library} is not installed")
     output = run(DIGITS / "old_training.py", records, "--epochs", 4, "--library", library)

@@ -210,7 +210,7 @@ def test_close_ends_a_dequeue_that_cannot_be_satisfied(kind, sess):
             call.result()
 
 
-def test_a_close_gives_back_the_elements_of_a_waiting_batch(kind, sess):
+def test_close_returns_the_elements_of_a_waiting_batch_to_the_queue(kind, sess):
     queue = kind.make()
     sess.run(queue.enqueue_many(kind.rows([1, 2, 3])))
     call = sess.blocked(queue, queue.dequeue_many(5))
@@ -223,7 +223,7 @@ def test_a_close_gives_back_the_elements_of_a_waiting_batch(kind, sess):
     assert numbers(kind, sess.run(queue.dequeue_up_to(5))) == [1, 2, 3]
 
 
-def test_elements_given_back_come_before_those_left(sess):
+def test_returned_elements_precede_the_remaining_ones(sess):
     """The next waiter gets the element, not the end of the input."""
     queue = tf.FIFOQueue(10, [tf.int32], [()])
     sess.run(queue.enqueue_many([[1, 2, 3]]))
@@ -236,7 +236,7 @@ def test_elements_given_back_come_before_those_left(sess):
     assert sess.run(queue.dequeue_many(2)).tolist() == [2, 3]
 
 
-def test_a_close_lets_a_waiting_dequeue_up_to_have_the_rest(kind, sess):
+def test_close_completes_a_waiting_dequeue_up_to_with_the_rest(kind, sess):
     queue = kind.make()
     sess.run(queue.enqueue_many(kind.rows([1, 2, 3])))
     call = sess.blocked(queue, queue.dequeue_up_to(5))
@@ -248,7 +248,7 @@ def test_a_close_lets_a_waiting_dequeue_up_to_have_the_rest(kind, sess):
 # Cancelling close
 
 
-def test_a_cancelling_close_ends_every_waiting_enqueue_and_close_at_once(kind, sess):
+def test_cancelling_close_ends_every_waiting_enqueue_and_close_at_once(kind, sess):
     queue = kind.make(3)
     batch = sess.blocked(queue, queue.enqueue_many(kind.rows(list(range(10)))))
     enqueue = sess.blocked(queue, queue.enqueue(kind.element(99)))
@@ -267,7 +267,7 @@ def test_a_cancelling_close_ends_every_waiting_enqueue_and_close_at_once(kind, s
 # Timeouts
 
 
-def test_a_run_that_waits_too_long_ends(kind, sess):
+def test_run_that_waits_too_long_ends(kind, sess):
     queue = kind.make(1)
     with pytest.raises(DEADLINE):
         sess.run(queue.dequeue(), timeout=0.02)
@@ -278,14 +278,14 @@ def test_a_run_that_waits_too_long_ends(kind, sess):
     assert drained(kind, sess, queue) == [1]
 
 
-def test_a_session_may_bound_every_run(kind):
+def test_session_may_limit_every_run(kind):
     queue = kind.make()
     config = tf.ConfigProto(operation_timeout_in_ms=20)
     with tf.Session(config=config) as session, pytest.raises(DEADLINE):
         session.run(queue.dequeue())
 
 
-def test_elements_that_a_cancelled_batch_held_are_lost(kind, sess):
+def test_elements_held_by_a_cancelled_batch_are_lost(kind, sess):
     queue = kind.make()
     sess.run(queue.enqueue_many(kind.rows([1, 2, 3])))
     with pytest.raises(DEADLINE):
@@ -293,7 +293,7 @@ def test_elements_that_a_cancelled_batch_held_are_lost(kind, sess):
     assert drained(kind, sess, queue) == ([1, 2, 3] if kind.is_priority else [])
 
 
-def test_elements_that_a_cancelled_batch_had_put_in_stay(kind, sess):
+def test_elements_enqueued_by_a_cancelled_batch_stay(kind, sess):
     queue = kind.make(2)
     with pytest.raises(DEADLINE):
         sess.start(queue, queue.enqueue_many(kind.rows([1, 2, 3])), timeout=0.2).result()
@@ -303,7 +303,7 @@ def test_elements_that_a_cancelled_batch_had_put_in_stay(kind, sess):
 # The end of the session
 
 
-def test_the_end_of_the_session_ends_every_wait(kind, sess):
+def test_closing_the_session_ends_every_wait(kind, sess):
     full, empty = kind.make(2), kind.make(2)
     calls = [
         (sess.blocked(full, full.enqueue_many(kind.rows([1, 2, 3]))), ENQUEUE_CANCELLED),

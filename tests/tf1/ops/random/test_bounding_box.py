@@ -10,7 +10,7 @@ import headrace.tf1 as tf
 OBJECT = [[[0.25, 0.25, 0.75, 0.75]]]
 
 
-def test_a_seed_gives_the_same_windows_in_every_session():
+def test_seed_draws_the_same_windows_in_every_session():
     tf.set_random_seed(3)
     window = tf.image.sample_distorted_bounding_box([40, 60, 3], OBJECT, seed=5, seed2=6)
     assert [part.shape.as_list() for part in window] == [[3], [3], [1, 1, 4]]
@@ -23,7 +23,7 @@ def test_a_seed_gives_the_same_windows_in_every_session():
     assert len({tuple(box) for box in drawn[0]}) > 4
 
 
-def test_the_graphs_seed_has_no_part_in_it():
+def test_graph_seed_is_ignored():
     tf.set_random_seed(3)
     window = tf.image.sample_distorted_bounding_box([400, 600, 3], OBJECT)
     drawn = []
@@ -33,7 +33,7 @@ def test_the_graphs_seed_has_no_part_in_it():
     assert drawn[0] != drawn[1]
 
 
-def test_a_window_can_be_sliced_from_the_image(run, hidden):
+def test_window_can_be_sliced_from_the_image(run, hidden):
     image = hidden(np.arange(40 * 60 * 3, dtype=np.int32).reshape(40, 60, 3))
     begin, size, box = tf.image.sample_distorted_bounding_box(
         tf.shape(image), OBJECT, seed=5, min_object_covered=0.9
@@ -45,14 +45,14 @@ def test_a_window_can_be_sliced_from_the_image(run, hidden):
     assert np.allclose(sides[0, 0], [*start[:2] / [40, 60], *ends / [40, 60]])
 
 
-def test_the_type_of_the_size_is_kept(run):
+def test_type_of_the_size_is_kept(run):
     size = np.array([40, 60, 3], np.uint8)
     begin, extent, _ = tf.image.sample_distorted_bounding_box(size, OBJECT, seed=5)
     assert begin.dtype == extent.dtype == tf.uint8
     assert run(extent)[2] == 255
 
 
-def test_without_boxes_the_image_is_asked_for(run):
+def test_whole_image_is_used_without_boxes_only_on_request(run):
     none = np.zeros([1, 0, 4], np.float32)
     with pytest.raises(tf.errors.InvalidArgumentError, match="No bounding boxes provided"):
         run(tf.image.sample_distorted_bounding_box([40, 60, 3], none).begin)
@@ -71,7 +71,7 @@ def test_without_boxes_the_image_is_asked_for(run):
         ([4, 4, 3], [[[0.5]]], "Dimension must be 4 but is 1"),
     ],
 )
-def test_shapes_that_do_not_fit_are_refused(size, boxes, text):
+def test_invalid_shapes_are_rejected(size, boxes, text):
     with pytest.raises(ValueError, match=text):
         tf.image.sample_distorted_bounding_box(size, boxes)
 
@@ -86,7 +86,7 @@ def test_shapes_that_do_not_fit_are_refused(size, boxes, text):
         ({"min_object_covered": -1.0}, "Min object covered must be non-negative: -1"),
     ],
 )
-def test_ranges_that_make_no_sense_end_the_run(run, options, text):
+def test_invalid_ranges_end_the_run(run, options, text):
     window = tf.image.sample_distorted_bounding_box([40, 60, 3], OBJECT, seed=5, **options)
     with pytest.raises(tf.errors.InvalidArgumentError, match=re.escape(text)):
         run(window.begin)

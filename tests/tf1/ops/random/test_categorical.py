@@ -6,7 +6,7 @@ import pytest
 import headrace.tf1 as tf
 
 
-def test_classes_come_as_often_as_they_should(run):
+def test_class_frequencies_match_the_probabilities(run):
     probabilities = np.array([[0.1, 0.2, 0.7], [0.5, 0.0, 0.5]])
     with np.errstate(divide="ignore"):
         logits = np.log(probabilities)
@@ -15,7 +15,7 @@ def test_classes_come_as_often_as_they_should(run):
     np.testing.assert_allclose(shares, probabilities, atol=0.02)
 
 
-def test_runs_continue_and_sessions_begin_again():
+def test_runs_continue_and_sessions_restart_the_sequence():
     tf.set_random_seed(1)
     drawn = tf.multinomial([[0.0] * 10], 20, seed=2, output_dtype=tf.int32)
     results = []
@@ -27,7 +27,7 @@ def test_runs_continue_and_sessions_begin_again():
     assert drawn.dtype == tf.int32
 
 
-def test_integers_are_logits_too(run):
+def test_logits_may_be_integers(run):
     assert run(tf.multinomial([[-1000, 0], [0, -1000]], 3)).tolist() == [[1] * 3, [0] * 3]
 
 
@@ -40,12 +40,12 @@ def test_integers_are_logits_too(run):
         (np.zeros([2, 2]), -1, "num_samples should be nonnegative, got -1"),
     ],
 )
-def test_invalid_logits_are_refused(run, logits, count, text):
+def test_invalid_logits_are_rejected(run, logits, count, text):
     rows, number = tf.placeholder(tf.float64), tf.placeholder(tf.int32)
     with pytest.raises(tf.errors.InvalidArgumentError, match=text):
         run(tf.multinomial(rows, number), {rows: logits, number: count})
 
 
-def test_a_huge_number_of_draws_is_refused(run):
+def test_huge_number_of_draws_is_rejected(run):
     with pytest.raises(tf.errors.ResourceExhaustedError):
         run(tf.multinomial([[0.0]] * 1000, 2**31 - 1))

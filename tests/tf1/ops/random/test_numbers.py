@@ -6,7 +6,7 @@ import pytest
 import headrace.tf1 as tf
 
 
-def test_a_seed_gives_tensorflows_orders():
+def test_seed_reproduces_the_shuffles_of_tensorflow():
     shuffled = tf.random_shuffle(tf.range(10), seed=7)
     for _ in range(2):  # each session begins the sequence again
         with tf.Session() as session:
@@ -21,12 +21,12 @@ def test_rows_stay_together(run):
     assert sorted(shuffled.tolist()) == rows.tolist()
 
 
-def test_a_seed_with_a_fraction_loses_it():
+def test_fractional_seed_is_truncated():
     assert tf.get_seed(1.5) == tf.get_seed(1)
     assert {type(half) for half in tf.get_seed(1.5)} == {int}
 
 
-def test_the_seeds_are_attributes():
+def test_seeds_are_attributes():
     assert tf.random_shuffle([1], seed=7).op.get_attr("seed") == 87654321
     assert tf.random_shuffle([1], seed=7).op.get_attr("seed2") == 7
     assert tf.random_shuffle([1]).op.get_attr("seed2") == 0
@@ -36,7 +36,7 @@ def test_the_seeds_are_attributes():
     assert (op.get_attr("seed"), op.get_attr("seed2")) == (5, count)
 
 
-def test_shape_and_type_stay():
+def test_shape_and_type_are_kept():
     shuffled = tf.random_shuffle(tf.placeholder(tf.string, [None, 2]))
     assert (shuffled.dtype, shuffled.shape.as_list()) == (tf.string, [None, 2])
 
@@ -54,7 +54,7 @@ FIRST = [
 
 
 @pytest.mark.parametrize(("function", "dtype", "expected"), FIRST)
-def test_a_seed_gives_tensorflows_numbers(function, dtype, expected):
+def test_seed_reproduces_the_numbers_of_tensorflow(function, dtype, expected):
     numbers = function([3], dtype=dtype, seed=7)
     assert (numbers.dtype, numbers.shape) == (dtype, [3])
     for _ in range(2):  # each session begins the sequence again
@@ -64,12 +64,12 @@ def test_a_seed_gives_tensorflows_numbers(function, dtype, expected):
             assert session.run(numbers).tolist() != expected
 
 
-def test_integers_are_tensorflows(run):
+def test_random_integers_match_tensorflow(run):
     assert run(tf.random_uniform([3], -5, 1000, tf.int32, seed=7)).tolist() == [442, 62, 110]
     assert run(tf.random_uniform([3], -5, 1000, tf.int64, seed=7)).tolist() == [509, 294, 103]
 
 
-def test_limits_mean_and_deviation_move_the_numbers(run):
+def test_limits_mean_and_deviation_shift_and_scale_the_numbers(run):
     unit = run(tf.random_uniform([2, 3], seed=1))
     scaled = run(tf.random_uniform([2, 3], [1.0, 2.0, 3.0], 4.0, seed=1))
     np.testing.assert_allclose(scaled, unit * [3.0, 2.0, 1.0] + [1.0, 2.0, 3.0], rtol=1e-6)
@@ -95,7 +95,7 @@ def test_distributions_have_their_moments(run):
     assert np.abs(truncated).max() < 2 < np.abs(normal).max()
 
 
-def test_one_sequence_serves_all_programs_of_a_session():
+def test_one_sequence_is_shared_by_all_programs_of_a_session():
     numbers = tf.random_uniform([2], seed=3)
     doubled = numbers * 2
     with tf.Session() as session:
@@ -105,7 +105,7 @@ def test_one_sequence_serves_all_programs_of_a_session():
         assert session.run(doubled).tolist() == [2 * number for number in expected[1]]
 
 
-def test_without_seeds_every_session_differs():
+def test_sessions_without_seeds_differ():
     numbers = tf.random_uniform([4])
     values = []
     for _ in range(2):
@@ -114,7 +114,7 @@ def test_without_seeds_every_session_differs():
     assert values[0] != values[1]
 
 
-def test_names_of_operations():
+def test_operation_names_match_tensorflow():
     assert tf.random_uniform([2]).op.name == "random_uniform"
     assert tf.random_uniform([2], maxval=3, dtype=tf.int32).op.type == "RandomUniformInt"
     assert tf.random_normal([2], name="noise").op.name == "noise"
@@ -124,7 +124,7 @@ def test_names_of_operations():
     }
 
 
-def test_the_new_names_are_the_same_functions():
+def test_new_names_are_the_same_functions():
     assert tf.random.uniform is tf.random_uniform
     assert tf.random.normal is tf.random_normal
     assert tf.random.truncated_normal is tf.truncated_normal
@@ -132,7 +132,7 @@ def test_the_new_names_are_the_same_functions():
     assert tf.random.set_random_seed is tf.set_random_seed
 
 
-def test_static_shapes():
+def test_static_shapes_are_inferred():
     assert tf.random_uniform([]).shape == []
     assert tf.random_normal([tf.placeholder(tf.int32, []), 3]).shape.as_list() == [None, 3]
     assert tf.random_uniform(tf.placeholder(tf.int32, [2])).shape.as_list() == [None, None]
@@ -155,7 +155,7 @@ def test_static_shapes():
         ),
     ],
 )
-def test_wrong_arguments_are_refused(make, error, words):
+def test_invalid_arguments_are_rejected(make, error, words):
     with pytest.raises(error, match=re.escape(words)):
         make()
 
@@ -172,6 +172,6 @@ def test_wrong_arguments_are_refused(make, error, words):
         ),
     ],
 )
-def test_an_argument_known_only_in_a_run_fails_there(run, hidden, make, words):
+def test_arguments_known_only_at_run_time_are_checked_there(run, hidden, make, words):
     with pytest.raises(tf.errors.InvalidArgumentError, match=re.escape(words)):
         run(make(hidden))

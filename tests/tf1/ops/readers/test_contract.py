@@ -45,7 +45,7 @@ def make_files(kind: Kind, directory: Path, contents: Sequence[Sequence[bytes]])
 
 
 class TestReading:
-    def test_gives_every_record_in_order_and_then_the_end_of_the_queue(self, kind, files, reading):
+    def test_read_returns_every_record_in_order_until_the_queue_ends(self, kind, files, reading):
         one = reading(kind.make, files.paths)
         assert [one.read() for _ in files.records] == files.records
         for _ in range(2):
@@ -54,7 +54,7 @@ class TestReading:
             assert END in error.message
             assert error.op.type == "ReaderReadV2"
 
-    def test_of_several_records_stays_in_a_file(self, kind, files, reading):
+    def test_read_up_to_stays_within_a_file(self, kind, files, reading):
         one = reading(kind.make, files.paths)
         length = 1 if kind.has_whole_files else 2
         for records in files.expected:
@@ -63,21 +63,21 @@ class TestReading:
         with pytest.raises(tf.errors.OutOfRangeError, match=re.escape(END)):
             one.read_up_to(2)
 
-    def test_of_no_record_waits_for_nothing(self, kind, reading):
+    def test_read_up_to_zero_does_not_wait(self, kind, reading):
         assert reading(kind.make, is_closed=False).read_up_to(0) == []
 
-    def test_of_a_negative_number_is_refused(self, kind, reading):
+    def test_read_up_to_a_negative_number_is_rejected(self, kind, reading):
         with pytest.raises(IAE, match="num_records must be >= 0 not -1"):
             reading(kind.make).read_up_to(-1)
 
-    def test_continues_when_a_name_comes(self, kind, files, reading):
+    def test_read_continues_when_a_name_arrives(self, kind, files, reading):
         one, results = reading(kind.make, is_closed=False), []
         thread = one.blocked(one.read, results)
         one.add(files.paths[0])
         thread.join(10)
         assert results == files.records[:1]
 
-    def test_keeps_the_reader_while_it_waits(self, kind, files, reading):
+    def test_waiting_read_keeps_the_reader_busy(self, kind, files, reading):
         one, records, counts = reading(kind.make, is_closed=False), [], []
         thread = one.blocked(one.read, records)
         counter = threading.Thread(target=lambda: counts.append(one.counts()))
@@ -87,19 +87,19 @@ class TestReading:
             each.join(10)
         assert (records, counts) == (files.records[:1], [(1, int(kind.has_whole_files))])
 
-    def test_ends_with_the_session(self, kind, reading):
+    def test_read_ends_with_the_session(self, kind, reading):
         one, results = reading(kind.make, is_closed=False), []
         one.blocked(one.read, results)
         one.end()
         assert isinstance(results[0], tf.errors.CancelledError)
 
-    def test_ends_in_time(self, kind, reading):
+    def test_read_respects_the_timeout(self, kind, reading):
         one = reading(kind.make, is_closed=False)
         options = tf.RunOptions(timeout_in_ms=50)
         with pytest.raises(tf.errors.DeadlineExceededError):
             one.session.run(one._read, options=options)
 
-    def test_by_several_threads_gives_each_record_once(self, kind, tmp_path, reading):
+    def test_concurrent_reads_return_each_record_once(self, kind, tmp_path, reading):
         files = make_files(kind, tmp_path, [[b"%04d" % n for n in range(50)]] * 3)
         one, seen = reading(kind.make, files.paths), []
         threads = [threading.Thread(target=lambda: seen.extend(one.read_all())) for _ in range(4)]
@@ -109,7 +109,7 @@ class TestReading:
             thread.join(20)
         assert sorted(seen) == sorted(files.records)
 
-    def test_in_two_sessions_is_independent(self, kind, files, reading):
+    def test_readers_of_two_sessions_are_independent(self, kind, files, reading):
         one = reading(kind.make, files.paths)
         one.read()
         with tf.Session(graph=one.graph) as other:
@@ -117,7 +117,7 @@ class TestReading:
 
 
 class TestCounts:
-    def test_count_a_file_when_its_end_is_found(self, kind, files, reading):
+    def test_file_counts_once_its_end_is_reached(self, kind, files, reading):
         one = reading(kind.make, files.paths)
         counts = []
         for _ in files.records:
@@ -130,12 +130,12 @@ class TestCounts:
         one.error()
         assert one.counts() == (len(files.records), 3)
 
-    def test_count_a_file_that_read_up_to_finds_the_end_of(self, kind, files, reading):
+    def test_file_counts_when_read_up_to_reaches_its_end(self, kind, files, reading):
         one = reading(kind.make, files.paths)
         one.read_up_to(4)
         assert one.counts() == (len(files.expected[0]), 1)
 
-    def test_start_again_with_a_reset_which_forgets_the_file(self, kind, files, reading):
+    def test_reset_restarts_the_counts_and_drops_the_file(self, kind, files, reading):
         one = reading(kind.make, files.paths)
         one.read()
         one.reset()
@@ -144,9 +144,7 @@ class TestCounts:
 
 
 class TestStates:
-    def test_lets_a_reader_of_a_new_session_continue_with_the_very_next_record(
-        self, kind, files, reading
-    ):
+    def test_reader_of_a_new_session_resumes_at_the_next_record(self, kind, files, reading):
         one = reading(kind.make, files.paths)
         for number in range(len(files.records) + 1):
             state, counts, num_names = one.state(), one.counts(), one.stats().size
@@ -159,7 +157,7 @@ class TestStates:
             if number < len(files.records):
                 one.read()
 
-    def test_is_empty_at_first_and_after_a_reset(self, kind, files, reading):
+    def test_state_is_empty_at_first_and_after_a_reset(self, kind, files, reading):
         one = reading(kind.make, files.paths)
         assert one.state() == b""
         one.read()
@@ -184,7 +182,9 @@ class TestStates:
             ),
         ],
     )
-    def test_of_junk_is_refused_and_resets_the_reader(self, kind, files, reading, state, text):
+    def test_invalid_state_is_rejected_and_resets_the_reader(
+        self, kind, files, reading, state, text
+    ):
         one = reading(kind.make, files.paths)
         one.read()
         op = one.reader.reader_ref.op
@@ -194,14 +194,14 @@ class TestStates:
         assert (one.counts(), one.state()) == ((0, 0), b"")
         assert one.read() == files.expected[1][0]
 
-    def test_must_be_a_scalar(self, kind, reading):
+    def test_state_must_be_a_scalar(self, kind, reading):
         with pytest.raises(ValueError, match="Shape must be rank 0 but is rank 1"):
             kind.make().restore_state([b""])
         text = re.escape("Reader state must be scalar, but had shape: [1]")
         with pytest.raises(IAE, match=text):
             reading(kind.make).restore([b""])
 
-    def test_can_always_be_saved(self, kind):
+    def test_state_can_always_be_saved(self, kind):
         assert kind.make().supports_serialize
 
 
@@ -212,7 +212,7 @@ def kinds(condition: Callable[[Kind], bool]) -> pytest.MarkDecorator:
 
 @kinds(lambda kind: not kind.has_whole_files)
 class TestStatesInsideOfFiles:
-    def test_cannot_be_restored_without_the_file(self, kind, files, reading):
+    def test_state_cannot_be_restored_without_the_file(self, kind, files, reading):
         one = reading(kind.make, files.paths[:1])
         one.read()
         state = one.state()
@@ -221,7 +221,7 @@ class TestStatesInsideOfFiles:
             one.restore(state)
         assert one.counts() == (0, 0)
 
-    def test_cannot_be_restored_with_a_shorter_file(self, kind, files, reading):
+    def test_state_cannot_be_restored_with_a_shorter_file(self, kind, files, reading):
         one = reading(kind.make, files.paths[:1])
         one.read_up_to(3)
         state = one.state()
@@ -234,7 +234,7 @@ class TestStatesInsideOfFiles:
             one.restore(state)
         assert one.counts() == (0, 0)
 
-    def test_that_cannot_be_are_refused(self, kind, files, reading):
+    def test_impossible_states_are_rejected(self, kind, files, reading):
         state = b"\x08\x01\x22%c%s\xa0\x06%s\xa8\x06%s" % (
             *(len(files.paths[0]), files.paths[0]),
             *(b"\xff" * 9 + b"\x01", b"\xff" * 9 + b"\x01"),
@@ -244,7 +244,7 @@ class TestStatesInsideOfFiles:
 
 
 class TestErrorsOfWhatIsComputed:
-    def test_name_file_record_and_byte(self, kind, files):
+    def test_errors_of_later_operations_name_file_record_and_byte(self, kind, files):
         queue = tf.FIFOQueue(9, [tf.string], [[]])
         reader = kind.make()
         one, several = reader.read(queue).value, reader.read_up_to(queue, 9).values
@@ -270,21 +270,21 @@ class TestNames:
             ([tf.string], [["a", "b"]], "Expected to dequeue a one-element string tensor"),
         ],
     )
-    def test_come_from_a_queue_of_strings(self, kind, dtypes, element, text):
+    def test_file_names_must_come_from_a_queue_of_strings(self, kind, dtypes, element, text):
         queue = tf.FIFOQueue(3, dtypes)
         with tf.Session() as session:
             session.run(queue.enqueue(element))
             with pytest.raises(IAE, match=text):
                 session.run(kind.make().read(queue))
 
-    def test_may_be_vectors_of_one(self, kind, files):
+    def test_file_names_may_be_vectors_of_one(self, kind, files):
         queue = tf.FIFOQueue(3, [tf.string])
         read = kind.make().read(queue.queue_ref)
         with tf.Session() as session:
             session.run(queue.enqueue([files.paths[:1]]))
             assert tuple(session.run(read)) == files.records[0]
 
-    def test_that_are_not_utf_8_are_names(self, kind, tmp_path, reading):
+    def test_non_utf_8_file_names_are_accepted(self, kind, tmp_path, reading):
         path = bytes(tmp_path / "f") + b"\xff\xfe"
         if kind.write is not None:
             with open(path, "wb") as file:
@@ -292,7 +292,7 @@ class TestNames:
         assert reading(kind.make, [path]).read_all() == kind.expected(path, [b"aaaa"])
 
     @pytest.mark.parametrize("queue", [3, None, "names"])
-    def test_come_from_queues_only(self, kind, queue):
+    def test_file_names_must_come_from_a_queue(self, kind, queue):
         with pytest.raises(TypeError, match="a queue or its queue_ref is expected, got"):
             kind.make().read(queue)
         with pytest.raises(TypeError, match="does not match expected type of resource"):
@@ -300,7 +300,7 @@ class TestNames:
 
 
 class TestGraph:
-    def test_has_the_names_types_and_shapes_of_tensorflow(self, kind):
+    def test_graph_has_the_names_types_and_shapes_of_tensorflow(self, kind):
         reader, queue = kind.make(), tf.FIFOQueue(1, tf.string)
         assert re.fullmatch(r"\w+ReaderV2", reader.reader_ref.op.name)
         assert reader.reader_ref.dtype == tf.resource
@@ -322,19 +322,19 @@ class TestGraph:
             "ReaderNumWorkUnitsCompletedV2",
         ]
 
-    def test_takes_a_number_of_records(self, kind):
+    def test_read_up_to_requires_a_scalar_integer(self, kind):
         reader, queue = kind.make(), tf.FIFOQueue(1, tf.string)
         with pytest.raises(ValueError, match="Shape must be rank 0 but is rank 1"):
             reader.read_up_to(queue, [1, 2])
         with pytest.raises(TypeError, match="Expected int64 passed to parameter 'num_records'"):
             reader.read_up_to(queue, 1.5)
 
-    def test_can_be_given_the_reader_of_another_object(self, kind, files, reading):
+    def test_reader_base_can_wrap_another_reader(self, kind, files, reading):
         base = reading(lambda: tf.ReaderBase(kind.make().reader_ref), files.paths)
         assert not base.reader.supports_serialize
         assert base.read() == files.records[0]
 
 
-def test_files_of_lmdb_are_refused_with_a_remedy():
+def test_lmdb_files_are_rejected_with_a_remedy():
     with pytest.raises(tf.errors.UnimplementedError, match="Write their records to TFRecord files"):
         tf.LMDBReader()

@@ -135,7 +135,7 @@ every_damage = pytest.mark.parametrize(
 
 
 @every_damage
-def test_tfrecord(make_file, reading, compression, data, count, text):
+def test_damaged_tfrecord_files(make_file, reading, compression, data, count, text):
     path = make_file("a.tfrecord", data)
     assert outcome(reading(lambda: tf.TFRecordReader(options=compression), [path]), path) == (
         count,
@@ -144,7 +144,7 @@ def test_tfrecord(make_file, reading, compression, data, count, text):
 
 
 @every_damage
-def test_tfrecord_by_the_iterator(make_file, compression, data, count, text):
+def test_damaged_tfrecord_files_in_the_iterator(make_file, compression, data, count, text):
     path = make_file("a.tfrecord", data)
     records, message = [], None
     try:
@@ -156,7 +156,7 @@ def test_tfrecord_by_the_iterator(make_file, compression, data, count, text):
 
 
 @pytest.mark.parametrize("size", range(len(PLAIN)))
-def test_tfrecord_cut_at_any_byte(make_file, reading, size):
+def test_tfrecord_file_truncated_at_any_byte(make_file, reading, size):
     path = make_file("a.tfrecord", PLAIN[:size])
     count = sum(end <= size for end in STARTS[1:])
     start = STARTS[count]
@@ -167,7 +167,7 @@ def test_tfrecord_cut_at_any_byte(make_file, reading, size):
 
 
 @pytest.mark.parametrize("position", range(len(PLAIN)))
-def test_tfrecord_with_any_byte_changed(make_file, reading, position):
+def test_tfrecord_file_with_any_byte_changed(make_file, reading, position):
     path = make_file("a.tfrecord", flipped(PLAIN, position))
     count = sum(end <= position for end in STARTS[1:])
     start = STARTS[count]
@@ -219,7 +219,7 @@ FIXED = {
 
 
 @pytest.mark.parametrize(("encoding", "data", "records", "text"), FIXED.values(), ids=FIXED)
-def test_fixed_length(make_file, reading, encoding, data, records, text):
+def test_damaged_fixed_length_files(make_file, reading, encoding, data, records, text):
     path = make_file("data", data)
     one = reading(lambda: tf.FixedLengthRecordReader(4, 2, 2, encoding=encoding), [path])
     assert [one.read()[1] for _ in records] == records
@@ -246,7 +246,7 @@ TEXT = {
 
 
 @pytest.mark.parametrize(("data", "lines"), TEXT.values(), ids=TEXT)
-def test_text_and_whole_files_take_any_bytes(make_file, reading, data, lines):
+def test_text_and_whole_files_accept_any_bytes(make_file, reading, data, lines):
     path = make_file("data", data)
     assert [line for _, line in reading(tf.TextLineReader, [path]).read_all()] == lines
     assert [content for _, content in reading(tf.WholeFileReader, [path]).read_all()] == [data]
@@ -264,14 +264,14 @@ def test_records_before_the_damage_are_not_lost(make_file, reading):
         one.read_up_to(10)
 
 
-def test_a_reset_leaves_the_damaged_file(make_file, reading):
+def test_reset_skips_the_damaged_file(make_file, reading):
     one = reading(tf.TFRecordReader, [make_file("bad", b"x" * 20), make_file("good", PLAIN)])
     one.error()
     one.reset()
     assert [value for _, value in one.read_all()] == RECORDS
 
 
-def test_a_damaged_file_fails_in_the_same_way_for_every_call(make_file, reading):
+def test_damaged_file_fails_the_same_way_in_every_call(make_file, reading):
     one = reading(tf.TFRecordReader, [make_file("bad", flipped(PLAIN, 32)), make_file("a", PLAIN)])
     one.read()
     texts = {one.text() for _ in range(3)}
@@ -286,7 +286,7 @@ def test_a_damaged_file_fails_in_the_same_way_for_every_call(make_file, reading)
     assert one.counts() == (3, 1)
 
 
-def test_threads_with_readers_of_their_own_continue_with_the_next_file(make_file):
+def test_threads_with_their_own_readers_continue_with_the_next_file(make_file):
     """As docs/tf1/errors.md shows: of a damaged file what is before the damage, of others all."""
     paths, expected = [], []
     for number in range(24):
@@ -321,7 +321,7 @@ def test_threads_with_readers_of_their_own_continue_with_the_next_file(make_file
     assert len(left) == 8
 
 
-def test_a_state_before_the_damage_leads_to_it_again(make_file, reading):
+def test_state_before_the_damage_leads_to_it_again(make_file, reading):
     path = make_file("a", flipped(PLAIN, 32))
     one = reading(tf.TFRecordReader, [path])
     one.read()
@@ -332,7 +332,7 @@ def test_a_state_before_the_damage_leads_to_it_again(make_file, reading):
 
 
 @given(st.data(), st.sampled_from(["", "GZIP", "ZLIB"]), st.booleans())
-def test_any_damage_gives_an_error_or_good_records(tmp_path_factory, data, compression, is_cut):
+def test_any_damage_yields_an_error_or_valid_records(tmp_path_factory, data, compression, is_cut):
     uninterrupted = {"": PLAIN, "GZIP": GZIP, "ZLIB": ZLIB}[compression]
     position = data.draw(st.integers(0, len(uninterrupted) - 1))
     path = tmp_path_factory.mktemp("damaged") / "a"

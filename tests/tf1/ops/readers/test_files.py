@@ -18,14 +18,14 @@ def directory(tmp_path, monkeypatch):
 
 
 class TestReadFile:
-    def test_gives_the_contents(self, run, directory):
+    def test_read_file_returns_the_contents(self, run, directory):
         (directory / "a").write_bytes(b"\0x\n")
         (directory / "empty").touch()
         contents = tf.read_file("a")
         assert (contents.op.name, contents.dtype, contents.shape) == ("ReadFile", tf.string, [])
         assert run([contents, tf.io.read_file("empty")]) == [b"\0x\n", b""]
 
-    def test_works_where_the_size_is_not_known(self, run):
+    def test_read_file_works_on_files_of_unknown_size(self, run):
         assert run(tf.read_file("/proc/self/comm")) != b""
 
     @pytest.mark.parametrize(
@@ -37,12 +37,12 @@ class TestReadFile:
             (b"\xff", tf.errors.NotFoundError, "; No such file or directory"),
         ],
     )
-    def test_names_the_file_that_it_cannot_read(self, run, name, error, text):
+    def test_read_file_errors_name_the_file(self, run, name, error, text):
         with pytest.raises(error, match=re.escape(text)) as caught:
             run(tf.read_file(name))
         assert caught.value.op.name == "ReadFile"
 
-    def test_takes_one_name(self, run, hidden):
+    def test_read_file_requires_one_name(self, run, hidden):
         with pytest.raises(ValueError, match="Shape must be rank 0 but is rank 1 for 'ReadFile'"):
             tf.read_file(["a"])
         text = "Input filename tensor must be scalar, but had shape: [1]"
@@ -51,7 +51,7 @@ class TestReadFile:
 
 
 class TestWriteFile:
-    def test_makes_file_and_directories_and_replaces_an_old_file(self, run, directory):
+    def test_write_file_creates_directories_and_replaces_an_old_file(self, run, directory):
         for contents in (b"a longer one", b"\0\xff"):
             write = tf.write_file("new/directory/file", contents)
             assert run(write) is None
@@ -67,13 +67,13 @@ class TestWriteFile:
             ("", tf.errors.NotFoundError, "; No such file or directory"),
         ],
     )
-    def test_names_the_file_that_it_cannot_write(self, run, directory, name, error, text):
+    def test_write_file_errors_name_the_file(self, run, directory, name, error, text):
         (directory / "file").touch()
         with pytest.raises(error, match=re.escape(text)):
             run(tf.write_file(name, b""))
         assert os.listdir() == ["file"]
 
-    def test_takes_one_name_and_one_content(self, run, hidden):
+    def test_write_file_requires_one_name_and_one_content(self, run, hidden):
         for name, contents in ((["a"], "x"), ("a", ["x"])):
             with pytest.raises(ValueError, match="Shape must be rank 0 but is rank 1"):
                 tf.write_file(name, contents)
@@ -123,12 +123,12 @@ class TestMatchingFiles:
             ("m/nope/*", ""),
         ],
     )
-    def test_gives_the_names_that_match_one_pattern(self, run, pattern, names):
+    def test_matching_files_returns_the_names_matching_one_pattern(self, run, pattern, names):
         values = run(tf.matching_files(pattern))
         assert values.dtype == object
         assert values.tolist() == [f"m/{name}".encode() for name in names.split()]
 
-    def test_gives_the_names_of_all_patterns_together_sorted_with_repeats(self, run):
+    def test_matching_files_sorts_the_names_of_all_patterns_with_repeats(self, run):
         result = tf.matching_files(["m/b*", "m/a*", "m/b*", "m/nope"])
         assert (result.op.name, result.dtype, result.shape.as_list()) == (
             *("MatchingFiles", tf.string, [None]),
@@ -136,25 +136,25 @@ class TestMatchingFiles:
         assert run(result).tolist() == [b"m/a1.txt", b"m/a2.txt", b"m/b.txt", b"m/b.txt"]
         assert run(tf.matching_files("")).tolist() == []
 
-    def test_starts_a_name_in_no_directory_as_tensorflow_does(self, run, directory):
+    def test_matching_files_prefixes_relative_names_like_tensorflow(self, run, directory):
         (directory / "data").touch()
         assert run(tf.matching_files("da*")).tolist() == [b"./data"]
         assert run(tf.matching_files("data")).tolist() == [b"data"]
         assert run(tf.matching_files("../*/m/b*"))[0].endswith(b"/m/b.txt")
         assert run(tf.matching_files(f"{directory}/d*")).tolist() == [bytes(directory) + b"/data"]
 
-    def test_looks_again_in_each_run(self, run, directory):
+    def test_matching_files_lists_again_in_each_run(self, run, directory):
         result = tf.matching_files("m/n*")
         assert run(result).tolist() == []
         (directory / "m/new").touch()
         assert run(result).tolist() == [b"m/new"]
 
-    def test_gives_names_that_are_not_utf_8(self, run, directory):
+    def test_matching_files_returns_non_utf_8_names(self, run, directory):
         with open(b"m/d2/\xff", "w"):
             pass
         assert run(tf.matching_files("m/d2/?")).tolist() == [b"m/d2/\xff"]
 
-    def test_gives_nothing_where_nothing_is_or_may_be_seen(self, run, directory):
+    def test_matching_files_returns_nothing_for_missing_or_hidden_paths(self, run, directory):
         (directory / "m").chmod(0o755)
         (directory / "m/closed").mkdir(mode=0o755)
         (directory / "m/closed/a1.txt").touch()
@@ -172,7 +172,7 @@ class TestMatchingFiles:
         assert run(tf.matching_files("m/*/a1.txt")).tolist() == [b"m/closed/a1.txt"]
         assert run(tf.matching_files([b"a\0b", b"a\0/*"])).tolist() == []
 
-    def test_says_that_too_many_files_are_open(self, run):
+    def test_matching_files_reports_too_many_open_files(self, run):
         names = tf.matching_files("m/*")
         assert len(run(names)) > 0
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -188,7 +188,9 @@ class TestMatchingFiles:
         assert caught.value.op is names.op
 
     @pytest.mark.parametrize(("pattern", "function"), [("m/*", "listdir"), ("m/a1.txt", "lstat")])
-    def test_says_that_a_directory_cannot_be_read(self, run, monkeypatch, pattern, function):
+    def test_matching_files_reports_an_unreadable_directory(
+        self, run, monkeypatch, pattern, function
+    ):
         def fail(path):
             raise OSError(errno.EIO, os.strerror(errno.EIO), path)
 
@@ -196,7 +198,7 @@ class TestMatchingFiles:
         with pytest.raises(tf.errors.UnknownError, match=r"; Input/output error\. What matches"):
             run(tf.matching_files(pattern))
 
-    def test_takes_a_vector(self, run, hidden):
+    def test_matching_files_requires_a_scalar_or_vector(self, run, hidden):
         with pytest.raises(ValueError, match="Shape must be at most rank 1 but is rank 2"):
             tf.matching_files([["x"]])
         text = "Input patterns tensor must be scalar or vector, but had shape: [1,1]"
@@ -205,7 +207,7 @@ class TestMatchingFiles:
 
 
 class TestMatchFilenamesOnce:
-    def test_is_a_local_variable_that_is_filled_once(self, run, directory):
+    def test_match_filenames_once_is_a_local_variable_filled_once(self, run, directory):
         (directory / "b").touch()
         names = tf.train.match_filenames_once("[ab]")
         assert names.name == "matching_filenames:0"
@@ -218,7 +220,7 @@ class TestMatchFilenamesOnce:
         (directory / "a").touch()
         assert run(names).tolist() == [b"./b"]
 
-    def test_feeds_a_producer(self, directory):
+    def test_match_filenames_once_feeds_a_producer(self, directory):
         for name in "ab":
             (directory / name).write_text(f"{name}1\n{name}2\n")
         names = tf.io.match_filenames_once("[ab]", name="names")

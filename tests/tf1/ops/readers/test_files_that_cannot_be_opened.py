@@ -83,7 +83,7 @@ def shown(name):
 @pytest.mark.parametrize(
     "kind", [kind for kind in KINDS if kind.write is not None], ids=lambda kind: kind.name
 )
-def test_a_reader_continues_with_the_next_file(kind, reading, name, error, text):
+def test_reader_continues_with_the_next_file(kind, reading, name, error, text):
     Path("good").write_bytes(kind.write([b"aaaa"]))
     one = reading(kind.make, [name, "good"])
     with unprivileged():
@@ -95,7 +95,7 @@ def test_a_reader_continues_with_the_next_file(kind, reading, name, error, text)
 
 
 @every_case
-def test_read_file_and_the_iterator_say_the_same(name, error, text):
+def test_read_file_and_the_iterator_raise_the_same_error(name, error, text):
     def iterate(session):
         return next(tf.python_io.tf_record_iterator(name))
 

@@ -9,7 +9,7 @@ import headrace.tf1 as tf
 LINES = [b"line %d" % number for number in range(100_000)]
 
 
-def test_a_text_file_that_is_cut_while_it_is_open_is_an_error(tmp_path):
+def test_text_file_truncated_while_open_is_an_error(tmp_path):
     path = tmp_path / "a"
     path.write_bytes(b"\n".join(LINES))
     length = path.stat().st_size

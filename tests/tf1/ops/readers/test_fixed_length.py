@@ -55,7 +55,7 @@ small = st.integers(0, 9)
 
 
 @given(small, st.integers(1, 9), small, small, st.integers(0, 60), st.sampled_from(list(COMPRESS)))
-def test_any_sizes_give_the_records_of_the_model(
+def test_any_sizes_yield_the_records_of_the_model(
     tmp_path_factory, header, record, footer, hop, length, encoding
 ):
     data = bytes(index % 251 for index in range(length))
@@ -74,14 +74,14 @@ def test_records_may_be_larger_than_a_block(make_file):
         assert read_records(path, 500_000, 1, 2, 300_000, encoding=encoding) == expected
 
 
-def test_records_without_bytes_have_no_end(make_file, reading):
+def test_zero_length_records_never_end(make_file, reading):
     path = make_file("data", b"")
     one = reading(lambda: tf.FixedLengthRecordReader(0), [path])
     assert one.read_up_to(3) == [(b"%s:%d" % (bytes(path), n), b"") for n in range(3)]
 
 
 @pytest.mark.parametrize("encoding", ["BZ2", "gzip", "NONE", "", None, b""])
-def test_an_unknown_encoding_means_no_compression(make_file, encoding):
+def test_unknown_encoding_means_no_compression(make_file, encoding):
     assert read_records(make_file("data", b"abcd"), 2, encoding=encoding) == [
         (0, b"ab"),
         (1, b"cd"),
@@ -89,7 +89,7 @@ def test_an_unknown_encoding_means_no_compression(make_file, encoding):
 
 
 @pytest.mark.parametrize("encoding", COMPRESS)
-def test_a_file_shorter_than_its_header_ends_the_input(make_file, reading, encoding):
+def test_file_shorter_than_its_header_ends_the_input(make_file, reading, encoding):
     short, good = make_file("short", COMPRESS[encoding](b"abc")), make_file("good", b"")
     good.write_bytes(COMPRESS[encoding](b"header1234"))
     one = reading(lambda: tf.FixedLengthRecordReader(4, 6, encoding=encoding), [short, good])
@@ -102,7 +102,7 @@ def test_a_file_shorter_than_its_header_ends_the_input(make_file, reading, encod
 
 
 @pytest.mark.parametrize("size", ["record_bytes", "header_bytes", "footer_bytes", "hop_bytes"])
-def test_negative_sizes_are_refused_when_it_runs(reading, size):
+def test_negative_sizes_are_rejected_at_run_time(reading, size):
     sizes = {"record_bytes": 2, size: -1}
     text = f"{size} must be >= 0 not -1"
     with pytest.raises(tf.errors.InvalidArgumentError, match=text):
@@ -110,7 +110,7 @@ def test_negative_sizes_are_refused_when_it_runs(reading, size):
 
 
 @pytest.mark.parametrize("value", ["a", None, 1.5])
-def test_sizes_are_numbers(value):
+def test_sizes_must_be_numbers(value):
     text = f"Expected int for argument 'record_bytes' not {value!r}."
     with pytest.raises(TypeError, match=re.escape(text)):
         tf.FixedLengthRecordReader(value)

@@ -22,7 +22,7 @@ FILES = [
 
 
 @pytest.mark.parametrize(("name", "compression", "records"), FILES)
-def test_a_file_of_tensorflow_is_read(name, compression, records, reading):
+def test_file_written_by_tensorflow_is_read(name, compression, records, reading):
     path = MADE / f"{name}.tfrecord"
     options = tf.python_io.TFRecordOptions(compression)
     assert list(tf.python_io.tf_record_iterator(path, options)) == records
@@ -49,7 +49,7 @@ def test_written_files_have_the_bytes_of_tensorflow(name, compression, records, 
 @pytest.mark.parametrize(
     ("name", "make"), [("identity", tf.IdentityReader), ("whole_file", tf.WholeFileReader)]
 )
-def test_states_are_those_of_tensorflow(name, make, reading, make_file, monkeypatch):
+def test_states_match_tensorflow(name, make, reading, make_file, monkeypatch):
     monkeypatch.chdir(make_file("one", b"1").parent)
     make_file("two", b"2")
     theirs = (MADE / f"{name}.state").read_bytes()

@@ -160,7 +160,7 @@ def tf_records(path: Path) -> None:
     ],
     ids=["text", "fixed length", "fixed length GZIP", "tfrecord"],
 )
-def test_a_large_file_needs_no_more_memory_than_its_records(tmp_path, write, reader, record_bytes):
+def test_large_file_needs_no_more_memory_than_its_records(tmp_path, write, reader, record_bytes):
     write(tmp_path / "large")
     total, growth = map(int, run(READ_ALL, reader, str(tmp_path / "large")).split())
     assert total == record_bytes * NUM_RECORDS
@@ -177,7 +177,7 @@ def test_bytes_between_records_are_not_read(tmp_path):
     assert growth < MAX_GROWTH_BYTES
 
 
-def test_a_record_that_claims_to_be_huge_takes_no_memory(tmp_path):
+def test_record_with_a_huge_false_length_needs_no_memory(tmp_path):
     plain, packed = tmp_path / "plain", tmp_path / "packed"
     plain.write_bytes(frame_length(2**40) + b"data")
     packed.write_bytes(gzip.compress(frame_length(2**40) + b"data"))
@@ -234,7 +234,7 @@ def packed_record(path: Path) -> None:
         "tfrecord GZIP",
     ],
 )
-def test_a_record_that_does_not_fit_into_memory_ends_the_run_alone(tmp_path, write, fetches, text):
+def test_record_too_large_for_memory_ends_only_the_run(tmp_path, write, fetches, text):
     path = tmp_path / "large"
     write(path)
     printed = run(READ_WITH_LITTLE, fetches, str(path)).splitlines()

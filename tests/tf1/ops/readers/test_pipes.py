@@ -59,7 +59,7 @@ def kind(request):
 class TestEnds:
     """Nobody writes to the pipe."""
 
-    def test_the_session_is_closed(self, pipe, kind, in_thread):
+    def test_closing_the_session_ends_a_read(self, pipe, kind, in_thread):
         session = tf.Session()
         value, has_begun = read(session, pipe, kind)
         call = in_thread(lambda: session.run(value))
@@ -70,13 +70,13 @@ class TestEnds:
         # A run of `read_file` may not have begun when the session is closed.
         assert kind is None or isinstance(caught.value, tf.errors.CancelledError)
 
-    def test_the_run_is_late(self, pipe, kind):
+    def test_timeout_ends_a_read(self, pipe, kind):
         with tf.Session() as session:
             value, _ = read(session, pipe, kind)
             with pytest.raises(tf.errors.DeadlineExceededError, match="Timed out"):
                 session.run(value, options=tf.RunOptions(timeout_in_ms=100))
 
-    def test_a_runner_is_stopped_by_closing_the_session(self, pipe):
+    def test_closing_the_session_stops_a_queue_runner(self, pipe):
         names = tf.train.string_input_producer([pipe])
         queue = tf.FIFOQueue(9, [tf.string], [()])
         enqueue = queue.enqueue(tf.TextLineReader().read(names)[1])
@@ -89,7 +89,7 @@ class TestEnds:
         coord.join(threads, stop_grace_period_secs=TIMEOUT)
 
     @pytest.mark.parametrize("what", ["session.run(value)", "next(tf.io.tf_record_iterator(path))"])
-    def test_ctrl_c(self, pipe, what):
+    def test_ctrl_c_ends_a_read(self, pipe, what):
         code = f"""
 import signal, sys
 import headrace.tf1 as tf
@@ -117,7 +117,7 @@ except KeyboardInterrupt:
 
 
 class TestWriters:
-    def test_lines_come_as_they_are_written(self, pipe, in_thread):
+    def test_lines_arrive_as_they_are_written(self, pipe, in_thread):
         with tf.Session() as session:
             value, _ = read(session, pipe, tf.TextLineReader)
             first = in_thread(lambda: session.run(value))
@@ -133,7 +133,7 @@ class TestWriters:
             with pytest.raises(tf.errors.CancelledError):
                 second.result(TIMEOUT)
 
-    def test_a_large_record_is_read_whole(self, pipe, tmp_path, in_thread):
+    def test_large_record_is_read_completely(self, pipe, tmp_path, in_thread):
         path, record = tmp_path / "a.tfrecord", os.urandom(3 << 20)
         with tf.python_io.TFRecordWriter(str(path)) as writer:
             for _ in range(3):
@@ -146,13 +146,13 @@ class TestWriters:
                 assert session.run(value) == record
             writing.result(TIMEOUT)
 
-    def test_a_pipe_whose_writer_writes_nothing_is_empty(self, pipe, in_thread):
+    def test_pipe_closed_without_data_is_empty(self, pipe, in_thread):
         with tf.Session() as session:
             call = in_thread(lambda: session.run(tf.read_file(pipe)))
             open(pipe, "wb").close()
             assert call.result(TIMEOUT) == b""
 
-    def test_the_output_of_a_program_is_read(self):
+    def test_output_of_another_program_is_read(self):
         """As `<(program)` in a shell: the writer may have ended before the pipe is opened."""
         reader, writer = os.pipe()
         try:
@@ -164,7 +164,7 @@ class TestWriters:
         finally:
             os.close(reader)
 
-    def test_nothing_is_lost_by_a_run_that_is_late(self, pipe):
+    def test_timed_out_run_loses_nothing(self, pipe):
         """Between two records; the reader continues where it was."""
         late = tf.RunOptions(timeout_in_ms=50)
         with tf.Session() as session, open(os.open(pipe, os.O_RDWR), "wb", buffering=0) as writer:
@@ -175,7 +175,7 @@ class TestWriters:
                 writer.write(b"%d\n" % number)
                 assert session.run(value) == b"%d" % number
 
-    def test_a_run_that_is_late_in_a_record_says_so_afterwards(self, pipe):
+    def test_run_that_times_out_within_a_record_causes_a_later_error(self, pipe):
         late = tf.RunOptions(timeout_in_ms=50)
         with tf.Session() as session, open(os.open(pipe, os.O_RDWR), "wb", buffering=0) as writer:
             value, _ = read(session, pipe, tf.TextLineReader)
@@ -189,7 +189,7 @@ class TestWriters:
                 session.run(value)
 
 
-def test_a_signal_handler_that_raises_nothing_ends_no_wait(pipe, in_thread):
+def test_harmless_signal_handler_ends_no_wait(pipe, in_thread):
     """The main thread reads; the signal comes while it waits."""
     seen = threading.Event()
     before = signal.signal(signal.SIGUSR1, lambda *_: seen.set())

@@ -49,7 +49,7 @@ def test_each_epoch_has_all_records(session, pattern, parallelism, buffer_size):
     assert epochs[0] != epochs[1] != epochs[2]
 
 
-def test_the_order_follows_from_the_seed(pattern):
+def test_order_depends_on_the_seed(pattern):
     def order(seed):
         with tf.Graph().as_default(), tf.Session() as session:
             records = RecordInput(pattern, 10, 20, 2, seed=seed).get_yield_op()
@@ -58,7 +58,7 @@ def test_the_order_follows_from_the_seed(pattern):
     assert order(1) == order(1) != order(2)
 
 
-def test_a_shift_rotates_the_files(pattern):
+def test_shift_ratio_rotates_the_files(pattern):
     def files(shift_ratio):
         with tf.Graph().as_default(), tf.Session() as session:
             records = RecordInput(pattern, 70, shift_ratio=shift_ratio).get_yield_op()
@@ -70,13 +70,13 @@ def test_a_shift_rotates_the_files(pattern):
     assert position > 0
 
 
-def test_a_batch_may_span_epochs(session, pattern):
+def test_batch_may_span_epochs(session, pattern):
     records = RecordInput(pattern, 60, 30).get_yield_op()
     results = list(chain(*batches(session, 7, records)))
     assert sorted(results) == sorted(RECORDS * 6)
 
 
-def test_batches_are_dealt(session, pattern):
+def test_records_are_dealt_to_several_batches(session, pattern):
     dealt = RecordInput(pattern, 5, 100, batches=2, name="input").get_yield_op()
     assert [len(batch) for batch in dealt] == [5, 5]
     assert dealt[0][0].shape.as_list() == []
@@ -86,35 +86,35 @@ def test_batches_are_dealt(session, pattern):
 
 
 @pytest.mark.parametrize("kind", ["GZIP", "ZLIB"])
-def test_of_compressed_files(session, tmp_path, kind):
+def test_compressed_files_are_read(session, tmp_path, kind):
     write(tmp_path / "a", 1, 5, getattr(tf.python_io.TFRecordCompressionType, kind))
     compression = getattr(tf.python_io.TFRecordCompressionType, kind)
     records = RecordInput(tmp_path / "a", 5, 5, compression_type=compression).get_yield_op()
     assert sorted(session.run(records)) == [f"1 {number}".encode() for number in range(5)]
 
 
-def test_patterns_have_commas_between(session, tmp_path):
+def test_patterns_are_separated_by_commas(session, tmp_path):
     for file in range(2):
         write(tmp_path / f"{file}", file, 3)
     pattern = f"{tmp_path}/0,{tmp_path}/[1-9]"
     assert len(set(session.run(RecordInput(pattern, 6).get_yield_op()))) == 6
 
 
-def test_two_operations_read_for_themselves(session, pattern):
+def test_two_yield_operations_read_independently(session, pattern):
     source = RecordInput(pattern, 70, 100)
     one, other = (source.get_yield_op() for _ in range(2))
     completed = session.run([one, other])
     assert [sorted(each) for each in completed] == [RECORDS] * 2
 
 
-def test_many_threads_get_each_record_once(session, pattern):
+def test_many_threads_receive_each_record_once(session, pattern):
     records = RecordInput(pattern, 7, 20, 3).get_yield_op()
     calls = [Call(partial(batches, session, 10, records)) for _ in range(4)]
     results = [record for call in calls for batch in call.result() for record in batch]
     assert sorted(results) == sorted(RECORDS * 4)
 
 
-def test_without_files_or_records(session, tmp_path):
+def test_missing_files_and_empty_files_are_errors(session, tmp_path):
     with pytest.raises(tf.errors.NotFoundError, match=r"Found no files at .*nothing"):
         session.run(RecordInput(tmp_path / "nothing").get_yield_op())
     write(tmp_path / "empty", 0, 0)
@@ -122,7 +122,7 @@ def test_without_files_or_records(session, tmp_path):
         session.run(RecordInput(tmp_path / "empty").get_yield_op())
 
 
-def test_damage_is_told_and_loses_nothing(session, tmp_path):
+def test_damage_is_reported_and_loses_nothing(session, tmp_path):
     write(tmp_path / "a", 1, 9)
     data = (tmp_path / "a").read_bytes()
     (tmp_path / "a").write_bytes(data[:-1])
@@ -143,13 +143,13 @@ def test_damage_is_told_and_loses_nothing(session, tmp_path):
         ({"parallelism": -1}, "file_parallelism should >= 0, got -1"),
     ],
 )
-def test_wrong_numbers(session, pattern, arguments, text):
+def test_invalid_numbers_are_rejected(session, pattern, arguments, text):
     with pytest.raises(tf.errors.InvalidArgumentError, match=text):
         session.run(RecordInput(pattern, **arguments).get_yield_op())
 
 
 @pytest.mark.parametrize("num_before", [0, 1, 5, 9])
-def test_a_checkpoint_has_where_it_is(session, pattern, tmp_path, num_before):
+def test_checkpoint_contains_the_position(session, pattern, tmp_path, num_before):
     records = RecordInput(pattern, 8, 20, 2, seed=5).get_yield_op()
     batches(session, num_before, records)
     checkpoint.save(session, tmp_path / "state")
@@ -160,7 +160,7 @@ def test_a_checkpoint_has_where_it_is(session, pattern, tmp_path, num_before):
         assert batches(other, 20, records) == expected
 
 
-def test_a_checkpoint_of_other_files_is_refused(session, pattern, tmp_path):
+def test_checkpoint_of_different_files_is_rejected(session, pattern, tmp_path):
     records = RecordInput(pattern, 8).get_yield_op()
     session.run(records)
     checkpoint.save(session, tmp_path / "state")

@@ -41,14 +41,14 @@ def read_lines(path, skip=0):
         (b"\xff\xfe\n\x80", [b"\xff\xfe", b"\x80"]),
     ],
 )
-def test_lines_end_in_a_line_feed_and_lose_one_carriage_return(make_file, data, expected):
+def test_lines_end_at_a_line_feed_and_lose_one_carriage_return(make_file, data, expected):
     path = make_file("text", data)
     assert read_lines(path) == list(enumerate(expected, 1))
     assert lines(data) == expected
 
 
 @given(st.lists(st.sampled_from([b"\n", b"\r", b"x", b"\xff", b"\0"])).map(b"".join))
-def test_any_text_is_split_as_in_the_model(tmp_path_factory, data):
+def test_any_text_is_split_like_the_model(tmp_path_factory, data):
     path = tmp_path_factory.mktemp("text") / "text"
     path.write_bytes(data)
     assert read_lines(path) == list(enumerate(lines(data), 1))
@@ -70,11 +70,11 @@ def test_lines_may_be_longer_than_a_block(make_file, length):
         (b"x" * 2**18 + b"\na\n\r", 1, [(2, b"a")]),
     ],
 )
-def test_a_header_counts_as_lines(make_file, data, skip, expected):
+def test_header_lines_count_as_lines(make_file, data, skip, expected):
     assert read_lines(make_file("text", data), skip) == expected
 
 
-def test_a_header_is_skipped_in_every_file(make_file, reading):
+def test_header_is_skipped_in_every_file(make_file, reading):
     paths = [make_file(name, b"header\n%s\n" % name.encode()) for name in "ab"]
     paths.insert(1, make_file("short", b"header"))
     one = reading(lambda: tf.TextLineReader(skip_header_lines=1), paths)
@@ -82,7 +82,7 @@ def test_a_header_is_skipped_in_every_file(make_file, reading):
     assert one.counts() == (2, 3)
 
 
-def test_a_negative_header_is_refused_when_it_runs(reading, make_file):
+def test_negative_header_is_rejected_at_run_time(reading, make_file):
     text = "skip_header_lines must be >= 0 not -1"
     with pytest.raises(tf.errors.InvalidArgumentError, match=text) as caught:
         reading(lambda: tf.TextLineReader(-1, name="r"), [make_file("text", b"a")]).read()
@@ -90,7 +90,7 @@ def test_a_negative_header_is_refused_when_it_runs(reading, make_file):
 
 
 @pytest.mark.parametrize("value", ["a", 1.5, [1]])
-def test_a_header_is_a_number(value):
+def test_skip_header_lines_must_be_a_number(value):
     text = f"Expected int for argument 'skip_header_lines' not {value!r}."
     with pytest.raises(TypeError, match=re.escape(text)):
         tf.TextLineReader(value)

@@ -168,7 +168,7 @@ def error_of(session, case, fetches, words):
 
 
 @every_decoder
-def test_of_one_record_file_number_and_byte_are_named(case, path, names):
+def test_error_names_the_file_record_and_byte_of_one_record(case, path, names):
     write(path, [b"skipped", case.bad])
     record = tf.TFRecordReader().read(names).value
     decoded = case.decode(record)
@@ -181,7 +181,7 @@ def test_of_one_record_file_number_and_byte_are_named(case, path, names):
 
 
 @every_batch_decoder
-def test_of_several_records_the_bad_one_is_named(case, path, names):
+def test_error_names_the_bad_one_of_several_records(case, path, names):
     write(path, [b"skipped", case.good, case.good, case.bad, case.good])
     one = tf.TFRecordReader()
     record, records = one.read(names).value, one.read_up_to(names, 4).values
@@ -199,7 +199,7 @@ def test_of_several_records_the_bad_one_is_named(case, path, names):
 
 
 @every_batch_decoder
-def test_of_records_out_of_a_queue_the_place_in_the_batch_is_named(case, path, names):
+def test_error_names_the_batch_element_of_dequeued_records(case, path, names):
     write(path, [case.good, case.good, case.bad])
     records = tf.FIFOQueue(9, [tf.string], [[]])
     enqueue = records.enqueue(tf.TFRecordReader().read(names).value)
@@ -219,7 +219,7 @@ def test_of_records_out_of_a_queue_the_place_in_the_batch_is_named(case, path, n
         (example(b=1), "Name: {key}, Feature: a (data type: int64) is required but could not be"),
     ],
 )
-def test_keys_that_go_along_lead_from_a_shuffled_batch_to_the_record(path, names, bad, words):
+def test_keys_lead_from_a_shuffled_batch_to_the_record(path, names, bad, words):
     write(path, [example(a=1), example(a=2), bad])
     shuffled = tf.RandomShuffleQueue(9, 0, [tf.string, tf.string], [[], []], seed=1)
     enqueue = shuffled.enqueue(tf.TFRecordReader().read(names))

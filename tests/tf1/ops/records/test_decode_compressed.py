@@ -20,7 +20,7 @@ HEADER = "inflate() failed with error -3: incorrect header check. "
         ("GZIP", gzip.compress(b"x" * 3_000_000, mtime=0), b"x" * 3_000_000),
     ],
 )
-def test_a_string_is_decompressed(run, compression, data, expected):
+def test_string_is_decompressed(run, compression, data, expected):
     assert run(tf.decode_compressed(data, compression)) == expected
 
 
@@ -40,19 +40,19 @@ def test_every_string_of_a_tensor_is_decompressed(run):
         ("ZLIB", Z[:-1] + b"?", "inflate() failed with error -3: incorrect data check."),
     ],
 )
-def test_damage_is_told_from_a_wrong_compression(run, compression, data, text):
+def test_damage_is_distinguished_from_a_wrong_compression(run, compression, data, text):
     with pytest.raises(tf.errors.DataLossError, match=re.escape(text)):
         run(tf.decode_compressed(data, compression))
 
 
 @pytest.mark.parametrize("compression", ["BZ2", "NONE", "gzip"])
-def test_a_compression_nobody_knows_is_refused_when_it_runs(run, compression):
+def test_unknown_compression_is_rejected_at_run_time(run, compression):
     text = "Only ZLIB, GZIP or NONE are supported compressions"
     with pytest.raises(tf.errors.InvalidArgumentError, match=text) as caught:
         run(tf.decode_compressed(b"a", compression))
     assert caught.value.op.name == "DecodeCompressed"
 
 
-def test_only_strings_are_decompressed():
+def test_only_strings_can_be_decompressed():
     with pytest.raises(TypeError, match="Expected string passed to parameter 'bytes'"):
         tf.decode_compressed(1)

@@ -24,7 +24,7 @@ def strings(count):
 
 
 class TestColumns:
-    def test_take_type_and_shape_from_defaults_and_records(self, run):
+    def test_columns_have_the_types_of_defaults_and_the_shape_of_records(self, run):
         records = tf.placeholder(tf.string, [None, 2])
         defaults = [[1.5], 2, "x", tf.constant([], tf.int64), np.float64(0)]
         columns = tf.decode_csv(records, defaults)
@@ -38,15 +38,15 @@ class TestColumns:
             *([[1, 1.5]], [[2, 2]], [[b"a", b"x"]], [[3, 5]], [[4, 0]]),
         ]
 
-    def test_are_a_list_even_if_there_is_one(self, run):
+    def test_single_column_is_returned_in_a_list(self, run):
         assert run(tf.decode_csv("7", [[0]])) == [7]
         assert tf.io.decode_csv is tf.decode_csv
 
-    def test_of_no_records_are_empty(self, run):
+    def test_columns_of_no_records_are_empty(self, run):
         first, second = run(tf.decode_csv(np.empty([0, 3], object), [[0], [""]]))
         assert (first.shape, second.shape) == ((0, 3), (0, 3))
 
-    def test_may_be_some_of_the_fields(self, run):
+    def test_columns_can_be_selected(self, run):
         columns = tf.decode_csv('a,1,b,2,c"', [[0], [0]], select_cols=[1, 3])
         assert run(columns) == [1, 2]
 
@@ -70,7 +70,7 @@ class TestFields:
             (b"\xff,\0", {}, [b"\xff", b"\0"]),
         ],
     )
-    def test_are_split(self, run, record, options, fields):
+    def test_fields_are_split(self, run, record, options, fields):
         assert run(tf.decode_csv(record, ["-", "-"], **options)) == fields
 
     @pytest.mark.parametrize(
@@ -90,10 +90,10 @@ class TestFields:
             ("1e-400", tf.float64, 0),
         ],
     )
-    def test_are_numbers(self, run, text, dtype, value):
+    def test_numeric_fields_are_parsed(self, run, text, dtype, value):
         assert run(tf.decode_csv(text, [required(dtype)])) == [value]
 
-    def test_may_be_no_number_at_all(self, run):
+    def test_nan_fields_are_parsed(self, run):
         assert np.isnan(run(tf.decode_csv("nan,NaN(1)", [[0.0], [0.0]]))).all()
 
 
@@ -137,7 +137,7 @@ DAMAGED = [
 
 
 @pytest.mark.parametrize(("records", "defaults", "options", "words"), DAMAGED)
-def test_a_record_that_cannot_be_decoded_is_described(run, records, defaults, options, words):
+def test_error_describes_a_record_that_cannot_be_decoded(run, records, defaults, options, words):
     columns = tf.decode_csv(records, defaults, **options)
     with pytest.raises(IAE) as caught:
         run(columns)
@@ -174,7 +174,7 @@ def test_defaults_are_checked_when_known(run, hidden, value, words):
         ([1], {"select_cols": []}, ValueError, "Length of select_cols and record_defaults do"),
     ],
 )
-def test_wrong_arguments_are_refused_at_once(defaults, options, error, words):
+def test_invalid_arguments_are_rejected_at_once(defaults, options, error, words):
     with pytest.raises(error, match=words):
         tf.decode_csv("1,2", defaults, **options)
 
@@ -184,7 +184,7 @@ def test_wrong_arguments_are_refused_at_once(defaults, options, error, words):
     st.sampled_from([csv.QUOTE_ALL, csv.QUOTE_MINIMAL]),
     st.sampled_from(",;\t|"),
 )
-def test_lines_of_pythons_csv_module_are_read(fields, quoting, delimiter):
+def test_lines_written_by_the_csv_module_are_read(fields, quoting, delimiter):
     line = io.StringIO(newline="")
     writer = csv.writer(line, quoting=quoting, delimiter=delimiter)
     writer.writerow(fields)
@@ -195,7 +195,7 @@ def test_lines_of_pythons_csv_module_are_read(fields, quoting, delimiter):
 
 
 @given(st.lists(st.floats(width=32), min_size=1), st.integers(-(2**63), 2**63 - 1))
-def test_numbers_survive_being_written(floats, integer):
+def test_numbers_round_trip(floats, integer):
     records = [f"{float(number)!r},{integer}" for number in floats]
     with tf.Graph().as_default(), tf.Session() as session:
         first, second = session.run(tf.decode_csv(records, [[0.0], np.int64(0)]))

@@ -79,7 +79,7 @@ def test_every_kind_of_list_is_read(run, feature, kind, values):
         '{"a":' * 100_000,
     ],
 )
-def test_other_text_is_refused(run, text):
+def test_other_text_is_rejected(run, text):
     with pytest.raises(IAE, match=r"Error while parsing JSON: (?s:.*), got '"):
         run(tf.decode_json_example(text))
 
@@ -90,7 +90,7 @@ def test_other_text_is_refused(run, text):
         st.lists(st.integers(-(2**63), 2**63 - 1)) | st.lists(st.binary()),
     )
 )
-def test_messages_of_the_protobuf_library_are_read(features):
+def test_messages_printed_by_protobuf_are_read(features):
     message = tf.train.Example()
     for key, values in features.items():
         kind = "bytes_list" if values and isinstance(values[0], bytes) else "int64_list"

@@ -22,13 +22,13 @@ def decode(value, dtype, little_endian=True):
 @pytest.mark.parametrize("dtype", TYPES, ids=lambda dtype: dtype.name)
 class TestEveryType:
     @given(data=st.data())
-    def test_is_read_as_numpy_writes_it(self, dtype, data):
+    def test_numpy_bytes_are_decoded(self, dtype, data):
         numbers = data.draw(npst.arrays(dtype.as_numpy_dtype, npst.array_shapes(max_dims=1)))
         decoded = decode(numbers.tobytes(), dtype)
         assert (decoded.dtype, decoded.shape) == (numbers.dtype, numbers.shape)
         assert decoded.tobytes() == numbers.tobytes()
 
-    def test_is_read_with_its_bytes_in_the_other_order(self, dtype):
+    def test_big_endian_bytes_are_swapped(self, dtype):
         size = np.dtype(dtype.as_numpy_dtype).itemsize
         content = bytes([0, 1] * size)
         decoded = decode(content, dtype, little_endian=False)
@@ -36,7 +36,7 @@ class TestEveryType:
         assert decoded.tobytes() == content[:size][::-1] + content[size:][::-1]
 
 
-def test_strings_become_rows_of_a_new_last_dimension(run):
+def test_strings_become_rows_on_a_new_last_axis(run):
     strings = tf.placeholder(tf.string, [None, 2])
     numbers = tf.decode_raw(strings, tf.uint8)
     assert (numbers.op.name, numbers.dtype, numbers.shape.as_list()) == (
@@ -48,11 +48,11 @@ def test_strings_become_rows_of_a_new_last_dimension(run):
     assert tf.decode_raw(tf.placeholder(tf.string), tf.uint8).shape.rank is None
 
 
-def test_any_byte_but_zero_is_true():
+def test_any_nonzero_byte_is_true():
     assert decode(b"\0\x01\x02\xff", tf.bool).tolist() == [False, True, True, True]
 
 
-def test_the_old_name_of_the_argument_works(run):
+def test_old_argument_name_is_accepted(run):
     assert run(tf.decode_raw(bytes="a", out_type=tf.int8)).tolist() == [97]
     assert tf.io.decode_raw is tf.decode_raw
 
@@ -80,7 +80,7 @@ def test_the_old_name_of_the_argument_works(run):
         (["", "a"], tf.int64, "the same size, but element 1 has size 0 != 1"),
     ],
 )
-def test_strings_of_a_wrong_length_are_refused(run, value, dtype, words):
+def test_strings_of_a_wrong_length_are_rejected(run, value, dtype, words):
     with pytest.raises(IAE, match=words):
         run(tf.decode_raw(value, dtype))
 
@@ -113,7 +113,7 @@ def test_strings_of_a_wrong_length_are_refused(run, value, dtype, words):
         ),
     ],
 )
-def test_wrong_arguments_are_refused_at_once(arguments, error, words):
+def test_invalid_arguments_are_rejected_at_once(arguments, error, words):
     with pytest.raises(error, match=words):
         tf.decode_raw(**{"out_type": tf.uint8} | arguments)
 
@@ -131,7 +131,7 @@ class TestFixedLength:
             (b"\xff", tf.int64, False, 8, [-(2**56)]),
         ],
     )
-    def test_strings_are_cut_and_filled_up(
+    def test_strings_are_cut_and_padded_to_the_fixed_length(
         self, run, strings, dtype, little_endian, length, expected
     ):
         numbers = tf.compat.v2.io.decode_raw(strings, dtype, little_endian, length)
@@ -141,11 +141,11 @@ class TestFixedLength:
         assert value.tolist() == expected
         assert value.dtype == dtype.as_numpy_dtype
 
-    def test_without_one_it_is_decode_raw(self, run):
+    def test_missing_fixed_length_means_decode_raw(self, run):
         numbers = tf.compat.v2.io.decode_raw(["ab", "cd"], tf.uint8)
         assert (numbers.op.type, run(numbers).tolist()) == ("DecodeRaw", [[97, 98], [99, 100]])
 
-    def test_a_length_that_is_not_known_gives_an_unknown_size(self, run):
+    def test_unknown_fixed_length_yields_an_unknown_size(self, run):
         length = tf.placeholder(tf.int32)
         numbers = tf.compat.v2.io.decode_raw(["abc"], tf.uint8, fixed_length=length)
         assert numbers.shape.as_list() == [1, None]
@@ -165,6 +165,6 @@ class TestFixedLength:
             (tf.bool, 1, TypeError, "DataType bool not in list of allowed values"),
         ],
     )
-    def test_lengths_and_types_that_do_not_fit(self, dtype, length, kind, words):
+    def test_incompatible_lengths_and_types_are_rejected(self, dtype, length, kind, words):
         with pytest.raises(kind, match=words):
             tf.compat.v2.io.decode_raw(["abcd"], dtype, fixed_length=length)

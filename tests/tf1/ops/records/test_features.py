@@ -6,7 +6,7 @@ FIXED, VAR = tf.FixedLenFeature, tf.VarLenFeature
 ROWS, SPARSE = tf.FixedLenSequenceFeature, tf.SparseFeature
 
 
-def test_configurations_are_tuples_with_tensorflows_fields_and_defaults():
+def test_feature_classes_are_tuples_with_tensorflow_fields_and_defaults():
     assert FIXED([2], tf.int64)._asdict() == {
         **{"shape": [2], "dtype": tf.int64, "default_value": None},
     }
@@ -73,19 +73,19 @@ def parse(features):
         ),
     ],
 )
-def test_wrong_configurations_are_refused_at_once(feature, error, words):
+def test_invalid_features_are_rejected_at_once(feature, error, words):
     with pytest.raises(error, match=words):
         parse({"f": feature})
 
 
-def test_configurations_that_contradict_each_other_are_refused():
+def test_conflicting_features_are_rejected():
     with pytest.raises(ValueError, match="Conflicting type float32 vs int64 for feature i"):
         parse({"i": VAR(tf.float32), "s": SPARSE("i", "v", tf.int64, 9)})
     with pytest.raises(ValueError, match=r"sparse keys must not intersect; intersection: \{'v'\}"):
         parse({"v": FIXED([], tf.int64), "s": SPARSE("i", "v", tf.int64, 9)})
 
 
-def test_nothing_to_parse_is_refused():
+def test_missing_features_are_rejected():
     record = tf.placeholder(tf.string)
     for parser in (tf.parse_example, tf.parse_single_example):
         for features in ({}, None):
@@ -93,7 +93,7 @@ def test_nothing_to_parse_is_refused():
                 parser(record, features)
 
 
-def test_the_result_has_sparse_features_first_each_kind_in_order():
+def test_result_has_sparse_features_first_and_each_kind_in_order():
     features = {
         "b": FIXED([], tf.int64),
         "a": ROWS([], tf.int64, allow_missing=True),

@@ -32,7 +32,7 @@ def sparse(value):
 
 
 class TestOneExample:
-    def test_becomes_tensors(self, run):
+    def test_single_example_becomes_tensors(self, run):
         parsed = tf.parse_single_example(
             example(i=[1, 2, 3, 4], f=[0.5], s=[b"x", b"\xff"], v=[7, 8], r=[1.0, 2.0]),
             {
@@ -54,7 +54,7 @@ class TestOneExample:
         assert value["r"].tolist() == [[1.0], [2.0]]
 
     @pytest.mark.parametrize("record", [b"", example(), example(a=None)])
-    def test_has_defaults_for_missing_features(self, run, record):
+    def test_single_example_uses_defaults_for_missing_features(self, run, record):
         parsed = tf.parse_single_example(
             record,
             {
@@ -99,14 +99,14 @@ class TestOneExample:
             ),
         ],
     )
-    def test_that_does_not_fit_is_described(self, run, config, values, words):
+    def test_single_example_error_describes_the_mismatch(self, run, config, values, words):
         parsed = tf.parse_single_example(example(**values), {"a": config})
         with pytest.raises(IAE) as caught:
             run(parsed)
         assert words in caught.value.message
         assert caught.value.op.name == "ParseSingleExample/ParseSingleExample"
 
-    def test_is_a_scalar(self, run, hidden):
+    def test_single_example_must_be_a_scalar(self, run, hidden):
         with pytest.raises(ValueError, match="Input serialized must be a scalar"):
             tf.parse_single_example([b""], {"a": VAR(tf.int64)})
         with pytest.raises(IAE, match=r"Expected serialized to be a scalar, got shape: \[1\]"):
@@ -114,7 +114,7 @@ class TestOneExample:
 
 
 class TestBatch:
-    def test_becomes_tensors_with_a_new_first_dimension(self, run):
+    def test_batch_becomes_tensors_with_a_new_first_axis(self, run):
         records = tf.placeholder(tf.string, [None])
         parsed = tf.parse_example(
             records,
@@ -157,7 +157,7 @@ class TestBatch:
             ),
         ],
     )
-    def test_that_does_not_fit_is_described(self, run, config, words):
+    def test_batch_error_describes_the_mismatch(self, run, config, words):
         parsed = tf.parse_example(
             [example(a=[1.0]), example(a=[1])], {"a": config}, example_names=["one", "two"]
         )
@@ -165,13 +165,13 @@ class TestBatch:
             run(parsed)
         assert words in caught.value.message
 
-    def test_names_the_missing_feature(self, run):
+    def test_batch_error_names_the_missing_feature(self, run):
         with pytest.raises(IAE, match=r"Name: n, Feature: a \(data type: string\) is required but"):
             run(tf.parse_example([b""], {"a": FIXED([], tf.string)}, example_names=["n"]))
         with pytest.raises(IAE, match=r"Name: <unknown>, Feature: a \(data type: string\) is req"):
             run(tf.parse_example([b""], {"a": FIXED([], tf.string)}))
 
-    def test_is_a_vector_with_a_name_for_each_example(self, run, hidden):
+    def test_batch_must_be_a_vector_with_a_name_for_each_example(self, run, hidden):
         features = {"a": VAR(tf.int64)}
         with pytest.raises(ValueError, match="must have rank 1"):
             tf.parse_example(b"", features)
@@ -200,7 +200,7 @@ WIRE = {
 
 
 @pytest.mark.parametrize(("record", "values"), WIRE.values(), ids=WIRE)
-def test_every_form_on_the_wire_is_read(run, record, values):
+def test_every_wire_format_is_read(run, record, values):
     parsed = run(tf.parse_single_example(record, {"a": VAR(tf.int64)}))
     assert parsed["a"].values.tolist() == values
 
@@ -227,7 +227,7 @@ DAMAGED = {
 
 
 @pytest.mark.parametrize(("record", "words"), DAMAGED.values(), ids=DAMAGED)
-def test_damaged_examples_are_refused(run, record, words):
+def test_damaged_examples_are_rejected(run, record, words):
     features = {"a": VAR(tf.int64), "abc": VAR(tf.int64)}
     for parsed in (tf.parse_single_example(record, features), tf.parse_example([record], features)):
         with pytest.raises(IAE) as caught:
@@ -253,7 +253,7 @@ def typed_features(draw):
 
 
 @given(typed_features())
-def test_messages_of_the_protobuf_library_are_read(features):
+def test_messages_written_by_protobuf_are_read(features):
     message = tf.train.Example()
     for key, (kind, values) in features.items():
         result = getattr(message.features.feature[key], LISTS[kind])
@@ -280,7 +280,7 @@ def test_messages_of_the_protobuf_library_are_read(features):
 
 
 @given(st.data())
-def test_damage_is_an_error_or_another_example_but_never_a_crash(data):
+def test_damage_yields_an_error_or_another_example_but_never_a_crash(data):
     record = bytearray(example(**{"a": [1, -1], "b": [0.5], "c": [b"xyz"]}))
     for _ in range(data.draw(st.integers(1, 3))):
         record[data.draw(st.integers(0, len(record) - 1))] = data.draw(st.integers(0, 255))

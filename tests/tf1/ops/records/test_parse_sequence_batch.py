@@ -64,7 +64,7 @@ def test_lists_are_padded_to_the_longest(session):
     }
 
 
-def test_static_shapes_are_known():
+def test_static_shapes_are_inferred():
     for records, rows in (([FIRST, SECOND], 2), (tf.placeholder(tf.string, [None]), None)):
         context, lists, lengths = tf.io.parse_sequence_example(records, CONTEXT, LISTS)
         assert context["size"].shape.as_list() == [rows, 2]
@@ -73,7 +73,7 @@ def test_static_shapes_are_known():
         assert lengths["steps"].shape.as_list() == [rows]
 
 
-def test_a_batch_equals_its_single_examples_together(session):
+def test_batch_equals_its_single_examples(session):
     words = {"words": tf.FixedLenSequenceFeature([], tf.string)}
     records = [sequence({}, {"words": [["w" * n] for n in range(count)]}) for count in range(5)]
     _, lists, lengths = session.run(tf.io.parse_sequence_example(records, None, words))
@@ -84,7 +84,7 @@ def test_a_batch_equals_its_single_examples_together(session):
         assert not any(lists["words"][number, number:])
 
 
-def test_a_scalar_is_parsed_by_itself(session):
+def test_scalar_is_parsed_as_one_example(session):
     context, lists, lengths = session.run(tf.io.parse_sequence_example(FIRST, CONTEXT, LISTS))
     assert context["size"].tolist() == [1, 2]
     assert lists["pairs"].shape == (1, 2)
@@ -101,7 +101,7 @@ def test_no_examples_are_an_empty_batch(session):
     assert lengths["steps"].shape == (0,)
 
 
-def test_the_graph_goes_through_a_message(session):
+def test_graph_round_trips_through_a_message(session):
     records = tf.placeholder(tf.string, [None], name="records")
     tf.identity(tf.io.parse_sequence_example(records, CONTEXT, LISTS)[1]["steps"], name="steps")
     message = tf.get_default_graph().as_graph_def()
@@ -115,22 +115,22 @@ class TestRefusals:
         with pytest.raises(tf.errors.InvalidArgumentError, match=match):
             session.run(parsed)
 
-    def test_of_missing_features_name_the_example(self, session):
+    def test_error_for_missing_features_names_the_example(self, session):
         empty = sequence({"size": [1, 2]}, {})
         self.refused(session, [FIRST, empty], "Name: two, Feature list 'steps'", ["one", "two"])
         self.refused(session, [sequence({}, {})], "Context feature 'size'")
 
-    def test_of_other_types(self, session):
+    def test_features_of_another_type_are_rejected(self, session):
         words = sequence({"size": [1, 2]}, {"steps": [["x"]]})
         self.refused(session, [words], "list: steps, Index: 0. .* Expected type: int64")
 
-    def test_of_values_that_are_not_sequences(self, session):
+    def test_non_sequence_values_are_rejected(self, session):
         self.refused(session, ["zz"], "Could not parse example input")
 
-    def test_of_another_number_of_names(self, session):
+    def test_wrong_number_of_example_names_is_rejected(self, session):
         self.refused(session, [FIRST, SECOND], "len\\(debug_name\\)", ["one"])
 
-    def test_of_nothing_to_parse_and_defaults(self):
+    def test_missing_features_and_defaults_are_rejected(self):
         with pytest.raises(ValueError, match="at least one should have values"):
             tf.io.parse_sequence_example([FIRST])
         arguments = {"steps": tf.FixedLenSequenceFeature([], tf.int64, default_value=3)}

@@ -55,7 +55,7 @@ def test_context_and_lists_become_tensors(run):
     assert lists["tags"].dense_shape.tolist() == [3, 2]
 
 
-def test_either_part_is_enough(run):
+def test_context_or_lists_alone_can_be_parsed(run):
     record = sequence({"c": [1]}, {"l": [[2]]})
     assert run(tf.parse_single_sequence_example(record, {"c": FIXED([], tf.int64)})) == (
         *({"c": 1}, {}),
@@ -67,7 +67,7 @@ def test_either_part_is_enough(run):
 
 
 @pytest.mark.parametrize("record", [b"", sequence({"c": None}), sequence({}, {"x": [[1]]})])
-def test_a_missing_feature_is_empty_or_its_default(run, record):
+def test_missing_feature_is_empty_or_its_default(run, record):
     context, lists = run(
         tf.parse_single_sequence_example(
             record,
@@ -81,7 +81,7 @@ def test_a_missing_feature_is_empty_or_its_default(run, record):
     assert lists["s"].dense_shape.tolist() == [0, 0]
 
 
-def test_an_empty_list_is_not_missing(run):
+def test_empty_list_is_not_missing(run):
     record = sequence(lists={"l": []})
     _, lists = tf.parse_single_sequence_example(record, None, {"l": ROWS([2], tf.int64)})
     assert run(lists["l"]).shape == (0, 2)
@@ -118,7 +118,7 @@ MISFITS = [
 
 @pytest.mark.parametrize(("context", "lists", "words"), MISFITS)
 @pytest.mark.parametrize("name", [None, "it"])
-def test_a_feature_that_does_not_fit_is_described(run, context, lists, words, name):
+def test_error_describes_the_mismatched_feature(run, context, lists, words, name):
     record = sequence({"c": [1]}, {"l": [[1, 2], [3]], "m": [[1.0], [2]], "n": [None]})
     parsed = tf.parse_single_sequence_example(record, context, lists, example_name=name)
     with pytest.raises(IAE) as caught:
@@ -148,12 +148,12 @@ def test_a_feature_that_does_not_fit_is_described(run, context, lists, words, na
         ({"f": FIXED(None, tf.int64)}, None, "Missing shape for feature f"),
     ],
 )
-def test_wrong_configurations_are_refused_at_once(context, lists, words):
+def test_invalid_features_are_rejected_at_once(context, lists, words):
     with pytest.raises(ValueError, match=words):
         tf.parse_single_sequence_example(tf.placeholder(tf.string), context, lists)
 
 
-def test_it_is_a_scalar(run, hidden):
+def test_serialized_must_be_a_scalar(run, hidden):
     features = {"a": VAR(tf.int64)}
     with pytest.raises(ValueError, match="Input serialized must be a scalar"):
         tf.parse_single_sequence_example([b""], features)
@@ -174,14 +174,14 @@ DAMAGED = {
 
 
 @pytest.mark.parametrize("record", DAMAGED.values(), ids=DAMAGED)
-def test_damaged_bytes_are_refused(run, record):
+def test_damaged_bytes_are_rejected(run, record):
     parsed = tf.parse_single_sequence_example(record, {"c": VAR(tf.int64)}, {"l": VAR(tf.float32)})
     with pytest.raises(IAE, match="Could not parse example input, value: '"):
         run(parsed)
 
 
 @given(st.data())
-def test_any_damage_is_an_error_or_another_example_but_never_a_crash(data):
+def test_any_damage_yields_an_error_or_another_example_but_never_a_crash(data):
     record = bytearray(WHOLE)
     for _ in range(data.draw(st.integers(1, 3))):
         record[data.draw(st.integers(0, len(record) - 1))] = data.draw(st.integers(0, 255))
@@ -199,7 +199,7 @@ def test_any_damage_is_an_error_or_another_example_but_never_a_crash(data):
     st.lists(st.lists(st.floats(width=32, allow_nan=False), max_size=3), max_size=5),
     st.lists(st.tuples(st.binary(), st.binary()), max_size=5),
 )
-def test_messages_of_the_protobuf_library_are_read(numbers, ragged, pairs):
+def test_messages_written_by_protobuf_are_read(numbers, ragged, pairs):
     record = sequence(
         {"numbers": numbers}, {"ragged": [row or None for row in ragged], "pairs": pairs}
     )

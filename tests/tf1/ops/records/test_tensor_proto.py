@@ -16,7 +16,7 @@ TYPES = [
 
 @pytest.mark.parametrize("dtype", TYPES, ids=lambda dtype: dtype.name)
 @given(data=st.data())
-def test_a_serialized_tensor_is_parsed(dtype, data):
+def test_serialized_tensors_round_trip(dtype, data):
     shape = npst.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=3)
     array = data.draw(npst.arrays(dtype.as_numpy_dtype, shape))
     with tf.Graph().as_default(), tf.Session() as session:
@@ -26,14 +26,14 @@ def test_a_serialized_tensor_is_parsed(dtype, data):
 
 
 @given(st.lists(st.binary()))
-def test_strings_are_too(strings):
+def test_serialized_strings_round_trip(strings):
     with tf.Graph().as_default(), tf.Session() as session:
         source = tf.constant(strings, tf.string, [len(strings), 1])
         parsed = session.run(tf.parse_tensor(tf.serialize_tensor(source), tf.string))
     assert parsed.tolist() == [[item] for item in strings]
 
 
-def test_the_bytes_are_tensorflows(run):
+def test_serialized_bytes_match_tensorflow(run):
     assert run(tf.serialize_tensor([[1, 2]])) == (
         b'\x08\x03\x12\x08\x12\x02\x08\x01\x12\x02\x08\x02"\x08\x01\0\0\0\x02\0\0\0'
     )
@@ -41,7 +41,7 @@ def test_the_bytes_are_tensorflows(run):
     assert run(tf.serialize_tensor(True)) == b'\x08\x0a\x12\0"\x01\x01'
 
 
-def test_types_shapes_and_names():
+def test_operations_have_their_types_shapes_and_names():
     parsed = tf.parse_tensor(tf.placeholder(tf.string), "float32")
     assert (parsed.op.name, parsed.dtype, parsed.shape.rank) == ("ParseTensor", tf.float32, None)
     serialized = tf.io.serialize_tensor(parsed)
@@ -59,7 +59,7 @@ VALUES = {
 
 
 @pytest.mark.parametrize(("serialized", "values"), VALUES.values(), ids=VALUES)
-def test_other_forms_on_the_wire_are_read(run, serialized, values):
+def test_other_wire_formats_are_read(run, serialized, values):
     assert run(tf.parse_tensor(serialized, tf.int32)).tolist() == values
 
 
@@ -94,13 +94,13 @@ DAMAGED = {
 
 
 @pytest.mark.parametrize(("serialized", "words"), DAMAGED.values(), ids=DAMAGED)
-def test_damaged_tensors_are_refused(run, serialized, words):
+def test_damaged_tensors_are_rejected(run, serialized, words):
     with pytest.raises(IAE) as caught:
         run(tf.parse_tensor(serialized, tf.int32))
     assert words in caught.value.message
 
 
-def test_wrong_arguments_are_refused(run):
+def test_invalid_arguments_are_rejected(run):
     with pytest.raises(TypeError, match="Expected DataType for argument 'out_type' not 'x'"):
         tf.parse_tensor("", "x")
     with pytest.raises(TypeError, match="Expected string passed to parameter 'serialized'"):
@@ -110,7 +110,7 @@ def test_wrong_arguments_are_refused(run):
 
 
 @given(st.data())
-def test_damage_is_an_error_or_another_tensor_but_never_a_crash(data):
+def test_damage_yields_an_error_or_another_tensor_but_never_a_crash(data):
     with tf.Graph().as_default(), tf.Session() as session:
         record = bytearray(session.run(tf.serialize_tensor(np.arange(4, dtype=np.uint8))))
         for _ in range(data.draw(st.integers(1, 3))):

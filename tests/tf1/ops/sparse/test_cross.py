@@ -21,13 +21,13 @@ def test_all_combinations_of_a_row_are_made(run):
     assert value.dense_shape.tolist() == [2, 4]
 
 
-def test_dense_tensors_come_last_and_integers_are_taken(run):
+def test_dense_tensors_come_last_and_integers_are_accepted(run):
     dense = tf.constant([[1], [-2]], tf.int32)
     value = run(tf.sparse.cross([dense, letters()]))
     assert value.values.tolist() == [b"a_X_1", b"b_X_1", b"c_X_-2"]
 
 
-def test_hashes_are_those_of_tensorflow(run):
+def test_hashes_match_tensorflow(run):
     pair = [letters(), letters("def")]
     assert run(tf.sparse.cross_hashed(pair)).values.tolist() == [
         1584069791037555375,
@@ -41,13 +41,13 @@ def test_hashes_are_those_of_tensorflow(run):
     assert run(keyed).values.tolist() == [10, 93, 97, 23, 4]
 
 
-def test_a_row_without_a_feature_has_no_combination(run):
+def test_row_with_an_empty_feature_has_no_combination(run):
     other = tf.SparseTensor([[1, 5]], ["z"], [2, 9])
     value = run(tf.sparse.cross([letters(), other]))
     assert (value.indices.tolist(), value.values.tolist()) == ([[1, 0]], [b"c_X_z"])
 
 
-def test_inputs_that_do_not_fit_are_refused(run):
+def test_incompatible_inputs_are_rejected(run):
     with pytest.raises(IAE, match="Expected batch size 2, got 1"):
         run(tf.sparse.cross([letters(), tf.SparseTensor([[0, 0]], ["z"], [1, 1])]))
     with pytest.raises(IAE, match="Dense inputs should be matrices"):

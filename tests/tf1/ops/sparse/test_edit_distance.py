@@ -23,19 +23,19 @@ def distance(a, b):
 
 
 @given(st.lists(st.tuples(WORDS, WORDS), min_size=1, max_size=3))
-def test_is_the_least_number_of_changes(pairs):
+def test_edit_distance_is_the_minimum_number_of_edits(pairs):
     results, expected = zip(*pairs, strict=True)
     with tf.Graph().as_default(), tf.Session() as session:
         result = tf.edit_distance(sparse(results), sparse(expected), normalize=False)
         assert session.run(result).tolist() == [distance(*pair) for pair in pairs]
 
 
-def test_is_divided_by_the_length_of_the_truth(run):
+def test_edit_distance_is_divided_by_the_length_of_the_truth(run):
     result = tf.edit_distance(sparse(["ab", "a", "", "abcd"]), sparse(["abcd", "", "", "ab"]))
     assert (result.shape, run(result).tolist()) == ((4,), [0.5, float("inf"), 0, 1])
 
 
-def test_takes_sparse_tensors_only(run):
+def test_edit_distance_requires_sparse_tensors(run):
     with pytest.raises(TypeError, match="Hypothesis must be a SparseTensor"):
         tf.edit_distance([1], sparse(["a"]))
     with pytest.raises(TypeError, match="Truth must be a SparseTensor"):

@@ -23,14 +23,14 @@ def dense(sparse):
 
 
 class TestAdd:
-    def test_the_sum_has_the_elements_of_both(self, run):
+    def test_sum_has_the_elements_of_both(self, run):
         total = tf.sparse_add(one(), other())
         assert (total.get_shape(), total.indices.shape.as_list()) == ([2, 3], [None, 2])
         value = run(total)
         assert value.indices.tolist() == [[0, 1], [1, 0], [1, 2]]
         assert value.values.tolist() == [0, 6, 20]
 
-    def test_sums_below_the_threshold_are_skipped(self, run):
+    def test_sums_below_the_threshold_are_dropped(self, run):
         for options in ({"threshold": 1}, {"thresh": 1}):
             value = run(tf.sparse.add(one(), other(), **options))
             assert value.indices.tolist() == [[1, 0], [1, 2]]
@@ -40,19 +40,19 @@ class TestAdd:
     @pytest.mark.parametrize(
         "dtype", ["uint8", "int16", "int64", "float16", "float32", "float64", "complex64"]
     )
-    def test_any_numbers_are_added(self, run, dtype):
+    def test_any_numeric_type_can_be_added(self, run, dtype):
         numbers = tf.SparseTensor([[0], [2]], np.array([1, 2], dtype), [3])
         assert run(tf.sparse_add(numbers, numbers)).values.tolist() == [2, 4]
         ones = np.ones([3], dtype)
         assert run(tf.sparse_add(numbers, ones)).tolist() == [2, 1, 3]
 
-    def test_one_may_be_dense(self, run):
+    def test_one_operand_may_be_dense(self, run):
         ones = np.ones([2, 3], np.int32)
         for total in (tf.sparse_add(one(), ones), tf.sparse_add(ones, one())):
             assert total.shape == [2, 3]
             assert run(total).tolist() == [[1, 6, 1], [7, 1, 1]]
 
-    def test_tensors_that_do_not_fit_are_refused(self, run):
+    def test_sparse_add_rejects_incompatible_tensors(self, run):
         with pytest.raises(ValueError, match="incompatible"):
             tf.sparse_add(one(), tf.SparseTensor([[0, 1]], [1], [2, 4]))
         with pytest.raises(TypeError, match="At least one input should be SparseTensor"):
@@ -67,13 +67,13 @@ class TestAdd:
 
 
 class TestExtremes:
-    def test_a_missing_element_counts_as_0(self, run):
+    def test_sparse_maximum_and_minimum_treat_missing_elements_as_0(self, run):
         larger, smaller = tf.sparse_maximum(one(), other(), name="n"), tf.sparse_minimum
         assert larger.values.op.name == "n"
         assert run(larger).values.tolist() == [5, 6, 20]
         assert run(smaller(one(), other())).values.tolist() == [-5, 0, 0]
 
-    def test_tensors_that_do_not_fit_are_refused(self, run):
+    def test_sparse_maximum_rejects_incompatible_tensors(self, run):
         with pytest.raises(IAE, match="got 2 and 3 for dimension 0"):
             run(tf.sparse.maximum(one(), tf.SparseTensor([[0, 1]], [1], [3, 3])))
         with pytest.raises(IAE, match=r"not have the same ranks; got shapes: \[2,3\] and \[3\]"):
@@ -89,7 +89,7 @@ MATRIX = st.lists(st.lists(st.integers(-2, 2), min_size=3, max_size=3), min_size
 
 
 @given(MATRIX, MATRIX)
-def test_they_are_those_of_the_dense_tensors(one, other):
+def test_elementwise_results_match_dense_tensors(one, other):
     with tf.Graph().as_default(), tf.Session() as session:
         x, y = (tf.sparse.from_dense(tf.constant(each)) for each in (one, other))
         completed = session.run(

@@ -12,7 +12,7 @@ IAE = tf.errors.InvalidArgumentError
     ("values", "default"),
     [([5, 6], 9), (["a", "b"], ""), ([0.5, 1.5], -1.0), ([True, True], False)],
 )
-def test_empty_rows_get_the_default(run, values, default):
+def test_empty_rows_are_filled_with_the_default(run, values, default):
     sparse = tf.SparseTensor([[0, 1], [2, 0]], values, [4, 3])
     filled, was_empty = tf.sparse_fill_empty_rows(sparse, default, name="n")
     assert was_empty.op.name == "n/SparseFillEmptyRows"
@@ -33,7 +33,7 @@ def test_elements_come_in_the_order_of_their_rows(run):
     assert rows.tolist() == [False, True, False]
 
 
-def test_nothing_need_be_known_before_the_run(run):
+def test_shapes_may_be_unknown_before_the_run(run):
     tensor = tf.sparse_placeholder(tf.int32)
     filled, was_empty = tf.sparse_fill_empty_rows(tensor, 7)
     assert was_empty.shape.as_list() == [None]
@@ -50,12 +50,12 @@ def test_nothing_need_be_known_before_the_run(run):
         (0, [0, 3], r"dense_shape\[0\] = 0 but indices.shape\[0\] = 1"),
     ],
 )
-def test_rows_out_of_range_are_refused(run, row, shape, match):
+def test_rows_out_of_range_are_rejected(run, row, shape, match):
     with pytest.raises(IAE, match=match):
         run(tf.sparse_fill_empty_rows(tf.SparseTensor([[row, 0]], [5], shape), 1))
 
 
-def test_a_default_that_does_not_fit_is_refused():
+def test_invalid_default_is_rejected():
     sparse = tf.SparseTensor([[0, 0]], [5], [2, 3])
     with pytest.raises(ValueError, match="Shape must be rank 0 but is rank 1"):
         tf.sparse_fill_empty_rows(sparse, [1])

@@ -23,7 +23,7 @@ def taller():
     return tf.SparseTensor([[0, 0], [2, 1]], ["e", "f"], [3, 3])
 
 
-def test_rows_are_joined(run):
+def test_rows_are_concatenated(run):
     both = tf.sparse_concat(0, [letters(), taller()])
     assert both.get_shape() == [5, 3]
     assert both.indices.shape == [4, 2]
@@ -33,7 +33,7 @@ def test_rows_are_joined(run):
     assert value.dense_shape.tolist() == [5, 3]
 
 
-def test_columns_are_joined_and_the_elements_are_in_order(run):
+def test_columns_are_concatenated_and_elements_are_ordered(run):
     for axis in (1, -1):
         value = run(tf.sparse.concat(axis, [letters(), wider(), letters()]))
         assert value.indices.tolist() == [[0, 1], [0, 7], [0, 9], [1, 0], [1, 4], [1, 8]]
@@ -48,12 +48,12 @@ def test_sizes_may_be_expanded(run, axis):
     assert run(joined).dense_shape.tolist() == ([5, 5] if axis in (0, -2) else [3, 8])
 
 
-def test_one_is_returned_as_it_is():
+def test_single_tensor_is_returned_unchanged():
     one = letters()
     assert tf.sparse_concat(0, [one]) is one
 
 
-def test_old_names_are_taken(run):
+def test_old_argument_names_are_accepted(run):
     old = tf.sparse_concat(None, [letters(), taller()], expand_nonconcat_dim=True, concat_dim=1)
     new = tf.sparse_concat(1, [letters(), taller()], expand_nonconcat_dims=True)
     assert run(old).dense_shape.tolist() == run(new).dense_shape.tolist() == [3, 6]
@@ -61,7 +61,7 @@ def test_old_names_are_taken(run):
         tf.sparse_concat(1, [letters(), letters()], concat_dim=1)
 
 
-def test_nothing_need_be_known_before_the_run(run):
+def test_shapes_may_be_unknown_before_the_run(run):
     fed = tf.sparse_placeholder(tf.int32)
     value = tf.SparseTensorValue([[0, 1]], [5], [1, 2])
     values = run(tf.sparse_concat(0, [fed, fed]), {fed: value})
@@ -69,7 +69,7 @@ def test_nothing_need_be_known_before_the_run(run):
     assert values.dense_shape.tolist() == [2, 2]
 
 
-def test_parts_that_do_not_fit_are_refused(run):
+def test_incompatible_parts_are_rejected(run):
     scalar = tf.SparseTensor(np.zeros([1, 0]), ["a"], np.zeros([0], np.int64))
     for axis, parts, match in (
         (1, [letters(), taller()], "expected 2 for dimension 0 but got 3 at position 1"),
@@ -97,7 +97,7 @@ MATRICES = st.lists(
 
 
 @given(MATRICES, st.sampled_from([0, 1]))
-def test_it_is_the_concatenation_of_the_dense_tensors(matrices, axis):
+def test_sparse_concat_matches_dense_concatenation(matrices, axis):
     dense = [np.array(matrix) for matrix in matrices]
     with tf.Graph().as_default(), tf.Session() as session:
         parts = [tf.sparse.from_dense(tf.constant(matrix)) for matrix in dense]

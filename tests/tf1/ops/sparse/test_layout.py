@@ -22,67 +22,67 @@ def fed():
 
 
 class TestResetShape:
-    def test_the_smallest_shape_has_a_place_for_all_elements(self, run, letters):
+    def test_reset_shape_uses_the_smallest_enclosing_shape(self, run, letters):
         value = run(tf.sparse_reset_shape(letters))
         assert value.dense_shape.tolist() == [2, 3, 4]
         assert value.indices.tolist() == PLACES
         assert value.values.tolist() == [b"a", b"b", b"c", b"d"]
 
-    def test_without_elements_it_has_no_places(self, run):
+    def test_reset_shape_without_elements_is_empty(self, run):
         empty = tf.SparseTensor(np.zeros([0, 2], np.int64), np.zeros([0]), [2, 3])
         assert run(tf.sparse_reset_shape(empty)).dense_shape.tolist() == [0, 0]
 
-    def test_a_larger_shape_is_taken(self, run, letters):
+    def test_reset_shape_accepts_a_larger_shape(self, run, letters):
         reset = tf.sparse.reset_shape(letters, [2, 4, 6])
         assert reset.get_shape() == [2, 4, 6]
         assert run(reset).dense_shape.tolist() == [2, 4, 6]
 
-    def test_a_smaller_one_is_refused(self, letters):
+    def test_reset_shape_rejects_a_smaller_shape(self, letters):
         with pytest.raises(ValueError, match="dimension sizes >= "):
             tf.sparse_reset_shape(letters, [2, 3, 4])
 
-    def test_another_rank_is_refused(self, letters):
+    def test_reset_shape_rejects_another_rank(self, letters):
         with pytest.raises(ValueError, match="Dimensions 2 and 3"):
             tf.sparse_reset_shape(letters, [3, 7])
 
     @pytest.mark.parametrize("new", [[2, 2], [2, 3, 4]])
-    def test_an_unknown_shape_that_does_not_fit_is_an_error_of_the_run(self, run, fed, new):
+    def test_reset_shape_checks_unknown_shapes_at_run_time(self, run, fed, new):
         sparse, value = fed
         with pytest.raises(tf.errors.InvalidArgumentError):
             run(tf.sparse_reset_shape(sparse, new), value)
 
-    def test_an_unknown_shape_may_fit(self, run, fed):
+    def test_reset_shape_accepts_an_unknown_shape_that_fits(self, run, fed):
         sparse, value = fed
         assert run(tf.sparse_reset_shape(sparse, [4, 3]), value).dense_shape.tolist() == [4, 3]
 
-    def test_only_sparse_tensors_are_taken(self):
+    def test_reset_shape_requires_a_sparse_tensor(self):
         with pytest.raises(TypeError, match="Input must be a SparseTensor"):
             tf.sparse_reset_shape([1])
 
 
 class TestTranspose:
     @pytest.mark.parametrize("perm", [None, [2, 1, 0], [0, 2, 1], [1, 2, 0]])
-    def test_it_is_the_transpose_of_the_dense_tensor(self, run, letters, perm):
+    def test_sparse_transpose_matches_the_dense_transpose(self, run, letters, perm):
         transposed = tf.sparse_transpose(letters, perm)
         dense = [tf.sparse_tensor_to_dense(each, "") for each in (transposed, letters)]
         value, original = run(dense)
         assert value.tolist() == original.transpose(perm).tolist()
         assert transposed.get_shape() == value.shape
 
-    def test_the_rank_may_be_unknown(self, run, fed):
+    def test_transpose_supports_an_unknown_rank(self, run, fed):
         sparse, value = fed
         transposed = run(tf.sparse.transpose(sparse), value)
         assert transposed.indices.tolist() == [[0, 1], [2, 0]]
         assert transposed.values.tolist() == [6, 5]
         assert transposed.dense_shape.tolist() == [3, 2]
 
-    def test_its_operations_have_a_scope(self, letters):
+    def test_transpose_operations_have_a_scope(self, letters):
         assert sparse_transpose(letters, name="t").values.op.name == "t/SparseReorder"
 
 
 class TestExpandDims:
     @pytest.mark.parametrize("axis", [None, 0, 1, 2, 3, -1, -4])
-    def test_the_dimension_stands_where_the_dense_tensor_has_it(self, run, letters, axis):
+    def test_expand_dims_matches_the_dense_tensor(self, run, letters, axis):
         expanded = tf.sparse.expand_dims(letters, axis)
         dense = [tf.sparse_tensor_to_dense(each, "") for each in (expanded, letters)]
         value, original = run(dense)
@@ -91,7 +91,7 @@ class TestExpandDims:
         assert expanded.get_shape().ndims == 4
 
     @pytest.mark.parametrize("axis", [-2, tf.placeholder_with_default])
-    def test_rank_and_axis_may_be_unknown(self, run, fed, axis):
+    def test_expand_dims_supports_an_unknown_rank_and_axis(self, run, fed, axis):
         sparse, value = fed
         position = axis if axis == -2 else axis(-2, [])
         expanded = run(tf.sparse.expand_dims(sparse, position), value)
@@ -99,17 +99,17 @@ class TestExpandDims:
         assert expanded.indices.tolist() == [[0, 0, 2], [1, 0, 0]]
 
     @pytest.mark.parametrize("axis", ["a", 0.5])
-    def test_other_axes_are_refused(self, letters, axis):
+    def test_expand_dims_requires_an_integer_axis(self, letters, axis):
         with pytest.raises(TypeError, match="axis must be an integer value"):
             tf.sparse.expand_dims(letters, axis)
 
     @pytest.mark.parametrize("axis", [-5, 4])
-    def test_an_axis_out_of_range_is_refused(self, letters, axis):
+    def test_expand_dims_rejects_an_axis_out_of_range(self, letters, axis):
         with pytest.raises(ValueError, match="expected an integer in"):
             tf.sparse.expand_dims(letters, axis)
 
     @pytest.mark.parametrize("axis", [-4, 3])
-    def test_or_is_an_error_of_the_run(self, run, fed, axis):
+    def test_expand_dims_checks_an_unknown_rank_at_run_time(self, run, fed, axis):
         sparse, value = fed
         with pytest.raises(tf.errors.InvalidArgumentError):
             run(tf.sparse.expand_dims(sparse, axis), value)

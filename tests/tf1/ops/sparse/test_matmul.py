@@ -24,7 +24,7 @@ def flipped(array, is_flipped):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64", "complex64"])
 @pytest.mark.parametrize(("adjoint_a", "adjoint_b"), FLAGS)
-def test_it_is_the_product_of_the_dense_matrices(run, dtype, adjoint_a, adjoint_b):
+def test_sparse_dense_matmul_matches_the_dense_product(run, dtype, adjoint_a, adjoint_b):
     inner = 2 if adjoint_a else 3
     dense = np.arange(inner * 4).reshape(inner, 4).astype(dtype)
     dense = dense * np.array(1j, dtype) if dtype == "complex64" else dense
@@ -38,7 +38,7 @@ def test_it_is_the_product_of_the_dense_matrices(run, dtype, adjoint_a, adjoint_
 
 @pytest.mark.parametrize("dtype", ["float32", "complex64"])
 @pytest.mark.parametrize(("adjoint_a", "adjoint_b"), FLAGS)
-def test_the_second_may_be_the_sparse_one(run, dtype, adjoint_a, adjoint_b):
+def test_second_factor_may_be_the_sparse_one(run, dtype, adjoint_a, adjoint_b):
     inner = 3 if adjoint_b else 2
     dense = np.arange(4 * inner).reshape(4, inner).astype(dtype)
     dense = dense * np.array(1j, dtype) if dtype == "complex64" else dense
@@ -49,12 +49,12 @@ def test_the_second_may_be_the_sparse_one(run, dtype, adjoint_a, adjoint_b):
     assert values.tolist() == expected.tolist()
 
 
-def test_elements_that_are_there_twice_are_added(run):
+def test_duplicate_elements_are_added(run):
     twice = tf.SparseTensor([[0, 1], [0, 1]], [3.0, 4.0], [1, 2])
     assert run(tf.sparse.sparse_dense_matmul(twice, [[5.0], [6.0]])).tolist() == [[42.0]]
 
 
-def test_matrices_that_do_not_fit_are_refused(run):
+def test_incompatible_matrices_are_rejected(run):
     matrix = sparse("float32")
     with pytest.raises(ValueError, match="Dimensions must be equal, but are 3 and 2"):
         tf.sparse_tensor_dense_matmul(matrix, np.ones([2, 2], np.float32))
@@ -72,7 +72,7 @@ def test_matrices_that_do_not_fit_are_refused(run):
 
 
 @pytest.mark.parametrize("index", [[0, 7], [7, 0], [0, -1]])
-def test_an_index_out_of_range_is_refused(run, index):
+def test_index_out_of_range_is_rejected(run, index):
     outside = tf.SparseTensor([index], [3.0], [1, 2])
     with pytest.raises(IAE, match=r"is out of bounds: need 0 <= index < \[1,2\]"):
         run(tf.sparse_tensor_dense_matmul(outside, [[5.0], [6.0]]))

@@ -22,7 +22,7 @@ def merged(run, records, *arguments, **options):
     return [part.tolist() for part in value]
 
 
-def test_one_example_gives_a_vector_in_the_order_of_its_indices(run):
+def test_one_example_becomes_a_vector_ordered_by_index(run):
     record = example(i=[5, 0, 2], v=[1.0, 2.0, 3.0])
     assert merged(run, record, "i", "v", tf.float32, 9) == [
         *([[0], [2], [5]], [2.0, 3.0, 1.0], [9]),
@@ -33,14 +33,14 @@ def test_one_example_gives_a_vector_in_the_order_of_its_indices(run):
     assert merged(run, b"", "i", "v", tf.float32, 9) == [[], [], [9]]
 
 
-def test_several_keys_give_several_dimensions(run):
+def test_several_keys_become_several_dimensions(run):
     record = example(i=[1, 0, 1], j=[0, 7, -3], v=[1.0, 2.0, 3.0])
     assert merged(run, record, ["i", "j"], "v", tf.float32, [2, 8]) == [
         *([[0, 7], [1, -3], [1, 0]], [2.0, 3.0, 1.0], [2, 8]),
     ]
 
 
-def test_a_batch_gives_a_first_dimension_for_the_example(run):
+def test_batch_adds_a_first_dimension_for_the_example(run):
     records = [example(i=[3, 1], v=[1.0, 2.0]), b"", example(i=[0], v=[3.0])]
     assert merged(run, records, "i", "v", tf.float32, 4) == [
         *([[0, 1], [0, 3], [2, 0]], [2.0, 1.0, 3.0], [3, 4]),
@@ -52,7 +52,7 @@ def test_indices_are_not_compared_with_the_size(run):
     assert merged(run, record, "i", "v", tf.float32, 2) == [[[-1], [99]], [2.0, 1.0], [2]]
 
 
-def test_static_shapes_and_names(run):
+def test_static_shapes_and_names_are_inferred(run):
     feature = tf.SparseFeature(["i", "j"], "v", tf.float32, [4, 5])
     one = tf.parse_single_example(tf.placeholder(tf.string), {"s": feature})["s"]
     batch = tf.parse_example(tf.placeholder(tf.string, [None]), {"s": feature})["s"]
@@ -70,13 +70,13 @@ def test_static_shapes_and_names(run):
     ids=["fewer indices", "no indices", "two examples"],
 )
 @pytest.mark.parametrize("is_sorted", [False, True])
-def test_every_example_has_as_many_indices_as_values(run, records, is_sorted):
+def test_numbers_of_indices_and_values_must_match(run, records, is_sorted):
     words = r"Number of elements in indices \(\d\) and values \(\d\) do not match: SparseFeature\("
     with pytest.raises(IAE, match=words):
         merged(run, records, "i", "v", tf.float32, 9, already_sorted=is_sorted)
 
 
-def test_parts_can_be_asked_for_beside_the_whole(run):
+def test_parts_can_be_requested_along_with_the_merged_feature(run):
     features = {
         "i": tf.VarLenFeature(tf.int64),
         "s": tf.SparseFeature("i", "v", tf.float32, 9),
@@ -89,7 +89,7 @@ def test_parts_can_be_asked_for_beside_the_whole(run):
 
 
 @given(st.lists(st.dictionaries(st.integers(0, 9), st.integers(-5, 5)), max_size=4))
-def test_rows_that_were_spread_out_are_put_together(rows):
+def test_sparse_rows_are_reassembled(rows):
     records = [example(i=list(row), v=[float(value) for value in row.values()]) for row in rows]
     expected = [[float(row.get(position, 0)) for position in range(10)] for row in rows]
     feature = tf.SparseFeature("i", "v", tf.float32, 10)

@@ -16,7 +16,7 @@ def ragged(values=(1, 2, 3), splits=(0, 2, 2, 3)):
     return tf.RaggedTensor.from_row_splits(tf.constant(values), splits)
 
 
-def test_a_fetch_is_a_value_with_the_same_parts(session):
+def test_fetched_value_has_the_parts_of_the_tensor(session):
     tensor = ragged()
     value = session.run({"r": tensor})["r"]
     assert value.to_list() == [[1, 2], [], [3]]
@@ -26,7 +26,7 @@ def test_a_fetch_is_a_value_with_the_same_parts(session):
     assert repr(value).startswith("tf.RaggedTensorValue(values=array([1, 2, 3]")
 
 
-def test_facts_known_before_a_run():
+def test_static_properties_are_known_before_a_run():
     tensor = ragged()
     assert tensor.get_shape().as_list() == [3, None]
     assert (tensor.dtype, tensor.ragged_rank) == (tf.int32, 1)
@@ -36,7 +36,7 @@ def test_facts_known_before_a_run():
     assert unknown.shape.as_list() == [None, None]
 
 
-def test_rows(session):
+def test_row_functions_return_their_partitions(session):
     tensor = ragged()
     completed = session.run(
         [
@@ -50,7 +50,7 @@ def test_rows(session):
     ]
 
 
-def test_a_dense_tensor_is_padded(session):
+def test_to_tensor_pads_rows(session):
     assert session.run(ragged().to_tensor()).tolist() == [[1, 2], [0, 0], [3, 0]]
     assert session.run(ragged().to_tensor(-1)).tolist() == [[1, 2], [-1, -1], [3, -1]]
     words = ragged(["a", "b", "c"])
@@ -61,21 +61,21 @@ def test_a_dense_tensor_is_padded(session):
 
 
 @pytest.mark.parametrize("splits", [[0], [0, 0], [0, 0, 0]])
-def test_rows_without_elements(session, splits):
+def test_rows_may_be_empty(session, splits):
     tensor = tf.RaggedTensor.from_row_splits(tf.constant([], tf.int32), splits)
     assert session.run(tensor).to_list() == [[]] * (len(splits) - 1)
     assert session.run(tensor.to_tensor()).shape == (len(splits) - 1, 0)
     assert session.run(tensor.to_sparse()).dense_shape.tolist() == [len(splits) - 1, 0]
 
 
-def test_a_sparse_tensor_has_the_same_elements(session):
+def test_to_sparse_has_the_same_elements(session):
     sparse = session.run(ragged().to_sparse())
     assert sparse.indices.tolist() == [[0, 0], [0, 1], [2, 0]]
     assert sparse.values.tolist() == [1, 2, 3]
     assert sparse.dense_shape.tolist() == [3, 2]
 
 
-def test_rows_of_rows(session):
+def test_ragged_tensors_can_be_nested(session):
     inner = ragged()
     outer = tf.RaggedTensor.from_row_splits(inner, [0, 1, 3])
     assert (outer.ragged_rank, outer.shape.as_list()) == (2, [2, None, None])
@@ -88,13 +88,13 @@ def test_rows_of_rows(session):
     assert session.run(doubled).to_list() == [[[2, 4]], [[], [6]]]
 
 
-def test_other_operations_say_what_to_call():
+def test_errors_of_other_operations_suggest_a_conversion():
     with pytest.raises(TypeError, match=r"Call its to_tensor\(\) or to_sparse\(\) before"):
         tf.add(ragged(), 1)
     with pytest.raises(TypeError, match=r"Call its to_tensor\(\)"):
         tf.reduce_sum(ragged())
 
 
-def test_splits_are_a_vector():
+def test_row_splits_must_be_a_vector():
     with pytest.raises(ValueError, match="must have rank 1"):
         tf.RaggedTensor.from_row_splits([1], 1)

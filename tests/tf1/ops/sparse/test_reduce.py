@@ -19,14 +19,14 @@ def matrix(values=(1, 2, -3, 4, 5)):
     return tf.SparseTensor(PLACES, list(values), [4, 5])
 
 
-def test_a_dense_result_has_zeros_where_nothing_was(run):
+def test_dense_result_has_zeros_for_empty_rows(run):
     total, largest = tf.sparse_reduce_sum(matrix(), 1), tf.sparse_reduce_max(matrix(), 1)
     assert (total.shape, largest.shape) == ([4], [4])
     assert run(total).tolist() == [3, -3, 0, 9]
     assert run(largest).tolist() == [2, -3, 0, 5]
 
 
-def test_a_sparse_result_has_the_stored_elements(run):
+def test_sparse_result_has_the_stored_elements(run):
     total, largest = run(
         [tf.sparse_reduce_sum_sparse(matrix(), 1), tf.sparse_reduce_max_sparse(matrix(), 0)]
     )
@@ -38,7 +38,7 @@ def test_a_sparse_result_has_the_stored_elements(run):
 
 @pytest.mark.parametrize("axis", [None, 0, -1, [0, 1], [], [1, 1]])
 @pytest.mark.parametrize("keepdims", [False, True])
-def test_the_sums_are_those_of_the_dense_tensor(run, axis, keepdims):
+def test_sums_match_the_dense_tensor(run, axis, keepdims):
     total = tf.sparse.reduce_sum(matrix(), axis, keepdims=keepdims)
     apart = tf.sparse.reduce_sum_sparse(matrix(), axis, keepdims=keepdims)
     values, parts, uninterrupted = run([total, apart, tf.sparse_tensor_to_dense(matrix())])
@@ -52,7 +52,7 @@ def test_the_sums_are_those_of_the_dense_tensor(run, axis, keepdims):
     assert spread.tolist() == expected.tolist()
 
 
-def test_the_rank_may_be_unknown(run):
+def test_rank_may_be_unknown(run):
     tensor = tf.sparse_placeholder(tf.float32)
     value = tf.SparseTensorValue(PLACES, [1, 2, -3, 4, 5], [4, 5])
     assert tf.sparse_reduce_sum(tensor).shape.rank is None
@@ -60,13 +60,13 @@ def test_the_rank_may_be_unknown(run):
     assert run(tf.sparse_reduce_max(tensor, 0), {tensor: value}).tolist() == [4, -3, 2, 5, 0]
 
 
-def test_complex_numbers_are_added(run):
+def test_complex_numbers_can_be_summed(run):
     values = [1j, 2, 3, 4, 5 - 1j]
     assert run(tf.sparse_reduce_sum(matrix(values), 1)).tolist() == [2 + 1j, 3, 0, 9 - 1j]
 
 
 @pytest.mark.parametrize("reduce", ALL)
-def test_old_names_are_taken(run, reduce):
+def test_old_argument_names_are_accepted(run, reduce):
     old, new = run([reduce(matrix(), reduction_axes=1, keep_dims=True), reduce(matrix(), 1, True)])
     assert all(np.array_equal(*pair) for pair in zip(old, new, strict=True))
     with pytest.raises(ValueError, match="Cannot specify both 'reduction_axes' and 'axis'"):
@@ -76,7 +76,7 @@ def test_old_names_are_taken(run, reduce):
 
 
 @pytest.mark.parametrize("reduce", ALL)
-def test_invalid_axes_are_refused(run, reduce):
+def test_invalid_axes_are_rejected(run, reduce):
     for axis in (2, -3):
         with pytest.raises(IAE, match=f"Invalid reduction dimension {axis}, for input with 2"):
             run(reduce(matrix(), axis))
@@ -88,7 +88,7 @@ def test_invalid_axes_are_refused(run, reduce):
         reduce(matrix("abcde"))
 
 
-def test_an_index_out_of_range_is_refused(run):
+def test_index_out_of_range_is_rejected(run):
     outside = tf.SparseTensor([[5, 0]], [1], [4, 5])
     with pytest.raises(IAE, match=r"indices\[0\] = \[5,0\] is out of bounds"):
         run(tf.sparse_reduce_sum(outside, 1))

@@ -14,7 +14,7 @@ def matrix():
 
 
 @pytest.mark.parametrize("shape", [[2, 10], [2, -1], [-1], [2, 2, 5], [4, 5], [1, -1, 20]])
-def test_it_is_the_dense_tensor_in_that_shape(run, shape):
+def test_sparse_reshape_matches_the_dense_reshape(run, shape):
     reshaped = tf.sparse_reshape(matrix(), shape, name="n")
     assert reshaped.values.op.name == "n/Identity"
     dense = [tf.sparse_tensor_to_dense(each) for each in (reshaped, matrix())]
@@ -24,7 +24,7 @@ def test_it_is_the_dense_tensor_in_that_shape(run, shape):
 
 
 @pytest.mark.parametrize("expected", [None, [None], [2]])
-def test_the_shape_may_be_known_in_the_run_alone(run, expected):
+def test_shape_may_be_known_only_at_run_time(run, expected):
     shape = tf.placeholder(tf.int32, expected)
     reshaped = tf.sparse.reshape(matrix(), shape)
     assert reshaped.indices.shape.as_list() == [5, expected and expected[0]]
@@ -42,7 +42,7 @@ def test_the_shape_may_be_known_in_the_run_alone(run, expected):
         (-1, "Shape must be rank 1 but is rank 0"),
     ],
 )
-def test_a_shape_that_does_not_fit_is_refused(shape, match):
+def test_incompatible_shape_is_rejected(shape, match):
     with pytest.raises(ValueError, match=match):
         tf.sparse_reshape(matrix(), shape)
 
@@ -56,20 +56,20 @@ def test_a_shape_that_does_not_fit_is_refused(shape, match):
         ([-2, 10], "size 0 must be non-negative, not -2"),
     ],
 )
-def test_a_shape_that_does_not_fit_is_an_error_of_the_run(run, shape, match):
+def test_incompatible_shape_is_an_error_of_the_run(run, shape, match):
     tensor = tf.sparse_placeholder(tf.int32)
     value = tf.SparseTensorValue(PLACES, [1, 2, 3, 4, 5], [4, 5])
     with pytest.raises(IAE, match=match):
         run(tf.sparse_reshape(tensor, shape), {tensor: value})
 
 
-def test_without_elements_sizes_have_to_say_more(run):
+def test_sizes_of_an_empty_tensor_cannot_always_be_inferred(run):
     empty = tf.SparseTensor(np.zeros([0, 2], np.int64), np.zeros([0]), [0, 3])
     assert run(tf.sparse_reshape(empty, [3, -1])).dense_shape.tolist() == [3, 0]
     with pytest.raises(IAE, match="cannot infer the missing input size"):
         run(tf.sparse_reshape(empty, [0, -1]))
 
 
-def test_only_sparse_tensors_are_taken():
+def test_sparse_reshape_requires_a_sparse_tensor():
     with pytest.raises(TypeError, match="Input must be a SparseTensor"):
         tf.sparse_reshape([3], [1])

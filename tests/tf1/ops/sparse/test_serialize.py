@@ -23,7 +23,7 @@ def same(actual, expected):
 @pytest.mark.parametrize(
     "values", [(5, 7), (0.5, -1.5), ("a", "b" * 300), (True, False), (1 << 40, 2)]
 )
-def test_rows_come_back_as_they_were(session, values):
+def test_serialized_rows_round_trip(session, values):
     sparse = matrix(values)
     strings = tf.serialize_many_sparse(sparse)
     assert strings.shape.as_list() == [None, 3]
@@ -32,7 +32,7 @@ def test_rows_come_back_as_they_were(session, values):
     same(*session.run([again, sparse]))
 
 
-def test_single_ones_are_stacked(session):
+def test_single_tensors_are_stacked(session):
     both = tf.stack(
         [tf.serialize_sparse(matrix()), tf.serialize_sparse(tf.SparseTensor([[0, 8]], [9], [1, 9]))]
     )
@@ -42,14 +42,14 @@ def test_single_ones_are_stacked(session):
     assert stacked.dense_shape.tolist() == [2, 3, 9]
 
 
-def test_they_go_through_queues(session):
+def test_serialized_tensors_can_be_queued(session):
     queue = tf.FIFOQueue(9, tf.string, [(3,)])
     session.run(queue.enqueue_many(tf.serialize_many_sparse(matrix())))
     batch = tf.deserialize_many_sparse(queue.dequeue_many(3), tf.int32)
     same(*session.run([batch, matrix()]))
 
 
-def test_the_strings_are_tensors(session):
+def test_serialized_strings_are_parsable_tensors(session):
     strings = tf.serialize_sparse(matrix(("a", "bc")))
     indices, values, shape = (
         tf.parse_tensor(strings[number], dtype)
@@ -64,18 +64,18 @@ class TestRefusals:
         with pytest.raises(tf.errors.InvalidArgumentError, match=match):
             session.run(fetch)
 
-    def test_of_values_that_are_not_sparse_tensors(self):
+    def test_serializing_non_sparse_values_is_rejected(self):
         for function in (tf.serialize_sparse, tf.serialize_many_sparse):
             with pytest.raises(TypeError, match="must be a SparseTensor"):
                 function([1])
             with pytest.raises(TypeError, match="got out_type int32, expected string"):
                 function(matrix(), out_type=tf.int32)
 
-    def test_of_vectors_without_rows(self, session):
+    def test_vectors_cannot_be_serialized_by_row(self, session):
         vector = tf.SparseTensor([[0]], [1], [2])
         self.refused(session, tf.serialize_many_sparse(vector), "should be > 1, but saw rank: 1")
 
-    def test_of_strings_that_are_not_tensors(self, session):
+    def test_deserializing_invalid_strings_is_rejected(self, session):
         one = tf.serialize_sparse(matrix())
         swapped = tf.stack([[one[1], one[1], one[2]]])
         for strings, match in (
@@ -86,13 +86,13 @@ class TestRefusals:
         ):
             self.refused(session, tf.deserialize_many_sparse(strings, tf.int32), match)
 
-    def test_of_other_types_and_ranks(self, session):
+    def test_deserializing_other_types_and_ranks_is_rejected(self, session):
         rows = tf.serialize_many_sparse(matrix())
         wrong = tf.deserialize_many_sparse(rows, tf.int64)
         self.refused(session, wrong, "Requested SparseTensor of type int64")
         mixed = tf.concat([rows, [tf.serialize_sparse(matrix())]], 0)
         self.refused(session, tf.deserialize_many_sparse(mixed, tf.int32), "Inconsistent")
 
-    def test_of_another_number_of_columns(self):
+    def test_wrong_number_of_columns_is_rejected(self):
         with pytest.raises(ValueError, match="must be 3 but is 2"):
             tf.deserialize_many_sparse([["a", "b"]], tf.int32)

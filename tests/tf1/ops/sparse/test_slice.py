@@ -20,7 +20,7 @@ def dense(sparse):
 
 
 class TestSlice:
-    def test_indices_begin_where_the_slice_does(self, run):
+    def test_slice_indices_are_relative_to_its_start(self, run):
         part = tf.sparse_slice(matrix(), [0, 1], [3, 2], name="n")
         assert part.values.op.name == "n"
         assert part.indices.shape.as_list() == [None, 2]
@@ -29,18 +29,18 @@ class TestSlice:
         assert value.values.tolist() == [2, 3]
         assert value.dense_shape.tolist() == [3, 2]
 
-    def test_it_ends_where_the_tensor_ends(self, run):
+    def test_slice_ends_at_the_end_of_the_tensor(self, run):
         assert run(tf.sparse.slice(matrix(), [1, 1], [99, 99])).dense_shape.tolist() == [3, 4]
         past = run(tf.sparse.slice(matrix(), [9, 1], [3, 2]))
         assert (past.values.tolist(), past.dense_shape.tolist()) == ([], [0, 2])
 
-    def test_where_it_is_may_be_known_in_the_run_alone(self, run):
+    def test_slice_bounds_may_be_known_only_at_run_time(self, run):
         fed, start = tf.sparse_placeholder(tf.int32), tf.placeholder(tf.int64)
         part = tf.sparse_slice(fed, start, [1, 1])
         arguments = {fed: tf.SparseTensorValue(PLACES, [1, 2, 3, 4, 5], [4, 5]), start: [2, 3]}
         assert run(part, arguments).values.tolist() == [4]
 
-    def test_of_invalid_bounds_is_refused(self, run):
+    def test_slice_rejects_invalid_bounds(self, run):
         for start, size, match in (
             ([0], [1], "start to be a vector of length 2 but got length 1"),
             (0, [1, 1], "start should be a vector"),
@@ -52,7 +52,7 @@ class TestSlice:
             tf.sparse_slice([1], [0], [1])
 
     @given(*[st.lists(st.integers(0, 6), min_size=2, max_size=2)] * 2)
-    def test_is_the_slice_of_the_dense_tensor(self, start, size):
+    def test_sparse_slice_matches_the_dense_slice(self, start, size):
         with tf.Graph().as_default(), tf.Session() as session:
             uninterrupted, part = session.run(
                 [dense(matrix()), dense(tf.sparse_slice(matrix(), start, size))]
@@ -62,7 +62,7 @@ class TestSlice:
 
 
 class TestSplit:
-    def test_the_first_pieces_are_larger(self, run):
+    def test_first_pieces_of_a_split_are_larger(self, run):
         pieces = tf.sparse_split(sp_input=matrix(), num_split=2, axis=1, name="n")
         assert pieces[1].values.name == "n:3"
         first, second = run(pieces)
@@ -71,7 +71,7 @@ class TestSplit:
         assert second.indices.tolist() == [[2, 0]]
         assert (first.dense_shape.tolist(), second.dense_shape.tolist()) == ([4, 3], [4, 2])
 
-    def test_arguments_need_their_names(self):
+    def test_split_arguments_must_be_named(self):
         with pytest.raises(ValueError, match="Keyword arguments are required"):
             tf.sparse_split(matrix(), 2, 1)
         full = {"sp_input": matrix(), "num_split": 2, "axis": 1}
@@ -82,10 +82,10 @@ class TestSplit:
         with pytest.raises(ValueError, match="Cannot specify both 'split_dim' and 'axis'"):
             tf.sparse_split(**full, split_dim=1)
 
-    def test_the_old_name_of_the_axis_is_taken(self):
+    def test_split_accepts_the_old_name_of_the_axis(self):
         assert len(tf.sparse.split(sp_input=matrix(), num_split=3, split_dim=0)) == 3
 
-    def test_of_invalid_bounds_is_refused(self, run):
+    def test_split_rejects_invalid_axes_and_counts(self, run):
         outside = tf.SparseTensor([[0, 9]], [1], [4, 5])
         for sparse, count, axis, match in (
             (matrix(), 2, 2, r"between \[-2, 2\), got 2"),
@@ -104,7 +104,7 @@ class TestSplit:
             tf.sparse_split(sp_input=matrix(), num_split=2, axis=tf.constant(1))
 
     @given(st.integers(1, 4), st.sampled_from([0, 1, -1]))
-    def test_the_pieces_are_those_of_the_dense_tensor(self, count, axis):
+    def test_sparse_split_matches_the_dense_split(self, count, axis):
         with tf.Graph().as_default(), tf.Session() as session:
             pieces = tf.sparse_split(sp_input=matrix(), num_split=count, axis=axis)
             uninterrupted, *completed = session.run([dense(each) for each in (matrix(), *pieces)])

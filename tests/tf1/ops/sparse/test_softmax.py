@@ -22,12 +22,12 @@ def test_elements_may_be_in_any_order(run):
     assert run(tf.sparse.softmax(sparse)).values.tolist() == [0.5, 1.0, 0.5]
 
 
-def test_no_elements_are_fine(run):
+def test_empty_tensor_is_accepted(run):
     empty = tf.SparseTensor(np.zeros([0, 2]), np.zeros([0]), [2, 2])
     assert run(tf.sparse_softmax(empty)).values.tolist() == []
 
 
-def test_invalid_ranks_and_types_are_refused(run):
+def test_invalid_ranks_and_types_are_rejected(run):
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"rank >= 2, .* shape: \[3\]"):
         run(tf.sparse_softmax(tf.SparseTensor([[1]], [0.5], [3])))
     with pytest.raises(TypeError, match="DataType int32 not in list of allowed values"):

@@ -10,7 +10,7 @@ IAE = tf.errors.InvalidArgumentError
 
 
 class TestSparseTensor:
-    def test_has_three_parts(self):
+    def test_sparse_tensor_has_three_parts(self):
         sparse = tf.SparseTensor(indices=[[0, 1]], values=["a"], dense_shape=[3, 4])
         assert sparse.indices.dtype == sparse.dense_shape.dtype == tf.int64
         assert sparse.indices.op.name == "SparseTensor/indices"
@@ -20,12 +20,12 @@ class TestSparseTensor:
         assert sparse.shape == sparse.get_shape() == [3, 4]
         assert repr(sparse).startswith('SparseTensor(indices=Tensor("SparseTensor/indices:0"')
 
-    def test_knows_its_consumers(self):
+    def test_sparse_tensor_lists_its_consumers(self):
         sparse = tf.SparseTensor([[0]], [1], [2])
         readers = [tf.identity(part).op for part in (sparse.values, sparse.indices)]
         assert sparse.consumers() == readers
 
-    def test_shape_may_be_unknown(self):
+    def test_sparse_tensor_shape_may_be_unknown(self):
         sparse = tf.SparseTensor([[0, 1]], [5], tf.placeholder(tf.int64))
         assert sparse.shape.rank is None
         sparse = tf.SparseTensor([[0, 1]], [5], tf.placeholder(tf.int64, [2]))
@@ -41,11 +41,11 @@ class TestSparseTensor:
             (([[0, 1]], [5, 6], [3, 4]), ValueError, "Dimensions 1 and 2 are not compatible"),
         ],
     )
-    def test_parts_must_fit(self, arguments, error, words):
+    def test_sparse_tensor_parts_must_match(self, arguments, error, words):
         with pytest.raises(error, match=re.escape(words)):
             tf.SparseTensor(*arguments)
 
-    def test_is_made_of_a_value(self):
+    def test_sparse_tensor_can_be_built_from_a_value(self):
         value = tf.SparseTensorValue([[0, 1]], [5], [3, 4])
         sparse = tf.SparseTensor.from_value(value)
         assert sparse.shape == [3, 4]
@@ -53,7 +53,7 @@ class TestSparseTensor:
         with pytest.raises(TypeError, match="Neither a SparseTensor nor SparseTensorValue: 3"):
             tf.SparseTensor.from_value(3)
 
-    def test_evaluates_to_a_value(self, run):
+    def test_sparse_tensor_evaluates_to_a_value(self, run):
         sparse = tf.SparseTensor([[0, 1]], [5], [3, 4])
         for value in (run(sparse), sparse.eval()):
             assert isinstance(value, tf.SparseTensorValue)
@@ -61,7 +61,7 @@ class TestSparseTensor:
 
 
 class TestSparsePlaceholder:
-    def test_is_fed_with_a_value(self, run):
+    def test_sparse_placeholder_is_fed_with_a_value(self, run):
         sparse = tf.sparse_placeholder(tf.float32, name="s")
         assert [part.op.name for part in (sparse.indices, sparse.values, sparse.dense_shape)] == [
             *("s/indices", "s/values", "s/shape")
@@ -71,14 +71,14 @@ class TestSparsePlaceholder:
         assert [np.asarray(part).tolist() for part in fetched] == [[[0, 1]], [5.0], [3, 4]]
         assert run(sparse.values, {sparse: ([[0]], [7.0], [1])}).tolist() == [7.0]
 
-    def test_knows_its_shape(self):
+    def test_sparse_placeholder_keeps_its_shape(self):
         assert tf.sparse_placeholder(tf.int32).shape.rank is None
         assert tf.sparse_placeholder(tf.int32, [2, 3]).shape == [2, 3]
         partly = tf.sparse_placeholder(tf.int32, [2, None])
         assert partly.shape.as_list() == [None, None]
         assert partly.indices.shape.as_list() == [None, 2]
 
-    def test_takes_its_shape_from_a_tensor(self, run):
+    def test_sparse_placeholder_shape_may_be_a_tensor(self, run):
         shape = tf.placeholder(tf.int64, [2])
         sparse = tf.sparse_placeholder(tf.int32, shape)
         assert sparse.indices.shape.as_list() == [None, 2]
@@ -87,20 +87,20 @@ class TestSparsePlaceholder:
 
 
 class TestToDense:
-    def test_puts_the_elements_in_their_places(self, run):
+    def test_to_dense_places_the_elements(self, run):
         sparse = tf.SparseTensor([[0, 1], [2, 0]], [5, 6], [3, 2])
         dense = sparse_tensor_to_dense(sparse)
         assert (dense.op.name, dense.shape) == ("SparseToDense", [3, 2])
         assert run(dense).tolist() == [[0, 5], [0, 0], [6, 0]]
         assert run(sparse_tensor_to_dense(sparse, -1)).tolist() == [[-1, 5], [-1, -1], [6, -1]]
 
-    def test_fills_strings_and_bools(self, run):
+    def test_to_dense_fills_strings_and_bools(self, run):
         strings = tf.SparseTensor([[1]], ["a"], [2])
         assert run(sparse_tensor_to_dense(strings)).tolist() == [b"", b"a"]
         bools = tf.SparseTensor([[1]], [True], [2])
         assert run(sparse_tensor_to_dense(bools)).tolist() == [False, True]
 
-    def test_takes_vectors_scalars_and_one_value_for_all(self, run):
+    def test_sparse_to_dense_accepts_vectors_scalars_and_a_single_value(self, run):
         assert run(sparse_to_dense([1, 2], [4], [5, 6])).tolist() == [0, 5, 6, 0]
         assert run(sparse_to_dense(1, [3], 7)).tolist() == [0, 7, 0]
         assert run(sparse_to_dense([[0, 0], [1, 1]], [2, 2], 1.0)).tolist() == [[1, 0], [0, 1]]
@@ -119,11 +119,11 @@ class TestToDense:
             ([1, 2], [5], "sparse_values has incorrect shape [1], should be [] or [2]"),
         ],
     )
-    def test_fails_for_places_that_are_not_there(self, run, indices, values, words):
+    def test_sparse_to_dense_fails_for_invalid_indices(self, run, indices, values, words):
         with pytest.raises(IAE, match=re.escape(words)):
             run(sparse_to_dense(indices, [4], values))
 
-    def test_order_need_not_be_checked(self, run):
+    def test_validate_indices_false_skips_the_order_check(self, run):
         dense = sparse_to_dense([2, 1], [3], [5, 6], validate_indices=False)
         assert run(dense).tolist() == [0, 6, 5]
         with pytest.raises(IAE, match=r"Indices are not valid \(out of bounds\).  Shape: \[3\]"):
@@ -144,13 +144,13 @@ class TestToDense:
         with pytest.raises(IAE, match=re.escape(words)):
             run(sparse_to_dense(*parts))
 
-    def test_refuses_dense_tensors(self):
+    def test_to_dense_rejects_dense_tensors(self):
         with pytest.raises(TypeError, match=re.escape("Input must be a SparseTensor.")):
             sparse_tensor_to_dense(tf.constant([1]))
 
 
 class TestSparseReorder:
-    def test_sorts_by_index(self, run):
+    def test_reorder_sorts_by_index(self, run):
         sparse = tf.SparseTensor([[1, 2], [0, 1], [5, 0]], ["a", "b", "c"], [2, 3])
         ordered = tf.sparse.reorder(sparse)
         assert (ordered.indices.op.name, ordered.indices.shape) == ("SparseReorder", [3, 2])
@@ -159,11 +159,11 @@ class TestSparseReorder:
         assert value.indices.tolist() == [[0, 1], [1, 2], [5, 0]]
         assert value.values.tolist() == [b"b", b"a", b"c"]
 
-    def test_makes_a_dense_tensor_of_each_valid_sparse_one(self, run):
+    def test_reordered_tensor_can_be_converted_to_dense(self, run):
         sparse = tf.sparse_reorder(tf.SparseTensor([[1], [0]], [5, 6], [3]))
         assert run(tf.sparse.to_dense(sparse)).tolist() == [6, 5, 0]
 
-    def test_refuses_dense_tensors(self):
+    def test_reorder_rejects_dense_tensors(self):
         with pytest.raises(TypeError, match=re.escape("Input must be a SparseTensor.")):
             tf.sparse_reorder(tf.constant([1]))
 
@@ -185,7 +185,7 @@ class TestSparseReorder:
         lambda given: tf.sparse_maximum(given, given),
     ],
 )
-def test_the_value_of_one_is_taken_as_one(run, function):
+def test_sparse_tensor_value_is_accepted_as_a_sparse_tensor(run, function):
     value = tf.SparseTensorValue([[0, 1], [1, 0]], [5, 6], [2, 3])
     values, expected = run([function(value), function(tf.SparseTensor(*value))])
     assert all(np.array_equal(*pair) for pair in zip(values, expected, strict=True))

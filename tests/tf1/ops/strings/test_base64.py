@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 import headrace.tf1 as tf
 
 
-def test_letters_are_safe_in_urls(run):
+def test_encoded_letters_are_url_safe(run):
     encoded = tf.encode_base64([["~~?", "fo"]])
     assert (encoded.dtype, encoded.shape.as_list()) == (tf.string, [1, 2])
     assert run(encoded).tolist() == [[b"fn4_", b"Zm8"]]
@@ -15,7 +15,7 @@ def test_letters_are_safe_in_urls(run):
 
 
 @given(st.binary(max_size=40), st.booleans())
-def test_encoded_bytes_are_decoded(value, pad):
+def test_encoded_bytes_round_trip(value, pad):
     with tf.Graph().as_default(), tf.Session() as session:
         encoded = tf.encode_base64(value, pad)
         letters, decoded = session.run([encoded, tf.decode_base64(encoded)])
@@ -23,7 +23,7 @@ def test_encoded_bytes_are_decoded(value, pad):
     assert (letters, decoded) == (expected if pad else expected.rstrip(b"="), value)
 
 
-def test_invalid_base64_is_refused(run):
+def test_invalid_base64_is_rejected(run):
     with pytest.raises(tf.errors.InvalidArgumentError, match="Invalid character found in base64"):
         run(tf.decode_base64("Z+/="))
     with pytest.raises(tf.errors.InvalidArgumentError, match="length cannot be 1 modulo 4"):

@@ -34,10 +34,10 @@ class TestAsString:
             (1 + 2j, {}, "(1.000000,2.000000)"),
         ],
     )
-    def test_writes_like_printf(self, run, value, options, text):
+    def test_as_string_formats_like_printf(self, run, value, options, text):
         assert run(tf.as_string(value, **options)) == text.encode()
 
-    def test_keeps_the_shape(self, run):
+    def test_as_string_keeps_the_shape(self, run):
         result = tf.as_string([[1, 2]])
         assert (result.op.name, result.dtype, result.shape) == ("AsString", tf.string, [1, 2])
         assert run(result).tolist() == [[b"1", b"2"]]
@@ -56,25 +56,25 @@ class TestAsString:
             ),
         ],
     )
-    def test_refuses_options_that_do_not_fit(self, run, value, options, words):
+    def test_as_string_rejects_invalid_options(self, run, value, options, words):
         with pytest.raises(IAE, match=words):
             run(tf.as_string(value, **options))
 
 
 class TestStringJoin:
-    def test_joins_elementwise(self, run):
+    def test_string_join_joins_elementwise(self, run):
         result = tf.string_join(["a", ["b", "c"], "d"], separator="-")
         assert (result.op.name, result.shape) == ("StringJoin", [2])
         assert run(result).tolist() == [b"a-b-d", b"a-c-d"]
         assert run(tf.string_join(["a", "b"])) == b"ab"
 
-    def test_refuses_different_shapes(self, run, hidden):
+    def test_string_join_rejects_different_shapes(self, run, hidden):
         with pytest.raises(ValueError, match="Dimension 0 in both shapes must be equal"):
             tf.string_join([["a"], ["b", "c"]])
         with pytest.raises(IAE, match=re.escape("Input shapes do not match: [1] vs. [2]")):
             run(tf.string_join([hidden(["a"]), hidden(["b", "c"])]))
 
-    def test_needs_an_input(self):
+    def test_string_join_requires_an_input(self):
         with pytest.raises(ValueError, match="List argument 'inputs' to 'StringJoin' Op with len"):
             tf.string_join([])
 
@@ -88,13 +88,13 @@ class TestStringToNumber:
             *(("inf", np.inf), ("-Infinity", -np.inf), ("1e400", np.inf), ("nan", np.nan)),
         ],
     )
-    def test_reads_floats(self, run, text, number):
+    def test_string_to_number_parses_floats(self, run, text, number):
         for dtype in (tf.float32, tf.float64):
             value = run(tf.string_to_number(text, dtype))
             assert value.dtype == dtype.as_numpy_dtype
             np.testing.assert_allclose(value, number)
 
-    def test_reads_integers(self, run):
+    def test_string_to_number_parses_integers(self, run):
         result = tf.string_to_number(["1", " -7 ", "+5"], tf.int32)
         assert (result.op.name, result.dtype, result.shape) == ("StringToNumber", tf.int32, [3])
         assert run(result).tolist() == [1, -7, 5]
@@ -103,7 +103,7 @@ class TestStringToNumber:
 
     @pytest.mark.parametrize("dtype", [tf.float32, tf.int32, tf.int64])
     @pytest.mark.parametrize("text", ["x", "", "1_0", "1.5f", "- 5", "1 2", "1\0"])
-    def test_fails_for_other_texts(self, run, text, dtype):
+    def test_string_to_number_rejects_other_text(self, run, text, dtype):
         words = f"StringToNumberOp could not correctly convert string: {text}".replace(
             "\0", "\\x00"
         )
@@ -117,32 +117,32 @@ class TestStringToNumber:
             *((str(2**31), tf.int32), (str(2**63), tf.int64)),
         ],
     )
-    def test_fails_for_an_invalid_integer(self, run, text, dtype):
+    def test_string_to_number_rejects_invalid_integers(self, run, text, dtype):
         with pytest.raises(IAE, match="could not correctly convert string"):
             run(tf.string_to_number(text, dtype))
 
-    def test_refuses_other_types_and_two_inputs(self):
+    def test_string_to_number_rejects_other_types_and_two_inputs(self):
         with pytest.raises(TypeError, match="'out_type' has DataType bool not in list of allowed"):
             tf.string_to_number("1", tf.bool)
         with pytest.raises(ValueError, match="Cannot specify both 'string_tensor' and 'input'"):
             tf.string_to_number("1", input="1")
 
     @given(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=5))
-    def test_reads_numbers_that_as_string_writes(self, numbers):
+    def test_numbers_formatted_by_as_string_can_be_parsed(self, numbers):
         with tf.Graph().as_default(), tf.Session() as session:
             texts = tf.as_string(np.array(numbers, np.int64))
             assert session.run(tf.string_to_number(texts, tf.int64)).tolist() == numbers
 
 
-def test_zeros_fill_up_numbers_only(run):
+def test_zero_fill_pads_only_numbers(run):
     words = run(tf.as_string([np.nan, -np.inf, 1.5], width=5, precision=1, fill="0"))
     assert words.tolist() == [b"  nan", b" -inf", b"001.5"]
 
 
-def test_a_separator_may_be_bytes(run):
+def test_separator_may_be_bytes(run):
     assert run(tf.string_join(["a", "b"], b"\xff")) == b"a\xffb"
 
 
-def test_only_lists_are_joined():
+def test_string_join_requires_a_list():
     with pytest.raises(TypeError, match="Expected list for 'inputs' argument to 'StringJoin' Op"):
         tf.string_join("ab")

@@ -9,7 +9,7 @@ STRONG = [646, 622, 435, 326]
 FIRST = [868, 938, 899, 341]
 
 
-def test_buckets_are_tensorflows(run):
+def test_hash_buckets_match_tensorflow(run):
     words = ["a", "hello", "", "x" * 20, "y" * 40, "z" * 70, "w" * 200]
     result = tf.string_to_hash_bucket_fast(words, 1000)
     assert (result.dtype, result.shape) == (tf.int64, [7])
@@ -17,7 +17,7 @@ def test_buckets_are_tensorflows(run):
     assert run(tf.strings.to_hash_bucket_fast("a", 2**62)) == 3694432073954588131
 
 
-def test_there_is_a_bucket_at_least():
+def test_at_least_one_bucket_is_required():
     words = "Attr 'num_buckets' of 'StringToHashBucketFast' Op passed 0 less than minimum 1."
     with pytest.raises(ValueError, match=re.escape(words)):
         tf.string_to_hash_bucket_fast("a", 0)
@@ -25,7 +25,7 @@ def test_there_is_a_bucket_at_least():
         tf.string_to_hash_bucket_fast(5, 3)
 
 
-def test_hashes_with_a_key_and_the_first_ones_are_tensorflows(run):
+def test_strong_and_legacy_hashes_match_tensorflow(run):
     words = ["a", "hello", "", "x" * 20]
     strong = tf.string_to_hash_bucket_strong(words, 1000, [1, 2])
     assert (strong.dtype, strong.shape) == (tf.int64, [4])

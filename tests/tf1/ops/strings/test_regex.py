@@ -41,14 +41,14 @@ def test_matches_are_replaced(run, text, pattern, rewrite, expected):
     assert run(tf.regex_replace(text, pattern, rewrite)).decode() == expected
 
 
-def test_only_the_first_match_may_be_replaced(run, hidden):
+def test_replacement_may_be_limited_to_the_first_match(run, hidden):
     result = tf.strings.regex_replace(["hello", "world"], "[lo]+", "_", replace_global=False)
     assert result.shape == [2]
     assert run(result).tolist() == [b"he_", b"w_rld"]
     assert run(tf.regex_replace("abc", hidden("b"), hidden("x"))) == b"axc"
 
 
-def test_bytes_that_are_not_text_pass(run, hidden):
+def test_non_text_bytes_pass_through(run, hidden):
     assert run(tf.regex_replace(b"\xff\xfea", "a", "b")) == b"\xff\xfeb"
     assert run(tf.regex_replace(b"\xffa.", ".", b"\xfe")) == b"\xff\xfe\xfe"
     assert run(tf.regex_replace(b"\xffa.", ".", hidden(b"\xfe"))) == b"\xff\xfe\xfe"
@@ -56,7 +56,7 @@ def test_bytes_that_are_not_text_pass(run, hidden):
 
 
 @pytest.mark.timeout(20)
-def test_no_expression_makes_a_search_slow(run, hidden):
+def test_no_pattern_makes_a_search_slow(run, hidden):
     text = "a" * 5_000 + "!"
     for pattern in ("(a+)+$", "(a|a)*b", "(a*)*(a*)*b", "(.*a){20}$"):
         assert run(tf.regex_replace(text, pattern, "x")) == text.encode()
@@ -80,14 +80,14 @@ print(turns)
 """
 
 
-def test_python_continues_while_strings_are_searched():
+def test_python_threads_run_during_a_search():
     done = subprocess.run(
         [sys.executable, "-c", BESIDE], capture_output=True, text=True, timeout=50, check=True
     )
     assert int(done.stdout) > 1_000
 
 
-def test_strings_of_python_are_attributes_and_tensors_are_inputs(hidden):
+def test_python_strings_become_attributes_and_tensors_become_inputs(hidden):
     fixed = tf.regex_replace(["a"], "a", b"b", replace_global=False)
     assert (fixed.op.type, fixed.op.name) == ("StaticRegexReplace", "StaticRegexReplace")
     assert fixed.op.get_attr("replace_global") is False
@@ -97,7 +97,7 @@ def test_strings_of_python_are_attributes_and_tensors_are_inputs(hidden):
 
 
 @pytest.mark.parametrize("pattern", ["(a{1000}){1000}", r"\pL{1000}", "a" * 1_000_000, "(" * 10**5])
-def test_an_expression_that_would_take_much_memory_is_refused(run, hidden, pattern):
+def test_pattern_that_needs_too_much_memory_is_rejected(run, hidden, pattern):
     for value in (pattern, hidden(pattern)):
         with pytest.raises(
             IAE, match=r"Invalid pattern: .*, error: (invalid repet|pattern too|expr).*Repeat less"
@@ -105,7 +105,7 @@ def test_an_expression_that_would_take_much_memory_is_refused(run, hidden, patte
             run(tf.regex_replace("a", value, "b"))
 
 
-def test_a_whole_string_matches_or_not(run):
+def test_full_match_compares_whole_strings(run):
     result = tf.strings.regex_full_match(["abc", "ab", "xabc", "ab\n"], "ab.*")
     assert (result.dtype, result.shape) == (tf.bool, [4])
     assert run(result).tolist() == [True, True, False, False]
@@ -154,6 +154,6 @@ def test_a_whole_string_matches_or_not(run):
         (lambda h: tf.regex_replace("a", ["a"], "b"), ValueError, "Shape must be rank 0 but is"),
     ],
 )
-def test_patterns_that_are_not_valid_are_named(run, hidden, make, error, words):
+def test_error_names_an_invalid_pattern(run, hidden, make, error, words):
     with pytest.raises(error, match=re.escape(words)):
         run(make(hidden))

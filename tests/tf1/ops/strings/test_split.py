@@ -26,7 +26,7 @@ def rows(value):
         ({"sep": ""}, [[b"a", b" ", b"b", b",", b" ", b" ", b"c"], [], [b" ", b"d", b" "]]),
     ],
 )
-def test_any_of_several_bytes_splits(run, options, expected):
+def test_any_delimiter_byte_splits(run, options, expected):
     assert rows(run(tf.string_split(["a b,  c", "", " d "], **options))) == expected
 
 
@@ -40,18 +40,18 @@ def test_any_of_several_bytes_splits(run, options, expected):
         ({"sep": " ", "maxsplit": 2}, [[b"", b"a", b"--b  c"], [b""]]),
     ],
 )
-def test_a_word_or_white_space_splits(run, options, expected):
+def test_word_or_white_space_splits(run, options, expected):
     assert rows(run(tf.strings.split([" a --b  c", ""], **options))) == expected
 
 
-def test_a_scalar_is_a_vector_of_one(run):
+def test_scalar_is_split_like_a_vector_of_one(run):
     assert rows(run(tf.strings.split("a b"))) == [[b"a", b"b"]]
 
 
 @pytest.mark.parametrize(
     ("split", "op_type"), [(tf.string_split, "StringSplit"), (tf.strings.split, "StringSplitV2")]
 )
-def test_static_shapes_and_names(hidden, split, op_type):
+def test_static_shapes_and_names_are_inferred(hidden, split, op_type):
     parts = split(hidden(["a"]), name="scope")
     assert parts.indices.shape.as_list() == [None, 2]
     assert parts.values.shape.as_list() == [None]
@@ -74,7 +74,7 @@ def test_static_shapes_and_names(hidden, split, op_type):
         ),
     ],
 )
-def test_wrong_arguments_are_refused_at_once(call, error, words):
+def test_invalid_arguments_are_rejected_at_once(call, error, words):
     with pytest.raises(error, match=words):
         call()
 
@@ -87,7 +87,7 @@ def test_shapes_are_checked_when_known(run, hidden):
 
 
 @given(st.lists(st.binary(max_size=9)), st.binary(min_size=1, max_size=2), st.integers(-1, 3))
-def test_words_split_as_in_python(strings, separator, limit):
+def test_words_are_split_like_in_python(strings, separator, limit):
     with tf.Graph().as_default(), tf.Session() as session:
         source = tf.constant(strings, tf.string, [len(strings)])
         parts = tf.strings.split(source, sep=separator, maxsplit=limit)
@@ -95,7 +95,7 @@ def test_words_split_as_in_python(strings, separator, limit):
 
 
 @pytest.mark.parametrize("split", [tf.strings.split, tf.string_split])
-def test_parts_in_rows_of_different_lengths(run, split):
+def test_parts_can_be_returned_as_a_ragged_tensor(run, split):
     parts = split(["a b", "", "c"], result_type="RaggedTensor")
     assert run(parts).to_list() == [[b"a", b"b"], [], [b"c"]]
     assert run(parts.to_tensor("_")).tolist() == [[b"a", b"b"], [b"_", b"_"], [b"c", b"_"]]

@@ -22,13 +22,13 @@ class TestSubstr:
             ([["ab", "cd"], ["ef", "gh"]], [0, 1], [1, 1], [[b"a", b"d"], [b"e", b"h"]]),
         ],
     )
-    def test_takes_a_part_of_each_string(self, run, text, pos, length, part):
+    def test_substr_returns_a_part_of_each_string(self, run, text, pos, length, part):
         result = tf.substr(text, pos, length)
         assert result.shape == np.shape(part)
         value = run(result)
         assert (value if isinstance(value, bytes) else value.tolist()) == part
 
-    def test_counts_bytes_or_characters(self, run):
+    def test_substr_counts_bytes_or_characters(self, run):
         assert run(tf.strings.substr("äöü", 1, 1)) == b"\xa4"
         assert run(tf.strings.substr("äöü", 1, 1, unit="UTF8_CHAR")) == "ö".encode()
         assert run(tf.strings.substr("äöü", -2, 9, unit="UTF8_CHAR")) == "öü".encode()
@@ -41,11 +41,11 @@ class TestSubstr:
             (6, "UTF8_CHAR", "pos 6 out of range for string at index 0"),
         ],
     )
-    def test_fails_in_the_run_outside_of_the_string(self, run, pos, unit, words):
+    def test_substr_fails_at_run_time_outside_the_string(self, run, pos, unit, words):
         with pytest.raises(IAE, match=words):
             run(tf.substr("hello", pos, 1, unit=unit))
 
-    def test_refuses_shapes_and_units_that_do_not_fit(self, run, hidden):
+    def test_substr_rejects_incompatible_shapes_and_units(self, run, hidden):
         with pytest.raises(ValueError, match="Dimensions must be equal, but are 2 and 3"):
             tf.substr(["a", "b"], [0, 0, 0], [1, 1, 1])
         with pytest.raises(ValueError, match="Shape must be rank 0 but is rank 1"):
@@ -61,14 +61,14 @@ class TestSubstr:
             run(tf.substr(hidden(["a", "b"]), hidden([0, 0, 0]), hidden([1, 1, 1])))
 
 
-def test_lengths_in_bytes_or_characters(run):
+def test_length_counts_bytes_or_characters(run):
     assert run(tf.strings.length(["a", "", "äö"])).tolist() == [1, 0, 4]
     assert run(tf.strings.length(["a", "", "äö"], unit="UTF8_CHAR")).tolist() == [1, 0, 2]
     with pytest.raises(ValueError, match="'unit' of 'StringLength' Op passed string 'X' not in"):
         tf.strings.length("a", unit="X")
 
 
-def test_small_and_capital_letters(run):
+def test_lower_and_upper_convert_case(run):
     assert run(tf.strings.lower("AÄ")) == "aÄ".encode()
     assert run(tf.strings.lower("AÄ", encoding="utf-8")) == "aä".encode()
     assert run(tf.strings.upper(["aä"])).tolist() == ["Aä".encode()]
@@ -77,7 +77,7 @@ def test_small_and_capital_letters(run):
         run(tf.strings.upper("a", encoding="latin-1"))
 
 
-def test_spaces_are_stripped(run):
+def test_strip_removes_surrounding_spaces(run):
     assert run(tf.string_strip(["  a b \t\n", "c", "\v \r"])).tolist() == [b"a b", b"c", b""]
     assert tf.strings.strip(tf.placeholder(tf.string, [None])).shape.as_list() == [None]
 
@@ -97,20 +97,20 @@ class TestReduceJoin:
             ([], [[b"a", b"b"], [b"c", b"d"]]),
         ],
     )
-    def test_joins_along_axes(self, run, axis, value):
+    def test_reduce_join_joins_along_axes(self, run, axis, value):
         axis = tf.constant(axis, tf.int32, shape=[0]) if axis == [] else axis
         result = tf.reduce_join(self.ROWS, axis)
         assert result.shape == np.shape(value)
         values = run(result)
         assert (values if isinstance(values, bytes) else values.tolist()) == value
 
-    def test_may_keep_axes_and_separate_strings(self, run):
+    def test_reduce_join_can_keep_axes_and_separate_strings(self, run):
         result = tf.strings.reduce_join(self.ROWS, 1, keepdims=True, separator="-")
         assert run(result).tolist() == [[b"a-b"], [b"c-d"]]
         assert run(tf.reduce_join(self.ROWS, reduction_indices=0, keep_dims=True)).shape == (1, 2)
         assert run(tf.reduce_join("a")) == b"a"
 
-    def test_refuses_axes_that_are_not_there_or_named_twice(self, run, hidden):
+    def test_reduce_join_rejects_invalid_or_duplicate_axes(self, run, hidden):
         with pytest.raises(ValueError, match="Invalid reduction dimension 2 for input with 2"):
             tf.reduce_join(self.ROWS, 2)
         with pytest.raises(tf.errors.OutOfRangeError, match="Invalid reduction dimension 2 for"):

@@ -15,12 +15,12 @@ def run():
 
 
 class TestDecode:
-    def test_a_scalar_gives_a_vector(self, run):
+    def test_decoding_a_scalar_returns_a_vector(self, run):
         points = tf.strings.unicode_decode("h\u00e9 \u4e16\U0001f600", "UTF-8")
         assert (points.dtype, points.shape.as_list()) == (tf.int32, [None])
         assert run(points).tolist() == [0x68, 0xE9, 0x20, 0x4E16, 0x1F600]
 
-    def test_a_vector_gives_a_row_for_each_string(self, run):
+    def test_decoding_a_vector_returns_a_row_per_string(self, run):
         points = tf.strings.unicode_decode(["ab", "", "\u00e9"], "UTF-8")
         assert points.shape.as_list() == [3, None]
         assert run(points).to_list() == [[97, 98], [], [0xE9]]
@@ -47,11 +47,11 @@ class TestDecode:
             ({"replace_control_characters": True, "errors": "ignore"}, [97, 98], [0, 2]),
         ],
     )
-    def test_broken_characters(self, run, rules, points, offsets):
+    def test_broken_characters_are_replaced_or_ignored(self, run, rules, points, offsets):
         decoded = tf.strings.unicode_decode_with_offsets(BROKEN, "UTF-8", **rules)
         assert [part.tolist() for part in run(decoded)] == [points, offsets]
 
-    def test_strict_ends_the_run(self, run):
+    def test_strict_errors_end_the_run(self, run):
         for text, rules in ((BROKEN, {}), ("\n", {"replace_control_characters": True})):
             points = tf.strings.unicode_decode(text, "UTF-8", errors="strict", **rules)
             with pytest.raises(tf.errors.InvalidArgumentError, match="Invalid formatting"):
@@ -72,11 +72,11 @@ class TestDecode:
             ("UTF-32", b"\x00\x00\xfe\xff\x00\x00\x00a", [97], [4]),
         ],
     )
-    def test_other_encodings(self, run, encoding, text, points, offsets):
+    def test_other_encodings_are_decoded(self, run, encoding, text, points, offsets):
         decoded = tf.strings.unicode_decode_with_offsets(text, encoding)
         assert [part.tolist() for part in run(decoded)] == [points, offsets]
 
-    def test_ranks_stay(self, run):
+    def test_ranks_are_kept(self, run):
         strings = tf.placeholder(tf.string, [None, None])
         points = tf.strings.unicode_decode(strings, "UTF-8")
         assert (points.ragged_rank, points.shape.as_list()) == (2, [None, None, None])
@@ -85,14 +85,14 @@ class TestDecode:
         again = tf.strings.unicode_decode(tf.strings.unicode_split(["ab", "c"], "UTF-8"), "UTF-8")
         assert run(again).to_list() == [[[97], [98]], [[99]]]
 
-    def test_no_strings_give_no_rows(self, run):
+    def test_no_strings_yield_no_rows(self, run):
         none = tf.constant([], tf.string)
         assert run(tf.strings.unicode_decode(none, "UTF-8")).to_list() == []
         assert run(tf.strings.unicode_split(none, "UTF-8").to_tensor()).shape == (0, 0)
 
 
 class TestEncode:
-    def test_strings_of_code_points(self, run):
+    def test_code_points_are_encoded_to_strings(self, run):
         assert run(tf.strings.unicode_encode([104, 0x4E16], "UTF-8")) == "h\u4e16".encode()
         strings = tf.strings.unicode_encode([[97, 98], [99, 100]], "UTF-16-BE")
         assert strings.shape == (2,)
@@ -101,13 +101,13 @@ class TestEncode:
         assert run(deep).tolist() == [[b"xxx"], [b"xxx"]]
 
     @pytest.mark.parametrize("texts", [["ab", "", "\u00e9"], [["a"], ["bc"]]])
-    def test_decoding_is_undone(self, run, texts):
+    def test_encoding_undoes_decoding(self, run, texts):
         points = tf.strings.unicode_decode(texts, "UTF-8")
         again = run(tf.strings.unicode_encode(points, "UTF-8"))
         result = again.to_list() if hasattr(again, "to_list") else again.tolist()
         assert result == np.char.encode(np.array(texts), "utf-8").tolist()
 
-    def test_what_is_no_character(self, run):
+    def test_invalid_code_points_are_replaced_or_rejected(self, run):
         numbers = [97, 0xD800, 0x110000, -1, 98]
         replaced = tf.strings.unicode_encode(numbers, "UTF-8", replacement_char=63)
         ignored = tf.strings.unicode_encode(numbers, "UTF-8", errors="ignore")
@@ -117,7 +117,7 @@ class TestEncode:
 
 
 class TestSplit:
-    def test_characters_are_strings(self, run):
+    def test_strings_are_split_into_characters(self, run):
         characters, offsets = tf.strings.unicode_split_with_offsets(
             ["a\u00e9", "", BROKEN], "UTF-8"
         )
@@ -133,7 +133,7 @@ class TestSplit:
 
 
 class TestTranscode:
-    def test_the_shape_stays(self, run):
+    def test_transcoding_keeps_the_shape(self, run):
         texts = tf.strings.unicode_transcode([["a\u00e9"], [BROKEN]], "UTF-8", "UTF-16-BE")
         assert texts.shape == (2, 1)
         assert run(texts).tolist() == [[b"\0a\0\xe9"], [b"\0a\xff\xfd\0b\xff\xfd\0\x01"]]
@@ -142,7 +142,7 @@ class TestTranscode:
 
 
 class TestScript:
-    def test_numbers_are_those_of_icu(self, run):
+    def test_script_numbers_match_icu(self, run):
         points = [ord("a"), ord("1"), 0x3B1, 0x416, 0x4E16, 0x3042, 0x10FFFF, -1, 0x110000]
         scripts = tf.strings.unicode_script(points)
         assert run(scripts).tolist() == [25, 0, 14, 8, 17, 20, 103, -1, -1]
@@ -170,12 +170,12 @@ class TestScript:
         (lambda s: s.unicode_encode(tf.placeholder(tf.int32), "UTF-8"), "must be statically known"),
     ],
 )
-def test_arguments_that_do_not_fit_are_refused(build, words):
+def test_invalid_arguments_are_rejected(build, words):
     with pytest.raises(ValueError, match=words):
         build(tf.strings)
 
 
-def test_types_that_do_not_fit_are_refused():
+def test_wrong_types_are_rejected():
     with pytest.raises(TypeError):
         tf.strings.unicode_decode([1], "UTF-8")
     with pytest.raises(TypeError):

@@ -15,7 +15,7 @@ def values_of(serialized):
     return list(tf.Summary.FromString(serialized).value)
 
 
-def test_a_scalar_is_a_number_under_its_name(run):
+def test_scalar_summary_contains_a_number_under_its_name(run):
     summary = tf.summary.scalar("loss", tf.constant(1.5))
     assert (summary.name, summary.op.type, summary.dtype) == ("loss:0", "ScalarSummary", tf.string)
     assert summary.shape == []
@@ -25,18 +25,18 @@ def test_a_scalar_is_a_number_under_its_name(run):
 
 
 @pytest.mark.parametrize("value", [3, 2.5, np.int64(7), np.float16(0.5), np.uint8(255)])
-def test_a_scalar_may_be_of_any_type_of_number(run, value):
+def test_scalar_summary_accepts_any_numeric_type(run, value):
     (written,) = values_of(run(tf.summary.scalar("x", value)))
     assert written.simple_value == value
 
 
 @pytest.mark.parametrize("value", ["text", True])
-def test_a_scalar_is_a_number(value):
+def test_scalar_summary_requires_a_number(value):
     with pytest.raises(TypeError, match="not in list of allowed values"):
         tf.summary.scalar("x", value)
 
 
-def test_a_vector_is_not_a_scalar(run):
+def test_scalar_summary_rejects_a_vector(run):
     summary = tf.summary.scalar("x", [1.0, 2.0])
     text = "tags and values are not the same shape: [] != [2] (tag 'x')"
     with pytest.raises(tf.errors.InvalidArgumentError, match=re.escape(text)):
@@ -53,19 +53,19 @@ def test_a_vector_is_not_a_scalar(run):
         ("a", "f g", "scope/f_g/a", "f_g/scope/f_g/a"),
     ],
 )
-def test_a_tag_holds_the_scope_and_the_family(run, name, family, operation, tag):
+def test_tag_contains_the_scope_and_the_family(run, name, family, operation, tag):
     with tf.name_scope("scope"):
         summary = tf.summary.scalar(name, 1.0, family=family)
     assert summary.op.name == operation
     assert [value.tag for value in values_of(run(summary))] == [tag]
 
 
-def test_a_name_that_is_taken_gets_a_number(run):
+def test_taken_name_gets_a_number(run):
     summaries = [tf.summary.scalar("a", 1.0) for _ in range(2)]
     assert [values_of(value)[0].tag for value in run(summaries)] == ["a", "a_1"]
 
 
-def test_summaries_are_in_the_collections_that_are_asked_for():
+def test_summaries_are_added_to_the_requested_collections():
     default = tf.summary.scalar("a", 1.0)
     other = tf.summary.histogram("b", 1.0, collections=["mine", "yours"])
     nowhere = tf.summary.scalar("c", 1.0, collections=[])
@@ -74,7 +74,7 @@ def test_summaries_are_in_the_collections_that_are_asked_for():
     assert nowhere.name == "c:0"
 
 
-def test_all_summaries_are_merged_into_one(run):
+def test_merge_all_merges_all_summaries(run):
     tf.summary.scalar("a", 1.0)
     with tf.name_scope("inner"):
         tf.summary.scalar("b", 2.0)
@@ -86,14 +86,14 @@ def test_all_summaries_are_merged_into_one(run):
     assert [value.tag for value in values_of(run(inner))] == ["inner/b"]
 
 
-def test_where_there_are_no_summaries_nothing_is_merged():
+def test_merging_no_summaries_returns_none_or_fails():
     tf.summary.scalar("a", 1.0)
     assert tf.summary.merge_all("other") is None
     with pytest.raises(ValueError, match="with length 0 shorter than minimum length 1"):
         tf.summary.merge([])
 
 
-def test_a_merged_summary_may_be_named_and_collected(run):
+def test_merged_summary_may_be_named_and_collected(run):
     parts = [tf.summary.scalar("a", 1.0), tf.summary.histogram("b", [1.0])]
     merged = tf.summary.merge(parts, collections=["mine"], name="both")
     assert merged.op.name == "both/both"
@@ -101,14 +101,14 @@ def test_a_merged_summary_may_be_named_and_collected(run):
     assert [value.tag for value in values_of(run(merged))] == ["a", "b"]
 
 
-def test_a_tag_may_occur_once(run):
+def test_duplicate_tag_is_rejected(run):
     summary = tf.summary.scalar("a", 1.0)
     text = "Duplicate tag a found in summary inputs"
     with pytest.raises(tf.errors.InvalidArgumentError, match=text):
         run(tf.summary.merge([summary, summary]))
 
 
-def test_a_value_that_is_not_a_summary_cannot_be_merged(run):
+def test_only_summaries_can_be_merged(run):
     text = "Could not parse one of the summary inputs"
     with pytest.raises(tf.errors.InvalidArgumentError, match=text):
         run(tf.summary.merge([tf.constant(b"\x0a\x7f")]))
@@ -138,7 +138,7 @@ LARGEST = sys.float_info.max
         ),
     ],
 )
-def test_a_histogram_counts_values_by_size(run, values, limits, counts):
+def test_histogram_counts_values_by_size(run, values, limits, counts):
     summary = tf.summary.histogram("h", np.array(values, np.float64))
     (value,) = values_of(run(summary))
     histogram = value.histo
@@ -154,7 +154,7 @@ def test_a_histogram_counts_values_by_size(run, values, limits, counts):
 
 
 @pytest.mark.parametrize(("value", "what"), [(np.nan, "Nan"), (-np.inf, "Infinity")])
-def test_a_histogram_is_of_finite_numbers(run, value, what):
+def test_histogram_rejects_nan_and_infinity(run, value, what):
     with pytest.raises(tf.errors.InvalidArgumentError, match=f"{what} in summary histogram for: h"):
         run(tf.summary.histogram("h", [1.0, value]))
 
@@ -183,7 +183,7 @@ def pixels_of(serialized):
         (9, [f"scope/a_b/image/{number}" for number in range(5)]),
     ],
 )
-def test_images_are_shown_under_tags_of_their_own(run, channels, max_outputs, tags):
+def test_each_image_has_its_own_tag(run, channels, max_outputs, tags):
     images = np.concatenate([IMAGES, IMAGES], -1)[..., :channels]
     with tf.name_scope("scope"):
         summary = tf.summary.image("a b", images, max_outputs)
@@ -209,14 +209,14 @@ SHOWN = [
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 @pytest.mark.parametrize(("values", "expected"), SHOWN)
-def test_floats_are_scaled_in_each_image(run, dtype, values, expected):
+def test_float_images_are_scaled_individually(run, dtype, values, expected):
     images = np.array([values, np.zeros(len(values))], dtype).reshape(2, 1, -1, 1)
     shown = pixels_of(run(tf.summary.image("x", images)))
     assert shown["x/image/0"].ravel().tolist() == expected
     assert not shown["x/image/1"].any()
 
 
-def test_a_pixel_that_is_not_finite_is_red(run):
+def test_nonfinite_pixel_is_red(run):
     image = np.full((1, 1, 2, 3), 0.5, np.float32)
     image[0, 0, 1, 2] = np.nan
     shown = pixels_of(run(tf.summary.image("x", image, 1)))
@@ -224,7 +224,7 @@ def test_a_pixel_that_is_not_finite_is_red(run):
 
 
 @pytest.mark.parametrize("shape", [(2, 3, 3), (1, 2, 3, 2), (1, 2, 3, 5), ()])
-def test_a_value_that_is_not_a_batch_of_images_is_not_shown(run, shape):
+def test_non_image_batch_is_rejected(run, shape):
     text = "Tensor must be 4-D with last dim 1, 3, or 4, not ["
     with pytest.raises(tf.errors.InvalidArgumentError, match=re.escape(text)):
         run(tf.summary.image("x", np.zeros(shape, np.uint8)))
@@ -236,7 +236,7 @@ def test_images_without_pixels_are_not_shown(run):
         run(tf.summary.image("x", IMAGES[:, :0]))
 
 
-def test_arguments_that_images_cannot_have_are_refused():
+def test_invalid_image_arguments_are_rejected():
     with pytest.raises(ValueError, match="passed 0 less than minimum 1"):
         tf.summary.image("x", IMAGES, 0)
     with pytest.raises(TypeError, match="not in list of allowed values"):

@@ -7,7 +7,7 @@ import headrace.tf1 as tf
 STEP = tf.GraphKeys.GLOBAL_STEP
 
 
-def test_is_made_once(run):
+def test_global_step_is_created_once(run):
     assert tf.train.get_global_step() is None
     with tf.name_scope("n"), tf.variable_scope("a"):
         step = tf.train.get_or_create_global_step()
@@ -25,7 +25,7 @@ def test_is_made_once(run):
         assert (type(count), count) == (int, 3)
 
 
-def test_is_found_in_its_graph_by_collection_or_name():
+def test_global_step_is_found_by_collection_or_name():
     graph = tf.Graph()
     step = tf.train.create_global_step(graph)
     assert step.graph is graph
@@ -51,7 +51,7 @@ def test_is_found_in_its_graph_by_collection_or_name():
         (lambda: tf.constant([1]), 'Existing "global_step" is not scalar: (1,)'),
     ],
 )
-def test_is_an_integer_scalar(make, words):
+def test_global_step_must_be_an_integer_scalar(make, words):
     step = make()
     tf.add_to_collection(STEP, step)
     for call in (tf.train.get_global_step, lambda: tf.train.assert_global_step(step)):

@@ -5,7 +5,7 @@ import pytest
 import headrace.tf1 as tf
 
 
-def test_a_variable_without_a_value_ends_the_run():
+def test_variable_without_a_value_ends_the_run():
     tf.Variable([1.0], name="first")
     second = tf.Variable(2, name="second", trainable=False, collections=["local_variables"])
     checked = tf.assert_variables_initialized()
@@ -20,6 +20,6 @@ def test_a_variable_without_a_value_ends_the_run():
         assert session.run(checked).tolist() == [1, 0]
 
 
-def test_without_variables_there_is_nothing_to_run():
+def test_assertion_without_variables_returns_none():
     assert tf.assert_variables_initialized() is None
     assert tf.assert_variables_initialized([]) is None

@@ -22,7 +22,9 @@ import headrace.tf1 as tf
         (tf.constant_initializer("a", tf.string), [2], None, [b"a", b"a"]),
     ],
 )
-def test_a_fixed_value_takes_shape_and_type(run, initializer, shape, dtype, expected):
+def test_constant_initializers_use_the_requested_shape_and_type(
+    run, initializer, shape, dtype, expected
+):
     tensor = initializer(shape, dtype=dtype, partition_info=None)
     assert tensor.dtype == (initializer.dtype if dtype is None else tf.as_dtype(dtype))
     assert np.asarray(run(tensor)).tolist() == expected
@@ -72,7 +74,7 @@ def test_a_fixed_value_takes_shape_and_type(run, initializer, shape, dtype, expe
         ),
     ],
 )
-def test_refuses(call, error, words):
+def test_initializer_rejects_invalid_arguments(call, error, words):
     with pytest.raises(error, match=re.escape(words)):
         call()
 
@@ -125,11 +127,11 @@ NORMAL = [1.0616620779037476, -0.8785783052444458, 0.11187215894460678, 0.185117
         ),
     ],
 )
-def test_random_values_are_those_of_tensorflow(run, initializer, shape, expected):
+def test_random_initial_values_match_tensorflow(run, initializer, shape, expected):
     assert run(initializer(shape)).ravel()[:4] == pytest.approx(expected, abs=2e-6)
 
 
-def test_the_newer_names_mean_the_same():
+def test_newer_names_are_equivalent():
     names = ["constant", "glorot_normal", "glorot_uniform", "ones", "random_normal"]
     names += ["random_uniform", "truncated_normal", "variance_scaling", "zeros"]
     assert all(getattr(tf.initializers, n) is getattr(tf, f"{n}_initializer") for n in names)

@@ -22,7 +22,7 @@ def rows_of(session, update, fetches, num_runs=3):
     return np.array(rows)
 
 
-def test_an_average_begins_with_the_initial_value_and_sees_the_variable_after_its_update(session):
+def test_average_starts_at_the_initial_value_and_follows_updates(session):
     value = tf.Variable(4.0, name="v")
     average = tf.train.ExponentialMovingAverage(0.5)
     step = tf.assign_add(value, 4.0)
@@ -37,7 +37,7 @@ def test_an_average_begins_with_the_initial_value_and_sees_the_variable_after_it
 
 
 @pytest.mark.parametrize(("num_updates", "share"), [(0, 0.1), (8, 0.5), (10**6, 0.75)])
-def test_first_averages_move_faster(session, num_updates, share):
+def test_early_averages_move_faster(session, num_updates, share):
     value = tf.Variable(1.0)
     count = tf.Variable(num_updates, trainable=False)
     average = tf.train.ExponentialMovingAverage(0.75, count)
@@ -46,7 +46,7 @@ def test_first_averages_move_faster(session, num_updates, share):
     assert rows_of(session, update, average.average(value), 1) == pytest.approx([share])
 
 
-def test_the_count_is_read_after_the_control_dependencies(session):
+def test_num_updates_is_read_after_the_control_dependencies(session):
     value, step = tf.Variable(1.0), tf.Variable(0, trainable=False)
     average = tf.train.ExponentialMovingAverage(0.99, step)
     with tf.control_dependencies([step.assign_add(8), value.assign(0.0)]):
@@ -54,7 +54,7 @@ def test_the_count_is_read_after_the_control_dependencies(session):
     assert rows_of(session, update, average.average(value), 1) == pytest.approx([0.5])
 
 
-def test_the_average_of_another_tensor_begins_with_zero(session):
+def test_average_of_a_plain_tensor_starts_at_zero(session):
     loss = tf.identity(8.0, name="loss")
     plain = tf.train.ExponentialMovingAverage(0.5, name="plain")
     debiased = tf.train.ExponentialMovingAverage(0.5, zero_debias=True, name="debiased")
@@ -65,7 +65,7 @@ def test_the_average_of_another_tensor_begins_with_zero(session):
     assert plain.average_name(loss) == "loss/plain"
 
 
-def test_a_checkpoint_restores_variables_from_their_averages(tmp_path):
+def test_checkpoint_restores_variables_from_their_averages(tmp_path):
     with tf.variable_scope("layer"):
         weights = tf.get_variable("w", initializer=2.0)
     step = tf.train.get_or_create_global_step()
@@ -88,7 +88,7 @@ def test_a_checkpoint_restores_variables_from_their_averages(tmp_path):
         assert session.run([weights, step]) == [6.0, 7]
 
 
-def test_names_before_and_after_an_average_is_there():
+def test_average_names_before_and_after_the_average_exists():
     value = tf.Variable(1.0, name="v")
     average = tf.train.ExponentialMovingAverage(0.5, name="mean")
     assert (average.name, average.average(value)) == ("mean", None)
@@ -101,7 +101,7 @@ def test_names_before_and_after_an_average_is_there():
     assert another.average(value).name == "v/mean_1:0"
 
 
-def test_averages_are_named_after_their_variables_whatever_the_scope():
+def test_averages_are_named_after_their_variables_in_any_scope():
     value = tf.Variable(1.0, name="v")
     average = tf.train.ExponentialMovingAverage(0.5)
     with tf.name_scope("training"):
@@ -115,14 +115,14 @@ def test_integers_have_no_average():
 
 
 @pytest.mark.parametrize("debias", [False, True])
-def test_an_assigned_average(session, debias):
+def test_assign_moving_average_with_and_without_debiasing(session, debias):
     value = tf.Variable(0.0, name="v")
     update = ops.assign_moving_average(value, 8.0, 0.75, zero_debias=debias)
     session.run(tf.global_variables_initializer())
     assert [session.run(update) for _ in range(2)] == pytest.approx([8, 8] if debias else [2, 3.5])
 
 
-def test_two_averages_of_one_variable_keep_their_own_counts(session):
+def test_two_averages_of_one_variable_have_separate_counts(session):
     with tf.variable_scope("outer"):
         value = tf.get_variable("v", initializer=0.0)
         ops.assign_moving_average(value, 1.0, 0.5)
@@ -135,7 +135,7 @@ def test_two_averages_of_one_variable_keep_their_own_counts(session):
     ]
 
 
-def test_a_weighted_average_counts_heavy_values_more(session):
+def test_weighted_average_counts_heavy_values_more(session):
     value, weight = tf.placeholder(tf.float32, []), tf.placeholder(tf.float32, [])
     average = ops.weighted_moving_average(value, 0.5, weight, collections=["local_variables"])
     session.run(tf.local_variables_initializer())

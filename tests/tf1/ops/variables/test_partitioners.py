@@ -21,7 +21,7 @@ SHAPE = tf.TensorShape([10, 4])
         (tf.min_max_variable_partitioner(4), SHAPE, tf.float32, [1, 1]),
     ],
 )
-def test_the_parts_along_each_axis(partitioner, shape, dtype, parts):
+def test_partitioner_divides_each_axis(partitioner, shape, dtype, parts):
     assert partitioner(shape=shape, dtype=dtype) == parts
 
 
@@ -46,6 +46,6 @@ def test_the_parts_along_each_axis(partitioner, shape, dtype, parts):
         ),
     ],
 )
-def test_wrong_arguments(call, words):
+def test_invalid_arguments_are_rejected(call, words):
     with pytest.raises(ValueError, match=words):
         call()

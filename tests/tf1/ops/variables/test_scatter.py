@@ -28,7 +28,7 @@ def rows(run):
 
 @pytest.mark.parametrize("how", CHANGES)
 class TestRows:
-    def test_change_one_after_the_other(self, run, rows, how):
+    def test_scatter_updates_are_applied_in_order(self, run, rows, how):
         inputs = [[9.0, 8.0], [7.0, 0.5], [2.0, 4.0]]
         expected = np.array(ROWS, np.float32)
         for row, values in zip([0, 2, 0], inputs, strict=True):
@@ -36,12 +36,12 @@ class TestRows:
         got = run(getattr(tf, f"scatter_{how}")(rows, [0, 2, 0], inputs))
         assert got.tolist() == expected.tolist() == run(rows).tolist()
 
-    def test_take_a_scalar(self, run, rows, how):
+    def test_scatter_updates_may_be_scalars(self, run, rows, how):
         expected = np.array(ROWS)
         expected[[1, 2]] = CHANGES[how](expected[[1, 2]], 2.0)
         assert run(getattr(tf, f"scatter_{how}")(rows, [[1, 2]], 2.0)).tolist() == expected.tolist()
 
-    def test_are_given_as_slices(self, run, rows, how):
+    def test_scatter_updates_may_be_indexed_slices(self, run, rows, how):
         slices = tf.IndexedSlices(tf.constant([[2.0, 4.0]]), tf.constant([1]))
         expected = np.array(ROWS)
         expected[1] = CHANGES[how](expected[1], [2.0, 4.0])
@@ -54,7 +54,7 @@ class TestSlices:
         ("places", "given"),
         [([[0, 1], [2, 0]], [1.0, 2.0]), ([[0], [2]], [[9.0, 8.0], [7.0, 6.0]])],
     )
-    def test_are_found_by_tuples(self, run, rows, how, places, given):
+    def test_scatter_nd_updates_are_addressed_by_tuples(self, run, rows, how, places, given):
         expected = np.array(ROWS)
         for place, value in zip(places, given, strict=True):
             expected[tuple(place)] = CHANGES[how](expected[tuple(place)], value)
@@ -65,7 +65,7 @@ class TestSlices:
         assert run(getattr(rows, f"scatter_nd_{how}")(places, given)).tolist() == expected.tolist()
 
 
-def test_rows_of_rows_change(run):
+def test_batch_scatter_update_changes_elements_of_each_row(run):
     variable = tf.Variable([[1, 2, 3], [4, 5, 6]])
     run(variable.initializer)
     places, inputs = [[0, 1], [2, 0]], [[10, 11], [12, 13]]
@@ -81,14 +81,14 @@ def test_rows_of_rows_change(run):
     ("values", "new"),
     [(["a", "b"], "zz"), ([True, True], False), ([1, -7], 3), ([1 + 2**40, 2], 2**50)],
 )
-def test_of_other_types(run, values, new):
+def test_scatter_update_supports_other_types(run, values, new):
     variable = tf.Variable(values, dtype=tf.int64 if max(map(bool, values)) > 1 else None)
     run(variable.initializer)
     got = run(tf.scatter_update(variable, [1], tf.constant([new], variable.dtype.base_dtype)))
     assert got.tolist() == run(tf.constant([values[0], new], variable.dtype.base_dtype)).tolist()
 
 
-def test_integers_are_divided_towards_zero(run):
+def test_integer_division_rounds_towards_zero(run):
     variable = tf.Variable([-7, 7])
     run(variable.initializer)
     assert run(tf.scatter_div(variable, [0, 1], [2, -2])).tolist() == [-3, -3]
@@ -113,14 +113,14 @@ def test_integers_are_divided_towards_zero(run):
         (tf.scatter_nd_update, 0, [1.0], "Indices shape must have rank at least one"),
     ],
 )
-def test_an_update_that_does_not_fit_changes_nothing(run, rows, op, places, given, text):
+def test_invalid_update_changes_nothing(run, rows, op, places, given, text):
     indices, updates = tf.placeholder(tf.int32), tf.placeholder(tf.float32)
     with pytest.raises(tf.errors.InvalidArgumentError, match=text):
         run(op(rows, indices, updates), {indices: places, updates: given})
     assert run(rows).tolist() == ROWS
 
 
-def test_of_a_scalar_is_refused(run):
+def test_scatter_into_a_scalar_is_rejected(run):
     variable, indices, updates = tf.Variable(3.0), tf.placeholder(tf.int32), tf.placeholder("float")
     run(variable.initializer)
     with pytest.raises(tf.errors.InvalidArgumentError, match="must be at least 1-D"):
@@ -139,12 +139,12 @@ def test_of_a_scalar_is_refused(run):
         (lambda v: v.scatter_add(3), TypeError, "sparse_delta is not IndexedSlices: 3"),
     ],
 )
-def test_wrong_arguments(rows, make, kind, text):
+def test_invalid_arguments_are_rejected(rows, make, kind, text):
     with pytest.raises(kind, match=text):
         make(rows)
 
 
-def test_changes_of_many_threads_are_all_there(run):
+def test_concurrent_updates_are_all_applied(run):
     counts, number = tf.Variable(tf.zeros([10], tf.int64)), tf.placeholder(tf.int64, [None])
     run(counts.initializer)
     add = tf.scatter_add(counts, number, tf.ones_like(number))

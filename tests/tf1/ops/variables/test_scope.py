@@ -15,7 +15,7 @@ def made_in(scope):
 
 
 class TestNames:
-    def test_a_scope_is_a_prefix_of_variables_and_operations(self):
+    def test_scope_prefixes_variables_and_operations(self):
         with tf.variable_scope("a") as a:
             assert made_in(a) == ("a", "a/", "a/x0", "a/op")
             with tf.variable_scope("b") as b:
@@ -24,7 +24,7 @@ class TestNames:
             assert made_in(d) == ("c/d", "c/d/", "c/d/x2", "c/d/op")
         assert tf.get_variable_scope().name == tf.get_variable_scope().original_name_scope == ""
 
-    def test_a_name_that_is_entered_twice_repeats_for_variables_alone(self):
+    def test_reentered_name_repeats_only_for_variables(self):
         for number, prefix in enumerate(("a", "a_1")):
             with tf.variable_scope("a") as a:
                 assert made_in(a) == ("a", f"{prefix}/", f"a/x{2 * number}", f"{prefix}/op")
@@ -32,7 +32,7 @@ class TestNames:
                     names = "a/b", f"{prefix}/b/", f"a/b/x{2 * number + 1}", f"{prefix}/b/op"
                     assert made_in(b) == names
 
-    def test_a_scope_entered_again_keeps_its_name_wherever_that_is(self):
+    def test_reentered_scope_keeps_its_name_anywhere(self):
         with tf.variable_scope("a"), tf.variable_scope("b") as b:
             pass
         with tf.variable_scope("other"), tf.variable_scope(b) as again:
@@ -43,7 +43,7 @@ class TestNames:
             with tf.name_scope(again.original_name_scope):
                 assert tf.no_op(name="op").name == "a/b/op"
 
-    def test_name_scopes_count_for_operations_alone(self):
+    def test_name_scopes_apply_only_to_operations(self):
         with tf.name_scope("n"):
             assert tf.get_variable("plain", [1]).op.name == "plain"
             assert tf.Variable(1, name="plain").op.name == "n/plain"
@@ -52,19 +52,19 @@ class TestNames:
                 with tf.name_scope("m"):
                     assert made_in(a)[2:] == ("a/x3", "n/a/m/op")
 
-    def test_the_empty_name_enters_no_name_scope(self):
+    def test_empty_name_enters_no_name_scope(self):
         with tf.name_scope("n"), tf.variable_scope("") as root:
             assert made_in(root) == ("", "", "x0", "n/op")
         with tf.variable_scope("a"), tf.variable_scope(tf.get_variable_scope()) as a:
             assert made_in(a) == ("a", "a/", "a/x1", "a/a/op")
 
-    def test_the_name_scope_can_be_omitted(self):
+    def test_name_scope_can_be_omitted(self):
         with tf.variable_scope("a", auxiliary_name_scope=False) as a:
             assert made_in(a) == ("a", "", "a/x0", "op")
         with tf.name_scope("n"), tf.variable_scope("a", auxiliary_name_scope=False) as again:
             assert made_in(again) == ("a", "n/", "a/x1", "n/op")
 
-    def test_a_default_name_is_made_unique(self):
+    def test_default_name_is_made_unique(self):
         with tf.variable_scope("d"):
             pass
         for name in ("d_1", "d_2"):
@@ -76,7 +76,7 @@ class TestNames:
         with tf.variable_scope("given", "d") as scope:
             assert scope.name == "given"
 
-    def test_a_scope_entered_inside_of_a_scope_is_forgotten_after_it(self):
+    def test_nested_scope_names_are_forgotten_after_the_outer_scope(self):
         with tf.variable_scope("a") as a, tf.variable_scope(None, "d") as first:
             pass
         with tf.variable_scope("a"), tf.variable_scope(None, "d") as second:
@@ -87,12 +87,12 @@ class TestNames:
             pass
         assert {scope.name for scope in (first, second, third, fourth)} == {"a/d"}
 
-    def test_values_say_which_graph(self):
+    def test_values_determine_the_graph(self):
         x = tf.constant(1)
         with tf.Graph().as_default(), tf.variable_scope("a", values=[x]):
             assert tf.get_variable("v", [1]).graph is x.graph
 
-    def test_a_name_that_is_taken_by_another_operation_is_numbered(self):
+    def test_name_taken_by_another_operation_is_numbered(self):
         tf.Variable(1, name="v")
         assert tf.get_variable("v", [1]).op.name == "v_1"
         with tf.variable_scope("", reuse=True):
@@ -100,7 +100,7 @@ class TestNames:
 
 
 class TestReuse:
-    def test_a_variable_is_made_once_and_then_found(self):
+    def test_variable_is_created_once_and_then_reused(self):
         with tf.variable_scope("a"):
             v = tf.get_variable("v", [2])
         for reuse in (True, tf.AUTO_REUSE):
@@ -109,7 +109,7 @@ class TestReuse:
                 assert tf.get_variable("v", [None], tf.float32) is v
         assert tf.global_variables() == [v]
 
-    def test_a_second_one_is_refused_without_reuse(self):
+    def test_duplicate_variable_is_rejected_without_reuse(self):
         tf.get_variable("v", [2])
         with pytest.raises(
             ValueError,
@@ -118,7 +118,7 @@ class TestReuse:
         ):
             tf.get_variable("v", [2])
 
-    def test_a_missing_one_is_refused_if_reuse_is_wanted(self):
+    def test_missing_variable_is_rejected_with_reuse(self):
         tf.Variable(1, name="v")
         with (
             tf.variable_scope("", reuse=True),
@@ -131,7 +131,7 @@ class TestReuse:
             tf.get_variable("v", [2])
 
     @pytest.mark.parametrize("reuse", [True, tf.AUTO_REUSE])
-    def test_one_of_another_shape_or_type_is_refused(self, reuse):
+    def test_reused_variable_must_match_in_shape_and_type(self, reuse):
         tf.get_variable("v", [2])
         with tf.variable_scope("", reuse=reuse):
             with pytest.raises(
@@ -160,7 +160,7 @@ class TestReuse:
             (True, tf.AUTO_REUSE, tf.AUTO_REUSE),
         ],
     )
-    def test_is_inherited_and_cannot_be_switched_off_inside(self, outer, inner, result):
+    def test_reuse_is_inherited_and_cannot_be_disabled_inside(self, outer, inner, result):
         with tf.variable_scope("a", reuse=outer) as a, tf.variable_scope("b", reuse=inner) as b:
             assert b.reuse is result
         with tf.variable_scope(a, reuse=inner) as again:
@@ -168,7 +168,7 @@ class TestReuse:
         with tf.variable_scope("a") as a:
             assert a.reuse is False
 
-    def test_can_begin_inside_of_a_scope(self):
+    def test_reuse_can_start_inside_a_scope(self):
         with tf.variable_scope("a") as a:
             v = tf.get_variable("v", [2])
             a.reuse_variables()
@@ -191,7 +191,7 @@ class TestReuse:
         run([queue.enqueue([value]) for queue, value in zip(queues, (3.0, 5.0), strict=True)])
         assert run([train, evaluate]) == [6.0, 10.0]
 
-    def test_a_graph_has_its_own_variables(self):
+    def test_each_graph_has_its_own_variables(self):
         v = tf.get_variable("v", [1])
         with tf.Graph().as_default():
             assert tf.get_variable("v", [1]) is not v
@@ -216,7 +216,7 @@ class TestReuse:
 
 
 class TestGetVariable:
-    def test_has_the_type_and_value_its_arguments_say(self, run):
+    def test_get_variable_uses_the_requested_type_and_value(self, run):
         array = [
             tf.get_variable("a", initializer=3),
             tf.get_variable("b", initializer=np.ones(2)),
@@ -234,7 +234,7 @@ class TestGetVariable:
             *(3, [1.0, 1.0], [0, 0], [True, True], [b""], [0.0, 0.0], [7, 8], [5.0, 5.0])
         ]
 
-    def test_floats_are_glorot_uniform_unless_told_otherwise(self, run):
+    def test_float_variables_are_glorot_uniform_by_default(self, run):
         tf.set_random_seed(1)
         v = tf.get_variable("v", [200, 100])
         run(v.initializer)
@@ -244,7 +244,7 @@ class TestGetVariable:
         assert np.abs(values).max() > 0.99 * limit
         assert abs(values.mean()) < 0.01 * limit
 
-    def test_takes_the_arguments_of_a_variable(self):
+    def test_get_variable_accepts_the_arguments_of_a_variable(self):
         v = tf.get_variable(
             *("v", [2], tf.int32),
             trainable=False,
@@ -286,11 +286,11 @@ class TestGetVariable:
             ({"custom_getter": len}, "got a custom_getter, which is not supported."),
         ],
     )
-    def test_refuses(self, arguments, words):
+    def test_get_variable_rejects_invalid_arguments(self, arguments, words):
         with pytest.raises(ValueError, match=re.escape(words)):
             tf.get_variable(**{"name": "v", **arguments})
 
-    def test_a_local_variable_is_neither_saved_nor_trained(self):
+    def test_local_variable_is_neither_saved_nor_trained(self):
         v = tf.get_local_variable("v", [1], tf.int32)
         w = tf.get_local_variable("w", [1], collections=["x"], use_resource=False)
         assert tf.local_variables() == [v, w]
@@ -301,7 +301,7 @@ class TestGetVariable:
 
 
 class TestScopeSettings:
-    def test_are_inherited_and_can_be_replaced(self, run):
+    def test_scope_settings_are_inherited_and_can_be_replaced(self, run):
         ones, zeros = tf.ones_initializer(), tf.zeros_initializer()
         with tf.variable_scope("a", initializer=ones, dtype=tf.float64, constraint=abs) as a:
             with tf.variable_scope("b") as b:
@@ -319,7 +319,7 @@ class TestScopeSettings:
         assert run([v, w, u]) == [[1.0], [0], 7]
         assert tf.get_variable_scope().dtype == tf.float32
 
-    def test_a_regularizer_makes_a_loss_of_each_new_variable(self, run):
+    def test_regularizer_adds_a_loss_for_each_new_variable(self, run):
         def regularizer(variable):
             return tf.identity(variable * 10, name="loss")
 
@@ -336,7 +336,7 @@ class TestScopeSettings:
         run(v.initializer)
         assert run(loss) == 20
 
-    def test_a_scope_lists_its_variables(self):
+    def test_scope_lists_its_variables(self):
         outside = tf.get_variable("ab", [1])
         with tf.variable_scope("a") as a:
             v = tf.get_variable("v", [1])
@@ -345,7 +345,7 @@ class TestScopeSettings:
         assert a.get_collection(tf.GraphKeys.LOCAL_VARIABLES) == a.local_variables() == [w]
         assert tf.get_variable_scope().global_variables() == [outside, v]
 
-    def test_a_scope_can_be_made_by_hand(self):
+    def test_scope_can_be_constructed_manually(self):
         scope = tf.VariableScope(tf.AUTO_REUSE, "a", dtype=tf.int32)
         with tf.variable_scope(scope):
             v = tf.get_variable("v", [1])
@@ -373,7 +373,7 @@ class TestScopeSettings:
         ({"partitioner": len}, ValueError, "tf.variable_scope: got a partitioner, which is not"),
     ],
 )
-def test_refuses(arguments, error, words):
+def test_variable_scope_rejects_invalid_arguments(arguments, error, words):
     if isinstance(arguments, tuple):
         arguments = {"name_or_scope": arguments[0]}
     with (
@@ -384,7 +384,7 @@ def test_refuses(arguments, error, words):
     assert tf.get_variable_scope().name == tf.get_default_graph().get_name_scope() == ""
 
 
-def test_an_initializer_may_take_all_arguments_that_there_were(run):
+def test_initializer_may_accept_all_legacy_arguments(run):
     def rows(shape, dtype, partition_info):
         assert partition_info is None
         return np.ones(shape, dtype.as_numpy_dtype)

@@ -19,7 +19,7 @@ def v(run):
 
 
 class TestConstruction:
-    def test_makes_the_operations_that_tensorflow_makes(self):
+    def test_variable_creates_the_same_operations_as_tensorflow(self):
         tf.Variable(1)
         tf.Variable(lambda: 2.0, name="w")
         tf.Variable(tf.ones([2]))
@@ -29,7 +29,7 @@ class TestConstruction:
             *("ones", "Variable_1", "Variable_1/Assign", "Variable_1/read"),
         ]
 
-    def test_has_the_properties_of_a_reference_variable(self):
+    def test_variable_has_the_properties_of_a_reference_variable(self):
         v = tf.Variable([1, 2], name="v", constraint=abs)
         assert (v.name, v.op.name, v.op.type) == ("v:0", "v", "VariableV2")
         assert (v.initializer.name, v.value().name) == ("v/Assign", "v/read:0")
@@ -41,11 +41,11 @@ class TestConstruction:
         assert v.initial_value.name == "v/initial_value:0"
         assert str(v) == repr(v) == "<tf.Variable 'v:0' shape=(2,) dtype=int32_ref>"
 
-    def test_follows_the_name_scope(self):
+    def test_variable_follows_the_name_scope(self):
         with tf.name_scope("s"):
             assert [tf.Variable(1, name="v").op.name for _ in range(2)] == ["s/v", "s/v_1"]
 
-    def test_is_made_in_the_graph_of_its_initial_value(self):
+    def test_variable_belongs_to_the_graph_of_its_initial_value(self):
         with tf.Graph().as_default() as graph:
             value = tf.constant(1)
         assert tf.Variable(value).graph is graph
@@ -61,7 +61,7 @@ class TestConstruction:
             ({"collections": {tf.GraphKeys.VARIABLES}, "trainable": False}, True, False, False),
         ],
     )
-    def test_joins_the_collections_it_is_told_to(self, arguments, global_, trainable, local):
+    def test_variable_joins_the_requested_collections(self, arguments, global_, trainable, local):
         v = tf.Variable(1, **arguments)
         results = [tf.global_variables(), tf.trainable_variables(), tf.local_variables()]
         assert results == [[v] * is_in for is_in in (global_, trainable, local)]
@@ -87,12 +87,12 @@ class TestConstruction:
             ({"initial_value": 1, "name": "_v"}, ValueError, "'_v' is not a valid scope name"),
         ],
     )
-    def test_refuses(self, arguments, error, words):
+    def test_variable_rejects_invalid_arguments(self, arguments, error, words):
         with pytest.raises(error, match=re.escape(words)):
             tf.Variable(**arguments)
 
     @pytest.mark.parametrize("shape", [None, [None]])
-    def test_refuses_an_initial_value_of_unknown_shape_unless_told_not_to(self, shape):
+    def test_initial_value_of_unknown_shape_requires_validate_shape_false(self, shape):
         value = tf.placeholder(tf.int32, shape)
         with pytest.raises(ValueError, match="initial_value must have a shape specified: Tensor"):
             tf.Variable(value)
@@ -101,14 +101,14 @@ class TestConstruction:
         v.set_shape([2])
         assert v.shape == v.value().shape == [2]
 
-    def test_refuses_an_initial_value_made_in_a_branch(self):
+    def test_initial_value_created_in_a_branch_is_rejected(self):
         def branch():
             return tf.Variable(tf.constant(1)) + 0
 
         with pytest.raises(ValueError, match="is from inside a control-flow construct"):
             tf.cond(tf.constant(True), branch, lambda: tf.constant(2))
 
-    def test_is_made_outside_of_branches_and_control_dependencies(self, run):
+    def test_variable_is_created_outside_branches_and_control_dependencies(self, run):
         outputs = []
 
         def branch():
@@ -121,7 +121,7 @@ class TestConstruction:
         run(outputs[0].initializer)
         assert run([result, outputs[0]]) == [2, 4]
 
-    def test_takes_the_arguments_that_mean_nothing_here(self):
+    def test_ignored_arguments_are_accepted(self):
         tf.Variable(
             1,
             caching_device="/cpu:0",
@@ -134,10 +134,10 @@ class TestConstruction:
 
 
 class TestInitialization:
-    def test_of_tables_does_nothing(self, run):
+    def test_tables_initializer_without_tables_does_nothing(self, run):
         assert run([tf.tables_initializer(), tf.initialize_all_tables()]) == [None, None]
 
-    def test_reading_comes_after_it(self, run):
+    def test_reading_before_initialization_is_an_error(self, run):
         v = tf.Variable(1, name="v")
         for fetch in (v, v.value(), v + 1, v.assign_add(1), v.count_up_to(3)):
             with pytest.raises(
@@ -145,12 +145,12 @@ class TestInitialization:
             ):
                 run(fetch)
 
-    def test_runs_again_to_reset(self, run, v):
+    def test_initializer_resets_the_value(self, run, v):
         run(v.assign(5))
         run(v.initializer)
         assert run(v) == 1
 
-    def test_the_initial_value_may_be_fed(self, run):
+    def test_initial_value_may_be_fed(self, run):
         value = tf.placeholder(tf.int32, [2])
         v = tf.Variable(value, trainable=False, collections=[])
         run(v.initializer, {value: [3, 4]})
@@ -169,19 +169,19 @@ class TestInitialization:
             (lambda: tf.initialize_variables(tf.get_collection("x")), [0, 0, 1]),
         ],
     )
-    def test_an_initializer_of_many_runs_those_of_its_collection(self, run, initialize, is_ready):
+    def test_collective_initializer_initializes_its_collection(self, run, initialize, is_ready):
         variables = [tf.Variable(1, collections=[key]) for key in ("variables", "local_variables")]
         variables.append(tf.Variable(1, collections=["x"]))
         assert run(initialize()) is None
         assert run([tf.is_variable_initialized(v) for v in variables]) == is_ready
 
-    def test_an_initializer_of_none_is_an_operation_that_does_nothing(self, run):
+    def test_initializer_of_no_variables_does_nothing(self, run):
         op = tf.global_variables_initializer()
         assert (op.type, op.name) == ("NoOp", "init")
         assert run(op) is None
         assert tf.local_variables_initializer().name == "init_1"
 
-    def test_an_uninitialized_variable_is_reported(self, run):
+    def test_uninitialized_variable_is_reported(self, run):
         assert run(tf.report_uninitialized_variables()).tolist() == []
         with tf.name_scope("s"):
             v = tf.Variable(1, name="v")
@@ -205,7 +205,7 @@ class TestInitialization:
             second.run(v.assign(2))
             assert (first.run(v), second.run(v)) == (1, 2)
 
-    def test_an_initial_value_may_use_other_variables(self, run):
+    def test_initial_value_may_use_other_variables(self, run):
         v = tf.Variable(1, name="v")
         w = tf.Variable(v * 2, name="w")
         u = tf.Variable(w.initialized_value() + 1, name="u")
@@ -217,7 +217,7 @@ class TestInitialization:
         run(w.initializer)
         assert run(w) == 20
 
-    def test_an_initial_value_may_depend_on_a_condition_over_variables(self, run):
+    def test_initial_value_may_depend_on_a_condition_over_variables(self, run):
         flag, v = tf.Variable(False), tf.Variable(3)
         w = tf.Variable(tf.cond(flag, lambda: v + 1, lambda: tf.constant(7)))
         run(tf.global_variables_initializer())
@@ -226,7 +226,7 @@ class TestInitialization:
         run(w.initializer)
         assert run(w) == 4
 
-    def test_the_initialized_value_is_the_value_once_there_is_one(self, run):
+    def test_initialized_value_is_the_current_value_once_initialized(self, run):
         v = tf.Variable(1)
         value = v.initialized_value()
         assert (value.dtype, value.shape) == (tf.int32, [])
@@ -238,7 +238,7 @@ class TestInitialization:
 
 
 class TestChanging:
-    def test_a_variable_is_assigned_to_and_updated(self, run, v):
+    def test_variable_can_be_assigned_and_updated(self, run, v):
         assert run(v.assign(2)) == 2
         assert run(v.assign_add(4)) == 6
         assert run(v.assign_sub(1)) == 5
@@ -250,7 +250,7 @@ class TestChanging:
         assert run(v.assign_sub(2, read_value=False)) is None
         assert run(v) == 8
 
-    def test_an_update_represents_the_variable(self, run, v):
+    def test_update_result_can_be_updated_again(self, run, v):
         twice = tf.assign_add(v.assign_add(1), 10)
         assert twice.dtype == v.dtype
         assert run(twice) == run(v) == 12
@@ -267,7 +267,7 @@ class TestChanging:
             *("CountUpTo", "IsVariableInitialized"),
         ]
 
-    def test_a_value_is_loaded_without_an_operation(self, run, v):
+    def test_load_sets_a_value_without_an_operation(self, run, v):
         w = tf.Variable(v * 2)
         before = len(op_names())
         v.load(9)
@@ -277,7 +277,7 @@ class TestChanging:
         with pytest.raises(ValueError, match=r"Cannot feed value of shape \(2,\)"):
             v.load([1, 2])
 
-    def test_loading_and_reading_need_a_session(self):
+    def test_load_and_eval_require_a_session(self):
         v = tf.Variable(1)
         with pytest.raises(ValueError, match="Either session argument should be provided"):
             v.load(2)
@@ -285,7 +285,7 @@ class TestChanging:
             v.eval()
 
     @pytest.mark.parametrize("dtype", [tf.int32, tf.int64])
-    def test_counting_returns_the_value_before_and_stops_at_the_limit(self, run, dtype):
+    def test_count_up_to_returns_the_previous_value_and_stops_at_the_limit(self, run, dtype):
         v = tf.Variable(0, dtype=dtype)
         count = v.count_up_to(2)
         assert count.dtype == dtype
@@ -324,12 +324,12 @@ class TestChanging:
             ),
         ],
     )
-    def test_refuses(self, make, error, words):
+    def test_invalid_changes_are_rejected(self, make, error, words):
         v = tf.Variable([1, 2])
         with pytest.raises(error, match=re.escape(words)):
             make(v)
 
-    def test_another_shape_needs_an_assignment_that_allows_it(self, run):
+    def test_shape_can_change_only_with_validate_shape_false(self, run):
         value = tf.placeholder(tf.int32)
         v = tf.Variable([1, 2])
         run(v.initializer)
@@ -346,29 +346,29 @@ class TestChanging:
 
 
 class TestReading:
-    def test_a_variable_is_used_like_its_value(self, run, v):
+    def test_variable_can_be_used_like_its_value(self, run, v):
         assert run([v + 1, 3 - v, v * 2, -v, v > 3, v[...]]) == [2, 2, 2, -1, False, 1]
         assert run(np.ones(2, np.int32) + v).tolist() == [2, 2]
         assert run(tf.concat([[v], [v]], 0)).tolist() == [1, 1]
         assert tf.identity(v).dtype == tf.int32
         assert tf.convert_to_tensor(v) is v.value()
 
-    def test_a_value_that_is_read_again_waits_as_told(self, run, v):
+    def test_read_value_respects_control_dependencies(self, run, v):
         with tf.control_dependencies([v.assign(3)]):
             later = v.read_value()
         assert later.op.control_inputs[0].type == "Assign"
         assert run(later) == 3
 
     @pytest.mark.parametrize("what", ["v", "v.value()"])
-    def test_a_variable_may_be_fed(self, run, v, what):
+    def test_variable_may_be_fed(self, run, v, what):
         key = {"v": v, "v.value()": v.value()}[what]
         assert run([v + 1, key], {key: 7}) == [8, 7]
         assert run(v) == 1
 
-    def test_names_find_the_variable_and_its_parts(self, run, v):
+    def test_variable_and_its_operations_can_be_fetched_by_name(self, run, v):
         assert run([v.name, "v", "v/read:0", "v/Assign"]) == [1, None, 1, None]
 
-    def test_is_neither_iterable_nor_of_another_type(self, v):
+    def test_variable_is_not_iterable_and_keeps_its_type(self, v):
         with pytest.raises(TypeError, match="'Variable' object is not iterable"):
             list(v)
         with pytest.raises(
@@ -381,7 +381,7 @@ class TestReading:
         assert v != tf.Variable(1)
 
 
-def test_collections_are_filtered_by_the_beginning_of_names():
+def test_collections_can_be_filtered_by_scope():
     with tf.name_scope("a"):
         v = tf.Variable(1, name="v")
     w = tf.Variable(1, name="w")

@@ -30,7 +30,7 @@ class Counter(tf.Variable, ABC):
 
 
 @pytest.mark.parametrize("maker", MAKERS)
-def test_every_variable_is_an_instance(maker):
+def test_every_variable_is_an_instance_of_tf_variable(maker):
     v = MAKERS[maker]()
     assert isinstance(v, tf.Variable)
     assert issubclass(type(v), tf.Variable)
@@ -41,13 +41,13 @@ def test_every_variable_is_an_instance(maker):
 
 
 @pytest.mark.parametrize("other", [1, "v", None, ops.Variable])
-def test_nothing_else_is_an_instance(other):
+def test_other_objects_are_not_instances(other):
     assert not isinstance(other, tf.Variable)
     assert not isinstance(tf.constant(1), tf.Variable)
     assert not issubclass(tf.Tensor, tf.Variable)
 
 
-def test_a_subclass_keeps_its_own_instances():
+def test_subclass_keeps_its_own_instances():
     class Other(tf.Variable):
         pass
 
@@ -60,7 +60,7 @@ def test_a_subclass_keeps_its_own_instances():
         assert session.run(v.up()) == 2
 
 
-def test_functions_that_dispatch_on_the_class_know_every_variable():
+def test_singledispatch_on_the_class_matches_every_variable():
     @singledispatch
     def kind(_):
         return "other"
@@ -77,7 +77,7 @@ def test_both_classes_have_the_same_attributes():
     assert names(tf.Variable(1)) == names(ops.Variable(1))
 
 
-def test_arguments_without_effect_in_tensorflow_1_are_not_in_the_core():
+def test_core_functions_lack_arguments_without_effect_in_tensorflow_1():
     only_here = {
         *("caching_device", "variable_def", "expected_shape", "import_scope", "use_resource"),
         *("synchronization", "aggregation", "partitioner", "custom_getter"),
@@ -90,7 +90,7 @@ def test_arguments_without_effect_in_tensorflow_1_are_not_in_the_core():
 
 @pytest.mark.parametrize("make", [tf.get_variable, tf.get_local_variable])
 @pytest.mark.parametrize("argument", ["partitioner", "custom_getter"])
-def test_an_unsupported_argument_is_refused(make, argument):
+def test_unsupported_argument_is_rejected(make, argument):
     with pytest.raises(ValueError, match=rf"^tf\.get_variable: got a {argument}, which is not"):
         make("v", [2], **{argument: len})
     assert tf.global_variables() == tf.local_variables() == []
@@ -103,6 +103,6 @@ def test_an_unsupported_argument_is_refused(make, argument):
         ({}, "initial_value must be specified."),
     ],
 )
-def test_a_variable_without_an_initial_value_is_refused(arguments, message):
+def test_variable_without_an_initial_value_is_rejected(arguments, message):
     with pytest.raises(ValueError, match=message):
         tf.Variable(**arguments)
