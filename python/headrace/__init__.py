@@ -1,9 +1,9 @@
-"""headrace feeds training loops: files become batches on native threads.
+"""headrace feeds training loops: it turns files into batches on native threads.
 
-`dir(headrace)` lists the public names. A pipeline begins with a source such as `tfrecords`.
-Operations of native functions are in `headrace.ops`, errors in `headrace.errors`; `import
-headrace.tf1 as tf` has the names of TensorFlow 1. Each name is loaded when it is first used, so
-that a command can handle Ctrl-C before NumPy and the engine are loaded.
+`dir(headrace)` lists the public names. A pipeline starts with a source such as `tfrecords`. Native
+functions use the operations in `headrace.ops`, errors are in `headrace.errors`, and `import
+headrace.tf1 as tf` provides the names of TensorFlow 1. Names are imported when they are first used,
+so that commands can handle Ctrl-C before NumPy and the engine are loaded.
 """
 
 from importlib import import_module as _import_module
@@ -89,7 +89,7 @@ __all__ = [
 ]
 
 _MODULES = frozenset(("errors", "ops", "pipeline", "protos", "records", "testing", "tf1"))
-# The modules of the names that `headrace.pipeline` does not have.
+# The modules that define names outside `headrace.pipeline`.
 _HOMES = {
     "TFRecordOptions": "io.compression",
     "Tensor": "graph",

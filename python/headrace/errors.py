@@ -1,4 +1,4 @@
-"""Errors of the engine and of files: the classes of TensorFlow 1 (`headrace.core.errors`)."""
+"""The error classes of TensorFlow 1, for the engine and for files (see `headrace.core.errors`)."""
 
 from headrace.core.errors import *  # noqa: F403
 from headrace.core.errors import __all__

@@ -1,10 +1,10 @@
-"""The errors of headrace: one class for each of TensorFlow's status codes.
+"""The error classes of headrace, one for each of TensorFlow's status codes.
 
-The classes are siblings under `OpError`; none is a subclass of another, so `except OutOfRangeError`
-catches the end of the input and nothing else. An error that happened while a record was handled
-names the record in a note (`add_note`); the message remains the operation's.
+No error class is a subclass of another one except `OpError`, so `except OutOfRangeError` catches the
+end of the input and nothing else. If an error occurs while a record is processed, a note names the
+record (`add_note`). The message is that of the operation.
 
-Source: `tf.errors` of TensorFlow 1.15; the codes are those of `google.rpc.Code`.
+Source: `tf.errors` of TensorFlow 1.15. The codes are those of `google.rpc.Code`.
 """
 
 import contextlib
@@ -73,7 +73,9 @@ UNAUTHENTICATED: Final = 16
 
 
 class SkippedExamples(Exception):
-    """Raised at the end of the data if `skip_errors` has skipped examples.
+    """Raised at the end of the data if `skip_errors` has skipped too many examples.
+
+    With `raises_at_end`, it is raised if any example was skipped.
 
     Attributes:
         skipped: The skipped examples, as in `Batches.skipped`.
@@ -88,7 +90,7 @@ class SkippedExamples(Exception):
 
 
 class NamedNode(Protocol):
-    """The part of a failed node that an error keeps: at least its name."""
+    """What an error stores about a failed node: at least its name."""
 
     @property
     def name(self) -> str:
@@ -96,13 +98,13 @@ class NamedNode(Protocol):
 
 
 class OpError(Exception):
-    """The base class of all errors of operations, files and storages.
+    """The base class of all errors from operations, files and storages.
 
     Args:
-        node_def: The description of the node that failed. None uses the description of `op`, if it
+        node_def: The description of the node that failed. If None, it is taken from `op`, if that
             has one.
-        op: The `Operation` that failed. None if it is unknown.
-        message: The error message, which is also `str(error)`. May be None.
+        op: The `Operation` that failed; None if it is unknown.
+        message: The error message, which is also `str(error)`. It may be None.
         error_code: One of the codes of this module.
     """
 
@@ -122,23 +124,23 @@ class OpError(Exception):
 
     @property
     def message(self) -> str:
-        """The error message. Empty if the error was created without one."""
+        """The error message; empty if the error was created without one."""
         return self._message
 
     @property
     def error_code(self) -> int:
-        """The code of this class of errors."""
+        """The status code of this error."""
         return self._error_code
 
     @property
     def op(self) -> NamedNode | None:
-        """The `Operation` that failed. None if it is unknown."""
+        """The `Operation` that failed; None if it is unknown."""
         return self._op
 
     @property
     def node_def(self) -> NamedNode | None:
-        """The description of the node that failed. None if no node failed."""
-        # Made on first use: it needs protocol buffers, and most programs never read it.
+        """The description of the node that failed; None if no node failed."""
+        # Created on first use, because it needs protocol buffers and most programs never read it.
         own: NamedNode | None = getattr(self._op, "node_def", None)
         return own if self._node_def is None else self._node_def
 
@@ -146,13 +148,14 @@ class OpError(Exception):
         return self._message
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # A graph cannot be pickled, so an error crosses to another process without its node.
+        # Graphs cannot be pickled, so the node is dropped when an error is passed to another
+        # process.
         notes = {"__notes__": self.__notes__} if hasattr(self, "__notes__") else None
         return type(self), (None, None, *self.args[2:]), notes
 
 
 class _CodedError(OpError):
-    """An error whose class fixes its code."""
+    """An error whose class determines its code."""
 
     _code: ClassVar[int]
 
@@ -164,7 +167,7 @@ class _CodedError(OpError):
 
 
 class CancelledError(_CodedError):
-    """An operation was cancelled because its queue or session was closed while it waited."""
+    """An operation was cancelled because its queue or session was closed while it was waiting."""
 
     _code = CANCELLED
 
@@ -194,7 +197,7 @@ class NotFoundError(_CodedError):
 
 
 class AlreadyExistsError(_CodedError):
-    """The file, directory or other object to create exists already."""
+    """A file, directory or other object that should be created already exists."""
 
     _code = ALREADY_EXISTS
 
@@ -212,7 +215,7 @@ class ResourceExhaustedError(_CodedError):
 
 
 class FailedPreconditionError(_CodedError):
-    """The operation is not possible in the current state, such as a read of a closed file."""
+    """The operation is not possible in the current state, such as reading a closed file."""
 
     _code = FAILED_PRECONDITION
 
@@ -242,19 +245,19 @@ class InternalError(_CodedError):
 
 
 class UnavailableError(_CodedError):
-    """A service is currently unavailable. Trying again may help."""
+    """A service is temporarily unavailable. Retrying may help."""
 
     _code = UNAVAILABLE
 
 
 class DataLossError(_CodedError):
-    """Data were lost or damaged: a file is truncated, or a checksum does not match."""
+    """Data was lost or damaged: for example, a file is truncated or a checksum does not match."""
 
     _code = DATA_LOSS
 
 
 class UnauthenticatedError(_CodedError):
-    """The credentials were missing or not accepted."""
+    """Credentials are missing or were rejected."""
 
     _code = UNAUTHENTICATED
 
@@ -271,7 +274,7 @@ def exception_type_from_error_code(error_code: int) -> type[_CodedError]:
     """Returns the error class for a code.
 
     Raises:
-        KeyError: If no class has the code. 0 is the code of success.
+        KeyError: If no class has this code. 0 means success, so it has no class.
     """
     return _TYPE_OF_CODE[error_code]
 
@@ -280,7 +283,7 @@ def error_code_from_exception_type(cls: type[BaseException]) -> int:
     """Returns the code of an error class.
 
     Raises:
-        KeyError: If the class is not one of the sixteen with a code.
+        KeyError: If the class has no code of its own.
     """
     return _CODE_OF_TYPE[cls]
 
@@ -290,9 +293,9 @@ def __dir__() -> list[str]:
 
 
 def add_note(error: BaseException, note: str) -> None:
-    """Adds a note to an exception. Never raises: a lost note must not hide the exception.
+    """Adds a note to an exception. Never raises, so that the original exception is not hidden.
 
-    Some classes have no `add_note`, and frozen ones let no attribute be set.
+    Some exception classes have no `add_note`, and frozen ones don't allow setting attributes.
     """
     try:
         BaseException.add_note(error, note)

@@ -1,4 +1,4 @@
-"""Compression of files of records.
+"""Compression of record files.
 
 Source: `tf.python_io.TFRecordOptions` of TensorFlow 1.15.
 """
@@ -19,24 +19,25 @@ class TFRecordCompressionType:
 class TFRecordOptions:
     """Options for reading and writing TFRecord files.
 
-    Writers pass all options but the first to zlib-rs. Its files have about the size of zlib's, but
-    other bytes.
+    Writers pass all options except the first to zlib-rs. Its files are about as large as zlib's,
+    but not byte for byte the same.
 
     Args:
         compression_type: A `TFRecordCompressionType`, "ZLIB", "GZIP", "" or None. Without
             compression, the other options have no effect.
-        flush_mode: The way to flush the compressed stream while it is written, so that readers can
-            see the data early: `zlib.Z_PARTIAL_FLUSH`, `Z_SYNC_FLUSH`, `Z_FULL_FLUSH` or `Z_BLOCK`.
-            With None or `zlib.Z_NO_FLUSH`, only a writer's `flush` does so.
-        input_buffer_size: The number of bytes between two such flushes. None or 0 for 262,144.
-        output_buffer_size: At least 2, without effect on the bytes.
-        window_bits: The base-two logarithm of the window that is searched for matches: from 8 to
-            15 for "ZLIB", from 25 to 31 for "GZIP" (zlib adds 16). None for the largest.
-        compression_level: From 0 (none) to 9 (smallest). None or -1 for 6.
+        flush_mode: How to flush the compressed stream during writing, so that readers can see the
+            data early: `zlib.Z_PARTIAL_FLUSH`, `Z_SYNC_FLUSH`, `Z_FULL_FLUSH` or `Z_BLOCK`. With
+            None or `zlib.Z_NO_FLUSH`, the stream is flushed only if you call the writer's `flush`.
+        input_buffer_size: The number of bytes between two such flushes. None or 0 uses 262,144.
+        output_buffer_size: At least 2. It does not affect the result.
+        window_bits: The base-two logarithm of the size of the window in which matches are searched,
+            from 8 to 15 for "ZLIB", and from 25 to 31 for "GZIP" (zlib adds 16). None uses the
+            largest window.
+        compression_level: From 0 (none) to 9 (smallest). None or -1 uses 6.
         compression_method: `zlib.DEFLATED`, which is 8, or None.
-        mem_level: The memory to compress with, from 1 to 9. None for 8.
+        mem_level: How much memory to use, from 1 to 9. None uses 8.
         compression_strategy: `zlib.Z_DEFAULT_STRATEGY`, `Z_FILTERED`, `Z_HUFFMAN_ONLY`, `Z_RLE` or
-            `Z_FIXED`. None for the first.
+            `Z_FIXED`. None uses the default strategy.
 
     Raises:
         ValueError: If the compression is unknown.
@@ -89,5 +90,5 @@ class TFRecordOptions:
         raise ValueError(f'Not a valid compression_type: "{options}"')
 
 
-# The compression of a file of records; None for uncompressed.
+# The compression of a record file; None for an uncompressed file.
 CompressionLike: TypeAlias = TFRecordOptions | int | str | None

@@ -1,4 +1,4 @@
-"""TFRecord files without a graph: a writer and an iterator.
+"""Reading and writing TFRecord files without a graph.
 
 Source: `tf.python_io` of TensorFlow 1.15.
 """
@@ -17,13 +17,13 @@ __all__ = ["TFRecordWriter", "tf_record_iterator"]
 class TFRecordWriter:
     """Writes records to a TFRecord file.
 
-    The file appears under its name at the first `flush` or at `close`, and replaces an older file.
-    Until then, records are in a temporary file in the same directory, so a killed program leaves no
-    incomplete file. You can use a writer from several threads.
+    The file gets its final name at the first `flush` or at `close`, and replaces an existing file.
+    Until then, records go to a temporary file in the same directory, so that a killed program
+    leaves no incomplete file behind. You can use a writer from several threads.
 
-    If a write fails, for example because the disk is full, all later calls fail with the same
-    error, including `close`. Otherwise, later records would follow a gap. If the file did not have
-    its name yet, it never appears.
+    If a write fails, for example because the disk is full, all later calls raise the same error,
+    including `close`. Otherwise, the file could have a gap. If the file has not got its final name
+    yet, it never does.
 
     Args:
         path: The file to write.
@@ -31,9 +31,9 @@ class TFRecordWriter:
 
     Raises:
         FailedPreconditionError: If `path` is a directory.
-        InvalidArgumentError: If an option of the compression is out of range.
+        InvalidArgumentError: If a compression option is out of range.
         NotFoundError: If the directory does not exist.
-        PermissionDeniedError: If you may not write to the directory.
+        PermissionDeniedError: If you don't have permission to write to the directory.
         ValueError: If the compression is unknown.
 
     Examples:
@@ -83,11 +83,12 @@ class TFRecordWriter:
         """Appends a record.
 
         Args:
-            record: The bytes of the record. A str is encoded as UTF-8.
+            record: The bytes of the record. A `str` is encoded as UTF-8.
 
         Raises:
             FailedPreconditionError: If the writer is closed.
-            ResourceExhaustedError: If there is no space left, now or at an earlier write.
+            ResourceExhaustedError: If there is no space left, or an earlier write failed for this
+                reason.
             TypeError: If `record` is neither bytes nor str.
         """
         data = record.encode() if isinstance(record, str) else record
@@ -105,7 +106,8 @@ class TFRecordWriter:
 
         Raises:
             FailedPreconditionError: If the writer is closed.
-            ResourceExhaustedError: If there is no space left, now or at an earlier write.
+            ResourceExhaustedError: If there is no space left, or an earlier write failed for this
+                reason.
         """
         try:
             is_open = self._writer.flush()
@@ -114,10 +116,11 @@ class TFRecordWriter:
         self._check_open(is_open)
 
     def close(self) -> None:
-        """Completes the file. A second call does nothing.
+        """Completes the file. Further calls do nothing.
 
         Raises:
-            ResourceExhaustedError: If there is no space left, now or at an earlier write.
+            ResourceExhaustedError: If there is no space left, or an earlier write failed for this
+                reason.
         """
         try:
             self._writer.close()
@@ -127,8 +130,8 @@ class TFRecordWriter:
     def discard(self) -> None:
         """Closes the writer without completing the file. After `close`, it does nothing.
 
-        The file does not appear, and an older file is kept. If `flush` was called before, the file
-        stays and may lack the records written since.
+        The file does not appear, and an existing file is kept. If you called `flush` before, the
+        file stays, but may lack the records written after that.
         """
         self._writer.discard()
 
@@ -151,11 +154,11 @@ class TFRecordWriter:
 def tf_record_iterator(
     path: str | bytes | PathLike[str], options: CompressionLike = None
 ) -> Iterator[bytes]:
-    """Yields the records of a TFRecord file and verifies every checksum.
+    """Yields the records of a TFRecord file, and verifies every checksum.
 
     Args:
-        path: The file to read. It is opened at the first record.
-        options: The compression: a `TFRecordOptions`, or a value of its first argument.
+        path: The file to read. It is opened when the first record is read.
+        options: The compression: a `TFRecordOptions`, or any value that its first argument accepts.
 
     Raises:
         DataLossError: If the file is damaged. The message names the record.

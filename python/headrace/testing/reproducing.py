@@ -1,4 +1,4 @@
-"""Checks of the order and the resume of pipelines, for tests of programs."""
+"""Checks that a pipeline's order is fixed and that it resumes exactly, for your tests."""
 
 import hashlib
 import json
@@ -13,24 +13,24 @@ from headrace.pipeline.values.nested import NestedList
 
 __all__ = ["assert_resumes", "assert_same_order"]
 
-# A marker for the end of an iteration that has fewer batches than another.
+# Marks the end of an iteration that has fewer batches than another.
 _END: Final = object()
 
 
 def assert_resumes(pipe: Pipeline, every: int = 1) -> None:
     """Asserts that a pipeline resumes exactly from every state of an iteration.
 
-    It iterates once and stores the state after every `every`-th batch, as JSON text. It then
-    resumes from each state and compares all following batches, byte by byte. For n batches, this
-    takes about n^2 / (2 * every) batches. For a long or endless pipeline, use a larger `every`, or
-    add `take(n)` to the end.
+    It iterates once and saves the state after every `every`-th batch, as JSON text. It then resumes
+    from each state and compares all following batches byte by byte. With n batches, this reads
+    about n^2 / (2 * every) batches. If the pipeline is long or endless, use a larger `every`, or
+    add `take(n)` at the end.
 
     Args:
         pipe: A pipeline with a fixed order.
-        every: The number of batches between two states, or of examples without `batch`. At least 1.
+        every: How many batches (or examples, without `batch`) lie between two states. At least 1.
 
     Raises:
-        AssertionError: If the batches differ. The message names the state and the first batch,
+        AssertionError: If batches differ. The message names the state and the first batch,
             component and element that differ.
         FailedPreconditionError: If the pipeline has `options(deterministic=False)`.
         ValueError: If `every` is below 1.
@@ -60,13 +60,15 @@ def assert_resumes(pipe: Pipeline, every: int = 1) -> None:
 
 
 def assert_same_order(pipe: Pipeline, num_threads: Sequence[int] = (1, 2, 8)) -> None:
-    """Asserts that a pipeline yields the same batches with any number of threads, byte by byte.
+    """Asserts that a pipeline yields identical batches with any number of threads.
 
-    It fails, for example, if a Python function draws from its own random generator.
+    Batches are compared byte by byte. The assertion fails, for example, if a Python function uses
+    its own random generator.
 
     Args:
         pipe: A pipeline that is not endless.
-        num_threads: The numbers of threads to compare, each at least 1. The first is the reference.
+        num_threads: The numbers of threads to compare, each at least 1. The first one is the
+            reference.
 
     Raises:
         AssertionError: If batches differ. The message names the number of threads and the first
@@ -93,11 +95,11 @@ def _check(
     first: int,
     start: Callable[[], Batches],
 ) -> None:
-    """Raises AssertionError unless an iteration gives these batches and skips the same examples.
+    """Raises AssertionError unless an iteration yields these batches and skips the same examples.
 
     Args:
-        how: The difference of this iteration, in words.
-        pipe: The pipeline with the expected batches.
+        how: What is different about this iteration, for messages.
+        pipe: The pipeline that yields the expected batches.
         actual: The digests of the batches from number `first` on, and the skipped examples.
         first: The number of the first batch.
         start: Starts the iteration.
@@ -108,7 +110,7 @@ def _check(
     if differs is None:
         _check_skipped(how, batches.skipped, skipped)
         return
-    # One after the other, so that functions that count their calls count the same each time.
+    # Runs one iteration after the other, so that functions that count their calls behave the same.
     with start() as batches:
         actual_batch = next(islice(batches, differs, None), _END)
     with iter(pipe) as expected:
@@ -146,7 +148,7 @@ def _digest(batch: dict[str, Any]) -> str:
 
 
 def _arrays(value: Any, is_inner: bool = False) -> list[Any]:
-    """Returns a component as arrays: one, or for a list its length and those of its items."""
+    """Converts a component to arrays. A list becomes its length and the arrays of its items."""
     if isinstance(value, NestedList) or (is_inner and isinstance(value, list)):
         inner = [array for item in value for array in _arrays(item, True)]
         return [np.asarray(len(value)), *inner]
@@ -154,13 +156,13 @@ def _arrays(value: Any, is_inner: bool = False) -> list[Any]:
 
 
 def _array(value: Any) -> Any:
-    """Returns a component as an array; JSON values and other objects become their texts."""
+    """Converts a component to an array. JSON values and other objects become text."""
     is_objects = isinstance(value, (list, dict)) or value is None
     return np.asarray(repr(value) if is_objects else value)
 
 
 def _difference(actual: Any, expected: Any) -> str:
-    """Returns a text with the difference between a batch and the expected one."""
+    """Describes how a batch differs from the expected one."""
     if actual is _END:
         return "is missing: there are no more batches"
     if expected is _END:
@@ -185,7 +187,7 @@ def _differences(actual: Any, expected: Any) -> Iterator[str]:
         )
         return
     for position, (one, other) in enumerate(zip(actual.ravel(), expected.ravel(), strict=True)):
-        # NaN is equal to itself here.
+        # NaN counts as equal to itself.
         if not (one is other or one == other or (one != one and other != other)):  # noqa: PLR0124
             index = [int(number) for number in np.unravel_index(position, actual.shape)]
             yield f"element {index} is {_plain(one)!r}, expected {_plain(other)!r}"

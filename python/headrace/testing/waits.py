@@ -1,4 +1,4 @@
-"""The waits of all threads, for tests and programs that hang."""
+"""Reports what each thread is waiting for, for tests and programs that hang."""
 
 import os
 import signal
@@ -20,22 +20,22 @@ from headrace.pipeline.run.batches import open_batches
 __all__ = ["dump_waits", "dump_waits_on_signal"]
 
 _TASKS: Final = Path("/proc/self/task")
-# The states of threads, by the system's letters.
+# Thread states by the operating system's letters.
 _STATES: Final = {"R": "running", "S": "sleeping", "D": "waiting for a disk", "T": "stopped"}
-# Threads of the engine have names that begin like this.
+# The names of the engine's threads start with this.
 _OWN_THREADS: Final = "headrace-"
 
 
 def dump_waits(*, write: bool = True) -> str:
-    """Returns a report of every thread that is waiting, and for how long.
+    """Reports what each thread is waiting for, and for how long.
 
-    For each Python thread, the report has the name, the stack and the current wait in headrace: for
-    a queue, a batch, a storage or other threads. For each open pipeline, it has the work of the
-    engine's threads and the running Python functions. It also lists the queues of each session and
-    the open requests to storages.
+    For each Python thread, the report contains its name, its stack and what it is waiting for
+    inside headrace: a queue, a batch, a storage or other threads. For each open pipeline, it shows
+    what the engine's threads are doing and which Python functions are running. It also lists the
+    queues of each session and the open storage requests.
 
-    The call stops nothing. You can make it from any thread at any time. Waits of less than 0.05 s
-    are not listed.
+    The call does not stop anything. You can make it from any thread at any time. Waits shorter than
+    0.05 s are not listed.
 
     Args:
         write: If True, also writes the report to stderr.
@@ -51,14 +51,15 @@ def dump_waits(*, write: bool = True) -> str:
 
 
 def dump_waits_on_signal(signum: int | None = None) -> None:
-    """Calls `dump_waits` whenever the process receives a signal, such as from `kill -USR1 PID`.
+    """Calls `dump_waits` whenever the process receives a signal, for example from `kill -USR1 PID`.
 
-    Python handles signals in the main thread, between two instructions. All waits of headrace check
-    for signals several times a second. If the main thread is in another library's native code, the
-    report is written when that returns. Use `faulthandler.register` to see stacks even then.
+    Python handles signals in the main thread, between two instructions. All waits inside headrace
+    check for signals several times a second. If the main thread is running another library's native
+    code, the report is written when that code returns. To see stacks even in that case, use
+    `faulthandler.register`.
 
     Args:
-        signum: The signal. None for `signal.SIGUSR1`.
+        signum: The signal. Defaults to `signal.SIGUSR1`.
 
     Raises:
         ValueError: If it is not called in the main thread, or the signal does not exist.
@@ -72,7 +73,7 @@ def dump_waits_on_signal(signum: int | None = None) -> None:
 
 
 def _on_signal(signum: int, frame: FrameType | None) -> None:
-    # The program continues even if its stderr is gone.
+    # The program must continue even if stderr is closed.
     with suppress(OSError, ValueError):
         dump_waits()
 
@@ -102,7 +103,7 @@ def _lines() -> Iterator[str]:
 
 
 class _WaitSnapshot:
-    """The waits of all threads, at one moment."""
+    """The waits of all threads at one moment."""
 
     def __init__(self) -> None:
         self.of_python: defaultdict[int, list[str]] = defaultdict(list)
@@ -110,23 +111,23 @@ class _WaitSnapshot:
         for thread, since, describe in python_waits():
             words = _safely(lambda describe=describe: [describe()])  # type: ignore[misc]
             self.of_python[thread].append(f"{words[0]}, for {now - since:.1f} s")
-        # By the system's number of the thread.
+        # By the operating system's thread ID.
         self.of_engine: defaultdict[int, list[str]] = defaultdict(list)
         for wait in engine.waits():
             text = " or ".join(_words(event.op, event.text, wait.watch) for event in wait.awaited)
             self.of_engine[wait.thread].append(f"{text}, for {wait.seconds:.1f} s")
 
     def first(self) -> dict[int, str]:
-        """Returns the waits of the engine's threads, by the system's numbers."""
+        """Returns the first wait of each engine thread, by the operating system's thread ID."""
         return {number: texts[0] for number, texts in self.of_engine.items()}
 
     def of(self, ident: int, number: int | None) -> list[str]:
-        """Returns all waits of a thread, the innermost one last."""
+        """Returns all waits of a thread, with the innermost one last."""
         return self.of_python.get(ident, []) + self.of_engine.get(number or 0, [])
 
 
 def _words(op: str | None, what: str | None, watch: Callable[..., object] | None) -> str:
-    """Returns a text for the wait of an operation, or of another caller."""
+    """Describes the wait of an operation or another caller."""
     why = None if op is None else f"operation '{op}'"
     if op is not None and isinstance(watch, ExplainsWaits):
         why = _safely(lambda: [watch.explain(op) or f"operation '{op}'"])[0]
@@ -146,7 +147,7 @@ def _thread(
 
 
 def _without_this(frame: FrameType) -> FrameType:
-    """Returns the frame that has called `dump_waits`, or the frame itself."""
+    """Returns the frame that called `dump_waits`, or the frame itself."""
     outer = frame
     while outer.f_code.co_filename == __file__ and outer.f_back is not None:
         outer = outer.f_back
@@ -154,17 +155,17 @@ def _without_this(frame: FrameType) -> FrameType:
 
 
 def _stack(frame: FrameType) -> list[str]:
-    """Returns the stack as text, without the frames at the beginning of every thread."""
+    """Returns the stack as text, without the frames that every thread starts with."""
     frames = traceback.extract_stack(frame)
     first = next((i for i, result in enumerate(frames) if result.filename != threading.__file__), 0)
     return traceback.format_list(frames[first:])
 
 
 def _others(explained: set[int | None], waits: _WaitSnapshot) -> Iterator[str]:
-    """Yields the engine's threads that the system lists, and waits of unknown threads."""
+    """Yields the remaining engine threads, and waits of unknown threads."""
     for path in sorted(_TASKS.iterdir()) if _TASKS.is_dir() else []:
         number = int(path.name)
-        with suppress(OSError):  # It has ended.
+        with suppress(OSError):  # The thread may have ended.
             name = (path / "comm").read_text().strip()
             if name.startswith(_OWN_THREADS) and number not in explained:
                 yield f"-- thread '{name}' of the engine ({number}{_state(number)})"
@@ -173,7 +174,7 @@ def _others(explained: set[int | None], waits: _WaitSnapshot) -> Iterator[str]:
 
 
 def _state(number: int | None) -> str:
-    """Returns the system's state of a thread, as text; empty if the system does not tell."""
+    """Describes the operating system's state of a thread; empty if it is unknown."""
     try:
         stat = (_TASKS / str(number) / "stat").read_text()
     except OSError:
@@ -182,7 +183,7 @@ def _state(number: int | None) -> str:
 
 
 def _safely(describe: Callable[[], Iterable[str]]) -> list[str]:
-    """Returns the lines of a description, or its error, so that the report continues."""
+    """Returns the lines of a description, or the error it raises, so that the report continues."""
     try:
         return list(describe())
     except Exception as error:

@@ -1,4 +1,4 @@
-"""Draws of PyTorch's random functions from the generator of an example."""
+"""Makes PyTorch's random functions use the random generator of an example."""
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -12,7 +12,7 @@ from headrace.core.optional_dependencies import missing_torch
 
 __all__ = ["torch_generator"]
 
-# The functions and methods of PyTorch that draw and take `generator`.
+# PyTorch's random functions and methods that accept `generator`.
 _DRAWING: Final = (
     "bernoulli",
     "binomial",
@@ -42,20 +42,19 @@ _LARGEST_SEED: Final = 2**63 - 1
 def torch_generator(rng: np.random.Generator) -> AbstractContextManager[None]:
     """Makes PyTorch's random functions reproducible inside a function of `map` or `flat_map`.
 
-    Transforms of torchvision use PyTorch's global generator, which the whole process shares. In a
-    `with torch_generator(rng):` block, they use a separate generator that is seeded from `rng`. The
-    draws are then the same with any number of threads or processes, in every run and after a
-    resume. The block does not use or change the generator of your training loop, and it does not
-    affect other threads.
+    The transforms of torchvision use PyTorch's global generator, which the whole process shares.
+    Inside a `with torch_generator(rng):` block, they use a separate generator that is seeded from
+    `rng`. The random numbers are then the same with any number of threads or processes, in every
+    run and after a resume. The block neither uses nor changes the generator of your training loop,
+    and it does not affect other threads.
 
-    It applies to all functions and methods that draw on the CPU, such as `torch.rand`,
+    It covers all functions and methods that draw random numbers on the CPU, such as `torch.rand`,
     `torch.randint`, `torch.randperm`, `torch.rand_like`, `torch.multinomial` and `tensor.uniform_`,
-    and to `torch.distributions`. It does not apply to functions of `torch.nn.functional` that draw,
-    such as `dropout`, nor to `random` and NumPy. If a function of a pipeline uses those, a warning
-    names it.
+    and `torch.distributions`. It does not cover random functions in `torch.nn.functional`, such as
+    `dropout`, nor `random` and NumPy. If a pipeline's function uses these, a warning names it.
 
     Args:
-        rng: The second argument of a function of `map(f, seed=7)` or `flat_map(f, seed=7)`.
+        rng: The second argument of your function, as in `map(f, seed=7)` or `flat_map(f, seed=7)`.
 
     Raises:
         TypeError: If `rng` is not a `numpy.random.Generator`.
@@ -74,14 +73,14 @@ def torch_generator(rng: np.random.Generator) -> AbstractContextManager[None]:
 
 @cache
 def _mode() -> Callable[[int], Any]:
-    """Returns the class of the mode that handles PyTorch's calls in a block. Loads PyTorch."""
+    """Imports PyTorch, and returns the class that intercepts its functions inside a block."""
     torch = import_module("torch")
     overrides = import_module("torch.overrides")
     drawing = {
         *(getattr(torch, name) for name in _DRAWING if hasattr(torch, name)),
         *(getattr(torch.Tensor, name) for name in (*_DRAWING_IN_PLACE, "bernoulli", "multinomial")),
     }
-    # Not all versions let these take a generator.
+    # Not all PyTorch versions accept a generator here.
     like: dict[Any, Callable[..., Any]] = {
         torch.rand_like: lambda tensor, generator: tensor.uniform_(generator=generator),
         torch.randn_like: lambda tensor, generator: tensor.normal_(generator=generator),
@@ -91,7 +90,7 @@ def _mode() -> Callable[[int], Any]:
     }
 
     class RandomFunctionMode(overrides.TorchFunctionMode):  # type: ignore[misc, name-defined]
-        """Handles the calls of one thread."""
+        """Intercepts the calls of one thread."""
 
         def __init__(self, seed: int) -> None:
             super().__init__()

@@ -1,8 +1,8 @@
-"""Native functions: Python functions over symbolic tensors that the engine computes.
+"""Native functions: Python functions over symbolic tensors, which the engine runs.
 
-`native` marks a function. A pipeline calls it once, with tensors in place of values (`trace`); the
-operations that it adds become programs (`lowering`), for one row and, where operations have a batch
-rule, for the rows of a block (`segments`).
+`native` marks a function. A pipeline calls it once, with tensors instead of values (`trace`). The
+recorded operations are compiled to programs (`lowering`): one for a single row and, if the
+operations have batch rules, one for all rows of a block (`segments`).
 """
 
 from headrace.pipeline.native_functions.function import native

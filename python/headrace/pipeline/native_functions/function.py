@@ -1,4 +1,4 @@
-"""`native`: the decorator of functions that the engine computes."""
+"""`native`: the decorator for functions that the engine runs."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ __all__ = ["native"]
 
 
 def native(function: Callable[..., Any]) -> NativeFunction:
-    """Compiles a function for `map`, `filter` or `flat_map` to run in the engine, without Python.
+    """Compiles a function for `map`, `filter` or `flat_map`, to run in the engine without Python.
 
-    The function is called once, when you pass it to the pipeline, with a dict of symbolic tensors.
-    The operations that it applies to them are recorded: those of `headrace.ops` and Python's
-    operators. They run later for each example or batch, on all threads of the engine. The function
-    must not print, use the values of tensors or depend on anything that changes.
+    When you pass the function to the pipeline, it is called once, with a dict of symbolic tensors.
+    The operations that it applies to them (those of `headrace.ops` and Python's operators) are
+    recorded. For each example or batch, the recorded operations then run on the engine's threads.
+    The function must not print, use the values of tensors or depend on anything that changes.
 
     Args:
-        function: A function of a dict with one tensor per component. For `map`, it returns a dict
-            of tensors. For `filter`, it returns a bool scalar. For `flat_map`, it returns a dict of
-            tensors whose first axis has one row per new example.
+        function: A function that accepts a dict with one tensor per component. For `map`, it
+            returns a dict of tensors. For `filter`, it returns a bool scalar. For `flat_map`, it
+            returns a dict of tensors whose first axis has one row per new example.
 
     Returns:
-        A function for pipelines. You can also call it with a dict of NumPy values.
+        A function that you can pass to pipelines, or call with a dict of NumPy values.
 
     Raises:
         TypeError: If `function` is not callable, or is already native.
@@ -52,7 +52,7 @@ def native(function: Callable[..., Any]) -> NativeFunction:
 
 
 class _Native(NativeFunction):
-    """A native function. It is pickled by its name, as other functions are."""
+    """A native function. It is pickled by name, like other functions."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         functools.update_wrapper(self, function)
@@ -63,7 +63,7 @@ class _Native(NativeFunction):
         self._compiled: dict[object, CompiledFunction] = {}
 
     def traced(self, use: Use, specs: dict[str, Spec], seed: int | None = None) -> CompiledFunction:
-        """Returns the compiled function for some components; each set of specs is traced once."""
+        """Returns the function compiled for these components; traces it if it is new."""
         key = use, tuple(specs.items()), seed
         with self._lock:
             function = self._compiled.get(key)
@@ -74,9 +74,9 @@ class _Native(NativeFunction):
         return function
 
     def __call__(self, example: Mapping[str, Any]) -> Any:
-        """Computes the function for one example of NumPy values.
+        """Runs the function for one example of NumPy values.
 
-        Inside another native function it becomes part of that one.
+        If it is called inside another native function, it becomes part of that function.
         """
         where = f"native {self._name}"
         components = check_components(where, example)

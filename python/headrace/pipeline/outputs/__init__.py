@@ -1,4 +1,4 @@
-"""Batches for other libraries: tensors of PyTorch, arrays of JAX, record batches of Arrow.
+"""Batches for other libraries: PyTorch tensors, JAX arrays and Arrow record batches.
 
-None of these libraries is imported before it is used.
+None of these libraries is imported until it is used.
 """

@@ -1,4 +1,4 @@
-"""Batches as record batches of Arrow."""
+"""Batches as Arrow record batches."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,14 +24,15 @@ def check_arrow() -> None:
 
 
 def record_batches(batches: Batches, specs: Mapping[str, Spec]) -> Any:
-    """Returns a `pyarrow.RecordBatchReader` that goes through an iteration, and ends it.
+    """Returns a `pyarrow.RecordBatchReader` over an iteration, which it closes at the end.
 
     Args:
         batches: The iteration.
         specs: The components of an example.
 
     Raises:
-        TypeError: If the number of axes of a component is unknown, or Arrow does not have its type.
+        TypeError: If the number of axes of a component is unknown, or Arrow doesn't support its
+            type.
     """
     pa = import_module("pyarrow")
     fields = [pa.field(name, _type(name, spec), nullable=False) for name, spec in specs.items()]
@@ -58,7 +59,7 @@ def _element_type(spec: Spec) -> Any:
 
 
 def _type(name: str, spec: Spec) -> Any:
-    """Returns the Arrow type of a component: a list for each axis, of fixed size if it is known."""
+    """Returns the Arrow type of a component: a list per axis, with a fixed size if known."""
     if spec.shape is None:
         raise TypeError(
             f"to_arrow: the number of axes of the component {name!r} is unknown, expected a shape. "
@@ -82,7 +83,7 @@ def _type(name: str, spec: Spec) -> Any:
 
 
 def _array(spec: Spec, column: Any) -> Any:
-    """Returns the rows of a component as an Arrow array; numbers are not copied."""
+    """Converts the rows of a component to an Arrow array. Numbers are not copied."""
     shape = cast("tuple[int | None, ...]", spec.shape)
     if not isinstance(column, (list, np.ndarray)):
         return column  # Strings are Arrow arrays already.
@@ -102,7 +103,7 @@ def _array(spec: Spec, column: Any) -> Any:
 
 
 def _texts(objects: Sequence[Any], ndim: int) -> Any:
-    """Returns objects as JSON texts; for a batch, as lists of texts."""
+    """Converts objects to JSON texts; for a batch, to lists of texts."""
     pa = import_module("pyarrow")
     if ndim:
         return pa.array([_texts(row, ndim - 1).to_pylist() for row in objects], _lists(ndim))
@@ -134,14 +135,14 @@ def _lists_of_lists(spec: Spec, rows: Sequence[Any]) -> Any:
 
 
 def _fits(row: Sequence[int], shape: Sequence[int | None]) -> bool:
-    """Returns whether a row of shape `row` fits into a column of `shape`."""
+    """Returns whether a row of shape `row` fits into a column of shape `shape`."""
     return len(row) == len(shape) and all(
         size in (actual, None) for actual, size in zip(row, shape, strict=True)
     )
 
 
 def _ragged(spec: Spec, rows: Sequence[Any], shape: Sequence[int | None]) -> Any:
-    """Returns rows of any shapes as lists, for several axes as lists of lists."""
+    """Converts rows of different shapes to lists, or to nested lists if they have several axes."""
     pa = import_module("pyarrow")
     dtype = object if isinstance(spec.dtype, type) else spec.dtype
     arrays = [np.asarray(row, dtype) for row in rows]
@@ -163,7 +164,7 @@ def _flat(spec: Spec, values: npt.NDArray[Any]) -> Any:
 
 
 def _nested(spec: Spec, rows: npt.NDArray[Any], shape: Sequence[int | None]) -> Any:
-    """Returns rows of one shape as lists, of a fixed size where `shape` has it."""
+    """Converts rows of one shape to lists, with a fixed size if `shape` has one."""
     pa = import_module("pyarrow")
     array = _flat(spec, rows.ravel())
     for axis in range(rows.ndim - 1, 0, -1):

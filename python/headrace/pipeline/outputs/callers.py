@@ -1,8 +1,8 @@
-"""The training libraries that call a loader, and how they use it.
+"""Finds out which training library is calling a loader, and how it uses it.
 
-They do not pass these facts on: a `DataLoader` does not say that it will batch what it reads, nor
-Lightning that a checkpoint is yet to be loaded. So they are read off the calls that led to the
-loader. What is not recognised changes nothing.
+Libraries don't pass on this information: a `DataLoader` does not tell a loader that it will batch
+its items, and Lightning does not tell it that a checkpoint is still to be loaded. So it is inferred
+from the call stack. Unknown libraries have no effect.
 """
 
 import sys
@@ -20,31 +20,31 @@ _LIBRARIES: Final = frozenset(
 
 
 class Caller(NamedTuple):
-    """A method of a library that is running.
+    """A running method of a library.
 
     Attributes:
-        owner: The object that it belongs to.
-        variables: Its local variables.
+        owner: The object that the method belongs to.
+        variables: The method's local variables.
     """
 
     owner: object
     variables: Mapping[str, Any]
 
     def is_of(self, module: str, *names: str) -> bool:
-        """Returns whether the object is of one of these classes, if that module is loaded."""
+        """Returns whether the owner is of one of these classes, if the module is loaded."""
         loaded = sys.modules.get(module)
-        # Accelerate's classes answer `isinstance` for others.
+        # Accelerate's classes pretend to be other classes for `isinstance`.
         kinds = tuple(getattr(loaded, name) for name in names if hasattr(loaded, name))
         return issubclass(type(self.owner), kinds)
 
     def is_of_lightning(self, module: str, name: str) -> bool:
-        """Returns whether the object is of a class of Lightning, under either of its names."""
+        """Returns whether the owner is of a Lightning class, under either package name."""
         packages = ("lightning.pytorch", "pytorch_lightning")
         return any(self.is_of(f"{package}.{module}", name) for package in packages)
 
 
 def callers() -> Iterator[Caller]:
-    """Yields the methods of training libraries that led to this call, the nearest first."""
+    """Yields the training libraries' methods on the call stack, starting with the innermost."""
     frame: FrameType | None = sys._getframe()
     while frame is not None and _package(frame) == "headrace":
         frame = frame.f_back
@@ -55,10 +55,10 @@ def callers() -> Iterator[Caller]:
 
 
 def combination(is_resumed: bool) -> str | None:
-    """Returns how a `CombinedLoader` of Lightning combines the loader; None if none does.
+    """Returns how a Lightning `CombinedLoader` combines this loader; None if it isn't in one.
 
     Args:
-        is_resumed: Whether the loader continues from a state.
+        is_resumed: Whether the loader resumes from a state.
 
     Raises:
         FailedPreconditionError: If Lightning cannot resume the combination.
@@ -82,7 +82,7 @@ def combination(is_resumed: bool) -> str | None:
 
 
 def is_lightning() -> bool:
-    """Returns whether the training loop of Lightning called, which counts epochs from the start."""
+    """Returns whether Lightning's training loop is calling, which counts epochs from the start."""
     return any(caller.is_of_lightning("loops.fit_loop", "_FitLoop") for caller in callers())
 
 
@@ -95,10 +95,10 @@ def _has_length(loader: Any) -> bool:
 
 
 def unloaded_states(loader: object) -> Any:
-    """Returns Lightning's loop if it has not loaded the states of a checkpoint into this loader.
+    """Returns Lightning's loop if it has yet to load a checkpoint's state into this loader.
 
-    Lightning omits that if the data was set up before the checkpoint was read, as
-    `trainer.estimated_stepping_batches` does. None otherwise.
+    Lightning forgets this if the data was set up before the checkpoint was read, as
+    `trainer.estimated_stepping_batches` does. Returns None in all other cases.
     """
     for caller in callers():
         if caller.is_of_lightning("loops.training_epoch_loop", "_TrainingEpochLoop"):
@@ -116,15 +116,15 @@ def _package(frame: FrameType) -> str:
 
 
 def check_use(is_batched: bool, is_sharded: bool) -> None:
-    """Raises if the code that begins to iterate over a loader would train on the wrong batches.
+    """Raises an error if the calling library would train on the wrong batches.
 
     Args:
         is_batched: Whether the loader yields batches.
-        is_sharded: Whether it has only the examples of one rank.
+        is_sharded: Whether it yields only one rank's examples.
 
     Raises:
-        ValueError: If a `DataLoader` would batch batches, Accelerate would distribute one rank's
-            examples, or Hugging Face's Trainer would not set the epoch.
+        ValueError: If a `DataLoader` would batch batches, if Accelerate would distribute one rank's
+            examples to all, or if Hugging Face's Trainer would not set the epoch.
     """
     used_by = list(callers())
     if is_batched and used_by and getattr(used_by[0].owner, "auto_collation", False):

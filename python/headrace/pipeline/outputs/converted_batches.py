@@ -1,4 +1,4 @@
-"""Conversion of batches, some of them ahead of the program's loop."""
+"""Converts batches for another library, some of them ahead of the user's loop."""
 
 from abc import ABC, abstractmethod
 from collections import deque
@@ -12,11 +12,11 @@ __all__ = ["ConvertedBatches"]
 
 
 class ReadyBatch(NamedTuple):
-    """A batch that the loop has not taken.
+    """A batch that the loop has not taken yet.
 
     Attributes:
         batch: The converted batch.
-        state: The state of the iteration after it; None if there is no order, and so no state.
+        state: The state after this batch; None if there is no fixed order, and thus no state.
     """
 
     batch: Any
@@ -24,15 +24,15 @@ class ReadyBatch(NamedTuple):
 
 
 class ConvertedBatches(ABC):
-    """The batches of an iteration, each converted for another library.
+    """The batches of an iteration, converted for another library.
 
     Attributes:
-        batches: The unconverted batches. They are ahead of the loop: use `state` of this object.
-        is_over: Whether the loop has come to the end, or was ended.
+        batches: The original batches. They run ahead of the loop, so use this object's `state`.
+        is_over: Whether the loop has reached the end.
     """
 
     def __init__(self, batches: Batches, num_ahead: int) -> None:
-        """`num_ahead` batches are converted while the program uses the batch before."""
+        """Keeps `num_ahead` batches converted ahead of the user's loop."""
         self.batches: Final = batches
         self._num_ahead: Final = num_ahead
         self._ready: deque[ReadyBatch] = deque()
@@ -42,10 +42,10 @@ class ConvertedBatches(ABC):
 
     @abstractmethod
     def _convert(self, batch: dict[str, Any]) -> Any:
-        """Begins to convert a batch; the result is passed to `_give`."""
+        """Starts to convert a batch. The result is later passed to `_give`."""
 
     def _give(self, converted: Any) -> dict[str, Any]:
-        """Returns a batch for the loop."""
+        """Returns a converted batch for the loop."""
         return dict(converted)
 
     @with_short_tracebacks

@@ -1,4 +1,4 @@
-"""Batches as arrays of JAX."""
+"""Batches as JAX arrays."""
 
 from importlib import import_module
 from typing import Any, Final
@@ -12,19 +12,19 @@ from headrace.pipeline.values.nested import NestedList
 
 __all__ = ["JaxBatches", "check_jax"]
 
-# The number of batches copied to the devices while the program uses the batch before.
+# How many batches to copy to the devices ahead of the user's loop.
 _AHEAD: Final = 2
 
 
 class JaxBatches(ConvertedBatches):
     """The batches of one iteration as JAX arrays, copied two batches ahead of your loop.
 
-    A batch is a dict. Numbers are JAX arrays: on the default device, or global arrays if you passed
-    a sharding. Strings stay NumPy arrays. Pass the result of `state` to `Pipeline.to_jax` or
-    `Pipeline.resume` to continue.
+    A batch is a dict. Numbers become JAX arrays on the default device, or global arrays if you
+    passed a sharding. Strings stay NumPy arrays. To resume, pass the result of `state` to
+    `Pipeline.to_jax` or `Pipeline.resume`.
 
-    Without `jax_enable_x64`, 64-bit numbers become 32-bit numbers, as everywhere in JAX. Floats are
-    rounded, and an integer out of range raises a ValueError.
+    If `jax_enable_x64` is off, 64-bit numbers become 32-bit numbers, as everywhere in JAX. Floats
+    are rounded, and an integer that is out of range raises a ValueError.
     """
 
     def __init__(self, batches: Batches, sharding: Any) -> None:
@@ -71,12 +71,12 @@ class JaxBatches(ConvertedBatches):
 
 
 def _narrowed(name: str, array: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """Returns an array as the type that JAX converts it to.
+    """Converts an array to the type that JAX would use.
 
-    Floats are rounded, as JAX does.
+    Floats are rounded, as in JAX.
 
     Raises:
-        ValueError: If a value is out of the range of that type; JAX would wrap it.
+        ValueError: If a value is out of range for that type. JAX would wrap around.
     """
     if array.dtype == dtype:
         return array

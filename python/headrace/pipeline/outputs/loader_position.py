@@ -1,4 +1,4 @@
-"""The next epoch of a loader, as the loader and the training loop around it count epochs."""
+"""The next epoch of a loader, as counted by the loader and by the training loop."""
 
 import json
 import logging
@@ -13,16 +13,16 @@ _log: Final = logging.getLogger("headrace.pipeline")
 
 
 class LoaderPosition:
-    """The next epoch of a loader, and the state in it.
+    """The next epoch of a loader, and the state to resume in it.
 
-    A loader and its iterations share one position. Loops tell their own number of an epoch with
-    `set_epoch`. After a resume some count on, and some from 0.
+    A loader and its iterations share one position. Training loops pass their own epoch number to
+    `set_epoch`. After a resume, some of them continue to count, and others start from 0.
 
     Attributes:
         epoch: The number of the next epoch.
-        resumed: The state in that epoch from which it continues; None for its beginning.
-        offset: The number of the epoch that the loop calls 0.
-        is_waiting: Whether no batch was taken yet since a state was loaded.
+        resumed: The state within that epoch to resume from; None to start at its beginning.
+        offset: The number of the epoch that the loop counts as 0.
+        is_waiting: Whether no batch has been taken since a state was loaded.
         is_held_ahead: Whether the loop takes a batch before it has used the previous one.
     """
 
@@ -32,21 +32,20 @@ class LoaderPosition:
         self.offset = 0
         self.is_waiting = False
         self.is_held_ahead = False
-        # The last argument of `set_epoch`; and that with the offset, as they are in the loaded
-        # state.
+        # The last argument of `set_epoch`; the same and the offset, as stored in the loaded state.
         self._told: int | None = None
         self._count_of_state: tuple[int | None, int] = (None, 0)
         # The epoch of a loaded state, until `set_epoch` is called with a later one.
         self._loaded: int | None = None
 
     def set_epoch(self, number: int) -> None:
-        """Makes the epoch that the loop calls `number` the next one."""
+        """Sets the next epoch to the one that the loop calls `number`."""
         before, self._told = self._told, number
         if self.is_waiting:
             self._follow_a_state(number)
             return
         if self._loaded is not None:
-            # Loops that restore a state late have set its epoch before that.
+            # Loops that load a state late have called `set_epoch` before that.
             counts_on = before is not None and number == before + 1 and number != self._loaded + 1
             self.offset, self._loaded = self._loaded + 1 - number if counts_on else 0, None
         elif before is not None and number < before:
@@ -54,14 +53,14 @@ class LoaderPosition:
         self.epoch = number + self.offset
 
     def _follow_a_state(self, number: int) -> None:
-        """Makes epoch `number` the next one, after a state from which no batch was taken yet."""
+        """Sets the next epoch to `number`, if a state was loaded and no batch was taken yet."""
         told, offset = self._count_of_state
         if number == told and (self.epoch == told + offset or is_lightning()):
-            # The loop counts on as before the state.
+            # The loop continues to count as it did before the state was saved.
             self.offset, self._loaded = offset, None
             return
         if told is not None and is_lightning():
-            # It has gone on to another epoch, and counts from the start of the training.
+            # The loop is in another epoch already, and counts from the start of the training.
             self.epoch, self.resumed, self.offset = number, None, 0
             self._loaded, self.is_waiting = None, False
             return
@@ -83,12 +82,12 @@ class LoaderPosition:
         return self._told == self.epoch - self.offset - 1
 
     def advance(self, epoch: int, is_alone: bool) -> None:
-        """Notes that an epoch was begun: the next one follows it.
+        """Records that an epoch has started, so that the next one follows it.
 
         Args:
-            epoch: The number of the epoch that was begun: the next one, or the one after it if the
-                state was at the end of that.
-            is_alone: Whether the loop reads this loader alone.
+            epoch: The number of the epoch that has started. This is the next epoch, or the one
+                after it if the state was at the end.
+            is_alone: Whether the loop reads only this loader.
         """
         if epoch != self.epoch:
             self.offset += self._told is not None and is_alone
@@ -96,11 +95,11 @@ class LoaderPosition:
         self.epoch, self.resumed, self.is_waiting = epoch + 1, None, False
 
     def state(self) -> dict[str, Any]:
-        """Returns the state of a loader of which no batch of the next epoch was taken."""
+        """Returns the state of a loader before the first batch of the next epoch."""
         return self.state_at(self.epoch, self.resumed)
 
     def state_at(self, epoch: int | None, state: Mapping[str, Any] | None) -> dict[str, Any]:
-        """Returns the state of a loader within an epoch; a state of None is its beginning."""
+        """Returns the state of a loader within an epoch, at its beginning if `state` is None."""
         batches = None if state is None else json.dumps(state, separators=(",", ":"))
         count = (self._told, self.offset)
         if self._told is None and self.is_waiting:
@@ -108,12 +107,12 @@ class LoaderPosition:
         return {"epoch": epoch, "batches": batches, "set_epoch": count[0], "offset": count[1]}
 
     def load(self, state: Mapping[str, Any]) -> None:
-        """Continues from a result of `state` or `state_at`."""
+        """Resumes from a result of `state` or `state_at`."""
         batches = state["batches"]
         self.epoch = int(state["epoch"])
         self.resumed = json.loads(batches) if isinstance(batches, str) else batches
         self._count_of_state = (state.get("set_epoch"), state.get("offset", 0))
         self._loaded, self.is_waiting, self.offset = self.epoch, True, 0
         if self._told is not None and (self._told == self._count_of_state[0] or is_lightning()):
-            # The loop has set the epoch already.
+            # The loop has called `set_epoch` already.
             self._follow_a_state(self._told)

@@ -15,11 +15,11 @@ __all__ = ["ray_dataset"]
 
 
 def ray_dataset(pipe: Description, num_blocks: int) -> Any:
-    """Returns a dataset of the examples of a pipeline of batches; see `Pipeline.to_ray_dataset`.
+    """Returns a dataset of the examples in a pipeline's batches; see `Pipeline.to_ray_dataset`.
 
     Raises:
         ModuleNotFoundError: If Ray is not installed.
-        ValueError: If the pipeline gives examples, or has no order.
+        ValueError: If the pipeline yields examples instead of batches, or has no fixed order.
     """
     check_shares("to_ray_dataset", pipe)
     if missing := missing_ray():

@@ -1,4 +1,4 @@
-"""The batches of one iteration as tensors of PyTorch."""
+"""The batches of one iteration as PyTorch tensors."""
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -14,11 +14,11 @@ __all__ = ["Tensors"]
 
 
 class CopiedBatch(NamedTuple):
-    """A batch that is copied to a device.
+    """A batch that is being copied to a device.
 
     Attributes:
         batch: Its components.
-        copied: An event of a CUDA stream, after which the copy is done; None if it is done already.
+        copied: A CUDA event that marks the end of the copy; None if the copy is complete.
     """
 
     batch: dict[str, Any]
@@ -26,7 +26,7 @@ class CopiedBatch(NamedTuple):
 
 
 class Tensors(ConvertedBatches):
-    """Batches as tensors; on a device, one of them ahead of the loop."""
+    """Batches as PyTorch tensors. On a device, one batch is copied ahead of the loop."""
 
     def __init__(self, batches: Batches, device: Any, pins: bool) -> None:
         super().__init__(batches, 0 if device is None else 1)
@@ -72,7 +72,7 @@ class Tensors(ConvertedBatches):
         ]
 
     def _each(self, value: Any, function: Callable[[Any], Any]) -> Any:
-        """Returns a component with the function's result for each tensor, also in lists."""
+        """Applies a function to each tensor of a component, also in lists."""
         if isinstance(value, self._torch.Tensor):
             return function(value)
         kinds = (self._torch.Tensor, list)
@@ -82,7 +82,7 @@ class Tensors(ConvertedBatches):
 
     def _of_array(self, array: np.ndarray[Any, Any]) -> Any:
         if array.dtype.kind in "mM":
-            array = array.view(np.int64)  # PyTorch has no times.
+            array = array.view(np.int64)  # PyTorch has no time types.
         if array.dtype.name == "bfloat16":
             return self._torch.from_numpy(array.view(np.int16)).view(self._torch.bfloat16)
         return self._torch.from_numpy(array)

@@ -1,4 +1,4 @@
-"""Loaders of tensors for PyTorch, and for the training loops that are built on it."""
+"""A loader of PyTorch tensors, for plain PyTorch and the training loops built on it."""
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -22,7 +22,7 @@ from headrace.pipeline.stages.components import all_steps, batch_depth
 
 __all__ = ["TorchBatches", "TorchLoader", "torch_loader"]
 
-# A function that starts an epoch, at its beginning or at a state.
+# A function that starts an epoch, at its beginning or from a state.
 Start = Callable[[int, Mapping[str, Any] | None], Batches]
 # A function that starts the next epoch for an iteration; see `TorchLoader._begin`.
 Begin = Callable[["TorchBatches"], tuple[int, Tensors | None, dict[str, Any] | None]]
@@ -32,19 +32,19 @@ class TorchLoader:
     """A loader of PyTorch tensors. Each `for` loop over it runs the next epoch.
 
     Use it like a `torch.utils.data.DataLoader`. Shuffles have a different order in each epoch. An
-    epoch counts once your loop has received a batch. `len` is the number of batches, if it is known
-    or you passed `length`. You do not need a `DataLoader` around it, but it works with
-    `batch_size=None` and `num_workers=0`.
+    epoch counts as started once your loop has received a batch. `len` returns the number of
+    batches, if it is known or you passed `length`. You don't need to wrap it in a `DataLoader`, but
+    if you do, use `batch_size=None` and `num_workers=0`.
 
-    A batch is a dict. Numbers are tensors that share their memory with the pipeline's batch.
-    Strings stay lists of `bytes` or `str` objects.
+    A batch is a dict. Numbers are tensors that share memory with the pipeline's batch. Strings are
+    lists of `bytes` or `str` objects.
 
     Attributes:
         pipeline: The pipeline.
-        batches: The iteration that your loop received a batch from most recently. None before the
+        batches: The iteration that most recently returned a batch to your loop; None before the
             first batch.
-        sampler: An object with `set_epoch`, for training loops that look for it there, as Lightning
-            does.
+        sampler: An object with `set_epoch`, for training loops that look for it there, such as
+            Lightning's.
         batch_sampler: The same object, for training loops that read its batch size.
     """
 
@@ -79,13 +79,13 @@ class TorchLoader:
                 self._length_or_error = len(self.pipeline) if self._length is None else self._length
             except TypeError as error:
                 self._length_or_error = error
-        # Loops rely on a constant answer, though an index of files may tell more later.
+        # Loops expect a constant answer, even though an index file may provide the length later.
         if isinstance(self._length_or_error, TypeError):
             raise self._length_or_error
         return self._length_or_error
 
     def __bool__(self) -> bool:
-        """Returns True: the number of batches is not known before they are read."""
+        """Returns True, because the number of batches may not be known yet."""
         return True
 
     def __contains__(self, value: object) -> NoReturn:
@@ -103,7 +103,7 @@ class TorchLoader:
         return f"TorchLoader({self.pipeline!r}, within epoch {self.batches.epoch})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # A copy continues where this one is.
+        # A copy continues from the same position.
         rest = (self._start, self._device, self._pins, self._length, self.state_dict())
         return _copied, (self.pipeline, *rest)
 
@@ -111,11 +111,12 @@ class TorchLoader:
         """Sets the number of the next epoch.
 
         Training loops call it before each epoch. After `load_state_dict`, a number below the epoch
-        of the state is ignored: the state is used, and later numbers count from its epoch. A number
-        above the epoch of the state starts at the beginning of that epoch.
+        of the state does not change the position. The loader resumes from the state, and later
+        numbers are counted from its epoch. A number above the epoch of the state starts that epoch
+        from the beginning.
 
         Args:
-            epoch: The number of the epoch, from 0.
+            epoch: The epoch number, from 0.
 
         Raises:
             ValueError: If `epoch` is negative.
@@ -125,18 +126,18 @@ class TorchLoader:
     def state_dict(self) -> dict[str, Any]:
         """Returns the position after the last batch that your loop received.
 
-        After the end of an epoch, it is the beginning of the next one. The method has the same name
-        as in torchdata's `StatefulDataLoader`. As `torch.distributed.checkpoint` requires, the keys
-        are always the same, and the values are ints, a str or None.
+        At the end of an epoch, it is the beginning of the next one. The method is named as in
+        torchdata's `StatefulDataLoader`. The keys are always the same, and the values are ints, a
+        str or None, as `torch.distributed.checkpoint` requires.
         """
         if self.batches is None or self.batches.is_over:
             return self._position.state()
         return self.batches.state_dict()
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Makes the next iteration continue from the result of `state_dict`.
+        """Makes the next iteration resume from a result of `state_dict`.
 
-        If the state is from the end of an epoch, the next epoch starts.
+        If the state was saved at the end of an epoch, the next epoch starts.
 
         Args:
             state_dict: The result of `state_dict`, from this run or an earlier one.
@@ -155,20 +156,20 @@ class TorchLoader:
         self.batches = None
 
     def bottleneck(self) -> str:
-        """Returns a sentence that names the bottleneck of the last epoch and a remedy."""
+        """Names the bottleneck of the last epoch and a remedy, in one sentence."""
         if self.batches is None:
             return "nothing has been read yet: try again after some batches"
         return self.batches.bottleneck()
 
     def _begin(self, batches: "TorchBatches") -> tuple[int, Tensors | None, dict[str, Any] | None]:
-        """Starts the next epoch; returns its number, its batches and the first of them.
+        """Starts the next epoch, and returns its number, its batches and the first batch.
 
-        The batches are None if the epoch is over already.
+        The batches are None if the epoch is already over.
         """
         position = self._position
         epoch, resumed = position.epoch, position.resumed
         mode = combination(position.is_waiting)
-        # Lightning counts a combination's epochs by its longest loader.
+        # Lightning counts the epochs of a combination by its longest loader.
         if mode == "max_size" and position.is_in_previous():
             return epoch - 1, None, None
         tensors = Tensors(self._start(epoch, resumed), self._device, self._pins)
@@ -182,7 +183,7 @@ class TorchLoader:
         return epoch, tensors, first
 
     def set_epoch_from_sampler(self, epoch: int) -> None:
-        """Sets the epoch, for loops that may have taken its first batch already."""
+        """Sets the epoch, for loops that may already have taken its first batch."""
         batches = None if self._knows_length() else self.batches
         if batches is None or not batches.is_begun_early(epoch + self._position.offset):
             self.set_epoch(epoch)
@@ -196,10 +197,10 @@ class TorchLoader:
 
 
 class Sampler:
-    """Forwards the number of an epoch to a loader.
+    """Forwards the epoch number to a loader.
 
     Attributes:
-        batch_size: Number of examples in a batch; 1 if the pipeline does not set it.
+        batch_size: The number of examples in a batch; 1 if the pipeline does not set it.
     """
 
     def __init__(self, loader: TorchLoader) -> None:
@@ -215,25 +216,25 @@ class Sampler:
 
 
 class TorchBatches:
-    """The batches of one epoch as tensors; on a device, one of them ahead of the loop.
+    """The batches of one epoch as tensors. On a device, one batch is copied ahead of the loop.
 
-    The first `next` begins the epoch.
+    The epoch starts at the first `next`.
 
     Attributes:
         is_over: Whether the loop has reached the end.
-        epoch: The number of the epoch; None before the first `next`.
+        epoch: The epoch number; None before the first `next`.
     """
 
     def __init__(
         self, loader: TorchLoader, position: LoaderPosition, begin: Begin, length: int | None
     ) -> None:
-        """Sets the loader and what they share.
+        """Stores the loader and the state that both share.
 
         Args:
             loader: The loader.
-            position: Its next epoch.
+            position: The loader's next epoch.
             begin: Starts the next epoch for this iteration.
-            length: The number of batches of a whole epoch, if the program gave it.
+            length: The number of batches in a whole epoch, if the user passed it.
         """
         self._loader: Final = loader
         self._position: Final = position
@@ -245,7 +246,7 @@ class TorchBatches:
         self._num_taken = 0
         self._is_whole = True
         self._is_closed = False
-        # The loop's state if it holds one more batch than it has used.
+        # The loop's state if the loop holds one batch that it has not used yet.
         self._before: dict[str, Any] | None = None
         self._may_be_held = False
         self._told_epoch: int | None = None
@@ -271,7 +272,8 @@ class TorchBatches:
             self.epoch, self._tensors, batch = self._begin(self)
         else:
             if self._may_be_held:
-                # The loop continues this iteration, so it took a batch before it began the epoch.
+                # The loop continues this iteration, so it had taken a batch before it started the
+                # epoch.
                 self._may_be_held, self._position.is_held_ahead = False, True
             if self._position.is_held_ahead and self._tensors.batches.is_deterministic:
                 self._before = self._state()
@@ -286,7 +288,7 @@ class TorchBatches:
         return batch
 
     def _load_late(self) -> None:
-        """Loads the state of a checkpoint that Lightning has read but not loaded."""
+        """Loads a checkpoint's state that Lightning has read but not passed on."""
         loop = unloaded_states(self._loader)
         if loop is None:
             return
@@ -304,7 +306,7 @@ class TorchBatches:
     def is_begun_early(self, epoch: int) -> bool:
         """Returns whether a loop that calls `set_epoch` seems to mean this epoch.
 
-        Loops that do not know the number of batches take the first batch before they call it.
+        Loops that don't know the number of batches take the first batch before they call it.
         """
         if self._num_taken != 1 or self.is_over or self._may_be_held:
             return False
@@ -334,7 +336,7 @@ class TorchBatches:
 
     @property
     def batches(self) -> Batches | None:
-        """The iteration over the pipeline; None before the first `next`."""
+        """The underlying iteration over the pipeline; None before the first `next`."""
         return None if self._tensors is None else self._tensors.batches
 
     def state_dict(self) -> dict[str, Any]:
@@ -351,7 +353,7 @@ class TorchBatches:
         return self._position.state_at(self.epoch, self._tensors.state())
 
     def bottleneck(self) -> str:
-        """Returns a sentence that names the bottleneck, its share of the time, and a remedy."""
+        """Names the bottleneck, its share of the time and a remedy, in one sentence."""
         return (
             self._loader.bottleneck()
             if self._tensors is None
@@ -359,7 +361,7 @@ class TorchBatches:
         )
 
     def close(self) -> None:
-        """Ends the threads of the pipeline."""
+        """Stops the threads of the pipeline."""
         self._is_closed = True
         if self._tensors is not None:
             self._tensors.close()
@@ -383,20 +385,20 @@ def torch_loader(
     pin_memory: bool | None,
     length: int | None = None,
 ) -> TorchLoader:
-    """Returns a loader that is an iterable dataset of PyTorch.
+    """Returns a loader that is also a PyTorch `IterableDataset`.
 
     Args:
-        pipeline: The pipeline of the batches.
-        start: A function that starts an epoch of it.
-        device: The device of the tensors, as `torch.device` takes it; None for the CPU.
-        pin_memory: Whether tensors pass through pinned memory; None means only if the device is
-            CUDA.
-        length: The number of batches in an epoch; None for the pipeline's own.
+        pipeline: The pipeline that yields the batches.
+        start: A function that starts an epoch.
+        device: Where to put the tensors, in any form that `torch.device` accepts; None for the CPU.
+        pin_memory: Whether to copy tensors through pinned memory. None does this only for CUDA
+            devices.
+        length: The number of batches in an epoch; None to use the pipeline's length.
 
     Raises:
         ModuleNotFoundError: If PyTorch is not installed.
-        AssertionError: If PyTorch was built without CUDA, and `device` is one of CUDA.
-        RuntimeError: If there is no such device.
+        AssertionError: If `device` is a CUDA device, and PyTorch was built without CUDA.
+        RuntimeError: If the device does not exist.
         TypeError: If `pin_memory` is not a bool.
         ValueError: If `length` is out of range.
     """
@@ -410,7 +412,8 @@ def torch_loader(
     torch = import_module("torch")
     target = None if device is None else torch.device(device)
     if target is not None:
-        torch.empty(0, device=target)  # Raises PyTorch's own error here if there is no such device.
+        # Raises PyTorch's own error here if the device does not exist.
+        torch.empty(0, device=target)
     is_cuda = target is not None and target.type == "cuda"
     dataset = import_module("torch.utils.data").IterableDataset
     loader = type("TorchLoader", (TorchLoader, dataset), {"__doc__": TorchLoader.__doc__})

@@ -1,1 +1,1 @@
-"""The names of files: patterns, directories, listings and index files."""
+"""File names: patterns, directories, listings and index files."""

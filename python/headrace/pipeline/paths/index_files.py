@@ -1,4 +1,4 @@
-"""The index files that a pipeline reads and writes: the places of records."""
+"""The index files that a pipeline reads and writes. They store record positions."""
 
 import os
 from collections.abc import Mapping
@@ -14,14 +14,14 @@ IndexMode: TypeAlias = Literal["auto", "memory", "off"]
 
 
 def checked_mode(mode: object) -> str:
-    """Returns a mode of index files; raises ValueError if there is no such mode."""
+    """Returns the mode for index files. Raises ValueError if it is unknown."""
     if mode not in _MODES:
         raise ValueError(f"options: index is {mode!r}, expected 'auto', 'memory' or 'off'.")
     return str(mode)
 
 
 def cache_directory() -> str | None:
-    """Returns the user's directory for indexes that have no other place; None if there is none."""
+    """Returns the default directory for indexes, in the user's cache; None if there is none."""
     cache = os.environ.get("XDG_CACHE_HOME", "")
     if not os.path.isabs(cache):
         try:
@@ -32,7 +32,7 @@ def cache_directory() -> str | None:
 
 
 def index_files(options: Mapping[str, Any]) -> engine.IndexFiles:
-    """Returns the index files of an iteration with these options."""
+    """Returns the index files that an iteration with these options uses."""
     directories = (options.get("index_directory"), cache_directory())
     return engine.IndexFiles(
         options.get("index", "auto"), [path for path in directories if path is not None]
@@ -40,7 +40,7 @@ def index_files(options: Mapping[str, Any]) -> engine.IndexFiles:
 
 
 def describe_lookup(options: Mapping[str, Any]) -> str:
-    """Returns a text that says how a full shuffle finds the places of records."""
+    """Describes how a full shuffle finds the positions of records."""
     match options.get("index", "auto"):
         case "memory":
             return "a first scan finds the positions of the records"

@@ -1,10 +1,11 @@
-"""Local files that directories and patterns represent.
+"""Lists the local files that directories and patterns stand for.
 
-A directory that cannot be listed is an error: `glob.glob` and `os.walk` would skip it and its files
-without notice.
+A directory that cannot be listed raises an error. `glob.glob` and `os.walk` would skip it and its
+files silently.
 
-Links are followed, and each file is listed once: under its own name if that is among the listed
-ones, else under the first name that leads to it. A link to a directory above it is not followed.
+Links are followed, and each file is listed once. If several of the listed paths lead to a file, its
+own path is preferred to links, and otherwise the first link is used. A link to one of its parent
+directories is not followed.
 """
 
 import errno
@@ -31,12 +32,12 @@ __all__ = [
     "matching",
 ]
 
-# The ending of the name of an index, a file with the places of the records of the file beside it.
+# The extension of index files, which store the record positions of the file beside them.
 INDEX_SUFFIX: Final = ".hrindex"
 _REMEDY: Final = ". Its files would be missing. Make it readable."
-# The path of an entry of a directory, and the entry.
+# A directory entry with its path.
 _Named: TypeAlias = "tuple[str, os.DirEntry[str]]"
-# A device and an inode.
+# A device number and an inode number.
 _Identity: TypeAlias = "tuple[int, int]"
 _LEFT_BY_TOOLS: Final = re.compile(
     "_(SUCCESS|FAILURE|metadata|common_metadata|temporary|logs|delta_log|spark_metadata"
@@ -46,35 +47,35 @@ _NOTHING_THERE: Final = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETO
 
 
 def is_pattern(path: str) -> bool:
-    """Returns whether a path is a pattern, provided that no file has this name."""
+    """Returns whether a path is a pattern, assuming that no file has this name."""
     return re.search(r"[*?[]", path) is not None
 
 
 def is_left_by_tools(name: str) -> bool:
-    """Returns whether a file of this name lies beside data, but is not data itself.
+    """Returns whether a file with this name is not data, but was left beside the data by a tool.
 
-    Tools such as Hadoop and Spark write such files, and indexes of records are others.
+    Hadoop and Spark write such files, and headrace writes index files.
     """
     return is_index(name) or _LEFT_BY_TOOLS.fullmatch(name) is not None
 
 
 def is_partition(name: str) -> bool:
-    """Returns whether a directory of this name is a part of a table, such as `year=2020`."""
+    """Returns whether a directory with this name is a partition of a table, such as `year=2020`."""
     return "=" in name[1:] and not is_left_by_tools(name) and name[0] != "."
 
 
 def is_index(name: str) -> bool:
-    """Returns whether a file or a pattern of this name is an index of records."""
+    """Returns whether a file or pattern with this name is an index file."""
     return name.endswith(INDEX_SUFFIX)
 
 
 def is_directory(path: str) -> bool | None:
-    """Returns whether a path leads to a directory; None if there is nothing of that name.
+    """Returns whether a path is a directory; None if it does not exist.
 
-    A link that leads nowhere counts as existing.
+    A broken link counts as existing.
 
     Raises:
-        OpError: If the system refuses to tell.
+        OpError: If the system does not allow access.
     """
     try:
         return stat.S_ISDIR(os.stat(path).st_mode)
@@ -86,12 +87,12 @@ def is_directory(path: str) -> bool | None:
 
 
 def files_in(directory: str) -> list[str]:
-    """Returns the files of a directory, sorted.
+    """Returns the files in a directory, sorted by name.
 
-    Skips hidden files and files that tools write beside data, such as `_SUCCESS`.
+    Skips hidden files and files that tools leave beside data, such as `_SUCCESS`.
 
     Raises:
-        OpError: If it cannot be listed.
+        OpError: If the directory cannot be listed.
     """
     files = [
         (path, entry.is_symlink())
@@ -102,9 +103,9 @@ def files_in(directory: str) -> list[str]:
 
 
 def files_in_partitions(directory: str) -> list[str]:
-    """Returns the files of a directory, then those of its directories such as `year=2020`.
+    """Returns the files in a directory, followed by those in partitions such as `year=2020`.
 
-    Skips hidden files and files that tools write beside data.
+    Skips hidden files and files that tools leave beside data.
 
     Raises:
         OpError: If a directory cannot be listed.
@@ -115,9 +116,9 @@ def files_in_partitions(directory: str) -> list[str]:
 
 
 def files_below(directory: str) -> list[str]:
-    """Returns the files of a directory, then those of its subdirectories, each sorted.
+    """Returns the files in a directory, followed by those in its subdirectories, each sorted.
 
-    Skips hidden files and files that tools write beside data.
+    Skips hidden files and files that tools leave beside data.
 
     Raises:
         OpError: If a directory cannot be listed.
@@ -131,14 +132,14 @@ def files_below(directory: str) -> list[str]:
 def matching(pattern: str) -> list[str]:
     """Returns the files whose paths match a pattern, sorted.
 
-    `*`, `?` and `[…]` match parts of a name, `**` any number of directories. A leading dot is only
-    matched by a dot, files that tools leave beside data only by a pattern that begins with `_`, and
-    indexes of records only by one that ends with `.hrindex`.
+    `*`, `?` and `[…]` match parts of a name, and `**` matches any number of directories. A leading
+    dot is matched only by a dot. Files that tools leave beside data are matched only by patterns
+    that begin with `_`, and index files only by patterns that end with `.hrindex`.
 
     Raises:
         OpError: If a directory cannot be listed.
 
-    Source: `glob.glob` of Python with `recursive`.
+    Source: Python's `glob.glob` with `recursive`.
     """
     entries = dict(_matching(pattern))
     files = [
@@ -150,7 +151,7 @@ def matching(pattern: str) -> list[str]:
 
 
 def _root_of(pattern: str) -> str:
-    """Returns the directory at the beginning of a pattern."""
+    """Returns the directory at the start of a pattern."""
     directory = os.path.dirname(pattern)
     while is_pattern(directory):
         directory = os.path.dirname(directory)
@@ -158,18 +159,18 @@ def _root_of(pattern: str) -> str:
 
 
 def _once(root: str, entries: Sequence[tuple[str, bool]]) -> list[str]:
-    """Returns paths, with each file once, even if several paths lead to it.
+    """Returns the paths, keeping only one path per file.
 
     Args:
-        root: A directory above all of them.
-        entries: Different paths, and whether each is a link.
+        root: A directory that contains all of them.
+        entries: Distinct paths, each with whether it is a link.
     """
     parents = {os.path.dirname(path) for path, _ in entries}
     reals = {directory: os.path.realpath(directory or os.curdir) for directory in parents}
     if len(set(reals.values())) == len(reals) and not any(is_link for _, is_link in entries):
         return [path for path, _ in entries]
     top = os.path.realpath(root or os.curdir)
-    # For each directory, its path without links within the root.
+    # The path of each directory, without links below the root.
     owns = {
         directory: os.path.normpath(
             os.path.join(top, os.path.relpath(directory or os.curdir, root or os.curdir))
@@ -188,7 +189,7 @@ def _once(root: str, entries: Sequence[tuple[str, bool]]) -> list[str]:
 
 
 def _matching(pattern: str) -> "Iterator[tuple[str, os.DirEntry[str] | None]]":
-    """Yields paths, and their entries if their directories were listed."""
+    """Yields matching paths, with their entry if their directory was listed."""
     directory, part = os.path.split(pattern)
     parents = _matching(directory) if is_pattern(directory) else [(directory, None)]
     for parent, parent_entry in parents:
@@ -208,7 +209,7 @@ def _matching(pattern: str) -> "Iterator[tuple[str, os.DirEntry[str] | None]]":
 
 
 class _Directories:
-    """The directories that were listed, each under one name."""
+    """Tracks the directories that have been listed, so that each is listed only once."""
 
     def __init__(self, root: str) -> None:
         self._root = root
@@ -216,7 +217,7 @@ class _Directories:
         self._real: set[_Identity] | None = None
 
     def is_new(self, path: str, is_through_link: bool) -> bool:
-        """Returns whether a directory was not listed before, and remembers it."""
+        """Returns whether a directory has not been listed before, and records it."""
         identity = _identity(path)
         if is_through_link and (identity in self._without_links() or _leads_up(path)):
             return False
@@ -226,7 +227,7 @@ class _Directories:
         return True
 
     def _without_links(self) -> set[_Identity]:
-        """Returns the directories that can be reached without following a link."""
+        """Returns the directories that can be reached without following links."""
         if self._real is None:
             self._real = set()
             waiting = [self._root]
@@ -248,13 +249,13 @@ def _identity(directory: str) -> _Identity:
 
 
 def _leads_up(path: str) -> bool:
-    """Returns whether a link leads to a directory above it."""
+    """Returns whether a link leads to one of its parent directories."""
     target, directory = os.path.realpath(path), os.path.realpath(os.path.dirname(path) or os.curdir)
     return os.path.commonpath([target, directory]) == target
 
 
 def _below(directory: str) -> Iterator[_Named]:
-    """Yields the entries of a directory, and then those of its subdirectories."""
+    """Yields the entries of a directory, followed by those of its subdirectories."""
     if _visible(directory):
         directories = _Directories(directory)
         directories.is_new(directory, is_through_link=False)

@@ -23,7 +23,7 @@ from headrace.pipeline.paths.listing import (
 
 __all__ = ["Paths", "as_paths", "check_compression", "find_files", "find_partitioned"]
 
-# A path, a pattern, a directory, or several of them.
+# A path, a pattern, a directory, or a list of these.
 Paths: TypeAlias = "str | os.PathLike[str] | Iterable[str | os.PathLike[str]]"
 
 
@@ -31,7 +31,7 @@ _COMPRESSIONS: Final = (None, "auto", "gzip", "zlib", "zstd", "bzip2", "xz", "lz
 
 
 def check_compression(where: str, compression: object) -> None:
-    """Raises ValueError if there is no such compression."""
+    """Raises ValueError if the compression is unknown."""
     if compression not in _COMPRESSIONS:
         raise ValueError(
             f"{where}: compression is {compression!r}, expected one of None, 'auto', 'gzip', "
@@ -40,11 +40,11 @@ def check_compression(where: str, compression: object) -> None:
 
 
 def as_paths(where: str, paths: Paths) -> tuple[str, ...]:
-    """Returns the given paths as a tuple of texts.
+    """Returns the user's paths as a tuple of strings.
 
     Raises:
         TypeError: If an item is not a path.
-        ValueError: If it is empty.
+        ValueError: If there are no paths.
     """
     items: list[Any]
     if isinstance(paths, (str, bytes, os.PathLike)) or not isinstance(paths, Iterable):
@@ -61,38 +61,38 @@ def as_paths(where: str, paths: Paths) -> tuple[str, ...]:
 
 
 def find_files(where: str, paths: Iterable[str]) -> list[bytes]:
-    """Returns the files that paths represent.
+    """Returns the files that the user's paths stand for.
 
-    A path that exists is taken literally. A directory means its files, except hidden ones and those
-    that tools leave beside data, such as `_SUCCESS` or an index. Anything else is a pattern:
-    `{a,b}` and `{000..010}` expand to several paths, `*`, `?` and `[…]` match parts of a name, `**`
-    directories. The files of a directory or a pattern are sorted, and each is listed once, under
-    its own name rather than a link's.
+    If a path exists, it is never treated as a pattern. A directory stands for its files, except for
+    hidden files and those that tools leave beside data, such as `_SUCCESS` and index files.
+    Anything else is a pattern: `{a,b}` and `{000..010}` expand to several paths, `*`, `?` and `[…]`
+    match parts of a name, and `**` matches directories. The files of a directory or pattern are
+    sorted. Each file is listed only once, and its own path is preferred to links.
 
-    The same applies to URLs of storages, where a file and a directory may have the same name: then
-    it means the file. In an HTTP URL, only braces are expanded.
+    The same applies to storage URLs. If a file and a directory have the same name, the URL stands
+    for the file. In HTTP URLs, only braces are expanded.
 
     Raises:
-        NotFoundError: If a path does not exist, or nothing matches a pattern.
-        OpError: If a directory that may hold some of the files cannot be listed.
+        NotFoundError: If a path does not exist, or no file matches a pattern.
+        OpError: If a directory that may contain some of the files cannot be listed.
         ValueError: If braces expand to more than a million paths.
     """
     return [os.fsencode(path) for _, path in _find(where, paths, has_partitions=False)]
 
 
 def find_partitioned(where: str, paths: Iterable[str]) -> list[tuple[bytes, str]]:
-    """Returns the files that paths represent, each with the part of its path below the given one.
+    """Returns the files that the user's paths stand for, each with its relative path.
 
-    As `find_files`, but the files of a directory are also those of directories within it whose
-    names have a `=`, at any depth. The part below a pattern begins with the first directory that
-    the pattern leaves open.
+    It works like `find_files`, but also finds files in subdirectories with a `=` in their name, at
+    any depth. For a pattern, the relative path starts at the first directory that contains a
+    wildcard.
     """
     files = _find(where, paths, has_partitions=True)
     return [(os.fsencode(path), _below(base, path)) for base, path in files]
 
 
 def _find(where: str, paths: Iterable[str], *, has_partitions: bool) -> list[tuple[str, str]]:
-    """Returns files, each with the path that leads to it, up to the first pattern."""
+    """Returns the files, each with the base that its relative path starts from."""
     local_paths = _without_braces(where, list(map(storage.local_path, paths)))
     remote = [path for _, path in local_paths if storage.is_remote(path)]
     remote_files = dict(_remote_files(where, remote, has_partitions)) if remote else {}
@@ -104,7 +104,7 @@ def _find(where: str, paths: Iterable[str], *, has_partitions: bool) -> list[tup
 
 
 def _base(path: str) -> str:
-    """Returns the directory before the first pattern of a path, or a path without one."""
+    """Returns the directory before the first wildcard of a path, or the path if it has none."""
     if storage.is_remote(path):
         is_open = storage.has_pattern(path)
     else:
@@ -121,12 +121,12 @@ def _below(base: str, path: str) -> str:
 
 
 def _without_braces(where: str, paths: list[str]) -> list[tuple[str, str]]:
-    """Returns paths with their braces expanded, each after the part before any pattern.
+    """Expands the braces in paths, and returns each path with its base.
 
-    A path that exists is taken literally.
+    If a path exists, its braces are not expanded.
     """
     braced = [path for path in paths if "{" in path]
-    # HTTP servers are not asked whether the path exists: URLs have no braces.
+    # HTTP servers are not asked whether the path exists, because URLs contain no braces.
     remote = [path for path in braced if storage.is_remote(path) and storage.can_be_listed(path)]
     statuses = zip(remote, storage.statuses(remote), strict=True) if remote else ()
     there = {path for path, status in statuses if status is not None}
@@ -145,8 +145,8 @@ def _without_braces(where: str, paths: list[str]) -> list[tuple[str, str]]:
 def _remote_files(
     where: str, urls: list[str], has_partitions: bool
 ) -> Iterator[tuple[str, list[str]]]:
-    # All named files are looked up at the same time: also what looks like a pattern over HTTP, to
-    # explain why it is no file.
+    # Looks up all file names in one go. This includes HTTP URLs that look like patterns, to explain
+    # why they are not files.
     named = [
         url
         for url in urls

@@ -1,4 +1,4 @@
-"""An iteration over a pipeline: its threads, and the batches for the program."""
+"""An iteration over a pipeline: its threads, and the batches that it yields."""
 
 import copy
 import logging
@@ -50,27 +50,27 @@ from headrace.pipeline.values.types import Spec
 
 __all__ = ["Batches", "open_batches"]
 
-# The seconds after which the share of the GIL is measured.
+# How many seconds to wait before measuring how much time functions hold the GIL.
 _LOOKED_AT_S: Final = 0.2
 
 _log: Final = logging.getLogger("headrace.pipeline")
 _alive: "LiveObjects[Batches]" = LiveObjects()
 
-# The largest number of stages: each calls the one before it, on the stack of one thread.
+# The maximum number of stages. Each stage calls the previous one on the same stack.
 _MOST_STAGES: Final = 500
 
 
 class Batches(Reports):
     """One iteration over a pipeline.
 
-    Iterate over it, or call `next`, for batches, or for examples if the pipeline has no `batch`. A
-    batch is a dict of writable arrays that belong to your program; strings are arrays of `bytes` or
-    `str` objects, unless `options(strings=...)` changes this. An example is a dict of NumPy
-    scalars, arrays, `bytes` and `str`.
+    Iterate over it, or call `next`, to get batches (or examples, if the pipeline has no `batch`). A
+    batch is a dict of writable arrays that belong to your program. Strings are stored in arrays of
+    `bytes` or `str` objects, unless you change this with `options(strings=...)`. An example is a
+    dict of NumPy scalars, arrays, `bytes` and `str`.
 
-    The threads start when the iteration is created, or at the first `next` if the components of an
-    `iterable` are not known yet. They stop and files are closed at the end of the data, at an
-    error, by `close`, at the end of a `with` block, when the object is deleted, and when the
+    The threads start when the iteration is created, or at the first `next` if an `iterable` has yet
+    to determine its components. They stop and close their files at the end of the data, after an
+    error, on `close`, at the end of a `with` block, when the object is deleted, and when the
     interpreter exits. Use an iteration from one thread at a time.
 
     Examples:
@@ -94,20 +94,20 @@ class Batches(Reports):
         keeps_workers: bool = False,
         keeps_origins: bool = False,
     ) -> None:
-        """Starts the threads, unless an iterator has to be asked first: then `next` starts them.
+        """Starts the threads. If an iterator has to be called first, `next` starts them instead.
 
         Args:
             chain: The stages.
             options: The options of the pipeline.
-            chain_specs: The components, or the object that learns them.
+            chain_specs: The components, or a function that learns them.
             epoch: The number of the epoch.
-            resumed: The state to continue from.
-            in_columns: Whether only columns are requested, never single examples.
-            at_end: Called when all batches were returned.
-            is_learning: Whether nothing is computed before its result is requested, and examples
-                of iterators are kept.
-            keeps_workers: Whether worker processes stay for the next iteration.
-            keeps_origins: Whether batches remember the records that they are made of.
+            resumed: The state to resume from.
+            in_columns: Whether only whole columns are requested, never single examples.
+            at_end: A function to call after all batches have been returned.
+            is_learning: Whether to compute only what is requested, and to keep the examples of
+                iterators.
+            keeps_workers: Whether to keep worker processes for the next iteration.
+            keeps_origins: Whether batches record where their examples come from.
         """
         if len(chain) > _MOST_STAGES:
             raise ValueError(
@@ -135,18 +135,18 @@ class Batches(Reports):
         self._num_threads = options.get("num_threads") or num_cores()
         self._name = " > ".join(str(stage) for stage in chain[:1])
         self._examples: deque[dict[str, Any]] = deque()
-        # The examples that were taken from the engine, and dropped by `close`.
+        # The number of examples that were taken from the engine but dropped by `close`.
         self._num_dropped = 0
         self._end: weakref.finalize[..., Batches] | None = None
-        # True after a `close` before the threads were started.
+        # True if `close` was called before the threads were started.
         self._is_closed = False
-        # The thread that closed the iteration, and the exception of a signal handler.
+        # The thread that closed the iteration, and the exception from a signal handler.
         self._closed_by: int | None = None
         self._failure: BaseException | None = None
         self._is_beginning = False
         # The threads that call the user's functions.
         self._callers: list[threading.Thread] = []
-        # The thread that measures the GIL, until it is started.
+        # The thread that measures GIL use, until it is started.
         self._gil_watch: threading.Thread | None = None
         self._learn = chain_specs if callable(chain_specs) else None
         self._begin = time.monotonic()
@@ -162,9 +162,10 @@ class Batches(Reports):
         return self._end is not None
 
     def _begin_now(self) -> None:
-        """Learns the components and starts the threads, unless that was done before.
+        """Learns the components and starts the threads, unless that has been done already.
 
-        After `close`, no thread that calls a function starts, and the others end at once.
+        If `close` was called before, no thread that calls a function starts, and the others stop at
+        once.
         """
         if self._end is not None:
             return
@@ -236,8 +237,8 @@ class Batches(Reports):
         )
         self._order.begin(self._execution, planned.plan, epoch)
         self._plan = planned.plan
-        # A function may hold the iteration. So neither its threads nor the code that ends them hold
-        # a Python worker.
+        # A user's function may refer to the iteration. To avoid a cycle, neither the threads nor
+        # the code that stops them refer to a Python worker.
         self._python_workers = planned.python_workers
         self._gil_shares = GilShares(len(planned.python_workers))
         threads = Threads(
@@ -297,9 +298,9 @@ class Batches(Reports):
         return self._examples.popleft()
 
     def next_columns(self) -> tuple[int, dict[str, Any]] | None:
-        """Returns the next batch, or some examples in columns, with their number.
+        """Returns the next batch, or several examples in columns, with the number of rows.
 
-        A column is an array, or a list if the shapes of rows differ. None at the end.
+        A column is an array, or a list if rows have different shapes. Returns None at the end.
         """
         if not self.is_open:
             self._check_end()
@@ -346,13 +347,13 @@ class Batches(Reports):
         }
 
     def _say_of_caches(self) -> None:
-        """Logs what the caches on disk have to say."""
+        """Logs the warnings of disk caches."""
         for cache in self._disk_caches:
             for message in cache.messages():
                 _log.warning("%s", message)
 
     def _next(self) -> tuple[int, list[Any]] | None:
-        """Returns the next batch or examples; adds the examples skipped before to the report."""
+        """Returns the next batch or examples, and adds preceding skipped examples to the report."""
         while True:
             result = self._execution.next(self._has_arrow_strings)
             if result is None or isinstance(result, tuple):
@@ -360,7 +361,7 @@ class Batches(Reports):
             self._report.add(result)
 
     def _check_caller(self) -> None:
-        """Refuses a call by a function of the pipeline itself, which would wait for itself."""
+        """Rejects calls from the pipeline's own functions, which would wait for themselves."""
         if self._is_beginning:
             raise FailedPreconditionError(
                 None,
@@ -377,10 +378,11 @@ class Batches(Reports):
             )
 
     def _fail(self, error: BaseException) -> None:
-        """Closes the iteration, since `next` raises an error.
+        """Closes the iteration because `next` raises an error.
 
-        An error of the pipeline has a place in the order of the batches, and the end follows it. An
-        exception of a signal handler may come anywhere, and the end does not follow it.
+        An error of the pipeline has a fixed place in the order, and the iteration ends after it. An
+        exception from a signal handler can occur anywhere, so the iteration has not reached its
+        end.
         """
         if self.is_open:
             is_over = self._end is not None and self._execution.state().is_over
@@ -388,7 +390,7 @@ class Batches(Reports):
             self.close()
 
     def _check_end(self) -> None:
-        """Raises unless it has ended with the data, or this thread has closed it."""
+        """Raises an error unless the data has ended, or this thread has closed the iteration."""
         if self._failure is not None:
             raise FailedPreconditionError(
                 None,
@@ -408,8 +410,8 @@ class Batches(Reports):
     def close(self) -> None:
         """Stops the threads and waits for them. Examples that were read ahead are dropped.
 
-        It waits at most 0.15 s for a running Python function. If the function takes longer, its
-        thread ends when the function returns.
+        If a Python function is running, it waits up to 0.15 s for it. If the function takes longer,
+        its thread stops when the function returns.
         """
         self._num_dropped += len(self._examples)
         self._examples.clear()
@@ -429,20 +431,21 @@ class Batches(Reports):
 
     @property
     def _num_left(self) -> int:
-        """The number of examples taken from the engine that the program has not taken."""
+        """The number of examples taken from the engine that the user has not received."""
         return len(self._examples) + self._num_dropped
 
     @property
     def is_deterministic(self) -> bool:
-        """True if the batches have a fixed order, so that `state` works."""
+        """True if the batches have a fixed order, which `state` requires."""
         return self._is_deterministic
 
     def state(self) -> dict[str, Any]:
         """Returns the position after the last batch that your loop received.
 
         The state is small and contains only data that `json` can serialise. It stores positions,
-        not examples. Pass it to `Pipeline.resume`, also in another process. You can call `state` at
-        any time: before the first batch, after the last one, after `close` and after an error.
+        not examples. Pass it to `Pipeline.resume`, in this process or another one. You can call
+        `state` at any time, even before the first batch, after the last one, after `close` and
+        after an error.
 
         Raises:
             FailedPreconditionError: If the pipeline has `options(deterministic=False)`, because
@@ -468,7 +471,7 @@ class Batches(Reports):
         num_left, has_taken = self._num_left, self._has_taken
         digest: list[int] | None
         if self._resumed is not None and self._parts.is_changed and not has_taken:
-            # The engine knows the place of what it has read ahead alone.
+            # Until then, the engine knows only the position of what it has read ahead.
             checkpoints, digest = self._resumed.checkpoints, list(CHANGED_MIXTURE_ORDER)
         else:
             checkpoints = self._execution.checkpoint(num_left)
@@ -477,25 +480,26 @@ class Batches(Reports):
         return state_of(identity, checkpoints, self._report.state(), digest, mixture)
 
     def origins(self) -> list[tuple[str | None, int, int | None]]:
-        """Returns the origin of each example in the last batch.
+        """Returns where each example in the last batch comes from.
 
-        This works only if `Pipeline.replay` started the iteration; otherwise the list is empty.
-        Each origin is a tuple: the file, or None if there is none; the record number; and the
-        offset of the record in the uncompressed file, or None if it is unknown.
+        This works only if the iteration was started by `Pipeline.replay`; otherwise the list is
+        empty. Each origin is a tuple of three values: the file (None if there is none), the record
+        number, and the offset of the record in the uncompressed file (None if it is unknown).
         """
         origins = self._execution.origins(self._num_left)
         return [(os.fsdecode(one.file) or None, one.record, one.offset_bytes) for one in origins]
 
     @property
     def counts(self) -> dict[str, int]:
-        """The number of examples of each part of `mix` that your loop has received.
+        """How many examples your loop has received from each part of `mix`.
 
-        The keys are the names of the parts, or "0", "1", … if they have no names. Examples are
-        counted as they leave `mix`, also in batches and packed rows. Counting continues after a
-        resume, and includes parts that were removed. The dict is empty if the source is not `mix`.
+        The keys are the names of the parts, or "0", "1" and so on if they have no names. Examples
+        are counted as they leave `mix`, even if they end up in batches or packed rows. The count
+        continues after a resume, and includes parts that have been removed. The dict is empty if
+        the source is not `mix`.
 
         Raises:
-            FailedPreconditionError: If a stage splits batches again, such as `unbatch`.
+            FailedPreconditionError: If a stage splits batches again, as `unbatch` does.
 
         Examples:
             >>> parts = {"a": hr.arrays({"x": range(4)}), "b": hr.arrays({"x": range(4)})}
@@ -510,23 +514,23 @@ class Batches(Reports):
     def digest(self) -> str:
         """Returns a short hash of the global order up to the current position.
 
-        Use it to check that processes train on the same data. The digest is equal on all ranks that
-        have received the same number of batches, on any machine and with any `options`. It does not
-        depend on the number of ranks at the same position, and it continues after a resume. It
-        changes with the order, the seeds, the names and sizes of the files (without their
-        directories) and the stages that determine the order. Examples are identified by file and
-        record, not by content. Batches before another ordering stage, such as a `filter` of
-        batches, are identified by number.
+        Use it to check that processes train on the same data. The digest is the same on all ranks
+        that have received the same number of batches, on any machine and with any `options`. It
+        does not depend on the number of ranks at the same position, and it continues after a
+        resume. It changes with the order, the seeds, the names and sizes of the files (without
+        their directories) and the stages that determine the order. Examples are identified by file
+        and record, not by content. If another stage changes the order after `batch`, such as a
+        `filter` of batches, batches are identified by number.
 
-        The global order is the order before `shard`, or before the last `batch` if there is no
-        `shard`. If you iterate with `pipe.epoch(e)`, each epoch has its own digest.
+        The global order is the order before `shard`. If there is no `shard`, it is the order before
+        the last `batch`. If you iterate with `pipe.epoch(e)`, each epoch has its own digest.
 
-        The call takes microseconds once the other ranks' examples of the last step have been read,
-        and waits for them until then. After `close`, it works only if they had been read before.
+        The call waits until the other ranks' examples of the last step have been read, and then
+        takes microseconds. After `close`, it works only if they had been read before.
 
         Raises:
-            FailedPreconditionError: If there is no global order: with
-                `options(deterministic=False)`, for a `shard` in a part of a combination, for a
+            FailedPreconditionError: If there is no global order. This is the case with
+                `options(deterministic=False)`, for a `shard` inside a combined pipeline, for a
                 `shard` before a `filter`, a shuffle or a similar stage, or if `epochs` comes
                 between `shard` and `batch`. Also if the iteration was closed before the last step
                 was read.
@@ -574,7 +578,7 @@ class Batches(Reports):
         raise TypeError("[]: an iteration has no random access. Use next(batches).")
 
     def __reduce__(self) -> NoReturn:
-        """Raises TypeError: an iteration has threads and files, and is not copied or pickled."""
+        """Raises TypeError, because threads and open files cannot be copied or pickled."""
         raise TypeError(
             "an iteration over a pipeline has threads and cannot be copied or pickled. Copy the "
             "pipeline, and resume it with batches.state()."
@@ -593,12 +597,12 @@ class Batches(Reports):
 
 
 def _has_iterables(chain: Sequence[Stage]) -> bool:
-    """Returns whether a pipeline may have to wait for an iterator of the user's."""
+    """Returns whether a pipeline may have to wait for a user's iterator."""
     return any(source.origin is Origin.ITERATOR for source in all_sources(chain))
 
 
 def _component(name: str, spec: Spec, column: Any) -> Any:
-    """Returns a component in the form for the program."""
+    """Converts a component to what the user receives."""
     if isinstance(column, tuple):
         array = arrow_array(name, spec, *column)
         return NestedList(array.to_pylist(), spec) if spec.is_listed else array
@@ -608,7 +612,7 @@ def _component(name: str, spec: Spec, column: Any) -> Any:
 def _functions(
     python_workers: Sequence[PythonWorker], resumed: ResumePoint | None
 ) -> list[str | None]:
-    """Returns the state of each Python worker's function at the beginning of the epoch."""
+    """Returns the state of each Python worker's function at the start of the epoch."""
     mine = [python_worker.initial for python_worker in python_workers]
     if resumed is None:
         return mine

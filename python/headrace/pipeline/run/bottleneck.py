@@ -1,4 +1,4 @@
-"""The bottleneck of a running pipeline: the part that limits its speed, and a remedy."""
+"""Finds what limits the speed of a running pipeline, and suggests a remedy."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,19 +12,19 @@ from headrace.pipeline.stages.stage import Stage
 
 __all__ = ["bottleneck"]
 
-# A stage that is busy for less than this share of the time is not called the bottleneck.
+# A stage that is busy for a smaller share of the time is not reported as the bottleneck.
 _LEAST_LOAD: Final = 0.5
-# A function that holds the GIL for at most this share of its time gains from more threads.
+# If a function holds the GIL for at most this share of its time, more threads help.
 _MOST_HELD: Final = 0.5
-# Shorter calls take less time than their way to another thread or process, and back.
+# Handing a call to another thread or process and back takes longer than shorter calls.
 _LEAST_SECONDS: Final = 100e-6
-# The largest number of threads to advise for a function that waits.
+# The maximum number of threads to suggest for a function that waits.
 _MOST_WAITING: Final = 64
 
 
 @dataclass(frozen=True)
 class _Suspect:
-    """A possible bottleneck: the share of the time for which it was fully used, and texts."""
+    """A possible bottleneck: how much of the time it was fully used, and the texts for it."""
 
     load: float
     finding: str
@@ -32,7 +32,7 @@ class _Suspect:
 
 
 def bottleneck(readings: Readings) -> str:
-    """Returns a sentence that names the bottleneck, its share of the time, and a remedy."""
+    """Names the bottleneck, its share of the time and a remedy, in one sentence."""
     if readings.seconds <= 0 or not any(stage.examples for stage in readings.stages):
         return "nothing has been read yet: try again after some batches"
     worst = max(_suspects(readings), key=lambda suspect: suspect.load)
@@ -45,7 +45,7 @@ def bottleneck(readings: Readings) -> str:
 
 
 def _share(part: float, total: float) -> float:
-    """Returns a share of the time, at most 1, since clocks of threads differ a little."""
+    """Returns a share of the time, limited to 1 because the clocks of threads differ slightly."""
     return min(max(part / total, 0.0), 1.0) if total > 0 else 0.0
 
 
@@ -133,12 +133,12 @@ def _gets_batches(before: Sequence[StageReadings]) -> bool:
 def _python(stage: StageReadings, readings: Readings, before: Sequence[StageReadings]) -> _Suspect:
     parallel = stage.counted.num_parallel or 1
     load = _share(stage.busy, readings.seconds * parallel)
-    # More threads of the engine do not help.
+    # More engine threads do not help here.
     num_processes = getattr(stage.counted.stage, "num_processes", 0)
     whose = "its one thread" if parallel == 1 else f"each of its {parallel} threads"
     if num_processes:
         whose = "its one process" if num_processes == 1 else f"each of its {parallel} processes"
-        if num_processes > parallel:  # The pipeline waits for their examples in turn.
+        if num_processes > parallel:  # The pipeline waits for these processes in turn.
             whose = f"the turn of its {num_processes} processes"
     finding = f"{stage.name} (Python) limits: {whose} was busy {load:.0%} of the time"
     gets_batches = _gets_batches(before)
@@ -162,9 +162,9 @@ def _python(stage: StageReadings, readings: Readings, before: Sequence[StageRead
 
 
 def _more_threads(stage: StageReadings, parallel: int) -> int | None:
-    """Returns the number of threads to advise for a function; None if more do not help."""
+    """Returns the number of threads to suggest for a function; None if more threads don't help."""
     stateful = keeps_state(stage.counted.stage.called_function)
-    # A waiting function needs no core.
+    # A function that only waits needs no core.
     cores = num_cores() if _share(stage.computing, stage.busy) > _MOST_HELD else _MOST_WAITING
     more = min(max(4 * parallel, 4), max(cores, 2))
     return more if more > parallel and not stateful else None
@@ -218,10 +218,10 @@ def _parallel(stage: StageReadings, readings: Readings) -> int:
 
 
 def _stored(stage: StageReadings, readings: Readings) -> float:
-    """Returns the time for which reads of files waited for storage.
+    """Returns how long file reads waited for storage.
 
     A thread that is not running waits for storage or for a processor. The wait for a processor is
-    estimated from the tasks that read nothing.
+    estimated from tasks that read nothing.
     """
     if not stage.counted.reads_files:
         return 0.0
@@ -229,15 +229,15 @@ def _stored(stage: StageReadings, readings: Readings) -> float:
 
 
 def _crowding(readings: Readings) -> float:
-    """Returns the time that tasks without reads took, relative to their time on a processor."""
+    """Returns how much longer tasks without reads took than their processor time."""
     computing = readings.tasks_computing
     return max(readings.tasks_busy / computing, 1.0) if computing > 0 else 1.0
 
 
 def _scheduled(readings: Readings) -> float:
-    """Returns the time for which a worker had work or waited for it.
+    """Returns how long a worker had work or waited for it.
 
-    Less than all on a crowded machine.
+    On a crowded machine, this is less than the elapsed time.
     """
     read = sum(stage.busy for stage in readings.stages if stage.counted.reads_files)
     total = readings.tasks_busy + read + readings.idle

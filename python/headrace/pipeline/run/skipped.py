@@ -1,4 +1,4 @@
-"""Examples that an iteration has skipped, and the check of their budget."""
+"""Skipped examples, and the check against their budget."""
 
 import hashlib
 import os
@@ -14,10 +14,10 @@ from headrace.pipeline.stages.skip_errors import SkipErrors
 
 __all__ = ["Report", "Skipped", "is_report"]
 
-# A share is checked from this number of examples on, and at the end.
+# A fraction is checked once this many examples have been read, and at the end.
 _LEAST_EXAMPLES: Final = 1000
 _KEY_BYTES: Final = 6
-# A budget this large also covers losses that cannot be counted.
+# A budget this large even covers losses that cannot be counted.
 _ALL: Final = 1 << 62
 
 
@@ -26,16 +26,16 @@ class Skipped(NamedTuple):
 
     Attributes:
         file: The path of the file, or the name of another source, such as "arrays". None if there
-            is no such source, as for batches.
-        record_number: The number of the record in the file, from 0. Without a file, the number of
-            the example in its source, or of the batch. None if it is unknown.
-        offset_bytes: The offset of the record in the uncompressed file, including the framing of
-            the record. None if it is unknown.
+            is no source, as for batches.
+        record_number: The number of the record in the file, from 0. If there is no file, the number
+            of the example in its source, or of the batch. None if it is unknown.
+        offset_bytes: The offset of the record in the uncompressed file, counting the record's
+            framing. None if it is unknown.
         stage: The stage that failed.
         reason: The error message.
-        num_lost: The number of lost records, which count towards the budget: CSV lines lost to a
-            stray quote, or an estimate for the rest of a file from the average length of the
-            earlier records. None if it is unknown; no budget covers that.
+        num_lost: The number of lost records, which count towards the budget. These are CSV lines
+            lost to a stray quote, or the estimated number of records in the rest of a file. None if
+            the number is unknown, which exceeds any budget.
     """
 
     file: str | None
@@ -54,14 +54,14 @@ class Skipped(NamedTuple):
 
 @dataclass
 class _SkipCounter:
-    """Counts the skipped and the remaining examples of one `skip_errors`.
+    """Counts the skipped and the remaining examples of one `skip_errors` stage.
 
     Attributes:
-        stage: The stage, which has the budget.
+        stage: The stage, which defines the budget.
         count: The number of skipped examples.
-        rows: The number of examples returned in the passes that have ended.
-        next_pass: The number of the pass after these.
-        is_open: Whether something was skipped in the current pass.
+        rows: The number of examples returned in completed passes.
+        next_pass: The number of the next pass to count.
+        is_open: Whether anything was skipped in the current pass.
     """
 
     stage: SkipErrors
@@ -71,7 +71,7 @@ class _SkipCounter:
     is_open: bool = False
 
     def end_pass(self, passed: engine.PassEnd) -> None:
-        """Counts the remaining examples of a pass, unless they were counted before."""
+        """Counts the remaining examples of a pass, unless they have been counted already."""
         if passed.pass_number >= self.next_pass:
             self.rows += passed.num_rows
             self.next_pass = passed.pass_number + 1
@@ -81,7 +81,7 @@ class _SkipCounter:
         """Counts a skipped example.
 
         Raises:
-            Exception: The failure, if it exceeds the budget.
+            Exception: The failure itself, if it exceeds the budget.
         """
         lost, budget = failure.num_lost, self.stage.budget
         if lost is None and budget >= _ALL:
@@ -95,7 +95,7 @@ class _SkipCounter:
             return
         self.count += lost
         self.is_open = True
-        # A scan has read all files, however many examples were returned so far.
+        # A scan reads all files, even if few examples have been returned so far.
         total = self.rows + max(failure.passed[1], failure.num_scanned) + self.count
         if isinstance(budget, int):
             if self.count > budget:
@@ -119,7 +119,7 @@ class _SkipCounter:
             engine.raise_op_error(error)
 
     def excess(self) -> str | None:
-        """Returns a text if the budget is exceeded at the end of the data; None otherwise."""
+        """Describes how the budget is exceeded at the end of the data; None if it is not."""
         total, budget = self.rows + self.count, self.stage.budget
         if isinstance(budget, int) or self.is_open or self.count <= budget * total:
             return None
@@ -127,7 +127,7 @@ class _SkipCounter:
 
 
 def _left_out(count: int, total: int | None = None) -> str:
-    """Returns a text with the number of skipped examples, and of all examples if it is given."""
+    """Describes how many examples were skipped, and out of how many if that is known."""
     total_count = count if total is None else total
     examples = "example" if total_count == 1 else "examples"
     of = "" if total is None else f" of {total}"
@@ -135,9 +135,9 @@ def _left_out(count: int, total: int | None = None) -> str:
 
 
 class Report:
-    """The examples that an iteration has skipped so far, each once.
+    """The examples that an iteration has skipped so far, without duplicates.
 
-    After a resume, some failures that were reported before come again: they are recognised by their
+    After a resume, failures that were reported before can occur again. They are recognised by their
     keys.
 
     Attributes:
@@ -145,23 +145,25 @@ class Report:
     """
 
     def __init__(self, judged: Mapping[int, SkipErrors], names: Sequence[str]) -> None:
-        """`judged` has the `skip_errors` stages by their numbers; `names` those of all stages."""
+        """`judged` maps numbers to `skip_errors` stages, and `names` lists all stages."""
         self._judges = {number: _SkipCounter(stage) for number, stage in judged.items()}
         self._names = names
         self.skipped: list[Skipped] = []
-        # For each skipped example, the judges that counted it, and its key.
+        # For each skipped example: the index of the `skip_errors` stage that counted it, and its
+        # key.
         self._keys: list[tuple[int, int]] = []
         self._reported: set[tuple[int, int]] = set()
-        # The skipped examples and the judges' counts up to the batch returned last.
+        # The number of skipped examples and the counts of each stage, as of the last batch
+        # returned.
         self._settled: tuple[int, list[list[Any]]] = (0, [])
         self._is_settled = False
         self.settle()
 
     def add(self, event: "engine.Failure | engine.PassEnd") -> None:
-        """Adds a skipped example, unless it was reported before.
+        """Adds a skipped example, unless it has been reported already.
 
         Raises:
-            Exception: The failure, if it exceeds the budget.
+            Exception: The failure itself, if it exceeds the budget.
         """
         judge = self._judges[event.skipper]
         self._is_settled = False
@@ -178,14 +180,14 @@ class Report:
         judge.add(event)
 
     def settle(self) -> None:
-        """Marks all examples skipped so far as skipped before the next batch."""
+        """Marks the examples skipped so far as preceding the next batch to return."""
         if not self._is_settled:
             judges = [[one.rows, one.next_pass, one.is_open] for one in self._judges.values()]
             self._settled = (len(self.skipped), judges)
             self._is_settled = True
 
     def state(self) -> list[Any]:
-        """Returns the examples skipped before the batch returned last, as plain data."""
+        """Returns the examples skipped before the last batch that was returned, as plain data."""
         count, judges = self._settled
         if not judges:
             return []
@@ -207,7 +209,7 @@ class Report:
         return [list(texts), entries, judges]
 
     def restore(self, state: Sequence[Any]) -> None:
-        """Continues with the state of another report, which has passed `is_report`.
+        """Restores another report's state, which `is_report` has checked.
 
         Raises:
             ValueError: If the pipeline has other stages.
@@ -235,8 +237,8 @@ class Report:
         """Checks the budgets at the end of the data.
 
         Raises:
-            SkippedExamples: If a larger share was skipped than the budget allows, or if this is
-                wanted for any skipped example.
+            SkippedExamples: If a larger fraction was skipped than the budget allows, or if any
+                example was skipped and `raises_at_end` is set.
         """
         for judge in self._judges.values():
             excess = judge.excess()
@@ -246,7 +248,7 @@ class Report:
                 raise SkippedExamples(f"skip_errors: {excess}: {self._summary()}", self.skipped)
 
     def _summary(self) -> str:
-        """Returns a text with the number of skipped examples, and the first one, of each stage."""
+        """Describes how many examples each stage skipped, with the first one of each."""
         counts = Counter(one.stage for one in self.skipped)
         first = {one.stage: one for one in reversed(self.skipped)}
         return "; ".join(
@@ -271,16 +273,16 @@ def _about(lost: int | None) -> str:
 
 
 def _key(failure: engine.Failure, stage: str) -> int:
-    """Returns a key of a failure, which is the same in another process.
+    """Returns a key for a failure, which is the same in every process.
 
-    Parts before a cache have the same row ids, so the number of the stage tells them apart.
+    Row IDs are the same in all parts before a cache, so the key includes the stage number.
     """
     text = f"{failure.stage} {stage} {failure.file!r} {failure.row_id}"
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:_KEY_BYTES], "big")
 
 
 def is_report(state: object) -> bool:
-    """Returns whether a value has the form of a report's state."""
+    """Returns whether a value is structured like a report's state."""
     match state:
         case []:
             return True

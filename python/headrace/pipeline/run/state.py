@@ -1,8 +1,8 @@
-"""The state of an iteration, with which a pipeline continues where another one stopped.
+"""The state of an iteration, from which a pipeline can resume.
 
-A state is plain data that `json` accepts: a version, the pipeline in words, digests of its files,
-its seeds, the epoch, and its place, which is the checkpoints of the engine (see `checkpoint.rs`
-there).
+A state is plain data that `json` can serialise: a version, a description of the pipeline, digests
+of its files, its seeds, the epoch, and the position. The position consists of the engine's
+checkpoints (see `checkpoint.rs`).
 """
 
 import json
@@ -43,7 +43,7 @@ __all__ = [
     "state_of",
 ]
 
-# The version of the format of states. Any change of the meaning of a place needs a new one.
+# The version of the state format. Raise it if the meaning of a position changes.
 _VERSION: Final = 3
 _KEYS: Final = (
     "version",
@@ -58,30 +58,30 @@ _KEYS: Final = (
     "digest",
     "skipped",
 )
-# The number of keys that a message lists.
+# How many keys a message lists.
 _MOST_KEYS: Final = 10
-# Differences that may be allowed: for each key of states, the field and its stages.
+# The differences that can be allowed, by state key, as described in messages.
 _ALLOWED: Final = {"epochs": "the number of epochs", "weights": "the weights of mix"}
 _ALL_ALLOWED: Final = ("epochs", "weights", "parts")
 
 
 @dataclass(frozen=True)
 class ResumePoint:
-    """The data that a pipeline resumes with.
+    """What a pipeline needs to resume.
 
     Attributes:
-        chain: Its stages, with the seeds of the state where the program gave none.
-        epoch: The number of the epoch that was begun.
-        checkpoints: The position in that epoch, for the engine.
-        digest: The digest of the global order up to there, for the engine, after the number of the
-            stages that make that order. None if there is no such order.
-        files: The digests of the files of each source.
-        skipped: The examples skipped before.
-        functions: The states of Python functions at the beginning of the epoch, as texts; None for
-            functions that keep none.
-        revisions: The commits of the hub's data sets, by how the pipeline names them.
-        contents: The files that native functions are made from, with digests.
-        mixture: The place and the counts of a mixture; None if the source is not a mixture.
+        chain: Its stages. Seeds that the user did not set come from the state.
+        epoch: The number of the current epoch.
+        checkpoints: The position in the epoch, for the engine.
+        digest: The engine's digest of the global order so far, preceded by the number of stages
+            that determine the order. None if there is no global order.
+        files: The digests of each source's files.
+        skipped: The examples skipped so far.
+        functions: The state of each Python function at the start of the epoch, as text; None for
+            functions without a state.
+        revisions: The commit of each data set on the hub, by the name that the pipeline uses.
+        contents: The files that native functions depend on, with their digests.
+        mixture: The position and the counts of a mix; None if the source is not a mix.
     """
 
     chain: Stages
@@ -108,11 +108,11 @@ def identity_of(
 
     Args:
         chain: The stages of the pipeline.
-        files: The files of each of its sources.
-        epoch: The number of its epoch.
-        functions: The states of Python functions at its beginning, as texts.
-        revisions: The commits of the hub's data sets, by how the pipeline names them.
-        contents: The files that native functions are made from, with digests.
+        files: The files of each source.
+        epoch: The epoch number.
+        functions: The state of each Python function at the start of the epoch, as text.
+        revisions: The commit of each data set on the hub, by the name that the pipeline uses.
+        contents: The files that native functions depend on, with their digests.
     """
     return {
         "version": _VERSION,
@@ -128,10 +128,10 @@ def identity_of(
 
 
 def order_of(chain: Sequence[Stage]) -> list[Any]:
-    """Returns the description of a global order, apart from the files.
+    """Describes a global order, without its files.
 
     Args:
-        chain: The stages that make it.
+        chain: The stages that determine the order.
     """
     return [
         describe_stages(chain),
@@ -141,7 +141,7 @@ def order_of(chain: Sequence[Stage]) -> list[Any]:
 
 
 def num_described(chain: Sequence[Stage]) -> int:
-    """Returns the number of entries that a state has for these stages."""
+    """Returns how many entries a state has for these stages."""
     return len(describe_stages(chain))
 
 
@@ -155,9 +155,9 @@ def state_of(
     """Returns the state of an iteration.
 
     Args:
-        identity: The result of `identity_of` for it.
-        checkpoints: The position in it, from the engine.
-        skipped: The examples skipped before, from `Report.state`.
+        identity: The iteration's result of `identity_of`.
+        checkpoints: The position, from the engine.
+        skipped: The examples skipped so far, from `Report.state`.
         digest: See `ResumePoint`.
         mixture: The result of `MixtureParts.state`.
     """
@@ -168,17 +168,18 @@ def state_of(
 
 
 def resumed(chain: Stages, state: Mapping[str, Any], allow: Collection[str] = ()) -> ResumePoint:
-    """Returns the data with which a pipeline continues from a state.
+    """Returns what a pipeline needs to resume from a state.
 
     Args:
         chain: The stages of the pipeline.
-        state: The state of another iteration.
-        allow: Permitted differences: "epochs" for their number, "weights" for the weights of a mix,
-            "parts" for its parts.
+        state: The state of an earlier iteration.
+        allow: The differences to allow: "epochs" for the number of epochs, "weights" for the
+            weights of a mix, and "parts" for its parts.
 
     Raises:
         TypeError: If the state is not a dict.
-        ValueError: If it is damaged, newer than this package, or of another pipeline.
+        ValueError: If the state is damaged, is newer than this package, or belongs to another
+            pipeline.
     """
     for what in allow:
         if what not in _ALL_ALLOWED:
@@ -206,7 +207,7 @@ def resumed(chain: Stages, state: Mapping[str, Any], allow: Collection[str] = ()
         raise damaged()
     drawn = _with_seeds(chain, iter(seeds))
     if drawn != chain:
-        # Cached examples have the order of other seeds.
+        # Cached examples have the order that belongs to other seeds.
         drawn = _with_empty_caches(drawn)
     mixture = _mixture(chain, before, state)
     is_changed = mixture is not None and mixture.is_changed
@@ -227,21 +228,21 @@ def resumed(chain: Stages, state: Mapping[str, Any], allow: Collection[str] = ()
 def _mixture(
     chain: Sequence[Stage], before: Mapping[str, Any], state: Mapping[str, Any]
 ) -> MixtureResumePoint | None:
-    """Returns the place and the counts with which a mixture continues.
+    """Returns the position and the counts from which a mix resumes.
 
     Args:
         chain: The stages of the pipeline.
-        before: The state as it was given.
-        state: The state adapted to the current parts of the mixture.
+        before: The original state.
+        state: The state adapted to the current parts of the mix.
 
     Raises:
-        ValueError: If its weights or parts have changed, and its place is not known.
+        ValueError: If the weights or parts have changed and the position is unknown.
     """
     weights, mine = before["weights"], _numbers(chain)["weights"]
     is_changed = weights != mine or state["seeds"] != before["seeds"]
     mixture_state = before.get("mixture")
     if mixture_state is not None:
-        # No batch of a changed mixture has been taken yet, so its own place alone counts.
+        # No batch has been taken since the mix changed, so only its own position counts.
         is_changed = is_changed or state["digest"] == CHANGED_MIXTURE_ORDER
         mix = mixture_of(source_of(chain))
         is_changed = is_changed or mix is None or mixture_state["names"] != list(mix.called)
@@ -280,7 +281,7 @@ def _mixture(
 
 
 def _has_inner_shard(words: Sequence[Any]) -> bool:
-    """Returns whether a stage, or a part of one, is a shard; from the words of a state."""
+    """Returns whether the stages described in a state contain a shard."""
     return any(
         word.startswith("shard(") if isinstance(word, str) else _has_inner_shard(word)
         for word in words
@@ -288,9 +289,9 @@ def _has_inner_shard(words: Sequence[Any]) -> bool:
 
 
 def check_files(files: Sequence[Sequence[bytes]], expected: Sequence[list[Any] | None]) -> None:
-    """Raises ValueError unless the files of each source are those of the state.
+    """Raises ValueError unless the files of each source match the state.
 
-    Their names without directories, their order and their sizes are compared. `expected` has None
+    It compares their order, their sizes, and their names without directories. `expected` is None
     for sources that are not in the state.
     """
     if len(files) != len(expected):
@@ -315,11 +316,11 @@ def check_files(files: Sequence[Sequence[bytes]], expected: Sequence[list[Any] |
 
 
 def check_state(state: Mapping[str, Any]) -> None:
-    """Raises unless a state is whole, and of a version that this package reads.
+    """Raises an error unless a state is complete and has a version that this package can read.
 
     Raises:
-        TypeError: If it is not a dict.
-        ValueError: If it is damaged, or newer or older than this package can read.
+        TypeError: If the state is not a dict.
+        ValueError: If the state is damaged, or too new or too old for this package.
     """
     if not isinstance(state, Mapping):
         raise TypeError(f"resume: got {keys_of(state)}, expected a state from Batches.state().")
@@ -339,8 +340,8 @@ def check_state(state: Mapping[str, Any]) -> None:
             f"version {_VERSION}. Resume with the headrace that wrote it, or start from the "
             "beginning."
         )
-    # Only states of pipelines over the hub have commits, of functions that are made from files what
-    # those hold, and of mixtures their parts.
+    # These entries are optional: "revisions" for data sets on the hub, "contents" for functions
+    # that depend on files, and "mixture" for a mix.
     optional = ("revisions", "contents", "mixture")
     keys = (*_KEYS, *(key for key in optional if key in state))
     content = {key: state.get(key) for key in keys}
@@ -358,7 +359,7 @@ def check_state(state: Mapping[str, Any]) -> None:
 
 
 def keys_of(value: object) -> str:
-    """Returns a description of something that is not a state, for messages."""
+    """Describes a value that is not a state, for messages."""
     if not isinstance(value, Mapping):
         return reprlib.repr(value)
     keys = list(map(reprlib.repr, value))
@@ -367,7 +368,7 @@ def keys_of(value: object) -> str:
 
 
 def _remedy(other: Mapping[str, Any]) -> str:
-    """Returns what to do with a dict that is not a state."""
+    """Suggests what to do with a dict that is not a state."""
     for key, value in other.items():
         if isinstance(value, Mapping) and {"version", "checksum"} <= set(value):
             return f"The entry {key!r} is one: resume(checkpoint[{key!r}])."
@@ -377,7 +378,7 @@ def _remedy(other: Mapping[str, Any]) -> str:
 
 
 def _has_types(content: Mapping[str, Any]) -> bool:
-    """Returns whether the values of a state have the types that this module expects."""
+    """Returns whether the values of a state have the expected types."""
     lists = (content["files"], content["seeds"], content["place"])
     return (
         all(isinstance(value, list) for value in lists)
@@ -411,7 +412,7 @@ def _are_numbers(value: object, count: int) -> bool:
 
 
 def damaged() -> ValueError:
-    """Returns the error for a state that is not a result of `Batches.state`."""
+    """Returns the error for a state that `Batches.state` did not return."""
     return ValueError(
         "resume: the state is damaged: it was cut short or edited. Use another state from "
         "Batches.state()."
@@ -429,7 +430,7 @@ def _drawn(chain: Sequence[Stage]) -> Iterator[Any]:
 
 
 def _numbers(chain: Sequence[Stage]) -> dict[str, list[Any]]:
-    """Returns the values that may differ if `allow` says so, by the keys of `_ALLOWED`."""
+    """Returns the values that `allow` permits to differ, by the keys of `_ALLOWED`."""
     return {
         "epochs": [
             cast("Epochs", step).count for step in all_steps(chain) if step.effect is Effect.REPEATS
@@ -443,7 +444,7 @@ def _list(values: object) -> str:
 
 
 def _with_seeds(chain: Stages, seeds: Iterator[int]) -> Stages:
-    """Returns stages with the seeds of a state, which must equal those that the program gave."""
+    """Returns the stages with the seeds of a state, which must match those that the user set."""
     source = chain[0]
     if parts := source.parts:
         seeded = tuple(_with_seeds(part, seeds) for part in parts)
@@ -465,7 +466,7 @@ def _with_seed(stage: Stage, seeds: Iterator[int]) -> Stage:
 
 
 def _with_empty_caches(chain: Stages) -> Stages:
-    """Returns stages with empty caches."""
+    """Returns the stages with empty caches."""
     source = chain[0]
     if parts := source.parts:
         source = replace(cast("Any", source), parts=tuple(map(_with_empty_caches, parts)))

@@ -1,4 +1,4 @@
-"""Statistics of the stages of a running pipeline."""
+"""The statistics of a running pipeline and its stages."""
 
 from dataclasses import dataclass
 
@@ -15,18 +15,18 @@ class StageStatistics:
 
     Attributes:
         name: The stage, with the name of its function if it has one.
-        examples: The number of examples that it has returned, or of batches after `batch`.
-        bytes: The number of bytes that it has produced. 0 for a stage that only moves examples.
-        busy_seconds: The run time of its tasks, summed over all threads.
-        waiting_seconds: The time that it had nothing to do because the stages before it were
-            slower. For files, the time that reads waited for storage or for a processor.
-        fill: The average share of its task slots in use, from 0.0 to 1.0. Near 1, this stage or a
-            later one is the bottleneck. Near 0, an earlier stage is. None for a stage without its
-            own tasks.
+        examples: How many examples (or batches, after `batch`) the stage has returned.
+        bytes: How many bytes the stage has produced. 0 for a stage that only moves examples.
+        busy_seconds: The total run time of its tasks on all threads.
+        waiting_seconds: How long the stage had nothing to do because earlier stages were slower.
+            For files, how long reads waited for storage or for a processor.
+        fill: The average share of its task slots that were in use, from 0.0 to 1.0. If it is near
+            1, this stage or a later one is the bottleneck. If it is near 0, an earlier stage is.
+            None for a stage without its own tasks.
         padding: The share of padding in the rows that `pack` has returned, from 0.0 to 1.0. None
             for other stages.
-        left_out: The number of tokens per pass over the files that do not fill a window of
-            `tokens`. 0 for other stages.
+        left_out: The number of tokens that don't fill a window of `tokens`, in one pass over the
+            files. 0 for other stages.
     """
 
     name: str
@@ -50,7 +50,7 @@ class IndexStatistics:
         written: The number of indexes written after a scan.
         kept: The number of files whose positions were known from an earlier iteration.
         directories: The directories of the indexes that were opened or written.
-        failure: The reason why an index could not be written. None if there was no failure.
+        failure: The reason why an index could not be written; None if there was no failure.
     """
 
     opened: int = 0
@@ -81,7 +81,7 @@ class Statistics:
     """The statistics of an iteration over a pipeline.
 
     Attributes:
-        seconds: The time from the start of the iteration until now, or until its end.
+        seconds: The time since the iteration started, or its duration if it has ended.
         stages: The statistics of each stage, in order. A source that parses fields, such as `csv`,
             has two entries: one for reading and one for parsing.
         index: The statistics of the index files that a full shuffle uses.
@@ -94,11 +94,11 @@ class Statistics:
 
 @dataclass(frozen=True)
 class StageReadings:
-    """The engine's counters of a stage.
+    """The engine's counters for a stage.
 
     Attributes:
-        holds_gil: For a Python function, the share of its time in which it holds the GIL, from 0.0
-            to 1.0. None if that is not known.
+        holds_gil: For a Python function, the share of its run time during which it holds the GIL,
+            from 0.0 to 1.0. None if it is unknown.
     """
 
     counted: MeteredStage
@@ -133,17 +133,17 @@ class StageReadings:
 
 @dataclass(frozen=True)
 class Readings:
-    """The engine's counters of an iteration, in seconds.
+    """The engine's counters for an iteration, in seconds.
 
     Attributes:
-        seconds: The time since it began.
-        num_threads: The number of workers.
-        stages: The readings of each stage.
-        tasks_busy: The time of the workers' tasks that compute.
-        tasks_computing: The processor time of those tasks.
-        idle: The time that workers had nothing to do, summed over workers.
-        consumer_waiting: The time that the program waited for batches.
-        budget_waiting: The time that workers idled because memory was used up.
+        seconds: The time since the iteration started.
+        num_threads: The number of worker threads.
+        stages: The counters of each stage.
+        tasks_busy: The run time of the workers' compute tasks.
+        tasks_computing: The processor time of these tasks.
+        idle: How long workers had nothing to do, summed over all workers.
+        consumer_waiting: How long the user's loop waited for batches.
+        budget_waiting: How long workers were idle because the memory limit was reached.
     """
 
     seconds: float
@@ -156,7 +156,7 @@ class Readings:
     budget_waiting: float
 
     def statistics(self) -> Statistics:
-        """Returns the statistics that users see."""
+        """Returns the statistics in the form that users see."""
         stages = tuple(
             StageStatistics(
                 stage.name,

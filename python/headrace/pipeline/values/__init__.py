@@ -1,1 +1,1 @@
-"""Values of components: their types, and the ways into and out of arrays."""
+"""Component values: their types, and their conversion to and from arrays."""

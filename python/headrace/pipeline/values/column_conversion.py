@@ -37,12 +37,12 @@ __all__ = [
 
 
 def values_of(column: engine.Column, spec: Spec) -> Iterable[Any]:
-    """Returns the value of each row: NumPy scalars, `bytes`, `str`, or read-only arrays."""
+    """Returns the value of each row: a NumPy scalar, `bytes`, `str` or a read-only array."""
     return as_rows(column.to_python(), spec)
 
 
 def as_rows(rows: Iterable[Any], spec: Spec) -> Iterable[Any]:
-    """Returns the value of each row of a result of `Column.to_python`."""
+    """Returns the value of each row in a result of `Column.to_python`."""
     if spec.dtype is Json:
         return map(json_value, rows)
     if spec.is_nested:
@@ -56,7 +56,7 @@ def as_rows(rows: Iterable[Any], spec: Spec) -> Iterable[Any]:
 
 
 def shown(column: Any, spec: Spec) -> Any:
-    """Returns a component of a batch, or of some examples, in the form for the program."""
+    """Converts a component of a batch, or of several examples, to what the user receives."""
     if spec.dtype is Json:
         return json_value(column)
     if spec.is_nested:
@@ -66,10 +66,10 @@ def shown(column: Any, spec: Spec) -> Any:
 
 
 def decoded(value: Any) -> Any:
-    """Returns strings of bytes as `str`.
+    """Decodes `bytes` to `str`, also in arrays and lists.
 
     Raises:
-        ValueError: If they are not UTF-8.
+        ValueError: If a string is not valid UTF-8.
     """
     if isinstance(value, bytes):
         return value.decode()
@@ -81,10 +81,10 @@ def decoded(value: Any) -> Any:
 
 
 def column_of(name: str, values: Sequence[Any]) -> engine.Column:
-    """Returns a column of results of `as_value`; if all have one shape, so has the column.
+    """Returns a column for several results of `as_value`, dense if all have one shape.
 
     Raises:
-        TypeError: If they have different types.
+        TypeError: If the values have different types.
     """
     if all(isinstance(value, bytes) for value in values):
         strings = np.empty(len(values), object)
@@ -106,7 +106,7 @@ def column_of(name: str, values: Sequence[Any]) -> engine.Column:
 
 
 def lists_of(values: Sequence[Iterable[Any]], spec: Spec) -> engine.Column:
-    """Returns a column of batches, each a list of results of `as_value` of one type."""
+    """Returns a column of batches, each of which is a list of results of `as_value`."""
     code = engine_code(spec.dtype)
     return engine.Column.batches([[_for_engine(item) for item in value] for value in values], code)
 
@@ -117,24 +117,24 @@ def _for_engine(value: Any) -> npt.NDArray[Any]:
 
 
 def batches_of(values: Sequence[Any]) -> engine.Column:
-    """Returns a column of batches, each a result of `as_value`; all have one type."""
+    """Returns a column of batches, each of which is one result of `as_value`. All have one type."""
     first = np.asarray(values[0], object) if isinstance(values[0], bytes) else values[0]
     return engine.Column.batches([_for_engine(value) for value in values], _code(first))
 
 
 def as_values(where: str, value: object, specs: Specs) -> list[Any]:
-    """Returns the components of a function's result, in order, each a copy by `as_value`.
+    """Returns copies of the components of a function's result, in order; see `as_value`.
 
     Raises:
-        TypeError: As `as_components` and `typed` do.
-        ValueError: As `as_components` does.
+        TypeError: In the same cases as `as_components` and `typed`.
+        ValueError: In the same cases as `as_components`.
     """
     components = as_components(where, value, specs)
     return [typed(where, name, components[name], spec, True) for name, spec in specs.items()]
 
 
 def as_components(where: str, value: object, specs: Specs) -> Mapping[str, Any]:
-    """Returns the components of a function's result, checked against the first example.
+    """Returns the components of a function's result, after comparing them with the first example's.
 
     Raises:
         TypeError: If the result is not a dict.
@@ -155,11 +155,11 @@ def as_components(where: str, value: object, specs: Specs) -> Mapping[str, Any]:
 
 
 def typed(where: str, name: str, raw: Any, spec: Spec, is_separate: bool = False) -> Any:
-    """Returns a value as `as_value` does; an empty list has the type of the first example.
+    """Converts a value like `as_value`, but gives empty lists the type of the first example.
 
     Raises:
-        TypeError: If a component cannot have such a value, or it has another type than in the
-            first example.
+        TypeError: If a component cannot hold the value, or its type differs from the first
+            example's.
     """
     if spec.dtype is Json:
         return _json(where, name, raw, spec.shape or ())
@@ -179,7 +179,7 @@ def typed(where: str, name: str, raw: Any, spec: Spec, is_separate: bool = False
 
 
 def _arrays(where: str, name: str, value: Any, row: Spec) -> list[Any]:
-    """Returns a copy of each array of a list."""
+    """Copies each array of a list."""
     if not isinstance(value, (list, tuple)):
         raise TypeError(
             f"{where}: the component {name!r} is {type(value).__name__}, expected a list of arrays "
@@ -189,7 +189,7 @@ def _arrays(where: str, name: str, value: Any, row: Spec) -> list[Any]:
 
 
 def _json(where: str, name: str, value: Any, shape: Sequence[int | None]) -> Any:
-    """Returns the JSON text of an object; for a batch, an array of texts."""
+    """Returns an object as JSON text; for a batch, an array of texts."""
     if not shape:
         return json_text(where, name, value)
     if not isinstance(value, (list, tuple, np.ndarray)):
@@ -206,7 +206,7 @@ def _json(where: str, name: str, value: Any, shape: Sequence[int | None]) -> Any
 
 
 def _check_type(name: str, spec: Spec, raw: Any, value: Any) -> None:
-    """Refuses a value whose type differs from that of the first example."""
+    """Rejects a value whose type differs from the first example's."""
     actual: ElementType
     if isinstance(value, bytes):
         actual = str if isinstance(raw, str) else bytes
@@ -224,10 +224,10 @@ def _check_type(name: str, spec: Spec, raw: Any, value: Any) -> None:
 
 
 def check_components(where: str, value: object) -> Mapping[str, Any]:
-    """Returns a function's result, after a check of its type.
+    """Returns a function's result after checking that it is a dict of components.
 
     Raises:
-        TypeError: If it is not a dict, or has a key that is not a string.
+        TypeError: If the result is not a dict, or a key is not a string.
     """
     if not isinstance(value, Mapping):
         kind = type(value).__name__

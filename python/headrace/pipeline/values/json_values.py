@@ -1,4 +1,4 @@
-"""Values of JSON: Python objects in functions and in batches, text in the engine."""
+"""JSON values: Python objects in functions and batches, and text in the engine."""
 
 import json
 from collections.abc import Mapping
@@ -10,9 +10,9 @@ __all__ = ["is_object", "json_text", "json_value"]
 
 
 def json_value(text: Any) -> Any:
-    """Returns the value of a JSON text; a list of values for an array or a list of texts.
+    """Parses a JSON text. For an array or a list of texts, returns a list of values.
 
-    An empty text, which pads batches, is None.
+    An empty text, which is used as padding in batches, becomes None.
     """
     if isinstance(text, np.ndarray):
         text = text.tolist()
@@ -25,13 +25,13 @@ def json_text(where: str, name: str, value: Any) -> bytes:
     """Returns an object as JSON text.
 
     Args:
-        where: The stage and its function, in words.
-        name: The component.
+        where: The stage and its function, for messages.
+        name: The name of the component.
         value: The object that the function returned.
 
     Raises:
-        TypeError: If JSON cannot represent it.
-        ValueError: If it contains itself.
+        TypeError: If JSON cannot represent the object.
+        ValueError: If the object contains itself.
     """
     try:
         _check_keys(value)
@@ -43,19 +43,19 @@ def json_text(where: str, name: str, value: Any) -> bytes:
         ) from error
     try:
         return text.encode()
-    except UnicodeEncodeError:  # Half of a surrogate pair.
+    except UnicodeEncodeError:  # The text contains half of a surrogate pair.
         return json.dumps(value, separators=(",", ":"), default=_plain).encode()
 
 
 def is_object(value: Any) -> bool:
-    """Returns whether a value is a dict, or a list with one in it: no array holds it."""
+    """Returns whether a value is a dict or a list that contains one. Arrays cannot hold these."""
     if isinstance(value, (list, tuple)):
         return any(map(is_object, value))
     return isinstance(value, Mapping)
 
 
 def _check_keys(value: Any) -> None:
-    """Refuses keys of dicts that JSON would change: those that are not strings."""
+    """Rejects dict keys that JSON would change, which are all keys except strings."""
     if isinstance(value, dict):
         for key, item in value.items():
             if not isinstance(key, str):

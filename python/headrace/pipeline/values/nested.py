@@ -1,4 +1,4 @@
-"""Lists of lists, which examples have, and lists of arrays, which batches have."""
+"""Lists of lists in examples, and lists of arrays in batches."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -12,7 +12,7 @@ __all__ = ["NestedList", "nested_column", "nested_value"]
 
 
 class NestedList(list[Any]):
-    """A list of arrays, or of lists of them: lists of lists of an example, or a list of a batch.
+    """Nested lists of arrays: an example's list of lists, or a batch's list of arrays.
 
     Attributes:
         spec: The component.
@@ -27,23 +27,24 @@ class NestedList(list[Any]):
 
 
 def nested_value(value: Any, spec: Spec, is_given: bool = False) -> NestedList:
-    """Returns a value as lists of arrays.
+    """Converts a value to nested lists of arrays.
 
     Args:
-        value: Lists of arrays; strings are `bytes` objects.
+        value: Nested lists of arrays. Strings are `bytes` objects.
         spec: The component.
-        is_given: Whether it goes to the program: strings are `str` then, and times have their type.
+        is_given: Whether the result is for the user. Strings are then `str`, and times have a time
+            dtype.
 
     Raises:
-        TypeError: If it has another type.
-        ValueError: If it has another number of axes.
+        TypeError: If the value has another type.
+        ValueError: If the value has another number of axes.
     """
     shape = spec.shape or ()
     return NestedList(_lists(value, spec, len(shape), is_given), spec)
 
 
 def nested_column(rows: Sequence[Any], spec: Spec) -> engine.Column:
-    """Returns the column of some values, each as `nested_value` returns it."""
+    """Returns the column for several results of `nested_value`."""
     lists, ends = list(rows), []
     for _ in range(len(spec.shape or ()) - 1):
         ends.append(_ends(lists))
@@ -80,7 +81,7 @@ def _array(value: Any, spec: Spec, is_given: bool) -> Any:
         elements = [_string(item, spec.dtype is str and is_given) for item in value]
         strings[:] = elements
         return strings
-    # A function may reuse the array of its result for the next one.
+    # The function may reuse this array for its next result.
     array = np.asarray(value) if is_given else np.array(value)
     if is_given:
         array.flags.writeable = False

@@ -1,9 +1,9 @@
-"""Conversion of Python values to components: of functions, of iterables, of `arrays`.
+"""Conversion of Python values to components, for functions, iterables and `arrays`.
 
-One rule applies everywhere, and nothing is rounded: `bool` becomes bool, `int` int64, `float`
-float64, `complex` complex128, `str` and `bytes` strings, alone or in lists whose items have equal
-lengths. Arrays and scalars of NumPy keep their types. An empty list gets the type that the
-component has elsewhere.
+The same rule applies everywhere, and nothing is rounded. `bool` becomes bool, `int` becomes int64,
+`float` becomes float64, `complex` becomes complex128, and `str` and `bytes` become strings. This
+also applies to lists, whose items must have equal lengths. NumPy arrays and scalars keep their
+types. An empty list gets the type that the component has elsewhere.
 """
 
 from collections.abc import Iterable, Mapping
@@ -30,30 +30,30 @@ __all__ = [
 ]
 
 _PYTHON_TYPES: Final = {bool: np.bool_, int: np.int64, float: np.float64}
-# A float64 represents all integers up to this one exactly.
+# A float64 can represent all integers up to this one exactly.
 _MOST_EXACT: Final = 2**53
 
 
 def as_value(where: str, name: str, value: Any, is_separate: bool = True) -> Any:
-    """Returns a function's value of a component as `bytes` or an array.
+    """Converts a component of a function's result to `bytes` or an array.
 
     Args:
-        where: The stage and its function, in words.
+        where: The stage and its function, for messages.
         name: The name of the component.
         value: The value that the function returned.
-        is_separate: Whether the array shares no memory with the value.
+        is_separate: Whether to copy the value, so that the array does not share memory with it.
 
     Raises:
-        TypeError: If a component cannot have such a value.
-        ValueError: If it is a list of lists of different lengths, has masked values, or is an int
-            beyond 64 bits.
+        TypeError: If a component cannot hold the value.
+        ValueError: If the value is a list of lists of different lengths, has masked elements, or is
+            an int of more than 64 bits.
     """
     if isinstance(value, str):
         return value.encode()
     if isinstance(value, bytes):
         return value
     what = f"{where}: the component {name!r}"
-    # PyTorch warns if a tensor is asked for a copy: it does not take that argument.
+    # PyTorch warns if NumPy requests a copy, because tensors don't support that argument.
     refuse_masked(what, value)
     converted = as_array(what, value) if hasattr(value, "__array__") else value
     if isinstance(converted, np.ndarray):
@@ -67,7 +67,7 @@ def as_value(where: str, name: str, value: Any, is_separate: bool = True) -> Any
 
 
 def refuse_masked(what: str, value: Any) -> None:
-    """Raises ValueError if a value has elements that a mask of NumPy hides: they would show."""
+    """Raises ValueError if a NumPy mask hides elements, because the result would show them."""
     if isinstance(value, np.ma.MaskedArray) and (hidden := int(np.sum(value.mask))):
         raise ValueError(
             f"{what} has {hidden} masked values, expected none. Fill them in, with "
@@ -76,13 +76,13 @@ def refuse_masked(what: str, value: Any) -> None:
 
 
 def has_type(array: Any, value: Any) -> bool:
-    """Returns whether a value tells its own type.
+    """Returns whether the type of a value is clear from the value itself.
 
-    Empty lists do not. An empty array of strings may be one of `str` or of `bytes`.
+    The type of an empty list is not. An empty array of objects may hold `str` or `bytes`.
 
     Args:
-        array: The value.
-        value: The result of `as_value` for it.
+        array: The original value.
+        value: The result of `as_value`.
     """
     if isinstance(value, bytes) or value.size > 0:
         return True
@@ -106,7 +106,7 @@ def spec_of(where: str, name: str, value: Any) -> Spec:
 
 
 def _spec_of_list(where: str, name: str, arrays: NestedList) -> Spec:
-    """Returns the spec of a list of arrays of a batch: the type of the first that tells its own."""
+    """Returns the spec of a batch's list of arrays, from the first array whose type is clear."""
     specs = [spec_of(where, name, array) for array in arrays]
     typed = [s for a, s in zip(arrays, specs, strict=True) if _tells_type(where, name, a)]
     if not specs:
@@ -133,10 +133,10 @@ def learned(
 ) -> dict[str, Spec] | None:
     """Returns the components of the first example; None if there are no examples.
 
-    With `is_batched`, a list of JSON values is one component of a batch.
+    If `is_batched` is set, a list of JSON values is a component of a batch.
 
-    Further examples are read while one of the components was an empty list in each example so far:
-    it has the type of its first list that is not empty. If all are empty, the type is float64.
+    If a component is an empty list in the first example, more examples are read until one has items
+    that determine its type. If all lists are empty, the type is float64.
     """
     specs: dict[str, Spec] | None = None
     empty: set[str] = set()
@@ -157,15 +157,15 @@ def learned(
 
 
 def native_order(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Returns an array in the byte order of this machine."""
+    """Converts an array to the machine's byte order."""
     return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
 def strings_of(what: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Returns an array of strings as one of `bytes` objects.
+    """Converts an array of strings to an array of `bytes` objects.
 
     Raises:
-        TypeError: If it holds other objects, or both `bytes` and `str`.
+        TypeError: If the array holds other objects, or both `bytes` and `str`.
     """
     elements = array.ravel().tolist()
     kinds = {type(item) for item in elements}
@@ -182,10 +182,11 @@ def strings_of(what: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def of_python(what: str, value: Any) -> npt.NDArray[Any]:
-    """Returns a Python object, such as a number or a list, as an array; strings as objects.
+    """Converts a Python object, such as a number or a list, to an array. Strings become objects.
 
     Raises:
-        ValueError: If it is a list of lists of different lengths, or has an int beyond 64 bits.
+        ValueError: If the object is a list of lists of different lengths, or has an int of more
+            than 64 bits.
     """
     try:
         array = np.array(value, _PYTHON_TYPES.get(type(value)))
@@ -199,7 +200,7 @@ def of_python(what: str, value: Any) -> npt.NDArray[Any]:
             "them, or return them as several components."
         ) from error
     if array.dtype.kind in "SU":
-        # NumPy strings would lose trailing zero bytes, and would accept numbers among strings.
+        # NumPy strings would lose trailing zero bytes, and would accept numbers among the strings.
         return np.array(value, object)
     is_list = isinstance(value, (list, tuple))
     if is_list and array.dtype.kind in "Ouf" and array.size and _has_too_large(value, array):
@@ -208,7 +209,7 @@ def of_python(what: str, value: Any) -> npt.NDArray[Any]:
 
 
 def _has_too_large(value: Any, array: npt.NDArray[Any]) -> bool:
-    """Returns whether a list has an int outside of int64, or one that became a float."""
+    """Returns whether a list has an int outside of int64, or one that became an inexact float."""
     if array.dtype.kind == "f" and not np.any(np.abs(array) >= _MOST_EXACT):
         return False
     return any(type(item) is int and not _fits(item, array) for item in _leaves(value))

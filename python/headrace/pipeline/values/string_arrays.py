@@ -1,4 +1,4 @@
-"""The strings of batches, as NumPy's arrays of objects or as Arrow's arrays."""
+"""Strings in batches, as NumPy object arrays or Arrow arrays."""
 
 from importlib import import_module
 from itertools import pairwise
@@ -19,11 +19,11 @@ _KINDS: Final = ("numpy", "arrow")
 
 
 def checked_kind(kind: StringKind) -> StringKind:
-    """Returns the requested kind of strings, after a check.
+    """Returns the string representation after checking it.
 
     Raises:
         ModuleNotFoundError: If pyarrow is not installed.
-        ValueError: If there is no such kind.
+        ValueError: If there is no such representation.
     """
     if kind not in _KINDS:
         raise ValueError(f"options: strings is {kind!r}, expected 'numpy' or 'arrow'.")
@@ -35,16 +35,16 @@ def checked_kind(kind: StringKind) -> StringKind:
 def arrow_array(
     name: str, spec: Spec, data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64]
 ) -> Any:
-    """Returns an Arrow array over the bytes of strings, without a copy; for JSON, objects.
+    """Returns an Arrow array over the strings' memory, without a copy. For JSON, returns objects.
 
     Args:
-        name: The component.
+        name: The name of the component.
         spec: Its type, `bytes` or `str`.
         data: The bytes of all strings.
         offsets: String `i` is `data[offsets[i] : offsets[i + 1]]`.
 
     Raises:
-        ValueError: If the component is `str` and a string is not UTF-8.
+        ValueError: If the component is `str` and a string is not valid UTF-8.
     """
     if spec.dtype is Json:
         memory, ends = data.tobytes(), offsets.tolist()

@@ -1,4 +1,4 @@
-"""Types of components: the element types and shapes of a pipeline's values."""
+"""The types of components: element types and shapes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -35,11 +35,11 @@ __all__ = [
 
 
 class Json:
-    r"""The type of a component that can be any JSON value.
+    r"""A component that can hold any JSON value.
 
-    Use it like `bytes` or `int`: `columns={"messages": hr.Json}`. In batches and Python functions,
-    a value is a Python object: a dict, list, str, number, bool or None. A batch has a list of these
-    objects. In native functions, a value is its JSON text.
+    Use it like `bytes` or `int`, as in `columns={"messages": hr.Json}`. In batches and Python
+    functions, a value is a Python object: a dict, list, str, number, bool or None. A batch contains
+    a list of these objects. In native functions, a value is its JSON text.
 
     Examples:
         >>> from pathlib import Path
@@ -49,9 +49,9 @@ class Json:
     """
 
 
-# The type of a component: a NumPy type of numbers or times, strings, or JSON values.
+# The element type of a component: a NumPy type for numbers or times, strings, or JSON values.
 ElementType: TypeAlias = "np.dtype[Any] | type[bytes] | type[str] | type[Json]"
-# The names that programs use for an element type.
+# What users can pass as an element type.
 TypeWord: TypeAlias = "npt.DTypeLike | type[bytes] | type[str]"
 
 _WORDS: Final[dict[object, np.dtype[Any]]] = {
@@ -59,10 +59,10 @@ _WORDS: Final[dict[object, np.dtype[Any]]] = {
     float: np.dtype(np.float32),
     bool: np.dtype(np.bool_),
 }
-# The engine passes on types that it does not know as known types of the same width.
+# Types that the engine does not know are passed through it as known types of the same width.
 _CARRIED: Final = {"bfloat16": np.dtype(np.uint16)}
 _TIME_UNITS: Final = ("D", "s", "ms", "us", "ns")
-# The deepest lists of lists.
+# The maximum number of axes in nested lists.
 _MOST_AXES: Final = 3
 
 
@@ -71,11 +71,10 @@ class Spec(NamedTuple):
 
     Attributes:
         dtype: A NumPy dtype, `bytes`, `str` or `Json`.
-        shape: The size of each axis, or None if it is unknown. The whole shape is None if the
-            number of axes is unknown.
-        is_ragged: True for a list whose length differs between examples, or for nested lists with
-            several axes.
-        is_listed: True if a batch holds the component as a Python list with one array per example.
+        shape: The size of each axis, or None for an axis of unknown size. If the number of axes is
+            unknown, the whole shape is None.
+        is_ragged: True for a list whose length varies between examples, and for nested lists.
+        is_listed: True if a batch stores the component as a Python list with one array per example.
             The first axis of the shape is then the number of examples.
 
     Examples:
@@ -90,21 +89,21 @@ class Spec(NamedTuple):
 
     @property
     def is_list(self) -> bool:
-        """True if the length of its first axis may differ between examples."""
+        """True if the length of the first axis may vary between examples."""
         return self.is_ragged or self.shape is None or self.shape[:1] == (None,)
 
     @property
     def is_open(self) -> bool:
-        """True if the size of any axis may differ between examples."""
+        """True if the size of any axis may vary between examples."""
         return self.is_ragged or self.shape is None or None in self.shape
 
     @property
     def is_nested(self) -> bool:
-        """True if it is a list of lists of any length."""
+        """True for nested lists of any length."""
         return self.is_ragged and self.shape is not None and len(self.shape) > 1
 
     def merged(self, other: "Spec") -> "Spec":
-        """Returns the spec of a component of this type that fits both specs."""
+        """Returns a spec that fits the values of both specs. The dtype is that of this spec."""
         is_ragged = self.is_ragged or other.is_ragged
         if self.shape is None or other.shape is None or len(self.shape) != len(other.shape):
             return Spec(self.dtype, None, is_listed=self.is_listed)
@@ -115,11 +114,11 @@ class Spec(NamedTuple):
         return Spec(self.dtype, shape, is_ragged, self.is_listed)
 
     def batched(self, size: int | None) -> "Spec":
-        """Returns the spec with one more leading axis."""
+        """Returns the spec with an additional first axis."""
         return Spec(self.dtype, None if self.shape is None else (size, *self.shape))
 
     def row(self) -> "Spec":
-        """Returns the spec without the leading axis."""
+        """Returns the spec without its first axis."""
         return Spec(self.dtype, None if self.shape is None else self.shape[1:])
 
     def __repr__(self) -> str:
@@ -132,17 +131,17 @@ Specs: TypeAlias = dict[str, Spec]
 
 
 def type_name(dtype: ElementType) -> str:
-    """Returns the name of an element type in messages."""
+    """Returns the name of an element type for messages."""
     return dtype.__name__ if isinstance(dtype, type) else dtype.name
 
 
 def element_type(where: str, word: TypeWord) -> ElementType:
-    """Returns the type that `int`, `float`, `bool`, `bytes`, `str` or a NumPy type represents.
+    """Returns the element type for `int`, `float`, `bool`, `bytes`, `str` or a NumPy type.
 
-    Times are `datetime64` and `timedelta64` of the units D, s, ms, us and ns.
+    Times are `datetime64` and `timedelta64` with one of the units D, s, ms, us and ns.
 
     Raises:
-        TypeError: If it is not a type that a component can have.
+        TypeError: If components don't support the type.
     """
     if word is bytes or word is str:
         return word
@@ -166,22 +165,23 @@ def element_type(where: str, word: TypeWord) -> ElementType:
 
 
 def array_type(where: str, dtype: np.dtype[Any]) -> ElementType:
-    """Returns the type of a component for an array: as `element_type`, or `bfloat16`.
+    """Returns the element type for an array's dtype. This includes `bfloat16`.
 
     Raises:
-        TypeError: If it is not a type that a component can have.
+        TypeError: If components don't support the type.
     """
     return dtype if is_carried(dtype) else element_type(where, dtype)
 
 
 def as_array(what: str, value: Any) -> npt.NDArray[Any]:
-    """Returns an array of NumPy for an array of another library, without a copy where possible.
+    """Converts another library's array to NumPy, without a copy if possible.
 
-    A tensor of PyTorch in bfloat16, which PyTorch doesn't convert, becomes an array of `ml_dtypes`.
+    PyTorch cannot convert a bfloat16 tensor itself. It becomes an array with the dtype from
+    `ml_dtypes`.
 
     Args:
-        what: The value, in words.
-        value: An object with `__array__`, or anything else that NumPy converts.
+        what: A description of the value, for messages.
+        value: An object with `__array__`, or anything else that NumPy can convert.
 
     Raises:
         ModuleNotFoundError: If a tensor is bfloat16 and ml_dtypes is not installed.
@@ -202,18 +202,18 @@ def as_array(what: str, value: Any) -> npt.NDArray[Any]:
 
 
 def _engine_code(dtype: ElementType) -> int:
-    """Returns the engine's number of an element type."""
+    """Returns the engine's code for an element type."""
     if isinstance(dtype, type):
         return dtypes.string.as_datatype_enum
     return dtypes.as_dtype(_carried_as(dtype) or dtype).as_datatype_enum
 
 
 def _is_carried(dtype: ElementType) -> bool:
-    """Returns whether the engine passes on this type without knowing it, such as `bfloat16`."""
+    """Returns whether the engine only passes this type through, as it does `bfloat16`."""
     return not isinstance(dtype, type) and _carried_as(dtype) is not None
 
 
-# NumPy takes some microseconds to make the name of a type, so results are cached.
+# NumPy takes microseconds to build the name of a type, so the results are cached.
 engine_code = cast("Callable[[ElementType], int]", lru_cache(maxsize=256)(_engine_code))
 is_carried = cast("Callable[[ElementType], bool]", lru_cache(maxsize=256)(_is_carried))
 
@@ -232,13 +232,13 @@ def _is_known_time(dtype: np.dtype[Any]) -> bool:
 
 
 def carried(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Returns an array as the engine takes it; see `delivered`."""
+    """Converts an array to the type that the engine passes through; see `delivered`."""
     code = _carried_as(array.dtype)
     return array if code is None else array.view(code)
 
 
 def delivered(column: Any, spec: Spec) -> Any:
-    """Returns arrays or a scalar of the engine with the type of their component."""
+    """Converts the engine's arrays or scalars back to the component's type."""
     if not is_carried(spec.dtype):
         return column
     if isinstance(column, list):
@@ -247,9 +247,9 @@ def delivered(column: Any, spec: Spec) -> Any:
 
 
 def exactly(value: Any, dtype: ElementType) -> npt.NDArray[Any] | None:
-    """Returns a value, or several, as an array of a type; None if the type cannot hold them.
+    """Converts one or several values to an array; None if the type cannot represent them.
 
-    Floats are rounded to their type, but whole numbers stay exact and none becomes infinite.
+    Fractions are rounded to the type, but whole numbers must be exact, and no number may overflow.
     """
     if not isinstance(dtype, type) and dtype.kind in "mM":
         return _exact_times(value, dtype)
@@ -282,7 +282,7 @@ def _exact_times(value: Any, dtype: np.dtype[Any]) -> npt.NDArray[Any] | None:
     try:
         array = np.asarray(value)
         if array.dtype.kind not in "mMUO" or (array.dtype.kind == "m") != (dtype.kind == "m"):
-            # A bare number has no unit, but for 0.
+            # A number other than 0 has no unit.
             return np.zeros(array.shape, dtype) if not np.any(array) else None
         array = np.asarray(value, np.dtype(dtype.kind + "8"))
         result = array.astype(dtype)
@@ -293,7 +293,7 @@ def _exact_times(value: Any, dtype: np.dtype[Any]) -> npt.NDArray[Any] | None:
 
 
 def element_of(code: int, is_text: bool) -> ElementType:
-    """Returns the element type for the engine's number of a type; strings may be text."""
+    """Returns the element type for the engine's type code. `is_text` makes strings `str`."""
     dtype = dtypes.as_dtype(code)
     if dtype == dtypes.string:
         return str if is_text else bytes
@@ -302,16 +302,16 @@ def element_of(code: int, is_text: bool) -> ElementType:
 
 @dataclass(frozen=True)
 class Feature:
-    r"""A component with a fixed shape, for sources that need types.
+    r"""A component with a fixed shape, for sources to which you pass types.
 
     Args:
         dtype: `int`, `float`, `bool`, `bytes`, `str` or a NumPy type.
-        shape: The size of each axis; () for a single value.
-        default: The value if the component is missing: an array of this shape, or one value for all
-            elements. None if the component is required.
+        shape: The size of each axis, or () for a single value.
+        default: The value to use if the component is missing: an array of this shape, or a single
+            value for all elements. None if the component is required.
 
     Raises:
-        TypeError: If components do not support `dtype`.
+        TypeError: If components don't support `dtype`.
         ValueError: If a size is negative, or the default does not fit the type and shape.
 
     Examples:
@@ -343,15 +343,15 @@ class Feature:
 class Ragged:
     r"""A component that is a list of any length, or nested lists.
 
-    With one axis, an example has a one-dimensional array. With more axes, it has a list of arrays,
-    or a list of lists of arrays.
+    If it has one axis, each example contains a one-dimensional array. If it has more, each example
+    contains a list of arrays, or a list of lists of arrays.
 
     Args:
         dtype: `int`, `float`, `bytes`, `str` or a NumPy type.
         ndim: The number of axes, from 1 to 3.
 
     Raises:
-        TypeError: If components do not support `dtype`.
+        TypeError: If components don't support `dtype`.
         ValueError: If `ndim` is out of range.
 
     Examples:
@@ -377,18 +377,18 @@ class Ragged:
 
 @dataclass(frozen=True)
 class Nullable:
-    r"""A component whose values may be missing. A second component is its mask.
+    r"""A component whose values may be missing. A second component masks the missing values.
 
-    The mask is named `NAME_mask` and follows the component (bool, True if there is a value). A
-    missing value becomes the default of the column. If there is no default, it becomes 0, "", an
-    empty list, or None for `Json`.
+    The mask is a bool component named `NAME_mask`, which follows the component. It is True if there
+    is a value. Missing values are replaced by the column's default. If there is no default, they
+    become 0, "", an empty list, or None for `Json`.
 
     Args:
         dtype: `int`, `float`, `bool`, `bytes`, `str`, a NumPy type, `Json`, a `Ragged` or a
             `Feature`.
 
     Raises:
-        TypeError: If components do not support `dtype`.
+        TypeError: If components don't support `dtype`.
 
     Examples:
         >>> from pathlib import Path

@@ -1,4 +1,4 @@
-"""Values that a function returns unchanged, and whose component is kept."""
+"""Markers for values that a function returns unchanged, so that their component is kept."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -10,10 +10,10 @@ __all__ = ["Unchanged", "with_unchanged", "without_unchanged"]
 
 
 class Unchanged(NamedTuple):
-    """A marker for a value that a function returned unchanged, used while components are learned.
+    """Marks a value that a function returned unchanged, while components are being learned.
 
     Attributes:
-        name: The name of the value's component in the function's input.
+        name: The name of the component in the function's input.
         spec: The spec of that component.
     """
 
@@ -22,13 +22,13 @@ class Unchanged(NamedTuple):
 
 
 def with_unchanged(result: Any, example: Mapping[str, Any], specs: Mapping[str, Spec]) -> Any:
-    """Returns a function's result, with `Unchanged` in place of JSON values that it did not change.
+    """Replaces JSON values that a function returned unchanged by `Unchanged`.
 
-    A list for a component that was a list of arrays becomes a `NestedList`.
+    If a component was a list of arrays and the function returned a list, it becomes a `NestedList`.
 
     Args:
         result: The function's result for an example.
-        example: The example that the function got.
+        example: The example that was passed to the function.
         specs: The components of the example.
     """
     if not isinstance(result, Mapping):
@@ -47,7 +47,7 @@ def with_unchanged(result: Any, example: Mapping[str, Any], specs: Mapping[str, 
 
 
 def without_unchanged(result: Any, example: Mapping[str, Any]) -> Any:
-    """Returns a function's result, with the values of the example in place of `Unchanged`."""
+    """Replaces `Unchanged` in a function's result by the values of the example."""
     if not isinstance(result, Mapping):
         return result
     return {
