@@ -1,4 +1,4 @@
-"""`arrow`: Arrow IPC files and streams, including those of Feather and `datasets`."""
+"""`arrow`: rows of Arrow IPC files and streams, including those of Feather and `datasets`."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""`csv`: CSV files."""
+"""`csv`: records of CSV files."""
 
 import logging
 from collections.abc import Callable, Iterable, Mapping

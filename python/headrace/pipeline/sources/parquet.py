@@ -1,4 +1,4 @@
-"""`parquet`: Parquet files."""
+"""`parquet`: rows of Parquet files."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

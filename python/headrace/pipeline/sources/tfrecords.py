@@ -1,4 +1,4 @@
-"""`tfrecords`: TFRecord files."""
+"""`tfrecords`: records of TFRecord files."""
 
 from dataclasses import dataclass
 from typing import ClassVar

@@ -1,4 +1,4 @@
-"""JSON values: Python objects in functions and batches, and text in the engine."""
+"""JSON values, which are Python objects in functions and batches, and text in the engine."""
 
 import json
 from collections.abc import Mapping
