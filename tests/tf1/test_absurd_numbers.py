@@ -163,7 +163,7 @@ def in_a_directory(tmp_path, monkeypatch):
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 @pytest.mark.parametrize("number", NUMBERS, ids=lambda number: f"{number}"[:20])
 @pytest.mark.filterwarnings("ignore")
-def test_an_absurd_number_is_taken_or_refused_in_the_right_class(call, number):
+def test_absurd_number_is_accepted_or_raises_an_expected_error(call, number):
     error = error_of(call, number)
     assert error is None or isinstance(error, ALLOWED)
     assert str(error)
@@ -197,11 +197,11 @@ def error_of(call: Callable[[Any], Any], number: Any) -> Exception | None:
         (lambda n: eager_queue().dequeue_many(n), "n is .*, expected at most"),
     ],
 )
-def test_the_wrong_argument_is_named(call, words):
+def test_error_names_the_wrong_argument(call, words):
     with pytest.raises(ValueError, match=words):
         call(2**70)
 
 
 @pytest.mark.parametrize("milliseconds", [2**63 - 1, 10**18])
-def test_a_timeout_far_in_the_future_means_no_timeout(milliseconds):
+def test_timeout_far_in_the_future_means_no_timeout(milliseconds):
     assert run(tf.constant(1), options=tf.RunOptions(timeout_in_ms=milliseconds)) == 1

@@ -23,7 +23,7 @@ def flags():
     return values
 
 
-def test_flags_are_read_from_the_command_line_when_the_first_is_used(flags, monkeypatch):
+def test_flags_are_parsed_on_first_use(flags, monkeypatch):
     flags = ProcessFlags(flags)
     monkeypatch.setattr("sys.argv", ["program", "--steps=3", "--rate", "1", "--fake", "rest"])
     assert (flags.steps, flags.rate, flags.data_dir, flags.fake) == (3, 1.0, None, True)
@@ -35,7 +35,7 @@ def test_flags_are_read_from_the_command_line_when_the_first_is_used(flags, monk
     assert len(flags) == 6
 
 
-def test_a_command_line_is_taken_apart(flags):
+def test_command_line_is_parsed(flags):
     line = ["program", "-steps", "0x10", "x", "--nofake", "--hosts=", "--mode=eval", "--", "--y"]
     assert flags(line) == ["program", "x", "--y"]
     assert (flags.steps, flags.fake, flags.hosts, flags.mode) == (16, False, [], "eval")
@@ -56,13 +56,13 @@ def test_a_command_line_is_taken_apart(flags):
         (["--steps"], tf.flags.Error, "Missing value for flag --steps"),
     ],
 )
-def test_a_wrong_command_line_is_an_error(flags, words, error, message):
+def test_invalid_command_line_is_an_error(flags, words, error, message):
     with pytest.raises(error) as caught:
         flags(["program", *words])
     assert message in str(caught.value)
 
 
-def test_wrong_uses_of_flags_are_errors(flags):
+def test_incorrect_uses_of_flags_are_errors(flags):
     with pytest.raises(tf.flags.DuplicateFlagError, match=r"'steps' is defined twice.*How many"):
         tf.flags.DEFINE_integer("steps", 1, "Again.", flag_values=flags)
     with pytest.raises(tf.flags.IllegalFlagValueError, match="Expect argument to be a str"):
@@ -85,7 +85,7 @@ def test_help_is_printed(flags, capsys):
     assert ProcessFlags(flags)(["program", "--", "--help"]) == ["program", "--help"]
 
 
-def test_a_flag_that_is_defined_twice_names_the_program_that_defines_it():
+def test_error_for_a_duplicate_flag_names_the_defining_program():
     program = (
         "import headrace.tf1 as tf\n"
         "tf.flags.DEFINE_integer('steps', 1, '')\n"
@@ -97,7 +97,7 @@ def test_a_flag_that_is_defined_twice_names_the_program_that_defines_it():
     assert "The flag 'steps' is defined twice. First from -c, second from -c." in done.stderr
 
 
-def test_run_calls_main_with_the_arguments_that_are_not_flags_and_ends_the_process():
+def test_app_run_calls_main_with_the_remaining_arguments_and_exits():
     calls = []
 
     def main(argv):
@@ -111,7 +111,7 @@ def test_run_calls_main_with_the_arguments_that_are_not_flags_and_ends_the_proce
     assert tf.app.flags.FLAGS is tf.flags.FLAGS
 
 
-def test_messages_are_logged_from_the_level_that_was_set(caplog):
+def test_messages_are_logged_from_the_chosen_level(caplog):
     before = logging.getLogger("headrace").level
     try:
         tf.logging.set_verbosity(tf.logging.INFO)
@@ -133,7 +133,7 @@ def test_messages_are_logged_from_the_level_that_was_set(caplog):
     assert caplog.records[1].filename == "test_app.py"
 
 
-def test_text_and_bytes_are_made_of_each_other():
+def test_text_and_bytes_are_converted():
     compat = tf.compat
     assert compat.as_bytes("\u00e9") == compat.as_bytes(b"\xc3\xa9") == b"\xc3\xa9"
     assert compat.as_text(b"a") == compat.as_str("a") == compat.as_str_any(b"a") == "a"
@@ -144,7 +144,7 @@ def test_text_and_bytes_are_made_of_each_other():
             function(3)
 
 
-def test_a_program_may_say_that_it_is_one_for_tensorflow_1():
+def test_version_switches_of_tensorflow_1_programs_are_accepted():
     tf.disable_v2_behavior()
     tf.disable_eager_execution()
     assert not tf.executing_eagerly()
@@ -167,7 +167,7 @@ def test_all_flags_are_listed_under_their_private_name(monkeypatch):
     assert values.flag_values_dict() == {"name": "x", "size": 4}
 
 
-def test_flags_are_in_the_dictionary_where_old_programs_look_for_them():
+def test_flags_are_in_the_dictionary_used_by_old_programs():
     defined = tf.flags.FlagValues()
     values = ProcessFlags(defined)
     tf.flags.DEFINE_integer("threads", 3, "How many.", flag_values=defined)

@@ -56,7 +56,7 @@ def mode(path):
 
 
 @every_writer
-def test_a_file_that_is_replaced_keeps_its_mode(tmp_path, write, name):
+def test_replaced_file_keeps_its_mode(tmp_path, write, name):
     path = tmp_path / name
     write(path)
     assert mode(path) == 0o666 & ~current_umask()
@@ -75,7 +75,7 @@ def current_umask():
 
 
 @every_writer
-def test_a_link_in_place_of_the_temporary_file_is_not_followed(tmp_path, write, name):
+def test_link_in_place_of_the_temporary_file_is_not_followed(tmp_path, write, name):
     victim = tmp_path / "victim"
     victim.write_text("mine")
     path = tmp_path / "directory" / name
@@ -89,7 +89,7 @@ def test_a_link_in_place_of_the_temporary_file_is_not_followed(tmp_path, write, 
 
 
 @every_writer
-def test_a_link_stays_and_its_target_is_replaced(tmp_path, write, name):
+def test_link_is_kept_and_its_target_replaced(tmp_path, write, name):
     path = tmp_path / name
     path.symlink_to("target")
     write(path)
@@ -98,14 +98,14 @@ def test_a_link_stays_and_its_target_is_replaced(tmp_path, write, name):
 
 
 @every_writer
-def test_a_file_that_cannot_get_its_name_leaves_nothing_behind(tmp_path, write, name):
+def test_file_that_cannot_be_renamed_leaves_nothing_behind(tmp_path, write, name):
     (tmp_path / name).mkdir()
     with pytest.raises(errors.FailedPreconditionError, match=f"{name}; Is a directory"):
         write(tmp_path / name)
     assert os.listdir(tmp_path) == [name]
 
 
-def test_the_file_appears_when_it_is_published(tmp_path):
+def test_file_appears_when_it_is_published(tmp_path):
     path = tmp_path / "a"
     with AtomicFile(path) as file:
         file.write(b"one")
@@ -119,7 +119,7 @@ def test_the_file_appears_when_it_is_published(tmp_path):
 
 
 @pytest.mark.parametrize("is_shared", [True, False], ids=["one saver", "a saver for each thread"])
-def test_threads_that_save_into_one_directory_leave_valid_files(tmp_path, is_shared):
+def test_threads_saving_into_one_directory_leave_valid_files(tmp_path, is_shared):
     tf.Variable([1.0] * 1000, name="v")
     savers = [tf.train.Saver(max_to_keep=2)] * 3
     if not is_shared:
@@ -147,7 +147,7 @@ def test_threads_that_save_into_one_directory_leave_valid_files(tmp_path, is_sha
     assert tf.train.latest_checkpoint(tmp_path) in [paths[-1] for paths in lists]
 
 
-def test_two_concurrent_checkpoints_of_one_name_leave_one_valid(tmp_path):
+def test_concurrent_checkpoints_with_one_name_leave_a_valid_one(tmp_path):
     sizes = (1, 1000, 20_000)
     for number in range(30):
         prefix = tmp_path / f"m-{number}"
@@ -181,7 +181,7 @@ def errors_of(jobs):
     return errors
 
 
-def test_the_temporary_file_of_a_killed_writer_is_not_listed(tmp_path):
+def test_temporary_file_of_a_killed_writer_is_not_listed(tmp_path):
     file = AtomicFile(tmp_path / "train-0")
     (tmp_path / "train-1").write_bytes(b"whole")
     file.write(b"half")

@@ -39,7 +39,7 @@ def outcome_of(body, set_up=None):
 
 
 class TestSessions:
-    def test_a_test_begins_with_an_empty_graph_and_the_same_seeds(self):
+    def test_each_test_starts_with_an_empty_graph_and_the_same_seeds(self):
         drawn = []
 
         def body(test):
@@ -50,7 +50,7 @@ class TestSessions:
         assert [outcome_of(body).wasSuccessful() for _ in range(2)] == [True, True]
         assert drawn[0] == drawn[1]
 
-    def test_the_session_of_a_test_is_one_and_is_closed_after_it(self):
+    def test_test_session_is_cached_and_closed_after_the_test(self):
         sessions = []
 
         def body(test):
@@ -77,7 +77,7 @@ class TestSessions:
         with case.session(graph=graph, use_gpu=True) as other:
             assert other is not session
 
-    def test_the_session_of_a_test_keeps_its_graph_and_options(self, case):
+    def test_cached_session_rejects_another_graph_or_config(self, case):
         with case.cached_session():
             pass
         for arguments, what in (
@@ -98,14 +98,14 @@ class TestSessions:
             session.run(number.initializer)
             assert case.evaluate([number, (number + 1,)]) == [5, (6,)]
 
-    def test_the_method_of_that_name_is_no_test(self):
+    def test_test_session_method_is_not_a_test(self):
         result = unittest.TestResult()
         tf.test.TestCase("test_session").run(result)
         assert [reason for _, reason in result.skipped] == ["Not a test."]
 
 
 class TestThreads:
-    def test_threads_of_a_test_take_from_queues(self, case):
+    def test_checked_thread_can_run_the_session(self, case):
         queue = tf.FIFOQueue(1, [tf.int32], shapes=[()])
         enqueue, taken = queue.enqueue(7), queue.dequeue()
         with case.cached_session() as session:
@@ -117,7 +117,7 @@ class TestThreads:
         assert results == [7]
         assert not thread.is_alive()
 
-    def test_an_error_of_a_thread_fails_the_test(self):
+    def test_error_in_a_checked_thread_fails_the_test(self):
         def body(test):
             thread = test.checkedThread(int, args=("x",), kwargs={"base": 10})
             thread.start()
@@ -126,7 +126,7 @@ class TestThreads:
         [(_, text)] = outcome_of(body).failures
         assert "Error in checkedThread: invalid literal for int()" in text
 
-    def test_a_thread_that_nobody_joins_fails_the_test(self):
+    def test_unjoined_checked_thread_fails_the_test(self):
         def body(test):
             thread = test.checkedThread(lambda: None)
             thread.start()
@@ -194,17 +194,17 @@ FAILS = [
 
 class TestComparisons:
     @pytest.mark.parametrize("call", HOLDS, ids=lambda call: call[0])
-    def test_what_holds(self, case, call):
+    def test_true_assertions_pass(self, case, call):
         name, *arguments = call
         getattr(case, name)(*arguments)
 
     @pytest.mark.parametrize("call", FAILS, ids=lambda call: call[1])
-    def test_what_fails(self, case, call):
+    def test_false_assertions_fail(self, case, call):
         words, name, *arguments = call
         with pytest.raises(AssertionError, match=words):
             getattr(case, name)(*arguments)
 
-    def test_dicts_are_compared_with_dicts_only(self, case):
+    def test_dicts_can_be_compared_only_with_dicts(self, case):
         with pytest.raises(ValueError, match="Can't compare dict to non-dict"):
             case.assertAllClose({"a": 1}, [1])
 
@@ -217,11 +217,11 @@ class TestComparisons:
         with pytest.raises(AssertionError):
             case.assertAllEqual(number, number + 1)
 
-    def test_two_tensors_are_evaluated_by_one_run(self, case):
+    def test_two_tensors_are_evaluated_in_one_run(self, case):
         drawn = tf.random_uniform([3])
         case.assertAllEqual(drawn + 0, drawn + 0)
 
-    def test_shapes_are_those_known_before_a_run(self, case):
+    def test_assert_shape_equal_uses_static_shapes(self, case):
         case.assertShapeEqual(np.zeros([2, 3]), tf.placeholder(tf.int32, [2, 3]))
         with pytest.raises(AssertionError):
             case.assertShapeEqual(np.zeros([2, 3]), tf.placeholder(tf.int32, [2, None]))
@@ -232,7 +232,7 @@ class TestComparisons:
             with pytest.raises(TypeError, match=words):
                 case.assertShapeEqual(*arguments)
 
-    def test_messages(self, case):
+    def test_assert_proto_equals_compares_messages(self, case):
         feature = tf.train.Feature(int64_list=tf.train.Int64List(value=[3]))
         case.assertProtoEquals("int64_list { value: 3 }", feature)
         case.assertProtoEquals(tf.train.Feature.FromString(feature.SerializeToString()), feature)
@@ -240,7 +240,7 @@ class TestComparisons:
             with pytest.raises(AssertionError):
                 case.assertProtoEquals(expected, feature)
 
-    def test_errors(self, case):
+    def test_error_assertions_match_expected_errors(self, case):
         with case.cached_session() as session:
             with case.assertRaisesOpError("you must feed.*'p'|must feed a value"):
                 session.run(tf.placeholder(tf.int32, name="p"))
@@ -259,7 +259,7 @@ class TestComparisons:
             (KeyError("wrong"), "Exception of type .*KeyError"),
         ],
     )
-    def test_other_errors_fail(self, case, error, words):
+    def test_error_assertions_fail_for_other_errors(self, case, error, words):
         def run():
             with case.assertRaisesWithPredicateMatch(ValueError, "wrong"):
                 if error is not None:
@@ -270,7 +270,7 @@ class TestComparisons:
 
 
 class TestGraphDefs:
-    def test_equal_nodes_in_another_order(self):
+    def test_equal_graph_defs_may_order_nodes_differently(self):
         tf.constant(1, name="a")
         tf.constant(2, name="b")
         graph = tf.get_default_graph().as_graph_def()
@@ -288,7 +288,7 @@ class TestGraphDefs:
             tf.test.assert_equal_graph_def(graph, 3)
 
 
-def test_directories(case):
+def test_each_test_case_has_its_own_temporary_directory(case):
     own = case.get_temp_dir()
     assert own == case.get_temp_dir()
     assert os.path.dirname(own) == tf.test.get_temp_dir()
@@ -296,14 +296,14 @@ def test_directories(case):
     assert tf.test.TestCase("run").get_temp_dir() != own
 
 
-def test_the_processor_is_all_there_is():
+def test_only_the_cpu_is_supported():
     assert not tf.test.is_built_with_gpu_support()
     assert not tf.test.is_built_with_rocm()
     assert not tf.test.is_built_with_xla()
     assert tf.test.mock is unittest.mock
 
 
-def test_a_program_of_tests(tmp_path):
+def test_test_program_runs_and_reports_failures(tmp_path):
     program = tmp_path / "program.py"
     program.write_text(
         textwrap.dedent(

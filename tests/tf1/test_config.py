@@ -7,7 +7,7 @@ import headrace.tf1 as tf
 CPU = tf.config.PhysicalDevice("/physical_device:CPU:0", "CPU")
 
 
-def test_there_is_one_device():
+def test_only_one_device_is_listed():
     assert tf.config.list_physical_devices() == [CPU]
     assert tf.config.experimental.list_physical_devices("GPU") == []
     assert [device.name for device in tf.config.list_logical_devices("CPU")] == ["/device:CPU:0"]
@@ -15,7 +15,7 @@ def test_there_is_one_device():
     assert tf.config.get_visible_devices() == [CPU]
 
 
-def test_another_device_is_refused():
+def test_another_device_is_rejected():
     gpu = tf.config.PhysicalDevice("/physical_device:GPU:0", "GPU")
     with pytest.raises(ValueError, match=r"Unrecognized device: .*GPU:0.* There is one: .*CPU:0"):
         tf.config.set_visible_devices(gpu)
@@ -44,7 +44,7 @@ def as_before():
 
 
 @pytest.mark.usefixtures("as_before")
-def test_options_that_are_set_can_be_read():
+def test_options_can_be_set_and_read_back():
     optimizer, threading = tf.config.optimizer, tf.config.threading
     usual = {"disable_model_pruning": False, "disable_meta_optimizer": False}
     assert optimizer.get_experimental_options() == usual
@@ -62,7 +62,7 @@ def test_options_that_are_set_can_be_read():
     assert threading.get_intra_op_parallelism_threads() == 4
 
 
-def test_the_version_of_graphs_is_that_of_those_written():
+def test_graph_def_version_matches_exported_graphs():
     tf.constant(1)
     graph_def = tf.get_default_graph().as_graph_def()
     assert graph_def.versions.producer == tf.GRAPH_DEF_VERSION == 134

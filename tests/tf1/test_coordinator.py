@@ -43,13 +43,13 @@ def release():
 # Stopping
 
 
-def test_a_new_coordinator_neither_stops_nor_has_joined(coord):
+def test_new_coordinator_is_neither_stopped_nor_joined(coord):
     assert not coord.should_stop()
     assert not coord.joined
     coord.raise_requested_exception()
 
 
-def test_a_requested_stop_is_seen_until_it_is_cleared(coord):
+def test_requested_stop_is_visible_until_cleared(coord):
     coord.request_stop()
     assert coord.should_stop()
     assert coord.wait_for_stop(TIMEOUT)
@@ -57,18 +57,18 @@ def test_a_requested_stop_is_seen_until_it_is_cleared(coord):
     assert not coord.should_stop()
 
 
-def test_waiting_for_a_stop_that_does_not_come_ends_with_false(coord):
+def test_wait_for_stop_returns_false_after_its_timeout(coord):
     assert coord.wait_for_stop(0.01) is False
     assert coord.wait_for_stop(-1) is False
 
 
-def test_a_stop_wakes_every_thread_that_waits_for_it(coord):
+def test_stop_wakes_every_waiting_thread(coord):
     threads = [start(coord.wait_for_stop) for _ in range(5)]
     coord.request_stop()
     coord.join(threads, stop_grace_period_secs=TIMEOUT)
 
 
-def test_the_clean_types_must_be_exception_types():
+def test_clean_types_must_be_exception_types():
     with pytest.raises(TypeError, match=r"clean_stop_exception_types: got 3, expected"):
         Coordinator(clean_stop_exception_types=[ValueError, 3])
 
@@ -76,7 +76,7 @@ def test_the_clean_types_must_be_exception_types():
 # Exceptions
 
 
-def test_join_raises_the_exception_that_was_being_handled_with_its_traceback(coord):
+def test_join_raises_the_handled_exception_with_its_traceback(coord):
     error = ValueError("bad record")
     raise_and_report(coord, error)
     with pytest.raises(ValueError, match="bad record") as raised:
@@ -85,7 +85,7 @@ def test_join_raises_the_exception_that_was_being_handled_with_its_traceback(coo
     assert "raise_and_report" in "".join(traceback.format_tb(raised.tb))
 
 
-def test_a_triple_is_recorded_as_it_is(coord):
+def test_exc_info_triple_is_recorded_unchanged(coord):
     try:
         raise KeyError("k")
     except KeyError:
@@ -96,7 +96,7 @@ def test_a_triple_is_recorded_as_it_is(coord):
     assert raised.value is triple[1]
 
 
-def test_a_bare_exception_outside_an_except_block_is_recorded_itself(coord):
+def test_exception_outside_an_except_block_is_recorded(coord):
     error = RuntimeError("never raised")
     coord.request_stop(error)
     assert coord.should_stop()
@@ -105,7 +105,7 @@ def test_a_bare_exception_outside_an_except_block_is_recorded_itself(coord):
     assert raised.value is error
 
 
-def test_a_bare_exception_in_an_except_block_means_the_one_being_handled(coord):
+def test_handled_exception_takes_precedence_over_the_argument(coord):
     try:
         raise KeyError("handled")
     except KeyError:
@@ -114,7 +114,7 @@ def test_a_bare_exception_in_an_except_block_means_the_one_being_handled(coord):
         coord.join()
 
 
-def test_the_argument_decides_if_a_stop_is_clean(coord):
+def test_argument_determines_whether_a_stop_is_clean(coord):
     try:
         raise KeyError("handled")
     except KeyError:
@@ -130,7 +130,7 @@ def test_the_argument_decides_if_a_stop_is_clean(coord):
 
 
 @pytest.mark.parametrize("wrong", [(None, None, None), (), (ValueError,), "text"])
-def test_a_stop_with_something_that_is_not_an_exception_stops_all_the_same(coord, wrong):
+def test_stop_with_a_non_exception_still_stops(coord, wrong):
     coord.request_stop(wrong)
     assert coord.should_stop()
     with pytest.raises(
@@ -140,14 +140,14 @@ def test_a_stop_with_something_that_is_not_an_exception_stops_all_the_same(coord
 
 
 @pytest.mark.parametrize("as_triple", [False, True])
-def test_the_end_of_the_input_is_a_plain_stop(coord, as_triple):
+def test_end_of_the_input_is_a_plain_stop(coord, as_triple):
     error = OutOfRangeError(None, None, "end")
     coord.request_stop((OutOfRangeError, error, None) if as_triple else error)
     assert coord.should_stop()
     coord.join()
 
 
-def test_the_clean_types_can_be_chosen():
+def test_clean_types_can_be_chosen():
     coord = Coordinator(clean_stop_exception_types=[StopIteration])
     coord.request_stop(StopIteration())
     coord.join()
@@ -164,7 +164,7 @@ def test_only_the_first_exception_counts(coord):
         coord.join()
 
 
-def test_an_exception_after_a_plain_stop_is_dropped(coord):
+def test_exception_after_a_plain_stop_is_dropped(coord):
     coord.request_stop()
     raise_and_report(coord, CancelledError(None, None, "Enqueue operation was cancelled"))
     coord.join()
@@ -183,7 +183,7 @@ def test_every_join_raises_the_exception_until_the_stop_is_cleared(coord):
 
 
 @pytest.mark.parametrize("as_triple", [False, True])
-def test_an_exception_after_the_join_is_raised_in_the_caller(coord, as_triple):
+def test_exception_after_join_is_raised_in_the_caller(coord, as_triple):
     coord.join()
     error = ValueError("late")
     with pytest.raises(ValueError, match="late") as raised:
@@ -193,14 +193,14 @@ def test_an_exception_after_the_join_is_raised_in_the_caller(coord, as_triple):
 
 
 @pytest.mark.parametrize("ex", [None, OutOfRangeError(None, None, "end")])
-def test_a_plain_or_clean_stop_after_the_join_is_only_a_stop(coord, ex):
+def test_plain_or_clean_stop_after_join_only_stops(coord, ex):
     coord.join()
     coord.request_stop(ex)
     assert coord.should_stop()
     coord.join()
 
 
-def test_the_error_is_logged_when_it_is_reported(coord, caplog):
+def test_reported_error_is_logged(coord, caplog):
     with caplog.at_level("INFO", logger="headrace.tf1.coordinator"):
         raise_and_report(coord, ValueError("bad record"))
     assert "Error reported to Coordinator: bad record" in caplog.text
@@ -215,7 +215,7 @@ def test_stop_on_exception_swallows_every_exception_and_stops(coord, error):
     assert raised.value is error
 
 
-def test_stop_on_exception_does_nothing_without_one(coord):
+def test_stop_on_exception_without_an_exception_does_nothing(coord):
     with coord.stop_on_exception():
         pass
     assert not coord.should_stop()
@@ -230,7 +230,7 @@ def test_join_without_threads_returns_at_once(coord):
     assert not coord.should_stop()
 
 
-def test_join_waits_for_given_and_registered_threads(coord, release):
+def test_join_waits_for_passed_and_registered_threads(coord, release):
     threads = [threading.Thread(target=release.wait, args=(TIMEOUT,)) for _ in range(2)]
     coord.register_thread(threads[0])
     for thread in threads:
@@ -243,14 +243,14 @@ def test_join_waits_for_given_and_registered_threads(coord, release):
     assert not any(thread.is_alive() for thread in threads)
 
 
-def test_join_counts_a_thread_that_was_never_started_as_dead(coord):
+def test_join_treats_a_thread_that_was_never_started_as_dead(coord):
     never_started = threading.Thread(target=print)
     coord.register_thread(never_started)
     coord.join([never_started])
     assert coord.joined
 
 
-def test_join_returns_soon_after_the_last_thread_has_ended_without_a_stop(coord, release):
+def test_join_returns_soon_after_the_last_thread_ended_without_a_stop(coord, release):
     thread = start(release.wait, TIMEOUT)
     threading.Timer(0.2, release.set).start()
     began = time.monotonic()
@@ -258,7 +258,7 @@ def test_join_returns_soon_after_the_last_thread_has_ended_without_a_stop(coord,
     assert time.monotonic() - began < 0.9
 
 
-def test_join_waits_for_a_thread_that_is_registered_while_it_waits(coord, release):
+def test_join_waits_for_a_thread_registered_meanwhile(coord, release):
     second_release = threading.Event()
     second = threading.Thread(target=second_release.wait, args=(TIMEOUT,))
 
@@ -278,7 +278,7 @@ def test_join_waits_for_a_thread_that_is_registered_while_it_waits(coord, releas
     assert coord.joined
 
 
-def test_join_forgets_the_registered_threads(coord, release):
+def test_join_unregisters_the_threads(coord, release):
     thread = start(release.wait, TIMEOUT)
     coord.register_thread(thread)
     coord.request_stop()
@@ -300,7 +300,7 @@ def test_join_names_the_threads_that_outlive_the_grace_period(coord, release):
     assert coord.joined
 
 
-def test_join_only_logs_live_threads_when_it_is_told_to(coord, release, caplog):
+def test_join_only_logs_live_threads_on_request(coord, release, caplog):
     thread = threading.Thread(target=release.wait, args=(TIMEOUT,), name="straggler")
     thread.start()
     coord.request_stop()
@@ -309,14 +309,14 @@ def test_join_only_logs_live_threads_when_it_is_told_to(coord, release, caplog):
     assert "Coordinator stopped with threads still running: straggler" in caplog.text
 
 
-def test_the_exception_beats_live_threads(coord, release):
+def test_exception_takes_precedence_over_live_threads(coord, release):
     thread = start(release.wait, TIMEOUT)
     raise_and_report(coord, ValueError("cause"))
     with pytest.raises(ValueError, match="cause"):
         coord.join([thread], stop_grace_period_secs=0.05)
 
 
-def test_a_thread_that_joins_does_not_wait_for_itself(coord):
+def test_joining_thread_does_not_wait_for_itself(coord):
     seen = []
 
     def join():
@@ -350,7 +350,7 @@ def test_ctrl_c_ends_join_at_once(coord, release, is_stopped):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
-def test_a_signal_handler_may_request_the_stop_that_join_waits_for(coord):
+def test_signal_handler_may_request_the_stop_join_waits_for(coord):
     thread = start(coord.wait_for_stop, TIMEOUT)
     before = signal.signal(signal.SIGTERM, lambda *_: coord.request_stop())
     try:
@@ -365,7 +365,7 @@ def test_a_signal_handler_may_request_the_stop_that_join_waits_for(coord):
 # Callbacks
 
 
-def test_a_callback_is_called_once_in_the_thread_that_requests_the_stop(coord):
+def test_callback_is_called_once_in_the_thread_that_requests_the_stop(coord):
     callers = []
     coord.add_stop_callback(lambda: callers.append(threading.current_thread()))
     thread = start(coord.request_stop)
@@ -374,14 +374,14 @@ def test_a_callback_is_called_once_in_the_thread_that_requests_the_stop(coord):
     assert callers == [thread]
 
 
-def test_a_callback_is_called_at_once_after_a_stop(coord):
+def test_callback_added_after_a_stop_is_called_at_once(coord):
     coord.request_stop()
     called = threading.Event()
     coord.add_stop_callback(called.set)
     assert called.is_set()
 
 
-def test_a_callback_sees_the_stop_and_may_use_the_coordinator_from_another_thread(coord):
+def test_callback_may_use_the_coordinator_from_another_thread(coord):
     seen = []
 
     def look():
@@ -393,7 +393,7 @@ def test_a_callback_sees_the_stop_and_may_use_the_coordinator_from_another_threa
     assert seen == [True]
 
 
-def test_a_callback_that_was_taken_back_is_not_called(coord):
+def test_removed_callback_is_not_called(coord):
     called = threading.Event()
     coord.add_stop_callback(called.set)
     coord.remove_stop_callback(called.set)
@@ -402,7 +402,7 @@ def test_a_callback_that_was_taken_back_is_not_called(coord):
     assert not called.is_set()
 
 
-def test_a_callback_that_was_called_is_not_kept_for_the_next_stop(coord):
+def test_called_callback_is_not_kept_for_the_next_stop(coord):
     num_calls = []
     coord.add_stop_callback(lambda: num_calls.append(1))
     coord.request_stop()
@@ -411,7 +411,7 @@ def test_a_callback_that_was_called_is_not_kept_for_the_next_stop(coord):
     assert num_calls == [1]
 
 
-def test_a_callback_that_fails_is_logged_and_does_not_keep_others_from_being_called(coord, caplog):
+def test_failing_callback_is_logged_and_does_not_prevent_others(coord, caplog):
     called = threading.Event()
     coord.add_stop_callback(lambda: 1 / 0)
     coord.add_stop_callback(called.set)
@@ -423,7 +423,7 @@ def test_a_callback_that_fails_is_logged_and_does_not_keep_others_from_being_cal
 # LooperThread
 
 
-def test_a_looper_thread_is_a_registered_daemon_that_calls_its_target(coord):
+def test_looper_thread_is_a_registered_daemon_that_calls_its_target(coord):
     calls = []
 
     def target(number, *, word):
@@ -438,13 +438,13 @@ def test_a_looper_thread_is_a_registered_daemon_that_calls_its_target(coord):
     assert calls == [(1, "w")] * 3
 
 
-def test_a_looper_thread_needs_a_coordinator():
+def test_looper_thread_requires_a_coordinator():
     with pytest.raises(ValueError, match="'coord' argument must be a Coordinator"):
         LooperThread("coord", 1.0)
 
 
 @pytest.mark.parametrize("arguments", [{"args": (1,)}, {"kwargs": {"a": 1}}])
-def test_arguments_without_a_target_are_refused(coord, arguments):
+def test_arguments_without_a_target_are_rejected(coord, arguments):
     with pytest.raises(
         ValueError,
         match="'args' and 'kwargs' argument require that you also pass 'target'",
@@ -472,7 +472,7 @@ class RecordingLooper(LooperThread):
 
 
 @pytest.mark.parametrize("interval", [None, 0.001])
-def test_a_looper_thread_starts_runs_and_stops_its_loop(coord, interval):
+def test_looper_thread_starts_runs_and_stops_its_loop(coord, interval):
     looper = RecordingLooper(coord, interval, lambda self: coord.request_stop())
     looper.start()
     coord.join(stop_grace_period_secs=TIMEOUT)
@@ -480,7 +480,7 @@ def test_a_looper_thread_starts_runs_and_stops_its_loop(coord, interval):
 
 
 @pytest.mark.parametrize("interval", [None, 0.001])
-def test_a_looper_thread_of_a_stopped_coordinator_only_starts_and_stops(coord, interval):
+def test_looper_thread_of_a_stopped_coordinator_only_starts_and_stops(coord, interval):
     coord.request_stop()
     looper = RecordingLooper(coord, interval, lambda self: None)
     looper.start()
@@ -489,7 +489,7 @@ def test_a_looper_thread_of_a_stopped_coordinator_only_starts_and_stops(coord, i
 
 
 @pytest.mark.parametrize("interval", [None, 0.001])
-def test_a_looper_thread_that_fails_stops_the_others_and_skips_stop_loop(coord, interval):
+def test_failing_looper_thread_stops_the_others_and_skips_stop_loop(coord, interval):
     looper = RecordingLooper(coord, interval, lambda self: 1 / 0)
     looper.start()
     with pytest.raises(ZeroDivisionError):
@@ -514,7 +514,7 @@ class ClockCoordinator(Coordinator):
         return len(self.waits) == 7
 
 
-def test_a_looper_thread_calls_at_once_and_catches_up_the_calls_it_missed(monkeypatch):
+def test_looper_thread_calls_at_once_and_catches_up_on_missed_calls(monkeypatch):
     coord = ClockCoordinator()
     monkeypatch.setattr(coordinator, "time", coord)
     durations = iter([3.5, 0.0, 0.0, 0.0, 0.25, 0.0])
@@ -529,7 +529,7 @@ def test_a_looper_thread_calls_at_once_and_catches_up_the_calls_it_missed(monkey
     assert coord.waits == [0.0, -2.5, -1.5, -0.5, 0.5, 0.75, 1.0]
 
 
-def test_a_stop_ends_a_looper_thread_that_waits_for_its_next_tick(coord):
+def test_stop_ends_a_looper_thread_waiting_for_its_next_tick(coord):
     ran = threading.Event()
     looper = LooperThread.loop(coord, 1000.0, ran.set)
     assert ran.wait(TIMEOUT)

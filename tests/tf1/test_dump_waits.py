@@ -43,7 +43,7 @@ class TestQueues:
         ],
         ids=["dequeue", "dequeue_many", "dequeue_up_to", "enqueue", "enqueue_many"],
     )
-    def test_a_call_shows_its_progress(self, said, num_elements, call, words):
+    def test_queue_call_shows_its_progress(self, said, num_elements, call, words):
         queue = fifo(num_elements=num_elements)
         waiting = Call(lambda: call(queue))
         text = said(f"^   waits for queue 'examples': {words}")
@@ -53,7 +53,7 @@ class TestQueues:
             waiting.result()
         assert not re.search("^   waits for queue", dump_waits(write=False), re.MULTILINE)
 
-    def test_a_close_waits_for_enqueues(self, said):
+    def test_close_is_shown_as_waiting_for_enqueues(self, said):
         queue = fifo(num_elements=4)
         enqueue = Call(lambda: queue.enqueue(5))
         wait_until(lambda: queue.stats.num_waiting_enqueues == 1)
@@ -63,7 +63,7 @@ class TestQueues:
         enqueue.result()
         close.result()
 
-    def test_the_elements_that_a_shuffle_keeps_are_counted(self, said):
+    def test_elements_kept_by_a_shuffle_queue_are_counted(self, said):
         queue = RandomShuffleQueue(9, 4, "int64", shapes=(), name="shuffled")
         queue.enqueue_many([[1, 2, 3]])
         waiting = Call(queue.dequeue)
@@ -73,7 +73,7 @@ class TestQueues:
 
 
 class TestSessions:
-    def test_a_run_shows_its_operation_and_the_reason(self, said):
+    def test_run_shows_its_operation_and_the_reason(self, said):
         batch = tf.train.batch([tf.constant(1)], 4)
         with tf.Session() as sess:
             waiting = Call(lambda: sess.run(batch))
@@ -88,7 +88,7 @@ class TestSessions:
         with pytest.raises(errors.CancelledError):
             waiting.result()
 
-    def test_a_reader_without_a_file_name_is_shown(self, said):
+    def test_reader_waiting_for_a_file_name_is_shown(self, said):
         names = tf.FIFOQueue(3, [tf.string], [()], name="names")
         key, _ = tf.TextLineReader(name="lines").read(names)
         with tf.Session() as sess:
@@ -111,7 +111,7 @@ class TestSessions:
             coord.request_stop()
             join.result()
 
-    def test_a_wait_for_a_stop_is_shown(self, said):
+    def test_wait_for_a_stop_is_shown(self, said):
         coord = tf.train.Coordinator()
         waiting = Call(coord.wait_for_stop)
         said(f"waits for a coordinator's stop, which nobody has requested, for {SECONDS}")
@@ -125,7 +125,7 @@ class TestStorages:
         with Server() as server:
             yield server
 
-    def test_a_listing_in_progress_is_shown(self, said, server):
+    def test_opening_a_remote_file_is_shown(self, said, server):
         goes_on = threading.Event()
         server.files["a"] = b"line\n"
         server.faults = [stalls(goes_on)]
@@ -138,7 +138,7 @@ class TestStorages:
 
 
 class TestSignals:
-    def test_a_signal_dumps_while_the_main_thread_waits(self, monkeypatch):
+    def test_signal_dumps_waits_while_the_main_thread_waits(self, monkeypatch):
         before = signal.getsignal(signal.SIGUSR1)
         dump_waits_on_signal()
         monkeypatch.setattr(sys, "stderr", io.StringIO())
@@ -158,7 +158,7 @@ class TestSignals:
         finally:
             signal.signal(signal.SIGUSR1, before)
 
-    def test_a_test_that_runs_into_its_timeout_names_the_awaited_event(self, tmp_path):
+    def test_timed_out_test_shows_the_awaited_queue(self, tmp_path):
         (tmp_path / "pytest.ini").write_text("[pytest]\n")
         (tmp_path / "test_hangs.py").write_text(
             "from headrace.tf1.queues import FIFOQueue\n"

@@ -40,7 +40,7 @@ def output_of(*arguments):
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("kind", queues.KINDS)
-def test_records_take_little_more_than_their_bytes(kind):
+def test_records_need_little_more_than_their_size(kind):
     figures = figures_of("fill", kind, "many", "--mib=8")
     assert figures["grown_bytes"] < 2 * figures["count"] * figures["record_bytes"]
 
@@ -81,7 +81,7 @@ with tf.Session() as session:
         ("pixels[20_000:][::-1][:50_000]", 50_000),
     ],
 )
-def test_a_part_of_a_record_keeps_no_more_than_twice_its_bytes_alive(part, num_bytes):
+def test_slice_of_a_record_keeps_at_most_twice_its_size_alive(part, num_bytes):
     grown_bytes = int(output_of("-c", PARTS, part))
     assert grown_bytes < 2 * 299 * num_bytes + MIB
 
@@ -155,12 +155,12 @@ def grown_by_way():
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_short_string_does_not_keep_its_batch_alive(grown_by_way, way):
+def test_short_string_does_not_keep_its_batch_alive(grown_by_way, way):
     assert grown_by_way[way] < 4 * MIB
 
 
 @pytest.mark.nightly
-def test_the_memory_of_a_long_run_does_not_grow(tmp_path):
+def test_memory_of_a_long_run_does_not_grow(tmp_path):
     path = tmp_path / "lines.txt"
     path.write_text("".join(f"{number:030d}\n" for number in range(10_000)))
     figures = figures_of("last", "lines", path, "--count=1000000", "--soon=50000")

@@ -67,7 +67,7 @@ def test_tensorboard_shows_images(logdir):
     assert np.array_equal(pixels, np.full((4, 5, 3), 10))
 
 
-def test_tensorboard_shows_how_full_the_queues_are(logdir):
+def test_tensorboard_shows_queue_fill_levels(logdir):
     names = tf.train.string_input_producer(list("abcdefgh"), shuffle=False)
     batch = tf.train.shuffle_batch([names.dequeue()], 4, 32, 8, seed=1)
     merged = tf.summary.merge_all()
@@ -88,7 +88,7 @@ def test_tensorboard_shows_how_full_the_queues_are(logdir):
         assert all(0 <= value <= 1 for _, value in points)
 
 
-def test_tensorboard_s_server_finds_scalars_and_histograms(logdir):
+def test_tensorboard_server_loads_scalars_and_histograms(logdir):
     merged = tf.summary.merge(
         [tf.summary.scalar("loss", 0.5), tf.summary.histogram("weights", [1.0, 2.0])]
     )
@@ -104,7 +104,7 @@ def test_tensorboard_s_server_finds_scalars_and_histograms(logdir):
     assert list(provider.list_tensors(**request, plugin_name="histograms")["run"]) == ["weights"]
 
 
-def test_a_reader_follows_a_file_that_grows(logdir):
+def test_reader_follows_a_growing_file(logdir):
     with tf.summary.FileWriter(logdir) as writer:
         writer.add_summary(summary("a", 1), 1)
         writer.flush()
@@ -116,7 +116,7 @@ def test_a_reader_follows_a_file_that_grows(logdir):
         assert scalars(view, "a") == [(1, 1.0), (2, 2.0)]
 
 
-def test_events_are_flushed_after_a_while_when_others_come(logdir):
+def test_events_are_flushed_after_a_while_when_others_arrive(logdir):
     with tf.summary.FileWriter(logdir, flush_secs=0) as writer:
         writer.add_summary(summary("a", 1), 1)
         assert len(events(logdir)) == 1
@@ -127,14 +127,14 @@ def test_events_are_flushed_after_a_while_when_others_come(logdir):
     assert len(events(slow)) == 1
 
 
-def test_a_file_has_the_name_that_tensorboard_looks_for(logdir):
+def test_file_name_matches_the_pattern_of_tensorboard(logdir):
     with tf.summary.FileWriter(logdir, filename_suffix=".eval") as writer:
         assert writer.get_logdir() == str(logdir)
         (name,) = files(logdir)
     assert re.fullmatch(r"events\.out\.tfevents\.\d{10}\..*\.eval", name)
 
 
-def test_writers_of_one_second_have_files_of_their_own(logdir):
+def test_writers_created_in_one_second_have_separate_files(logdir):
     with tf.summary.FileWriter(logdir) as one, tf.summary.FileWriter(logdir) as other:
         one.add_summary(summary("a", 1))
         other.add_summary(summary("b", 2))
@@ -142,7 +142,7 @@ def test_writers_of_one_second_have_files_of_their_own(logdir):
     assert sorted(event.summary.value[0].tag for event in events(logdir)) == ["a", "b"]
 
 
-def test_summaries_come_as_messages_or_bytes_with_or_without_a_step(logdir):
+def test_summaries_may_be_messages_or_bytes_with_or_without_a_step(logdir):
     message = summary("a", 1)
     with tf.summary.FileWriter(logdir) as writer:
         writer.add_summary(message, 5)
@@ -155,7 +155,7 @@ def test_summaries_come_as_messages_or_bytes_with_or_without_a_step(logdir):
     assert third.wall_time == 1.5
 
 
-def test_a_session_s_start_makes_later_steps_void(logdir):
+def test_session_start_discards_later_steps(logdir):
     with tf.summary.FileWriter(logdir) as writer:
         writer.add_summary(summary("a", 1), 1)
         writer.add_summary(summary("a", 2), 2)
@@ -165,7 +165,7 @@ def test_a_session_s_start_makes_later_steps_void(logdir):
 
 
 @pytest.mark.parametrize("describe", [lambda graph: graph, lambda graph: graph.as_graph_def()])
-def test_a_graph_is_shown_with_names_types_and_inputs(logdir, describe):
+def test_graph_is_written_with_names_types_and_inputs(logdir, describe):
     one = tf.constant(1, name="one")
     with tf.control_dependencies([one]):
         tf.add(one, one, name="two")
@@ -176,7 +176,7 @@ def test_a_graph_is_shown_with_names_types_and_inputs(logdir, describe):
     assert list(nodes["two"].input)[:2] == ["one", "one"]
 
 
-def test_a_value_that_is_neither_a_summary_nor_a_graph_is_refused(logdir):
+def test_invalid_summaries_and_graphs_are_rejected(logdir):
     with tf.summary.FileWriter(logdir) as writer:
         with pytest.raises(TypeError, match="summary is str, expected Summary or bytes"):
             writer.add_summary("text")
@@ -188,7 +188,7 @@ def test_a_value_that_is_neither_a_summary_nor_a_graph_is_refused(logdir):
     assert events(logdir) == []
 
 
-def test_a_closed_writer_warns_until_it_is_reopened(logdir):
+def test_closed_writer_warns_until_reopened(logdir):
     writer = tf.summary.FileWriter(logdir)
     writer.add_summary(summary("a", 1), 1)
     writer.close()
@@ -203,7 +203,7 @@ def test_a_closed_writer_warns_until_it_is_reopened(logdir):
     assert scalars(tensorboard_s_view(logdir), "a") == [(1, 1.0), (3, 3.0)]
 
 
-def test_a_writer_that_is_forgotten_loses_nothing(logdir):
+def test_abandoned_writer_loses_nothing(logdir):
     writer = tf.summary.FileWriter(logdir)
     writer.add_summary(summary("a", 1), 1)
     reference = weakref.ref(writer)
@@ -212,7 +212,7 @@ def test_a_writer_that_is_forgotten_loses_nothing(logdir):
     assert len(events(logdir)) == 1
 
 
-def test_a_program_that_ends_without_closing_its_writer_loses_nothing(logdir):
+def test_program_that_exits_without_closing_its_writer_loses_nothing(logdir):
     program = (
         "import sys, headrace.tf1 as tf\n"
         "writer = tf.summary.FileWriter(sys.argv[1])\n"
@@ -239,13 +239,13 @@ def test_many_threads_write_to_one_file(logdir):
         assert scalars(view, f"t{number}") == [(step, float(step)) for step in range(100)]
 
 
-def test_a_file_that_is_not_there_is_an_error_of_the_first_event(tmp_path):
+def test_missing_file_is_an_error_at_the_first_event(tmp_path):
     iterator = tf.train.summary_iterator(tmp_path / "none")
     with pytest.raises(tf.errors.NotFoundError):
         next(iterator)
 
 
-def test_a_record_that_is_not_an_event_is_named(tmp_path):
+def test_error_names_a_record_that_is_not_an_event(tmp_path):
     path = tmp_path / "events.out.tfevents.0.host"
     with tf.python_io.TFRecordWriter(path) as writer:
         writer.write(tf.Event(step=1).SerializeToString())
@@ -256,13 +256,13 @@ def test_a_record_that_is_not_an_event_is_named(tmp_path):
         next(iterator)
 
 
-def test_a_directory_that_may_not_be_made_is_an_error(tmp_path):
+def test_uncreatable_directory_is_an_error(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(tf.errors.FailedPreconditionError, match="file is not a directory"):
         tf.summary.FileWriter(tmp_path / "file")
 
 
-def test_a_file_that_cannot_be_completed_is_an_error_of_ours(logdir):
+def test_incomplete_event_file_raises_an_error(logdir):
     program = f"""
 import resource
 import headrace.tf1 as tf

@@ -53,7 +53,7 @@ def program():
 
 @pytest.mark.timeout(60 * NUM_EXITS)
 @pytest.mark.parametrize(("activities", "ending"), STATUS)
-def test_the_program_ends_as_it_should(program, activities, ending):
+def test_program_exits_with_the_expected_status(program, activities, ending):
     for _ in range(NUM_EXITS):
         print(activities, ending, file=program.stdin, flush=True)
         status, output = json.loads(program.stdout.readline())

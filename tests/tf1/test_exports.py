@@ -5,7 +5,7 @@ from headrace import ops
 from headrace.tf1 import ops as tf1_ops
 
 
-def test_collected_names_are_the_objects_of_their_modules():
+def test_exported_names_are_the_objects_of_their_modules():
     assert ops.concat is tf1_ops.concat
     assert tf.constant is not tf1_ops.constant
     assert "FIFOQueue" in tf.__all__

@@ -39,7 +39,7 @@ def values():
         ),
     ],
 )
-def test_values_are_lists_or_in_ranges(values, define, words, expected):
+def test_values_may_be_lists_or_ranges(values, define, words, expected):
     define(values)
     values(["program", *words])
     assert values.a == expected
@@ -67,7 +67,7 @@ def test_values_are_lists_or_in_ranges(values, define, words, expected):
         (lambda v: flags.DEFINE_float("a", 3, "", None, 7, v), "8", "8.0 is not number <= 7"),
     ],
 )
-def test_values_out_of_their_range_are_refused(values, define, word, message):
+def test_values_out_of_range_are_rejected(values, define, word, message):
     define(values)
     with pytest.raises(flags.IllegalFlagValueError, match=message):
         values(["program", f"--a={word}"])
@@ -86,7 +86,7 @@ def refused(values, *words):
     return str(caught.value)
 
 
-def test_required_flags_are_all_named(two):
+def test_error_names_all_missing_required_flags(two):
     flags.mark_flags_as_required(["a", "b"], two)
     missing = "Flag --b must have a value other than None."
     assert refused(two) == (
@@ -98,7 +98,7 @@ def test_required_flags_are_all_named(two):
         flags.mark_flag_as_required("c", two)
 
 
-def test_flags_exclude_each_other(two):
+def test_flags_can_exclude_each_other(two):
     flags.mark_flags_as_mutual_exclusive(["a", "b"], flag_values=two)
     two(["program"])
     two(["program", "--a=1"])
@@ -108,7 +108,7 @@ def test_flags_exclude_each_other(two):
         flags.mark_bool_flags_as_mutual_exclusive(["a", "b"], flag_values=two)
 
 
-def test_bool_flags_exclude_each_other(values):
+def test_bool_flags_can_exclude_each_other(values):
     for name in "ab":
         flags.DEFINE_bool(name, False, "", values)
     flags.mark_bool_flags_as_mutual_exclusive(["a", "b"], required=True, flag_values=values)
@@ -116,7 +116,7 @@ def test_bool_flags_exclude_each_other(values):
     values(["program", "--a"])
 
 
-def test_conditions_hold_also_when_flags_are_set(two):
+def test_validators_also_run_when_flags_are_set(two):
     flags.register_validator("a", lambda value: value is None or value > 1, "too small", two)
 
     @flags.multi_flags_validator(["a", "b"], "not both", two)
@@ -139,7 +139,7 @@ def test_conditions_hold_also_when_flags_are_set(two):
         two.b = "x"
 
 
-def test_a_default_that_is_always_there_is_warned_of(values):
+def test_pointless_default_causes_a_warning(values):
     flags.DEFINE_integer("a", 3, "", flag_values=values)
     with pytest.warns(UserWarning, match="non-None default"):
         flags.mark_flag_as_required("a", values)
@@ -147,7 +147,7 @@ def test_a_default_that_is_always_there_is_warned_of(values):
         flags.mark_flags_as_mutual_exclusive(["a"], flag_values=values)
 
 
-def test_defaults_change_and_flags_go_away(two):
+def test_defaults_can_change_and_flags_can_be_deleted(two):
     two.set_default("b", "x")
     two(["program", "--a=1"])
     two.set_default("a", 7)
@@ -160,7 +160,7 @@ def test_defaults_change_and_flags_go_away(two):
         del two.a
 
 
-def test_flags_can_be_read_without_a_command_line(two, monkeypatch):
+def test_flags_can_be_read_without_parsing_a_command_line(two, monkeypatch):
     monkeypatch.setattr("sys.argv", ["program", "--a=1"])
     two.mark_as_parsed()
     assert two.a is None

@@ -37,7 +37,7 @@ coordinator.join(threads)
 """
 
 
-def test_a_session_of_the_parent_is_dropped():
+def test_session_of_the_parent_process_is_dropped():
     done = run(TF1)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.split() == ["3", "True"]

@@ -49,7 +49,7 @@ def outcomes(tmp_path, program):
 
 @pytest.mark.parametrize("compression", ["", "GZIP", "ZLIB"])
 @pytest.mark.parametrize("is_flushed", [False, True])
-def test_a_record_writer_refuses_everything_after_a_failed_write(tmp_path, compression, is_flushed):
+def test_record_writer_rejects_everything_after_a_failed_write(tmp_path, compression, is_flushed):
     results, _ = outcomes(
         tmp_path,
         f"""
@@ -85,7 +85,7 @@ def test_a_record_writer_refuses_everything_after_a_failed_write(tmp_path, compr
         assert list(tf.python_io.tf_record_iterator(tmp_path / "a", compression)) == [b"old"]
 
 
-def test_a_record_writer_that_is_forgotten_after_a_failed_write_leaves_no_file(tmp_path):
+def test_abandoned_record_writer_leaves_no_file_after_a_failed_write(tmp_path):
     results, _ = outcomes(
         tmp_path,
         """
@@ -102,7 +102,7 @@ def test_a_record_writer_that_is_forgotten_after_a_failed_write_leaves_no_file(t
     assert names == []
 
 
-def test_a_with_block_raises_the_error_of_the_write():
+def test_with_block_raises_the_write_error():
     def write():
         with tf.python_io.TFRecordWriter("/dev/full") as writer:
             for _ in range(10):
@@ -113,7 +113,7 @@ def test_a_with_block_raises_the_error_of_the_write():
         write()
 
 
-def test_an_event_writer_refuses_everything_until_it_is_opened_again(tmp_path):
+def test_event_writer_rejects_everything_until_reopened(tmp_path):
     results, _ = outcomes(
         tmp_path,
         """
@@ -142,7 +142,7 @@ def test_an_event_writer_refuses_everything_until_it_is_opened_again(tmp_path):
     assert (sizes, num_files) == ([5000], 2)
 
 
-def test_the_end_of_a_program_does_not_repeat_the_error_of_an_event_writer(tmp_path):
+def test_event_writer_error_is_not_repeated_at_exit(tmp_path):
     results, stderr = outcomes(
         tmp_path,
         """
@@ -157,7 +157,7 @@ def test_the_end_of_a_program_does_not_repeat_the_error_of_an_event_writer(tmp_p
 
 
 @pytest.mark.parametrize("size", [1000, 200_000])
-def test_a_file_refuses_everything_until_it_is_opened_again(tmp_path, size):
+def test_gfile_rejects_everything_until_reopened(tmp_path, size):
     results, stderr = outcomes(
         tmp_path,
         f"""
@@ -183,7 +183,7 @@ def test_a_file_refuses_everything_until_it_is_opened_again(tmp_path, size):
     assert stderr == ""
 
 
-def test_a_file_that_cannot_be_completed_says_so_when_it_is_closed():
+def test_closing_an_incomplete_file_raises_an_error():
     file = tf.gfile.GFile("/dev/full", "w")
     file.write("x")
     with pytest.raises(tf.errors.ResourceExhaustedError, match=re.escape(INCOMPLETE)):
@@ -192,7 +192,7 @@ def test_a_file_that_cannot_be_completed_says_so_when_it_is_closed():
         file.write("x" * 100_000)
 
 
-def test_a_checkpoint_that_does_not_fit_leaves_the_older_one(tmp_path):
+def test_checkpoint_that_does_not_fit_leaves_the_older_one(tmp_path):
     results, _ = outcomes(
         tmp_path,
         """
@@ -213,7 +213,7 @@ def test_a_checkpoint_that_does_not_fit_leaves_the_older_one(tmp_path):
     assert results == [text, True, "./m-1"]
 
 
-def test_a_file_written_by_an_operation_leaves_the_older_one(tmp_path):
+def test_failed_write_file_leaves_the_older_file(tmp_path):
     results, _ = outcomes(
         tmp_path,
         """

@@ -18,7 +18,7 @@ def directory(tmp_path, monkeypatch):
 
 
 class TestGFile:
-    def test_reads_text_or_bytes(self):
+    def test_gfile_reads_text_or_bytes(self):
         with gfile.GFile("file") as file:
             assert (file.size(), file.read(2), file.tell(), file.read()) == (5, "ä", 2, "\nb\n")
             file.seek(0)
@@ -26,21 +26,21 @@ class TestGFile:
         with gfile.FastGFile(b"file", "rb") as file:
             assert list(file) == ["ä\n".encode(), b"b\n"]
 
-    def test_writes_text_or_bytes(self, directory):
+    def test_gfile_writes_text_or_bytes(self, directory):
         for mode, data in (("w", "ö"), ("ab", b"\xff"), ("a", b"!")):
             with gfile.Open("new", mode) as file:
                 file.write(data)
                 file.flush()
         assert (directory / "new").read_bytes() == "ö".encode() + b"\xff!"
 
-    def test_lines_lose_their_carriage_returns_and_no_more(self, directory):
+    def test_readlines_strips_carriage_returns(self, directory):
         (directory / "lines").write_bytes(b"a\r\nb\rc\n")
         with gfile.GFile("lines") as file:
             assert file.readlines() == ["a\n", "bc\n"]
             file.seek(-3, 2)
             assert file.read() == "\rc\n"
 
-    def test_reads_its_own_writes_from_the_beginning(self, directory):
+    def test_gfile_reads_its_own_writes_from_the_start(self, directory):
         with gfile.GFile("new", "w+") as file:
             file.write("abc")
             file.flush()
@@ -56,14 +56,14 @@ class TestGFile:
             (-1, "InvalidArgumentError", "cannot go to byte -1. Give one from 0 on"),
         ],
     )
-    def test_does_not_go_outside_the_file(self, byte, error, text):
+    def test_seeking_outside_the_file_is_rejected(self, byte, error, text):
         with (
             gfile.GFile("file") as file,
             pytest.raises(getattr(tf.errors, error), match=re.escape(text)),
         ):
             file.seek(byte)
 
-    def test_is_opened_when_it_is_used(self):
+    def test_gfile_is_opened_on_first_use(self):
         file = gfile.GFile("no")
         with pytest.raises(tf.errors.NotFoundError, match=NO_FILE):
             file.read()
@@ -73,7 +73,7 @@ class TestGFile:
             gfile.GFile("file", "x")
 
 
-def test_a_file_that_no_memory_can_hold_is_not_read(directory):
+def test_file_too_large_for_memory_is_not_read(directory):
     with open(f"{directory}/huge", "wb") as file:
         file.truncate(2**42)
     for read in (lambda file: file.read(), lambda file: file.read(2**42)):
@@ -85,7 +85,7 @@ def test_a_file_that_no_memory_can_hold_is_not_read(directory):
             assert file.read(2) == b"\0\0"
 
 
-def test_names_are_found():
+def test_paths_can_be_listed_and_matched():
     assert gfile.Exists("file")
     assert gfile.Exists("sub")
     assert not gfile.Exists("no")
@@ -97,21 +97,21 @@ def test_names_are_found():
     assert gfile.Glob(["s*", "file"]) == ["./sub", "file"]
 
 
-def test_a_pattern_of_many_stars_takes_no_longer_than_others(tmp_path):
+def test_pattern_with_many_stars_is_not_slow(tmp_path):
     name = tmp_path / ("a" * 250)
     name.touch()
     assert gfile.Glob(f"{tmp_path}/{'a*' * 40}b") == []
     assert gfile.Glob(f"{tmp_path}/{'*a' * 40}*?[a-b]**") == [str(name)]
 
 
-def test_length_time_and_kind_of_a_file_are_those_of_the_system(directory):
+def test_stat_returns_length_time_and_kind(directory):
     result = gfile.Stat("file")
     assert (result.length, result.is_directory) == (5, False)
     assert result.mtime_nsec == (directory / "file").stat().st_mtime_ns
     assert gfile.Stat("sub").is_directory
 
 
-def test_a_directory_that_may_not_be_listed_is_an_error_of_a_walk(directory):
+def test_walk_raises_an_error_for_an_unlistable_directory(directory):
     directory.chmod(0o755)
     (directory / "sub" / "closed").mkdir(mode=0)
     with unprivileged():
@@ -120,7 +120,7 @@ def test_a_directory_that_may_not_be_listed_is_an_error_of_a_walk(directory):
         assert list(gfile.Walk("no")) == list(gfile.Walk("file")) == []
 
 
-def test_a_copy_that_fails_names_the_file_and_leaves_the_old_one(directory):
+def test_failed_copy_names_the_file_and_keeps_the_old_one(directory):
     (directory / "old").write_text("old")
     for names, error, text in (
         (("file", "no/x"), tf.errors.NotFoundError, "no/x; No such file"),
@@ -146,13 +146,13 @@ def test_a_copy_that_fails_names_the_file_and_leaves_the_old_one(directory):
         tf.python_io.TFRecordWriter,
     ],
 )
-def test_a_name_with_a_zero_byte_is_refused(call):
+def test_name_with_a_zero_byte_is_rejected(call):
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"(zero|NUL) byte"):
         call("file\0x")
     assert gfile.ListDirectory(".") == ["file", "sub"]
 
 
-def test_files_and_directories_are_made_moved_and_removed(directory):
+def test_files_and_directories_can_be_created_moved_and_removed(directory):
     gfile.MakeDirs("a/b")
     gfile.MakeDirs("a/b")
     gfile.MkDir("a/c")
@@ -187,7 +187,7 @@ def test_files_and_directories_are_made_moved_and_removed(directory):
         (lambda: gfile.GFile("loop").read(), "UnknownError", "loop; Too many levels of symbolic"),
     ],
 )
-def test_an_operation_that_cannot_be_done_has_the_error_of_tensorflow(directory, call, error, text):
+def test_impossible_operation_raises_the_error_of_tensorflow(directory, call, error, text):
     (directory / "loop").symlink_to("loop")
     with pytest.raises(getattr(tf.errors, error), match=re.escape(text)):
         call()
@@ -210,7 +210,7 @@ class TestSeek:
             ({"offset": -2, "whence": 2}, "ij"),
         ],
     )
-    def test_moves_the_next_read(self, file, arguments, rest):
+    def test_seek_moves_the_next_read(self, file, arguments, rest):
         assert file.seekable() is True
         file.seek(**arguments)
         assert file.read() == rest
@@ -223,7 +223,7 @@ class TestSeek:
             ({"offset": 1, "whence": 7}, tf.errors.InvalidArgumentError, "whence argument: 7"),
         ],
     )
-    def test_wrong_arguments(self, file, arguments, kind, words):
+    def test_invalid_seek_arguments_are_rejected(self, file, arguments, kind, words):
         with pytest.raises(kind, match=words):
             file.seek(**arguments)
         assert file.read() == "defghij"

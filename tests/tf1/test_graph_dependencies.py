@@ -37,7 +37,7 @@ def drained(session, fetches, coord):
 
 
 @pytest.mark.usefixtures("no_collections")
-def test_a_pipeline_needs_neither_a_default_graph_nor_collections(tmp_path):
+def test_pipeline_requires_neither_a_default_graph_nor_collections(tmp_path):
     paths = [tmp_path / "a.csv", tmp_path / "b.csv"]
     for number, path in enumerate(paths):
         path.write_text("".join(f"{10 * number + row},{row / 2}\n" for row in range(5)))
@@ -63,7 +63,7 @@ def test_a_pipeline_needs_neither_a_default_graph_nor_collections(tmp_path):
 
 
 @pytest.mark.usefixtures("no_collections")
-def test_queues_and_runners_of_ones_own_need_no_default_graph():
+def test_explicit_queues_and_runners_need_no_default_graph():
     graph = Graph()
     queue = graph.make(ops.FIFOQueue, 3, ["int32"], shapes=[[]])
     step = graph.make(ops.Variable, 0, name="step")
@@ -85,7 +85,7 @@ def queue_with_runner(graph, value):
     return queue, QueueRunner(queue, [queue.enqueue(value)])
 
 
-def test_runners_are_found_through_queues_branches_and_structures():
+def test_runners_of_finds_runners_through_queues_branches_and_structures():
     graph = Graph()
     first, first_runner = queue_with_runner(graph, 1)
     second, second_runner = queue_with_runner(graph, first.dequeue())
@@ -103,14 +103,14 @@ def test_runners_are_found_through_queues_branches_and_structures():
     assert selected.runners == []
 
 
-def test_a_queue_object_for_the_same_operation_has_the_same_runners():
+def test_queue_objects_of_one_operation_have_the_same_runners():
     graph = Graph()
     queue, runner = queue_with_runner(graph, 1)
     other = ops.QueueBase(queue.dtypes, queue.shapes, None, queue.queue_ref)
     assert other.runners == queue.runners == [runner]
 
 
-def test_variables_are_found_through_the_initial_values_of_others():
+def test_variables_of_finds_variables_in_initial_values():
     graph = Graph()
     first = graph.make(ops.Variable, 1)
     second = ops.Variable(first.initialized_value() + 1)
@@ -118,12 +118,12 @@ def test_variables_are_found_through_the_initial_values_of_others():
     assert variables_of([]) == []
 
 
-def test_a_value_that_is_not_a_tensor_is_refused_with_its_value():
+def test_non_tensor_is_rejected_with_its_value():
     with pytest.raises(TypeError, match=r"upstream: got 'x', expected tensors, operations, queues"):
         runners_of(["x"])
 
 
-def test_make_gives_the_graph_back_as_it_was():
+def test_make_restores_the_default_graph():
     graph = Graph()
     with pytest.raises(TypeError):
         graph.make(ops.placeholder, object())

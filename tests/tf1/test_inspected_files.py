@@ -25,7 +25,7 @@ def inspected(*arguments, code=0):
 
 
 class TestOtherKinds:
-    def test_a_checkpoint_lists_its_variables(self):
+    def test_inspect_lists_the_variables_of_a_checkpoint(self):
         with tf.Graph().as_default(), tf.Session() as session:
             tf.get_variable("weights", initializer=np.zeros((2, 3), np.float32))
             session.run(tf.global_variables_initializer())
@@ -37,7 +37,7 @@ class TestOtherKinds:
         [report] = inspected("model.ckpt.index", code=1)
         assert report["damage"]
 
-    def test_an_event_file_lists_its_events(self):
+    def test_inspect_lists_the_events_of_an_event_file(self):
         with FileWriter("logs") as writer:
             summary = tf.Summary()
             summary.value.add(tag="loss", simple_value=1.0)

@@ -20,14 +20,14 @@ NAMESPACES = [
 
 @pytest.mark.parametrize("namespace", NAMESPACES, ids=lambda namespace: namespace.__name__)
 class TestNamespaces:
-    def test_dir_lists_every_name_and_nothing_else(self, namespace):
+    def test_dir_lists_exactly_the_public_names(self, namespace):
         assert dir(namespace) == sorted(set(namespace.__all__))
 
-    def test_every_name_is_there(self, namespace):
+    def test_every_public_name_exists(self, namespace):
         for name in namespace.__all__:
             assert getattr(namespace, name) is not NotImplemented
 
-    def test_a_name_that_tensorflow_does_not_have_either_is_a_plain_error(self, namespace):
+    def test_name_missing_from_tensorflow_is_a_plain_attribute_error(self, namespace):
         with pytest.raises(AttributeError, match=r"has no attribute 'bogus'$"):
             _ = namespace.bogus
 
@@ -60,26 +60,26 @@ class TestNamespaces:
         (tf.nn, "conv2d", "Training is not part of headrace"),
     ],
 )
-def test_a_missing_name_of_tensorflow_names_its_replacement(namespace, name, remedy):
+def test_error_for_a_missing_name_suggests_a_replacement(namespace, name, remedy):
     with pytest.raises(AttributeError) as raised:
         getattr(namespace, name)
     assert remedy in str(raised.value)
     assert f"has no attribute {name!r}" in str(raised.value)
 
 
-def test_no_name_that_is_here_is_listed_as_missing():
+def test_no_existing_name_is_listed_as_missing():
     for name in _missing_names():
         *path, last = name.split(".")
         namespace = import_module(".".join(["headrace.tf1", *path]))
         assert last not in namespace.__all__, name
 
 
-def test_every_remedy_is_used_and_every_missing_name_has_one():
+def test_every_missing_name_has_a_remedy_and_every_remedy_is_used():
     given = {remedy_for(name) for name in _missing_names() | _WITHOUT_PUBLIC_PATH}
     assert None not in given
     assert {remedy for _, remedy in _REMEDIES} <= given
 
 
-def test_an_unlisted_name_of_contrib_has_a_remedy_too():
+def test_unlisted_contrib_name_has_a_remedy():
     with pytest.raises(AttributeError, match="only what makes inputs is here"):
         _ = tf.contrib.framework.nowhere

@@ -25,12 +25,12 @@ NEWER = [
 
 
 @pytest.mark.parametrize(("namespace", "name", "function"), NEWER)
-def test_a_newer_name_is_the_same_function(namespace, name, function):
+def test_newer_name_is_the_same_function(namespace, name, function):
     assert getattr(namespace, name) is function
     assert name in namespace.__all__
 
 
-def test_modules_that_tensorflow_does_not_have_are_no_attributes():
+def test_modules_unknown_to_tensorflow_are_not_attributes():
     own = {module.name for module in pkgutil.iter_modules(tf.__path__)}
     for name in own - set(tf.__all__):
         import_module(f"headrace.tf1.{name}")

@@ -35,13 +35,13 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("text", REFUSED)
-def test_operations_that_cannot_run_for_each_row_are_refused_with_the_line(text):
+def test_operations_that_cannot_run_per_row_are_rejected_with_the_line(text):
     components = {"x": np.arange(3), "f": np.zeros(3)}
     with pytest.raises(ValueError, match=rf"^map\(.*\): {THIS_FILE}:\d+: the operation .*{text}"):
         hr.arrays(components).map(hr.native(REFUSED[text]))
 
 
-def test_tensorflow_1_still_wants_a_shape():
+def test_tensorflow_1_requires_a_shape():
     with tf.Graph().as_default():
         image = tf.image.decode_image(tf.placeholder(tf.string, ()))
         with pytest.raises(ValueError, match="'images' contains no shape"):

@@ -36,7 +36,7 @@ def records(tmp_path):
     return str(path)
 
 
-def test_a_queue_fills_while_a_c_call_holds_the_gil(records, hold_the_gil):
+def test_queue_fills_while_a_c_call_holds_the_gil(records, hold_the_gil):
     names = tf.train.string_input_producer([records])
     _, record = tf.TFRecordReader().read(names)
     example = tf.parse_single_example(record, {"number": tf.FixedLenFeature((), tf.int64)})
@@ -57,7 +57,7 @@ def test_a_queue_fills_while_a_c_call_holds_the_gil(records, hold_the_gil):
 
 
 @pytest.mark.skipif(not has_gil(), reason="this Python has no GIL")
-def test_a_thread_that_holds_the_gil_stops_python_functions_only(hold_the_gil):
+def test_holding_the_gil_stops_only_python_functions(hold_the_gil):
     """The counterpart: a runner with a Python function in its loop does wait for the GIL."""
     value = tf.py_func(lambda: np.float32(1.0), [], tf.float32)
     value.set_shape([])

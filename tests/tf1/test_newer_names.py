@@ -8,7 +8,7 @@ import pytest
 import headrace.tf1 as tf
 
 
-def test_the_package_is_its_own_first_version():
+def test_compat_v1_is_the_package_itself():
     import headrace.tf1.compat.v1 as first  # noqa: PLC0415
 
     assert first is tf
@@ -18,7 +18,7 @@ def test_the_package_is_its_own_first_version():
         _ = tf.compat.v1.bogus
 
 
-def test_sizes_of_shapes():
+def test_dimension_values_are_read_from_shapes():
     assert tf.compat.dimension_value(tf.Dimension(3)) == tf.compat.dimension_value(3) == 3
     assert tf.compat.dimension_value(tf.Dimension(None)) is None
     assert tf.compat.dimension_at_index(tf.TensorShape([2, 5]), 1).value == 5
@@ -26,7 +26,7 @@ def test_sizes_of_shapes():
 
 
 class TestFiles:
-    def test_everything_that_files_need(self, tmp_path):
+    def test_io_gfile_supports_all_file_operations(self, tmp_path):
         files = tf.io.gfile
         files.makedirs(f"{tmp_path}/a/b")
         files.mkdir(f"{tmp_path}/c")
@@ -48,7 +48,7 @@ class TestFiles:
         assert not files.exists(f"{tmp_path}/a")
         assert files.isdir(f"{tmp_path}/c")
 
-    def test_a_walk_from_nowhere_calls_a_function(self, tmp_path):
+    def test_walk_of_a_missing_directory_calls_onerror(self, tmp_path):
         results = []
         assert list(tf.io.gfile.walk(tmp_path / "none")) == []
         assert list(tf.io.gfile.walk(tmp_path / "none", onerror=results.append)) == []
@@ -58,14 +58,14 @@ class TestFiles:
 
 
 class TestTensorSpec:
-    def test_facts(self):
+    def test_tensor_spec_has_shape_dtype_and_name(self):
         spec = tf.TensorSpec([2, None], tf.int32, name="n")
         assert (spec.shape.as_list(), spec.dtype, spec.name) == ([2, None], tf.int32, "n")
         assert repr(spec) == "TensorSpec(shape=(2, ?), dtype=tf.int32, name='n')"
         assert tf.TensorSpec(None).dtype == tf.float32
         assert spec.value_type is tf.Tensor
 
-    def test_specs_are_equal_by_their_parts(self):
+    def test_tensor_specs_are_compared_by_their_parts(self):
         spec = tf.TensorSpec([2, None], tf.int32, name="n")
         same = tf.TensorSpec((2, None), "int32", name="n")
         assert spec == same == pickle.loads(pickle.dumps(spec))
@@ -73,7 +73,7 @@ class TestTensorSpec:
         assert tf.TensorSpec([2], name="n") != tf.TensorSpec([2], name="m")
         assert tf.TensorSpec(None) != tf.TensorSpec([])
 
-    def test_a_spec_of_a_tensor_and_of_a_spec(self):
+    def test_tensor_spec_can_be_built_from_a_tensor_or_a_spec(self):
         tensor = tf.constant([1.0, 2.0], name="c")
         spec = tf.TensorSpec.from_tensor(tensor)
         assert spec == tf.TensorSpec([2], tf.float32, "c")
@@ -81,7 +81,7 @@ class TestTensorSpec:
         with pytest.raises(ValueError, match=r"should be a tf\.Tensor, got 3"):
             tf.TensorSpec.from_tensor(3)
 
-    def test_what_fits(self):
+    def test_compatibility_of_tensor_specs(self):
         spec = tf.TensorSpec([2, None], tf.int32)
         assert spec.is_compatible_with(np.zeros([2, 3], np.int32))
         assert spec.is_compatible_with(tf.placeholder(tf.int32))
@@ -93,7 +93,7 @@ class TestTensorSpec:
             spec.most_specific_compatible_type(tf.TensorSpec([2, 3], tf.int64))
 
 
-def test_patches_under_their_newer_name():
+def test_extract_patches_equals_its_older_name():
     images = np.arange(36).reshape(1, 6, 6, 1)
     inputs = [1, 3, 3, 1], [1, 3, 3, 1], [1, 1, 1, 1], "VALID"
     with tf.Session() as session:

@@ -21,7 +21,7 @@ def numbers(op, name, field):
 
 
 class TestNodeDef:
-    def test_has_names_as_text(self):
+    def test_node_def_has_names_as_text(self):
         x = tf.placeholder(tf.float32, [None, 2], name="x")
         parts = tf.split(x, 2, 1, name="parts")
         with tf.control_dependencies([tf.no_op(name="first")]):
@@ -32,7 +32,7 @@ class TestNodeDef:
         assert list(parts[0].op.node_def.input) == ["parts/split_dim", "x"]
         assert list(same.op.node_def.input) == ["x", "^first"]
 
-    def test_has_attributes_as_messages(self):
+    def test_node_def_has_attributes_as_messages(self):
         x = tf.placeholder(tf.float32, [None, 2])
         assert attr(x.op, "dtype") == ("type", 1)
         _, shape = attr(x.op, "shape")
@@ -64,7 +64,7 @@ class TestNodeDef:
             ([1, 2], "tensor_content", np.array([1, 2], np.int32).tobytes()),
         ],
     )
-    def test_has_constants_as_tensorflow_writes_them(self, value, field, expected):
+    def test_node_def_encodes_constants_like_tensorflow(self, value, field, expected):
         tensor = tf.constant(value)
         message = tensor.op.get_attr("value")
         assert message == attr(tensor.op, "value")[1]
@@ -72,7 +72,7 @@ class TestNodeDef:
         result = getattr(message, field)
         assert (result if isinstance(result, bytes) else list(result)) == expected
 
-    def test_of_queues_has_the_arguments_of_their_constructors(self):
+    def test_node_def_of_a_queue_has_its_constructor_arguments(self):
         queue = tf.FIFOQueue(3, [tf.int32, tf.string], [[2], []], shared_name=b"s", name="q")
         op = queue.queue_ref.op
         assert attr(op, "capacity") == ("i", 3)
@@ -86,12 +86,12 @@ class TestNodeDef:
         assert numbers(dequeue, "component_types", "type") == [3, 7]
         assert attr(enqueue, "timeout_ms") == attr(dequeue, "timeout_ms") == ("i", -1)
 
-    def test_of_python_functions_has_their_types(self):
+    def test_node_def_of_a_python_function_has_its_types(self):
         op = tf.py_func(lambda x: x, [tf.constant("a")], [tf.string])[0].op
         assert numbers(op, "Tin", "type") == numbers(op, "Tout", "type") == [7]
         assert "python_function" not in op.node_def.attr
 
-    def test_is_the_readers_own(self):
+    def test_node_def_is_a_copy(self):
         op = tf.constant([1, 2], name="c").op
         node = op.node_def
         node.name, node.device = "other", "/cpu:7"
@@ -102,14 +102,14 @@ class TestNodeDef:
         tf.get_default_graph().as_graph_def().node[0].name = "other"
         assert tf.get_default_graph().get_operation_by_name("c") is op
 
-    def test_is_printed_as_tensorflow_prints_it(self):
+    def test_node_def_is_printed_like_tensorflow(self):
         x = tf.placeholder(tf.float32, [3], name="x")
         lines = str(x.op).split()
         assert lines == str(x.op.node_def).split()
         assert lines[:4] == ["name:", '"x"', "op:", '"Placeholder"']
         assert "DT_FLOAT" in lines
 
-    def test_goes_through_bytes(self):
+    def test_graph_def_round_trips_through_bytes(self):
         tf.add(tf.constant([1, 2]), 3)
         graph_def = tf.get_default_graph().as_graph_def(add_shapes=True)
         again = tf.GraphDef.FromString(graph_def.SerializeToString())
@@ -120,7 +120,7 @@ class TestNodeDef:
         assert isinstance(graph_def.node[0], tf.NodeDef)
         assert tf.Session().graph_def.node == tf.get_default_graph().as_graph_def().node
 
-    def test_loads_protocol_buffers_only_when_it_is_asked_for(self):
+    def test_node_def_imports_protobuf_lazily(self):
         program = """
 import sys
 import headrace.tf1 as tf
@@ -138,7 +138,7 @@ with tf.Session() as session:
         )
         assert done.stdout == "p\n"
 
-    def test_of_staging_areas_has_the_name_that_they_share(self):
+    def test_node_def_of_a_staging_area_has_its_shared_name(self):
         area = tf.contrib.staging.StagingArea([tf.int32, tf.string], capacity=3)
         put, (number, _) = area.put([tf.constant(1), tf.constant("a")]), area.get()
         assert (put.node_def.op, number.op.node_def.op) == ("Stage", "Unstage")
@@ -151,7 +151,7 @@ with tf.Session() as session:
 
 
 class TestGetAttr:
-    def test_returns_the_same_as_tensorflow(self):
+    def test_get_attr_returns_the_same_as_tensorflow(self):
         op = tf.FIFOQueue(3, [tf.int32], [[2]], shared_name="s").queue_ref.op
         assert op.get_attr("capacity") == 3
         assert op.get_attr("shared_name") == b"s"
@@ -159,13 +159,13 @@ class TestGetAttr:
         assert [dim.size for dim in op.get_attr("shapes")[0].dim] == [2]
         assert tf.placeholder(tf.float32).op.get_attr("dtype") is tf.float32
 
-    def test_refuses_an_unknown_name(self):
+    def test_get_attr_rejects_an_unknown_name(self):
         with pytest.raises(ValueError, match=r"Operation 'x' has no attr named 'nope'\."):
             tf.placeholder(tf.int32, name="x").op.get_attr("nope")
 
 
 class TestNamesAsBytes:
-    def test_are_names(self):
+    def test_bytes_are_valid_names(self):
         with tf.name_scope(b"scope") as scope:
             assert scope == "scope/"
             assert tf.constant(1, name=b"c").name == "scope/c:0"
@@ -201,7 +201,7 @@ DEVICES = [
 
 class TestDevices:
     @pytest.mark.parametrize(("devices", "expected"), DEVICES)
-    def test_are_kept_and_merged(self, devices, expected):
+    def test_devices_are_kept_and_merged(self, devices, expected):
         graph = tf.get_default_graph()
         op = self.made_inside(devices)
         assert op.device == op.outputs[0].device == op.node_def.device == expected
@@ -223,20 +223,20 @@ class TestDevices:
             (5, TypeError, "device is 5, expected a device string, a function or None"),
         ],
     )
-    def test_invalid_device_strings_are_refused(self, device, error, words):
+    def test_invalid_device_strings_are_rejected(self, device, error, words):
         with pytest.raises(error, match=words), tf.device(device):
             pass
         assert tf.constant(1).device == ""
 
     @pytest.mark.parametrize("said", [None, 5])
-    def test_may_be_given_by_a_function(self, said):
+    def test_device_function_must_return_a_string(self, said):
         with (
             tf.device(lambda op: said),
             pytest.raises(TypeError, match=f"unicode string, got {said}"),
         ):
             tf.constant(1)
 
-    def test_follow_colocated_operations(self):
+    def test_device_follows_colocated_operations(self):
         with tf.device("/cpu:1"):
             first = tf.constant(1, name="first")
         with tf.colocate_with(first):
@@ -253,14 +253,14 @@ class TestDevices:
         with pytest.raises(ValueError, match="Trying to reset colocation"), tf.colocate_with(None):
             pass
 
-    def test_of_a_variable_are_those_of_its_operations(self):
+    def test_device_of_a_variable_applies_to_its_operations(self):
         with tf.device("/cpu:1"):
             variable = tf.Variable(1, name="v")
         assigned = variable.assign(2)
         assert variable.device == variable.initializer.device == assigned.device == "/device:CPU:1"
         assert assigned.op.get_attr("_class") == [b"loc:@v"]
 
-    def test_belong_to_the_thread(self, monkeypatch):
+    def test_device_scope_belongs_to_the_thread(self, monkeypatch):
         with tf.device("/cpu:1"):
             other = tf.Graph()
             with other.as_default():
@@ -268,7 +268,7 @@ class TestDevices:
 
 
 class TestContainers:
-    def test_are_attributes_of_their_values(self):
+    def test_container_is_an_attribute_of_stateful_operations(self):
         with tf.container("outer"):
             queue = tf.FIFOQueue(1, tf.int32)
             with tf.container("inner"):
@@ -278,7 +278,7 @@ class TestContainers:
         assert reader.reader_ref.op.get_attr("container") == b"inner"
         assert tf.Variable(1).op.get_attr("container") == b""
 
-    def test_keep_equal_shared_names_apart(self):
+    def test_containers_separate_equal_shared_names(self):
         queues = []
         for name in ("a", "b", "a"):
             with tf.container(name):
@@ -287,7 +287,7 @@ class TestContainers:
             session.run(queues[0].enqueue(1))
             assert session.run([queue.size() for queue in queues]) == [1, 0, 1]
 
-    def test_of_sparse_tensors_has_the_attributes_of_tensorflow(self):
+    def test_node_def_of_a_sparse_operation_has_the_attributes_of_tensorflow(self):
         sparse = tf.SparseTensor([[0, 1]], [5.0], [2, 3])
         joined = tf.sparse_concat(-1, [sparse, sparse]).values.op
         assert (joined.node_def.op, attr(joined, "N")) == ("SparseConcat", ("i", 2))

@@ -8,7 +8,7 @@ INSTALL_TF1 = (
 )
 
 
-def test_a_program_of_tensorflow_1_reads_without_protocol_buffers():
+def test_tensorflow_1_program_runs_without_protobuf():
     result = run_without_protobuf(
         "import headrace.tf1 as tf\n"
         "numbers = tf.train.range_input_producer(3, num_epochs=1, shuffle=False).dequeue()\n"
@@ -36,7 +36,7 @@ EXPRESSIONS = [
 ]
 
 
-def test_messages_without_protocol_buffers_name_the_package():
+def test_errors_without_protobuf_name_the_package():
     result = run_without_protobuf(
         "import headrace.tf1 as tf\n"
         f"for expression in {EXPRESSIONS}:\n"
@@ -48,7 +48,7 @@ def test_messages_without_protocol_buffers_name_the_package():
     assert result.stdout == "".join(f"{name}: {INSTALL_TF1}\n" for name in EXPRESSIONS)
 
 
-def test_a_program_of_tensorflow_1_needs_absl_only_for_flags():
+def test_tensorflow_1_program_needs_absl_only_for_flags():
     result = run(
         "sys.modules.update(absl=None)\n"
         "import headrace.tf1 as tf\n"

@@ -9,5 +9,5 @@ PAGES = sorted((Path(__file__).parents[2] / "docs/tf1").glob("*.md"))
 
 
 @pytest.mark.parametrize("program", programs_of(PAGES))
-def test_example_runs(program, tmp_path):
+def test_page_example_runs(program, tmp_path):
     check_program(program, tmp_path)

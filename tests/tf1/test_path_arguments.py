@@ -174,14 +174,14 @@ def list_of(files: Files) -> list[str]:
 
 @pytest.mark.parametrize("use", USES.values(), ids=USES)
 @pytest.mark.filterwarnings("ignore:unclosed file")
-def test_a_path_object_means_the_same_as_its_text(use, tmp_path):
+def test_path_object_is_equivalent_to_its_text(use, tmp_path):
     with tf.Graph().as_default():
         of_the_path = use(Files(tmp_path), lambda path: path)
     with tf.Graph().as_default():
         assert of_the_path == use(Files(tmp_path), str)
 
 
-def test_a_path_is_not_a_tensor_elsewhere():
+def test_path_is_not_accepted_as_a_tensor():
     with pytest.raises(TypeError, match="PosixPath"):
         tf.constant(Path("a"))
     with pytest.raises(TypeError, match="Expected a string"):

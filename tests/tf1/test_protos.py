@@ -121,17 +121,17 @@ def make_meta_graph():
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_a_message_has_the_bytes_that_tensorflow_writes(message, serialized):
+def test_message_has_the_bytes_of_tensorflow(message, serialized):
     assert message.SerializeToString(deterministic=True) == serialized
     assert type(message).FromString(serialized) == message
 
 
-def test_the_messages_have_names_of_their_own():
+def test_message_names_are_in_the_headrace_package():
     names = {getattr(protos, name).DESCRIPTOR.full_name for name in protos.__all__}
     assert names == {f"headrace.{name}" for name in protos.__all__}
 
 
-def test_protocol_buffers_in_python_serve_as_well(tmp_path):
+def test_pure_python_protobuf_works(tmp_path):
     """A free-threaded Python has no others. Their classes have no nested ones by themselves."""
     program = """
 import sys
@@ -165,7 +165,7 @@ else:
     subprocess.run(command, check=True, timeout=60, env=environment)
 
 
-def test_a_checkpoint_state_is_read_from_text():
+def test_checkpoint_state_is_parsed_from_text():
     text = 'model_checkpoint_path: "b"\nall_model_checkpoint_paths: "a"\n'
     state = text_format.Parse(text, CheckpointState())
     assert state == CheckpointState(model_checkpoint_path="b", all_model_checkpoint_paths=["a"])

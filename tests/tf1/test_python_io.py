@@ -22,12 +22,12 @@ def test_tf_io_has_the_same_classes():
         *((Kind.ZLIB, "ZLIB"), (Options(), ""), (Options("GZIP"), "GZIP")),
     ],
 )
-def test_a_reader_takes_a_compression_in_every_form(options, name):
+def test_reader_accepts_every_form_of_compression_option(options, name):
     op = tf.TFRecordReader(options=options).reader_ref.op
     assert op.get_attr("compression_type") == name.encode()
 
 
 @pytest.mark.parametrize("options", ["BZ2", "gzip", 3])
-def test_a_reader_rejects_other_compressions(options):
+def test_reader_rejects_unknown_compressions(options):
     with pytest.raises(ValueError, match=re.escape(f'Not a valid compression_type: "{options}"')):
         tf.TFRecordReader(options=options)

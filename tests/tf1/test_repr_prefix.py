@@ -17,7 +17,7 @@ show()
 """
 
 
-def test_only_a_program_for_tensorflow_1_reads_tf_in_repr():
+def test_repr_mentions_tf_only_in_tensorflow_1_programs():
     output = subprocess.run(
         [sys.executable, "-c", PROGRAM], timeout=60, check=True, capture_output=True, text=True
     ).stdout

@@ -7,7 +7,7 @@ import headrace.tf1 as tf
 HERE = Path(__file__).parent
 
 
-def test_paths_are_relative_to_the_file_that_asks():
+def test_paths_are_relative_to_the_calling_file():
     loader = tf.resource_loader
     assert loader.get_data_files_path() == loader.get_root_dir_with_all_resources() == str(HERE)
     assert loader.get_path_to_datafile("a") == str(HERE / "a")

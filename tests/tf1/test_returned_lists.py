@@ -344,7 +344,7 @@ def members(path: str, value: Any) -> Iterator[tuple[str, Any]]:
             yield f"{path}.{name}", function
 
 
-def test_every_function_that_may_return_a_list_is_looked_at():
+def test_every_function_that_may_return_a_list_is_tested():
     returns = {
         path: str(inspect.signature(function).return_annotation) for path, function in exported(tf)
     }
@@ -373,7 +373,7 @@ def spoil(value: Any) -> int:
 
 
 @pytest.mark.parametrize("name", RETURNED)
-def test_a_returned_list_is_the_callers_own(name, tmp_path):
+def test_returned_list_belongs_to_the_caller(name, tmp_path):
     world = World(tmp_path)
     call = RETURNED[name]
     returned = call(world)
@@ -404,7 +404,7 @@ def test_a_returned_list_is_the_callers_own(name, tmp_path):
     ],
     ids=["split", "unstack", "decode_csv", "dynamic_partition", "py_func", "identity_n"],
 )
-def test_an_item_of_a_returned_list_may_be_replaced(make):
+def test_item_of_a_returned_list_may_be_replaced(make):
     parts = make(tf.constant([[1.0, 2.0], [3.0, 4.0]]))
     first = parts[0]
     parts[0] -= 1.0

@@ -11,7 +11,7 @@ NAMES = ["MutableHashTable", "RandomShuffleQueue", "summary.image"]
 
 @pytest.mark.timeout(300)
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of address space are Linux's")
-def test_an_operation_of_a_session_that_gets_no_memory_fails_with_an_error():
+def test_session_operations_raise_an_error_when_memory_runs_out():
     command = [sys.executable, "-m", "tests.tf1.short_memory", *NAMES]
     done = subprocess.run(command, capture_output=True, text=True, timeout=280, check=False)
     assert (done.stdout, done.returncode) == ("", 0), done.stderr[-2000:]

@@ -58,7 +58,7 @@ ROWS = {
         (DUMP, "test_a_function_that_hangs_is_shown_with_its_example"),
     ],
     "`pipe.spec`, `iter(pipe)`": [
-        ("tf1/test_waits.py", "test_ctrl_c_ends_a_wait_that_is_told_of"),
+        ("tf1/test_waits.py", "test_ctrl_c_ends_a_reported_wait"),
     ],
     "`to_torch`, `to_jax`, `to_arrow`": [
         ("pipeline/outputs/test_outputs.py", "test_leaving_the_loop_stops_the_threads"),
@@ -68,14 +68,14 @@ ROWS = {
         ("tf1/ops/readers/test_pipes.py", "test_ctrl_c_ends_a_read"),
     ],
     "A writer whose file is a pipe": [
-        ("tf1/test_waits.py", "test_ctrl_c_ends_a_write_into_a_pipe_that_is_full"),
+        ("tf1/test_waits.py", "test_ctrl_c_ends_a_write_into_a_full_pipe"),
     ],
     "The end of the program": [
-        ("tf1/test_exit.py", "test_the_program_ends_as_it_should"),
+        ("tf1/test_exit.py", "test_program_exits_with_the_expected_status"),
         (ITERATING, "test_program_may_exit_while_iterating"),
         (
             "tf1/queues/test_eager_interrupt.py",
-            "test_a_program_ends_while_daemon_threads_are_blocked",
+            "test_program_exits_while_daemon_threads_are_blocked",
         ),
     ],
     "Commands that only read: `inspect`, `verify`, `index`, `bench`": [
@@ -90,35 +90,35 @@ ROWS = {
     ],
     "`queue.enqueue`, `enqueue_many`": [
         (EAGER, "test_enqueue_waits_for_room"),
-        (EAGER, "test_a_late_enqueue_names_the_awaited_room"),
-        (EAGER, "test_a_cancelling_close_wakes_enqueues_and_keeps_their_added_elements"),
+        (EAGER, "test_enqueue_timeout_reports_the_missing_room"),
+        (EAGER, "test_cancelling_close_wakes_enqueues_and_keeps_their_added_elements"),
         ("tf1/queues/test_eager_interrupt.py", "test_ctrl_c_ends_a_blocked_call_and_loses_nothing"),
-        (DUMP_OF_TF1, "test_a_call_shows_its_progress"),
+        (DUMP_OF_TF1, "test_queue_call_shows_its_progress"),
     ],
     "`queue.dequeue`, `dequeue_many`, `dequeue_up_to`, a loop over the queue": [
         (EAGER, "test_dequeue_waits_for_an_element"),
-        (EAGER, "test_a_late_dequeue_names_the_awaited_elements"),
-        (EAGER, "test_a_close_wakes_waiting_dequeues"),
+        (EAGER, "test_dequeue_timeout_reports_the_missing_elements"),
+        (EAGER, "test_close_wakes_waiting_dequeues"),
         ("tf1/queues/test_eager_interrupt.py", "test_ctrl_c_ends_a_blocked_call_and_loses_nothing"),
-        (DUMP_OF_TF1, "test_a_call_shows_its_progress"),
+        (DUMP_OF_TF1, "test_queue_call_shows_its_progress"),
     ],
     "`queue.close()`": [
-        (EAGER, "test_a_plain_close_waits_for_enqueues"),
+        (EAGER, "test_plain_close_waits_for_enqueues"),
         ("tf1/queues/test_eager_interrupt.py", "test_ctrl_c_ends_a_blocked_call_and_loses_nothing"),
-        (DUMP_OF_TF1, "test_a_close_waits_for_enqueues"),
+        (DUMP_OF_TF1, "test_close_is_shown_as_waiting_for_enqueues"),
     ],
     "`session.run` of a queue operation": [
-        (BLOCKING, "test_a_run_takes_the_available_elements_and_waits_for_the_rest"),
+        (BLOCKING, "test_run_dequeues_the_available_elements_and_waits_for_the_rest"),
         (BLOCKING, "test_run_that_waits_too_long_ends"),
-        (BLOCKING, "test_wakes_every_run_that_is_blocked"),
+        (BLOCKING, "test_closing_wakes_every_blocked_run"),
         (
             RUNNERS,
-            "test_after_a_reset_a_consumer_gets_the_error_that_ended_its_runners",
+            "test_consumer_error_after_a_reset_mentions_the_reset",
         ),
-        (SESSION_WAITS, "test_runners_that_were_never_started"),
-        (SESSION_WAITS, "test_a_late_run_names_the_awaited_event_and_the_reason"),
-        (SESSION_WAITS, "test_ctrl_c_names_the_awaited_event_of_the_run"),
-        (DUMP_OF_TF1, "test_a_run_shows_its_operation_and_the_reason"),
+        (SESSION_WAITS, "test_warning_for_runners_that_were_never_started"),
+        (SESSION_WAITS, "test_timeout_error_names_the_queue_and_the_reason"),
+        (SESSION_WAITS, "test_ctrl_c_adds_a_note_about_the_waiting_run"),
+        (DUMP_OF_TF1, "test_run_shows_its_operation_and_the_reason"),
     ],
     "`session.run` of a staging area operation": [
         (STAGING, "test_get_waits_for_an_element"),
@@ -134,28 +134,28 @@ ROWS = {
     ],
     "`session.run` of a reader or a `RecordInput`": [
         ("tf1/ops/readers/test_record_input.py", "test_many_threads_receive_each_record_once"),
-        (BLOCKING, "test_wakes_a_reader_that_waits_for_names"),
-        (SESSION_WAITS, "test_a_reader_that_waits_for_names"),
+        (BLOCKING, "test_closing_wakes_a_reader_that_waits_for_names"),
+        (SESSION_WAITS, "test_warning_for_a_reader_that_waits_for_names"),
         ("tf1/ops/readers/test_pipes.py", "test_closing_the_session_ends_a_read"),
         ("tf1/ops/readers/test_pipes.py", "test_timeout_ends_a_read"),
         ("tf1/ops/readers/test_pipes.py", "test_ctrl_c_ends_a_read"),
-        (DUMP_OF_TF1, "test_a_reader_without_a_file_name_is_shown"),
+        (DUMP_OF_TF1, "test_reader_waiting_for_a_file_name_is_shown"),
     ],
     "`session.run` of a Python function": [
-        ("tf1/session/test_signals.py", "test_a_function_may_wait_in_the_thread_of_its_run"),
-        ("tf1/test_waits.py", "test_closing_a_session_ends_a_run_when_its_function_returns"),
+        ("tf1/session/test_signals.py", "test_function_may_wait_in_the_thread_of_its_run"),
+        ("tf1/test_waits.py", "test_closing_a_session_ends_a_run_once_its_function_returns"),
     ],
     "`session.run` that reads a remote file": [
-        ("tf1/storage/test_faults.py", "test_a_stopped_run_does_not_wait_for_a_body"),
+        ("tf1/storage/test_faults.py", "test_stopped_run_does_not_wait_for_a_response_body"),
         (FAULTS, "test_a_request_that_always_fails_is_an_error_after_some_tries"),
-        ("tf1/test_waits.py", "test_closing_a_session_ends_a_wait_for_a_storage"),
+        ("tf1/test_waits.py", "test_closing_a_session_ends_a_wait_for_remote_storage"),
     ],
     "Threads of queue runners": [
         ("tf1/ops/readers/test_pipes.py", "test_closing_the_session_stops_a_queue_runner"),
-        (RUNNERS, "test_a_session_that_nobody_holds_ends_its_runners"),
+        (RUNNERS, "test_unreferenced_session_ends_its_runners"),
         (
             RUNNERS,
-            "test_a_reset_of_the_default_graph_ends_the_runners_of_its_sessions",
+            "test_resetting_the_default_graph_ends_the_runners_of_its_sessions",
         ),
         (
             RUNNERS,
@@ -164,34 +164,34 @@ ROWS = {
         (DUMP_OF_TF1, "test_runners_and_a_coordinator_are_shown"),
     ],
     "`coord.join()`": [
-        (COORDINATOR, "test_join_waits_for_given_and_registered_threads"),
+        (COORDINATOR, "test_join_waits_for_passed_and_registered_threads"),
         (COORDINATOR, "test_join_names_the_threads_that_outlive_the_grace_period"),
         (COORDINATOR, "test_ctrl_c_ends_join_at_once"),
-        ("tf1/queue_runners/test_endings.py", "test_a_join_without_a_stop_names_the_missing_stop"),
+        ("tf1/queue_runners/test_endings.py", "test_join_without_a_stop_logs_the_missing_stop"),
         (DUMP_OF_TF1, "test_runners_and_a_coordinator_are_shown"),
     ],
     "`coord.wait_for_stop()`": [
-        (COORDINATOR, "test_a_stop_wakes_every_thread_that_waits_for_it"),
-        (COORDINATOR, "test_waiting_for_a_stop_that_does_not_come_ends_with_false"),
-        (DUMP_OF_TF1, "test_a_wait_for_a_stop_is_shown"),
+        (COORDINATOR, "test_stop_wakes_every_waiting_thread"),
+        (COORDINATOR, "test_wait_for_stop_returns_false_after_its_timeout"),
+        (DUMP_OF_TF1, "test_wait_for_a_stop_is_shown"),
     ],
     "`SessionManager.prepare_session(wait_for_checkpoint=True)`, `recover_session`": [
-        ("tf1/training/test_session_manager.py", "test_it_waits_for_a_checkpoint"),
+        ("tf1/training/test_session_manager.py", "test_session_waits_for_a_checkpoint"),
     ],
     "`SessionManager.wait_for_session`, a session of a non-chief worker": [
         (
             "tf1/training/test_session_manager.py",
-            "test_waiting_ends_at_once_if_there_is_nothing_to_wait_for",
+            "test_waiting_ends_at_once_if_the_session_is_ready",
         ),
     ],
     "`GlobalStepWaiterHook`": [
-        ("tf1/training/test_hooks.py", "test_it_waits_until_the_step_is_reached"),
+        ("tf1/training/test_hooks.py", "test_global_step_waiter_waits_until_the_step_is_reached"),
     ],
     "`Server.join()`": [
-        ("tf1/test_waits.py", "test_ctrl_c_ends_a_wait_that_is_told_of"),
+        ("tf1/test_waits.py", "test_ctrl_c_ends_a_reported_wait"),
     ],
     "A `LooperThread` between two calls": [
-        (COORDINATOR, "test_a_stop_ends_a_looper_thread_that_waits_for_its_next_tick"),
+        (COORDINATOR, "test_stop_ends_a_looper_thread_waiting_for_its_next_tick"),
     ],
     "`headrace.tf1.checkpoint.save`": [
         ("tf1/checkpoint/test_pause.py", "test_step_finishes_even_if_the_queue_is_full"),
@@ -386,7 +386,7 @@ INTERRUPTED = {
 
 
 @pytest.mark.parametrize("what", nightly_after(8, INTERRUPTED))
-def test_ctrl_c_ends_a_wait_that_is_told_of(what, tmp_path):
+def test_ctrl_c_ends_a_reported_wait(what, tmp_path):
     before, call, words = INTERRUPTED[what]
     program = HARNESS.format(before=before, call=call)
     command = [sys.executable, "-W", "ignore", "-c", program, str(tmp_path)]
@@ -421,13 +421,13 @@ os._exit(0)
 
 
 @pytest.mark.parametrize("what", ["records", "bytes"])
-def test_ctrl_c_ends_a_write_into_a_pipe_that_is_full(what, tmp_path):
+def test_ctrl_c_ends_a_write_into_a_full_pipe(what, tmp_path):
     command = [sys.executable, "-c", WRITING, str(tmp_path / "pipe"), what]
     done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=False)
     assert done.stdout == "interrupted\n", done.stderr
 
 
-def test_closing_a_session_ends_a_wait_for_a_storage(monkeypatch):
+def test_closing_a_session_ends_a_wait_for_remote_storage(monkeypatch):
     goes_on = threading.Event()
     with Server() as server, ThreadPoolExecutor() as pool:
         server.files["a"] = bytes(100)
@@ -444,7 +444,7 @@ def test_closing_a_session_ends_a_wait_for_a_storage(monkeypatch):
             goes_on.set()
 
 
-def test_closing_a_session_ends_a_run_when_its_function_returns():
+def test_closing_a_session_ends_a_run_once_its_function_returns():
     is_called, goes_on = threading.Event(), threading.Event()
 
     def function():
@@ -479,7 +479,7 @@ def test_every_row_of_the_page_has_tests():
 
 
 @pytest.mark.parametrize("row", ROWS)
-def test_the_tests_of_a_row_are_there(row):
+def test_tests_of_each_row_exist(row):
     for path, name in ROWS[row]:
         tree = ast.parse((TESTS / path).read_text("utf-8"))
         results = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}

@@ -69,7 +69,7 @@ def test_tensorflow_1_input_feeds_a_model_of_another_library(records, library):
     assert accuracy > 0.75
 
 
-def test_a_network_is_trained_through_queues_saved_restored_and_evaluated(tmp_path):
+def test_queued_program_trains_saves_restores_and_evaluates(tmp_path):
     output = run(DIGITS / "queued_digits.py", tmp_path / "digits", "--epochs", 4)
     assert "4 epochs are over; all were seen" in output
     steps, accuracy = steps_and_accuracy(output)
@@ -77,7 +77,7 @@ def test_a_network_is_trained_through_queues_saved_restored_and_evaluated(tmp_pa
     assert accuracy > 0.85
 
 
-def test_records_are_filtered_and_become_several_examples(tmp_path):
+def test_records_are_filtered_and_expanded_to_several_examples(tmp_path):
     output = run("filtered_records.py", tmp_path, "--lines", 500)
     sums = re.findall(r"station \d: (\d+) \((\d+) in the log\)", output)
     assert len(sums) == 4
@@ -85,7 +85,7 @@ def test_records_are_filtered_and_become_several_examples(tmp_path):
     assert "station 3: 0 (switched off)" in output
 
 
-def test_every_line_comes_in_a_batch_of_its_bucket():
+def test_every_line_is_batched_in_its_bucket():
     output = run("bucketed_lines.py", "--files", 10)
     got, expected, padding = re.search(r"(\d+) lines of (\d+), padding (\d+)%", output).groups()
     assert got == expected
@@ -93,7 +93,7 @@ def test_every_line_comes_in_a_batch_of_its_bucket():
 
 
 @pytest.mark.nightly
-def test_a_trainer_and_an_evaluator_of_pictures_run_side_by_side(tmp_path):
+def test_trainer_and_evaluator_run_side_by_side(tmp_path):
     evaluator = subprocess.Popen(
         [sys.executable, DIGITS / "cifar_eval.py", tmp_path, "--until-step", "60"],
         stdout=subprocess.PIPE,
@@ -114,7 +114,7 @@ def test_a_trainer_and_an_evaluator_of_pictures_run_side_by_side(tmp_path):
     assert float(evaluated[-1][1]) > 0.4
 
 
-def test_photographs_are_shown_on_one_sheet(tmp_path):
+def test_photos_are_shown_on_one_sheet(tmp_path):
     output = run("photo_contact_sheet.py", tmp_path / "sheet.png", "--side", 32, "--columns", 4)
     num_shown, num_found, height, width = map(
         int, re.search(r"(\d+) photographs of (\d+) on .*\((\d+), (\d+)\)", output).groups()
@@ -127,19 +127,19 @@ def test_photographs_are_shown_on_one_sheet(tmp_path):
         assert all(ImageStat.Stat(cell).stddev[0] > 10 for cell in cells), "no cell is blank"
 
 
-def test_photographs_of_shards_come_with_their_labels(tmp_path):
+def test_photos_from_shards_keep_their_labels(tmp_path):
     output = run("old_photos.py", tmp_path / "photos", "--pictures", 60, "--epochs", 2)
     assert "4 batches: red 40, green 40, blue 40" in output
     assert "the brightest colour is the label's in 120 of 120" in output
 
 
-def test_sounds_of_a_thread_come_padded():
+def test_sounds_are_padded_by_a_feeding_thread():
     output = run("old_sounds.py", "--sounds", 20)
     assert re.search(r"^\d+ pieces of 20 sounds, padded to at most 550 samples$", output, re.M)
     assert "pitches: 200 240 280 320 360" in output
 
 
-def test_pictures_and_masks_are_changed_alike(tmp_path):
+def test_images_and_masks_are_transformed_alike(tmp_path):
     output = run("old_masks.py", tmp_path / "pairs", "--pairs", 8)
     assert "8 batches of (4, 48, 64, 3) and (4, 48, 64, 1)" in output
     assert int(re.search(r"agree in (\d+)%", output)[1]) > 80

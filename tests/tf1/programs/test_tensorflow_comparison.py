@@ -61,7 +61,7 @@ print(*refused)
     return run_python(code, tmp_path_factory.mktemp("tensorflow_comparison"))
 
 
-def test_the_table_has_at_least_400_programs_and_150_random_ones(lines: list[str]) -> None:
+def test_at_least_400_fixed_and_150_random_programs_are_listed(lines: list[str]) -> None:
     assert int(lines[0]) >= 400
     assert int(lines[1]) >= 150
 
@@ -75,12 +75,12 @@ def test_each_family_is_loaded(lines: list[str]) -> None:
     assert set(lines[3].split()) == modules
 
 
-def test_a_sample_of_the_programs_runs(lines: list[str]) -> None:
+def test_sample_of_the_programs_runs(lines: list[str]) -> None:
     good, refused = lines[4].split(), lines[5].split()
     assert len(good) > len(refused)
 
 
-def test_programs_run_in_a_directory_of_their_own(tmp_path: Path, monkeypatch) -> None:
+def test_programs_run_in_their_own_directory(tmp_path: Path, monkeypatch) -> None:
     """Files that a program writes beside itself do not stay in the directory of the caller."""
     outputs: list[Path] = []
 

@@ -58,7 +58,7 @@ def distorted_inputs(paths, batch_size, num_epochs=None):
     return images, tf.reshape(labels, [batch_size])
 
 
-def test_a_monitored_training_with_a_hook_that_logs(image_files, tmp_path):
+def test_monitored_training_with_a_logging_hook(image_files, tmp_path):
     """The parts of programs that train on CIFAR-10: input, a step, a hook that logs the speed."""
     batch_size, max_steps, log_frequency = 4, 10, 5
     lines = []
@@ -169,7 +169,7 @@ def test_towers_on_several_devices_with_a_plain_session(image_files, tmp_path):
     assert tf.train.load_variable(path, "weight").tolist() == [float(max_steps)] * 3
 
 
-def test_a_supervised_loop_over_one_epoch(image_files, tmp_path):
+def test_supervised_loop_over_one_epoch(image_files, tmp_path):
     """The parts of programs before `MonitoredSession`: a supervisor starts and stops the input."""
     with tf.Graph().as_default():
         queue = tf.train.string_input_producer(image_files, num_epochs=1)

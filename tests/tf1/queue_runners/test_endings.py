@@ -76,7 +76,7 @@ def join_all(threads):
 
 
 @pytest.mark.parametrize("error", ENDINGS, ids=lambda error: type(error).__name__)
-def test_with_a_coordinator_it_hears_of_the_end_and_the_consumer_wakes(error, coord):
+def test_coordinator_and_consumer_receive_the_end(error, coord):
     queue = make_queue()
     runner = tf.train.QueueRunner(queue, [queue.enqueue(1)])
     with RaisingSession() as sess:
@@ -91,7 +91,7 @@ def test_with_a_coordinator_it_hears_of_the_end_and_the_consumer_wakes(error, co
 
 
 @pytest.mark.parametrize("error", ENDINGS, ids=lambda error: type(error).__name__)
-def test_without_a_coordinator_the_last_thread_to_end_closes_the_queue(error, thread_errors):
+def test_last_thread_closes_the_queue_without_a_coordinator(error, thread_errors):
     queue = make_queue()
     runner = tf.train.QueueRunner(queue, [queue.enqueue(1)] * 2)
     with RaisingSession() as sess:
@@ -106,9 +106,7 @@ def test_without_a_coordinator_the_last_thread_to_end_closes_the_queue(error, th
 
 @pytest.mark.parametrize("has_coordinator", [False, True])
 @pytest.mark.parametrize("error", [SystemExit, KeyboardInterrupt, GeneratorExit, Panic])
-def test_an_exit_in_a_python_function_wakes_the_consumer(
-    error, has_coordinator, coord, thread_errors
-):
+def test_exit_in_a_python_function_wakes_the_consumer(error, has_coordinator, coord, thread_errors):
     def leave():
         raise error("leaving")
 
@@ -126,7 +124,7 @@ def test_an_exit_in_a_python_function_wakes_the_consumer(
         join_all(threads)
 
 
-def test_a_coordinator_that_was_joined_leaves_the_error_with_the_runner(coord, thread_errors):
+def test_error_after_join_is_kept_by_the_runner(coord, thread_errors):
     queue = make_queue()
     runner = tf.train.QueueRunner(queue, [queue.enqueue(1)])
     coord.join()
@@ -153,7 +151,7 @@ def start_but(number, monkeypatch):
 
 
 @pytest.mark.parametrize("number", [0, 1, 2])
-def test_if_a_thread_cannot_start_the_coordinator_stops_the_others(number, coord, monkeypatch):
+def test_coordinator_stops_the_other_threads_if_one_cannot_start(number, coord, monkeypatch):
     queue = make_queue()
     runner = tf.train.QueueRunner(queue, [queue.enqueue(1)] * 2)
     with tf.Session() as sess:
@@ -168,7 +166,7 @@ def test_if_a_thread_cannot_start_the_coordinator_stops_the_others(number, coord
 
 
 @pytest.mark.parametrize("number", [0, 1])
-def test_if_a_thread_cannot_start_the_consumer_wakes(number, monkeypatch, thread_errors):
+def test_consumer_wakes_if_a_thread_cannot_start(number, monkeypatch, thread_errors):
     queue = make_queue()
     runner = tf.train.QueueRunner(queue, [queue.enqueue(1)] * 2)
     with tf.Session() as sess:
@@ -179,7 +177,7 @@ def test_if_a_thread_cannot_start_the_consumer_wakes(number, monkeypatch, thread
         assert end.__cause__ is caught.value
 
 
-def test_an_error_further_up_is_the_cause_of_every_consumers_end(coord):
+def test_upstream_error_is_the_cause_of_every_consumers_end(coord):
     names = tf.train.string_input_producer(["a", "b"], num_epochs=1)
     batch = tf.train.batch([names.dequeue()], 2)
     with tf.Session() as sess:  # Without local_variables_initializer.
@@ -191,7 +189,7 @@ def test_an_error_further_up_is_the_cause_of_every_consumers_end(coord):
     assert caught.value.__cause__ is joined.value
 
 
-def test_without_a_coordinator_an_error_further_up_is_the_cause_too(thread_errors):
+def test_upstream_error_is_the_cause_without_a_coordinator(thread_errors):
     names = tf.train.string_input_producer(["a", "b"], num_epochs=1)
     batch = tf.train.batch([tf.train.batch([names.dequeue()], 2)], 2)
     with tf.Session() as sess:
@@ -203,7 +201,7 @@ def test_without_a_coordinator_an_error_further_up_is_the_cause_too(thread_error
     assert isinstance(thread_errors[0], tf.errors.FailedPreconditionError)
 
 
-def test_an_end_after_a_stop_has_no_cause(coord):
+def test_end_after_a_stop_has_no_cause(coord):
     queue = make_queue()
     tf.train.add_queue_runner(tf.train.QueueRunner(queue, [queue.enqueue(1)]))
     with tf.Session() as sess:
@@ -216,7 +214,7 @@ def test_an_end_after_a_stop_has_no_cause(coord):
     assert "queue runner failed" not in str(end)
 
 
-def test_the_failure_of_one_pipeline_is_not_the_cause_of_anothers_end(thread_errors):
+def test_failure_of_one_pipeline_is_not_the_cause_of_anothers_end(thread_errors):
     failing, ending = make_queue(), make_queue()
     uninitialized = tf.Variable(1, name="uninitialized", collections=[])
     limited = ending.enqueue([tf.Variable(0, name="count").count_up_to(3)])
@@ -236,7 +234,7 @@ def test_the_failure_of_one_pipeline_is_not_the_cause_of_anothers_end(thread_err
     assert "It is in no collection of variables: run its own initializer" in str(failure)
 
 
-def test_a_join_without_a_stop_names_the_missing_stop(coord, monkeypatch, caplog):
+def test_join_without_a_stop_logs_the_missing_stop(coord, monkeypatch, caplog):
     monkeypatch.setattr(tf.train.Coordinator, "patience_secs", 0.01)
     queue = make_queue()
     limited = queue.enqueue([tf.Variable(0, name="count").count_up_to(3)])
@@ -256,7 +254,7 @@ def test_a_join_without_a_stop_names_the_missing_stop(coord, monkeypatch, caplog
     )
 
 
-def test_a_join_of_threads_that_work_says_nothing(coord, monkeypatch, caplog):
+def test_join_of_working_threads_logs_nothing(coord, monkeypatch, caplog):
     monkeypatch.setattr(tf.train.Coordinator, "patience_secs", 0.01)
     queue = make_queue()
     runner = tf.train.QueueRunner(queue, [queue.enqueue(1)])

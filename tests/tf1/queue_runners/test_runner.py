@@ -114,12 +114,12 @@ def raising(error):
 
 
 @pytest.mark.parametrize("arguments", [(), ("queue",), ("queue", []), (None, ["op"])])
-def test_a_runner_needs_a_queue_and_operations(arguments):
+def test_runner_requires_a_queue_and_operations(arguments):
     with pytest.raises(ValueError, match=r"Must provide queue and enqueue_ops\."):
         tf.train.QueueRunner(*arguments)
 
 
-def test_a_definition_excludes_a_queue():
+def test_runner_def_and_queue_are_mutually_exclusive():
     queue = make_queue()
     definition = tf.train.QueueRunner(queue, [queue.enqueue(1)]).to_proto()
     with pytest.raises(ValueError, match="queue_runner_def and queue are mutually exclusive"):
@@ -129,7 +129,7 @@ def test_a_definition_excludes_a_queue():
 @pytest.mark.parametrize(
     "types", [(), (ValueError,), tf.errors.AbortedError, [tf.errors.AbortedError], (1,)]
 )
-def test_the_queue_closed_types_must_be_a_tuple_of_errors(types):
+def test_queue_closed_types_must_be_a_tuple_of_errors(types):
     with pytest.raises(
         TypeError,
         match=r"queue_closed_exception_types, when provided, must be a tuple of tf.error types",
@@ -137,7 +137,7 @@ def test_the_queue_closed_types_must_be_a_tuple_of_errors(types):
         tf.train.QueueRunner(FakeQueue(), [FakeOp("op")], queue_closed_exception_types=types)
 
 
-def test_the_error_shows_the_only_queue_closed_type_as_tensorflow_does():
+def test_error_shows_a_single_queue_closed_type_like_tensorflow():
     with pytest.raises(TypeError, match=r"but saw: <class 'ValueError'>$"):
         tf.train.QueueRunner(
             FakeQueue(), [FakeOp("op")], queue_closed_exception_types=(ValueError,)
@@ -152,7 +152,7 @@ def test_the_error_shows_the_only_queue_closed_type_as_tensorflow_does():
     ],
     ids=["variable", "second part of a composite"],
 )
-def test_a_tensor_without_a_value_in_place_of_an_enqueue_operation_is_an_error(make, coord):
+def test_uninitialized_tensor_as_an_enqueue_operation_is_an_error(make, coord):
     queue = make_queue()
     runner = tf.train.QueueRunner(queue, [make(tf.Variable(3, name="variable"))])
     with tf.Session() as sess:
@@ -166,14 +166,14 @@ def test_a_tensor_without_a_value_in_place_of_an_enqueue_operation_is_an_error(m
         assert drain(sess, queue) == []
 
 
-def test_a_runner_makes_the_closing_operations_of_its_queue():
+def test_runner_creates_the_closing_operations_of_its_queue():
     queue = make_queue()
     runner = tf.train.QueueRunner(queue, [queue.enqueue(1)])
     assert runner.close_op.name == "queue_Close"
     assert runner.cancel_op.name == "queue_Close_1"
 
 
-def test_a_runner_has_the_arguments_that_it_was_made_with():
+def test_runner_keeps_its_arguments():
     queue = make_queue()
     ops, close, cancel = [queue.enqueue(1)], tf.no_op(), tf.no_op()
     types = (tf.errors.OutOfRangeError, tf.errors.CancelledError)
@@ -187,7 +187,7 @@ def test_a_runner_has_the_arguments_that_it_was_made_with():
     assert runner.exceptions_raised == []
 
 
-def test_the_end_of_the_input_closes_the_queue_by_default():
+def test_out_of_range_error_closes_the_queue_by_default():
     runner = tf.train.QueueRunner(FakeQueue(), [FakeOp("op")])
     assert runner.queue_closed_exception_types == (tf.errors.OutOfRangeError,)
 
@@ -195,7 +195,7 @@ def test_the_end_of_the_input_closes_the_queue_by_default():
 # Threads
 
 
-def test_each_operation_has_a_thread_that_is_named_after_it(coord):
+def test_each_operation_has_a_thread_named_after_it(coord):
     queue = make_queue()
     ops = [queue.enqueue(1, name="first"), queue.enqueue(2, name="second")]
     runner = tf.train.QueueRunner(queue, ops)
@@ -221,7 +221,7 @@ def test_every_thread_is_registered_with_the_coordinator():
     assert len(threads) == 3
 
 
-def test_a_runner_has_one_set_of_threads_for_each_session():
+def test_runner_has_one_set_of_threads_per_session():
     runner = tf.train.QueueRunner(FakeQueue(), [FakeOp("op")])
     first, second = FakeSession(), FakeSession()
     assert len(runner.create_threads(first)) == 1
@@ -229,14 +229,14 @@ def test_a_runner_has_one_set_of_threads_for_each_session():
     assert len(runner.create_threads(second)) == 1
 
 
-def test_a_runner_forgets_a_session_that_is_gone():
+def test_runner_releases_a_collected_session():
     runner = tf.train.QueueRunner(FakeQueue(), [FakeOp("op")])
     for _ in range(3):
         assert len(runner.create_threads(FakeSession())) == 1
     assert len(runner._runs_per_session) <= 1
 
 
-def test_threads_may_be_made_again_when_all_have_ended(thread_errors):
+def test_threads_may_be_recreated_once_all_have_ended(thread_errors):
     op = FakeOp("op", raising(KeyError("first")))
     runner, sess = tf.train.QueueRunner(FakeQueue(), [op]), FakeSession()
     join_all(runner.create_threads(sess, start=True))
@@ -251,7 +251,7 @@ def test_threads_may_be_made_again_when_all_have_ended(thread_errors):
 # The end of the input
 
 
-def test_the_end_of_the_input_closes_the_queue_and_requests_no_stop(coord):
+def test_end_of_the_input_closes_the_queue_without_requesting_a_stop(coord):
     queue = make_queue()
     runner = tf.train.QueueRunner(queue, [make_limited_enqueue(queue, 3)])
     with tf.Session() as sess:
@@ -264,7 +264,7 @@ def test_the_end_of_the_input_closes_the_queue_and_requests_no_stop(coord):
     assert runner.exceptions_raised == []
 
 
-def test_only_the_last_thread_to_end_closes_the_queue():
+def test_only_the_last_thread_closes_the_queue():
     release = threading.Event()
     end = tf.errors.OutOfRangeError(None, None, "end")
 
@@ -284,7 +284,7 @@ def test_only_the_last_thread_to_end_closes_the_queue():
     assert runner.cancel_op.num_runs == 0
 
 
-def test_several_operations_fill_one_queue_until_the_last_has_ended():
+def test_several_operations_fill_one_queue_until_the_last_ends():
     queue = make_queue()
     ops = [make_limited_enqueue(queue, limit) for limit in (3, 5)]
     runner = tf.train.QueueRunner(queue, ops)
@@ -309,7 +309,7 @@ def fill_from(function, coord, num_threads=1):
     return elements
 
 
-def test_a_stop_iteration_of_a_function_ends_the_input_and_says_so_once(coord, caplog):
+def test_stop_iteration_in_a_function_ends_the_input_and_is_logged_once(coord, caplog):
     numbers = iter([np.int32(1), np.int32(2)])
     lock = threading.Lock()
 
@@ -329,7 +329,7 @@ def test_a_stop_iteration_of_a_function_ends_the_input_and_says_so_once(coord, c
     )
 
 
-def test_functions_that_end_the_input_at_the_same_time_say_so_once(caplog):
+def test_functions_that_end_the_input_together_are_logged_once(caplog):
     together = threading.Barrier(8)
 
     def end():
@@ -345,7 +345,7 @@ def test_functions_that_end_the_input_at_the_same_time_say_so_once(caplog):
         assert len(caplog.records) == 1
 
 
-def test_a_function_that_says_that_the_input_ended_is_believed(coord, caplog):
+def test_out_of_range_error_from_py_func_ends_the_input(coord, caplog):
     def end():
         raise tf.errors.OutOfRangeError(None, None, "the end")
 
@@ -353,7 +353,7 @@ def test_a_function_that_says_that_the_input_ended_is_believed(coord, caplog):
     assert caplog.records == []
 
 
-def test_other_errors_can_mean_the_end_of_the_input():
+def test_other_errors_can_end_the_input():
     end = tf.errors.CancelledError(None, None, "closed")
     runner = tf.train.QueueRunner(
         FakeQueue(),
@@ -365,7 +365,7 @@ def test_other_errors_can_mean_the_end_of_the_input():
     assert runner.exceptions_raised == []
 
 
-def test_an_error_of_the_closing_operation_is_ignored():
+def test_error_in_the_closing_operation_is_ignored():
     end = tf.errors.OutOfRangeError(None, None, "end")
     close_op = FakeOp("close", raising(tf.errors.CancelledError(None, None, "already closed")))
     runner = tf.train.QueueRunner(FakeQueue(), [FakeOp("op", raising(end))], close_op=close_op)
@@ -374,7 +374,7 @@ def test_an_error_of_the_closing_operation_is_ignored():
     assert runner.exceptions_raised == []
 
 
-def test_a_counter_may_be_one_of_the_operations(coord):
+def test_counter_may_be_one_of_the_operations(coord):
     queue = make_queue(capacity=1)
     counter = tf.Variable(0, name="counter")
     increment = tf.assign_add(counter, 1)
@@ -392,7 +392,7 @@ def test_a_counter_may_be_one_of_the_operations(coord):
 # Errors
 
 
-def test_an_error_stops_all_and_comes_out_of_join(coord):
+def test_error_stops_all_threads_and_is_raised_by_join(coord):
     queue = make_queue()
     uninitialized = tf.Variable(1, name="uninitialized")
     runner = tf.train.QueueRunner(queue, [queue.enqueue([uninitialized])])
@@ -407,7 +407,7 @@ def test_an_error_stops_all_and_comes_out_of_join(coord):
     assert runner.exceptions_raised == []
 
 
-def test_an_error_cancels_the_queue_and_does_not_close_it():
+def test_error_cancels_the_queue_without_closing_it():
     coord = FakeCoordinator()
     error = ValueError("bad record")
     runner = tf.train.QueueRunner(FakeQueue(), [FakeOp("op", raising(error))])
@@ -417,7 +417,7 @@ def test_an_error_cancels_the_queue_and_does_not_close_it():
     assert runner.cancel_op.num_runs == 1
 
 
-def test_without_a_coordinator_an_error_is_kept_and_closes_the_queue(thread_errors, caplog):
+def test_error_without_a_coordinator_is_kept_and_closes_the_queue(thread_errors, caplog):
     queue = make_queue()
     uninitialized = tf.Variable(1, name="uninitialized")
     runner = tf.train.QueueRunner(queue, [queue.enqueue([uninitialized])])
@@ -431,7 +431,7 @@ def test_without_a_coordinator_an_error_is_kept_and_closes_the_queue(thread_erro
     assert caplog.text.count("Exception in QueueRunner: ") == 1
 
 
-def test_without_a_coordinator_the_other_threads_continue_after_an_error(thread_errors):
+def test_other_threads_continue_after_an_error_without_a_coordinator(thread_errors):
     queue = make_queue(capacity=1)
     uninitialized = tf.Variable(1, name="uninitialized")
     runner = tf.train.QueueRunner(queue, [queue.enqueue([uninitialized]), queue.enqueue(7)])
@@ -444,7 +444,7 @@ def test_without_a_coordinator_the_other_threads_continue_after_an_error(thread_
     assert isinstance(thread_errors[0], tf.errors.FailedPreconditionError)
 
 
-def test_two_runners_of_one_queue_are_one_too_many(coord):
+def test_two_runners_of_one_queue_conflict(coord):
     queue = make_queue()
     limited = tf.train.QueueRunner(queue, [make_limited_enqueue(queue, 2)])
     endless = tf.train.QueueRunner(queue, [queue.enqueue(7)])
@@ -461,7 +461,7 @@ def test_two_runners_of_one_queue_are_one_too_many(coord):
 # Stopping
 
 
-def test_a_stop_wakes_a_thread_that_waits_for_room(coord):
+def test_stop_wakes_a_thread_that_waits_for_room(coord):
     queue = make_queue(capacity=1)
     runner = tf.train.QueueRunner(queue, [queue.enqueue(1)])
     with tf.Session() as sess:
@@ -472,7 +472,7 @@ def test_a_stop_wakes_a_thread_that_waits_for_room(coord):
         assert sess.run(queue.is_closed())
 
 
-def test_threads_that_start_after_a_stop_do_not_run_their_operation(coord):
+def test_threads_started_after_a_stop_do_not_run_their_operation(coord):
     queue = make_queue()
     runner = tf.train.QueueRunner(queue, [queue.enqueue(1)])
     coord.request_stop()
@@ -482,7 +482,7 @@ def test_threads_that_start_after_a_stop_do_not_run_their_operation(coord):
         assert drain(sess, queue) == []
 
 
-def test_a_session_or_coordinator_of_other_make_needs_no_native_loop():
+def test_custom_session_and_coordinator_work_without_the_native_loop():
     coord = FakeCoordinator()
     op = FakeOp("op")
 
@@ -498,7 +498,7 @@ def test_a_session_or_coordinator_of_other_make_needs_no_native_loop():
     assert runner.cancel_op.num_runs == 1
 
 
-def test_a_coordinator_of_other_make_stops_threads_of_a_session():
+def test_custom_coordinator_stops_threads_of_a_session():
     coord = FakeCoordinator()
     queue = make_queue(capacity=1)
     runner = tf.train.QueueRunner(queue, [queue.enqueue(1)])
@@ -509,7 +509,7 @@ def test_a_coordinator_of_other_make_stops_threads_of_a_session():
         join_all(threads)
 
 
-def test_a_stop_leaves_no_callback_behind(coord):
+def test_stop_leaves_no_callback_behind(coord):
     queue = make_queue()
     runner = tf.train.QueueRunner(queue, [make_limited_enqueue(queue, 2)])
     with tf.Session() as sess:
@@ -537,7 +537,7 @@ def test_closing_the_session_ends_the_threads_with_an_error(coord):
 # Definitions
 
 
-def test_a_runner_comes_back_from_its_definition():
+def test_runner_round_trips_through_its_definition():
     queue = make_queue()
     types = (tf.errors.OutOfRangeError, tf.errors.CancelledError)
     runner = tf.train.QueueRunner(queue, [queue.enqueue(1)], queue_closed_exception_types=types)
@@ -568,7 +568,7 @@ def test_a_runner_comes_back_from_its_definition():
         ("out", "outer/inner/queue"),
     ],
 )
-def test_a_scope_is_taken_off_the_names_of_a_definition(export_scope, queue_name):
+def test_export_scope_is_stripped_from_a_definition(export_scope, queue_name):
     with tf.name_scope("outer"), tf.name_scope("inner"):
         queue = make_queue()
         runner = tf.train.QueueRunner(queue, [queue.enqueue(1)])
@@ -578,13 +578,13 @@ def test_a_scope_is_taken_off_the_names_of_a_definition(export_scope, queue_name
     assert definition.cancel_op_name == f"{queue_name}_Close_1"
 
 
-def test_a_runner_outside_the_scope_has_no_definition():
+def test_runner_outside_the_scope_has_no_definition():
     queue = make_queue()
     assert tf.train.QueueRunner(queue, [queue.enqueue(1)]).to_proto("other") is None
 
 
 @pytest.mark.parametrize("import_scope", ["scope", "scope/"])
-def test_a_scope_is_put_before_the_names_of_a_definition(import_scope):
+def test_import_scope_is_prepended_to_a_definition(import_scope):
     with tf.name_scope("scope"):
         queue = make_queue()
         runner = tf.train.QueueRunner(queue, [queue.enqueue(1)])
@@ -604,7 +604,7 @@ def add_endless_runner(name="queue", collection=tf.GraphKeys.QUEUE_RUNNERS):
     return runner
 
 
-def test_a_runner_is_added_to_its_collection():
+def test_runner_is_added_to_its_collection():
     usual, special = add_endless_runner(), add_endless_runner(collection="special")
     assert tf.get_collection("queue_runners") == [usual]
     assert tf.get_collection("special") == [special]
@@ -631,7 +631,7 @@ def test_all_runners_of_a_collection_start_in_the_default_session(coord):
         coord.join(threads, stop_grace_period_secs=TIMEOUT)
 
 
-def test_runners_may_be_made_without_starting_them():
+def test_threads_may_be_created_without_starting_them():
     add_endless_runner()
     with tf.Session() as sess:
         (thread,) = tf.train.start_queue_runners(sess, daemon=False, start=False)
@@ -639,7 +639,7 @@ def test_runners_may_be_made_without_starting_them():
     assert thread.ident is None
 
 
-def test_a_graph_may_be_finalized_before_its_runners_start(coord):
+def test_graph_may_be_finalized_before_its_runners_start(coord):
     runner = add_endless_runner()
     dequeue = runner.queue.dequeue()
     tf.get_default_graph().finalize()
@@ -650,7 +650,7 @@ def test_a_graph_may_be_finalized_before_its_runners_start(coord):
         coord.join(threads, stop_grace_period_secs=TIMEOUT)
 
 
-def test_the_runners_of_the_sessions_graph_start():
+def test_runners_of_the_session_graph_start():
     add_endless_runner("default")
     with tf.Graph().as_default() as graph:
         add_endless_runner("other")
@@ -660,31 +660,31 @@ def test_the_runners_of_the_sessions_graph_start():
     assert thread.name == "QueueRunnerThread-other-other_enqueue"
 
 
-def test_without_a_session_no_runner_can_start():
+def test_no_runner_can_start_without_a_session():
     with pytest.raises(
         ValueError, match=r"Cannot start queue runners: No default session is registered\."
     ):
         tf.train.start_queue_runners()
 
 
-def test_something_that_is_not_a_session_is_refused():
+def test_non_session_is_rejected():
     with pytest.raises(TypeError, match=r"sess must be a `tf\.Session` object\. Given class: "):
         tf.train.start_queue_runners("session")
 
 
 @pytest.mark.parametrize("name", ["MonitoredSession", "SingularMonitoredSession"])
-def test_a_session_that_starts_its_runners_itself_is_left_alone(name):
+def test_session_that_starts_its_own_runners_is_left_alone(name):
     add_endless_runner()
     assert tf.train.start_queue_runners(type(name, (), {})()) == []
 
 
-def test_a_graph_without_runners_is_a_warning(caplog):
+def test_graph_without_runners_causes_a_warning(caplog):
     with tf.Session() as sess:
         assert tf.train.start_queue_runners(sess) == []
     assert "called when no queue runners were defined" in caplog.text
 
 
-def test_an_enqueue_operation_of_another_graph_is_refused_like_a_fetch():
+def test_enqueue_operation_of_another_graph_is_rejected_like_a_fetch():
     queue = tf.FIFOQueue(3, [tf.int32], [[]])
     with tf.Graph().as_default():
         other = tf.constant(1, name="other").op

@@ -159,7 +159,7 @@ def failing_numbers(error):
     raise error
 
 
-def test_the_private_names_are_those_of_tensorflow():
+def test_private_names_match_tensorflow():
     queue = make_queue()
     runner = tf.train.QueueRunner(queue, [queue.enqueue(1)])
     assert isinstance(runner._runs_per_session, weakref.WeakKeyDictionary)
@@ -191,7 +191,7 @@ def test_create_threads_runs_the_method_of_a_subclass(coord):
 
 
 @pytest.mark.parametrize("has_coordinator", [False, True])
-def test_a_runner_that_feeds_results_of_functions_runs_unchanged(has_coordinator, coord):
+def test_feeding_runner_works_unchanged(has_coordinator, coord):
     queue = make_queue(capacity=3)
     runner = feeding_runner(queue, 20)
     with tf.Session() as sess:
@@ -205,7 +205,7 @@ def test_a_runner_that_feeds_results_of_functions_runs_unchanged(has_coordinator
     assert end.__cause__ is None
 
 
-def test_an_error_of_a_function_that_feeds_reaches_the_consumer_and_join(coord):
+def test_error_in_a_feeding_function_reaches_the_consumer_and_join(coord):
     queue = make_queue()
     error = KeyError("no such picture")
     with tf.Session() as sess:
@@ -218,7 +218,7 @@ def test_an_error_of_a_function_that_feeds_reaches_the_consumer_and_join(coord):
             coord.join(threads, stop_grace_period_secs=TIMEOUT)
 
 
-def test_a_stop_ends_a_runner_that_feeds(coord):
+def test_stop_ends_a_feeding_runner(coord):
     queue = make_queue(capacity=1)
     with tf.Session() as sess:
         threads = feeding_runner(queue, 1_000_000).create_threads(sess, coord, start=True)
@@ -228,7 +228,7 @@ def test_a_stop_ends_a_runner_that_feeds(coord):
 
 
 @pytest.mark.parametrize("error", [ValueError("bad"), SystemExit(3), GeneratorExit()])
-def test_an_exception_of_a_subclass_reaches_the_consumer_and_join(error, coord):
+def test_exception_in_a_subclass_reaches_the_consumer_and_join(error, coord):
     queue, placeholder = make_queue(), tf.placeholder(tf.int32, [])
     runner = CustomRunner(queue, placeholder, failing_numbers(error))
     with tf.Session() as sess:
@@ -240,7 +240,7 @@ def test_an_exception_of_a_subclass_reaches_the_consumer_and_join(error, coord):
             coord.join(threads, stop_grace_period_secs=TIMEOUT)
 
 
-def test_without_a_coordinator_an_error_of_a_subclass_closes_the_queue(thread_errors):
+def test_error_in_a_subclass_closes_the_queue_without_a_coordinator(thread_errors):
     queue, placeholder = make_queue(), tf.placeholder(tf.int32, [])
     error = ValueError("bad")
     runner = CustomRunner(queue, placeholder, failing_numbers(error))
@@ -252,7 +252,7 @@ def test_without_a_coordinator_an_error_of_a_subclass_closes_the_queue(thread_er
     assert runner.exceptions_raised == thread_errors == [error]
 
 
-def test_a_subclass_that_returns_leaves_its_queue_open_and_may_run_again():
+def test_subclass_that_returns_leaves_its_queue_open_and_may_run_again():
     queue = make_queue()
 
     class OneEpoch(tf.train.QueueRunner):
@@ -269,7 +269,7 @@ def test_a_subclass_that_returns_leaves_its_queue_open_and_may_run_again():
         assert not sess.run(queue.is_closed())
 
 
-def test_a_subclass_may_run_the_method_of_its_base(coord):
+def test_subclass_may_call_the_base_method(coord):
     queue = make_queue()
     names = []
 
@@ -292,7 +292,7 @@ def test_a_subclass_may_run_the_method_of_its_base(coord):
     assert names == [thread.name for thread in threads]
 
 
-def test_a_program_may_run_the_body_of_a_runner_in_threads_of_its_own(coord):
+def test_program_may_run_the_body_of_a_runner_in_its_own_threads(coord):
     queue = make_queue(capacity=2)
     runner = tf.train.QueueRunner(queue, [queue.enqueue(1)])
     with tf.Session() as sess:
@@ -309,7 +309,7 @@ def test_a_program_may_run_the_body_of_a_runner_in_threads_of_its_own(coord):
         assert runner._runs_per_session[sess] == 0
 
 
-def test_a_subclass_may_replace_how_a_runner_is_set_up():
+def test_subclass_may_override_the_setup():
     class NoDefinition(tf.train.QueueRunner):
         def _init_from_proto(self, queue_runner_def, import_scope=None):
             raise NotImplementedError("cannot be made of a definition")
@@ -320,14 +320,14 @@ def test_a_subclass_may_replace_how_a_runner_is_set_up():
         NoDefinition(queue_runner_def=definition)
 
 
-def test_the_lock_of_a_coordinator_may_be_taken(coord):
+def test_coordinator_lock_may_be_acquired(coord):
     with coord._lock:
         assert not coord.should_stop()
         coord.request_stop()
     assert coord.should_stop()
 
 
-def test_a_graph_may_be_asked_for_stacks_of_each_thread():
+def test_graph_can_switch_to_thread_local_stacks():
     graph = tf.Graph()
     graph.switch_to_thread_local()
     with graph.as_default(), tf.name_scope("scope"):

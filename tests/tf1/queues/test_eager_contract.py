@@ -27,13 +27,13 @@ def test_elements_come_out_one_by_one(kind):
     assert (taken if kind.has_order else sorted(taken)) == [0, 1, 2]
 
 
-def test_a_batch_goes_in_and_comes_out(kind):
+def test_batch_goes_in_and_comes_out(kind):
     queue = kind.make()
     fill(kind, queue, range(10))
     assert kind.numbers(queue.dequeue_many(10, TIMEOUT)) == list(range(10))
 
 
-def test_a_batch_of_nothing_does_nothing(kind):
+def test_empty_batch_does_nothing(kind):
     queue = kind.make()
     fill(kind, queue, [])
     queue.close()
@@ -42,14 +42,14 @@ def test_a_batch_of_nothing_does_nothing(kind):
     assert queue.size() == 0
 
 
-def test_a_dequeue_waits_for_an_element(kind, blocked):
+def test_dequeue_waits_for_an_element(kind, blocked):
     queue = kind.make()
     call = blocked(queue, queue.dequeue)
     queue.enqueue(kind.element(7))
     assert kind.numbers(call.result()) == [7]
 
 
-def test_an_enqueue_waits_for_room(kind, blocked):
+def test_enqueue_waits_for_room(kind, blocked):
     queue = kind.make(capacity=1)
     queue.enqueue(kind.element(0))
     call = blocked(queue, lambda: queue.enqueue(kind.element(1)))
@@ -58,7 +58,7 @@ def test_an_enqueue_waits_for_room(kind, blocked):
     assert kind.numbers(queue.dequeue(TIMEOUT)) == [1]
 
 
-def test_a_batch_may_be_larger_than_the_queue(kind, blocked):
+def test_batch_may_be_larger_than_the_queue(kind, blocked):
     queue = kind.make(capacity=2)
     call = blocked(queue, lambda: fill(kind, queue, range(5)))
     taken = [number for _ in range(5) for number in kind.numbers(queue.dequeue(TIMEOUT))]
@@ -66,14 +66,14 @@ def test_a_batch_may_be_larger_than_the_queue(kind, blocked):
     assert sorted(taken) == list(range(5))
 
 
-def test_a_negative_capacity_means_unbounded_and_never_blocks(kind):
+def test_negative_capacity_is_unbounded_and_never_blocks(kind):
     queue = kind.make(capacity=-1)
     fill(kind, queue, range(1000))
     assert (queue.capacity, queue.size()) == (None, 1000)
 
 
 @pytest.mark.parametrize("timeout", [0, 0.001])
-def test_a_late_dequeue_names_the_awaited_elements(kind, timeout):
+def test_dequeue_timeout_reports_the_missing_elements(kind, timeout):
     queue = kind.make()
     with pytest.raises(errors.DeadlineExceededError) as caught:
         queue.dequeue(timeout)
@@ -84,7 +84,7 @@ def test_a_late_dequeue_names_the_awaited_elements(kind, timeout):
 
 
 @pytest.mark.parametrize("timeout", [0, 0.001])
-def test_a_late_enqueue_names_the_awaited_room(kind, timeout):
+def test_enqueue_timeout_reports_the_missing_room(kind, timeout):
     queue = kind.make(capacity=1)
     queue.enqueue(kind.element(0))
     with pytest.raises(errors.DeadlineExceededError) as caught:
@@ -97,14 +97,14 @@ def test_a_late_enqueue_names_the_awaited_room(kind, timeout):
     assert queue.size() == 0
 
 
-def test_being_late_is_a_timeout_error_of_python(kind):
+def test_deadline_exceeded_error_is_a_timeout_error(kind):
     with pytest.raises(TimeoutError):
         kind.make().dequeue(timeout=0)
 
 
 @pytest.mark.parametrize("timeout", [0, 0.001])
 @pytest.mark.parametrize("call", ["dequeue_many", "dequeue_up_to"])
-def test_a_batch_that_is_late_loses_nothing(kind, call, timeout):
+def test_timed_out_batch_loses_nothing(kind, call, timeout):
     queue = kind.make()
     fill(kind, queue, range(3))
     with pytest.raises(errors.DeadlineExceededError) as caught:
@@ -119,7 +119,7 @@ def test_a_batch_that_is_late_loses_nothing(kind, call, timeout):
 
 
 @pytest.mark.parametrize("timeout", [0, 0.001])
-def test_a_batch_that_goes_in_late_says_how_much_of_it_is_in(kind, timeout):
+def test_timed_out_enqueue_many_reports_the_number_of_added_elements(kind, timeout):
     queue = kind.make(capacity=3)
     with pytest.raises(errors.DeadlineExceededError) as caught:
         queue.enqueue_many(kind.rows(range(5)), timeout)
@@ -129,7 +129,7 @@ def test_a_batch_that_goes_in_late_says_how_much_of_it_is_in(kind, timeout):
 
 
 @pytest.mark.parametrize(("timeout", "shown"), [(-1, "-1"), (-0.5, "-0.5"), (float("nan"), "NaN")])
-def test_a_timeout_is_not_negative(kind, timeout, shown):
+def test_negative_timeout_is_rejected(kind, timeout, shown):
     with pytest.raises(ValueError, match="timeout is") as caught:
         kind.make().dequeue(timeout)
     assert str(caught.value) == (
@@ -139,14 +139,14 @@ def test_a_timeout_is_not_negative(kind, timeout, shown):
 
 
 @pytest.mark.parametrize("timeout", [1e300, float("inf")])
-def test_a_timeout_may_be_very_long(kind, blocked, timeout):
+def test_timeout_may_be_very_long(kind, blocked, timeout):
     queue = kind.make()
     call = blocked(queue, lambda: queue.dequeue(timeout))
     queue.enqueue(kind.element(7))
     assert kind.numbers(call.result()) == [7]
 
 
-def test_elements_of_a_closed_queue_come_out_and_nothing_goes_in(kind):
+def test_closed_queue_can_be_drained_but_not_filled(kind):
     queue = kind.make()
     fill(kind, queue, range(3))
     queue.close()
@@ -162,7 +162,7 @@ def test_elements_of_a_closed_queue_come_out_and_nothing_goes_in(kind):
             take()
 
 
-def test_a_second_plain_close_fails_and_a_cancelling_one_does_not(kind):
+def test_second_plain_close_fails_but_a_cancelling_one_does_not(kind):
     queue = kind.make()
     queue.close()
     with pytest.raises(errors.CancelledError, match=r"Queue 'numbers' is already closed\."):
@@ -170,7 +170,7 @@ def test_a_second_plain_close_fails_and_a_cancelling_one_does_not(kind):
     queue.close(cancel_pending_enqueues=True)
 
 
-def test_a_close_wakes_waiting_dequeues(kind, blocked):
+def test_close_wakes_waiting_dequeues(kind, blocked):
     queue = kind.make()
     call = blocked(queue, queue.dequeue)
     queue.close()
@@ -178,7 +178,7 @@ def test_a_close_wakes_waiting_dequeues(kind, blocked):
         call.result()
 
 
-def test_a_plain_close_waits_for_enqueues(kind, blocked):
+def test_plain_close_waits_for_enqueues(kind, blocked):
     queue = kind.make(capacity=1)
     enqueue = blocked(queue, lambda: fill(kind, queue, range(3)))
     with pytest.raises(errors.DeadlineExceededError, match="close waited 0 s for the enqueues bef"):
@@ -192,7 +192,7 @@ def test_a_plain_close_waits_for_enqueues(kind, blocked):
     assert sorted(taken) == [0, 1, 2]
 
 
-def test_a_cancelling_close_wakes_enqueues_and_keeps_their_added_elements(kind, blocked):
+def test_cancelling_close_wakes_enqueues_and_keeps_their_added_elements(kind, blocked):
     queue = kind.make(capacity=2)
     call = blocked(queue, lambda: fill(kind, queue, range(5)))
     queue.close(cancel_pending_enqueues=True)
@@ -210,7 +210,7 @@ def test_iteration_ends_when_the_queue_is_closed_and_empty(kind):
     assert sorted(taken) == list(range(5))
 
 
-def test_the_last_batch_may_be_smaller(kind):
+def test_final_batch_may_be_smaller(kind):
     queue = kind.make()
     fill(kind, queue, range(5))
     queue.close()
@@ -219,7 +219,7 @@ def test_the_last_batch_may_be_smaller(kind):
     assert sorted(number for batch in batches for number in batch) == list(range(5))
 
 
-def test_an_error_in_the_body_of_a_loop_does_not_look_like_the_end(kind):
+def test_error_in_a_loop_body_is_not_mistaken_for_the_end(kind):
     queue = kind.make()
     queue.enqueue(kind.element(0))
     empty = kind.make()
@@ -228,7 +228,7 @@ def test_an_error_in_the_body_of_a_loop_does_not_look_like_the_end(kind):
         [empty.dequeue() for _ in queue]
 
 
-def test_a_context_ends_with_closing_and_cancelling(kind, blocked):
+def test_context_manager_closes_and_cancels(kind, blocked):
     with kind.make(capacity=1) as queue:
         queue.enqueue(kind.element(0))
         call = blocked(queue, lambda: queue.enqueue(kind.element(1)))
@@ -238,7 +238,7 @@ def test_a_context_ends_with_closing_and_cancelling(kind, blocked):
     assert drain(kind, queue) == [0]
 
 
-def test_the_first_caller_is_served_first(kind, blocked):
+def test_first_caller_is_served_first(kind, blocked):
     queue = kind.make()
     first = blocked(queue, lambda: queue.dequeue_many(2))
     second = blocked(queue, queue.dequeue)
@@ -249,7 +249,7 @@ def test_the_first_caller_is_served_first(kind, blocked):
     assert (taken if kind.has_order else sorted(taken)) == [0, 1, 2]
 
 
-def test_elements_that_a_late_batch_had_taken_go_to_the_next_in_line(kind, blocked):
+def test_elements_of_a_timed_out_batch_go_to_the_next_caller(kind, blocked):
     queue = kind.make()
     late = blocked(queue, lambda: queue.dequeue_many(3, timeout=0.2))
     fill(kind, queue, [0, 1])
@@ -259,14 +259,14 @@ def test_elements_that_a_late_batch_had_taken_go_to_the_next_in_line(kind, block
     assert kind.numbers(call.result()) == [0, 1]
 
 
-def test_a_count_is_not_negative(kind):
+def test_negative_count_is_rejected(kind):
     queue = kind.make()
     for take in (queue.dequeue_many, queue.dequeue_up_to):
         with pytest.raises(ValueError, match=r"queue 'numbers': n is -1, expected 0 or more\."):
             take(-1)
 
 
-def test_a_queue_shows_its_state(kind):
+def test_repr_shows_the_state(kind):
     queue = kind.make()
     fill(kind, queue, range(3))
     assert repr(queue) == f"<{kind.name} 'numbers': 3 of 10 elements, open>"
@@ -275,7 +275,7 @@ def test_a_queue_shows_its_state(kind):
     assert repr(kind.make(capacity=-1)) == f"<{kind.name} 'numbers': 0 elements, open>"
 
 
-def test_a_batch_is_an_array_of_the_callers_own(kind):
+def test_batch_is_an_array_owned_by_the_caller(kind):
     queue = kind.make(capacity=-1)
     fill(kind, queue, range(1000))
     batch = queue.dequeue_many(1000)

@@ -152,7 +152,7 @@ say(is_blocked=True)
 """
 
 
-def test_a_program_ends_while_daemon_threads_are_blocked(is_nightly):
+def test_program_exits_while_daemon_threads_are_blocked(is_nightly):
     for _ in range(10 if is_nightly else 1):
         check_exit()
 
@@ -170,7 +170,7 @@ def check_exit():
 
 
 @pytest.mark.parametrize("timeout", [10**22, 10**400, float("inf"), 1e300])
-def test_a_timeout_far_in_the_future_means_no_timeout(timeout):
+def test_timeout_far_in_the_future_means_no_timeout(timeout):
     queue = FIFOQueue(1, "int64", shapes=())
     queue.enqueue(1, timeout=timeout)
     assert queue.dequeue(timeout=timeout) == 1
@@ -183,7 +183,7 @@ def test_a_timeout_far_in_the_future_means_no_timeout(timeout):
 
 
 @pytest.mark.parametrize("timeout", [-1, -(10**400), float("nan"), float("-inf")])
-def test_a_timeout_that_is_not_a_time_is_refused(timeout):
+def test_invalid_timeout_is_rejected(timeout):
     queue = FIFOQueue(1, "int64", shapes=(), name="q")
     words = "queue 'q': timeout is .*, expected None or seconds from 0 up. Give None to wait"
     for call in (lambda: queue.enqueue(1, timeout=timeout), lambda: queue.dequeue(timeout)):

@@ -134,7 +134,7 @@ class Round:
 
 
 @pytest.mark.parametrize("name", MAKERS)
-def test_no_element_is_lost_or_doubled(name):
+def test_no_element_is_lost_or_duplicated(name):
     total = seed = 0
     while total < NUM_ELEMENTS:
         went_in, came_out = Round(name, seed).run()

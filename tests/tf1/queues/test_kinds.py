@@ -8,7 +8,7 @@ from headrace.core import errors
 from headrace.tf1.queues import FIFOQueue, PaddingFIFOQueue, PriorityQueue, RandomShuffleQueue
 
 
-def test_a_batch_is_padded_to_its_largest_element():
+def test_batch_is_padded_to_its_largest_element():
     queue = PaddingFIFOQueue(9, ["int64", "string", "bool"], shapes=[[None, 2], [None], [None]])
     queue.enqueue([[[1, 2]], ["a"], [True, True]])
     queue.enqueue([[[3, 4], [5, 6]], [], [True]])
@@ -18,7 +18,7 @@ def test_a_batch_is_padded_to_its_largest_element():
     assert flags.tolist() == [[True, True], [True, False]]
 
 
-def test_a_single_element_is_not_padded():
+def test_single_element_is_not_padded():
     queue = PaddingFIFOQueue(9, "int64", shapes=[None])
     queue.enqueue([[1, 2, 3]])
     queue.enqueue([[4]])
@@ -33,20 +33,20 @@ def test_elements_of_too_high_a_rank_stay_in_the_queue():
     assert queue.dequeue().shape == (1,) * 5
 
 
-def test_the_smallest_priority_comes_out_first():
+def test_smallest_priority_comes_out_first():
     queue = PriorityQueue(9, "string", shapes=())
     for priority, word in [(3, "c"), (-1, "a"), (2, "b")]:
         queue.enqueue((priority, word))
     assert [queue.dequeue() for _ in range(3)] == [[-1, b"a"], [2, b"b"], [3, b"c"]]
 
 
-def test_equal_priorities_come_out_as_from_tensorflows_heap():
+def test_equal_priorities_follow_the_order_of_the_tensorflow_heap():
     queue = PriorityQueue(10, "int64", shapes=())
     queue.enqueue_many([np.zeros(10, np.int64), np.arange(10)])
     assert queue.dequeue_many(10)[1].tolist() == [0, 2, 6, 9, 8, 5, 7, 4, 1, 3]
 
 
-def test_some_elements_stay_in_a_shuffle_queue_while_it_is_open():
+def test_open_shuffle_queue_keeps_some_elements():
     queue = RandomShuffleQueue(9, 3, "int64", shapes=())
     queue.enqueue_many(np.arange(5))
     first = queue.dequeue_many(2, timeout=0).tolist()
@@ -56,7 +56,7 @@ def test_some_elements_stay_in_a_shuffle_queue_while_it_is_open():
     assert sorted(first + queue.dequeue_many(3).tolist()) == list(range(5))
 
 
-def test_a_seed_gives_the_order_of_the_queue_of_a_graph():
+def test_seed_reproduces_the_order_of_a_graph_queue():
     queue = RandomShuffleQueue(50, 0, "int64", shapes=(), seed=7)
     of_graph = tf.RandomShuffleQueue(50, 0, tf.int64, shapes=(), seed=7)
     queue.enqueue_many(np.arange(50))
@@ -66,7 +66,7 @@ def test_a_seed_gives_the_order_of_the_queue_of_a_graph():
     assert queue.dequeue_many(50).tolist() == expected.tolist()
 
 
-def test_no_seed_gives_another_order_each_time():
+def test_order_differs_each_time_without_a_seed():
     orders = set()
     for _ in range(3):
         queue = RandomShuffleQueue(50, 0, "int64", shapes=())
@@ -78,7 +78,7 @@ def test_no_seed_gives_another_order_each_time():
 @pytest.mark.parametrize(
     ("shapes", "shape"), [((), ()), ([2], (2,)), ([()], ()), ([[2, 3]], (2, 3)), ((2, 3), (2, 3))]
 )
-def test_integers_in_a_list_are_one_shape(shapes, shape):
+def test_list_of_integers_is_one_shape(shapes, shape):
     queue = FIFOQueue(9, "int64", shapes=shapes)
     queue.enqueue(np.zeros(shape, np.int64))
     assert queue.dequeue_many(1).shape == (1, *shape)
@@ -116,7 +116,7 @@ def test_integers_in_a_list_are_one_shape(shapes, shape):
         ),
     ],
 )
-def test_a_queue_that_cannot_be_is_refused(make, error, text):
+def test_invalid_queue_is_rejected(make, error, text):
     with pytest.raises(error) as caught:
         make()
     assert text in str(caught.value)

@@ -27,7 +27,7 @@ def refusal(queue, value, is_batch=False):
 
 @pytest.mark.parametrize("shape", [(), (0,), (1,), (3,), (2, 3), (700,), (20, 30, 7)])
 @pytest.mark.parametrize("dtype", TYPES)
-def test_an_array_of_each_type_and_any_shape_comes_out_as_it_went_in(dtype, shape):
+def test_arrays_of_every_type_and_shape_round_trip(dtype, shape):
     array = (np.arange(np.prod(shape)) % 3).astype(dtype).reshape(shape)
     taken = through(dtype, array)
     np.testing.assert_array_equal(taken, array, strict=True)
@@ -36,7 +36,7 @@ def test_an_array_of_each_type_and_any_shape_comes_out_as_it_went_in(dtype, shap
 
 
 @pytest.mark.parametrize("dtype", TYPES)
-def test_the_rows_of_a_batch_come_out_as_elements(dtype):
+def test_rows_of_a_batch_come_out_as_elements(dtype):
     array = (np.arange(6 * 50) % 3).astype(dtype).reshape(6, 50)
     queue = FIFOQueue(-1, dtype, shapes=(50,))
     queue.enqueue_many(array)
@@ -68,7 +68,7 @@ def test_the_rows_of_a_batch_come_out_as_elements(dtype):
         ("int64", np.array([1, 2], np.longlong), np.array([1, 2])),
     ],
 )
-def test_a_value_that_fits_is_converted(dtype, value, expected):
+def test_convertible_value_is_converted(dtype, value, expected):
     expected = np.asarray(expected, dtype)
     np.testing.assert_array_equal(through(dtype, value), expected, strict=True)
 
@@ -91,11 +91,11 @@ def test_strings_come_out_as_bytes(value, expected):
     assert taken.tolist() == expected if isinstance(taken, np.ndarray) else taken == expected
 
 
-def test_booleans_of_other_bytes_are_true():
+def test_any_nonzero_byte_is_true():
     assert through("bool", np.array([0, 1, 2], np.uint8).view(bool)).tolist() == [0, 1, 1]
 
 
-def test_an_enqueued_array_may_be_changed_afterwards():
+def test_enqueued_array_may_be_changed_afterwards():
     queue, array = FIFOQueue(2, "uint8", shapes=(5000,)), np.ones(5000, np.uint8)
     queue.enqueue(array)
     queue.enqueue_many(array[np.newaxis])
@@ -104,7 +104,7 @@ def test_an_enqueued_array_may_be_changed_afterwards():
     assert queue.dequeue_many(1).all()
 
 
-def test_a_subclass_of_an_array_goes_in_as_an_array():
+def test_array_subclass_is_enqueued_as_a_plain_array():
     assert type(through("float64", np.ones((2, 2)).view(np.matrix))) is np.ndarray
 
 
@@ -119,7 +119,7 @@ def test_several_components_come_out_as_a_list():
 
 
 @pytest.mark.parametrize("names", [["image"], ["image", "label"]])
-def test_components_with_names_are_a_dict(names):
+def test_named_components_are_a_dict(names):
     queue = FIFOQueue(3, ["int32"] * len(names), shapes=[()] * len(names), names=names)
     element = {name: np.int32(index) for index, name in enumerate(names)}
     queue.enqueue(dict(reversed(element.items())))
@@ -185,7 +185,7 @@ IMAGE = np.zeros((2, 2), np.uint8)
         ),
     ],
 )
-def test_an_element_that_does_not_fit_is_refused(queue, value, text):
+def test_mismatched_element_is_rejected(queue, value, text):
     assert refusal(FIFOQueue(9, **queue, name="examples"), value).startswith(
         f"queue 'examples': {text}"
     )
@@ -214,21 +214,21 @@ def test_an_element_that_does_not_fit_is_refused(queue, value, text):
         ),
     ],
 )
-def test_a_batch_that_does_not_fit_is_refused(queue, value, text):
+def test_mismatched_batch_is_rejected(queue, value, text):
     if queue is PAIR:
         value = [np.stack(value[0]), value[1]]
     message = refusal(FIFOQueue(9, **queue, name="examples"), value, is_batch=True)
     assert message.startswith(f"queue 'examples': {text}")
 
 
-def test_unknown_dimensions_fit_any_size():
+def test_unknown_dimensions_accept_any_size():
     queue = PaddingFIFOQueue(9, "int64", shapes=[[None, 2]])
     queue.enqueue(np.zeros((5, 2), np.int64))
     with pytest.raises(errors.InvalidArgumentError, match=r"shape \(2, 5\), expected \(None, 2\)"):
         queue.enqueue(np.zeros((2, 5), np.int64))
 
 
-def test_a_priority_is_a_scalar_integer():
+def test_priority_must_be_a_scalar_integer():
     queue = PriorityQueue(9, "string", shapes=[()])
     with pytest.raises(errors.InvalidArgumentError, match="component 0 is of type float64, exp"):
         queue.enqueue((1.5, "a"))
@@ -236,7 +236,7 @@ def test_a_priority_is_a_scalar_integer():
         queue.enqueue(([1, 2], "a"))
 
 
-def test_a_batch_needs_shapes():
+def test_batch_requires_shapes():
     queue = FIFOQueue(9, "int64", name="examples")
     queue.enqueue(1)
     with pytest.raises(errors.InvalidArgumentError) as caught:

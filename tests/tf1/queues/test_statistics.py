@@ -40,7 +40,7 @@ def test_statistics_count_elements_and_waiting_calls(blocked):
     assert queue.stats.dequeue_blocked_seconds > waited
 
 
-def test_a_batch_that_goes_back_does_not_count_as_dequeued():
+def test_returned_batch_does_not_count_as_dequeued():
     queue = FIFOQueue(9, "int64", shapes=())
     queue.enqueue(0)
     with pytest.raises(TimeoutError):
@@ -48,12 +48,12 @@ def test_a_batch_that_goes_back_does_not_count_as_dequeued():
     assert (queue.stats.num_dequeued, queue.stats.size) == (0, 1)
 
 
-def test_statistics_do_not_change():
+def test_statistics_are_immutable():
     with pytest.raises(dataclasses.FrozenInstanceError):
         FIFOQueue(1, "int64").stats.size = 3
 
 
-def test_a_session_gives_the_statistics_of_a_queue_of_its_graph():
+def test_session_returns_the_statistics_of_a_graph_queue():
     queue = tf.FIFOQueue(5, tf.int64, shapes=())
     with tf.Session() as session:
         assert session.queue_statistics(queue).size == 0
@@ -62,7 +62,7 @@ def test_a_session_gives_the_statistics_of_a_queue_of_its_graph():
         assert (stats.size, stats.capacity, stats.num_enqueued) == (3, 5, 3)
 
 
-def test_a_queue_that_is_chosen_when_run_has_no_statistics():
+def test_queue_selected_at_run_time_has_no_statistics():
     queues = [tf.FIFOQueue(5, tf.int64, shapes=()) for _ in range(2)]
     chosen = tf.QueueBase.from_list(tf.constant(1), queues)
     with tf.Session() as session, pytest.raises(TypeError, match="is chosen when run"):

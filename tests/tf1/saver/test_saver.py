@@ -34,7 +34,7 @@ def checkpoint_files(*prefixes):
 
 
 class TestSaving:
-    def test_writes_values_graph_and_list(self, session, v, tmp_path):
+    def test_save_writes_values_graph_and_list(self, session, v, tmp_path):
         path = str(tmp_path / "model")
         assert tf.train.Saver().save(session, path, global_step=3) == f"{path}-3"
         assert files(tmp_path) == ["checkpoint", *checkpoint_files("model-3")]
@@ -42,7 +42,7 @@ class TestSaving:
             f'model_checkpoint_path: "{path}-3"\nall_model_checkpoint_paths: "{path}-3"\n'
         )
 
-    def test_saves_global_variables_and_no_others(self, session, tmp_path):
+    def test_only_global_variables_are_saved(self, session, tmp_path):
         for name, keys in (("g", None), ("l", ["local_variables"]), ("h", [])):
             tf.Variable(1, name=name, collections=keys, trainable=False)
         session.run(tf.global_variables_initializer())
@@ -59,13 +59,13 @@ class TestSaving:
             (tf.train.get_or_create_global_step, False, "m-0"),
         ],
     )
-    def test_the_step_ends_the_name(self, session, v, tmp_path, step, padded, name):
+    def test_step_is_appended_to_the_name(self, session, v, tmp_path, step, padded, name):
         step = step() if callable(step) else step
         session.run(tf.global_variables_initializer())
         saver = tf.train.Saver([v], pad_step_number=padded)
         assert saver.save(session, tmp_path / "m", step) == str(tmp_path / name)
 
-    def test_parts_can_be_omitted_or_named(self, session, v, tmp_path):
+    def test_meta_graph_and_state_can_be_omitted_or_renamed(self, session, v, tmp_path):
         saver = tf.train.Saver()
         saver.save(session, tmp_path / "m", write_meta_graph=False, write_state=False)
         assert files(tmp_path) == checkpoint_files("m")[:2]
@@ -73,7 +73,7 @@ class TestSaving:
         saver.save(session, tmp_path / "m", latest_filename="list", meta_graph_suffix="graph")
         assert files(tmp_path) == ["list", "m.data-00000-of-00001", "m.graph", "m.index"]
 
-    def test_a_finalized_graph_can_be_saved_and_restored(self, session, v, tmp_path):
+    def test_finalized_graph_can_be_saved_and_restored(self, session, v, tmp_path):
         saver = tf.train.Saver()
         tf.get_default_graph().finalize()
         prefix = saver.save(session, tmp_path / "m")
@@ -82,13 +82,15 @@ class TestSaving:
 
     @pytest.mark.parametrize("path", ["", "./"])
     @pytest.mark.parametrize("options", [{}, {"global_step": 3}, {"write_state": False}])
-    def test_writes_nothing_without_a_name(self, session, v, tmp_path, monkeypatch, path, options):
+    def test_invalid_save_path_writes_nothing(
+        self, session, v, tmp_path, monkeypatch, path, options
+    ):
         monkeypatch.chdir(tmp_path)
         with pytest.raises(ValueError, match=f"save_path is '{path}', expected how the names"):
             tf.train.Saver().save(session, path, **options)
         assert list(tmp_path.iterdir()) == []
 
-    def test_takes_a_path_as_bytes(self, session, v, tmp_path):
+    def test_path_may_be_bytes(self, session, v, tmp_path):
         saver = tf.train.Saver()
         prefix = saver.save(session, bytes(tmp_path / "m"))
         assert prefix == str(tmp_path / "m")
@@ -112,14 +114,14 @@ class TestSaving:
             (("m", 1.5), TypeError, "has invalid type"),
         ],
     )
-    def test_refuses(self, session, v, tmp_path, arguments, error, words):
+    def test_save_rejects_invalid_arguments(self, session, v, tmp_path, arguments, error, words):
         saver = tf.train.Saver()
         name, *rest = arguments
         with pytest.raises(error, match=re.escape(words.format(tmp_path))):
             saver.save(session, str(tmp_path / name), *rest)
         assert files(tmp_path) == []
 
-    def test_needs_a_session_and_values(self, session, tmp_path):
+    def test_save_requires_a_session_and_initialized_variables(self, session, tmp_path):
         v = tf.Variable(1, name="v")
         saver = tf.train.Saver()
         with pytest.raises(TypeError, match="'sess' must be a Session; 3"):
@@ -134,7 +136,7 @@ class TestSaving:
 
 
 class TestRestoring:
-    def test_gives_back_every_type_and_shape(self, session, tmp_path):
+    def test_every_type_and_shape_round_trips(self, session, tmp_path):
         values = [
             *(np.float16([1.5]), np.float32([[1, 2]]), np.float64(2.5)),
             *(np.int8([-1]), np.int16(-2), np.int32(3), np.int64([2**40]), np.uint8([255])),
@@ -152,7 +154,7 @@ class TestRestoring:
                 assert result.shape == value.shape
                 assert result.tolist() == value.tolist()
 
-    def test_needs_no_initializer_and_no_feed(self, session, v, tmp_path):
+    def test_restore_needs_no_initializer_and_no_feed(self, session, v, tmp_path):
         prefix = tf.train.Saver().save(session, tmp_path / "m")
         w = tf.Variable(tf.placeholder(tf.float32, [2]), name="w")
         tf.get_default_graph().prevent_feeding(w.initial_value)
@@ -161,7 +163,7 @@ class TestRestoring:
             assert other.run(w).tolist() == [1.0, 2.0]
             assert other.run(tf.report_uninitialized_variables()).tolist() == [b"v"]
 
-    def test_leaves_other_variables_alone(self, session, v, tmp_path):
+    def test_restore_leaves_other_variables_alone(self, session, v, tmp_path):
         saver = tf.train.Saver()
         prefix = saver.save(session, tmp_path / "m")
         w = tf.Variable(5)
@@ -170,7 +172,7 @@ class TestRestoring:
         assert session.run(w) == 5
         assert session.run(v).tolist() == [1.0, 2.0]
 
-    def test_another_shape_needs_reshape_or_a_variable_that_allows_it(self, session, v, tmp_path):
+    def test_different_shape_requires_reshape_or_a_flexible_variable(self, session, v, tmp_path):
         prefix = tf.train.Saver().save(session, tmp_path / "m")
         column = tf.Variable(tf.zeros([2, 1]))
         free = tf.Variable(tf.zeros([3]), validate_shape=False)
@@ -206,7 +208,7 @@ class TestRestoring:
             ),
         ],
     )
-    def test_a_value_that_does_not_fit_changes_nothing(
+    def test_mismatched_value_changes_nothing(
         self, session, v, tmp_path, initial, key, reshape, error, words
     ):
         prefix = tf.train.Saver().save(session, tmp_path / "m")
@@ -224,11 +226,11 @@ class TestRestoring:
             ("nope", "The passed save_path is not a valid checkpoint: nope"),
         ],
     )
-    def test_needs_a_checkpoint(self, session, v, path, words):
+    def test_restore_requires_a_checkpoint(self, session, v, path, words):
         with pytest.raises(ValueError, match=re.escape(words)):
             tf.train.Saver().restore(session, path)
 
-    def test_a_second_process_can_continue(self, tmp_path):
+    def test_second_session_can_continue(self, tmp_path):
         """Train writes, a graph of its own with the same names reads."""
 
         def model():
@@ -249,7 +251,7 @@ class TestRestoring:
 
 
 class TestVariables:
-    def test_come_as_list_tuple_set_or_dict(self, session, v, tmp_path):
+    def test_variables_may_be_a_list_tuple_set_or_dict(self, session, v, tmp_path):
         w = tf.Variable(3, name="w")
         session.run(w.initializer)
         for var_list, names in (
@@ -285,11 +287,11 @@ class TestVariables:
             (lambda _: {}, ValueError, "No variables to save"),
         ],
     )
-    def test_are_checked(self, v, make, error, words):
+    def test_variables_are_checked(self, v, make, error, words):
         with pytest.raises(error, match=re.escape(words)):
             tf.train.Saver(make(v))
 
-    def test_a_saver_needs_variables_unless_it_may_be_empty(self, session, tmp_path):
+    def test_saver_requires_variables_unless_it_may_be_empty(self, session, tmp_path):
         tf.Variable(1, collections=["local_variables"])
         with pytest.raises(ValueError, match="No variables to save"):
             tf.train.Saver()
@@ -298,7 +300,9 @@ class TestVariables:
         assert files(tmp_path) == ["m.meta"]
         saver.restore(session, None)
 
-    def test_are_those_of_the_construction_unless_building_is_deferred(self, session, v, tmp_path):
+    def test_variables_are_fixed_at_construction_unless_building_is_deferred(
+        self, session, v, tmp_path
+    ):
         now, later = tf.train.Saver(), tf.train.Saver(defer_build=True)
         w = tf.Variable(1, name="w")
         session.run(w.initializer)
@@ -311,7 +315,7 @@ class TestVariables:
             prefix = saver.save(session, tmp_path / "m")
             assert [name for name, _ in tf.train.list_variables(prefix)] == names
 
-    def test_a_saver_def_gives_the_options_of_another_saver(self, tmp_path, session, v):
+    def test_saver_def_configures_another_saver(self, tmp_path, session, v):
         first = tf.train.Saver(max_to_keep=2, keep_checkpoint_every_n_hours=3.0, sharded=True)
         described = first.as_saver_def()
         for saver in (tf.train.Saver(saver_def=described), tf.train.Saver.from_proto(described)):
@@ -323,7 +327,7 @@ class TestVariables:
             saver.restore(session, saver.last_checkpoints[-1])
             np.testing.assert_array_equal(session.run(v), [1.0, 2.0])
 
-    def test_a_saver_def_is_refused_that_is_none_or_in_a_scope(self, v):
+    def test_invalid_or_scoped_saver_def_is_rejected(self, v):
         with pytest.raises(TypeError, match=r"saver_def must be a train\.SaverDef: <object"):
             tf.train.Saver(saver_def=object())
         described = tf.train.Saver().as_saver_def()
@@ -336,7 +340,7 @@ class TestKeeping:
         for step in steps:
             saver.save(session, directory / "m", step, write_meta_graph=step % 2)
 
-    def test_the_newest_are_kept(self, session, v, tmp_path):
+    def test_newest_checkpoints_are_kept(self, session, v, tmp_path):
         saver = tf.train.Saver(max_to_keep=2)
         self.save(saver, session, tmp_path, [1, 2, 3, 2])
         paths = [str(tmp_path / name) for name in ("m-3", "m-2")]
@@ -351,7 +355,7 @@ class TestKeeping:
         assert list(state.all_model_checkpoint_paths) == paths
 
     @pytest.mark.parametrize(("max_to_keep", "num_synced"), [(1, 2), (2, 0)])
-    def test_the_only_one_is_on_the_disk_before_the_older_one_is_deleted(
+    def test_new_checkpoint_is_synced_before_an_older_one_is_deleted(
         self, session, v, tmp_path, monkeypatch, max_to_keep, num_synced
     ):
         saver = tf.train.Saver(max_to_keep=max_to_keep)
@@ -368,20 +372,22 @@ class TestKeeping:
         assert len(synced) == num_synced
         assert all("m-1.index" in names and "m-3.index" not in names for names in synced)
 
-    def test_five_by_default(self, session, v, tmp_path):
+    def test_five_checkpoints_are_kept_by_default(self, session, v, tmp_path):
         saver = tf.train.Saver()
         self.save(saver, session, tmp_path, range(7))
         assert [int(path[-1]) for path in saver.last_checkpoints] == [2, 3, 4, 5, 6]
 
     @pytest.mark.parametrize("max_to_keep", [0, None])
-    def test_all_may_be_kept_and_are_then_not_listed(self, session, v, tmp_path, max_to_keep):
+    def test_all_checkpoints_may_be_kept_and_are_then_not_listed(
+        self, session, v, tmp_path, max_to_keep
+    ):
         saver = tf.train.Saver(max_to_keep=max_to_keep)
         self.save(saver, session, tmp_path, [1, 3])
         assert saver.last_checkpoints == []
         assert files(tmp_path) == ["checkpoint", *checkpoint_files("m-1", "m-3")]
         assert len(tf.train.get_checkpoint_state(tmp_path).all_model_checkpoint_paths) == 1
 
-    def test_one_may_be_kept_every_so_many_hours(self, session, v, tmp_path):
+    def test_one_checkpoint_may_be_kept_every_few_hours(self, session, v, tmp_path):
         saver = tf.train.Saver(max_to_keep=1, keep_checkpoint_every_n_hours=2)
         self.save(saver, session, tmp_path, [1])
         written = [(path, time.time() + 3 * 3600) for path in saver.last_checkpoints]
@@ -390,7 +396,7 @@ class TestKeeping:
         # Three hours after the start the first is kept, which moves the limit to four.
         assert files(tmp_path) == ["checkpoint", *checkpoint_files("m-1", "m-5")]
 
-    def test_a_new_saver_takes_over_existing_checkpoints(self, session, v, tmp_path):
+    def test_new_saver_can_adopt_existing_checkpoints(self, session, v, tmp_path):
         self.save(tf.train.Saver(), session, tmp_path, [1, 3])
         saver = tf.train.Saver(max_to_keep=2)
         paths = [str(tmp_path / name) for name in ("m-1", "gone", "m-3")]
@@ -399,7 +405,7 @@ class TestKeeping:
         self.save(saver, session, tmp_path, [5])
         assert files(tmp_path) == ["checkpoint", *checkpoint_files("m-3", "m-5")]
 
-    def test_a_checkpoint_set_by_hand_is_listed_but_not_deleted(self, session, v, tmp_path):
+    def test_manually_set_checkpoint_is_listed_but_not_deleted(self, session, v, tmp_path):
         self.save(tf.train.Saver(), session, tmp_path, [1])
         saver = tf.train.Saver(max_to_keep=1)
         saver.set_last_checkpoints([str(tmp_path / "m-1")])
@@ -409,13 +415,13 @@ class TestKeeping:
 
 
 class TestList:
-    def test_a_directory_without_checkpoints_has_no_latest_one(self, tmp_path):
+    def test_directory_without_checkpoints_has_no_latest_one(self, tmp_path):
         assert tf.train.latest_checkpoint(tmp_path) is None
         assert tf.train.latest_checkpoint(tmp_path / "nope", "list") is None
         assert tf.train.get_checkpoint_state(tmp_path) is None
         assert not tf.train.checkpoint_exists(tmp_path / "m")
 
-    def test_knows_the_newest_that_is_there(self, session, v, tmp_path):
+    def test_latest_checkpoint_is_the_newest_existing_one(self, session, v, tmp_path):
         prefix = tf.train.Saver().save(session, tmp_path / "m", latest_filename="list")
         assert tf.train.latest_checkpoint(str(tmp_path), "list") == prefix
         assert tf.train.checkpoint_exists(prefix)
@@ -425,7 +431,7 @@ class TestList:
         assert files(tmp_path) == ["list"]
         assert tf.train.latest_checkpoint(str(tmp_path), "list") is None
 
-    def test_may_be_relative_so_that_the_directory_can_move(self, session, v, tmp_path):
+    def test_relative_paths_allow_the_directory_to_move(self, session, v, tmp_path):
         (tmp_path / "old").mkdir()
         saver = tf.train.Saver(save_relative_paths=True)
         saver.save(session, tmp_path / "old" / "m", 1)
@@ -434,13 +440,13 @@ class TestList:
         (tmp_path / "old").rename(tmp_path / "new")
         assert tf.train.latest_checkpoint(tmp_path / "new") == str(tmp_path / "new" / "m-1")
 
-    def test_is_relative_if_the_path_is(self, session, v, tmp_path, monkeypatch):
+    def test_list_is_relative_if_the_path_is(self, session, v, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
         assert tf.train.Saver().save(session, "./m") == "./m"
         assert 'model_checkpoint_path: "m"' in (tmp_path / "checkpoint").read_text()
         assert tf.train.latest_checkpoint(".") == "./m"
 
-    def test_can_be_written_by_hand(self, tmp_path):
+    def test_list_can_be_written_manually(self, tmp_path):
         directory = str(tmp_path)
         tf.train.update_checkpoint_state(directory, "/b", ["/a"], "list")
         state = tf.train.get_checkpoint_state(directory, "list")
@@ -457,7 +463,7 @@ class TestList:
             b'model_checkpoint_path: "\xff"',
         ],
     )
-    def test_that_is_damaged_is_an_error(self, tmp_path, data):
+    def test_damaged_list_is_an_error(self, tmp_path, data):
         (tmp_path / "checkpoint").write_bytes(data)
         for read in (tf.train.latest_checkpoint, tf.train.get_checkpoint_state):
             with pytest.raises(tf.errors.DataLossError) as caught:
@@ -467,12 +473,12 @@ class TestList:
             )
             assert "restore one by its name, and delete the list or write" in caught.value.message
 
-    def test_that_may_not_be_read_is_an_error(self, tmp_path):
+    def test_unreadable_list_is_an_error(self, tmp_path):
         (tmp_path / "checkpoint").mkdir()
         with pytest.raises(tf.errors.FailedPreconditionError, match="checkpoint; Is a directory"):
             tf.train.latest_checkpoint(tmp_path)
 
-    def test_that_cannot_be_written_is_an_error(self, tmp_path):
+    def test_unwritable_list_is_an_error(self, tmp_path):
         (tmp_path / "checkpoint").mkdir()
         for directory, error in (
             (tmp_path, tf.errors.FailedPreconditionError),
@@ -486,14 +492,14 @@ class TestList:
             tf.train.update_checkpoint_state(tmp_path, os.fsdecode(b"\xff"))
         assert files(tmp_path) == ["checkpoint"]
 
-    def test_that_is_empty_is_an_error(self, tmp_path):
+    def test_empty_list_is_an_error(self, tmp_path):
         (tmp_path / "checkpoint").touch()
         with pytest.raises(ValueError, match=r"Invalid checkpoint state loaded from .*restore one"):
             tf.train.latest_checkpoint(tmp_path)
 
 
 class TestReader:
-    def test_lists_the_contents_of_a_checkpoint(self, session, v, tmp_path):
+    def test_reader_lists_the_contents_of_a_checkpoint(self, session, v, tmp_path):
         w = tf.Variable(3, name="w")
         session.run(w.initializer)
         prefix = tf.train.Saver().save(session, tmp_path / "m")
@@ -508,7 +514,7 @@ class TestReader:
         assert tf.train.load_variable(tmp_path, "w:0") == 3
         assert tf.train.list_variables(tmp_path) == [("v", [2]), ("w", [])]
 
-    def test_names_the_missing_tensor_or_file(self, session, v, tmp_path):
+    def test_reader_errors_name_the_missing_tensor_or_file(self, session, v, tmp_path):
         prefix = tf.train.Saver().save(session, tmp_path / "m", write_state=False)
         with pytest.raises(tf.errors.NotFoundError, match="Key x not found in checkpoint"):
             tf.train.load_variable(prefix, "x")
@@ -522,7 +528,7 @@ class TestReader:
 
 
 class TestMetaGraph:
-    def test_describes_operations_and_collections(self, session, v, tmp_path):
+    def test_meta_graph_describes_operations_and_collections(self, session, v, tmp_path):
         x = tf.placeholder(tf.float32, [None, 2], name="x")
         y = tf.concat([x, tf.ones([1, 2])], 0, name="y")
         with tf.control_dependencies([v.initializer]):
@@ -556,7 +562,7 @@ class TestMetaGraph:
         assert (variable.snapshot_name, variable.trainable) == ("v/read:0", True)
         assert words.graph.version == len(nodes)
 
-    def test_omits_constants_above_a_given_size(self):
+    def test_meta_graph_omits_large_constants(self):
         tf.py_func(len, [tf.constant("a")], tf.int64, name="f")
         tf.constant(np.zeros(100_000), name="large")
         assert "value" in tf.train.export_meta_graph().graph_def.node[-1].attr
@@ -566,7 +572,7 @@ class TestMetaGraph:
         assert "value" not in nodes["large"].attr
         assert nodes["large"].attr["_output_shapes"].list.shape[0].dim[0].size == 100_000
 
-    def test_is_written_of_any_graph(self, v, tmp_path):
+    def test_meta_graph_of_any_graph_can_be_written(self, v, tmp_path):
         with tf.Graph().as_default() as graph:
             tf.no_op(name="n")
         written = tf.train.export_meta_graph(tmp_path / "a", graph=graph)
@@ -575,7 +581,7 @@ class TestMetaGraph:
         assert len(tf.train.Saver().export_meta_graph().graph_def.node) == 4
 
 
-def test_a_saver_describes_itself_without_operations():
+def test_saver_can_be_described_without_operations():
     tf.Variable(1.0)
     saver = tf.train.Saver(max_to_keep=3, keep_checkpoint_every_n_hours=2.5, sharded=True)
     message = saver.as_saver_def()

@@ -6,7 +6,7 @@ import headrace.tf1 as tf
 
 
 class TestWithinOneRun:
-    def test_a_dequeue_and_the_enqueue_that_feeds_it_complete_together(self, session, queue):
+    def test_dequeue_and_the_enqueue_that_feeds_it_complete_together(self, session, queue):
         dequeue, enqueue = queue.dequeue(), queue.enqueue([1])
         assert session.run([dequeue, enqueue]) == [1, None]
         assert session.run([enqueue, dequeue]) == [None, 1]
@@ -14,14 +14,14 @@ class TestWithinOneRun:
         result = session.run([dequeue, *others, enqueue])
         assert sorted([result[0], result[1]]) == [1, 2]
 
-    def test_an_operation_that_waits_for_another_runs_after_it(self, session, queue):
+    def test_operation_runs_after_its_control_dependencies(self, session, queue):
         with tf.control_dependencies([queue.enqueue([3])]):
             first = queue.dequeue()
         with tf.control_dependencies([first]):
             size = queue.size()
         assert session.run([size, first]) == [0, 3]
 
-    def test_a_run_takes_the_available_elements_and_waits_for_the_rest(
+    def test_run_dequeues_the_available_elements_and_waits_for_the_rest(
         self, session, in_thread, queue
     ):
         first, second, enqueue = queue.dequeue(), queue.dequeue(), queue.enqueue([1])
@@ -31,7 +31,7 @@ class TestWithinOneRun:
         session.run(enqueue)
         assert call.result() == [1, 1]
 
-    def test_control_dependencies_run_first_whatever_is_fetched(self, session):
+    def test_control_dependencies_run_first_for_any_fetch(self, session):
         v = tf.Variable(0)
         session.run(v.initializer)
         with tf.control_dependencies([v.assign_add(1)]):
@@ -53,7 +53,7 @@ class TestWithinOneRun:
 
 class TestDeadlines:
     @pytest.mark.parametrize("is_full", [False, True])
-    def test_a_run_that_waits_too_long_ends(self, session, queue, is_full):
+    def test_run_that_waits_too_long_ends(self, session, queue, is_full):
         enqueue = queue.enqueue([1])
         blocked = queue.dequeue()
         if is_full:
@@ -63,7 +63,7 @@ class TestDeadlines:
             session.run(blocked, options=tf.RunOptions(timeout_in_ms=1))
         assert session.run(queue.size()) == is_full
 
-    def test_the_session_sets_one_for_all_runs_and_a_run_its_own(self, queue):
+    def test_session_timeout_applies_to_all_runs_unless_overridden(self, queue):
         dequeue = queue.dequeue()
         with tf.Session(config=tf.ConfigProto(operation_timeout_in_ms=1)) as session:
             for fetch in (dequeue, [dequeue, tf.constant(1)]):
@@ -72,13 +72,13 @@ class TestDeadlines:
             session.run(queue.enqueue([5]), options=tf.RunOptions(timeout_in_ms=5000))
             assert session.run(dequeue) == 5
 
-    def test_one_that_is_not_reached_changes_nothing(self, session):
+    def test_unreached_timeout_changes_nothing(self, session):
         assert session.run(tf.constant(1), options=tf.RunOptions(timeout_in_ms=5000)) == 1
         assert session.run(tf.constant(1), options=tf.RunOptions()) == 1
 
 
 class TestClosing:
-    def test_wakes_every_run_that_is_blocked(self, in_thread, queue):
+    def test_closing_wakes_every_blocked_run(self, in_thread, queue):
         enqueue, dequeue = queue.enqueue([1]), queue.dequeue()
         other = tf.FIFOQueue(1, [tf.int32], [()])
         session = tf.Session()
@@ -96,7 +96,7 @@ class TestClosing:
             with pytest.raises(tf.errors.CancelledError, match=words):
                 call.result()
 
-    def test_wakes_a_reader_that_waits_for_names(self, in_thread):
+    def test_closing_wakes_a_reader_that_waits_for_names(self, in_thread):
         names = tf.FIFOQueue(1, [tf.string], [()])
         _, value = tf.TFRecordReader().read(names)
         session = tf.Session()
@@ -105,7 +105,7 @@ class TestClosing:
         with pytest.raises(tf.errors.CancelledError, match="Dequeue operation was cancelled"):
             call.result()
 
-    def test_leaves_other_sessions_alone(self, in_thread, queue):
+    def test_closing_leaves_other_sessions_alone(self, in_thread, queue):
         enqueue, dequeue = queue.enqueue([1]), queue.dequeue()
         with tf.Session() as other:
             call = in_thread.run(other, queue, dequeue)

@@ -54,7 +54,7 @@ def test_no_other_python_runs_while_an_element_moves() -> None:
 
 
 @pytest.mark.usefixtures("long_turns")
-def test_a_run_that_waits_lets_other_python_run() -> None:
+def test_waiting_run_lets_other_python_run() -> None:
     queue = tf.FIFOQueue(1, [tf.int64], shapes=[()])
     value = tf.placeholder(tf.int64, [])
     enqueue, dequeue = queue.enqueue(value), queue.dequeue()

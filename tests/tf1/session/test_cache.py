@@ -14,7 +14,7 @@ SIZE = 3
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 9))))
-def test_the_last_used_values_are_kept_and_never_more_than_twice_as_many(calls):
+def test_cache_keeps_the_last_used_values_and_at_most_twice_as_many(calls):
     cache, used = RecentlyUsed(SIZE), []
     for is_add, key in calls:
         result = cache.add(key, f"value {key}") if is_add else cache.get(key)
@@ -25,7 +25,7 @@ def test_the_last_used_values_are_kept_and_never_more_than_twice_as_many(calls):
         assert len(cache) <= 2 * SIZE
 
 
-def test_the_first_of_two_values_for_one_key_stays():
+def test_first_of_two_values_for_one_key_stays():
     cache = RecentlyUsed(SIZE)
     first, second = object(), object()
     assert cache.add("key", first) is first
@@ -48,7 +48,7 @@ class TestPrograms:
         monkeypatch.setattr(Lowering, "lower", count)
         return counts
 
-    def test_that_nobody_ran_for_long_are_made_again_and_others_are_not(self, lowered):
+    def test_unused_programs_are_compiled_again_and_others_are_not(self, lowered):
         x = tf.placeholder(tf.int32, [])
         often, parts = x + 1, [x * number for number in range(4 * SIZE)]
         with tf.Session() as session:
@@ -59,14 +59,14 @@ class TestPrograms:
         assert lowered[(often,), (), (x,)] == 1
         assert all(lowered[(part, often), (), (x,)] == 2 for part in parts)
 
-    def test_of_single_fetches_too(self, lowered):
+    def test_programs_of_single_fetches_are_evicted_too(self, lowered):
         constants = [tf.constant(number) for number in range(4 * SIZE)]
         with tf.Session() as session:
             for _ in range(2):
                 assert [session.run(constant) for constant in constants] == list(range(4 * SIZE))
         assert set(lowered.values()) == {2}
 
-    def test_leave_their_operations_state_when_they_go(self, lowered):
+    def test_evicted_programs_keep_the_state_of_operations(self, lowered):
         random = tf.random_uniform([], seed=7)
         others = [tf.constant(number) for number in range(4 * SIZE)]
         with tf.Session() as session:
@@ -75,7 +75,7 @@ class TestPrograms:
             numbers = [session.run([random, other])[0] for other in others]
         np.testing.assert_array_equal(numbers, expected)
 
-    def test_may_be_dropped_while_they_run(self, lowered, queue, in_thread):
+    def test_programs_may_be_evicted_while_they_run(self, lowered, queue, in_thread):
         take = queue.dequeue()
         with tf.Session() as session:
             call = in_thread.run(session, queue, take)

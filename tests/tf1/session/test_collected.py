@@ -37,7 +37,7 @@ def left_of(parts):
     return [result for find in parts if (result := find()) is not None]
 
 
-def test_an_object_is_collected_whose_session_calls_its_method():
+def test_object_whose_method_is_called_by_its_session_is_collected():
     loader = Loader(has_runner=False)
     assert loader.sess.run(loader.batch, options=OPTIONS) == 1
     parts = loader.parts()
@@ -46,7 +46,7 @@ def test_an_object_is_collected_whose_session_calls_its_method():
 
 
 @pytest.mark.parametrize("has_coordinator", [False, True])
-def test_so_is_one_whose_runners_were_ended_by_the_session(monkeypatch, has_coordinator):
+def test_object_whose_runners_were_ended_by_the_session_is_collected(monkeypatch, has_coordinator):
     """Without a coordinator the runner keeps the error that has ended it."""
     monkeypatch.setattr(threading, "excepthook", lambda args: None)
     # Pytest keeps what is logged, with the error in it.
@@ -64,7 +64,7 @@ def test_so_is_one_whose_runners_were_ended_by_the_session(monkeypatch, has_coor
     assert left_of(parts) == []
 
 
-def test_a_function_whose_graph_is_gone_is_not_called():
+def test_function_of_a_collected_graph_is_not_called():
     with tf.Graph().as_default() as graph:
         number = tf.py_func(lambda value: value, [1], tf.int64)
     kernel = _NumpyKernel(number.op)

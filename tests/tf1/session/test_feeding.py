@@ -8,14 +8,14 @@ import headrace.tf1 as tf
 OUT_OF_RANGE = "is not compatible with Tensor type"
 
 
-def test_a_variable_is_no_value_of_a_feed(session):
+def test_variable_cannot_be_a_feed_value(session):
     x, v = tf.placeholder(tf.float32), tf.Variable(1.0)
     with pytest.raises(TypeError, match=r"The value of a feed cannot be a tf\.Tensor object"):
         session.run(x, {x: v})
 
 
 class TestWhatMayBeFed:
-    def test_any_tensor_by_itself_or_by_name(self, session):
+    def test_any_tensor_can_be_fed_by_itself_or_by_name(self, session):
         a = tf.constant(1, name="a")
         b = a + 1
         assert session.run(b, {a: 5}) == 6
@@ -24,14 +24,14 @@ class TestWhatMayBeFed:
         assert session.run(b, {a: 5, b: 9}) == 9
         assert session.run(b, {}) == session.run(b) == b.eval({a: 1}, session) == 2
 
-    def test_a_fed_tensor_is_not_computed(self, session):
+    def test_fed_tensor_is_not_computed(self, session):
         calls = []
         computed = tf.py_func(lambda: np.int32(len(calls.append(1) or calls)), [], tf.int32)
         assert session.run(computed + 1, {computed: 5}) == 6
         assert calls == []
         assert session.run(computed + 1) == 2
 
-    def test_operations_that_a_fed_tensor_would_have_waited_for_do_not_run(self, session):
+    def test_control_dependencies_of_a_fed_tensor_do_not_run(self, session):
         v = tf.Variable(0)
         session.run(v.initializer)
         with tf.control_dependencies([v.assign_add(1)]):
@@ -41,7 +41,7 @@ class TestWhatMayBeFed:
         assert session.run(x) == 5
         assert session.run(v) == 1
 
-    def test_nothing_waits_for_a_placeholder_that_is_fed(self, session):
+    def test_fed_placeholder_satisfies_control_dependencies(self, session):
         x, y = tf.placeholder(tf.int32, name="x"), tf.placeholder(tf.int32, name="y")
         with tf.control_dependencies([x]):
             after = [tf.constant(5), tf.identity(y), tf.cond(y > 0, lambda: y, lambda: -y)]
@@ -55,7 +55,7 @@ class TestWhatMayBeFed:
         with pytest.raises(tf.errors.InvalidArgumentError, match="You must feed a value for"):
             session.run(x.op, {x: 1})
 
-    def test_a_tensor_that_waits_for_another_operation_that_is_fed_lets_it_run(self, session):
+    def test_fed_operation_still_runs_as_a_control_dependency(self, session):
         v = tf.Variable(0)
         session.run(v.initializer)
         added = v.assign_add(1)
@@ -64,7 +64,7 @@ class TestWhatMayBeFed:
         assert session.run([x, added], {added: 9}) == [5, 9]
         assert session.run(v) == 1
 
-    def test_several_tensors_as_one_tuple(self, session):
+    def test_several_tensors_can_be_fed_as_one_tuple(self, session):
         x, y = tf.placeholder(tf.int32), tf.placeholder(tf.int32)
         z = x * 10 + y
         assert session.run(z, {(x, y): (1, 2)}) == session.run(z, {((x,), y): [[1], 2]}) == 12
@@ -73,7 +73,7 @@ class TestWhatMayBeFed:
         ):
             session.run(z, {(x, y): (1,)})
 
-    def test_a_sparse_tensor_by_its_value_or_a_tuple(self, session):
+    def test_sparse_tensor_is_fed_by_its_value_or_a_tuple(self, session):
         x = tf.sparse_placeholder(tf.float32, [2, 2], name="x")
         for value in (
             tf.SparseTensorValue([[0, 1]], [3.0], [2, 2]),
@@ -94,7 +94,7 @@ class TestWhatMayBeFed:
             with pytest.raises(ValueError, match=r"Tensor Tensor\(.* may not be fed\."):
                 session.run(a, {tensor: 2})
 
-    def test_a_fed_tensor_that_is_fetched_is_the_array_itself(self, session):
+    def test_fetched_feed_is_the_array_itself(self, session):
         text, number = tf.placeholder(tf.string), tf.placeholder(tf.int32)
         array = np.arange(3, dtype=np.int32)
         words, scalar, same = session.run([text, number, number + 0], {text: ["é"], number: array})
@@ -103,7 +103,7 @@ class TestWhatMayBeFed:
         assert same is not array
         assert isinstance(session.run(number, {number: 3}), np.ndarray)
 
-    def test_a_fed_array_is_copied(self, session, in_thread, queue):
+    def test_fed_array_is_copied(self, session, in_thread, queue):
         array = np.zeros(2, np.int32)
         x, waits = tf.placeholder(tf.int32), queue.dequeue()
         with tf.control_dependencies([waits]):
@@ -146,7 +146,7 @@ CONVERSIONS = [
 
 
 @pytest.mark.parametrize(("value", "dtype", "expected"), CONVERSIONS)
-def test_a_value_is_converted(session, value, dtype, expected):
+def test_fed_value_is_converted(session, value, dtype, expected):
     x = tf.placeholder(dtype)
     result = session.run(tf.identity(x), {x: value})
     assert (result if isinstance(result, bytes) else result.tolist()) == expected
@@ -172,7 +172,7 @@ def test_a_value_is_converted(session, value, dtype, expected):
         ({1: 2}, tf.float32, TypeError, "not 'dict'"),
     ],
 )
-def test_a_value_that_does_not_fit_the_type_is_refused(session, value, dtype, error, words):
+def test_value_of_a_wrong_type_is_rejected(session, value, dtype, error, words):
     x = tf.placeholder(dtype)
     with pytest.raises(error, match=re.escape(words)):
         session.run(tf.identity(x), {x: value})
@@ -188,7 +188,7 @@ def test_a_value_that_does_not_fit_the_type_is_refused(session, value, dtype, er
         ([3], [], "(0,) for Tensor 'x:0', which has shape '(3,)'"),
     ],
 )
-def test_a_value_must_fit_the_static_shape(session, static, value, shown):
+def test_value_must_match_the_static_shape(session, static, value, shown):
     x = tf.placeholder(tf.float32, static, name="x")
     with pytest.raises(ValueError, match=re.escape(f"Cannot feed value of shape {shown}")):
         session.run(x, {x: value})
@@ -209,13 +209,13 @@ def test_a_value_must_fit_the_static_shape(session, static, value, shown):
         (lambda _: {tf.FIFOQueue(1, tf.int32): 1}, "Can not convert a FIFOQueue into a Tensor."),
     ],
 )
-def test_keys_are_tensors_and_values_are_not(session, feed_dict, words):
+def test_feed_keys_must_be_tensors_and_values_must_not(session, feed_dict, words):
     a = tf.constant(1, name="a")
     with pytest.raises(TypeError, match=re.escape(words)):
         session.run(a + 1, feed_dict(a) if callable(feed_dict) else feed_dict)
 
 
-def test_a_tensor_of_another_graph_is_not_a_key(session):
+def test_tensor_of_another_graph_is_not_a_valid_key(session):
     a = tf.constant(1)
     with tf.Graph().as_default():
         other = tf.constant(1)

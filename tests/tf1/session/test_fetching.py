@@ -36,7 +36,7 @@ class TestValues:
             (b"\0", b"\0"),
         ],
     )
-    def test_a_scalar_is_a_numpy_scalar_or_bytes(self, session, value, expected):
+    def test_scalar_is_a_numpy_scalar_or_bytes(self, session, value, expected):
         result = session.run(tf.constant(value))
         assert type(result) is type(expected)
         assert result == expected
@@ -47,27 +47,27 @@ class TestValues:
         assert session.run(b).tolist() == [1.5, 2.0]
         assert session.run(tf.zeros([0, 2])).shape == (0, 2)
 
-    def test_string_arrays_are_objects(self, session):
+    def test_string_arrays_are_object_arrays(self, session):
         result = session.run(tf.constant([["a", "bc"]]))
         assert (result.dtype, result.tolist()) == (object, [[b"a", b"bc"]])
         empty = session.run(tf.constant([], tf.string))
         assert (empty.dtype, empty.shape) == (object, (0,))
 
-    def test_an_operation_has_no_value(self, session, a):
+    def test_operation_has_no_value(self, session, a):
         assert session.run(a.op) is None
         assert session.run(tf.no_op()) is None
 
-    def test_names_of_operations_and_tensors_differ(self, session, a):
+    def test_names_of_operations_and_tensors_are_distinguished(self, session, a):
         assert session.run(["a", "a:0", b"a:0"]) == [None, 1, 1]
 
-    def test_a_sparse_tensor_has_a_value_of_three_arrays(self, session):
+    def test_sparse_tensor_is_fetched_as_three_arrays(self, session):
         result = session.run(tf.SparseTensor([[0, 1]], [3.0], [2, 2]))
         assert isinstance(result, tf.SparseTensorValue)
         assert [part.tolist() for part in result] == [[[0, 1]], [3.0], [2, 2]]
 
 
 class TestStructures:
-    def test_are_the_same_as_those_of_the_fetches(self, session, a):
+    def test_result_has_the_structure_of_the_fetches(self, session, a):
         fetches = [a, (a, [a.op]), Pair(a, {"k": "a:0"}), {}, [], (), {"x": {"y": (a,)}}]
         expected = [1, (1, [None]), Pair(1, {"k": 1}), {}, [], (), {"x": {"y": (1,)}}]
         result = session.run(fetches)
@@ -80,15 +80,15 @@ class TestStructures:
         assert type(result) is kind
         assert list(result) == ["z", "q"]
 
-    def test_a_default_dict_keeps_its_default(self, session, a):
+    def test_defaultdict_keeps_its_default(self, session, a):
         result = session.run(collections.defaultdict(list, {"k": a}))
         assert result == {"k": 1}
         assert result["other"] == []
 
-    def test_a_list_of_another_class_becomes_a_list(self, session, a):
+    def test_list_subclass_becomes_a_list(self, session, a):
         assert type(session.run(Items([a]))) is list
 
-    def test_everything_runs_once(self, session, queue):
+    def test_duplicate_fetches_run_once(self, session, queue):
         session.run(queue.enqueue([1]))
         dequeue = queue.dequeue()
         assert session.run([dequeue, {"x": dequeue}, (dequeue.op, dequeue.name)]) == [
@@ -132,14 +132,14 @@ class TestErrors:
             ("a:x", "The name 'a:x' looks a like a Tensor name, but is not a valid one."),
         ],
     )
-    def test_names_must_be_there(self, session, a, fetch, words):
+    def test_unknown_name_is_rejected(self, session, a, fetch, words):
         with pytest.raises(
             ValueError,
             match=f"Fetch argument '{fetch}' cannot be interpreted as a Tensor.*{re.escape(words)}",
         ):
             session.run(fetch)
 
-    def test_another_graph_has_other_tensors(self, session, a):
+    def test_tensor_of_another_graph_is_rejected(self, session, a):
         with tf.Graph().as_default():
             other = tf.constant(1)
         for fetch in (other, other.op):
@@ -158,7 +158,7 @@ class TestErrors:
                 session.run(fetch)
         assert session.run(a + 1) == 2
 
-    def test_a_failing_operation_names_itself_and_not_the_fetch(self, session):
+    def test_error_names_the_failing_operation_instead_of_the_fetch(self, session):
         inner = tf.placeholder(tf.float32, [None, 2], name="p")
         with pytest.raises(
             tf.errors.InvalidArgumentError,
@@ -176,7 +176,7 @@ class TestErrors:
 
 
 class TestMakeCallable:
-    def test_gives_the_same_as_run(self, session, a, b):
+    def test_make_callable_returns_the_same_as_run(self, session, a, b):
         x = tf.placeholder(tf.int32)
         function = session.make_callable({"y": [x * 10 + a, a.op]}, [x, "b:0"])
         assert function(2, [0.0, 0.0]) == {"y": [21, None]}
@@ -184,12 +184,12 @@ class TestMakeCallable:
         assert session.make_callable(b)().tolist() == [1.5, 2.0]
         assert session.make_callable(tf.no_op())() is None
 
-    def test_takes_options(self, session, queue):
+    def test_make_callable_accepts_options(self, session, queue):
         function = session.make_callable(queue.dequeue(), accept_options=True)
         with pytest.raises(tf.errors.DeadlineExceededError):
             function(options=tf.RunOptions(timeout_in_ms=1), run_metadata=tf.RunMetadata())
 
-    def test_checks_its_arguments(self, session, a):
+    def test_make_callable_checks_its_arguments(self, session, a):
         x = tf.placeholder(tf.int32, [2], name="x")
         function = session.make_callable(x + 1, (x,))
         with pytest.raises(TypeError, match="expected 1 feed values, got 2"):

@@ -18,11 +18,11 @@ class TestConstruction:
         ],
     )
     @pytest.mark.parametrize("kind", [tf.Session, tf.InteractiveSession])
-    def test_refuses_arguments_of_other_types(self, kind, arguments, words):
+    def test_invalid_arguments_are_rejected(self, kind, arguments, words):
         with pytest.raises(TypeError, match=words):
             kind(**arguments)
 
-    def test_takes_the_default_graph_unless_given_another(self):
+    def test_session_uses_the_default_graph_unless_another_is_passed(self):
         graph = tf.Graph()
         assert tf.Session("").graph is tf.get_default_graph()
         assert tf.Session(graph=graph).graph is graph
@@ -33,7 +33,7 @@ class TestConstruction:
         assert session.graph_def.node[0].name == "x"
         assert session.run(x) == 1
 
-    def test_takes_any_option(self):
+    def test_any_config_option_is_accepted(self):
         config = tf.ConfigProto(
             allow_soft_placement=True,
             device_count={"GPU": 0},
@@ -52,7 +52,7 @@ class TestConstruction:
 
 
 class TestDefaults:
-    def test_with_makes_session_and_graph_the_default_and_closes_at_the_end(self):
+    def test_with_block_sets_the_defaults_and_closes_the_session(self):
         graph = tf.Graph()
         with graph.as_default():
             x = tf.constant(2)
@@ -66,7 +66,7 @@ class TestDefaults:
         with pytest.raises(RuntimeError, match=CLOSED):
             session.run(x)
 
-    def test_with_closes_after_an_error_too(self):
+    def test_with_block_closes_after_an_error(self):
         x = tf.constant(1)
         with pytest.raises(KeyError), tf.Session() as session:
             raise KeyError
@@ -81,31 +81,31 @@ class TestDefaults:
             assert x.eval() == 1
         assert session.run(x) == 1
 
-    def test_as_default_leaves_the_default_graph(self):
+    def test_as_default_does_not_change_the_default_graph(self):
         with tf.Session(graph=tf.Graph()).as_default() as session:
             assert tf.get_default_graph() is not session.graph
 
-    def test_sessions_are_nested(self):
+    def test_sessions_can_be_nested(self):
         with tf.Session() as outer:
             with tf.Session() as inner:
                 assert tf.get_default_session() is inner
             assert tf.get_default_session() is outer
 
-    def test_a_block_inside_its_own_is_refused_and_the_outer_one_continues(self):
+    def test_reentering_a_block_is_rejected_and_the_outer_one_continues(self):
         x = tf.constant(1)
         with tf.Session() as session, tf.Session():
             with pytest.raises(RuntimeError, match="managers are not re-entrant"), session:
                 pass
             assert session.run(x) == 1
 
-    def test_another_thread_cannot_enter_a_block_that_is_entered(self, in_thread):
+    def test_entered_block_cannot_be_entered_by_another_thread(self, in_thread):
         x = tf.constant(1)
         with tf.Session() as session:
             with pytest.raises(RuntimeError, match="managers are not re-entrant"):
                 in_thread(session.__enter__).result()
             assert session.run(x) == 1
 
-    def test_a_block_that_was_left_may_be_entered_but_the_session_is_closed(self):
+    def test_block_can_be_reentered_but_the_session_is_closed(self):
         x = tf.constant(1)
         session = tf.Session()
         with session:
@@ -114,7 +114,7 @@ class TestDefaults:
             session.run(x)
         assert tf.get_default_session() is None
 
-    def test_blocks_that_cross_are_refused_and_their_sessions_closed(self):
+    def test_crossing_blocks_are_rejected_and_their_sessions_closed(self):
         x = tf.constant(1)
         first, second = tf.Session(), tf.Session()
         first.__enter__()
@@ -128,7 +128,7 @@ class TestDefaults:
         second.__exit__(None, None, None)
         assert tf.get_default_session() is None
 
-    def test_default_sessions_that_cross_are_refused(self):
+    def test_crossing_default_sessions_are_rejected(self):
         first, second = tf.Session().as_default(), tf.Session().as_default()
         first.__enter__()
         second.__enter__()
@@ -137,7 +137,7 @@ class TestDefaults:
         second.__exit__(None, None, None)
         assert tf.get_default_session() is None
 
-    def test_a_block_that_was_not_entered_cannot_be_left(self):
+    def test_block_that_was_not_entered_cannot_be_left(self):
         with pytest.raises(AttributeError, match="left but not entered"):
             tf.Session().__exit__(None, None, None)
 
@@ -148,7 +148,7 @@ class TestDefaults:
         second.close()
         assert tf.get_default_session() is None
 
-    def test_a_forgotten_block_leaves_the_defaults_of_other_threads(self, in_thread):
+    def test_abandoned_block_keeps_the_defaults_of_other_threads(self, in_thread):
         def forget() -> None:
             tf.Session(graph=tf.Graph()).__enter__()
 
@@ -158,13 +158,13 @@ class TestDefaults:
             gc.collect()
             assert tf.get_default_graph() is graph
 
-    def test_a_session_without_with_is_not_the_default(self):
+    def test_session_outside_a_with_block_is_not_the_default(self):
         session = tf.Session()
         assert tf.get_default_session() is None
         assert tf.constant(3).eval(session=session) == 3
         assert tf.no_op().run(session=session) is None
 
-    def test_an_interactive_session_is_the_default_until_closed(self):
+    def test_interactive_session_is_the_default_until_closed(self):
         session = tf.InteractiveSession()
         x = tf.constant(1)
         assert tf.get_default_session() is session
@@ -178,7 +178,7 @@ class TestDefaults:
         session.close()
         assert tf.get_default_graph() is not graph
 
-    def test_eval_and_run_need_a_session_of_the_same_graph(self):
+    def test_eval_and_run_require_a_session_of_the_same_graph(self):
         x = tf.constant(1)
         other = tf.Session(graph=tf.Graph())
         evaluate, execute = (
@@ -197,14 +197,14 @@ class TestDefaults:
                 call()
 
     @pytest.mark.parametrize("enter", [lambda: tf.Graph().as_default(), tf.Session])
-    def test_the_default_graph_cannot_be_reset_inside_of_a_block(self, enter):
+    def test_default_graph_cannot_be_reset_inside_a_block(self, enter):
         with (
             enter(),
             pytest.raises(AssertionError, match=r"Do not use tf\.reset_default_graph\(\) to clear"),
         ):
             tf.reset_default_graph()
 
-    def test_a_reset_begins_with_an_empty_default_graph(self):
+    def test_reset_starts_an_empty_default_graph(self):
         x = tf.constant(1)
         session = tf.Session()
         tf.reset_default_graph()
@@ -234,7 +234,7 @@ class TestEnd:
 
 
 class TestState:
-    def test_belongs_to_the_session(self, queue):
+    def test_state_belongs_to_the_session(self, queue):
         v = tf.Variable(1)
         enqueue = queue.enqueue([1])
         with tf.Session() as first, tf.Session() as second:
@@ -244,7 +244,7 @@ class TestState:
             with pytest.raises(tf.errors.FailedPreconditionError):
                 second.run(v)
 
-    def test_random_operations_begin_again_in_each_session(self):
+    def test_random_operations_restart_in_each_session(self):
         shuffled = tf.random_shuffle(tf.range(10), seed=7)
         for _ in range(2):
             with tf.Session() as session:
@@ -264,7 +264,7 @@ class TestGrowingGraphs:
         x = tf.constant(1)
         assert [session.run(x + number) for number in range(3)] == [1, 2, 3]
 
-    def test_a_finalized_graph_takes_no_more(self, session, queue):
+    def test_finalized_graph_accepts_no_new_operations(self, session, queue):
         enqueue, dequeue = queue.enqueue([1]), queue.dequeue()
         graph = tf.get_default_graph()
         graph.finalize()

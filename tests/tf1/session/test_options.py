@@ -17,7 +17,7 @@ def where(request):
 
 
 @pytest.mark.parametrize("ms", [10**22, 2**63, -(10**22), 10**400], ids=lambda ms: str(ms)[:5])
-def test_more_than_64_bits_of_milliseconds_are_refused(where, ms):
+def test_timeouts_beyond_64_bits_are_rejected(where, ms):
     words = rf"{where} is {ms}, expected milliseconds of at most 9223372036854775807\. Give 0 to"
     with pytest.raises(ValueError, match=words):
         MAKERS[where](ms)
@@ -28,13 +28,13 @@ def test_more_than_64_bits_of_milliseconds_are_refused(where, ms):
 
 
 @pytest.mark.parametrize("ms", [1.5, "5", True, [1]])
-def test_a_value_that_is_not_an_integer_is_refused(where, ms):
+def test_non_integer_timeout_is_rejected(where, ms):
     with pytest.raises(TypeError, match=f"{where} is .*, expected milliseconds as an integer"):
         MAKERS[where](ms)
 
 
 @pytest.mark.parametrize("ms", [2**63 - 1, 10**18, np.int64(10**15)])
-def test_a_timeout_far_in_the_future_means_no_timeout(queue, ms, in_thread):
+def test_timeout_far_in_the_future_means_no_timeout(queue, ms, in_thread):
     for arguments in (
         {"options": tf.RunOptions(timeout_in_ms=ms)},
         {"config": tf.ConfigProto(operation_timeout_in_ms=ms)},
@@ -46,21 +46,21 @@ def test_a_timeout_far_in_the_future_means_no_timeout(queue, ms, in_thread):
 
 
 @pytest.mark.parametrize("ms", [0, -1, -(2**63 - 1), None])
-def test_a_run_without_a_time_of_its_own_has_that_of_the_session(queue, ms):
+def test_run_without_a_timeout_uses_that_of_the_session(queue, ms):
     config = tf.ConfigProto(operation_timeout_in_ms=50)
     with tf.Session(config=config) as session, pytest.raises(tf.errors.DeadlineExceededError):
         session.run(queue.dequeue(), options=tf.RunOptions(timeout_in_ms=ms))
 
 
 @pytest.mark.parametrize("ms", [0, -1, None])
-def test_a_session_without_a_time_waits_for_ever(queue, ms, in_thread):
+def test_session_without_a_timeout_waits_forever(queue, ms, in_thread):
     with tf.Session(config=tf.ConfigProto(operation_timeout_in_ms=ms)) as session:
         call = in_thread.run(session, queue, queue.dequeue())
         session.run(queue.enqueue(1))
         assert call.result() == 1
 
 
-def test_the_graph_of_a_session_has_shapes_if_its_options_infer_them():
+def test_session_graph_def_has_shapes_with_infer_shapes():
     tf.placeholder(tf.float32, [None, 3], name="rows")
     options = tf.GraphOptions(infer_shapes=True)
     for config, shapes in ((tf.ConfigProto(graph_options=options), [[-1, 3]]), (None, [])):
@@ -70,7 +70,7 @@ def test_the_graph_of_a_session_has_shapes_if_its_options_infer_them():
         assert [[dim.size for dim in shape.dim] for shape in result] == shapes
 
 
-def test_the_processors_have_as_many_names_as_the_options_count():
+def test_number_of_listed_cpus_follows_device_count():
     for counts, expected in (({}, 1), ({"CPU": 2}, 2), ({"GPU": 4}, 1), ({"CPU": 0}, 1)):
         config = tf.ConfigProto(device_count=counts)
         with tf.device("/cpu:1"):
@@ -82,7 +82,7 @@ def test_the_processors_have_as_many_names_as_the_options_count():
         assert names == [f"{prefix}{n}" for n in range(expected)]
 
 
-def test_pools_of_threads_are_kept_and_have_no_effect():
+def test_thread_pool_options_are_kept_and_have_no_effect():
     config = tf.ConfigProto()
     config.session_inter_op_thread_pool.add().num_threads = 1
     config.session_inter_op_thread_pool.add(num_threads=2, global_name="x")

@@ -36,7 +36,7 @@ def test_parts_continue_from_each_other(session, graph):
     assert session.partial_run(handle, {"p": [product]}, {c: first * 17}) == {"p": [153]}
 
 
-def test_an_operation_that_has_run_does_not_run_again(session):
+def test_completed_operation_does_not_run_again(session):
     number = tf.random_uniform([])
     calls = []
     counted = tf.py_func(lambda x: calls.append(x) or x, [number], tf.float32)
@@ -81,7 +81,7 @@ def test_conditions_and_strings_pass_through(session):
     assert session.partial_run(handle, again, {"n:0": 7}).tolist() == [b"a!7", b"b!7"]
 
 
-def test_operations_run_when_all_is_fed_that_they_need(session):
+def test_operations_run_once_all_their_feeds_arrived(session):
     number = tf.placeholder(tf.int32, [], name="number")
     queue = tf.FIFOQueue(9, tf.int32, [()])
     put = queue.enqueue(number)
@@ -94,7 +94,7 @@ def test_operations_run_when_all_is_fed_that_they_need(session):
 
 
 class TestRefusals:
-    def test_of_fetches_done_before(self, session, graph):
+    def test_repeated_fetches_are_rejected(self, session, graph):
         a, b, c, total, product = graph
         handle = session.partial_run_setup([total, product], [a, b, c])
         session.partial_run(handle, total, {a: 1, b: 2})
@@ -102,33 +102,33 @@ class TestRefusals:
         refused(session, "The feed a:0 has already been fed", handle, product, {a: 1, c: 1})
         assert session.partial_run(handle, product, {c: 2}) == 6
 
-    def test_of_tensors_not_named_at_the_beginning(self, session, graph):
+    def test_undeclared_tensors_are_rejected(self, session, graph):
         a, b, c, total, product = graph
         handle = session.partial_run_setup([total], [a, b])
         refused(session, "The fetch product:0 was not specified", handle, product, {a: 1, b: 2})
         refused(session, "The feed c:0 was not specified", handle, total, {a: 1, b: 2, c: 2})
 
-    def test_of_fetches_that_cannot_be_computed_yet(self, session, graph):
+    def test_fetches_that_cannot_be_computed_yet_are_rejected(self, session, graph):
         a, b, c, total, product = graph
         handle = session.partial_run_setup([total, product], [a, b, c])
         refused(session, "Fetch c:0 can't be computed", handle, product, {a: 1, b: 2})
         assert session.partial_run(handle, product, {a: 1, b: 2, c: 2}) == 6
 
-    def test_of_runs_that_have_ended(self, session, graph):
+    def test_finished_runs_are_rejected(self, session, graph):
         a, b, _, total, _ = graph
         handle = session.partial_run_setup(total, [a, b])
         session.partial_run(handle, total, {a: 1, b: 2})
         refused(session, "Must run 'setup'", handle, [])
         refused(session, "Must run 'setup'", "nobody", total)
 
-    def test_of_all_after_an_error(self, session, graph):
+    def test_run_is_rejected_after_an_error(self, session, graph):
         a, b, c, _, product = graph
         checked = tf.check_numerics(a / b, "bad")
         handle = session.partial_run_setup([checked, product], [a, b, c])
         refused(session, "bad : Tensor had Inf", handle, checked, {a: 1, b: 0})
         refused(session, "Must run 'setup'", handle, product, {c: 1})
 
-    def test_at_the_beginning(self, session, graph):
+    def test_invalid_setup_is_rejected(self, session, graph):
         a, b, _, total, _ = graph
         for fetches, feeds, match in (
             ([], [a], "at least one target"),
@@ -140,12 +140,12 @@ class TestRefusals:
         with pytest.raises(TypeError, match="Cannot interpret feed_dict key as Tensor"):
             session.partial_run_setup(total, 3)
 
-    def test_of_operations_in_parts(self, session):
+    def test_operations_cannot_be_fetched_in_parts(self, session):
         with pytest.raises(RuntimeError, match="requires empty target_list"):
             session.partial_run("x", tf.no_op())
 
 
-def test_closing_the_session_ends_a_part_that_waits(session):
+def test_closing_the_session_ends_a_waiting_part(session):
     element = tf.FIFOQueue(1, tf.int32, [()]).dequeue()
     handle = session.partial_run_setup(element)
     errors = []
@@ -163,7 +163,7 @@ def test_closing_the_session_ends_a_part_that_waits(session):
     assert len(errors) == 1
 
 
-def test_runs_are_apart_from_each_other(session, graph):
+def test_partial_runs_are_independent(session, graph):
     a, b, _, total, _ = graph
     handles = [session.partial_run_setup(total, [a, b]) for _ in range(8)]
     results = {}
@@ -181,7 +181,7 @@ def test_runs_are_apart_from_each_other(session, graph):
     }
 
 
-def test_options_name_the_feeds_and_fetches_of_a_function(session, graph):
+def test_callable_options_name_the_feeds_and_fetches(session, graph):
     _, b, _, total, _ = graph
     step = tf.Variable(0)
     session.run(step.initializer)

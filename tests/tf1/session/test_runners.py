@@ -41,7 +41,7 @@ def wait_until_gone(actual):
 
 @pytest.mark.parametrize("has_coordinator", [False, True])
 @pytest.mark.parametrize("num_epochs", [None, 1])
-def test_a_session_that_nobody_holds_ends_its_runners(num_epochs, has_coordinator):
+def test_unreferenced_session_ends_its_runners(num_epochs, has_coordinator):
     batch = make_pipeline(num_epochs)
     coord = tf.train.Coordinator() if has_coordinator else None
     sess = tf.Session()
@@ -57,7 +57,7 @@ def test_a_session_that_nobody_holds_ends_its_runners(num_epochs, has_coordinato
         coord.join(threads, stop_grace_period_secs=TIMEOUT)
 
 
-def test_a_session_in_a_circle_ends_its_runners_when_it_is_collected():
+def test_session_in_a_reference_cycle_ends_its_runners_when_collected():
     batch = make_pipeline()
     sess = tf.Session()
     threads = start(sess, tf.train.Coordinator())
@@ -69,7 +69,7 @@ def test_a_session_in_a_circle_ends_its_runners_when_it_is_collected():
     join_all(threads)
 
 
-def test_a_session_whose_runner_failed_is_collected(monkeypatch):
+def test_session_with_a_failed_runner_is_collected(monkeypatch):
     monkeypatch.setattr(threading, "excepthook", lambda args: None)
     queue = tf.FIFOQueue(1, [tf.int32], [()])
     runner = tf.train.QueueRunner(queue, [queue.enqueue([tf.Variable(1)]), queue.enqueue(2)])
@@ -83,7 +83,7 @@ def test_a_session_whose_runner_failed_is_collected(monkeypatch):
     join_all([filling])
 
 
-def test_threads_that_start_after_their_session_is_gone_do_nothing():
+def test_threads_started_after_their_session_was_collected_do_nothing():
     make_pipeline()
     sess = tf.Session()
     threads = tf.train.start_queue_runners(sess, tf.train.Coordinator(), start=False)
@@ -94,7 +94,7 @@ def test_threads_that_start_after_their_session_is_gone_do_nothing():
     join_all(threads)
 
 
-def test_a_cell_that_is_run_again_leaves_no_threads_of_the_last_time():
+def test_rerun_notebook_cell_leaves_no_old_threads():
     before = set(threading.enumerate())
     sess = None
     for _ in range(5):
@@ -108,7 +108,7 @@ def test_a_cell_that_is_run_again_leaves_no_threads_of_the_last_time():
     join_all(threads)
 
 
-def test_a_reset_of_the_default_graph_ends_the_runners_of_its_sessions():
+def test_resetting_the_default_graph_ends_the_runners_of_its_sessions():
     for _ in range(3):
         tf.reset_default_graph()
         batch = make_pipeline()
@@ -123,7 +123,7 @@ def test_a_reset_of_the_default_graph_ends_the_runners_of_its_sessions():
         sess.close()
 
 
-def test_threads_that_were_made_before_a_reset_end_when_they_start():
+def test_threads_created_before_a_reset_end_when_they_start():
     """As do those that were started, but have not got into their loops."""
     tf.reset_default_graph()
     make_pipeline()
@@ -138,7 +138,7 @@ def test_threads_that_were_made_before_a_reset_end_when_they_start():
     sess.close()
 
 
-def test_a_reset_leaves_the_runners_of_other_graphs():
+def test_reset_leaves_the_runners_of_other_graphs():
     with tf.Graph().as_default() as graph:
         batch = make_pipeline()
         sess = tf.Session(graph=graph)
@@ -151,7 +151,7 @@ def test_a_reset_leaves_the_runners_of_other_graphs():
     join_all(threads)
 
 
-def test_after_a_reset_a_consumer_gets_the_error_that_ended_its_runners():
+def test_consumer_error_after_a_reset_mentions_the_reset():
     batch = make_pipeline()
     sess = tf.Session()
     threads = start(sess)
@@ -163,7 +163,7 @@ def test_after_a_reset_a_consumer_gets_the_error_that_ended_its_runners():
     assert isinstance(caught.value.__cause__, tf.errors.CancelledError)
 
 
-def test_runners_that_start_after_a_reset_run():
+def test_runners_started_after_a_reset_run():
     batch = make_pipeline()
     sess = tf.Session()
     tf.reset_default_graph()
@@ -175,7 +175,7 @@ def test_runners_that_start_after_a_reset_run():
     join_all(threads)
 
 
-def test_a_reset_ends_a_runner_whose_loop_is_python():
+def test_reset_ends_a_runner_with_a_python_loop():
     queue = tf.FIFOQueue(1, [tf.int32], [()])
 
     class Loop(tf.train.QueueRunner):

@@ -85,7 +85,9 @@ RAISED = [
 
 @pytest.mark.parametrize("error", RAISED, ids=lambda error: type(error).__name__)
 @pytest.mark.parametrize("wait", WAITS)
-def test_an_exception_of_a_handler_comes_out_as_it_is(session, queue, on_signal, when, wait, error):
+def test_exception_in_a_signal_handler_is_raised_unchanged(
+    session, queue, on_signal, when, wait, error
+):
     def handle():
         raise error
 
@@ -100,7 +102,7 @@ def test_an_exception_of_a_handler_comes_out_as_it_is(session, queue, on_signal,
 
 
 @pytest.mark.parametrize("error", RAISED[:2], ids=lambda error: type(error).__name__)
-def test_an_exception_of_a_handler_ends_a_loop_in_the_main_thread(
+def test_exception_in_a_signal_handler_ends_a_loop_in_the_main_thread(
     session, queue, on_signal, when, error
 ):
     def handle():
@@ -116,7 +118,9 @@ def test_an_exception_of_a_handler_ends_a_loop_in_the_main_thread(
 
 @pytest.mark.parametrize("inner", [dequeue, dequeue_and_compute, dequeue_and_call, eager])
 @pytest.mark.parametrize("outer", [dequeue, dequeue_and_compute, dequeue_and_call])
-def test_a_handler_may_wait_in_the_thread_that_waits(session, queue, on_signal, when, outer, inner):
+def test_signal_handler_may_wait_in_the_waiting_thread(
+    session, queue, on_signal, when, outer, inner
+):
     """The outer wait is served while the inner one lasts, and has to return afterwards."""
     inside, wait_inside = inner(session, tf.FIFOQueue(1, [tf.int32], [()], name="inside"))
     _, wait_outside = outer(session, queue)
@@ -138,7 +142,7 @@ def test_a_handler_may_wait_in_the_thread_that_waits(session, queue, on_signal, 
     assert seen in ([7], [8])
 
 
-def test_a_function_may_wait_in_the_thread_of_its_run(session, queue, when):
+def test_function_may_wait_in_the_thread_of_its_run(session, queue, when):
     """Other waits of the run are served while the function waits."""
     inside = FIFOQueue(1, "int64", shapes=())
     value = tf.py_func(inside.dequeue, [], tf.int64)

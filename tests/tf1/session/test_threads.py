@@ -11,7 +11,7 @@ NUM_THREADS = 8
 NUM_RUNS = 50
 
 
-def test_a_new_thread_has_neither_default_session_nor_default_graph(in_thread):
+def test_new_thread_has_no_default_session_or_graph(in_thread):
     graph = tf.Graph()
     with graph.as_default(), tf.Session() as session:
         x = tf.constant(1)
@@ -33,7 +33,7 @@ def test_all_threads_share_the_graph_of_the_process(in_thread):
     assert in_thread(tf.get_default_graph).result() is graph
 
 
-def test_updates_of_a_variable_from_many_threads_do_not_overlap(session, in_thread):
+def test_variable_updates_from_many_threads_do_not_overlap(session, in_thread):
     v = tf.Variable(0)
     add = v.assign_add(1)
     session.run(v.initializer)
@@ -45,7 +45,7 @@ def test_updates_of_a_variable_from_many_threads_do_not_overlap(session, in_thre
     assert len(seen) == NUM_THREADS * NUM_RUNS
 
 
-def test_elements_stay_whole_among_many_threads(session, in_thread):
+def test_elements_stay_intact_among_many_threads(session, in_thread):
     x = tf.placeholder(tf.int32)
     queue = tf.FIFOQueue(4, [tf.int32, tf.int32], [(), ()])
     enqueue, dequeue = queue.enqueue([x, x * 2]), queue.dequeue()
@@ -62,7 +62,7 @@ def test_elements_stay_whole_among_many_threads(session, in_thread):
     assert sorted(pairs) == [(number, 2 * number) for number in range(4 * NUM_RUNS)]
 
 
-def test_each_thread_gets_the_values_of_its_own_feeds(session, in_thread):
+def test_each_thread_receives_the_values_of_its_own_feeds(session, in_thread):
     x = tf.placeholder(tf.float32, [None])
     total = tf.reduce_sum(x * 2)
     calls = [
@@ -106,7 +106,7 @@ def test_several_graphs_and_sessions_run_side_by_side(in_thread):
         session.close()
 
 
-def test_a_python_function_may_use_the_session_that_runs_it(session):
+def test_python_function_may_use_the_session_that_runs_it(session):
     v = tf.Variable(2)
     session.run(v.initializer)
     nested = tf.py_func(lambda: session.run(v) + np.int32(3), [], tf.int32)

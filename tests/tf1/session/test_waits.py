@@ -99,7 +99,7 @@ def warning_of(sess, fetch, warned):
     return text
 
 
-def test_runners_that_were_never_started(warned):
+def test_warning_for_runners_that_were_never_started(warned):
     batch = tf.train.batch([tf.constant(1)], 4)
     text = warning_of(tf.Session(), batch, warned)
     assert text == (
@@ -108,7 +108,7 @@ def test_runners_that_were_never_started(warned):
     )
 
 
-def test_a_runner_that_was_added_after_the_others_had_started(warned):
+def test_warning_for_a_runner_added_after_the_others_started(warned):
     tf.train.add_queue_runner(make_runner(make_queue("early")))
     sess, coord = tf.Session(), tf.train.Coordinator()
     threads = tf.train.start_queue_runners(sess, coord)
@@ -124,7 +124,7 @@ def test_a_runner_that_was_added_after_the_others_had_started(warned):
         coord.join(threads)
 
 
-def test_a_runner_that_is_in_no_collection(warned):
+def test_warning_for_a_runner_in_no_collection(warned):
     queue = make_queue()
     runner = make_runner(queue)
     text = warning_of(tf.Session(), queue.dequeue(), warned)
@@ -135,7 +135,7 @@ def test_a_runner_that_is_in_no_collection(warned):
     assert runner.exceptions_raised == []
 
 
-def test_threads_that_were_made_and_never_started(warned):
+def test_warning_for_threads_that_were_created_but_never_started(warned):
     queue = make_queue()
     threads = make_runner(queue).create_threads(sess := tf.Session())
     text = warning_of(sess, queue.dequeue(), warned)
@@ -146,7 +146,7 @@ def test_threads_that_were_made_and_never_started(warned):
     assert len(threads) == 1
 
 
-def test_a_runner_that_has_ended_and_left_its_queue_open(warned):
+def test_warning_for_a_runner_that_ended_and_left_its_queue_open(warned):
     queue = make_queue()
 
     class OneEpoch(tf.train.QueueRunner):
@@ -160,7 +160,7 @@ def test_a_runner_that_has_ended_and_left_its_queue_open(warned):
     assert text.endswith("but all threads of its runner have ended and left it open")
 
 
-def test_a_runner_further_up_that_was_never_started(warned):
+def test_warning_for_an_upstream_runner_that_was_never_started(warned):
     names = make_queue("names")
     tf.train.add_queue_runner(make_runner(names), "special")
     batch = tf.train.batch([names.dequeue()], 2)
@@ -173,7 +173,7 @@ def test_a_runner_further_up_that_was_never_started(warned):
         coord.join(threads)
 
 
-def test_a_reader_that_waits_for_names(warned):
+def test_warning_for_a_reader_that_waits_for_names(warned):
     names = tf.train.string_input_producer(["a"])
     key, _ = tf.TextLineReader().read(names)
     text = warning_of(tf.Session(), key, warned)
@@ -191,7 +191,7 @@ def test_runners_of_another_session_do_not_count(warned):
     coord.join(threads)
 
 
-def test_a_queue_is_warned_of_once_in_a_session(warned):
+def test_each_queue_causes_one_warning_per_session(warned):
     tf.train.add_queue_runner(make_runner(queue := make_queue()))
     tf.train.add_queue_runner(make_runner(other := make_queue("other")))
     dequeue = queue.dequeue()
@@ -209,7 +209,7 @@ def test_a_queue_is_warned_of_once_in_a_session(warned):
             consumer.join()
 
 
-def test_nothing_is_said_where_a_runner_is_only_slow(warned):
+def test_slow_runner_causes_no_warning(warned):
     queue = make_queue()
     release = threading.Event()
     value = tf.reshape(tf.py_func(lambda: (release.wait(TIMEOUT), 1)[1], [], tf.int64), [])
@@ -229,13 +229,13 @@ def test_nothing_is_said_where_a_runner_is_only_slow(warned):
     )
 
 
-def test_nothing_is_said_of_a_queue_that_another_thread_may_fill(warned, other_thread):
+def test_queue_that_another_thread_may_fill_causes_no_warning(warned, other_thread):
     with tf.Session() as sess, pytest.raises(tf.errors.DeadlineExceededError):
         sess.run(make_queue().dequeue(), options=SHORTLY)
     assert warned.texts == []
 
 
-def test_nothing_is_said_of_a_full_queue(warned):
+def test_full_queue_causes_no_warning(warned):
     enqueue = make_queue().enqueue_many([[1, 2, 3]])
     with tf.Session() as sess, pytest.raises(tf.errors.DeadlineExceededError) as caught:
         sess.run(enqueue, options=SHORTLY)
@@ -245,7 +245,7 @@ def test_nothing_is_said_of_a_full_queue(warned):
     )
 
 
-def test_a_queue_that_nobody_can_fill(warned):
+def test_warning_for_a_queue_that_can_never_be_filled(warned):
     reason = (
         "it has no runner, and there is no other thread that could fill it. Enqueue before, or "
         "make a tf.train.QueueRunner for it."
@@ -264,7 +264,7 @@ def test_a_queue_that_nobody_can_fill(warned):
     ]
 
 
-def test_a_late_run_names_the_awaited_event_and_the_reason():
+def test_timeout_error_names_the_queue_and_the_reason():
     queue = make_queue()
     tf.train.add_queue_runner(make_runner(queue))
     with tf.Session() as sess, pytest.raises(tf.errors.DeadlineExceededError) as caught:
@@ -278,7 +278,7 @@ def test_a_late_run_names_the_awaited_event_and_the_reason():
     )
 
 
-def test_a_run_that_is_late_has_the_runners_error_as_its_cause(thread_errors):
+def test_timeout_error_has_the_runner_error_as_its_cause(thread_errors):
     queue = make_queue()
     enqueues = [
         queue.enqueue([tf.Variable(1, name="v")]),
@@ -297,7 +297,7 @@ def test_a_run_that_is_late_has_the_runners_error_as_its_cause(thread_errors):
 
 
 @pytest.mark.parametrize("is_brief", [True, False])
-def test_ctrl_c_names_the_awaited_event_of_the_run(is_brief):
+def test_ctrl_c_adds_a_note_about_the_waiting_run(is_brief):
     queue = make_queue()
     tf.train.add_queue_runner(make_runner(queue))
     value = queue.dequeue() if is_brief else queue.dequeue() + 1
@@ -321,7 +321,7 @@ def test_ctrl_c_names_the_awaited_event_of_the_run(is_brief):
     assert not hasattr(caught.value, "waiting")
 
 
-def test_ctrl_c_has_the_runners_error_as_its_cause(thread_errors):
+def test_ctrl_c_has_the_runner_error_as_its_cause(thread_errors):
     queue = make_queue()
     enqueues = [
         queue.enqueue([tf.Variable(1, name="v")]),
@@ -355,7 +355,7 @@ def test_ctrl_c_has_the_runners_error_as_its_cause(thread_errors):
         ([], "It is in no collection of variables: run its own initializer before."),
     ],
 )
-def test_a_variable_without_a_value_names_its_initializer(collections, remedy):
+def test_error_for_an_uninitialized_variable_names_its_initializer(collections, remedy):
     variable = tf.Variable(1, name="v", collections=collections)
     with tf.Session() as sess, pytest.raises(tf.errors.FailedPreconditionError) as caught:
         sess.run(variable)

@@ -13,7 +13,7 @@ DATA = b"\n".join(LINES)
 
 
 @pytest.mark.parametrize("data", [DATA, b"", b"one"])
-def test_a_chunked_file_without_a_length_is_read(server: Server, data):
+def test_chunked_file_without_a_length_is_read(server: Server, data):
     server.has_ranges, server.has_lengths = False, False
     server.files["a"] = data
     url = f"{server.url}/a"

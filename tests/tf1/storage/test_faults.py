@@ -15,7 +15,7 @@ LINES = [b"%d " % number * 30 for number in range(25_000)]
 DATA = b"\n".join(LINES)
 
 
-def test_a_stopped_run_does_not_wait_for_a_body(server: Server):
+def test_stopped_run_does_not_wait_for_a_response_body(server: Server):
     goes_on = threading.Event()
     server.files["bucket/a"] = DATA
     server.faults = [stalls(goes_on)]

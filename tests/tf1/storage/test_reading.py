@@ -36,7 +36,7 @@ def test_file_urls_are_paths(tmp_path):
     assert keys[0] == f"{url}:1".encode()
 
 
-def test_a_large_directory_is_listed_page_by_page_and_known_by_its_first(server: Server):
+def test_large_directory_is_listed_by_page_and_detected_by_its_first_page(server: Server):
     server.max_listed = 10
     server.files = {f"bucket/many/{number:02}": b"x" for number in range(25)}
     names = [f"{number:02}" for number in range(25)]

@@ -15,7 +15,7 @@ def with_user(server: Server, name: str) -> str:
     return f"http://me:pass%3Aword%401@{server.address}/{name}"
 
 
-def test_a_user_and_a_password_are_sent(server: Server):
+def test_user_and_password_are_sent(server: Server):
     server.files["a"] = b"1\n2\n"
     server.passwords["a"] = BASIC
     with gfile.GFile(with_user(server, "a"), "rb") as file:

@@ -10,7 +10,7 @@ from headrace.core import errors
 from headrace.io import storage
 
 
-def test_a_file_longer_than_a_part_of_an_upload_is_written(bucket):
+def test_file_longer_than_an_upload_part_is_written(bucket):
     data = np.random.default_rng(1).bytes(20 << 20)
     with tf.gfile.GFile(f"{bucket}/large", "wb") as file:
         file.write(data)
@@ -95,7 +95,7 @@ def test_event_files_are_written(bucket):
     assert steps == [0, 0, 1, 2]
 
 
-def test_whole_files_are_read_and_written_by_operations(bucket):
+def test_operations_read_and_write_whole_files(bucket):
     write = tf.write_file(f"{bucket}/deep/a", "data")
     with tf.Session() as sess:
         sess.run(write)
@@ -105,7 +105,7 @@ def test_whole_files_are_read_and_written_by_operations(bucket):
         ]
 
 
-def test_a_session_is_saved_and_restored_in_the_middle_of_a_remote_file(bucket, tmp_path):
+def test_session_is_saved_and_restored_in_the_middle_of_a_remote_file(bucket, tmp_path):
     from headrace.tf1 import checkpoint  # noqa: PLC0415
 
     with tf.gfile.GFile(f"{bucket}/lines", "w") as file:

@@ -60,7 +60,7 @@ def values(prefix: Path) -> tuple[float, bytes]:
 
 
 @pytest.mark.parametrize("num_calls", range(_NUM_CALLS + 1))
-def test_a_writer_killed_at_any_rename_leaves_a_valid_checkpoint(tmp_path, num_calls):
+def test_writer_killed_at_any_rename_leaves_a_valid_checkpoint(tmp_path, num_calls):
     prefix = tmp_path / "model"
     write_bundle(prefix, {"v": np.full(5000, 1.0), "name": b"old"})
     assert killed(prefix, num_calls) == (9 if num_calls < _NUM_CALLS else 0)
@@ -110,7 +110,7 @@ def test_several_killed_writers_leave_a_valid_checkpoint(tmp_path, monkeypatch):
         assert values(prefix) in [before, (3.0, b"3")]
 
 
-def test_the_second_data_file_of_a_sharded_checkpoint_is_not_removed(tmp_path):
+def test_second_data_file_of_a_sharded_checkpoint_is_not_removed(tmp_path):
     prefix = str(tmp_path / "model")
     write_bundle(prefix, {"v": np.ones(3)})
     for shard in (0, 1):
@@ -120,7 +120,7 @@ def test_the_second_data_file_of_a_sharded_checkpoint_is_not_removed(tmp_path):
     assert Path(data_path(prefix, 2, 1)).read_bytes() == b"other"
 
 
-def test_links_to_a_checkpoint_stay(tmp_path):
+def test_symbolic_links_to_a_checkpoint_are_kept(tmp_path):
     (tmp_path / "there").mkdir()
     prefix, there = tmp_path / "model", tmp_path / "there" / "model"
     write_bundle(there, {"v": np.ones(3)})

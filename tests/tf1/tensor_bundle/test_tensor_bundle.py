@@ -85,7 +85,7 @@ def tensorflow_prefix(prefix):
 # Against TensorFlow
 
 
-def test_a_checkpoint_of_tensorflow_is_read(tensorflow_prefix):
+def test_tensorflow_checkpoint_is_read(tensorflow_prefix):
     reader = BundleReader(tensorflow_prefix)
     assert reader.keys() == sorted(TENSORS)
     for name, expected in TENSORS.items():
@@ -94,7 +94,7 @@ def test_a_checkpoint_of_tensorflow_is_read(tensorflow_prefix):
         assert_same(reader.read(name), expected)
 
 
-def test_a_checkpoint_is_written_byte_for_byte_as_tensorflow_does(prefix):
+def test_checkpoint_is_byte_for_byte_identical_to_tensorflow(prefix):
     write_bundle(prefix, TENSORS)
     assert index_path(prefix).read_bytes() == TENSORFLOW_INDEX
     assert data_path(prefix).read_bytes() == TENSORFLOW_DATA
@@ -130,7 +130,7 @@ names = st.text(st.characters(codec="utf-8"), min_size=1).filter(lambda name: na
 
 
 @given(tensors=st.dictionaries(names, number_arrays | string_arrays, max_size=40))
-def test_every_tensor_is_read_back(prefix, tensors):
+def test_every_tensor_round_trips(prefix, tensors):
     write_bundle(prefix, tensors)
     reader = BundleReader(prefix)
     assert reader.keys() == sorted(tensors, key=str.encode)
@@ -147,7 +147,7 @@ def test_every_tensor_is_read_back(prefix, tensors):
     keys=st.sets(st.binary(max_size=6), min_size=1),
     block_size_bytes=st.integers(1, 300),
 )
-def test_a_table_of_any_number_of_blocks_is_read_back(tmp_path, keys, block_size_bytes):
+def test_table_of_any_number_of_blocks_round_trips(tmp_path, keys, block_size_bytes):
     items = [(key, key[::-1]) for key in sorted(keys)]
     path = tmp_path / "table"
     with path.open("wb") as file:
@@ -155,7 +155,7 @@ def test_a_table_of_any_number_of_blocks_is_read_back(tmp_path, keys, block_size
     assert list(read_table(str(path))) == items
 
 
-def test_hundreds_of_tensors_with_common_prefixes_are_read_back(prefix):
+def test_hundreds_of_tensors_with_common_prefixes_round_trip(prefix):
     tensors = {f"layer_{i:03d}/weights": np.full(i % 4, i) for i in range(500)}
     write_bundle(prefix, tensors)
     reader = BundleReader(prefix)
@@ -165,18 +165,18 @@ def test_hundreds_of_tensors_with_common_prefixes_are_read_back(prefix):
 
 
 @given(st.integers(0, 2**64 - 1))
-def test_every_varint_is_read_back(value):
+def test_varints_round_trip(value):
     encoded = write_varint(value)
     assert read_varint(b"?" + encoded + b"!", 1) == (value, 1 + len(encoded))
 
 
 @pytest.mark.parametrize("data", [b"", b"\x80", 11 * b"\x80"])
-def test_a_varint_without_an_end_is_an_error(data):
+def test_unterminated_varint_is_an_error(data):
     with pytest.raises(ValueError, match=r"the data end inside a number|more than 64 bits"):
         read_varint(data, 0)
 
 
-def test_any_memory_order_and_byte_order_is_written_as_the_same_values(prefix):
+def test_memory_order_and_byte_order_do_not_change_the_values(prefix):
     expected = np.arange(6, dtype=np.int32).reshape(2, 3)
     write_bundle(
         prefix, {"big": expected.astype(">i4"), "columns": np.asfortranarray(expected), "part": 1}
@@ -186,7 +186,7 @@ def test_any_memory_order_and_byte_order_is_written_as_the_same_values(prefix):
     assert_same(reader.read("columns"), expected)
 
 
-def test_strings_come_as_text_or_bytes_and_keep_null_characters(prefix):
+def test_strings_may_be_text_or_bytes_and_keep_null_characters(prefix):
     write_bundle(prefix, {"bytes": b"a\0", "list": [b"b\0", b""], "text": np.array(["é", "f"])})
     reader = BundleReader(prefix)
     assert reader.read("bytes")[()] == b"a\0"
@@ -194,7 +194,7 @@ def test_strings_come_as_text_or_bytes_and_keep_null_characters(prefix):
     assert reader.read("text").tolist() == ["é".encode(), b"f"]
 
 
-def test_a_read_array_is_writable(tensorflow_prefix):
+def test_returned_array_is_writable(tensorflow_prefix):
     array = BundleReader(tensorflow_prefix).read("bias")
     array[0] = 9
     assert BundleReader(tensorflow_prefix).read("bias")[0] == 0.5
@@ -203,7 +203,7 @@ def test_a_read_array_is_writable(tensorflow_prefix):
 # Writing
 
 
-def test_writing_leaves_exactly_the_two_files_and_replaces_older_ones(prefix):
+def test_writing_leaves_exactly_two_files_and_replaces_older_ones(prefix):
     write_bundle(prefix, {"old": np.zeros(9)})
     write_bundle(prefix, {"new": np.ones(2)})
     assert sorted(os.listdir(prefix.parent)) == [data_path(prefix).name, index_path(prefix).name]
@@ -211,19 +211,19 @@ def test_writing_leaves_exactly_the_two_files_and_replaces_older_ones(prefix):
 
 
 @pytest.mark.parametrize("name", ["", "\0slice"])
-def test_a_name_that_would_collide_with_the_format_is_refused(prefix, name):
+def test_name_that_would_collide_with_the_format_is_rejected(prefix, name):
     with pytest.raises(ValueError, match=r"model.ckpt-7: got the name '.*' of a tensor, expected"):
         write_bundle(prefix, {name: np.zeros(1)})
 
 
-def test_an_element_type_that_tensorflow_lacks_is_refused(prefix):
+def test_dtype_missing_from_tensorflow_is_rejected(prefix):
     with pytest.raises(
         TypeError, match=r"tensor 'day' has type datetime64\[D\], expected a number"
     ):
         write_bundle(prefix, {"day": np.zeros(1, "datetime64[D]")})
 
 
-def test_a_checkpoint_that_fails_leaves_the_older_one_and_nothing_beside_it(prefix):
+def test_failed_checkpoint_leaves_only_the_older_one(prefix):
     write_bundle(prefix, {"a": np.zeros(2)})
     with pytest.raises(
         TypeError, match=r"tensor 'b': got an element of type int, expected bytes or str"
@@ -233,7 +233,7 @@ def test_a_checkpoint_that_fails_leaves_the_older_one_and_nothing_beside_it(pref
     assert_same(BundleReader(prefix).read("a"), np.zeros(2))
 
 
-def test_a_missing_directory_is_named(tmp_path):
+def test_error_names_a_missing_directory(tmp_path):
     with pytest.raises(NotFoundError, match=r"there is no directory '.*nowhere' to write to"):
         write_bundle(tmp_path / "nowhere" / "model", {"a": np.zeros(1)})
 
@@ -241,12 +241,12 @@ def test_a_missing_directory_is_named(tmp_path):
 # Missing files and keys
 
 
-def test_a_checkpoint_that_does_not_exist_is_named(prefix):
+def test_error_names_a_missing_checkpoint(prefix):
     with pytest.raises(NotFoundError, match=r"model.ckpt-7.index: there is no such file"):
         BundleReader(prefix)
 
 
-def test_files_that_cannot_be_read_are_named(prefix):
+def test_error_names_an_unreadable_file(prefix):
     write_bundle(prefix, {"a": np.zeros(1)})
     reader = BundleReader(prefix)
     for path, read in (
@@ -259,7 +259,7 @@ def test_files_that_cannot_be_read_are_named(prefix):
             read()
 
 
-def test_a_missing_data_file_is_named(tensorflow_prefix):
+def test_error_names_a_missing_data_file(tensorflow_prefix):
     data_path(tensorflow_prefix).unlink()
     reader = BundleReader(tensorflow_prefix)
     with pytest.raises(NotFoundError, match=r"data-00000-of-00001: there is no such file"):
@@ -267,7 +267,7 @@ def test_a_missing_data_file_is_named(tensorflow_prefix):
 
 
 @pytest.mark.parametrize("method", ["shape", "dtype", "read"])
-def test_a_name_that_is_not_in_the_checkpoint_is_named(tensorflow_prefix, method):
+def test_error_names_an_unknown_tensor(tensorflow_prefix, method):
     reader = BundleReader(tensorflow_prefix)
     assert "bias" in reader
     assert "biass" not in reader
@@ -278,7 +278,7 @@ def test_a_name_that_is_not_in_the_checkpoint_is_named(tensorflow_prefix, method
 # Damage
 
 
-def test_a_changed_element_is_found_by_its_checksum(tensorflow_prefix):
+def test_checksum_detects_a_changed_element(tensorflow_prefix):
     for position in range(len(TENSORFLOW_DATA)):
         damaged = bytearray(TENSORFLOW_DATA)
         damaged[position] ^= 0x10
@@ -300,13 +300,13 @@ def test_a_changed_element_is_found_by_its_checksum(tensorflow_prefix):
         ("words", r"tensor 'words': (the|has|a) .*copy it again"),
     ],
 )
-def test_damage_names_the_file_and_the_tensor(tensorflow_prefix, name, message):
+def test_error_for_damage_names_file_and_tensor(tensorflow_prefix, name, message):
     data_path(tensorflow_prefix).write_bytes(bytes(len(TENSORFLOW_DATA)))
     with pytest.raises(DataLossError, match=r"model.ckpt-7.data-00000-of-00001: " + message):
         BundleReader(tensorflow_prefix).read(name)
 
 
-def test_a_data_file_that_is_cut_short_is_named_with_its_length(tensorflow_prefix):
+def test_error_for_a_truncated_data_file_reports_its_length(tensorflow_prefix):
     data_path(tensorflow_prefix).write_bytes(TENSORFLOW_DATA[:30])
     reader = BundleReader(tensorflow_prefix)
     assert_same(reader.read("bias"), TENSORS["bias"])
@@ -318,7 +318,7 @@ def test_a_data_file_that_is_cut_short_is_named_with_its_length(tensorflow_prefi
         reader.read("scope/weights")
 
 
-def test_a_changed_index_is_either_found_or_harmless(tensorflow_prefix):
+def test_changed_index_is_detected_or_harmless(tensorflow_prefix):
     num_found = 0
     for position in range(len(TENSORFLOW_INDEX)):
         damaged = bytearray(TENSORFLOW_INDEX)
@@ -335,7 +335,7 @@ def test_a_changed_index_is_either_found_or_harmless(tensorflow_prefix):
 
 
 @pytest.mark.parametrize("length", [0, 47, 48, 200, len(TENSORFLOW_INDEX) - 1])
-def test_an_index_that_is_cut_short_is_found(tensorflow_prefix, length):
+def test_truncated_index_is_detected(tensorflow_prefix, length):
     index_path(tensorflow_prefix).write_bytes(TENSORFLOW_INDEX[:length])
     with pytest.raises(
         DataLossError,
@@ -345,7 +345,7 @@ def test_an_index_that_is_cut_short_is_found(tensorflow_prefix, length):
         BundleReader(tensorflow_prefix)
 
 
-def test_a_block_past_the_end_of_the_index_is_found(tensorflow_prefix):
+def test_block_past_the_end_of_the_index_is_detected(tensorflow_prefix):
     footer = write_varint(0) + write_varint(8) + write_varint(5000) + write_varint(10)
     footer = footer.ljust(40, b"\0") + struct.pack("<Q", 0xDB4775248B80FB57)
     index_path(tensorflow_prefix).write_bytes(footer)
@@ -353,14 +353,14 @@ def test_a_block_past_the_end_of_the_index_is_found(tensorflow_prefix):
         BundleReader(tensorflow_prefix)
 
 
-def test_an_index_without_a_header_is_found(prefix):
+def test_index_without_a_header_is_detected(prefix):
     with open(index_path(prefix), "wb") as file:
         write_table(file, [(b"a", BundleEntryProto(dtype=1).SerializeToString())])
     with pytest.raises(DataLossError, match=r"model.ckpt-7.index: has no header, expected one"):
         BundleReader(prefix)
 
 
-def test_an_entry_that_is_not_a_message_is_found(prefix):
+def test_invalid_index_entry_is_detected(prefix):
     with open(index_path(prefix), "wb") as file:
         header = BundleHeaderProto(num_shards=1).SerializeToString()
         write_table(file, [(b"", header), (b"a", b"\xff\xff")])
@@ -368,7 +368,7 @@ def test_an_entry_that_is_not_a_message_is_found(prefix):
         BundleReader(prefix)
 
 
-def test_a_tensor_of_another_size_than_its_shape_is_found(prefix):
+def test_mismatch_of_tensor_size_and_shape_is_detected(prefix):
     data_path(prefix).write_bytes(b"abc")
     entry = BundleEntryProto(dtype=1, size=3, crc32c=masked_crc32c(b"abc"))
     write_index(prefix, BundleHeaderProto(num_shards=1), {"a": entry})
@@ -376,14 +376,14 @@ def test_a_tensor_of_another_size_than_its_shape_is_found(prefix):
         BundleReader(prefix).read("a")
 
 
-def test_keys_out_of_order_are_found(prefix):
+def test_unordered_keys_are_detected(prefix):
     with open(index_path(prefix), "wb") as file:
         write_table(file, [(b"b", b""), (b"a", b"")])
     with pytest.raises(DataLossError, match=r"key b'a' comes after b'b', expected ascending keys"):
         BundleReader(prefix)
 
 
-def test_keys_that_share_more_than_the_file_holds_are_refused(prefix, monkeypatch):
+def test_keys_that_expand_beyond_the_file_are_rejected(prefix, monkeypatch):
     # Each key takes a few bytes in the file and 20,000 in memory.
     monkeypatch.setattr(sorted_table, "_RESTART_INTERVAL", 10**6)
     with open(index_path(prefix), "wb") as file:
@@ -392,7 +392,7 @@ def test_keys_that_share_more_than_the_file_holds_are_refused(prefix, monkeypatc
         BundleReader(prefix)
 
 
-def test_a_tensor_that_no_memory_can_hold_is_not_read(prefix):
+def test_tensor_too_large_for_memory_is_not_read(prefix):
     with open(data_path(prefix), "wb") as file:
         file.truncate(2**42)
     write_index(
@@ -406,7 +406,7 @@ def test_a_tensor_that_no_memory_can_hold_is_not_read(prefix):
         BundleReader(prefix).read("a")
 
 
-def test_an_index_that_no_memory_can_hold_is_not_read(prefix):
+def test_index_too_large_for_memory_is_not_read(prefix):
     with open(index_path(prefix), "wb") as file:
         file.truncate(2**42)
     with pytest.raises(ResourceExhaustedError, match=r"index: 4398046511104 bytes were asked for"):
@@ -416,7 +416,7 @@ def test_an_index_that_no_memory_can_hold_is_not_read(prefix):
 # Unsupported forms
 
 
-def test_a_compressed_block_is_named(prefix):
+def test_error_names_a_compressed_block(prefix):
     contents = b"\0\0\0\0\1"
     block = contents + struct.pack("<I", masked_crc32c(contents))
     handle = write_varint(0) + write_varint(4)
@@ -439,14 +439,14 @@ def test_a_compressed_block_is_named(prefix):
         ),
     ],
 )
-def test_a_form_that_cannot_be_read_is_named(prefix, header, message):
+def test_error_names_an_unsupported_format(prefix, header, message):
     write_index(prefix, header, {})
     with pytest.raises(UnimplementedError, match=message):
         BundleReader(prefix)
 
 
 @pytest.mark.parametrize("dtype", [14, 20, 21])
-def test_a_type_that_numpy_lacks_is_named(prefix, dtype):
+def test_error_names_a_type_missing_from_numpy(prefix, dtype):
     write_index(prefix, BundleHeaderProto(num_shards=1), {"a": BundleEntryProto(dtype=dtype)})
     reader = BundleReader(prefix)
     assert reader.shape("a") == ()
@@ -456,7 +456,7 @@ def test_a_type_that_numpy_lacks_is_named(prefix, dtype):
         reader.read("a")
 
 
-def test_a_variable_in_slices_is_named_and_its_slices_are_not_keys(prefix):
+def test_sliced_variable_is_rejected_and_its_slices_are_not_keys(prefix):
     entries = {"\0slice": BundleEntryProto(dtype=1), "a": BundleEntryProto(dtype=1)}
     entries["a"].slices.extend([TensorSliceProto(), TensorSliceProto()])
     write_index(prefix, BundleHeaderProto(num_shards=1), entries)
@@ -466,7 +466,7 @@ def test_a_variable_in_slices_is_named_and_its_slices_are_not_keys(prefix):
         reader.read("a")
 
 
-def test_a_tensor_is_read_from_the_data_file_that_its_entry_names(prefix):
+def test_tensor_is_read_from_the_data_file_of_its_entry(prefix):
     contents = np.float32(1.5).tobytes()
     prefix.with_name("model.ckpt-7.data-00002-of-00003").write_bytes(b"??" + contents)
     entry = BundleEntryProto(dtype=1, shard_id=2, offset=2, size=4, crc32c=masked_crc32c(contents))

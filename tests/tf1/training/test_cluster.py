@@ -8,7 +8,7 @@ import headrace.tf1 as tf
 class TestClusterSpec:
     spec = tf.train.ClusterSpec({"worker": ["a:1", "b:2"], "ps": {1: "c:3"}})
 
-    def test_its_jobs_and_tasks(self):
+    def test_cluster_spec_lists_jobs_and_tasks(self):
         assert sorted(self.spec.jobs) == ["ps", "worker"]
         assert (self.spec.num_tasks("worker"), self.spec.num_tasks("ps")) == (2, 1)
         assert self.spec.task_indices("ps") == [1]
@@ -17,18 +17,18 @@ class TestClusterSpec:
         assert self.spec.as_dict() == {"worker": ["a:1", "b:2"], "ps": {1: "c:3"}}
         assert repr(self.spec) == "ClusterSpec({'ps': {1: 'c:3'}, 'worker': ['a:1', 'b:2']})"
 
-    def test_equality_and_truth(self):
+    def test_cluster_specs_support_equality_and_truth(self):
         assert tf.train.ClusterSpec(self.spec) == self.spec
         assert self.spec != tf.train.ClusterSpec({})
         assert self.spec
         assert not tf.train.ClusterSpec({})
 
     @pytest.mark.parametrize("cluster", [3, {"a": 3}, {"a": {"b": "c"}}, {"a": [3]}, {3: []}])
-    def test_anything_else_is_refused(self, cluster):
+    def test_invalid_cluster_is_rejected(self, cluster):
         with pytest.raises(TypeError):
             tf.train.ClusterSpec(cluster)
 
-    def test_unknown_jobs_and_tasks_are_refused(self):
+    def test_unknown_jobs_and_tasks_are_rejected(self):
         with pytest.raises(ValueError, match="No such job in cluster: 'x'"):
             self.spec.num_tasks("x")
         with pytest.raises(ValueError, match="No task with index 0 in job 'ps'"):
@@ -36,7 +36,7 @@ class TestClusterSpec:
 
 
 class TestServer:
-    def test_its_options_count_where_a_session_has_none(self):
+    def test_server_options_apply_unless_the_session_has_its_own(self):
         element = tf.FIFOQueue(1, [tf.int32]).dequeue()
         config = tf.ConfigProto(operation_timeout_in_ms=50, allow_lossy_feeds=False)
         server = tf.train.Server.create_local_server(config=config)
@@ -60,19 +60,19 @@ class TestServer:
         with tf.train.MonitoredTrainingSession(master=server.target) as sess:
             assert sess.run(count) == 1
 
-    def test_a_cluster_of_one_task_is_this_process(self):
+    def test_single_task_cluster_is_this_process(self):
         cluster = tf.train.ClusterSpec({"worker": ["localhost:2222"]})
         server = tf.train.Server(cluster, job_name="worker", task_index=0)
         assert isinstance(tf.Session(server.target), tf.Session)
 
-    def test_other_processes_are_refused(self):
+    def test_cluster_of_several_processes_is_rejected(self):
         cluster = {"ps": ["a:1"], "worker": ["b:2"]}
         with pytest.raises(ValueError, match=r"cluster of 2 tasks \(/job:ps/task:0, .*one task"):
             tf.train.Server(cluster, job_name="worker", task_index=0)
         with pytest.raises(ValueError, match="No such job"):
             tf.train.Server(cluster, job_name="master")
 
-    def test_join_waits_for_ever(self, monkeypatch):
+    def test_join_waits_forever(self, monkeypatch):
         waits = []
         monkeypatch.setattr(
             "threading.Event.wait", lambda event, seconds=None: waits.append(seconds)
@@ -81,6 +81,6 @@ class TestServer:
         assert waits == [None]
 
     @pytest.mark.parametrize("target", ["grpc://localhost:2222", b"other"])
-    def test_a_session_of_another_process_is_refused(self, target):
+    def test_session_of_another_process_is_rejected(self, target):
         with pytest.raises(tf.errors.NotFoundError, match="No session factory registered"):
             tf.Session(target)

@@ -21,7 +21,7 @@ def run(hooks, fetch, num_runs):
 
 
 class TestLoggingTensorHook:
-    def test_a_line_has_the_tags_in_order_and_the_seconds_since_the_last(self, count, caplog):
+    def test_log_line_lists_tags_in_order_and_elapsed_seconds(self, count, caplog):
         caplog.set_level(logging.INFO, "headrace")
         tensors = {"b": tf.constant(1), "a": tf.constant(b"x")}
         run([tf.train.LoggingTensorHook(tensors, every_n_iter=2)], count, 3)
@@ -31,30 +31,30 @@ class TestLoggingTensorHook:
         assert lines[1].endswith(" sec)")
         assert len(lines) == 2
 
-    def test_every_second_begins_with_the_first_run(self, count, caplog):
+    def test_every_n_secs_logs_the_first_run(self, count, caplog):
         caplog.set_level(logging.INFO, "headrace")
         run([tf.train.LoggingTensorHook([count.name], every_n_secs=3600)], count, 3)
         assert f"{count.name} = 1" in caplog.messages
 
-    def test_a_tensor_of_another_graph_is_refused(self, count):
+    def test_tensor_of_another_graph_is_rejected(self, count):
         with tf.Graph().as_default():
             other = tf.constant(1)
         with pytest.raises(ValueError, match="equal to current graph"):
             tf.train.LoggingTensorHook([other], every_n_iter=1).begin()
 
-    def test_a_name_of_an_operation_with_two_outputs_is_ambiguous(self):
+    def test_name_of_an_operation_with_two_outputs_is_ambiguous(self):
         tf.unique([1, 1], name="two")
         with pytest.raises(ValueError, match="Name two is ambiguous"):
             tf.train.LoggingTensorHook(["two"], every_n_iter=1).begin()
 
 
 class TestNanTensorHook:
-    def test_nan_is_an_error(self, count):
+    def test_nan_loss_is_an_error(self, count):
         hook = tf.train.NanTensorHook(tf.constant(np.nan))
         with pytest.raises(tf.train.NanLossDuringTrainingError, match="NaN loss during training"):
             run([hook], count, 1)
 
-    def test_nan_may_end_the_training_instead(self, count):
+    def test_nan_loss_may_end_the_training_instead(self, count):
         hook = tf.train.NanTensorHook(tf.constant(np.nan), fail_on_nan_loss=False)
         with tf.train.SingularMonitoredSession(hooks=[hook]) as sess:
             sess.run(count)
@@ -64,7 +64,7 @@ class TestNanTensorHook:
 
 
 class TestStepCounterHook:
-    def test_it_tells_the_rate_at_intervals(self, count, tmp_path, caplog):
+    def test_step_counter_reports_the_rate_at_intervals(self, count, tmp_path, caplog):
         caplog.set_level(logging.INFO, "headrace")
         writer = tf.summary.FileWriter(str(tmp_path))
         run([tf.train.StepCounterHook(every_n_steps=2, summary_writer=writer)], count, 5)
@@ -78,7 +78,7 @@ class TestStepCounterHook:
         assert told == [(3, "global_step/sec", True), (5, "global_step/sec", True)]
         assert sum(line.startswith("global_step/sec: ") for line in caplog.messages) == 2
 
-    def test_programs_may_take_the_rate_themselves(self, count):
+    def test_step_counter_subclass_receives_the_rate(self, count):
         told = []
 
         class Hook(tf.train.StepCounterHook):
@@ -104,14 +104,14 @@ class TestSummarySaverHook:
         ]
         assert told == [(1, "a"), (1, "b"), (3, "a"), (3, "b")]
 
-    def test_without_a_directory_nothing_is_written(self, count):
+    def test_no_summaries_are_written_without_a_directory(self, count):
         hook = tf.train.SummarySaverHook(save_steps=1, summary_op=tf.summary.scalar("a", 1.0))
         run([hook], count, 2)
         assert hook._summary_writer is None
 
 
 class TestCheckpointSaverHook:
-    def test_it_saves_at_first_at_intervals_and_at_last(self, count, tmp_path):
+    def test_checkpoints_are_saved_at_first_at_intervals_and_at_the_end(self, count, tmp_path):
         hook = tf.train.CheckpointSaverHook(
             str(tmp_path), save_steps=2, saver=tf.train.Saver(), checkpoint_basename="m"
         )
@@ -121,13 +121,13 @@ class TestCheckpointSaverHook:
         ]
         assert 'name: "global_step"' in (tmp_path / "graph.pbtxt").read_text()
 
-    def test_the_saver_may_stand_in_the_collection(self, count, tmp_path):
+    def test_saver_may_come_from_the_collection(self, count, tmp_path):
         tf.add_to_collection(tf.GraphKeys.SAVERS, tf.train.Saver())
         run([tf.train.CheckpointSaverHook(str(tmp_path), save_secs=3600)], count, 1)
         assert tf.train.latest_checkpoint(str(tmp_path)) == str(tmp_path / "model.ckpt-1")
 
     @pytest.mark.parametrize("num_savers", [0, 2])
-    def test_otherwise_there_must_be_exactly_one(self, count, tmp_path, num_savers):
+    def test_collection_must_contain_exactly_one_saver(self, count, tmp_path, num_savers):
         hook = tf.train.CheckpointSaverHook(str(tmp_path), save_secs=3600)
         hook.begin()
         for _ in range(num_savers):
@@ -139,26 +139,26 @@ class TestCheckpointSaverHook:
 
 
 class TestFinalOpsHook:
-    def test_it_runs_something_at_the_end(self, count):
+    def test_final_ops_run_at_the_end(self, count):
         hook = tf.train.FinalOpsHook([tf.train.get_global_step()])
         run([hook], count, 3)
         assert hook.final_ops_values == [3]
 
-    def test_the_end_of_the_input_is_an_error_then(self, count, caplog):
+    def test_end_of_the_input_in_final_ops_is_an_error(self, count, caplog):
         number = tf.train.range_input_producer(1, num_epochs=1).dequeue()
         hook = tf.train.FinalOpsHook(number)
         with pytest.raises(tf.errors.OutOfRangeError):
             run([hook], number, 1)
         assert "should not depend on the input" in caplog.text
 
-    def test_nothing_is_run_for_none(self, count):
+    def test_final_ops_of_none_run_nothing(self, count):
         hook = tf.train.FinalOpsHook(None)
         run([hook], count, 1)
         assert hook.final_ops_values is None
 
 
 class TestGlobalStepWaiterHook:
-    def test_it_does_not_wait_for_a_step_that_is_reached(self, count):
+    def test_global_step_waiter_does_not_wait_for_a_reached_step(self, count):
         hook = tf.train.GlobalStepWaiterHook(1)
         hook.begin()
         with tf.Session() as sess:
@@ -166,7 +166,7 @@ class TestGlobalStepWaiterHook:
             sess.run(count)
             assert hook.before_run(tf.train.SessionRunContext(None, sess)) is None
 
-    def test_it_waits_until_the_step_is_reached(self, count, monkeypatch):
+    def test_global_step_waiter_waits_until_the_step_is_reached(self, count, monkeypatch):
         hook = tf.train.GlobalStepWaiterHook(2)
         hook.begin()
         with tf.Session() as sess:
@@ -176,7 +176,7 @@ class TestGlobalStepWaiterHook:
             assert sess.run(tf.train.get_global_step()) == 2
 
 
-def test_the_profiler_writes_a_trace_every_few_steps(tmp_path):
+def test_profiler_writes_a_trace_every_few_steps(tmp_path):
     step = tf.train.get_or_create_global_step()
     train = tf.assign_add(step, 1, name="train")
     hook = tf.train.ProfilerHook(save_steps=3, output_dir=tmp_path)

@@ -23,7 +23,7 @@ def failing_input():
 
 @pytest.mark.parametrize("kind", [tf.train.MonitoredSession, tf.train.SingularMonitoredSession])
 class TestBothKinds:
-    def test_the_end_of_the_input_ends_the_block_and_the_threads(self, kind):
+    def test_end_of_the_input_ends_the_block_and_the_threads(self, kind):
         number = tf.train.range_input_producer(3, num_epochs=2, shuffle=False).dequeue()
         before = threading.active_count()
         taken = []
@@ -34,13 +34,13 @@ class TestBothKinds:
         assert threading.active_count() == before
         assert sess.should_stop()
 
-    def test_the_error_of_a_thread_comes_out_of_the_block(self, kind):
+    def test_thread_error_is_raised_by_the_block(self, kind):
         number = failing_input()
         with pytest.raises(tf.errors.InvalidArgumentError, match="bad input"), kind() as sess:
             sess.run(number)
         assert sess.should_stop()
 
-    def test_the_graph_is_finalized_only_while_it_is_open(self, kind):
+    def test_graph_is_finalized_only_while_the_session_is_open(self, kind):
         counted()
         with kind() as sess:
             assert sess.graph is tf.get_default_graph()
@@ -49,14 +49,14 @@ class TestBothKinds:
         tf.constant(1)
         assert sess.graph is None
 
-    def test_it_stays_finalized_if_it_was_before(self, kind):
+    def test_finalized_graph_stays_finalized(self, kind):
         counted()
         tf.train.Scaffold().finalize()
         with kind():
             pass
         assert tf.get_default_graph().finalized
 
-    def test_an_error_of_a_hook_at_the_start_leaves_no_thread(self, kind):
+    def test_hook_error_at_the_start_leaves_no_thread(self, kind):
         class Hook(tf.train.SessionRunHook):
             def after_create_session(self, session, coord):
                 raise ValueError("the hook")
@@ -65,7 +65,7 @@ class TestBothKinds:
         with pytest.raises(ValueError, match="the hook"):
             kind(hooks=[Hook()])
 
-    def test_programs_find_the_session_inside(self, kind):
+    def test_inner_session_is_accessible(self, kind):
         """Some programs unwrap `_sess` until they find one, to give it to a saver."""
         counted()
         with kind() as sess:
@@ -75,7 +75,7 @@ class TestBothKinds:
             assert inner is sess._tf_sess()
             assert isinstance(inner, tf.Session)
 
-    def test_a_closed_one_neither_runs_nor_closes_again(self, kind):
+    def test_closed_session_can_neither_run_nor_close_again(self, kind):
         _, count = counted()
         sess = kind()
         sess.close()
@@ -84,7 +84,7 @@ class TestBothKinds:
         with pytest.raises(RuntimeError, match="is closed"):
             sess.run(count)
 
-    def test_a_hook_sees_the_runs_and_adds_fetches(self, kind):
+    def test_hook_observes_runs_and_adds_fetches(self, kind):
         seen = []
 
         class Hook(tf.train.SessionRunHook):
@@ -101,7 +101,7 @@ class TestBothKinds:
             assert [sess.run(count), sess.run(count)] == [1, 2]
         assert seen == [{"constant": 7}] * 2
 
-    def test_hooks_may_not_feed_the_same(self, kind):
+    def test_hooks_cannot_feed_the_same_tensor(self, kind):
         value = tf.placeholder(tf.int32, [])
         hook = tf.train.FeedFnHook(lambda: {value: 1})
         with (
@@ -110,7 +110,7 @@ class TestBothKinds:
         ):
             sess.run(value, {value: 2})
 
-    def test_options_of_hooks_are_merged(self, kind):
+    def test_hook_options_are_merged(self, kind):
         class Hook(tf.train.SessionRunHook):
             def before_run(self, run_context):
                 return tf.train.SessionRunArgs(None, options=tf.RunOptions(timeout_in_ms=9_000))
@@ -142,7 +142,7 @@ class Preempted(tf.train.SessionRunHook):
 
 
 @pytest.mark.parametrize("kind", [tf.errors.AbortedError, tf.errors.UnavailableError])
-def test_a_preempted_session_is_made_again_from_its_checkpoint(kind, tmp_path):
+def test_preempted_session_is_recreated_from_its_checkpoint(kind, tmp_path):
     _, count = counted()
     hook = Preempted(kind(None, None, "gone"))
     with tf.train.MonitoredTrainingSession(
@@ -152,7 +152,7 @@ def test_a_preempted_session_is_made_again_from_its_checkpoint(kind, tmp_path):
     assert hook.num_sessions == 2
 
 
-def test_a_singular_one_is_not_made_again():
+def test_singular_session_is_not_recreated():
     _, count = counted()
     hook = Preempted(tf.errors.AbortedError(None, None, "gone"))
     with tf.train.SingularMonitoredSession(hooks=[hook]) as sess:
@@ -162,7 +162,7 @@ def test_a_singular_one_is_not_made_again():
     assert hook.num_sessions == 1
 
 
-def test_a_singular_one_gives_its_session():
+def test_singular_session_exposes_its_raw_session():
     step, count = counted()
     with tf.train.SingularMonitoredSession() as sess:
         sess.run(count)
@@ -177,14 +177,14 @@ def test_start_queue_runners_does_nothing_for_a_monitored_session():
         assert sess.run(number) == 0
 
 
-def test_one_that_is_not_the_chief_waits_for_it():
+def test_non_chief_session_waits_for_the_chief():
     counted()
     with pytest.raises(tf.errors.DeadlineExceededError, match="do not share variables"):
         tf.train.MonitoredTrainingSession(is_chief=False, max_wait_secs=0)
 
 
 @pytest.mark.parametrize("save", [{"save_checkpoint_secs": 0}, {"save_checkpoint_steps": None}])
-def test_a_training_without_checkpoints_writes_summaries_only(save, tmp_path):
+def test_training_without_checkpoints_writes_only_summaries(save, tmp_path):
     _, count = counted()
     save = {"save_checkpoint_secs": None, "save_checkpoint_steps": None} | save
     with tf.train.MonitoredTrainingSession(checkpoint_dir=str(tmp_path), **save) as sess:
@@ -192,7 +192,7 @@ def test_a_training_without_checkpoints_writes_summaries_only(save, tmp_path):
     assert [path.name[:6] for path in tmp_path.iterdir()] == ["events"]
 
 
-def test_summaries_may_have_a_directory_of_their_own(tmp_path):
+def test_summaries_may_have_a_separate_directory(tmp_path):
     _, count = counted()
     tf.summary.scalar("one", 1.0)
     with tf.train.MonitoredTrainingSession(

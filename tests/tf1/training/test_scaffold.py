@@ -5,7 +5,7 @@ import pytest
 import headrace.tf1 as tf
 
 
-def test_operations_that_it_makes_are_in_the_collections():
+def test_created_operations_are_added_to_the_collections():
     tf.Variable(1)
     scaffold = tf.train.Scaffold()
     assert (scaffold.init_op, scaffold.saver) == (None, None)
@@ -22,20 +22,20 @@ def test_operations_that_it_makes_are_in_the_collections():
     assert tf.get_default_graph().finalized
 
 
-def test_an_operation_in_a_collection_is_taken():
+def test_operation_from_a_collection_is_used():
     merged = tf.summary.merge([tf.summary.scalar("a", 1.0)])
     tf.add_to_collection(tf.GraphKeys.SUMMARY_OP, merged)
     assert tf.train.Scaffold().finalize().summary_op is merged
 
 
-def test_two_in_a_collection_are_an_error():
+def test_two_operations_in_a_collection_are_an_error():
     for _ in range(2):
         tf.add_to_collection(tf.GraphKeys.INIT_OP, tf.no_op())
     with pytest.raises(RuntimeError, match=r'collection "init_op".*tf.Scaffold\(init_op='):
         tf.train.Scaffold().finalize()
 
 
-def test_a_copy_keeps_the_arguments_that_are_not_given():
+def test_copy_keeps_arguments_that_are_not_overridden():
     first, second = tf.no_op(), tf.no_op()
     base = tf.train.Scaffold(init_op=first, summary_op=tf.constant(b""), init_feed_dict={1: 2})
     copy = tf.train.Scaffold(init_op=second, copy_from_scaffold=base)
@@ -43,7 +43,7 @@ def test_a_copy_keeps_the_arguments_that_are_not_given():
     assert copy.init_feed_dict == {1: 2}
 
 
-def test_the_function_gets_the_scaffold_and_the_session():
+def test_init_fn_receives_the_scaffold_and_the_session():
     variable = tf.Variable(1)
     initializer = variable.initializer
     seen = []
@@ -58,7 +58,7 @@ def test_the_function_gets_the_scaffold_and_the_session():
     assert seen == [scaffold]
 
 
-def test_a_variable_that_nobody_initializes_is_named():
+def test_error_names_an_uninitialized_variable():
     tf.Variable(1, name="forgotten")
     scaffold = tf.train.Scaffold(init_op=tf.no_op())
     with pytest.raises(RuntimeError, match="Variables not initialized: forgotten"):

@@ -15,7 +15,7 @@ def manager(**arguments):
     return tf.train.SessionManager(ready_op=ready_op, **arguments)
 
 
-def test_a_session_is_initialized_where_no_checkpoint_is(variable, tmp_path):
+def test_session_is_initialized_if_there_is_no_checkpoint(variable, tmp_path):
     sess = manager().prepare_session(
         "",
         init_op=variable.initializer,
@@ -25,7 +25,7 @@ def test_a_session_is_initialized_where_no_checkpoint_is(variable, tmp_path):
     assert sess.run(variable) == 3
 
 
-def test_it_is_restored_from_a_checkpoint_whose_followers_are_known(variable, tmp_path):
+def test_session_is_restored_from_the_latest_checkpoint(variable, tmp_path):
     saver = tf.train.Saver(max_to_keep=2)
     with tf.Session() as sess:
         for step in range(3):
@@ -37,7 +37,7 @@ def test_it_is_restored_from_a_checkpoint_whose_followers_are_known(variable, tm
     assert other.last_checkpoints == [str(tmp_path / f"m-{step}") for step in (1, 2)]
 
 
-def test_a_checkpoint_may_be_named(variable, tmp_path):
+def test_session_may_be_restored_from_a_named_checkpoint(variable, tmp_path):
     saver = tf.train.Saver()
     with tf.Session() as sess:
         variable.load(8, sess)
@@ -50,7 +50,7 @@ def test_a_checkpoint_may_be_named(variable, tmp_path):
         )
 
 
-def test_it_waits_for_a_checkpoint(variable, tmp_path, monkeypatch):
+def test_session_waits_for_a_checkpoint(variable, tmp_path, monkeypatch):
     saver = tf.train.Saver()
     other = tf.Session()
     variable.load(5, other)
@@ -61,7 +61,7 @@ def test_it_waits_for_a_checkpoint(variable, tmp_path, monkeypatch):
     assert sess.run(variable) == 5
 
 
-def test_local_variables_are_initialized_after_a_restore_too(variable, tmp_path):
+def test_local_variables_are_also_initialized_after_a_restore(variable, tmp_path):
     local = tf.Variable(1, trainable=False, collections=[tf.GraphKeys.LOCAL_VARIABLES])
     saver = tf.train.Saver()
     with tf.Session() as sess:
@@ -73,7 +73,7 @@ def test_local_variables_are_initialized_after_a_restore_too(variable, tmp_path)
     assert sess.run([variable, local]) == [5, 1]
 
 
-def test_a_session_that_is_not_ready_is_an_error(variable):
+def test_session_that_is_not_ready_is_an_error(variable):
     with pytest.raises(RuntimeError, match=r"did not make model ready\..*not initialized: v"):
         manager(local_init_op=tf.no_op()).prepare_session("")
     with pytest.raises(RuntimeError, match="did not make model ready for local_init"):
@@ -84,6 +84,6 @@ def test_a_session_that_is_not_ready_is_an_error(variable):
         manager().prepare_session("")
 
 
-def test_waiting_ends_at_once_if_there_is_nothing_to_wait_for():
+def test_waiting_ends_at_once_if_the_session_is_ready():
     tf.no_op()
     assert isinstance(manager().wait_for_session("", max_wait_secs=0), tf.Session)

@@ -5,7 +5,7 @@ import pytest
 import headrace.tf1 as tf
 
 
-def test_a_timer_of_steps():
+def test_timer_of_steps_triggers_every_few_steps():
     timer = tf.train.SecondOrStepTimer(every_steps=2)
     assert timer.should_trigger_for_step(5)
     assert timer.update_last_triggered_step(5) == (None, None)
@@ -17,7 +17,7 @@ def test_a_timer_of_steps():
     assert timer.last_triggered_step() is None
 
 
-def test_a_timer_of_seconds(monkeypatch):
+def test_timer_of_seconds_triggers_after_an_interval(monkeypatch):
     now = [10.0]
     monkeypatch.setattr("time.monotonic", lambda: now[0])
     timer = tf.train.SecondOrStepTimer(every_secs=2)
@@ -30,6 +30,6 @@ def test_a_timer_of_seconds(monkeypatch):
 
 
 @pytest.mark.parametrize("both", [{}, {"every_secs": 1, "every_steps": 1}])
-def test_exactly_one_interval_is_given(both):
+def test_exactly_one_interval_must_be_set(both):
     with pytest.raises(ValueError, match="every_secs"):
         tf.train.SecondOrStepTimer(**both)

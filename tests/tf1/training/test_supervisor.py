@@ -15,7 +15,7 @@ def events(directory):
     return list(tf.train.summary_iterator(str(path)))
 
 
-def test_the_end_of_the_input_ends_the_block_and_the_threads(count):
+def test_end_of_the_input_ends_the_block_and_the_threads(count):
     number = tf.train.range_input_producer(3, num_epochs=2, shuffle=False).dequeue()
     supervisor = tf.train.Supervisor()
     taken = []
@@ -28,13 +28,13 @@ def test_the_end_of_the_input_ends_the_block_and_the_threads(count):
         sess.run(number)
 
 
-def test_the_error_of_the_block_comes_out_of_it(count):
+def test_error_in_the_block_is_raised(count):
     supervisor = tf.train.Supervisor()
     with pytest.raises(KeyError, match="the loop"), supervisor.managed_session():
         raise KeyError("the loop")
 
 
-def test_the_error_of_a_thread_comes_out_of_the_block(count):
+def test_thread_error_is_raised_by_the_block(count):
     supervisor = tf.train.Supervisor()
     with pytest.raises(KeyError, match="a thread"), supervisor.managed_session():
         supervisor.loop(None, {}.pop, args=["a thread"]).join()
@@ -65,7 +65,7 @@ def tags(supervisor, directory):
     return {value.tag for event in events(directory) for value in event.summary.value}
 
 
-def test_a_second_supervisor_continues_from_the_checkpoint(tmp_path):
+def test_second_supervisor_continues_from_the_checkpoint(tmp_path):
     steps = []
     for _ in range(2):
         with tf.Graph().as_default():
@@ -78,7 +78,7 @@ def test_a_second_supervisor_continues_from_the_checkpoint(tmp_path):
 
 
 @pytest.mark.parametrize("is_chief", [True, False])
-def test_an_empty_directory_name_is_none(tmp_path, monkeypatch, is_chief):
+def test_empty_directory_name_means_no_directory(tmp_path, monkeypatch, is_chief):
     monkeypatch.chdir(tmp_path)
     one = tf.constant(1)
     supervisor = tf.train.Supervisor(logdir="", is_chief=is_chief)
@@ -89,7 +89,7 @@ def test_an_empty_directory_name_is_none(tmp_path, monkeypatch, is_chief):
 
 
 @pytest.mark.parametrize("num_variables", [1, 2])
-def test_an_assertion_can_check_that_variables_have_values(num_variables):
+def test_ready_op_may_check_that_variables_are_initialized(num_variables):
     for number in range(num_variables):
         tf.Variable(number, name=f"v{number}")
     ready = tf.assert_variables_initialized()
@@ -98,7 +98,7 @@ def test_an_assertion_can_check_that_variables_have_values(num_variables):
         assert sess.run("v0:0") == 0
 
 
-def test_an_assertion_names_a_variable_without_a_value():
+def test_failed_ready_op_names_an_uninitialized_variable():
     tf.Variable(0, name="v")
     supervisor = tf.train.Supervisor(
         ready_op=tf.assert_variables_initialized(),
@@ -109,7 +109,7 @@ def test_an_assertion_names_a_variable_without_a_value():
         pass
 
 
-def test_without_a_directory_there_are_no_services(count, caplog):
+def test_no_services_run_without_a_directory(count, caplog):
     supervisor = tf.train.Supervisor()
     with supervisor.managed_session() as sess:
         assert supervisor.start_standard_services(sess) is None
@@ -119,7 +119,7 @@ def test_without_a_directory_there_are_no_services(count, caplog):
     assert supervisor.summary_writer is supervisor.save_path is None
 
 
-def test_summaries_of_the_program_have_the_global_step(count, tmp_path):
+def test_program_summaries_have_the_global_step(count, tmp_path):
     summary = tf.summary.scalar("one", 1.0)
     supervisor = tf.train.Supervisor(logdir=str(tmp_path), summary_op=None, save_model_secs=0)
     with supervisor.managed_session() as sess:
@@ -135,7 +135,7 @@ def test_summaries_of_the_program_have_the_global_step(count, tmp_path):
     assert steps == [1, 9]
 
 
-def test_given_operations_are_taken_and_the_graph_is_finalized(count):
+def test_passed_operations_are_used_and_the_graph_is_finalized(count):
     init, local, saver = tf.no_op(), tf.no_op(), tf.train.Saver()
     supervisor = tf.train.Supervisor(
         init_op=init,
@@ -152,13 +152,13 @@ def test_given_operations_are_taken_and_the_graph_is_finalized(count):
         tf.constant(1)
 
 
-def test_a_global_step_that_is_not_an_integer_is_not_taken(caplog):
+def test_non_integer_global_step_is_ignored(caplog):
     tf.Variable(1.0, name="global_step")
     assert tf.train.Supervisor().global_step is None
     assert "is not an int type" in caplog.text
 
 
-def test_a_worker_needs_devices_and_writes_nothing(tmp_path):
+def test_worker_requires_devices_and_writes_nothing(tmp_path):
     with tf.device("/job:ps"):
         tf.Variable(1)
     supervisor = tf.train.Supervisor(is_chief=False, logdir=str(tmp_path / "none"))
@@ -168,13 +168,13 @@ def test_a_worker_needs_devices_and_writes_nothing(tmp_path):
     assert not (tmp_path / "none").exists()
 
 
-def test_a_worker_without_devices_is_refused():
+def test_worker_without_devices_is_rejected():
     tf.Variable(1, name="v")
     with pytest.raises(ValueError, match="must have their device set"):
         tf.train.Supervisor(is_chief=False)
 
 
-def test_a_loop_of_steps_ends_when_a_stop_is_requested(count):
+def test_train_loop_ends_when_a_stop_is_requested(count):
     supervisor = tf.train.Supervisor()
     steps = []
 
@@ -187,7 +187,7 @@ def test_a_loop_of_steps_ends_when_a_stop_is_requested(count):
     assert steps == [1, 2, 3]
 
 
-def test_a_loop_of_steps_continues_with_a_new_session_after_an_aborted_step(count):
+def test_train_loop_continues_with_a_new_session_after_an_aborted_step(count):
     supervisor = tf.train.Supervisor()
     sessions, steps = [], []
 
@@ -205,7 +205,7 @@ def test_a_loop_of_steps_continues_with_a_new_session_after_an_aborted_step(coun
     assert sessions[0].is_closed
 
 
-def test_a_loop_of_steps_ends_with_any_other_error(count):
+def test_train_loop_ends_with_any_other_error(count):
     def train_step(sess):
         raise tf.errors.UnavailableError(None, None, "no answer")
 
@@ -213,7 +213,7 @@ def test_a_loop_of_steps_ends_with_any_other_error(count):
         tf.train.basic_train_loop(tf.train.Supervisor(), train_step)
 
 
-def test_the_older_names_are_the_same_methods():
+def test_older_names_are_the_same_methods():
     for old, new in {
         "PrepareSession": "prepare_or_wait_for_session",
         "ShouldStop": "should_stop",

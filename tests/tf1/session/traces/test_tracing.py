@@ -29,7 +29,7 @@ def traced(
     return values, {node.node_name: node for node in device.node_stats}
 
 
-def test_operations_are_told_with_their_inputs_and_outputs() -> None:
+def test_trace_contains_operations_with_inputs_and_outputs() -> None:
     x = tf.placeholder(tf.float32, [2, 3], name="x")
     product = tf.matmul(x, tf.ones([3, 4]), name="product")
     value, nodes = traced(product, {x: np.ones([2, 3])})
@@ -41,7 +41,7 @@ def test_operations_are_told_with_their_inputs_and_outputs() -> None:
     assert (tensor.dtype, tensor.allocation_description.requested_bytes) == (tf.float32, 32)
 
 
-def test_python_functions_and_variables_are_told_too() -> None:
+def test_trace_contains_python_functions_and_variables() -> None:
     variable = tf.Variable([1.0, 2.0], name="v")
     doubled = tf.py_func(lambda array: array * 2, [variable], tf.float32, name="doubled")
     value, nodes = traced(doubled)
@@ -50,7 +50,7 @@ def test_python_functions_and_variables_are_told_too() -> None:
     assert [dim.size for dim in nodes["doubled"].output[0].tensor_description.shape.dim] == [2]
 
 
-def test_a_branch_that_is_not_taken_is_not_told() -> None:
+def test_trace_omits_a_branch_that_was_not_taken() -> None:
     x = tf.placeholder(tf.int32, [])
     chosen = tf.cond(
         x > 0, lambda: tf.negative(x, name="negative"), lambda: tf.square(x, name="square")
@@ -61,7 +61,7 @@ def test_a_branch_that_is_not_taken_is_not_told() -> None:
     assert "cond/square" not in nodes
 
 
-def test_the_wait_for_an_element_counts() -> None:
+def test_trace_includes_the_wait_for_an_element() -> None:
     queue = tf.FIFOQueue(1, tf.int32, shapes=[])
     dequeue = queue.dequeue(name="dequeue")
     enqueue = queue.enqueue(7)
@@ -77,7 +77,7 @@ def test_the_wait_for_an_element_counts() -> None:
     assert span.output[0].tensor_description.dtype == tf.int32
 
 
-def test_a_run_without_a_trace_empties_the_metadata() -> None:
+def test_run_without_a_trace_clears_the_metadata() -> None:
     x = tf.negative(tf.placeholder_with_default(1.0, []))
     metadata = tf.RunMetadata()
     with tf.Session() as session:
@@ -88,7 +88,7 @@ def test_a_run_without_a_trace_empties_the_metadata() -> None:
         assert len(metadata.step_stats.dev_stats) == 1
 
 
-def test_the_part_of_the_graph_that_was_run_is_told() -> None:
+def test_partition_graph_contains_the_executed_operations() -> None:
     x = tf.constant(1.0, name="x")
     expected = tf.negative(x, name="wanted")
     tf.square(x, name="other")
@@ -101,12 +101,12 @@ def test_the_part_of_the_graph_that_was_run_is_told() -> None:
     assert not metadata.step_stats.dev_stats
 
 
-def test_metadata_of_another_class_is_refused() -> None:
+def test_metadata_of_another_class_is_rejected() -> None:
     with tf.Session() as session, pytest.raises(TypeError, match=r"expected tf.RunMetadata\(\)"):
         session.run(tf.constant(1), options=FULL, run_metadata={})
 
 
-def test_a_traced_run_that_fails_names_the_operation() -> None:
+def test_failing_traced_run_names_the_operation() -> None:
     failing = tf.check_numerics(tf.placeholder_with_default(np.nan, []), "no number", name="check")
     with pytest.raises(tf.errors.InvalidArgumentError) as caught:
         traced(failing)
@@ -129,7 +129,7 @@ def stats_of(*spans: tuple[str, int, int]) -> StepStats:
     return stats
 
 
-def test_a_timeline_shows_overlapping_operations_in_lanes_and_draws_arrows() -> None:
+def test_timeline_shows_overlapping_operations_in_lanes_with_arrows() -> None:
     stats = stats_of(("a = Slow()", 10, 50), ("b = Fast()", 20, 5), ("c = Add(a, b:1)", 60, 1))
     events = json.loads(Timeline(stats).generate_chrome_trace_format())["traceEvents"]
     ops = {event["args"]["name"]: event for event in events if event["ph"] == "X"}
@@ -157,7 +157,7 @@ def test_metadata_is_written_to_event_files_under_tags(tmp_path: Path) -> None:
     assert tf.RunMetadata.FromString(event.tagged_run_metadata.run_metadata) == metadata
 
 
-def test_a_cost_graph_has_each_operation_with_its_inputs_and_outputs() -> None:
+def test_cost_graph_lists_each_operation_with_inputs_and_outputs() -> None:
     x = tf.placeholder(tf.float32, [None, 3], name="x")
     assigned = tf.assign(tf.Variable(0.0), 1.0, name="assigned")
     slow = tf.py_func(slowly_doubled, [x], tf.float32, name="slow")
@@ -238,7 +238,7 @@ def test_build_cost_model_counts_runs_of_a_single_fetch() -> None:
     assert metadata.cost_graph.node
 
 
-def test_a_session_whose_options_do_not_ask_tells_no_costs() -> None:
+def test_session_without_build_cost_model_reports_no_costs() -> None:
     metadata = tf.RunMetadata()
     with tf.Session() as session:
         session.run(tf.constant(1), options=FULL, run_metadata=metadata)
