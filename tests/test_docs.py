@@ -79,12 +79,12 @@ def missing_paths(names: list[str], paths: str) -> list[str]:
     [page for page in PAGES if is_of_code(page) or page.is_relative_to(TOP / "docs")],
     ids=lambda page: str(page.relative_to(TOP)),
 )
-def test_paths_that_a_page_names_exist(page):
+def test_paths_named_on_a_page_exist(page):
     paths = "\n".join(paths_of_repository())
     assert missing_paths(named_paths(page), paths) == []
 
 
-def test_tests_that_tools_name_exist():
+def test_tests_named_by_tools_exist():
     tools = [*(TOP / ".github").rglob("*.yml"), *(TOP / "tools").glob("*.*"), TOP / ".ci/run"]
     named = {
         name
@@ -95,7 +95,7 @@ def test_tests_that_tools_name_exist():
     assert {name for name in named if not (TOP / name).exists()} == set()
 
 
-def test_missing_paths_are_found(tmp_path):
+def test_missing_paths_are_detected(tmp_path):
     page = tmp_path / "DESIGN.md"
     page.write_text(
         "`graph/op_def.py` `tests/nothing.py` `tools/` `a/b` `tests/ops/<family>/test_<stem>.py`\n"
@@ -118,17 +118,17 @@ def test_missing_paths_are_found(tmp_path):
     ],
     ids=lambda page: str(page.relative_to(TOP / "docs")),
 )
-def test_the_first_program_of_a_page_is_short(page):
+def test_first_program_of_a_page_is_short(page):
     match = re.search(r"^```\w+\n(.*?)^```$", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
     assert match is None or len(match[1].splitlines()) <= 20
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(TOP)))
-def test_links_lead_somewhere(page):
+def test_links_are_not_broken(page):
     assert broken_links(page) == []
 
 
-def test_broken_links_are_found(tmp_path):
+def test_broken_links_are_detected(tmp_path):
     (tmp_path / "other.md").write_text("# A `word`, and more\n\n## Same\n\n## Same\n")
     page = tmp_path / "page.md"
     page.write_text(
@@ -148,31 +148,31 @@ def test_broken_links_are_found(tmp_path):
     ]
 
 
-def test_the_skill_has_a_heading_that_agents_read():
+def test_skill_has_front_matter():
     text = (TOP / "docs/skills/headrace/SKILL.md").read_text("utf-8")
     assert re.match(r"---\nname: headrace\ndescription: .*?\n---\n", text, re.DOTALL)
 
 
-def test_anchors_are_those_of_code_hosts():
+def test_anchors_match_code_hosts():
     assert anchors_of("## C++ & [Rust](x.md) - _v_1\n## C++ & Rust - _v_1\n") == {
         "c--rust---_v_1",
         "c--rust---_v_1-1",
     }
 
 
-def test_targets_are_replaced_outside_code():
+def test_targets_outside_code_are_replaced():
     text = "[a](b.md#c)\n```\n[a](b.md)\n```\n[d](https://b.md)\n"
     assert replace_targets(text, str.upper) == text.replace("b.md#c", "B.MD#C")
 
 
-def test_the_site_has_every_page():
+def test_site_has_every_page():
     listed = set(re.findall(r"\b([\w/]+\.md)$", NAVIGATION, re.MULTILINE))
     pages = {str(path.relative_to(TOP / "docs")) for path in (TOP / "docs").rglob("*.md")}
     decisions = {name for name in pages if name.startswith("decisions/0")}
     assert pages - decisions <= listed
 
 
-def test_old_addresses_lead_to_pages():
+def test_old_addresses_redirect_to_pages():
     """The build writes a page for each, and fails if its target is missing."""
     moved = dict(re.findall(r"^ {8}([\w/]+\.md): ([\w/]+\.md)$", SETTINGS, re.MULTILINE))
     assert len(moved) > 20
@@ -181,7 +181,7 @@ def test_old_addresses_lead_to_pages():
     assert set(moved.values()) <= pages
 
 
-def test_the_page_of_decisions_lists_each_once():
+def test_decisions_page_lists_each_decision_once():
     folder = TOP / "docs" / "decisions"
     names = [path.name for path in sorted(folder.glob("0*.md"))]
     assert re.findall(r"\((0[\w-]+\.md)\)", (folder / "index.md").read_text("utf-8")) == names
@@ -189,7 +189,7 @@ def test_the_page_of_decisions_lists_each_once():
     assert numbers == list(range(1, len(names) + 1))
 
 
-def test_the_reference_has_every_public_name():
+def test_reference_has_every_public_name():
     pages = api_pages()
     assert "`hr.tfrecords`" in pages["index.md"]
     assert "::: headrace.pipeline.sources.tfrecords.tfrecords" in pages["sources.md"]
@@ -197,7 +197,7 @@ def test_the_reference_has_every_public_name():
     assert set(pages) == listed
 
 
-def test_resources_that_a_page_fetches_from_other_hosts_are_found():
+def test_resources_fetched_from_other_hosts_are_detected():
     page = (
         "<script src='https://a.org/x.js'></script><link rel='stylesheet' href='//b.org/x.css'>"
         "<style>@import 'http://c.org/x.css'; p { background: url(https://d.org/x.png) }</style>"
@@ -212,7 +212,7 @@ def test_resources_that_a_page_fetches_from_other_hosts_are_found():
     ]
 
 
-def test_the_reference_tells_the_types_of_elementwise_operations():
+def test_reference_lists_the_types_of_elementwise_operations():
     result = types_of(hr.ops.abs)
     assert result.startswith(
         "Takes int8, int16, int32, int64, float16, float32, float64, complex64"

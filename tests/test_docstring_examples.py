@@ -37,7 +37,7 @@ EXAMPLES = {
 
 @pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) < "2.0.0", reason="prints differ")
 @pytest.mark.parametrize("text", [pytest.param(text, id=name) for text, name in EXAMPLES.items()])
-def test_examples_print_their_output(text, tmp_path, monkeypatch):
+def test_docstring_examples_print_their_output(text, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     test = doctest.DocTestParser().get_doctest(
         inspect.cleandoc(text), {"hr": hr, "np": np}, EXAMPLES[text], None, 0

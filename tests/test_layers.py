@@ -140,12 +140,12 @@ def package() -> dict[str, str]:
     }
 
 
-def test_the_package_keeps_the_contracts():
+def test_package_keeps_the_import_contracts():
     checked = lint(import_root)
     assert checked.returncode == 0, checked.stdout
 
 
-def test_each_contract_notices_a_violation(tmp_path):
+def test_each_import_contract_detects_a_violation(tmp_path):
     copied = shutil.ignore_patterns("__pycache__", "*.so", "*.txt", "*.md")
     shutil.copytree(import_root / "headrace", tmp_path / "headrace", ignore=copied)
     violations = {
@@ -167,7 +167,7 @@ def test_each_contract_notices_a_violation(tmp_path):
 
 
 @pytest.mark.parametrize("unit", ["records", "errors", "io.storage", "core.engine"])
-def test_modules_that_need_no_graph_do_not_load_it(unit):
+def test_modules_without_graphs_do_not_load_them(unit):
     program = (
         f"import sys, headrace.{unit}\n"
         "above = ('headrace.graph', 'headrace.ops', 'headrace.tf1')\n"
@@ -179,7 +179,7 @@ def test_modules_that_need_no_graph_do_not_load_it(unit):
     assert loaded.strip() == "[]"
 
 
-def test_the_pipeline_wing_loads_nothing_of_tensorflow_1(package):
+def test_pipeline_modules_load_nothing_of_tensorflow_1(package):
     modules = [
         name.removesuffix(".__init__")
         for name in package
@@ -217,12 +217,12 @@ def test_only_tests_of_tensorflow_1_import_it():
     assert importing == []
 
 
-def test_modules_load_each_other_at_the_top(package):
+def test_modules_import_each_other_at_the_top(package):
     assert len(package) > 1
     assert problems(package) == []
 
 
-def test_each_module_that_may_import_late_does(package):
+def test_each_module_with_permission_to_import_late_does_so(package):
     modules = frozenset(name.removesuffix(".__init__") for name in package)
     late = {
         name
@@ -235,7 +235,7 @@ def test_each_module_that_may_import_late_does(package):
     assert late == set(MAY_IMPORT_LATE)
 
 
-def test_no_modules_import_each_other_in_a_circle(package):
+def test_modules_have_no_import_cycles(package):
     assert cycle(package) == []
 
 
@@ -247,7 +247,7 @@ def test_no_modules_import_each_other_in_a_circle(package):
         "def late():\n    import headrace.ops.array",
     ],
 )
-def test_a_circle_of_imports_is_found(text):
+def test_import_cycle_is_detected(text):
     sources = {
         "headrace.ops.array": "from headrace.ops import math",
         "headrace.ops.math": text,
@@ -283,7 +283,7 @@ def test_a_circle_of_imports_is_found(text):
         ),
     ],
 )
-def test_a_violation_is_named_with_its_line(sources, expected):
+def test_violation_is_reported_with_its_line(sources, expected):
     assert problems(sources) == [expected]
 
 

@@ -18,7 +18,7 @@ def test_dir_lists_exactly_the_public_names():
         assert getattr(hr, name) is not None
 
 
-def test_names_of_pipelines_are_loaded_from_the_module_that_is_imported_for_types():
+def test_pipeline_names_load_from_the_modules_imported_for_type_checking():
     tree = ast.parse(Path(hr.pipeline.__file__).read_text())
     imported = {
         alias.name: statement.module.removeprefix("headrace.pipeline.")
@@ -31,12 +31,12 @@ def test_names_of_pipelines_are_loaded_from_the_module_that_is_imported_for_type
     assert all(getattr(hr.pipeline, name) is not None for name in imported)
 
 
-def test_the_error_for_a_wrong_name_says_where_the_names_are():
+def test_error_for_an_unknown_name_mentions_dir():
     with pytest.raises(AttributeError, match=r"no attribute 'bogus'. `dir\(headrace\)` lists"):
         hr.bogus  # noqa: B018
 
 
-def test_a_name_is_loaded_when_it_is_first_used():
+def test_names_are_loaded_on_first_use():
     program = (
         "import sys, headrace as hr\n"
         "def loaded():\n"

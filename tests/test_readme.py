@@ -30,7 +30,7 @@ runpy.run_path("example.py")
 """
 
 
-def test_the_first_example_needs_only_numpy(tmp_path):
+def test_first_example_needs_only_numpy(tmp_path):
     first = programs_of([TOP / "README.md"])[0]
     (tmp_path / "example.py").write_text(first.values[0], "utf-8")
     done = subprocess.run(

@@ -166,13 +166,13 @@ def layers_of(crate: str) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("crate", LAYERED)
-def test_a_crate_follows_its_layer_table(crate):
+def test_crate_follows_its_layer_table(crate):
     assert len(modules_of(crate)) > 1
     assert problems(modules_of(crate), layers_of(crate)) == []
 
 
 @pytest.mark.parametrize("crate", LAYERED)
-def test_the_layer_table_names_each_top_module_once(crate):
+def test_layer_table_names_each_top_module_once(crate):
     named = [module for row in layers_of(crate) for module in row]
     assert sorted(named) == sorted({name.split("::")[0] for name in modules_of(crate)} - {""})
 
@@ -180,7 +180,7 @@ def test_the_layer_table_names_each_top_module_once(crate):
 @pytest.mark.parametrize(
     "crate", ["engine", "fuzz_targets", "jpeg", "pipeline", "python", "remote", "tf1"]
 )
-def test_no_modules_of_a_crate_import_each_other_in_a_circle(crate):
+def test_modules_of_a_crate_have_no_import_cycles(crate):
     assert len(modules_of(crate)) > 1
     assert circles(modules_of(crate)) == []
 
@@ -198,7 +198,7 @@ def test_no_modules_of_a_crate_import_each_other_in_a_circle(crate):
         {"a": "use crate::b::B;", "b": "use crate::c::C;", "c": "use crate::a::A;"},
     ],
 )
-def test_a_circle_of_modules_is_found(sources):
+def test_module_cycle_is_detected(sources):
     assert set(circles({"": "", **sources})) <= set(sources)
     assert len(circles({"": "", **sources})) > 1
 
@@ -232,12 +232,12 @@ TABLE = [["error"], ["tensor", "sync"], ["kernels"]]
         ("other", "", "'other' is not in the layer table"),
     ],
 )
-def test_an_import_that_points_down_is_named(module, text, expected):
+def test_downward_import_is_reported(module, text, expected):
     sources = {"": "", "error": "", "tensor": "", "sync": "", "kernels": "", module: text}
     assert problems(sources, TABLE) == [f"{module}: {expected}"]
 
 
-def test_imports_that_point_up_pass():
+def test_upward_imports_pass():
     sources = {
         "": "pub mod error;",
         "error": "use std::fmt;",
@@ -248,7 +248,7 @@ def test_imports_that_point_up_pass():
     assert problems(sources, TABLE) == []
 
 
-def test_the_table_of_a_page_is_read():
+def test_layer_table_is_parsed_from_a_page():
     page = (
         "## Rooms\n\n| room |\n|---|\n| `core` | errors |\n\n## Layers\n\nText.\n\n"
         "| modules | hold |\n|---|---|\n| `error`, `order` | `Error` |\n"
@@ -258,7 +258,7 @@ def test_the_table_of_a_page_is_read():
     assert table_of(page) == [["error", "order"], ["tensor"]]
 
 
-def test_the_lock_of_the_fuzz_targets_has_all_needs_of_the_crates():
+def test_lock_file_of_the_fuzz_targets_has_all_dependencies_of_the_crates():
     """It is a workspace of its own, which a build of the crates does not update."""
     lock = tomllib.loads((TOP / "fuzz" / "Cargo.lock").read_text())
     needs = {one["name"]: one.get("dependencies", []) for one in lock["package"]}

@@ -29,7 +29,7 @@ NUMBERS = {
 
 
 @pytest.mark.parametrize(("name", "number"), NUMBERS.items())
-def test_each_type_has_the_name_and_the_number_of_tensorflow(name, number):
+def test_each_type_has_the_name_and_number_of_tensorflow(name, number):
     dtype = getattr(dtypes, name)
     assert (dtype.name, dtype.as_datatype_enum, int(dtype)) == (name, number, number)
     assert as_dtype(name) is dtype
@@ -55,28 +55,28 @@ def test_each_type_has_the_name_and_the_number_of_tensorflow(name, number):
         (dtypes.int32, "int32"),
     ],
 )
-def test_anything_that_names_a_type_is_converted(value, name):
+def test_as_dtype_converts_any_type_name(value, name):
     assert as_dtype(value).name == name
 
 
 @pytest.mark.parametrize("value", [int, str, complex, None, "foo", 1000, [], np.datetime64])
-def test_a_value_that_names_no_type_is_refused(value):
+def test_as_dtype_rejects_other_values(value):
     with pytest.raises(TypeError, match=r"Cannot convert value .* to a TensorFlow DType"):
         as_dtype(value)
 
 
-def test_an_unknown_number_makes_no_type():
+def test_unknown_type_number_is_rejected():
     with pytest.raises(TypeError, match=r"type_enum is not a valid types_pb2.DataType: 1000"):
         DType(1000)
 
 
-def test_str_and_repr_are_those_of_tensorflow():
+def test_str_and_repr_match_tensorflow():
     assert repr(dtypes.float32) == displayed_name("headrace.core.dtypes", "float32")
     assert str(dtypes.float32) == "<dtype: 'float32'>"
     assert repr(REFERENCE) == displayed_name("headrace.core.dtypes", "float32_ref")
 
 
-def test_a_reference_type_has_a_base_and_is_compatible_one_way():
+def test_reference_type_has_a_base_and_one_way_compatibility():
     assert REFERENCE.base_dtype is dtypes.float32
     assert REFERENCE._is_ref_dtype
     assert not dtypes.float32._is_ref_dtype
@@ -85,7 +85,7 @@ def test_a_reference_type_has_a_base_and_is_compatible_one_way():
     assert dtypes.float32 != REFERENCE
 
 
-def test_types_are_equal_to_their_names():
+def test_types_equal_their_names():
     assert dtypes.int32 == "int32"
     assert dtypes.int32 == np.int32
     assert dtypes.int32 != "int64"
@@ -136,6 +136,6 @@ def test_types_have_bounds():
         _ = dtypes.string.limits
 
 
-def test_a_pickled_type_is_the_same_object():
+def test_unpickled_type_is_the_same_object():
     assert pickle.loads(pickle.dumps(dtypes.string)) is dtypes.string
     assert pickle.loads(pickle.dumps(REFERENCE)) is REFERENCE

@@ -36,24 +36,24 @@ def test_each_code_has_its_constant_and_its_class(constant, code, name):
 
 
 @pytest.mark.parametrize("cls", ERROR_TYPES)
-def test_no_class_is_a_kind_of_another(cls):
+def test_error_classes_do_not_inherit_from_each_other(cls):
     assert issubclass(cls, errors.OpError)
     assert not any(issubclass(cls, other) for other in ERROR_TYPES if other is not cls)
 
 
 @pytest.mark.parametrize("code", [0, 17, -1, 99])
-def test_a_code_without_a_class_is_a_key_error(code):
+def test_code_without_a_class_is_a_key_error(code):
     with pytest.raises(KeyError):
         errors.exception_type_from_error_code(code)
 
 
 @pytest.mark.parametrize("cls", [errors.OpError, ValueError])
-def test_a_class_without_a_code_is_a_key_error(cls):
+def test_class_without_a_code_is_a_key_error(cls):
     with pytest.raises(KeyError):
         errors.error_code_from_exception_type(cls)
 
 
-def test_an_error_has_node_operation_and_message():
+def test_error_has_a_node_an_operation_and_a_message():
     node_def, op = SimpleNamespace(name="read"), SimpleNamespace(name="read")
     error = errors.NotFoundError(node_def, op, "no such file")
     assert error.node_def is node_def
@@ -62,7 +62,7 @@ def test_an_error_has_node_operation_and_message():
     assert str(error) == "no such file"
 
 
-def test_the_base_class_takes_any_code():
+def test_base_class_accepts_any_code():
     assert errors.OpError(None, None, "message", 5).error_code == 5
     assert errors.OpError(None, None, "message").error_code == errors.UNKNOWN
 
@@ -76,7 +76,7 @@ def test_any_message_is_shown_as_text(cls, message, text):
     assert str(errors.OpError(None, None, message)) == text
 
 
-def test_a_note_is_kept_beside_the_message():
+def test_note_is_kept_beside_the_message():
     error = errors.DataLossError(None, None, "corrupted record at 12")
     error.add_note("while reading b.tfrecord:3")
     assert error.message == "corrupted record at 12"
@@ -90,7 +90,7 @@ def test_a_note_is_kept_beside_the_message():
         errors.OpError(None, None, "end", 11),
     ],
 )
-def test_an_error_crosses_to_another_process_without_its_node(error):
+def test_pickled_error_loses_only_its_node_and_operation(error):
     error.add_note("while reading a.csv:1")
     copied = pickle.loads(pickle.dumps(error))
     assert type(copied) is type(error)

@@ -14,7 +14,7 @@ def test_private_names_and_modules_are_not_public():
     assert public_names(names, {"math"}) == ["a", "b", "math"]
 
 
-def test_a_star_import_gives_all_names_and_no_private_one():
+def test_star_import_loads_exactly_the_public_names():
     program = "from headrace.ops import *\nimport headrace.ops as ops\n" + (
         "assert {name for name in vars() if name[0] != '_'} - {'ops'} == set(ops.__all__)\n"
     )

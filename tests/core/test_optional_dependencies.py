@@ -25,7 +25,7 @@ print(sorted(sum((n for n, _ in found), [])), sorted(sum((text for _, text in fo
 """
 
 
-def test_the_library_needs_no_package_of_commands():
+def test_library_works_without_the_packages_of_its_commands():
     result = run(
         "import importlib, pkgutil, headrace\n"
         "names = [m.name for m in pkgutil.walk_packages(headrace.__path__, 'headrace.',"
@@ -40,7 +40,7 @@ def test_the_library_needs_no_package_of_commands():
     assert int(result.stdout) > 100
 
 
-def test_a_command_without_its_packages_names_them():
+def test_command_without_its_packages_names_them():
     result = run("from headrace.cli.main import main; main()")
     assert result.returncode == 1
     assert result.stderr == (
@@ -49,7 +49,7 @@ def test_a_command_without_its_packages_names_them():
     )
 
 
-def test_a_program_of_the_demo_without_its_packages_names_them():
+def test_demo_without_its_packages_names_them():
     result = run("import headrace.demo.train")
     assert result.returncode == 1
     assert (
@@ -58,7 +58,7 @@ def test_a_program_of_the_demo_without_its_packages_names_them():
     ) in result.stderr
 
 
-def test_readers_on_ray_without_it_name_the_package():
+def test_ray_module_without_ray_names_the_package():
     result = run("sys.modules.update(ray=None)\nimport headrace.ray")
     assert result.returncode == 1
     assert result.stderr.endswith(
@@ -67,25 +67,25 @@ def test_readers_on_ray_without_it_name_the_package():
     )
 
 
-def test_a_pipeline_needs_no_protocol_buffers():
+def test_pipeline_works_without_protobuf():
     result = run_without_protobuf(PIPELINE)
     assert result.stderr == ""
     assert result.stdout == f"{[0, 2, 4, 6, 8, 10]} {[b'a', b'b', b'c', b'd', b'e', b'f']}\n"
 
 
-def test_commands_without_protocol_buffers_name_the_package():
+def test_commands_without_protobuf_name_the_package():
     result = run_without_protobuf("from headrace.cli.main import main; main()")
     assert result.stderr == (
         "headrace: got no google.protobuf, which commands need. Install it: pip install protobuf\n"
     )
 
 
-def test_only_readers_on_ray_load_ray():
+def test_importing_headrace_does_not_import_ray():
     result = run("import headrace, headrace.read_service\nprint('ray' in sys.modules)")
     assert result.stdout == "False\n"
 
 
-def test_messages_without_protocol_buffers_name_the_package():
+def test_messages_without_protobuf_name_the_package():
     result = run_without_protobuf("import headrace as hr\nhr.protos")
     text = "got no google.protobuf, which makes messages such as Example. Install it: pip install"
     assert result.stderr.endswith(f"ModuleNotFoundError: headrace.protos: {text} protobuf\n")

@@ -53,13 +53,13 @@ def variables_say(monkeypatch):
     return say
 
 
-def test_torch_answers_before_the_variables(torch_says, variables_say):
+def test_torch_takes_precedence_over_environment_variables(torch_says, variables_say):
     variables_say(RANK="0", WORLD_SIZE="2")
     torch_says(3, 4)
     assert process_rank("shard") == (3, 4, "torch.distributed")
 
 
-def test_an_uninitialized_library_is_not_used(torch_says, jax_says, variables_say):
+def test_uninitialized_library_is_ignored(torch_says, jax_says, variables_say):
     torch_says(3, 4, is_initialized=False)
     jax_says(1, 2)
     assert process_rank("shard") == (1, 2, "JAX")
@@ -68,7 +68,7 @@ def test_an_uninitialized_library_is_not_used(torch_says, jax_says, variables_sa
     assert process_rank("shard") == (5, 8, "RANK and WORLD_SIZE")
 
 
-def test_two_libraries_that_disagree_are_an_error(torch_says, jax_says):
+def test_disagreeing_libraries_are_an_error(torch_says, jax_says):
     torch_says(1, 4)
     jax_says(1, 4)
     assert process_rank("shard") == (1, 4, "torch.distributed")
@@ -91,13 +91,13 @@ def test_two_libraries_that_disagree_are_an_error(torch_says, jax_says):
         ({"RANK": "", "WORLD_SIZE": ""}, "RANK='', WORLD_SIZE=''"),
     ],
 )
-def test_variables_that_are_not_a_rank_are_an_error(variables, given, variables_say):
+def test_invalid_rank_variables_are_an_error(variables, given, variables_say):
     variables_say(**variables)
     with pytest.raises(ValueError, match=f"the environment has {given}, expected a rank"):
         process_rank("shard")
 
 
-def test_shard_takes_the_rank_and_names_its_source(variables_say):
+def test_shard_uses_the_rank_and_names_its_source(variables_say):
     numbers = hr.arrays({"n": list(range(7))})
     variables_say(RANK="1", WORLD_SIZE="3")
     mine = numbers.shard()
@@ -106,7 +106,7 @@ def test_shard_takes_the_rank_and_names_its_source(variables_say):
     assert "taken from" not in numbers.shard(1, 3).describe()
 
 
-def test_a_state_of_shard_without_arguments_equals_one_with_its_numbers(variables_say):
+def test_state_of_shard_without_arguments_matches_explicit_numbers(variables_say):
     numbers = hr.arrays({"n": list(range(20))})
     variables_say(RANK="1", WORLD_SIZE="2")
     batches = iter(numbers.shard().batch(2))
@@ -115,13 +115,13 @@ def test_a_state_of_shard_without_arguments_equals_one_with_its_numbers(variable
     assert [batch["n"].tolist() for batch in rest] == [batch["n"].tolist() for batch in batches]
 
 
-def test_shard_without_arguments_is_an_error_without_a_known_rank():
+def test_shard_without_arguments_requires_a_known_rank():
     numbers = hr.arrays({"n": [1, 2]})
     with pytest.raises(RuntimeError, match=r"shard: got no rank: .*; shard\(0, 1\) is for one"):
         numbers.shard()
 
 
-def test_a_single_argument_of_shard_is_an_error():
+def test_single_argument_of_shard_is_an_error():
     numbers = hr.arrays({"n": [1, 2]})
     with pytest.raises(TypeError, match="shard: index is 1 and count None, expected both or"):
         numbers.shard(1)

@@ -36,21 +36,21 @@ def cores_of(tmp_path, monkeypatch):
         ({"a/b/cpu.max": "nothing"}, 64),
     ],
 )
-def test_the_least_limit_of_all_groups_counts(cores_of, files, expected):
+def test_smallest_limit_of_all_cgroups_counts(cores_of, files, expected):
     assert cores_of("0::/a/b\n", files) == expected
 
 
 @pytest.mark.parametrize(("quota", "expected"), [("400000", 4), ("-1", 64)])
-def test_the_first_version_has_a_group_for_processors(cores_of, quota, expected):
+def test_cgroup_v1_limit_is_read(cores_of, quota, expected):
     files = {"cpu/a/cpu.cfs_quota_us": quota, "cpu/a/cpu.cfs_period_us": "100000"}
     assert cores_of("4:memory:/b\n3:cpu,cpuacct:/a\n", files) == expected
 
 
-def test_a_group_of_outside_a_container_is_that_of_its_mount(cores_of):
+def test_cgroup_path_from_outside_a_container_uses_the_mount(cores_of):
     assert cores_of("0::/kubepods/pod1/x\n", {"cpu.max": "300000 100000"}) == 3
 
 
-def test_without_groups_all_processors_count(cores_of, monkeypatch, tmp_path):
+def test_all_processors_count_without_cgroups(cores_of, monkeypatch, tmp_path):
     assert cores_of("", {}) == 64
     monkeypatch.setattr(processors, "_GROUPS", tmp_path / "missing")
     assert processors.num_cores() == 64

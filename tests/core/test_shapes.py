@@ -15,7 +15,7 @@ any_shape = st.builds(TensorShape, st.none() | known_rank)
 
 
 class TestDimension:
-    def test_holds_a_size_or_nothing(self):
+    def test_dimension_holds_a_size_or_none(self):
         assert Dimension(3).value == 3
         assert Dimension(None).value is None
         assert Dimension(Dimension(2)).value == 2
@@ -32,11 +32,11 @@ class TestDimension:
             ("a", ValueError, "invalid literal"),
         ],
     )
-    def test_refuses_invalid_sizes(self, value, error, words):
+    def test_dimension_rejects_invalid_sizes(self, value, error, words):
         with pytest.raises(error, match=words):
             Dimension(value)
 
-    def test_counts_like_an_int(self):
+    def test_dimension_behaves_like_an_int(self):
         three = Dimension(3)
         assert [(three + 1).value, (1 + three).value, (three - 1).value] == [4, 4, 2]
         assert [(5 - three).value, (three * 2).value, (2 * three).value] == [2, 6, 6]
@@ -48,7 +48,7 @@ class TestDimension:
         assert three == 3
         assert three != 4
 
-    def test_is_unknown_after_arithmetic_with_an_unknown_size(self):
+    def test_arithmetic_with_an_unknown_dimension_is_unknown(self):
         unknown = Dimension(None)
         assert (unknown + 1).value is None
         assert (2 * unknown).value is None
@@ -59,15 +59,15 @@ class TestDimension:
         with pytest.raises(TypeError):
             int(unknown)
 
-    def test_has_no_true_division(self):
+    def test_dimension_has_no_true_division(self):
         with pytest.raises(TypeError, match="please use // instead"):
             Dimension(6) / 2
 
-    def test_texts(self):
+    def test_dimension_str_and_repr(self):
         assert (str(Dimension(3)), str(Dimension(None))) == ("3", "?")
         assert (repr(Dimension(3)), repr(Dimension(None))) == ("Dimension(3)", "Dimension(None)")
 
-    def test_merges_known_sizes(self):
+    def test_dimensions_merge_known_sizes(self):
         assert Dimension(None).merge_with(3).value == 3
         assert Dimension(3).merge_with(None).value == 3
         with pytest.raises(ValueError, match="Dimensions 2 and 3 are not compatible"):
@@ -75,7 +75,7 @@ class TestDimension:
 
 
 class TestTensorShape:
-    def test_is_made_of_ints_lists_and_other_shapes(self):
+    def test_shape_is_built_from_ints_lists_and_other_shapes(self):
         assert TensorShape([2, None]).as_list() == [2, None]
         assert TensorShape((Dimension(2), 3)).as_list() == [2, 3]
         assert TensorShape(np.array([2, 3])).as_list() == [2, 3]
@@ -84,13 +84,13 @@ class TestTensorShape:
         assert TensorShape([]).as_list() == []
         assert TensorShape(None).rank is None
 
-    def test_refuses_a_string_and_a_negative_size(self):
+    def test_shape_rejects_a_string_and_a_negative_size(self):
         with pytest.raises(TypeError, match="A string has ambiguous TensorShape"):
             TensorShape("23")
         with pytest.raises(ValueError, match="Dimension -1 must be >= 0"):
             TensorShape([-1, 2])
 
-    def test_gives_dimensions(self):
+    def test_shape_items_are_dimensions(self):
         shape = TensorShape([2, None, 4])
         assert isinstance(shape[0], Dimension)
         assert shape[1].value is None
@@ -104,7 +104,7 @@ class TestTensorShape:
         with pytest.raises(IndexError):
             shape[3]
 
-    def test_an_unknown_shape_gives_unknown_parts(self):
+    def test_parts_of_an_unknown_shape_are_unknown(self):
         shape = TensorShape(None)
         assert shape[5].value is None
         assert shape[1:3].as_list() == [None, None]
@@ -128,10 +128,10 @@ class TestTensorShape:
             ([None, 2], "(?, 2)", "TensorShape([Dimension(None), Dimension(2)])"),
         ],
     )
-    def test_texts(self, dims, text, code):
+    def test_shape_str_and_repr(self, dims, text, code):
         assert (str(TensorShape(dims)), repr(TensorShape(dims))) == (text, code)
 
-    def test_tells_whether_it_is_defined(self):
+    def test_shape_is_fully_defined_when_all_sizes_are_known(self):
         assert TensorShape([2, 3]).is_fully_defined()
         assert TensorShape([2, 3]).num_elements() == 6
         assert TensorShape([]).num_elements() == 1
@@ -159,20 +159,20 @@ class TestTensorShape:
             ),
         ],
     )
-    def test_contradictions_are_refused_in_tensorflows_words(self, call, words):
+    def test_shape_contradictions_are_rejected_with_the_messages_of_tensorflow(self, call, words):
         with pytest.raises(ValueError, match=words):
             call(TensorShape([2]))
 
-    def test_can_be_given_a_rank(self):
+    def test_with_rank_sets_the_rank_of_an_unknown_shape(self):
         assert TensorShape(None).with_rank(2).as_list() == [None, None]
         assert TensorShape(None).with_rank_at_least(2).rank is None
         assert TensorShape([1, 2]).with_rank(2).as_list() == [1, 2]
 
-    def test_concatenates(self):
+    def test_shapes_concatenate(self):
         assert TensorShape([1]).concatenate([None]).as_list() == [1, None]
         assert TensorShape([1]).concatenate(None).rank is None
 
-    def test_equality(self):
+    def test_shape_equality(self):
         assert TensorShape([2, None]) == [2, None]
         assert TensorShape(None) == TensorShape(None)
         assert TensorShape([2]) != [3]
@@ -182,11 +182,11 @@ class TestTensorShape:
         with pytest.raises(ValueError, match="inequality of unknown TensorShapes is undefined"):
             _ = TensorShape(None) != TensorShape([2])
 
-    def test_is_true_when_known(self):
+    def test_shape_is_truthy_when_its_rank_is_known(self):
         assert TensorShape([])
         assert not TensorShape(None)
 
-    def test_survives_pickling(self):
+    def test_shapes_survive_pickling(self):
         shape = TensorShape([2, None])
         assert pickle.loads(pickle.dumps(shape)) == shape
         assert pickle.loads(pickle.dumps(Dimension(3))) == 3
@@ -205,17 +205,17 @@ class TestTensorShape:
                 a.assert_is_compatible_with(b)
 
     @given(any_shape, any_shape)
-    def test_the_most_specific_compatible_shape_fits_both(self, a, b):
+    def test_most_specific_compatible_shape_fits_both(self, a, b):
         common = a.most_specific_compatible_shape(b)
         assert common.is_compatible_with(a)
         assert common.is_compatible_with(b)
 
     @given(known_rank, st.slices(4))
-    def test_slices_like_a_list(self, dims, part):
+    def test_shape_slices_like_a_list(self, dims, part):
         assert TensorShape(dims)[part].as_list() == dims[part]
 
 
-def test_makers():
+def test_shape_constructors():
     assert shapes.scalar().as_list() == []
     assert shapes.vector(3).as_list() == [3]
     assert shapes.matrix(None, 2).as_list() == [None, 2]
@@ -225,7 +225,7 @@ def test_makers():
     assert as_shape([1]).as_list() == [1]
 
 
-def test_dimension_readers():
+def test_dimension_accessors():
     assert shapes.dimension_value(Dimension(3)) == 3
     assert shapes.dimension_value(3) == 3
     assert shapes.dimension_value(None) is None
@@ -251,5 +251,5 @@ def test_kernels_write_shapes_in_brackets():
         ([2], (2, 1), False),
     ],
 )
-def test_a_shape_admits_the_sizes_that_fit(shape, sizes, expected):
+def test_shape_admits_fitting_sizes(shape, sizes, expected):
     assert TensorShape(shape).admits(sizes) is expected

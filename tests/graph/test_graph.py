@@ -42,7 +42,7 @@ class Recorder:
 
 
 class TestOperation:
-    def test_has_the_parts_it_was_made_of(self):
+    def test_operation_has_its_inputs_outputs_and_attributes(self):
         graph = Graph()
         x = make(graph).outputs[0]
         kernel = len
@@ -60,12 +60,12 @@ class TestOperation:
         assert op.device == ""
         assert x.consumers() == [op, op]
 
-    def test_has_no_attribute_of_another_name(self):
+    def test_unknown_attribute_is_rejected(self):
         op = make(Graph())
         with pytest.raises(ValueError, match="Operation 'x' has no attr named 'foo'"):
             op.get_attr("foo")
 
-    def test_is_described_by_a_node_def(self):
+    def test_operation_has_a_node_def(self):
         graph = Graph()
         pair = make(graph, "pair", dtypes=(int32, int32))
         with graph.control_dependencies([make(graph, "first")]):
@@ -77,7 +77,7 @@ class TestOperation:
         assert repr(op) == f"<{displayed_name('headrace', 'Operation')} 'last' type=Make>"
         assert [node.name for node in graph.as_graph_def().node] == ["pair", "first", "last"]
 
-    def test_knows_the_line_of_the_users_program(self):
+    def test_operation_records_the_line_in_the_user_program(self):
         line = inspect.currentframe().f_lineno + 1
         op = make(Graph())
         maker = make.__code__.co_firstlineno + 3
@@ -92,7 +92,7 @@ class TestOperation:
         with pytest.raises(ValueError, match="is not from this graph"):
             make(graph, inputs=make(other).outputs)
 
-    def test_runs_in_the_default_or_the_given_session(self):
+    def test_operation_runs_in_the_default_or_an_explicit_session(self):
         op = make(Graph())
         with pytest.raises(
             ValueError,
@@ -105,7 +105,7 @@ class TestOperation:
         op.run(session=session)
         assert session.calls == [(op, {"a": 1}), (op, None)]
 
-    def test_refuses_the_session_of_another_graph(self):
+    def test_operation_rejects_a_session_of_another_graph(self):
         op, stranger = make(Graph()), Recorder(Graph())
         with pytest.raises(ValueError, match="Cannot use the given session to execute operation"):
             op.run(session=stranger)
@@ -117,7 +117,7 @@ class TestOperation:
 
 
 class TestTensor:
-    def test_texts(self):
+    def test_tensor_str_and_repr(self):
         graph = Graph()
         expected, unknown = make(graph).outputs[0], make(graph, "y", shape=None).outputs[0]
         tensor = displayed_name("headrace", "Tensor")
@@ -126,14 +126,14 @@ class TestTensor:
         assert repr(unknown) == f"<{tensor} 'y:0' shape=<unknown> dtype=int32>"
         assert str(unknown) == 'Tensor("y:0", dtype=int32)'
 
-    def test_is_equal_only_to_itself(self):
+    def test_tensor_equals_only_itself(self):
         pair = make(Graph(), dtypes=(int32, int32))
         first, second = pair.outputs
         assert first == pair.outputs[0]
         assert first != second
         assert len({first, second, first}) == 2
 
-    def test_shape_can_be_refined_but_not_contradicted(self):
+    def test_tensor_shape_can_be_refined_but_not_contradicted(self):
         x = make(Graph()).outputs[0]
         x.set_shape([None, 3])
         assert x.shape.as_list() == x.get_shape().as_list() == [2, 3]
@@ -150,7 +150,7 @@ class TestTensor:
             x.set_shape([2])
         assert x.shape.as_list() == [2, 3]
 
-    def test_is_neither_iterable_nor_a_bool_nor_an_array(self):
+    def test_tensor_rejects_iteration_bool_and_array_conversion(self):
         x = make(Graph()).outputs[0]
         with pytest.raises(
             TypeError, match="Tensor objects are only iterable when eager execution is enabled"
@@ -163,7 +163,7 @@ class TestTensor:
         with pytest.raises(NotImplementedError, match=r"Cannot convert a symbolic Tensor .x:0."):
             np.asarray(x)
 
-    def test_evaluates_in_the_default_or_the_given_session(self):
+    def test_tensor_evaluates_in_the_default_or_an_explicit_session(self):
         x = make(Graph()).outputs[0]
         with pytest.raises(
             ValueError, match=re.escape("Cannot evaluate tensor using `eval()`: No default session")
@@ -175,7 +175,7 @@ class TestTensor:
         assert x.eval(session=session) == "result"
         assert session.calls == [(x, {"a": 1}), (x, None)]
 
-    def test_refuses_the_session_of_another_graph(self):
+    def test_tensor_rejects_a_session_of_another_graph(self):
         x, stranger = make(Graph()).outputs[0], Recorder(Graph())
         with pytest.raises(ValueError, match="Cannot use the given session to evaluate tensor"):
             x.eval(session=stranger)
@@ -193,7 +193,7 @@ class TestLookup:
         make(graph)
         return graph
 
-    def test_names_of_tensors_and_operations(self, graph):
+    def test_elements_are_looked_up_by_name(self, graph):
         op = graph.get_operations()[0]
         assert graph.as_graph_element("x") is op
         assert graph.as_graph_element(b"x:0") is op.outputs[0]
@@ -202,7 +202,7 @@ class TestLookup:
         assert graph.get_operation_by_name("x") is op
         assert graph.get_tensor_by_name("x:0") is op.outputs[0]
 
-    def test_an_object_may_represent_an_element(self, graph):
+    def test_object_can_represent_a_graph_element(self, graph):
         x = graph.get_tensor_by_name("x:0")
 
         class Stand:
@@ -275,11 +275,11 @@ class TestLookup:
             ),
         ],
     )
-    def test_errors_say_how_a_name_is_interpreted(self, graph, call, error, words):
+    def test_lookup_errors_explain_how_the_name_was_parsed(self, graph, call, error, words):
         with pytest.raises(error, match=re.escape(words)):
             call(graph)
 
-    def test_elements_of_another_graph_are_refused(self, graph):
+    def test_elements_of_another_graph_are_rejected(self, graph):
         stranger = make(Graph(), "z")
         with pytest.raises(
             ValueError, match=re.escape('Tensor Tensor("z:0", shape=(2, ?), dtype=int32) is not an')
@@ -290,7 +290,7 @@ class TestLookup:
 
 
 class TestCollections:
-    def test_keep_added_items_in_order(self):
+    def test_collections_keep_insertion_order(self):
         graph = Graph()
         graph.add_to_collection("a", 1)
         graph.add_to_collections(["a", "b"], 2)
@@ -301,7 +301,7 @@ class TestCollections:
         assert sorted(graph.get_all_collection_keys()) == ["a", "b"]
         assert sorted(graph.collections) == ["a", "b"]
 
-    def test_are_copied_unless_a_reference_is_asked_for(self):
+    def test_get_collection_copies_and_get_collection_ref_does_not(self):
         graph = Graph()
         graph.get_collection("a").append(1)
         assert graph.get_collection("a") == []
@@ -310,7 +310,7 @@ class TestCollections:
         graph.clear_collection("a")
         assert graph.get_collection("a") == []
 
-    def test_can_be_filtered_by_the_beginning_of_names(self):
+    def test_collections_can_be_filtered_by_name_prefix(self):
         graph = Graph()
         inner, outer = make(graph, "scope_x"), make(graph, "x")
         for item in (inner, outer, 3):
@@ -318,7 +318,7 @@ class TestCollections:
         assert graph.get_collection("ops", scope="scope") == [inner]
         assert graph.get_collection("ops", scope=".*x") == [inner, outer]
 
-    def test_standard_names(self):
+    def test_standard_collection_names(self):
         assert GraphKeys.GLOBAL_VARIABLES == GraphKeys.VARIABLES == "variables"
         assert GraphKeys.LOCAL_VARIABLES == "local_variables"
         assert GraphKeys.TRAINABLE_VARIABLES == "trainable_variables"
@@ -326,7 +326,7 @@ class TestCollections:
         assert GraphKeys.SUMMARIES == "summaries"
 
 
-def test_a_finalized_graph_cannot_be_changed():
+def test_finalized_graph_cannot_be_changed():
     graph = Graph()
     graph.finalize()
     assert graph.finalized
@@ -353,7 +353,7 @@ def test_feeding_and_fetching_can_be_prevented():
 
 
 class TestDefaults:
-    def test_the_innermost_graph_is_the_default(self):
+    def test_innermost_graph_is_the_default(self):
         outer = get_default_graph()
         graph, inner = Graph(), Graph()
         with graph.as_default() as entered:
@@ -363,7 +363,7 @@ class TestDefaults:
             assert get_default_graph() is graph
         assert get_default_graph() is outer
 
-    def test_a_new_thread_does_not_see_the_defaults_of_the_one_that_started_it(self):
+    def test_new_thread_does_not_inherit_the_defaults_of_its_parent(self):
         graph, seen = Graph(), []
         with graph.as_default(), default_session("session"):
             thread = threading.Thread(
@@ -375,7 +375,7 @@ class TestDefaults:
         assert seen == [(get_default_graph(), None)]
         assert get_default_session() is None
 
-    def test_resetting_gives_a_new_default_graph(self):
+    def test_reset_default_graph_creates_a_new_graph(self):
         old = get_default_graph()
         reset_default_graph()
         assert get_default_graph() is not old
@@ -385,7 +385,7 @@ class TestDefaults:
         ):
             reset_default_graph()
 
-    def test_graphs_must_be_left_in_the_order_they_were_entered(self):
+    def test_graphs_must_be_exited_in_reverse_order(self):
         first, second = Graph().as_default(), Graph().as_default()
         first.__enter__()
         second.__enter__()
@@ -394,7 +394,7 @@ class TestDefaults:
         second.__exit__(None, None, None)
         assert get_default_graph() is not None
 
-    def test_sessions_may_be_left_in_any_order(self):
+    def test_sessions_can_be_exited_in_any_order(self):
         first, second = (
             default_session(name, is_nesting_enforced=False) for name in ("first", "second")
         )
@@ -405,7 +405,7 @@ class TestDefaults:
         second.__exit__(None, None, None)
         assert get_default_session() is None
 
-    def test_the_graph_of_values_is_theirs(self):
+    def test_graph_of_returns_the_graph_shared_by_the_values(self):
         graph, other = Graph(), Graph()
         x, y = make(graph).outputs[0], make(other, "y").outputs[0]
         assert graph_of([1, x, "a"]) is graph
@@ -421,15 +421,15 @@ class TestDefaults:
 
 
 class TestSeeds:
-    def test_no_seed_gives_no_seed(self):
+    def test_get_seed_without_seeds_returns_none(self):
         assert get_seed(None) == (None, None)
 
-    def test_the_seed_of_an_operation_alone_is_used(self):
+    def test_operation_seed_alone_is_used(self):
         assert get_seed(5) == (87654321, 5)
         assert get_seed(0) == (87654321, 0)
         assert get_seed(2**31) == (87654321, 1)
 
-    def test_the_seed_of_a_graph_alone_is_combined_with_a_counter(self):
+    def test_graph_seed_alone_is_combined_with_a_counter(self):
         set_random_seed(3)
         assert get_seed(None) == (3, 0)
         make(get_default_graph())
@@ -444,7 +444,7 @@ class TestSeeds:
         assert get_seed(0) == (0, 2**31 - 1)
 
 
-def test_many_threads_may_add_operations_at_once():
+def test_many_threads_can_add_operations_at_once():
     graph, start = Graph(), threading.Barrier(8)
 
     def add(number):

@@ -13,7 +13,7 @@ def make(graph, name=None, inputs=()):
 
 
 class TestNames:
-    def test_the_default_name_is_the_type(self):
+    def test_default_operation_name_is_its_type(self):
         assert make(Graph()).name == "NoOp"
         assert make(Graph(), "").name == "NoOp"
 
@@ -21,12 +21,12 @@ class TestNames:
         graph = Graph()
         assert [make(graph, "x").name for _ in range(3)] == ["x", "x_1", "x_2"]
 
-    def test_a_used_number_is_skipped(self):
+    def test_number_in_use_is_skipped(self):
         graph = Graph()
         names = [make(graph, name).name for name in ("x", "x_1", "x", "x_1", "x")]
         assert names == ["x", "x_1", "x_2", "x_1_1", "x_3"]
 
-    def test_names_that_differ_in_case_count_as_equal(self):
+    def test_names_that_differ_only_in_case_collide(self):
         graph = Graph()
         assert [make(graph, name).name for name in ("Foo", "foo", "FOO")] == [
             "Foo",
@@ -34,22 +34,22 @@ class TestNames:
             "FOO_2",
         ]
 
-    def test_a_unique_name_need_not_be_taken(self):
+    def test_unique_name_can_leave_the_name_free(self):
         graph = Graph()
         assert graph.unique_name("x", mark_as_used=False) == "x"
         assert graph.unique_name("x") == "x"
         assert graph.unique_name("x") == "x_1"
 
     @pytest.mark.parametrize("name", ["a", "A.b-c/d_e", "9x", ".x", "a>b", "a\\b"])
-    def test_valid_names(self, name):
+    def test_valid_names_are_accepted(self, name):
         assert make(Graph(), name).name == name
 
     @pytest.mark.parametrize("name", ["_a", "-a", "/a", ">a", "a b", "é", "a:0", "a^"])
-    def test_other_names_are_refused(self, name):
+    def test_invalid_names_are_rejected(self, name):
         with pytest.raises(ValueError, match=re.escape(f"'{name}' is not a valid node name")):
             make(Graph(), name)
 
-    def test_a_name_that_ends_with_a_slash_is_not_changed(self):
+    def test_name_with_a_trailing_slash_is_used_as_is(self):
         graph = Graph()
         with graph.name_scope("s") as scope:
             assert make(graph, scope).name == "s"
@@ -65,7 +65,7 @@ class TestNames:
 
 
 class TestScopes:
-    def test_are_prefixes(self):
+    def test_name_scopes_prefix_names(self):
         graph = Graph()
         with graph.name_scope("a") as a, graph.name_scope("b") as b:
             assert (a, b) == ("a/", "a/b/")
@@ -74,7 +74,7 @@ class TestScopes:
         assert make(graph, "x").name == "x"
         assert graph.get_name_scope() == ""
 
-    def test_are_numbered_like_names(self):
+    def test_name_scopes_are_numbered_like_names(self):
         graph = Graph()
         names = []
         for name in ("s", "s", "S"):
@@ -82,7 +82,7 @@ class TestScopes:
                 names.append(make(graph, "x").name)
         assert names == ["s/x", "s_1/x", "S_2/x"]
 
-    def test_can_be_entered_again(self):
+    def test_name_scope_can_be_reentered(self):
         graph = Graph()
         with graph.name_scope("s") as scope:
             make(graph, "x")
@@ -90,13 +90,13 @@ class TestScopes:
             assert make(graph, "x").name == "s/x_1"
 
     @pytest.mark.parametrize("name", [None, ""])
-    def test_nothing_leaves_all_of_them(self, name):
+    def test_empty_name_scope_returns_to_the_root(self, name):
         graph = Graph()
         with graph.name_scope("s"), graph.name_scope(name) as scope:
             assert scope == ""
             assert make(graph, "x").name == "x"
 
-    def test_names_are_checked(self):
+    def test_name_scopes_are_validated(self):
         graph = Graph()
         with (
             pytest.raises(ValueError, match="'_a' is not a valid scope name"),
@@ -112,13 +112,13 @@ class TestScopes:
             ):
                 pass
 
-    def test_end_with_an_error(self):
+    def test_name_scope_ends_on_an_error(self):
         graph = Graph()
         with pytest.raises(KeyError), graph.name_scope("a"):
             raise KeyError
         assert graph.get_name_scope() == ""
 
-    def test_the_function_takes_a_default_name_and_values(self):
+    def test_name_scope_accepts_a_default_name_and_values(self):
         graph = Graph()
         x = make(graph).outputs[0]
         with name_scope(None, "default", [x]) as scope:
@@ -129,7 +129,7 @@ class TestScopes:
             assert scope == "given/"
         assert name_scope("given").name == "given"
 
-    def test_the_function_needs_a_name(self):
+    def test_name_scope_requires_a_name(self):
         with (
             pytest.raises(ValueError, match=r"At least one of name .None. and default_name .None."),
             name_scope(None, None, [1]),
@@ -140,20 +140,20 @@ class TestScopes:
 
 
 class TestControlDependencies:
-    def test_operations_inside_wait_for_those_named(self):
+    def test_control_dependencies_apply_inside_the_block(self):
         graph = Graph()
         first, tensor = make(graph, "a"), make(graph, "b").outputs[0]
         with graph.control_dependencies([first, tensor, first]):
             assert make(graph).control_inputs == [first, tensor.op]
         assert make(graph).control_inputs == []
 
-    def test_nested_blocks_add_up(self):
+    def test_nested_control_dependencies_add_up(self):
         graph = Graph()
         a, b = make(graph, "a"), make(graph, "b")
         with graph.control_dependencies([a]), graph.control_dependencies([a, b]):
             assert make(graph).control_inputs == [a, b]
 
-    def test_none_forgets_the_outer_blocks(self):
+    def test_control_dependencies_none_drops_the_outer_blocks(self):
         graph = Graph()
         a, b = make(graph, "a"), make(graph, "b")
         with graph.control_dependencies([a]):
@@ -163,7 +163,7 @@ class TestControlDependencies:
                     assert make(graph).control_inputs == [b]
             assert make(graph).control_inputs == [a]
 
-    def test_a_reader_of_an_operation_of_the_block_waits_already(self):
+    def test_control_dependencies_implied_by_inputs_are_omitted(self):
         graph = Graph()
         a = make(graph, "a")
         with graph.control_dependencies([a]):
@@ -179,18 +179,18 @@ class TestControlDependencies:
             (make(Graph(), "z"), ValueError, "is not an element of this graph"),
         ],
     )
-    def test_other_types_are_refused(self, item, error, words):
+    def test_control_dependencies_reject_other_types(self, item, error, words):
         with pytest.raises(error, match=words):
             Graph().control_dependencies([item])
 
-    def test_the_function_uses_the_default_graph(self):
+    def test_control_dependencies_function_uses_the_default_graph(self):
         graph = get_default_graph()
         a = make(graph, "a")
         with control_dependencies([a]):
             assert make(graph).control_inputs == [a]
 
 
-def test_devices_and_colocation_and_containers_are_accepted():
+def test_devices_colocation_and_containers_are_accepted():
     graph = get_default_graph()
     op = make(graph)
     with device("/cpu:0"), graph.device(None), graph.colocate_with(op), graph.container("c"):

@@ -7,7 +7,7 @@ import pytest
 from headrace.io.atomic_file import replacing
 
 
-def test_nothing_changes_if_the_body_fails(tmp_path):
+def test_file_is_unchanged_if_the_body_fails(tmp_path):
     path = tmp_path / "a"
     path.write_text("old")
 

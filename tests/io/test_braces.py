@@ -28,12 +28,12 @@ from headrace.io.braces import expanded
         ("plain", ["plain"]),
     ],
 )
-def test_braces_mean_the_same_as_in_a_shell(path, paths):
+def test_braces_expand_as_in_a_shell(path, paths):
     assert expanded(path) == paths
 
 
 @pytest.mark.parametrize("path", ["{0..99999999999}", "{0..999}{0..999}{0..9}"])
-def test_more_than_a_million_paths_are_refused(path):
+def test_more_than_a_million_paths_are_rejected(path):
     with pytest.raises(ValueError, match=r"text_lines: .* more than 1,000,000 paths"):
         list(hr.text_lines(path))
 
@@ -51,19 +51,19 @@ def texts(paths):
     return [row["text"] for row in hr.text_lines(paths)]
 
 
-def test_a_source_reads_the_files_that_braces_mean(shards):
+def test_source_reads_brace_expanded_files(shards):
     assert texts("s-{000..002}.txt") == [b"0", b"1", b"2"]
     assert texts("s-{002,000}.txt") == [b"2", b"0"]
     assert texts(f"file://{shards}/s-{{000..001}}.txt") == [b"0", b"1"]
     assert texts("{s,s}-00[12].txt") == [b"1", b"2", b"1", b"2"]
 
 
-def test_a_path_that_exists_is_taken_as_it_is(shards):
+def test_existing_path_with_braces_is_taken_literally(shards):
     (shards / "s-{000..002}.txt").write_text("mine\n")
     assert texts("s-{000..002}.txt") == [b"mine"]
 
 
-def test_a_file_that_is_missing_is_named(shards):
+def test_error_names_the_missing_file(shards):
     with pytest.raises(errors.NotFoundError, match=r"text_lines: s-003.txt: there is no such file"):
         texts("s-{000..003}.txt")
     with pytest.raises(errors.NotFoundError, match=r"s-\{\}.txt: .* its braces are not a pattern"):

@@ -12,7 +12,7 @@ CORPORA = Path(__file__).parents[2] / "fuzz" / "corpus"
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_every_kept_input_is_parsed_or_refused(name):
+def test_every_saved_fuzz_input_is_parsed_or_rejected(name):
     files = sorted((CORPORA / name).iterdir())
     assert len(files) >= 2
     for file in files:

@@ -31,7 +31,7 @@ class TestWriter:
         st.sampled_from([NONE, GZIP, ZLIB]),
         st.integers(-1, 9),
     )
-    def test_writes_records_that_the_iterator_reads(
+    def test_iterator_reads_the_records_that_the_writer_wrote(
         self, tmp_path_factory, records, compression, level
     ):
         path = tmp_path_factory.mktemp("records") / "a"
@@ -40,7 +40,7 @@ class TestWriter:
         assert read(path, options) == records
 
     @pytest.mark.parametrize("compression", [NONE, GZIP, ZLIB])
-    def test_writes_flushed_records_to_the_file(self, tmp_path, compression):
+    def test_flush_writes_records_to_the_file(self, tmp_path, compression):
         path = tmp_path / "a"
         write(path, [b"old"], compression)
         writer = TFRecordWriter(path, compression)
@@ -54,7 +54,7 @@ class TestWriter:
         assert os.listdir(tmp_path) == ["a"]
 
     @pytest.mark.parametrize("compression", [GZIP, ZLIB])
-    def test_flushes_the_stream_as_its_mode_says(self, tmp_path, compression):
+    def test_flush_mode_of_zlib_is_applied(self, tmp_path, compression):
         records = [(b"%06d" % (n * n)) * 20 for n in range(3000)]
         modes = [None, zlib.Z_NO_FLUSH, zlib.Z_PARTIAL_FLUSH, zlib.Z_SYNC_FLUSH, zlib.Z_FULL_FLUSH]
         modes.append(zlib.Z_BLOCK)
@@ -69,7 +69,7 @@ class TestWriter:
         assert len(set(sizes)) == 5
 
     @pytest.mark.parametrize("mode", [-1, zlib.Z_FINISH, zlib.Z_TREES, 9])
-    def test_refuses_modes_that_lose_records(self, tmp_path, mode):
+    def test_flush_modes_that_lose_records_are_rejected(self, tmp_path, mode):
         with pytest.raises(
             errors.InvalidArgumentError, match=f"flush_mode {mode}, expected 0 to 3 or 5"
         ):
@@ -78,7 +78,7 @@ class TestWriter:
 
     @pytest.mark.parametrize("bits", range(9, 16))
     @pytest.mark.parametrize("compression", [GZIP, ZLIB])
-    def test_window_bits_limit_how_far_back_matches_are(self, tmp_path, compression, bits):
+    def test_window_bits_limit_the_distance_of_matches(self, tmp_path, compression, bits):
         number = bits + 16 if compression == GZIP else bits
         records = [random.Random(n % 7).randbytes(100) for n in range(700)]
         write(tmp_path / "a", records, TFRecordOptions(compression, window_bits=number))
@@ -100,7 +100,7 @@ class TestWriter:
             ("compression_level", "level", range(10)),
         ],
     )
-    def test_options_have_the_effect_that_zlib_gives_them(
+    def test_zlib_options_match_the_zlib_module(
         self, tmp_path, compression, option, argument, values
     ):
         records = [(b"%06d" % (n * n)) * 20 for n in range(3000)]
@@ -130,22 +130,22 @@ class TestWriter:
             ({"mem_level": 2**70}, "a number of more than 64 bits"),
         ],
     )
-    def test_refuses_options_out_of_range(self, tmp_path, options, message):
+    def test_options_out_of_range_are_rejected(self, tmp_path, options, message):
         with pytest.raises(errors.InvalidArgumentError, match=message):
             TFRecordWriter(tmp_path / "a", TFRecordOptions(ZLIB, **options))
         assert os.listdir(tmp_path) == []
 
-    def test_options_of_zlib_have_no_effect_without_compression(self, tmp_path):
+    def test_zlib_options_have_no_effect_without_compression(self, tmp_path):
         options = TFRecordOptions(window_bits=7, mem_level=10, output_buffer_size=1, flush_mode=9)
         write(tmp_path / "a", [b"x"], options)
         assert read(tmp_path / "a") == [b"x"]
 
-    def test_options_are_integers(self, tmp_path):
+    def test_options_must_be_integers(self, tmp_path):
         with pytest.raises(TypeError, match="mem_level"):
             TFRecordWriter(tmp_path / "a", TFRecordOptions(ZLIB, mem_level=1.5))
 
     @pytest.mark.parametrize("compression", [NONE, GZIP, ZLIB])
-    def test_leaves_nothing_if_it_is_discarded(self, tmp_path, compression):
+    def test_discarded_writer_leaves_the_old_file(self, tmp_path, compression):
         path = tmp_path / "a"
         write(path, [b"old"], compression)
         writer = TFRecordWriter(path, compression)
@@ -156,7 +156,7 @@ class TestWriter:
         assert read(path, compression) == [b"old"]
         assert os.listdir(tmp_path) == ["a"]
 
-    def test_a_discarded_one_refuses_records_and_a_closed_one_keeps_its_file(self, tmp_path):
+    def test_discarded_writer_rejects_records_and_closed_writer_keeps_its_file(self, tmp_path):
         writer = TFRecordWriter(tmp_path / "a")
         writer.discard()
         with pytest.raises(errors.FailedPreconditionError, match=r"Writer is closed\."):
@@ -168,7 +168,7 @@ class TestWriter:
         writer.discard()
         assert read(tmp_path / "b") == [b"y"]
 
-    def test_closes_once_and_then_refuses_records(self, tmp_path):
+    def test_closed_writer_rejects_records_and_can_be_closed_again(self, tmp_path):
         writer = TFRecordWriter(tmp_path / "a")
         writer.close()
         writer.close()
@@ -177,25 +177,25 @@ class TestWriter:
                 call()
         assert read(tmp_path / "a") == []
 
-    def test_that_is_forgotten_loses_nothing(self, tmp_path):
+    def test_unclosed_writer_loses_nothing_when_collected(self, tmp_path):
         writer = TFRecordWriter(tmp_path / "a", GZIP)
         writer.write(b"x")
         del writer
         assert read(tmp_path / "a", GZIP) == [b"x"]
 
-    def test_takes_bytes_and_text(self, tmp_path):
+    def test_writer_accepts_bytes_and_text(self, tmp_path):
         write(tmp_path / "a", [b"\xff", bytearray(b"x"), memoryview(b"y"), "ü", b""])
         assert read(tmp_path / "a") == [b"\xff", b"x", b"y", "ü".encode(), b""]
         with pytest.raises(TypeError, match="a: a record is bytes, got int"):
             write(tmp_path / "a", [1])
 
     @pytest.mark.parametrize("kind", [str, bytes, Path, os.fsencode])
-    def test_takes_every_kind_of_path(self, tmp_path, kind):
+    def test_writer_accepts_every_kind_of_path(self, tmp_path, kind):
         path = kind(os.fspath(tmp_path / "a").encode() if kind is bytes else tmp_path / "a")
         write(path, [b"x"])
         assert read(path) == [b"x"]
 
-    def test_writes_into_a_file_that_is_not_regular(self, tmp_path):
+    def test_writer_writes_to_devices_and_through_links(self, tmp_path):
         write("/dev/null", [b"x"])
         assert Path("/dev/null").is_char_device()
         write(tmp_path / "target", [b"old"])
@@ -213,28 +213,28 @@ class TestWriter:
             ("x" * 300, errors.InvalidArgumentError, "x; File name too long"),
         ],
     )
-    def test_names_the_path_it_cannot_write(self, tmp_path, monkeypatch, path, error, text):
+    def test_error_names_the_unwritable_path(self, tmp_path, monkeypatch, path, error, text):
         monkeypatch.chdir(tmp_path)
         (tmp_path / "file").touch()
         with pytest.raises(error, match=re.escape(text)):
             TFRecordWriter(path)
         assert os.listdir() == ["file"]
 
-    def test_refuses_invalid_compression_levels(self, tmp_path):
+    def test_invalid_compression_levels_are_rejected(self, tmp_path):
         options = TFRecordOptions(GZIP, compression_level=10)
         with pytest.raises(errors.InvalidArgumentError, match="compression_level 10, expected"):
             TFRecordWriter(tmp_path / "a", options)
 
 
 class TestIterator:
-    def test_opens_the_file_at_the_first_record(self, tmp_path):
+    def test_iterator_opens_the_file_at_the_first_record(self, tmp_path):
         iterator = tf_record_iterator(tmp_path / "missing")
         with pytest.raises(errors.NotFoundError, match="missing; No such file or directory"):
             next(iterator)
         with pytest.raises(errors.FailedPreconditionError, match="; Is a directory"):
             read(tmp_path)
 
-    def test_names_the_damage(self, tmp_path):
+    def test_iterator_reports_the_damaged_record(self, tmp_path):
         path = tmp_path / "a"
         write(path, [b"one", b"two"])
         path.write_bytes(path.read_bytes()[:-1])
@@ -254,13 +254,13 @@ class TestOptions:
             *((TFRecordOptions(GZIP), GZIP), (TFRecordOptions(1), ZLIB)),
         ],
     )
-    def test_name_a_compression_in_every_form(self, given, name, tmp_path):
+    def test_compression_can_be_named_in_every_form(self, given, name, tmp_path):
         assert TFRecordOptions.get_compression_type_string(given) == name
         write(tmp_path / "a", [b"x"], given)
         assert read(tmp_path / "a", name) == [b"x"]
 
     @pytest.mark.parametrize("given", ["BZ2", "gzip", 3])
-    def test_refuse_others(self, given, tmp_path):
+    def test_other_compression_names_are_rejected(self, given, tmp_path):
         text = re.escape(f'Not a valid compression_type: "{given}"')
         for call in (
             TFRecordOptions,
@@ -270,7 +270,7 @@ class TestOptions:
             with pytest.raises(ValueError, match=text):
                 call(given)
 
-    def test_have_the_arguments_of_tensorflow(self):
+    def test_options_have_the_arguments_of_tensorflow(self):
         assert vars(TFRecordOptions(GZIP, 0, 1, 2, 15, 4, 8, 6, 3)) == {
             "compression_type": GZIP,
             "flush_mode": 0,

@@ -79,7 +79,7 @@ def small_data(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(("workload", "program"), PROGRAMS)
-def test_each_program_gives_all_examples_once_an_epoch(workload, program):
+def test_each_program_yields_all_examples_once_per_epoch(workload, program):
     home, parts = dataset.ensure(workload, SCALES[workload.name])
     chosen = dataset.select(home, parts, 2 * len(parts))
     source = chosen.files if workload.num_epochs is None else home
@@ -93,7 +93,7 @@ def test_each_program_gives_all_examples_once_an_epoch(workload, program):
     assert workload.difference([chosen.count, *chosen.sums], sums) == ""
 
 
-def test_a_program_prints_its_figures():
+def test_program_prints_its_figures():
     home, parts = dataset.ensure(W5, 0.001)
     arguments = ["text_lines", "lines", "headrace", "2", str(home / parts[0].files[0])]
     run = process.run([sys.executable, "-m", "benchmarks.measure", *arguments], 50.0)
@@ -104,7 +104,7 @@ def test_a_program_prints_its_figures():
     assert figures["first_batch_at"] > run.started_at
 
 
-def test_data_are_made_once_for_each_version_of_their_code(capsys):
+def test_data_is_generated_once_per_version_of_its_code(capsys):
     home, parts = dataset.ensure(W14, 0.001)
     assert "making the data of W14" in capsys.readouterr().err
     assert dataset.ensure(W14, 0.001) == (home, parts)
@@ -112,7 +112,7 @@ def test_data_are_made_once_for_each_version_of_their_code(capsys):
     assert parts[0].count == 100
 
 
-def test_without_photographs_a_workload_is_skipped(monkeypatch, capsys):
+def test_workload_is_skipped_without_photographs(monkeypatch, capsys):
     def missing():
         raise pictures.MissingPhotographsError("the photographs could not be installed")
 
@@ -121,7 +121,7 @@ def test_without_photographs_a_workload_is_skipped(monkeypatch, capsys):
     assert "W3 is skipped: the photographs could not be installed" in capsys.readouterr().err
 
 
-def test_a_table_has_the_programs_and_says_which_are_not_installed(monkeypatch):
+def test_table_lists_programs_and_names_those_not_installed(monkeypatch):
     monkeypatch.setattr(runner, "_python_of", lambda name: None)
     rows = runner.measured(W14, 1, 0.1, 0.001, ["headrace", "alone"])
     table = report.table_of(W14, rows)
@@ -129,7 +129,7 @@ def test_a_table_has_the_programs_and_says_which_are_not_installed(monkeypatch):
     assert "NumPy by hand is skipped: could not be installed." in table
 
 
-def test_a_program_that_loses_a_row_has_failed():
+def test_program_that_loses_a_row_fails():
     home, [part] = dataset.ensure(W14, 0.001)
     expected = [part.count + 1, *part.sums]
     [ours] = W14.chosen(["headrace"])
@@ -137,13 +137,13 @@ def test_a_program_that_loses_a_row_has_failed():
     assert "rows were lost, doubled or changed" in results["headrace"].failure
 
 
-def test_fewer_parts_are_the_first_ones_once():
+def test_selecting_fewer_parts_uses_the_first_ones_once():
     chosen = dataset.select(Path("lines"), PARTS, 2)
     assert chosen.files == ["lines/0.txt", "lines/1.txt"]
     assert (chosen.num_epochs, chosen.count, chosen.sums) == (1, 20, [1, 200])
 
 
-def test_more_parts_than_there_are_become_epochs():
+def test_selecting_more_parts_than_exist_adds_epochs():
     chosen = dataset.select(Path("lines"), PARTS, 9)
     assert len(chosen.files) == 3
     assert (chosen.num_epochs, chosen.count, chosen.sums) == (3, 90, [9, 900])
@@ -167,23 +167,23 @@ def test_more_parts_than_there_are_become_epochs():
         ),
     ],
 )
-def test_sums_are_over_the_contents_of_batches(sums_of, batch, expected):
+def test_sums_cover_the_contents_of_batches(sums_of, batch, expected):
     assert sums_of(batch) == expected
 
 
-def test_images_that_are_not_standardised_are_an_error():
+def test_images_that_are_not_standardized_are_an_error():
     with pytest.raises(ValueError, match=r"images of mean 1\.0, deviation 0\.0"):
         cifar.augmented_sums_of((np.ones((1, 24, 24, 3)), np.array([1])))
 
 
-def test_the_rate_omits_the_start_and_end_of_a_program():
+def test_steady_rate_ignores_the_start_and_end_of_a_program():
     times = [5.0, *np.arange(5.1, 6.0, 0.1), *[5.9] * 2]
     marks = [(time, 10 * number) for number, time in enumerate(times)]
     assert measure.steady_rate(marks) == pytest.approx(100)
     assert measure.steady_rate(marks[:9]) is None
 
 
-def test_a_lost_example_is_noticed_and_rounding_is_not():
+def test_lost_example_is_detected_and_rounding_is_tolerated():
     assert W5.difference([3, 10], [3, 10]) == ""
     assert "[2, 10], expected [3, 10]" in W5.difference([3, 10], [2, 10])
     assert "lost, doubled or changed" in W5.difference([3, 10], [3, 11])
@@ -192,19 +192,19 @@ def test_a_lost_example_is_noticed_and_rounding_is_not():
 
 
 @pytest.mark.parametrize("texts", [["ab", "cde"], np.array(["ab", "cde"], object)])
-def test_strings_are_counted_in_lists_and_arrays(texts):
+def test_text_bytes_counts_lists_and_arrays(texts):
     assert libraries.text_bytes(texts) == 5
 
 
 @pytest.mark.parametrize("kind", ["string", "large_string"])
-def test_strings_are_counted_in_a_part_of_an_arrow_array(kind):
+def test_text_bytes_counts_slices_of_arrow_arrays(kind):
     pa = pytest.importorskip("pyarrow")
     texts = pa.array(["x", "ab", "cde", "y"], getattr(pa, kind)())
     assert libraries.text_bytes(texts[1:3]) == 5
     assert libraries.text_bytes(pa.chunked_array([texts[1:3], texts[:1]])) == 6
 
 
-def test_a_process_is_measured_with_its_children():
+def test_process_is_measured_with_its_children():
     child = "x = bytearray(120 << 20); import time; time.sleep(1)"
     program = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"
     run = process.run([sys.executable, "-c", program], timeout=30)
@@ -213,14 +213,14 @@ def test_a_process_is_measured_with_its_children():
     assert run.peak_bytes > 120 << 20
 
 
-def test_a_failed_process_says_why():
+def test_failed_process_reports_the_reason():
     run = process.run([sys.executable, "-c", "raise SystemExit('no data')"], timeout=30)
     assert run.failure == "no data"
     late = process.run([sys.executable, "-c", "import time; time.sleep(60)"], timeout=0.2)
     assert "not done after 0 s" in late.failure
 
 
-def test_a_contender_that_loses_examples_has_failed():
+def test_contender_that_loses_examples_fails():
     def problem_of(figures):
         return W5.difference([2, 6], [figures["count"], *figures["sums"]])
 
@@ -245,7 +245,7 @@ def program_of(key):
     return Program(key, f"the {key}", f"as {key} is")
 
 
-def test_a_table_compares_with_the_limit_and_with_ours():
+def test_table_compares_with_the_limit_and_with_headrace():
     slow = result_of("slow", 10.0, 30.0, 20.0)
     slow.first_batch_seconds.append(0.25)
     broken = comparison.Result(comparison.Contender("broken", ["it"]), failure="no such module")
@@ -268,7 +268,7 @@ def test_a_table_compares_with_the_limit_and_with_ours():
     ]
 
 
-def test_results_are_written_for_a_reader_and_as_json(tmp_path, monkeypatch):
+def test_results_are_written_as_markdown_and_json(tmp_path, monkeypatch):
     monkeypatch.setattr(report, "HOME", tmp_path / "results")
     rows = [report.row_of(program_of("it"), result_of("it", 2.0))]
     path = report.write("two cores", ["a table"], [(digits.W1, rows)])
@@ -278,7 +278,7 @@ def test_results_are_written_for_a_reader_and_as_json(tmp_path, monkeypatch):
     assert (workload["name"], workload["rows"][0]["rate"]) == ("W1", 2.0)
 
 
-def test_a_plot_leaves_out_what_was_not_measured(tmp_path):
+def test_plot_omits_missing_measurements(tmp_path):
     rows = [report.row_of(program_of("it"), result_of("it", 2.0))]
     missing = [report.row_of(program_of("absent"), None)]
     path = tmp_path / "plot.svg"
@@ -289,13 +289,13 @@ def test_a_plot_leaves_out_what_was_not_measured(tmp_path):
 
 
 @pytest.mark.parametrize("workload", command.WORKLOADS[:7], ids=lambda workload: workload.name)
-def test_each_workload_has_the_limit_and_our_two_programs(workload):
+def test_each_workload_has_a_limit_and_two_headrace_programs(workload):
     keys = {program.key for program in workload.programs}
     assert {LIMIT, "headrace", "headrace-best", "tensorflow", "tf.data"} <= keys
     assert workload.chosen(["limit"])[0].native
 
 
-def test_a_program_that_is_measured_once_runs_as_often_as_its_trial_needs(monkeypatch):
+def test_program_with_one_measurement_runs_as_often_as_its_trial_requires(monkeypatch):
     program = [sys.executable, "-c", 'print(\'{"count": 1, "sums": [], "seconds": 9.0}\')']
     contender = comparison.Contender("it", program)
     monkeypatch.setattr(runner, "contender_of", lambda *_: contender)
@@ -305,7 +305,7 @@ def test_a_program_that_is_measured_once_runs_as_often_as_its_trial_needs(monkey
 
 
 @pytest.mark.parametrize("program", first_batch.W15.programs, ids=lambda program: program.key)
-def test_the_first_batch_of_each_case_has_different_lines(program):
+def test_first_batches_of_each_case_have_different_lines(program):
     home, _ = dataset.ensure(first_batch.W15, 0.01)
     cases = program.options.get("cases", first_batch.CASES)
     for case in (first_batch.PREPARE, *(case for case in cases if case != first_batch.IMPORT)):
@@ -317,7 +317,7 @@ def test_the_first_batch_of_each_case_has_different_lines(program):
         assert sums == [first_batch.BATCH_SIZE] * 2, case
 
 
-def test_first_batches_have_a_table_for_each_case(monkeypatch):
+def test_first_batch_benchmark_has_a_table_per_case(monkeypatch):
     monkeypatch.setattr(startup, "CASES", {"second": "The second start"})
     [(workload, rows)] = startup.measured(1, 0.01, ["headrace"])
     table = startup.table_of(workload, rows)
@@ -326,7 +326,7 @@ def test_first_batches_have_a_table_for_each_case(monkeypatch):
     assert "| 1.00 |" in table
 
 
-def test_the_limit_of_functions_makes_each_result_once():
+def test_limit_of_functions_builds_each_result_once():
     numbers = range(1, 70, 2)
     batches = functions.fresh_batches(lambda number: np.full((2, 3), number, np.uint8), numbers)
     results = list(batches)
@@ -349,7 +349,7 @@ def test_functions_are_measured_with_their_limit(monkeypatch):
 @pytest.mark.parametrize("producers", [1, 3])
 @pytest.mark.parametrize("batch", [1, 128])
 @pytest.mark.parametrize("way", ["run", "runner"])
-def test_a_flow_through_a_queue_loses_nothing(way, batch, producers):
+def test_flow_through_a_queue_loses_nothing(way, batch, producers):
     arguments = [f"--batch={batch}", f"--producers={producers}"]
     figures = figures_of_queue("graph", "headrace", way, *arguments)
     assert figures["count"] % batch == 0
@@ -365,7 +365,7 @@ def test_a_flow_through_a_queue_loses_nothing(way, batch, producers):
         ("python", "copy", "batches"),
     ],
 )
-def test_the_other_programs_of_queues_run(program):
+def test_other_queue_programs_run(program):
     assert figures_of_queue(*program, "--batch=8")["count"] > 0
 
 

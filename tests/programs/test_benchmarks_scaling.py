@@ -40,7 +40,7 @@ def data_home(tmp_path, monkeypatch):
         ("csv_lines", "--threads 3 --capacity 100000 --batch 128"),
     ],
 )
-def test_each_example_comes_once_in_all_variants(name, arguments):
+def test_all_variants_yield_each_example_once(name, arguments):
     home, parts = dataset.ensure(WORKLOADS[name], 0.001)
     chosen = dataset.select(home, parts, 2 * len(parts))
     figures = figures_of("queues", name, *arguments.split(), "2", *chosen.files)
@@ -61,7 +61,7 @@ def test_lines_are_read_while_the_consumer_holds_the_gil(tmp_path):
     assert figures_of("consumer", "holds-the-gil", str(path), "--seconds=0.05")["count"] > 0
 
 
-def test_a_table_compares_with_the_first_that_ran():
+def test_table_compares_with_the_first_successful_run():
     results = [comparison.Result(comparison.Contender(name, ["it"])) for name in ("1", "2", "4")]
     for result, rate in zip(results[1:], (100.0, 150.0), strict=True):
         result.rates.append(rate)
@@ -77,7 +77,7 @@ def test_a_table_compares_with_the_first_that_ran():
     ]
 
 
-def test_the_command_writes_the_tables_of_the_series_that_are_named(tmp_path, monkeypatch):
+def test_command_writes_the_tables_of_the_named_series(tmp_path, monkeypatch):
     monkeypatch.setattr(scaling, "HOME", tmp_path / "results")
     monkeypatch.setattr(scaling, "THREADS", [1, 2])
     monkeypatch.setattr(scaling, "ROOM", 500)

@@ -34,12 +34,12 @@ def others_of(work):
 RESULTS = benchmark_results.RESULTS.read_text("utf-8")
 
 
-def test_the_page_holds_the_measured_figures():
+def test_rates_page_matches_the_measured_figures():
     page = rates.page_of(benchmark_results.works(RESULTS))
     assert rates.PAGE.read_text("utf-8") == page, "run python -m tools.docs.rates"
 
 
-def test_charts_name_each_work_and_show_each_ratio():
+def test_charts_name_each_workload_and_show_each_ratio():
     works = benchmark_results.works(RESULTS)
     for chart in (
         rates.all_rates(works, benchmark_results.first_batches(RESULTS)),
@@ -53,7 +53,7 @@ def test_charts_name_each_work_and_show_each_ratio():
         assert len(axes.containers[0].patches) == len(names)
 
 
-def test_rows_of_many_works_have_their_others_in_order():
+def test_rows_of_several_workloads_list_competitors_in_order():
     photos, arrow, objects = benchmark_results.works(SUMMARY)
     assert (photos.name, photos.title, photos.rate) == ("W8", "photos", "659")
     assert others_of(photos) == [("SPDL", "0.97", False), ("OpenCV", "1.3", True)]
@@ -67,14 +67,14 @@ def test_rows_of_many_works_have_their_others_in_order():
     assert others_of(objects) == [("pyarrow", "0.89", True)]
 
 
-def test_a_table_of_one_work_takes_the_place_of_its_rows():
+def test_table_of_one_workload_replaces_its_rows():
     photos, rows = benchmark_results.works(SUMMARY + ALONE)
     assert photos.name == "W8"
     assert (rows.title, rows.rate) == ("Rows: shuffle, Arrow strings", "2,000")
     assert others_of(rows) == [("DataLoader", "4", False), ("pyarrow and NumPy", "5", True)]
 
 
-def test_a_pipeline_is_compared_where_old_programs_are_measured_too():
+def test_pipeline_is_compared_where_old_programs_are_measured_too():
     text = """
 ### W4. Lines: parse
 
@@ -90,14 +90,14 @@ def test_a_pipeline_is_compared_where_old_programs_are_measured_too():
     assert others_of(work) == [("polars", "1.03", False), ("tf.data", "6", False)]
 
 
-def test_the_table_says_who_is_faster():
+def test_table_names_faster_libraries():
     text = rates.table(benchmark_results.works(SUMMARY))
     assert "| W8 photos | 659 | SPDL 0.97, OpenCV 1.3 |\n" in text
     assert text.endswith("\nFaster than headrace: W8 SPDL 0.97, W10 pyarrow 0.89.\n")
 
 
 @pytest.mark.parametrize("count", [1, 5, 8])
-def test_the_best_other_and_known_libraries_are_shown(count):
+def test_best_competitor_and_well_known_libraries_are_shown(count):
     names = ["ours", "x", "y", "Grain", "NumPy", "z", "tf.data", "DataLoader"][:count]
     others = [
         benchmark_results.Other(name, str(number), name == "NumPy")

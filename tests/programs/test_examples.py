@@ -37,7 +37,7 @@ def run(program, *arguments, **variables):
     return done.stdout
 
 
-def test_the_page_lists_every_program():
+def test_examples_page_lists_every_program():
     text = (EXAMPLES / "README.md").read_text("utf-8")
     programs = {path.name for path in EXAMPLES.glob("*.py")}
     assert len(programs) >= 10
@@ -46,14 +46,14 @@ def test_the_page_lists_every_program():
 
 @pytest.mark.timeout(300)
 @needs("torch")
-def test_pictures_of_a_folder_train_a_torch_model():
+def test_image_folder_trains_a_torch_model():
     output = run("torch_images.py")
     assert float(re.findall(r"accuracy (\d\.\d+)", output)[-1]) > 0.9
 
 
 @pytest.mark.timeout(300)
 @needs("torch")
-def test_a_language_model_learns_from_packed_documents():
+def test_language_model_learns_from_packed_documents():
     output = run("language_model.py")
     losses = [float(loss) for loss in re.findall(r"(\d\.\d+) nats", output)]
     assert len(losses) == 4
@@ -62,26 +62,26 @@ def test_a_language_model_learns_from_packed_documents():
 
 
 @needs("pyarrow")
-def test_a_table_is_learned_as_csv_and_as_parquet():
+def test_model_learns_a_table_from_csv_and_from_parquet():
     output = run("tables.py")
     errors = re.findall(r"(CSV|Parquet): mean squared error (\d\.\d+)", output)
     assert [kind for kind, _ in errors] == ["CSV", "Parquet"]
     assert all(float(error) < 0.02 for _, error in errors)
 
 
-def test_sounds_come_in_batches_of_similar_lengths():
+def test_sounds_are_batched_by_similar_length():
     output = run("sounds.py")
     assert "{200: 50, 400: 50, 600: 50, 800: 50}" in output
     assert int(re.search(r"200 sounds, (\d+)% of the batches", output)[1]) < 30
 
 
-def test_a_damaged_sample_of_an_archive_is_skipped():
+def test_damaged_sample_of_an_archive_is_skipped():
     output = run("webdataset_shards.py")
     assert re.findall(r"epoch \d: (\d+) pictures", output) == ["199", "199"]
     assert output.count("skipped train-001.tar, sample 3") == 2
 
 
-def test_records_are_written_to_object_storage_and_read(monkeypatch):
+def test_records_are_written_to_and_read_from_object_storage(monkeypatch):
     boto3 = pytest.importorskip("boto3")
     moto = pytest.importorskip("moto.server")
     server = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
@@ -101,7 +101,7 @@ def test_records_are_written_to_object_storage_and_read(monkeypatch):
     assert f"add up to {sum(range(1_000))}" in output
 
 
-def test_a_killed_training_ends_with_the_weights_of_one_that_was_not(tmp_path):
+def test_killed_and_resumed_training_ends_with_the_same_weights(tmp_path):
     (tmp_path / "killed").mkdir()
     (tmp_path / "whole").mkdir()
     killed = start("resumed_training.py", tmp_path / "killed", "--die-at", 25)
@@ -115,7 +115,7 @@ def test_a_killed_training_ends_with_the_weights_of_one_that_was_not(tmp_path):
 
 @pytest.mark.timeout(300)
 @needs("torch")
-def test_ranks_of_torch_train_alike():
+def test_torch_ranks_train_alike():
     program = EXAMPLES / "ddp_training.py"
     torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
     done = subprocess.run(
@@ -135,7 +135,7 @@ def test_ranks_of_torch_train_alike():
 
 @pytest.mark.timeout(300)
 @needs("jax")
-def test_a_jax_model_learns():
+def test_jax_model_learns():
     assert float(re.search(r"accuracy (\d\.\d+)", run("jax_training.py"))[1]) > 0.9
 
 
@@ -144,13 +144,13 @@ def test_a_jax_model_learns():
 @pytest.mark.parametrize(
     "backend", [pytest.param(name, marks=needs(name)) for name in ("jax", "torch")]
 )
-def test_a_keras_model_learns(backend):
+def test_keras_model_learns(backend):
     output = run("keras_training.py", KERAS_BACKEND=backend)
     assert float(re.search(r"accuracy (\d\.\d+)", output)[1]) > 0.9
 
 
 @pytest.mark.parametrize("program", ["jax_digits.py", "torch_digits.py"])
-def test_a_network_learns_from_records_of_digits(program, tmp_path):
+def test_network_learns_from_records_of_digits(program, tmp_path):
     if find_spec(program.removesuffix("_digits.py")) is None:
         pytest.skip("the framework is not installed")
     run("digits/digits.py", tmp_path, "--examples", 1_000)

@@ -29,7 +29,7 @@ def needs(*names):
         ("log_mel_sounds.py", 8),
     ],
 )
-def test_batches_are_the_same_in_one_thread_in_threads_and_in_processes(program, num_batches):
+def test_batches_are_equal_in_one_thread_in_threads_and_in_processes(program, num_batches):
     done = subprocess.run(
         [sys.executable, "-W", "error", EXAMPLES / program, "--callers", "3"],
         capture_output=True,

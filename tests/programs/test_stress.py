@@ -28,7 +28,7 @@ CASES = sorted(PARTS, key=lambda name: name in SLOW)
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("name", nightly_after(len(PARTS) - len(SLOW), CASES))
-def test_nothing_goes_wrong_in_a_small_part(name):
+def test_stress_part_passes_at_a_small_scale(name):
     if name in ("read_faults", "write_faults") and not syscall_faults.is_there():
         pytest.skip("strace is not there, or may not trace")
     if name == "full_disk" and not small_disk.is_there():
@@ -40,13 +40,13 @@ def test_nothing_goes_wrong_in_a_small_part(name):
     assert "0 failures" in done.stdout
 
 
-def test_each_part_has_a_share_for_every_night():
+def test_each_stress_part_runs_every_night():
     assert [name for name in NAMES if not 0 < nightly_scale_of(name) <= 1] == []
     jobs = (Path(__file__).parents[2] / ".github" / "workflows" / "nightly.yml").read_text("utf-8")
     assert [name for name in NAMES if not re.search(rf"- .*\b{name}\b", jobs)] == []
 
 
-def test_a_part_that_does_not_exist_is_refused_by_name():
+def test_unknown_stress_part_is_rejected_by_name():
     command = [sys.executable, "-m", "stress", "weather"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 1

@@ -65,17 +65,17 @@ def make_sequence_example():
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_a_message_has_the_bytes_that_tensorflow_writes(message, serialized):
+def test_message_serializes_to_the_same_bytes_as_tensorflow(message, serialized):
     assert message.SerializeToString(deterministic=True) == serialized
     assert type(message).FromString(serialized) == message
 
 
-def test_the_messages_have_names_of_their_own():
+def test_messages_have_their_own_full_names():
     names = {getattr(protos, name).DESCRIPTOR.full_name for name in protos.__all__}
     assert names == {f"headrace.{name}" for name in protos.__all__}
 
 
-def test_a_feature_holds_at_most_one_kind_of_list():
+def test_feature_holds_at_most_one_kind_of_list():
     feature = Feature(int64_list=Int64List(value=[1]))
     assert feature.WhichOneof("kind") == "int64_list"
     feature.bytes_list.value.append(b"x")
@@ -83,13 +83,13 @@ def test_a_feature_holds_at_most_one_kind_of_list():
     assert Feature().WhichOneof("kind") is None
 
 
-def test_features_are_filled_through_their_names():
+def test_features_can_be_filled_by_name():
     example = Example()
     example.features.feature["label"].int64_list.value.extend([1, 2])
     assert dict(example.features.feature) == {"label": Feature(int64_list=Int64List(value=[1, 2]))}
 
 
-def test_numbers_are_read_whether_they_are_packed_or_not():
+def test_packed_and_unpacked_numbers_are_parsed():
     packed, unpacked = b"\n\x02\x01\x02", b"\x08\x01\x08\x02"
     assert Int64List.FromString(packed) == Int64List.FromString(unpacked)
 
@@ -111,7 +111,7 @@ features = st.one_of(
 
 
 @given(st.dictionaries(st.text(), features))
-def test_every_example_comes_back_from_its_bytes(feature):
+def test_examples_round_trip_through_bytes(feature):
     serialized = Example(features=Features(feature=feature)).SerializeToString(deterministic=True)
     # Compared as bytes, because NaN does not equal itself.
     copied = Example.FromString(serialized)

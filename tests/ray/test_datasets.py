@@ -18,7 +18,7 @@ def in_order():
     context.enable_progress_bars = False
 
 
-def test_a_pipeline_becomes_a_dataset():
+def test_pipeline_becomes_a_dataset():
     pipe = hr.arrays({"number": np.arange(1000), "x": np.ones((1000, 3))}).shuffle(seed=1).batch(9)
     dataset = pipe.to_ray_dataset(num_blocks=4)
     rows = dataset.take_all()
@@ -29,7 +29,7 @@ def test_a_pipeline_becomes_a_dataset():
     assert [row["number"] for row in rows] == parts
 
 
-def test_lists_of_batches_become_values_of_rows():
+def test_batch_lists_become_row_values():
     rows = hr.arrays({"n": np.arange(20)}).map(
         lambda e: {**e, "x": np.full((e["n"] % 4, 2), e["n"]), "name": f"{e['n']}"}
     )
@@ -40,12 +40,12 @@ def test_lists_of_batches_become_values_of_rows():
     ]
 
 
-def test_a_pipeline_of_examples_is_refused():
+def test_pipeline_of_examples_is_rejected():
     with pytest.raises(ValueError, match="to_ray_dataset: the pipeline gives examples, expected"):
         hr.arrays({"n": [1]}).to_ray_dataset()
 
 
-def test_a_dataset_becomes_a_pipeline():
+def test_dataset_becomes_a_pipeline():
     rows = [
         {"number": number, "text": f"t{number}", "raw": b"%d" % number, "x": np.full(2, number)}
         for number in range(100)
@@ -63,6 +63,6 @@ def test_a_dataset_becomes_a_pipeline():
     assert same(list(pipe.resume(state)), batches[1:])
 
 
-def test_a_value_that_is_not_a_dataset_is_refused():
+def test_from_dataset_rejects_other_values():
     with pytest.raises(TypeError, match="from_dataset: got list, expected a ray"):
         hray.from_dataset([])

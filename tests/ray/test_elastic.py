@@ -15,7 +15,7 @@ def num_alive(feed):
     return len(ray.get(feed._head.known.remote()).readers)
 
 
-def test_readers_come_and_go_and_the_order_stays():
+def test_order_stays_the_same_as_readers_come_and_go():
     pipe = images(32_000)
     with hray.serve(pipe, num_readers=1) as feed:
         trainers = [feed.batches(rank, 2) for rank in range(2)]
@@ -41,7 +41,7 @@ def test_readers_come_and_go_and_the_order_stays():
         assert num_alive(feed) == 2, "those that were removed have ended"
 
 
-def test_the_last_reader_stays():
+def test_last_reader_cannot_be_removed():
     with hray.serve(images(160), num_readers=2) as feed:
         with pytest.raises(ValueError, match="remove_readers: cannot remove 2 of 2"):
             feed.remove_readers(2)
@@ -59,7 +59,7 @@ def slow(batch):
     return {"number": batch["number"], "total": total[None] * np.ones(len(batch["number"]))}
 
 
-def test_the_bottleneck_adds_readers_where_trainers_wait():
+def test_autoscaling_adds_readers_where_trainers_wait():
     pipe = hr.arrays({"number": np.arange(200_000)}).batch(10).map(slow)
     with hray.serve(pipe, num_readers=1, autoscale=(1, 3)) as feed:
         batches = iter(feed)

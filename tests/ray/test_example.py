@@ -21,7 +21,7 @@ def run(program, *arguments):
     return done.stdout
 
 
-def test_a_network_learns_on_ray(tmp_path):
+def test_network_learns_on_ray(tmp_path):
     run(EXAMPLES / "digits.py", tmp_path, "--examples", 1_000)
     output = run(EXAMPLES / "ray_digits.py", tmp_path, "--epochs", 6, "--store-bytes", 300_000_000)
     steps, accuracy = re.search(r"(\d+) steps, accuracy (0\.\d+)", output).groups()
@@ -29,7 +29,7 @@ def test_a_network_learns_on_ray(tmp_path):
     assert float(accuracy) > 0.6
 
 
-def test_the_program_of_the_page_runs(tmp_path):
+def test_program_of_the_docs_page_runs(tmp_path):
     text = (TOP / "docs/guides/beyond_one_machine.md").read_text("utf-8")
     [block] = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     program = tmp_path / "page.py"

@@ -79,7 +79,7 @@ class Trainer:
         return True
 
 
-def test_trainers_are_killed_and_continue_from_their_states(cluster, tmp_path):
+def test_killed_trainers_continue_from_their_states(cluster, tmp_path):
     pipe = images(2400)
     drawn = random.Random(5)
     paths = [tmp_path / f"{rank}.json" for rank in range(2)]
@@ -122,7 +122,7 @@ def nodes_of(feed):
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("cpus", [1, 2], ids=["with room elsewhere", "without room elsewhere"])
-def test_the_loss_of_a_node_changes_no_batch(nodes, cpus):
+def test_losing_a_node_changes_no_batch(nodes, cpus):
     cluster, workers = nodes
     pipe = images(1_000_000)
     inputs = []
@@ -160,7 +160,7 @@ def goes_on_after(given, batches, pipe):
     assert given == [next(expected)["number"].tolist() for _ in given]
 
 
-def test_a_killed_head_changes_no_batch(cluster):
+def test_killed_head_changes_no_batch(cluster):
     pipe = images(100_000)
     inputs = []
     with hray.serve(pipe, num_readers=2) as feed:
@@ -176,7 +176,7 @@ def test_a_killed_head_changes_no_batch(cluster):
     goes_on_after(inputs, batches, pipe)
 
 
-def test_a_batch_is_given_whose_report_finds_no_head(cluster):
+def test_batch_is_delivered_even_if_its_report_reaches_no_head(cluster):
     pipe = images(4000)
     inputs = []
     with hray.serve(pipe, num_readers=2) as feed:
@@ -206,7 +206,7 @@ class Server:
 
 
 @pytest.mark.timeout(300)
-def test_the_node_of_the_head_is_lost(nodes):
+def test_losing_the_node_of_the_head_raises_unavailable_error(nodes):
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy as On  # noqa: PLC0415
 
     cluster, workers = nodes
@@ -227,7 +227,7 @@ def test_the_node_of_the_head_is_lost(nodes):
 
 @pytest.mark.timeout(300)
 @pytest.mark.usefixtures("nodes")
-def test_readers_stand_beside_their_trainers():
+def test_readers_are_placed_beside_their_trainers():
     pipe = images(1600)
 
     def train(feed, rank):

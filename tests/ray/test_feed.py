@@ -27,7 +27,7 @@ def feed(cluster, pipe):
 
 
 @pytest.mark.parametrize("world", [1, 2, 5])
-def test_each_trainer_gets_its_shard_of_the_one_order(feed, pipe, world):
+def test_each_trainer_gets_its_shard_of_one_order(feed, pipe, world):
     trainers = [feed.batches(rank, world) for rank in range(world)]
     inputs = [[] for _ in trainers]
     for step in range(len(pipe) // world + 1):
@@ -49,7 +49,7 @@ def test_arrays_are_views_of_the_object_store_unless_copied(feed):
 
 
 @pytest.mark.parametrize("kind", ["numpy", "arrow"])
-def test_strings_come_as_the_pipeline_has_them(kind):
+def test_strings_are_delivered_unchanged(kind):
     words = [b"", b"a", "\N{GREEK SMALL LETTER ALPHA}".encode(), b"word " * 9] * 10
     strings = {"bytes": words, "text": [word.decode() for word in words]}
     pipe = hr.arrays({**strings, "n": np.arange(40)}).batch(7).options(strings=kind)
@@ -65,7 +65,7 @@ def test_strings_come_as_the_pipeline_has_them(kind):
         assert str(inputs[0]["text"].type) == "large_string"
 
 
-def test_lists_of_batches_come_as_lists():
+def test_batch_lists_are_delivered_as_lists():
     rows = hr.arrays({"n": np.arange(20)}).map(
         lambda e: {**e, "x": np.full((e["n"] % 4, 300), e["n"]), "name": f"{e['n']}"}
     )
@@ -77,7 +77,7 @@ def test_lists_of_batches_come_as_lists():
 
 
 @pytest.mark.parametrize(("readers", "world"), [(1, 1), (2, 3), (4, 2)])
-def test_a_state_serves_any_number_of_readers_and_trainers(feed, pipe, readers, world):
+def test_state_works_with_any_number_of_readers_and_trainers(feed, pipe, readers, world):
     full = numbers_of(pipe)
     trainers = [feed.batches(rank, 2) for rank in range(2)]
     for trainer in trainers:
@@ -93,7 +93,7 @@ def test_a_state_serves_any_number_of_readers_and_trainers(feed, pipe, readers, 
     assert all(ranks[rank] == full[74 + rank :: world] for rank in range(world))
 
 
-def test_a_state_before_the_first_batch_and_after_the_last(feed, pipe):
+def test_state_before_the_first_and_after_the_last_batch(feed, pipe):
     batches = feed.batches()
     state = batches.state()
     uninterrupted = numbers_of(batches)
@@ -112,7 +112,7 @@ def test_numbered_epochs_are_served(cluster):
             assert same([*first, *rest], list(pipe.epoch(epoch)))
 
 
-def test_a_feed_can_be_given_to_other_processes(feed, pipe):
+def test_feed_can_be_passed_to_other_processes(feed, pipe):
     @ray.remote(num_cpus=0)
     def train(feed, rank):
         return [batch["number"].tolist() for batch in feed.batches(rank, 2)]
@@ -121,7 +121,7 @@ def test_a_feed_can_be_given_to_other_processes(feed, pipe):
     assert value == [numbers_of(pipe.shard(rank, 2)) for rank in range(2)]
 
 
-def test_credits_bound_the_batches_under_way(feed, pipe):
+def test_credits_bound_the_batches_in_flight(feed, pipe):
     size = sum(component.nbytes for component in next(iter(pipe)).values())
     with feed.batches(credit_bytes=5 * size) as batches:
         for _ in range(20):
@@ -141,7 +141,7 @@ def test_damage_is_reported_to_trainers(tables):
     assert batches.skipped == alone.skipped
 
 
-def test_an_error_of_the_pipeline_is_raised_at_its_batch(cluster):
+def test_pipeline_error_is_raised_at_its_batch(cluster):
     def fail(example):
         if example["number"] == 55:
             raise LookupError("at 55")
@@ -160,7 +160,7 @@ def test_an_error_of_the_pipeline_is_raised_at_its_batch(cluster):
             next(again)
 
 
-def test_a_pipeline_that_cannot_be_served_is_refused(feed, pipe):
+def test_unsupported_pipeline_is_rejected(feed, pipe):
     with pytest.raises(TypeError, match="serve: got list, expected a pipeline"):
         hray.serve([], 2)
     with pytest.raises(ValueError, match="gives examples, expected batches"):
@@ -176,7 +176,7 @@ def test_a_pipeline_that_cannot_be_served_is_refused(feed, pipe):
         feed.batches(state=state)
 
 
-def test_a_feed_is_pickled_by_its_handles(feed, pipe):
+def test_feed_is_pickled_by_its_handles(feed, pipe):
     other = pickle.loads(ray.cloudpickle.dumps(feed))
     assert other.num_readers == 3
 
@@ -186,7 +186,7 @@ def doubled(example):
     return {"number": example["number"] * 2}
 
 
-def test_work_that_every_reader_repeats_is_named(cluster, caplog):
+def test_work_repeated_by_every_reader_is_reported(cluster, caplog):
     numbers = hr.arrays({"number": np.arange(8)})
     native = numbers.map(doubled)
     for pipe, said in (

@@ -26,7 +26,7 @@ from headrace.read_service import Loads, advice
         ),
     ],
 )
-def test_the_advice_has_a_number_of_readers(loads, text, num_readers):
+def test_advice_names_a_number_of_readers(loads, text, num_readers):
     result = advice(loads)
     assert text in result.text
     assert result.num_readers == num_readers

@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 from headrace.read_service import Layout, ReaderAssignment, arranged
 
 
-def test_batches_go_around_the_readers():
+def test_batches_are_dealt_to_readers_in_turn():
     layout = Layout(0, (ReaderAssignment(0, ("a", "b", "c")),))
     assert [layout.reader_of(number) for number in range(5)] == ["a", "b", "c", "a", "b"]
     assert layout.count_of(7) == 3
 
 
-def test_other_readers_begin_at_a_border():
+def test_new_readers_start_at_the_chosen_batch():
     layout = Layout(3, (ReaderAssignment(0, ("a", "b")),)).changed(("a", "b", "c"), first=10)
     assert layout.version == 4
     assert [layout.count_of(number) for number in (0, 9, 10, 11)] == [2, 2, 3, 3]
@@ -21,7 +21,7 @@ def test_other_readers_begin_at_a_border():
     assert layout.readers == ("a", "b", "c")
 
 
-def test_past_turns_are_forgotten():
+def test_old_turns_are_dropped():
     layout = Layout(0, (ReaderAssignment(0, ("a",)),))
     for border in range(10, 60, 10):
         layout = layout.changed(("a", "b"), first=border, oldest=border - 5)
@@ -29,13 +29,13 @@ def test_past_turns_are_forgotten():
     assert layout.count_of(49) == 2
 
 
-def test_readers_added_before_any_request_replace_the_first():
+def test_readers_added_before_the_first_request_replace_the_first_one():
     assert Layout(0, (ReaderAssignment(0, ("a",)),)).changed(("b",), first=0).turns == (
         ReaderAssignment(0, ("b",)),
     )
 
 
-def test_other_readers_take_over_the_batches_of_a_lost_one():
+def test_remaining_readers_take_over_the_batches_of_a_lost_one():
     layout = Layout(0, (ReaderAssignment(0, ("a",)), ReaderAssignment(5, ("a", "b", "c")))).without(
         "a"
     )
@@ -45,7 +45,7 @@ def test_other_readers_take_over_the_batches_of_a_lost_one():
 
 
 @given(st.lists(st.tuples(st.integers(1, 5), st.integers(1, 30)), max_size=8), st.data())
-def test_each_batch_has_one_reader_after_any_changes(changes, data):
+def test_each_batch_has_exactly_one_reader_after_any_changes(changes, data):
     layout, first = Layout(0, (ReaderAssignment(0, ("r0",)),)), 0
     for count, step in changes:
         first += step
@@ -56,7 +56,7 @@ def test_each_batch_has_one_reader_after_any_changes(changes, data):
         assert layout.reader_of(number) in layout.readers
 
 
-def test_a_trainer_asks_only_readers_whose_numbers_it_meets():
+def test_trainer_only_asks_readers_that_hold_its_batches():
     layout = Layout(0, (ReaderAssignment(0, ("a", "b", "c", "d")),))
     assert layout.readers_of(1, 4) == {"b"}
     assert layout.readers_of(6, 2) == {"a", "c"}
@@ -67,14 +67,14 @@ def test_a_trainer_asks_only_readers_whose_numbers_it_meets():
     assert layout.changed(("e",), 10).readers_of(1, 4) == {"b", "e"}
 
 
-def test_readers_stand_beside_the_trainers_that_they_read_for():
+def test_readers_are_placed_on_the_nodes_of_their_trainers():
     nodes = {"a": "right", "b": "left", "c": "right", "d": "left"}
     order = arranged(nodes, ["left", "right"])
     assert [nodes[name] for name in order] == ["left", "right", "left", "right"]
     assert sorted(order) == sorted(nodes)
 
 
-def test_readers_on_other_machines_have_any_place():
+def test_readers_on_other_nodes_can_go_anywhere():
     nodes = {"a": "far", "b": "left", "c": "far"}
     order = arranged(nodes, ["right", "left"])
     assert order[1] == "b"

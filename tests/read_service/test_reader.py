@@ -30,7 +30,7 @@ def whole():
     return list(PIPE)
 
 
-def test_batches_in_order_are_made_once(reader, whole):
+def test_batches_requested_in_order_are_built_once(reader, whole):
     given = [reader.give(asked(number, 2)) for number in range(1, 250, 2)]
     assert same([one.batch for one in given], whole[1::2])
     assert reader.num_made == 125
@@ -39,7 +39,7 @@ def test_batches_in_order_are_made_once(reader, whole):
     assert 0 < given[-1].working <= 1
 
 
-def test_lists_of_batches_are_given_and_counted():
+def test_list_batches_are_sent_and_their_bytes_counted():
     rows = hr.arrays({"n": np.arange(6)}).map(lambda e: {"x": np.arange(e["n"]), "name": "ab"})
     pipe = rows.batch(3, lists=("x", "name"))
     reader = Reader(pipe, parked_bytes=1 << 20)
@@ -49,14 +49,14 @@ def test_lists_of_batches_are_given_and_counted():
     reader.close()
 
 
-def test_two_trainers_ask_one_reader_in_any_order(reader, whole):
+def test_two_trainers_can_use_one_reader_in_any_order(reader, whole):
     order = [*range(0, 100, 2), *range(1, 100, 2)]
     given = {number: reader.give(asked(number)).batch for number in order}
     assert same([given[number] for number in range(100)], whole[:100])
     assert reader.num_made == 100, "those in between were parked"
 
 
-def test_a_batch_parked_too_long_is_made_again(whole):
+def test_evicted_batch_is_rebuilt(whole):
     reader = Reader(PIPE, parked_bytes=3 * 64)
     cursor = reader.give(asked(40)).cursor
     assert same([reader.give(asked(number)).batch for number in (37, 38, 39)], whole[37:40])
@@ -66,7 +66,7 @@ def test_a_batch_parked_too_long_is_made_again(whole):
     reader.close()
 
 
-def test_a_new_reader_can_start_anywhere(whole):
+def test_new_reader_can_start_at_any_batch(whole):
     drawn = random.Random(1)
     reader, cursor, given = Reader(PIPE, 1 << 20), BEGINNING, []
     for number in range(len(whole)):
@@ -81,7 +81,7 @@ def test_a_new_reader_can_start_anywhere(whole):
     assert same(given, whole)
 
 
-def test_epochs_are_distinguished():
+def test_requests_of_different_epochs_are_kept_apart():
     pipe = hr.arrays({"n": np.arange(100)}).shuffle(seed=1).batch(10)
     reader = Reader(pipe, 1 << 20)
     epochs = [
@@ -93,7 +93,7 @@ def test_epochs_are_distinguished():
     assert same(epochs[1], list(pipe))
 
 
-def test_an_error_is_raised_again_at_a_second_request():
+def test_second_request_raises_the_same_error():
     def fail(example):
         if example["n"] == 25:
             raise LookupError("25")
@@ -125,7 +125,7 @@ def test_each_skipped_example_is_reported_once(tables):
         assert known == batches.skipped[: len(known)]
 
 
-def test_quick_batches_come_together(reader, whole, monkeypatch):
+def test_fast_batches_are_sent_together(reader, whole, monkeypatch):
     monkeypatch.setattr("headrace.read_service.reader.TOGETHER_S", 60.0)
     given, seconds = reader.give_together([asked(number) for number in range(10)])
     assert same([one.batch for one in given], whole[:10])
@@ -135,14 +135,14 @@ def test_quick_batches_come_together(reader, whole, monkeypatch):
     assert [one.batch for one in given[2:]] == [None], "those after the end are omitted"
 
 
-def test_batches_that_take_long_come_alone(reader, whole, monkeypatch):
+def test_slow_batches_are_sent_one_at_a_time(reader, whole, monkeypatch):
     monkeypatch.setattr("headrace.read_service.reader.TOGETHER_S", -1.0)
     given, _ = reader.give_together([asked(0), asked(1)])
     assert same([one.batch for one in given], whole[:1])
     assert same([one.batch for one in reader.give_together([asked(1)]).given], whole[1:2])
 
 
-def test_a_batch_that_raises_is_omitted_until_it_is_the_first(monkeypatch):
+def test_failing_batch_is_omitted_until_it_is_the_first_one_requested(monkeypatch):
     monkeypatch.setattr("headrace.read_service.reader.TOGETHER_S", 60.0)
 
     def positive(row):

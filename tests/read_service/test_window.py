@@ -9,13 +9,13 @@ def ask(window, num_readers=1):
     return list(window.under_way)
 
 
-def test_one_batch_is_requested_from_each_reader_until_a_size_is_known():
+def test_one_batch_per_reader_is_requested_until_the_size_is_known():
     assert ask(Window(0, 1, 1000), num_readers=4) == [0, 1, 2, 3]
     assert ask(Window(1, 2, 1000), num_readers=4) == [1, 3]
     assert ask(Window(1, 3, 1000), num_readers=1) == [1]
 
 
-def test_as_many_batches_are_requested_as_fit():
+def test_as_many_batches_are_requested_as_fit_the_budget():
     window = Window(1, 2, 1000)
     ask(window)
     window.take(240)
@@ -28,7 +28,7 @@ def test_as_many_batches_are_requested_as_fit():
     assert (window.next_number, window.end, window.expected_bytes) == (9, 13, 500)
 
 
-def test_one_batch_is_requested_however_large():
+def test_one_batch_is_requested_however_large_it_is():
     window = Window(0, 1, 10)
     ask(window)
     window.take(1000)
@@ -36,14 +36,14 @@ def test_one_batch_is_requested_however_large():
     assert ask(Window(0, 1, 0)) == [0]
 
 
-def test_the_number_of_requested_small_batches_is_limited():
+def test_number_of_small_batches_in_flight_is_limited():
     window = Window(0, 1, 1 << 30)
     ask(window)
     window.take(1)
     assert len(ask(window, num_readers=2)) == 16
 
 
-def test_a_batch_requested_again_keeps_its_place():
+def test_repeated_request_keeps_its_place():
     window = Window(0, 1, 1000)
     ask(window)
     window.take(300)
@@ -53,7 +53,7 @@ def test_a_batch_requested_again_keeps_its_place():
     assert window.end == 4
 
 
-def test_large_sizes_are_forgotten_after_some_batches():
+def test_large_batches_stop_counting_after_a_while():
     window = Window(0, 1, 1000)
     ask(window)
     window.take(900)
@@ -63,7 +63,7 @@ def test_large_sizes_are_forgotten_after_some_batches():
     assert window.expected_bytes == 100
 
 
-def test_small_batches_that_are_quick_are_requested_together():
+def test_small_fast_batches_are_requested_together():
     window = Window(0, 1, 1 << 30)
     ask(window, num_readers=2)
     window.take(1000)
@@ -78,7 +78,7 @@ def test_small_batches_that_are_quick_are_requested_together():
     assert len(window.to_ask(2)) == 32, "as many again as come together from each reader"
 
 
-def test_batches_that_are_slow_or_large_are_requested_alone():
+def test_slow_or_large_batches_are_requested_one_at_a_time():
     window = Window(0, 1, 1 << 30)
     ask(window)
     window.take(1000)
@@ -91,7 +91,7 @@ def test_batches_that_are_slow_or_large_are_requested_alone():
     assert window.together(1) == 1
 
 
-def test_together_requested_batches_fit_twice():
+def test_two_groups_of_batches_fit_the_budget():
     window = Window(0, 1, 10_000)
     ask(window)
     window.take(1000)

@@ -13,14 +13,14 @@ def numbers():
     return hr.arrays({"number": np.arange(200), "x": np.full((200, 2), np.nan)})
 
 
-def test_a_pipeline_resumes_and_keeps_its_order(numbers):
+def test_assert_resumes_and_assert_same_order_pass_for_a_deterministic_pipeline(numbers):
     pipe = numbers.filter(lambda e: e["number"] % 3).shuffle(window=20, seed=3).epochs(2).batch(8)
     assert_resumes(pipe)
     assert_resumes(pipe, every=7)
     assert_same_order(pipe)
 
 
-def test_text_and_examples_without_batches_are_compared(tmp_path):
+def test_assert_resumes_compares_text_and_unbatched_examples(tmp_path):
     (tmp_path / "a").write_text("".join(f"line {number}\n" for number in range(30)))
     assert_resumes(hr.text_lines(tmp_path / "a").shuffle(seed=3), every=10)
 
@@ -36,7 +36,7 @@ class Counting:
         return {"number": np.array([example["number"], self.count])}
 
 
-def test_the_first_difference_is_named(numbers):
+def test_first_difference_is_reported(numbers):
     pipe = numbers.select("number").map(Counting()).batch(50)
     with pytest.raises(AssertionError, match=r"resumed after 0 batches: batch 0 differs in 'num"):
         assert_resumes(pipe)
@@ -47,7 +47,7 @@ def test_the_first_difference_is_named(numbers):
         assert_same_order(pipe, [1, 2])
 
 
-def test_a_batch_that_is_missing_or_too_many_is_named():
+def test_missing_or_extra_batch_is_reported():
     lengths = iter([2, 3, 3, 2])
 
     def examples():
@@ -59,7 +59,7 @@ def test_a_batch_that_is_missing_or_too_many_is_named():
         assert_same_order(pipe, [1, 2])
 
 
-def test_a_pipeline_without_an_order_is_refused(numbers):
+def test_pipeline_without_an_order_is_rejected(numbers):
     with pytest.raises(errors.FailedPreconditionError, match="deterministic=False"):
         assert_resumes(numbers.options(deterministic=False))
     with pytest.raises(ValueError, match="every is 0, expected at least 1"):

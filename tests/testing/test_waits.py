@@ -16,7 +16,7 @@ SECONDS = r"\d+\.\d s"
 
 
 class TestPipelines:
-    def test_a_function_that_hangs_is_shown_with_its_example(self, said):
+    def test_hanging_function_is_shown_with_its_example(self, said):
         goes_on = threading.Event()
 
         def slow(example):
@@ -36,7 +36,7 @@ class TestPipelines:
             goes_on.set()
             assert first.result()["n"].tolist() == list(range(10))
 
-    def test_a_read_that_hangs_is_shown_with_its_offset(self, said, tmp_path):
+    def test_hanging_read_is_shown_with_its_offset(self, said, tmp_path):
         os.mkfifo(tmp_path / "pipe")
         with iter(hr.text_lines(tmp_path / "pipe", compression=None)):
             said(
@@ -44,7 +44,7 @@ class TestPipelines:
                 f"{SECONDS}; waits for something to read from a pipe {tmp_path}/pipe"
             )
 
-    def test_the_end_of_an_iteration_waits_for_its_threads(self, said):
+    def test_closing_an_iteration_waits_for_its_threads(self, said):
         is_held, goes_on = threading.Event(), threading.Event()
 
         def slow(example):
@@ -67,7 +67,7 @@ class TestPipelines:
             if thread.name.startswith("headrace-function"):
                 thread.join(TIMEOUT)
 
-    def test_a_closed_pipeline_is_omitted(self):
+    def test_closed_pipeline_is_omitted(self):
         with iter(hr.arrays({"n": np.arange(4)})) as batches:
             assert re.search("^-- pipeline 'arrays'", dump_waits(write=False), re.MULTILINE)
             batches.close()
@@ -80,7 +80,7 @@ class TestStorages:
         with Server() as server:
             yield server
 
-    def test_a_request_that_stalls_is_shown(self, said, server):
+    def test_stalled_request_is_shown(self, said, server):
         goes_on = threading.Event()
         server.files["a"] = b"line\n" * 10
         server.faults = [stalls(goes_on)]
@@ -94,15 +94,15 @@ class TestStorages:
 
 
 class TestTheText:
-    def test_the_dump_is_returned_and_written_to_stderr(self, capsys):
+    def test_dump_is_returned_and_written_to_stderr(self, capsys):
         text = dump_waits()
         assert capsys.readouterr().err == text
         assert f"== waits of process {os.getpid()}" in text
         assert "-- thread 'MainThread'" in text
-        assert "in test_the_dump_is_returned_and_written_to_stderr" in text
+        assert "in test_dump_is_returned_and_written_to_stderr" in text
         assert "in dump_waits" not in text
 
-    def test_an_object_that_cannot_be_described_does_not_hide_the_rest(self, monkeypatch):
+    def test_object_that_fails_to_describe_itself_does_not_hide_the_rest(self, monkeypatch):
         def fail(self, waits):
             raise ArithmeticError("no words")
 
@@ -114,7 +114,7 @@ class TestTheText:
 
 
 class TestSignals:
-    def test_a_signal_handler_needs_the_main_thread(self):
+    def test_signal_handler_must_be_installed_in_the_main_thread(self):
         call = Call(dump_waits_on_signal)
         with pytest.raises(ValueError, match="called in another thread, expected the main thread"):
             call.result()

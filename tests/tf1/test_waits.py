@@ -41,21 +41,21 @@ FAULTS = "io/storage/test_faults.py"
 ROWS = {
     "`next(batches)`, a loop over a pipeline": [
         (ITERATING, "test_interrupt_ends_a_wait"),
-        (FAULTS, "test_a_body_that_stalls_is_named_and_closing_does_not_wait_for_it"),
+        (FAULTS, "test_stalled_body_is_logged_and_close_does_not_wait_for_it"),
         (STUCK, "test_warning_names_a_pipe_without_a_writer"),
-        (DUMP, "test_a_function_that_hangs_is_shown_with_its_example"),
-        (DUMP, "test_a_read_that_hangs_is_shown_with_its_offset"),
+        (DUMP, "test_hanging_function_is_shown_with_its_example"),
+        (DUMP, "test_hanging_read_is_shown_with_its_offset"),
     ],
     "`batches.close()`, the end of a `with` block": [
         (STUCK, "test_warning_names_a_hanging_function_and_its_record"),
         (STUCK, "test_no_call_starts_after_close"),
         (ITERATING, "test_interrupt_ends_the_wait_for_a_slow_worker"),
-        (DUMP, "test_the_end_of_an_iteration_waits_for_its_threads"),
+        (DUMP, "test_closing_an_iteration_waits_for_its_threads"),
     ],
     "A Python function, or an iterator of `iterable`": [
         (STUCK, "test_warning_names_a_hanging_function_and_its_record"),
         (STUCK, "test_warning_names_a_hanging_iterator"),
-        (DUMP, "test_a_function_that_hangs_is_shown_with_its_example"),
+        (DUMP, "test_hanging_function_is_shown_with_its_example"),
     ],
     "`pipe.spec`, `iter(pipe)`": [
         ("tf1/test_waits.py", "test_ctrl_c_ends_a_reported_wait"),
@@ -147,7 +147,7 @@ ROWS = {
     ],
     "`session.run` that reads a remote file": [
         ("tf1/storage/test_faults.py", "test_stopped_run_does_not_wait_for_a_response_body"),
-        (FAULTS, "test_a_request_that_always_fails_is_an_error_after_some_tries"),
+        (FAULTS, "test_request_that_keeps_failing_is_an_error_after_some_retries"),
         ("tf1/test_waits.py", "test_closing_a_session_ends_a_wait_for_remote_storage"),
     ],
     "Threads of queue runners": [
@@ -202,7 +202,7 @@ ROWS = {
         ("tf1/checkpoint/test_pause.py", "test_closing_the_session_ends_a_pause"),
     ],
     "`Saver.save`, writers, `gfile`, of a remote file": [
-        (FAULTS, "test_other_refusals_are_not_retried"),
+        (FAULTS, "test_permission_errors_are_not_retried"),
     ],
 }
 

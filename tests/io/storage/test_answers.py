@@ -51,7 +51,9 @@ def read_elsewhere(url: str) -> tuple[str, int]:
 
 @pytest.mark.parametrize("is_chunked", [False, True])
 @pytest.mark.parametrize("status", [403, 404, 500, 301, 307])
-def test_the_body_of_an_error_is_not_read(server: Server, monkeypatch, status, is_chunked):
+def test_body_of_an_error_response_is_not_read_to_the_end(
+    server: Server, monkeypatch, status, is_chunked
+):
     monkeypatch.setenv("HEADRACE_STORAGE_RETRIES", "0")
     server.files["bucket/a"] = DATA
     server.faults = [floods(HTTPStatus(status), GIGABYTES, is_chunked)] * 2
@@ -62,7 +64,7 @@ def test_the_body_of_an_error_is_not_read(server: Server, monkeypatch, status, i
     assert num_bytes < 64 << 20
 
 
-def test_the_text_of_an_error_is_shown_without_control_characters(server: Server, monkeypatch):
+def test_control_characters_are_removed_from_error_text(server: Server, monkeypatch):
     monkeypatch.setenv("HEADRACE_STORAGE_RETRIES", "0")
     server.files["a"] = DATA
     server.faults = [floods(HTTPStatus.FORBIDDEN, 30, False, b"no \x1b[31m entry\xff\r\n here")] * 2
@@ -71,7 +73,7 @@ def test_the_text_of_an_error_is_shown_without_control_characters(server: Server
     assert "\x1b" not in str(raised.value)
 
 
-def test_a_redirect_is_followed_without_its_body(server: Server):
+def test_redirect_is_followed_without_reading_its_body(server: Server):
     server.files["a"] = DATA
     server.redirects["b"] = f"{server.url}/a"
     server.redirect_bytes = GIGABYTES
@@ -80,7 +82,7 @@ def test_a_redirect_is_followed_without_its_body(server: Server):
     assert num_bytes < 64 << 20
 
 
-def test_a_listing_without_end_is_an_error(server: Server):
+def test_endless_listing_is_an_error(server: Server):
     server.is_list_endless = True
     words, num_bytes = read_elsewhere("s3://bucket/*")
     assert words.split()[0] == "FailedPreconditionError"
@@ -89,7 +91,7 @@ def test_a_listing_without_end_is_an_error(server: Server):
 
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("pattern", ["*", "**", "directory"])
-def test_a_listing_of_endlessly_many_pages_is_an_error(server: Server, pattern):
+def test_listing_with_too_many_pages_is_an_error(server: Server, pattern):
     server.has_endless_pages = True
     text = (
         r"the server's list of files continues after \d+ pages, which have \d+ bytes together, "
@@ -101,7 +103,7 @@ def test_a_listing_of_endlessly_many_pages_is_an_error(server: Server, pattern):
 
 
 @pytest.mark.parametrize("pattern", ["*", "**"])
-def test_a_listing_whose_token_repeats_is_an_error_at_once(server: Server, pattern):
+def test_listing_with_a_repeated_token_is_an_error_at_once(server: Server, pattern):
     server.has_endless_pages = server.repeats_pages = True
     text = (
         r"the server's list of files has come to the same page 11 times, expected a last page\. "
@@ -114,7 +116,7 @@ def test_a_listing_whose_token_repeats_is_an_error_at_once(server: Server, patte
 
 @pytest.mark.parametrize("is_chunked", [False, True])
 @pytest.mark.parametrize("num_good", [0, 1])
-def test_a_part_that_is_longer_than_its_range_is_an_error(server: Server, num_good, is_chunked):
+def test_response_longer_than_its_range_is_an_error(server: Server, num_good, is_chunked):
     server.files["a"] = DATA
     server.faults = [None] * num_good + [longer(1, is_chunked)]
     text = (
@@ -124,7 +126,7 @@ def test_a_part_that_is_longer_than_its_range_is_an_error(server: Server, num_go
         list(hr.text_lines(f"{server.url}/a").options(memory_bytes=32 << 20))
 
 
-def test_a_part_without_end_is_an_error_at_once(server: Server):
+def test_endless_response_is_an_error_at_once(server: Server):
     server.files["a"] = DATA
     server.faults = [longer(GIGABYTES, is_chunked=True)]
     words, num_bytes = read_elsewhere(f"{server.url}/a")
@@ -132,13 +134,13 @@ def test_a_part_without_end_is_an_error_at_once(server: Server):
     assert num_bytes < 64 << 20
 
 
-def test_parts_in_chunks_are_read(server: Server):
+def test_chunked_responses_are_read(server: Server):
     server.files["a"] = DATA
     server.faults = [chunked()] * 100
     assert [example["text"] for example in hr.text_lines(f"{server.url}/a")] == LINES
 
 
-def test_a_file_of_unknown_length_continues_after_a_broken_connection(server: Server):
+def test_file_of_unknown_length_continues_after_a_broken_connection(server: Server):
     server.has_ranges, server.has_lengths = False, False
     server.files["a"] = DATA
     # The first request asks for a part.
@@ -147,7 +149,7 @@ def test_a_file_of_unknown_length_continues_after_a_broken_connection(server: Se
     assert not server.faults
 
 
-def test_a_file_that_a_pipeline_resumes_in_needs_no_length(server: Server):
+def test_resuming_in_a_file_does_not_require_its_length(server: Server):
     server.has_ranges, server.has_lengths = False, False
     server.files["a"] = DATA
     pipeline = hr.text_lines(f"{server.url}/a").batch(1000)
@@ -158,7 +160,7 @@ def test_a_file_that_a_pipeline_resumes_in_needs_no_length(server: Server):
     assert rest[0]["text"][0] == LINES[3000]
 
 
-def test_a_file_without_a_detectable_end_is_refused(server: Server):
+def test_file_without_a_detectable_end_is_rejected(server: Server):
     server.has_ranges = False
     server.files["a"] = DATA
     server.faults = [None, until_closed]
@@ -169,7 +171,7 @@ def test_a_file_without_a_detectable_end_is_refused(server: Server):
         list(hr.text_lines(f"{server.url}/a"))
 
 
-def test_a_partial_answer_to_a_request_for_the_whole_is_refused(server: Server):
+def test_partial_response_to_a_request_for_the_whole_file_is_rejected(server: Server):
     server.has_ranges = False
     server.files["a"] = DATA
     server.faults = [None, answers(HTTPStatus.PARTIAL_CONTENT)]
@@ -177,7 +179,7 @@ def test_a_partial_answer_to_a_request_for_the_whole_is_refused(server: Server):
         list(hr.text_lines(f"{server.url}/a"))
 
 
-def test_a_cache_works_without_a_length(server: Server, tmp_path):
+def test_cache_works_without_a_length(server: Server, tmp_path):
     server.has_ranges, server.has_lengths = False, False
     server.files["a"] = DATA
     pipeline = hr.text_lines(f"{server.url}/a").options(cache_directory=str(tmp_path / "kept"))
@@ -185,7 +187,7 @@ def test_a_cache_works_without_a_length(server: Server, tmp_path):
 
 
 @pytest.mark.parametrize("data", [DATA, b"", b"one"])
-def test_a_chunked_file_without_a_length_is_read(server: Server, data):
+def test_chunked_file_without_a_length_is_read(server: Server, data):
     server.has_ranges, server.has_lengths = False, False
     server.files["a"] = data
     url = f"{server.url}/a"

@@ -26,7 +26,7 @@ def kept(directory: Path) -> list[Path]:
     return [path for path in directory.glob("*/*") if path.is_file()]
 
 
-def test_a_part_in_the_cache_is_not_requested_again(server: Server, tmp_path):
+def test_cached_part_is_not_requested_again(server: Server, tmp_path):
     server.files["bucket/a"] = DATA
     for num_requests in (6, 0):
         server.requests.clear()
@@ -35,7 +35,7 @@ def test_a_part_in_the_cache_is_not_requested_again(server: Server, tmp_path):
     assert len(kept(tmp_path)) == 6
 
 
-def test_a_small_cache_keeps_only_parts_that_fit(server: Server, tmp_path):
+def test_small_cache_keeps_only_parts_that_fit(server: Server, tmp_path):
     server.files["bucket/large"] = DATA[: MIB // 2]
     server.files["bucket/small"] = DATA[:1000]
     limit = 100_000
@@ -54,14 +54,14 @@ def test_changed_files_are_requested_again(server: Server, tmp_path):
     assert read("s3://bucket/a", tmp_path) == DATA[::-1]
 
 
-def test_a_file_without_tag_and_time_is_not_kept(server: Server, tmp_path):
+def test_file_without_an_etag_or_time_is_not_cached(server: Server, tmp_path):
     server.has_tags = server.has_times = False
     server.files["a"] = DATA
     assert read(f"{server.url}/a", tmp_path) == DATA
     assert kept(tmp_path) == []
 
 
-def test_a_damaged_part_is_requested_again(server: Server, tmp_path):
+def test_damaged_part_is_requested_again(server: Server, tmp_path):
     server.files["bucket/a"] = DATA
     assert read("s3://bucket/a", tmp_path) == DATA
     first, second, third, *_ = kept(tmp_path)
@@ -73,7 +73,7 @@ def test_a_damaged_part_is_requested_again(server: Server, tmp_path):
     assert len(server.data_requests()) == 3
 
 
-def test_the_cache_stays_within_its_size(server: Server, tmp_path):
+def test_cache_stays_within_its_size(server: Server, tmp_path):
     for number in range(10):
         server.files[f"bucket/{number}"] = bytes([number]) * (2 * MIB)
     limit = 6 * MIB
@@ -86,7 +86,7 @@ def test_the_cache_stays_within_its_size(server: Server, tmp_path):
     assert server.data_requests() == []
 
 
-def test_a_shuffle_uses_cached_parts(server: Server, tmp_path):
+def test_shuffle_uses_cached_parts(server: Server, tmp_path):
     lines = [b"%d" % number for number in range(300_000)]
     server.files["bucket/a"] = b"\n".join(lines)
     pipeline = hr.text_lines("s3://bucket/a").shuffle(seed=1).options(cache_directory=tmp_path)
@@ -97,7 +97,7 @@ def test_a_shuffle_uses_cached_parts(server: Server, tmp_path):
     assert server.data_requests() == []
 
 
-def test_wrong_arguments_are_refused(tmp_path):
+def test_invalid_arguments_are_rejected(tmp_path):
     pipeline = hr.files("s3://bucket/a")
     for wrong, error, why in [
         ({"cache_directory": 1}, TypeError, "expected a str or a pathlib.Path"),
@@ -133,7 +133,7 @@ def test_parts_are_not_written_through_symbolic_links(server: Server, tmp_path):
     assert kept(tmp_path / "other") == []
 
 
-def test_a_directory_that_cannot_be_written_is_an_error(server: Server, tmp_path):
+def test_unwritable_cache_directory_is_an_error(server: Server, tmp_path):
     server.files["bucket/a"] = DATA
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(hr.errors.OpError, match=r"cache_directory") as raised:
@@ -151,7 +151,7 @@ while True:
 
 
 @pytest.mark.timeout(300)
-def test_processes_that_share_a_cache_may_be_killed_at_any_time(
+def test_processes_that_share_a_cache_can_be_killed_at_any_time(
     server: Server, tmp_path, is_nightly
 ):
     for number in range(3):

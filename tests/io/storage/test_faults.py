@@ -41,7 +41,7 @@ def read(url) -> bytes:
 @pytest.mark.parametrize("has_ranges", [True, False])
 @pytest.mark.parametrize("has_tags", [True, False])
 @pytest.mark.parametrize("fault", list(FAULTS))
-def test_a_request_that_fails_once_is_sent_again(server: Server, fault, has_tags, has_ranges):
+def test_request_that_fails_once_is_retried(server: Server, fault, has_tags, has_ranges):
     server.has_tags, server.has_ranges = has_tags, has_ranges
     server.files["a"] = DATA
     for num_good in range(3):
@@ -65,7 +65,7 @@ def test_only_missing_bytes_are_requested_again(server: Server):
 
 
 @pytest.mark.parametrize("fault", ["reset", "503", "429"])
-def test_a_request_that_always_fails_is_an_error_after_some_tries(
+def test_request_that_keeps_failing_is_an_error_after_some_retries(
     server: Server, monkeypatch, fault
 ):
     monkeypatch.setenv("HEADRACE_STORAGE_RETRIES", "3")
@@ -77,7 +77,7 @@ def test_a_request_that_always_fails_is_an_error_after_some_tries(
     assert len(server.data_requests()) == 4
 
 
-def test_a_body_that_always_breaks_off_is_an_error_after_some_tries(server: Server, monkeypatch):
+def test_body_that_keeps_breaking_off_is_an_error_after_some_retries(server: Server, monkeypatch):
     monkeypatch.setenv("HEADRACE_STORAGE_RETRIES", "3")
     server.has_tags = False
     server.files["a"] = DATA
@@ -86,7 +86,7 @@ def test_a_body_that_always_breaks_off_is_an_error_after_some_tries(server: Serv
         read(f"{server.url}/a")
 
 
-def test_other_refusals_are_not_retried(server: Server):
+def test_permission_errors_are_not_retried(server: Server):
     server.files["bucket/a"] = DATA
     for status, error in [
         (HTTPStatus.FORBIDDEN, errors.PermissionDeniedError),
@@ -101,7 +101,7 @@ def test_other_refusals_are_not_retried(server: Server):
 
 @pytest.mark.parametrize("root", ["s3://bucket", "http"])
 @pytest.mark.parametrize("length", [len(DATA), len(DATA) - 1])
-def test_a_file_that_changes_between_two_reads_is_an_error(server: Server, root, length):
+def test_file_that_changes_between_two_reads_is_an_error(server: Server, root, length):
     root = f"{server.url}/bucket" if root == "http" else root
     server.files["bucket/a"] = DATA
     server.faults = [changes("bucket/a", bytes(length))]
@@ -110,7 +110,7 @@ def test_a_file_that_changes_between_two_reads_is_an_error(server: Server, root,
     assert f"{root}/a" in str(raised.value)
 
 
-def test_a_file_without_a_tag_that_changes_its_length_is_an_error(server: Server):
+def test_file_without_an_etag_that_changes_its_length_is_an_error(server: Server):
     server.has_tags = False
     server.files["bucket/a"] = DATA
     server.faults = [changes("bucket/a", DATA[:-1])]
@@ -118,7 +118,7 @@ def test_a_file_without_a_tag_that_changes_its_length_is_an_error(server: Server
         list(hr.text_lines(f"{server.url}/bucket/a"))
 
 
-def test_a_file_that_changes_after_its_index_is_an_error(server: Server):
+def test_file_that_changes_after_its_index_is_built_is_an_error(server: Server):
     server.files["bucket/a"] = DATA
     pipeline = hr.text_lines("s3://bucket/a").shuffle(seed=1)
     assert sorted(example["text"] for example in pipeline) == sorted(LINES)
@@ -130,7 +130,7 @@ def test_a_file_that_changes_after_its_index_is_an_error(server: Server):
         list(hr.text_lines("s3://bucket/a").shuffle(seed=2))
 
 
-def test_a_body_that_stalls_is_named_and_closing_does_not_wait_for_it(server: Server, caplog):
+def test_stalled_body_is_logged_and_close_does_not_wait_for_it(server: Server, caplog):
     goes_on = threading.Event()
     server.files["a"] = DATA
     server.faults = [stalls(goes_on)]
@@ -150,7 +150,7 @@ def test_a_body_that_stalls_is_named_and_closing_does_not_wait_for_it(server: Se
         first.join(30)
 
 
-def test_damaged_data_and_storage_faults_are_different_errors(
+def test_damaged_data_and_storage_faults_raise_different_errors(
     server: Server, tmp_path, monkeypatch
 ):
     monkeypatch.setenv("HEADRACE_STORAGE_RETRIES", "0")

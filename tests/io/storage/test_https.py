@@ -44,7 +44,7 @@ def pem(key, signed):
 
 
 @pytest.mark.parametrize("is_trusted", [True, False])
-def test_a_server_is_read_if_its_certificate_is_trusted(tmp_path, monkeypatch, is_trusted):
+def test_https_server_is_read_if_its_certificate_is_trusted(tmp_path, monkeypatch, is_trusted):
     authority = certificate("authority")
     (tmp_path / "server.pem").write_bytes(pem(*certificate("localhost", authority)))
     trusted = authority if is_trusted else certificate("another authority")

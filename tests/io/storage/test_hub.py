@@ -51,7 +51,7 @@ def test_files_patterns_and_directories_are_read(hub, path, expected):
     assert texts(hr.text_lines(f"hf://{NAME}{path}")) == expected
 
 
-def test_a_list_of_several_pages_is_read(hub):
+def test_listing_of_several_pages_is_read(hub):
     hub.page = 2
     assert texts(hr.text_lines(f"hf://{NAME}/data/*")) == OLD
 
@@ -61,7 +61,7 @@ def test_files_of_a_bucket_are_read(hub):
     assert texts(hr.text_lines("hf://buckets/me/box/a/*.txt")) == [b"one", b"two"]
 
 
-def test_a_revision_may_have_slashes(hub):
+def test_revision_can_contain_slashes(hub):
     hub.branches[f"{NAME}@refs/convert/parquet"] = COMMIT
     assert texts(hr.text_lines(f"hf://{NAME}@refs/convert/parquet/data/1.txt")) == [b"1 of old"]
 
@@ -76,7 +76,7 @@ def test_large_files_are_read_in_any_order(hub):
     assert texts(hr.text_lines(f"hf://{NAME}/long.txt")) == lines
 
 
-def test_the_token_goes_only_to_the_hub(hub, monkeypatch):
+def test_token_is_only_sent_to_the_hub(hub, monkeypatch):
     hub.token = TOKEN
     monkeypatch.setenv("HF_TOKEN", TOKEN)
     assert texts(hr.text_lines(f"hf://{NAME}/data/*.txt")) == OLD
@@ -87,7 +87,7 @@ def test_the_token_goes_only_to_the_hub(hub, monkeypatch):
 
 @pytest.mark.parametrize("token", [None, "hf_another-secret"])
 @pytest.mark.parametrize("path", ["/data/1.txt", "/data/*.txt"])
-def test_a_refusal_has_a_remedy_and_no_token(hub, monkeypatch, token, path):
+def test_unauthorized_error_has_a_remedy_and_no_token(hub, monkeypatch, token, path):
     hub.token = TOKEN
     if token is not None:
         monkeypatch.setenv("HF_TOKEN", token)
@@ -102,7 +102,7 @@ def test_requests_to_a_busy_hub_are_retried(hub):
     assert texts(hr.text_lines(f"hf://{NAME}/data/*.txt")) == OLD
 
 
-def test_a_hub_that_stays_busy_is_an_error(hub):
+def test_hub_that_stays_busy_is_an_error(hub):
     hub.num_busy = 1000
     with pytest.raises(errors.UnavailableError, match=r"429 Too Many Requests.*Wait some minutes"):
         texts(hr.text_lines(f"hf://{NAME}/data/*.txt"))
@@ -121,12 +121,12 @@ def test_missing_files_are_an_error(hub, url, words):
         texts(hr.text_lines(url))
 
 
-def test_a_url_of_something_else_is_refused(hub):
+def test_url_of_another_repository_type_is_rejected(hub):
     with pytest.raises(errors.InvalidArgumentError, match="Expected hf://datasets/OWNER/NAME"):
         texts(hr.text_lines("hf://models/a/b"))
 
 
-def test_nothing_is_written_to_the_hub(hub):
+def test_writing_to_the_hub_is_rejected(hub):
     with pytest.raises(errors.UnimplementedError, match="not written to the hub"):
         storage.remove(f"hf://{NAME}/data/1.txt")
 
@@ -137,7 +137,7 @@ class TestRevisions:
         hub.add(f"{NAME}@{NEWER}", {f"data/{n}.txt": b"%d of new\n" % n for n in range(5)})
         hub.branches[f"{NAME}@main"] = NEWER
 
-    def test_an_iteration_continues_with_the_commit_that_it_began_with(self, hub):
+    def test_iteration_stays_at_its_first_commit(self, hub):
         pipe = hr.text_lines(f"hf://{NAME}/data/*.txt")
         with iter(pipe) as batches:
             assert [next(batches)["text"] for _ in range(2)] == OLD[:2]
@@ -146,12 +146,12 @@ class TestRevisions:
         assert [example["text"] for example in pipe.resume(state)] == OLD[2:]
         assert texts(pipe) == [b"%d of new" % n for n in range(5)]
 
-    def test_a_state_names_the_commit(self, hub):
+    def test_state_names_the_commit(self, hub):
         with iter(hr.text_lines(f"hf://{NAME}@main/data/*.txt")) as batches:
             next(batches)
             assert batches.state()["revisions"] == {f"hf://{NAME}@main": COMMIT}
 
-    def test_parts_of_combinations_are_pinned(self, hub):
+    def test_commits_are_pinned_in_combined_pipelines(self, hub):
         pipe = hr.concat([hr.text_lines(f"hf://{NAME}/data/{n}.txt") for n in range(5)])
         with iter(pipe) as batches:
             next(batches)
@@ -159,7 +159,7 @@ class TestRevisions:
         self.moved(hub)
         assert [example["text"] for example in pipe.resume(state)] == OLD[1:]
 
-    def test_a_length_is_that_of_the_current_commit(self, hub, tmp_path):
+    def test_length_follows_the_current_commit(self, hub, tmp_path):
         def table(num_rows: int) -> bytes:
             file = io.BytesIO()
             pyarrow.parquet.write_table(pyarrow.table({"n": range(num_rows)}), file)

@@ -28,9 +28,7 @@ def shuffled(url, **options):
 
 
 @pytest.mark.parametrize(("tags", "times"), [(True, True), (True, False), (False, True)])
-def test_an_index_is_kept_on_this_machine_until_the_file_changes(
-    server: Server, cache, tags, times
-):
+def test_index_is_kept_locally_until_the_file_changes(server: Server, cache, tags, times):
     server.has_tags, server.has_times = tags, times
     server.files["bucket/a"] = LINES
     url = "s3://bucket/a"
@@ -48,7 +46,7 @@ def test_an_index_is_kept_on_this_machine_until_the_file_changes(
     assert outputs.scanned == 1
 
 
-def test_no_index_is_kept_without_a_tag_and_a_time(server: Server, cache):
+def test_index_is_not_kept_without_an_etag_and_a_time(server: Server, cache):
     server.has_tags = server.has_times = False
     server.files["a"] = LINES
     for _ in range(2):
@@ -59,7 +57,7 @@ def test_no_index_is_kept_without_a_tag_and_a_time(server: Server, cache):
     assert "gives neither an ETag nor a modification time" in done.stderr
 
 
-def test_an_index_beside_a_remote_file_is_uploaded_and_used(server: Server, cache):
+def test_index_beside_a_remote_file_is_uploaded_and_used(server: Server, cache):
     server.files["bucket/a"] = LINES
     expected, _ = shuffled("s3://bucket/a", index="memory")
     done = call("index", "s3://bucket/a")
@@ -77,7 +75,7 @@ def test_an_index_beside_a_remote_file_is_uploaded_and_used(server: Server, cach
     assert "5,000 records" in done.stdout
 
 
-def test_a_damaged_or_outdated_index_beside_a_remote_file_is_not_used(server: Server, cache):
+def test_damaged_or_outdated_index_beside_a_remote_file_is_ignored(server: Server, cache):
     server.files["bucket/a"] = LINES
     call("index", "s3://bucket/a")
     uninterrupted = server.files["bucket/a.hrindex"]
@@ -100,7 +98,7 @@ def test_a_damaged_or_outdated_index_beside_a_remote_file_is_not_used(server: Se
     assert outputs.scanned == 1
 
 
-def test_an_index_is_used_even_if_it_cannot_be_saved(server: Server, tmp_path, monkeypatch):
+def test_index_is_used_even_if_it_cannot_be_saved(server: Server, tmp_path, monkeypatch):
     server.files["bucket/a"] = LINES
     call("index", "s3://bucket/a")
     (tmp_path / "file").touch()
@@ -144,7 +142,7 @@ def samples_and_index(directory: Path) -> tuple[bytes, bytes]:
     ("output", "source", "suffix"),
     [(records_and_index, hr.tfrecords, "tfrecord"), (samples_and_index, hr.webdataset, "tar")],
 )
-def test_an_index_of_another_program_beside_a_remote_file_is_used(
+def test_index_written_by_another_program_beside_a_remote_file_is_used(
     server: Server, cache, tmp_path, output, source, suffix, arguments, ending
 ):
     data, index = output(tmp_path)

@@ -31,7 +31,7 @@ def texts(paths):
 
 
 @pytest.mark.parametrize("pair", PAIRS)
-def test_a_key_is_not_percent_decoded(s3, bucket, pair):
+def test_key_is_not_percent_decoded(s3, bucket, pair):
     put(s3, bucket, *pair)
     for key in pair:
         assert texts(f"{bucket}/{key}") == [key]
@@ -41,7 +41,7 @@ def test_a_key_is_not_percent_decoded(s3, bucket, pair):
     assert texts(f"{bucket}/**") == sorted(pair)
 
 
-def test_a_missing_key_is_not_another_one(s3, bucket):
+def test_missing_key_does_not_match_another_key(s3, bucket):
     put(s3, bucket, "a b", "c", "d/x")
     for key in ("a%20b", "c#x", "c?x", "d%2Fx"):
         assert not storage.exists(f"{bucket}/{key}")
@@ -50,7 +50,7 @@ def test_a_missing_key_is_not_another_one(s3, bucket):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_listed_keys_of_any_letters_are_read(s3, bucket, seed):
+def test_listed_keys_with_any_characters_are_read(s3, bucket, seed):
     rng = random.Random(seed)
     names = ["".join(rng.choices(LETTERS, k=rng.randint(1, 8))) for _ in range(25)]
     # Dots alone are no names for object_store, and those that begin with one are hidden.
@@ -64,20 +64,20 @@ def test_listed_keys_of_any_letters_are_read(s3, bucket, seed):
     assert texts(f"{bucket}/**") == results
 
 
-def test_a_key_with_the_letters_of_a_pattern_is_taken_literally(s3, bucket):
+def test_key_with_pattern_characters_is_taken_literally(s3, bucket):
     put(s3, bucket, "x?y", "xzy", "a[1]/b", "a1/b", "a[1]/c")
     assert texts(f"{bucket}/x?y") == ["x?y"]
     assert texts(f"{bucket}/a[1]/b") == ["a[1]/b"]
 
 
 @pytest.mark.parametrize("key", ["/a", "a//b", "../a", "a/./b"])
-def test_keys_that_cannot_be_requested_are_refused(s3, bucket, key):
+def test_invalid_keys_are_rejected(s3, bucket, key):
     put(s3, bucket, "a", "a/b")
     with pytest.raises(errors.InvalidArgumentError, match="not the URL of a file"):
         texts(f"{bucket}/{key}")
 
 
-def test_keys_are_written_copied_and_removed_as_they_are(s3, bucket):
+def test_keys_are_written_copied_and_removed_unchanged(s3, bucket):
     put(s3, bucket, "a b", "c")
     storage.copy(f"{bucket}/a b", f"{bucket}/c#?%20")
     assert texts(f"{bucket}/c#?%20") == ["a b"]
@@ -87,7 +87,7 @@ def test_keys_are_written_copied_and_removed_as_they_are(s3, bucket):
     assert [key for key in listed if not key.startswith(".")] == ["a b", "c", "w %41#?.jsonl"]
 
 
-def test_objects_that_mark_directories_are_no_files(s3, bucket):
+def test_directory_markers_are_not_files(s3, bucket):
     put(s3, bucket, "m/a", "m/sub/b", "m/empty file")
     for marker in ("m/", "m/sub/", "m/nothing/"):
         s3.put_object(Bucket=bucket.split("/")[2], Key=marker, Body=b"")
@@ -104,13 +104,13 @@ def test_objects_that_mark_directories_are_no_files(s3, bucket):
         texts(f"{bucket}/m/nothing")
 
 
-def test_a_name_with_a_slash_at_its_end_is_the_directory(s3, bucket):
+def test_name_with_a_trailing_slash_is_the_directory(s3, bucket):
     put(s3, bucket, "m", "m/a")
     assert texts(f"{bucket}/m") == ["m"]
     assert texts(f"{bucket}/m/") == ["m/a"]
 
 
-def test_names_in_file_urls_are_encoded(tmp_path):
+def test_names_in_file_urls_are_percent_encoded(tmp_path):
     for name in ("a b", "a%20b"):
         (tmp_path / name).write_text(name)
     entries = storage.entries(f"file://{tmp_path}")

@@ -22,7 +22,7 @@ def texts(pipeline: hr.Pipeline) -> list[bytes]:
 
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("block_bytes", [5_000, 70_000, 1 << 20])
-def test_pieces_are_the_same_as_of_local_files(server: Server, tmp_path, block_bytes):
+def test_remote_pieces_equal_local_ones(server: Server, tmp_path, block_bytes):
     for file, count in enumerate(COUNTS):
         server.files[f"bucket/{file}"] = lines_of(file, count)
         (tmp_path / str(file)).write_bytes(lines_of(file, count))
@@ -56,7 +56,7 @@ def _bounds(header: str) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("kind", ["csv", "json_lines", "fixed", "gzip"])
-def test_every_format_of_pieces_is_read_from_servers(server: Server, kind):
+def test_pieces_of_every_format_are_read_from_servers(server: Server, kind):
     rows = "".join(f'{n},"a\nb {n}"\n' for n in range(2000))
     server.files["bucket/csv"] = ("n,text\n" + rows).encode()
     server.files["bucket/json_lines"] = "".join(f'{{"n": {n}}}\n' for n in range(2000)).encode()
@@ -73,7 +73,7 @@ def test_every_format_of_pieces_is_read_from_servers(server: Server, kind):
     assert results[0] != results[1]
 
 
-def test_a_server_without_ranges_is_refused(server: Server):
+def test_server_without_ranges_is_rejected(server: Server):
     server.has_ranges = False
     server.files["a"] = lines_of(0, 3000)
     with pytest.raises(errors.UnimplementedError, match="there is no random access to its records"):

@@ -36,7 +36,7 @@ def numbers(pipeline) -> list[int]:
 
 
 @pytest.mark.parametrize("root", [*ROOTS, "http"])
-def test_records_come_in_order_from_each_storage(server: Server, tmp_path, root):
+def test_records_are_read_in_order_from_each_storage(server: Server, tmp_path, root):
     server.files["bucket/a"] = records(tmp_path, 30_000)
     server.files["bucket/b"] = records(tmp_path, 100, 30_000)
     root = f"{server.url}/bucket" if root == "http" else root
@@ -57,7 +57,7 @@ def test_all_records_can_be_shuffled(server: Server, tmp_path, root):
     assert result == numbers(local)
 
 
-def test_a_server_without_ranges_gives_files_from_beginning_to_end(server: Server, tmp_path):
+def test_server_without_ranges_supports_sequential_reading_only(server: Server, tmp_path):
     server.has_ranges = False
     server.files["a"] = records(tmp_path, 30_000)
     server.files["b.gz"] = gzip.compress(b"x\ny\n" * 1000)
@@ -67,13 +67,13 @@ def test_a_server_without_ranges_gives_files_from_beginning_to_end(server: Serve
         list(hr.tfrecords(f"{server.url}/a").shuffle(seed=1))
 
 
-def test_the_query_of_a_url_goes_to_the_server(server: Server, tmp_path):
+def test_query_of_a_url_is_sent_to_the_server(server: Server, tmp_path):
     server.files["a"] = records(tmp_path, 10)
     assert numbers(hr.tfrecords(f"{server.url}/a?signature=x%2Fy&b=*")) == list(range(10))
     assert all(path == "/a?signature=x%2Fy&b=*" for _, path, _ in server.requests)
 
 
-def test_files_may_be_empty_or_as_long_as_a_part(server: Server):
+def test_files_can_be_empty_or_as_long_as_a_part(server: Server):
     for length in (0, 1, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, 5 << 20):
         data = np.random.default_rng(length).bytes(length)
         server.files["bucket/a"] = data
@@ -108,7 +108,7 @@ def test_every_format_is_read(server: Server, tmp_path):
     assert samples == [b"one", b"two"]
 
 
-def test_braces_mean_several_urls(server: Server):
+def test_braces_expand_to_several_urls(server: Server):
     for number in range(3):
         server.files[f"bucket/s-{number:02}.txt"] = b"%d\n" % number
 
@@ -123,7 +123,7 @@ def test_braces_mean_several_urls(server: Server):
     assert texts("s3://bucket/s-{00..02}.txt") == [b"mine"]
 
 
-def test_files_that_tools_leave_beside_data_are_omitted(server: Server):
+def test_marker_files_of_other_tools_are_omitted(server: Server):
     for name in ("part-0", "_SUCCESS", "_committed_1", ".part-0.crc"):
         server.files[f"bucket/out/{name}"] = b"x\n"
     for url in ("s3://bucket/out", "s3://bucket/out/*"):
@@ -161,7 +161,7 @@ def test_arrow_files_and_streams_are_read(server: Server, tmp_path, root, kind):
 
 
 @pytest.mark.parametrize("cut", [1, 100])
-def test_an_arrow_file_that_is_cut_short_is_an_error(server: Server, tmp_path, cut):
+def test_truncated_arrow_file_is_an_error(server: Server, tmp_path, cut):
     arrow = pytest.importorskip("pyarrow")
     table = arrow.table({"x": list(range(1000))})
     with arrow.ipc.new_file(tmp_path / "a", table.schema) as writer:
@@ -171,7 +171,7 @@ def test_an_arrow_file_that_is_cut_short_is_an_error(server: Server, tmp_path, c
         list(hr.arrow("s3://bucket/a"))
 
 
-def test_directories_of_partitions_are_columns(server: Server, tmp_path):
+def test_partition_directories_become_columns(server: Server, tmp_path):
     arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     for year in (2020, 2021):
         parquet.write_table(arrow.table({"x": [year + 1]}), tmp_path / "a")
@@ -186,7 +186,7 @@ def test_directories_of_partitions_are_columns(server: Server, tmp_path):
 
 
 @pytest.mark.parametrize("query", ["X-Amz-Signature=secret1234", "a=b/c=d", "sig=x/key=secret#e=f"])
-def test_the_query_of_a_url_makes_no_columns(server: Server, tmp_path, query):
+def test_query_of_a_url_adds_no_columns(server: Server, tmp_path, query):
     arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     parquet.write_table(arrow.table({"x": [1]}), tmp_path / "a")
     server.files["year=2020/a"] = (tmp_path / "a").read_bytes()
@@ -199,7 +199,7 @@ def test_the_query_of_a_url_makes_no_columns(server: Server, tmp_path, query):
     assert "secret" not in str(caught.value)
 
 
-def test_an_image_folder_is_read(server: Server):
+def test_image_folder_is_read(server: Server):
     for name in ("cats/1.png", "cats/deep/2.PNG", "dogs/1.jpg", "dogs/.3.jpg", "dogs/notes.txt"):
         server.files[f"bucket/photos/{name}"] = name.encode()
     for root in ("s3://bucket/photos", "s3://bucket/photos/"):
@@ -233,7 +233,7 @@ def test_many_small_files_are_requested_ahead(server: Server):
     [(None, 4, 24), (5, 20, 24)],
     ids=["in order", "window"],
 )
-def test_more_files_of_records_are_requested_ahead_once_they_are_known_to_be_small(
+def test_more_record_files_are_requested_ahead_once_they_are_known_to_be_small(
     server: Server, window, num_known, num_together
 ):
     """After some answers, the server answers the next ones only once many are asked for."""
@@ -303,7 +303,7 @@ def test_iteration_resumes_in_the_middle_of_a_file(server: Server, tmp_path):
         ("s3://bucket/none", errors.NotFoundError, "No such file or directory"),
     ],
 )
-def test_a_url_that_cannot_be_served_says_why(server: Server, url, error, why):
+def test_error_for_an_unusable_url_gives_the_reason(server: Server, url, error, why):
     for read in (lambda: storage.open_file(url).read(), lambda: list(hr.tfrecords([url, "/none"]))):
         with pytest.raises(error) as raised:
             read()
@@ -312,7 +312,7 @@ def test_a_url_that_cannot_be_served_says_why(server: Server, url, error, why):
         storage.open_file(url).read()
 
 
-def test_a_host_that_is_not_ascii_is_an_error_with_the_remedy():
+def test_error_for_a_non_ascii_host_has_a_remedy():
     url = "https://bücher.example/file"
     for read in (lambda: storage.open_file(url).read(), lambda: list(hr.tfrecords(url))):
         with pytest.raises(errors.InvalidArgumentError, match=r"its host is not ASCII.*xn--"):
@@ -332,7 +332,7 @@ def test_a_host_that_is_not_ascii_is_an_error_with_the_remedy():
     ],
 )
 @pytest.mark.parametrize("letters", ["a" * 65_535, "é" * 11_000])
-def test_a_url_that_is_too_long_to_be_requested_is_refused(server: Server, url, letters, capfd):
+def test_url_that_is_too_long_is_rejected(server: Server, url, letters, capfd):
     with pytest.raises(
         errors.InvalidArgumentError, match=r"bytes, expected at most 65534\. Shorten"
     ):
@@ -341,9 +341,7 @@ def test_a_url_that_is_too_long_to_be_requested_is_refused(server: Server, url, 
 
 
 @pytest.mark.parametrize("name", ["a" * 65_520, "é" * 10_920])
-def test_a_url_that_gets_too_long_by_its_endpoint_is_an_error_without_a_panic(
-    server: Server, name, capfd
-):
+def test_url_that_becomes_too_long_with_its_endpoint_does_not_panic(server: Server, name, capfd):
     with pytest.raises(errors.OpError, match=r"TooLong|No such file"):
         list(hr.tfrecords(f"s3://b/{name}"))
     assert capfd.readouterr() == ("", "")
@@ -354,7 +352,7 @@ REJECTED = [HTTPStatus.FORBIDDEN, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_
 
 @pytest.mark.parametrize("status", REJECTED)
 @pytest.mark.parametrize("has_ranges", [True, False])
-def test_servers_may_reject_head(server: Server, status, has_ranges):
+def test_servers_can_reject_head_requests(server: Server, status, has_ranges):
     server.head_status = status
     server.has_ranges = has_ranges
     server.files |= {"a": b"1\n2\n", "empty": b""}
@@ -366,7 +364,7 @@ def test_servers_may_reject_head(server: Server, status, has_ranges):
 
 
 @pytest.mark.parametrize("status", REJECTED)
-def test_parquet_and_lengths_need_no_head(server: Server, status):
+def test_parquet_and_lengths_require_no_head_request(server: Server, status):
     arrow = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
     output = io.BytesIO()
@@ -378,7 +376,7 @@ def test_parquet_and_lengths_need_no_head(server: Server, status):
     assert sorted(example["n"] for example in pipeline.shuffle(seed=1)) == list(range(100))
 
 
-def test_a_missing_file_over_http_is_told_with_its_status_and_url(server: Server):
+def test_error_for_a_missing_http_file_has_its_status_and_url(server: Server):
     with pytest.raises(
         errors.NotFoundError,
         match=rf"{server.url}/missing; No such file or directory: the server answered 404",
@@ -388,7 +386,7 @@ def test_a_missing_file_over_http_is_told_with_its_status_and_url(server: Server
 
 
 @pytest.mark.parametrize("name", ["a-*.txt", "a-[01].txt", "**"])
-def test_patterns_over_http_are_refused_unless_a_file_has_the_name(server: Server, name):
+def test_http_patterns_are_rejected_unless_a_file_has_that_name(server: Server, name):
     with pytest.raises(
         errors.NotFoundError, match=r"404 Not Found.*not expanded over HTTP.*Name each file"
     ) as raised:
@@ -399,7 +397,7 @@ def test_patterns_over_http_are_refused_unless_a_file_has_the_name(server: Serve
     assert [example["text"] for example in hr.text_lines(f"{server.url}/{name}")] == [b"1"]
 
 
-def test_directories_over_http_are_refused(server: Server):
+def test_http_directories_are_rejected(server: Server):
     with pytest.raises(errors.UnimplementedError, match="gives no list of its files"):
         storage.entries(f"{server.url}/directory")
 
@@ -414,7 +412,7 @@ def test_files_are_written_to_other_storages(server: Server, root):
         assert not storage.exists(f"{root}/a")
 
 
-def test_ctrl_c_ends_a_wait_for_a_storage(server: Server):
+def test_ctrl_c_interrupts_a_wait_for_storage(server: Server):
     """The main thread of the program reads."""
     goes_on = threading.Event()
     server.files["bucket/a"] = bytes(100_000)
@@ -432,7 +430,7 @@ def test_ctrl_c_ends_a_wait_for_a_storage(server: Server):
     assert b"KeyboardInterrupt" in said
 
 
-def test_a_forked_child_reads_with_connections_of_its_own(server: Server):
+def test_forked_child_opens_its_own_connections(server: Server):
     server.files["bucket/a"] = b"data"
     program = """
 import os

@@ -40,14 +40,14 @@ def sent(server: Server) -> str:
     return json.dumps(server.headers)
 
 
-def test_a_redirect_on_the_same_host_keeps_the_password(server: Server):
+def test_redirect_on_the_same_host_keeps_the_password(server: Server):
     server.files["a"] = b"1\n"
     server.passwords["a"] = BASIC
     server.redirects["b"] = "/a"
     assert texts(with_user(server, "b")) == [b"1"]
 
 
-def test_a_redirect_to_another_host_does_not_send_the_password(server: Server, other: Server):
+def test_redirect_to_another_host_does_not_send_the_password(server: Server, other: Server):
     other.files["a"] = b"1\n"
     server.redirects["b"] = f"{other.url}/a"
     assert texts(with_user(server, "b")) == [b"1"]
@@ -56,7 +56,7 @@ def test_a_redirect_to_another_host_does_not_send_the_password(server: Server, o
         assert word not in sent(other).lower()
 
 
-def test_a_redirect_to_another_host_does_not_send_a_signed_query(server: Server, other: Server):
+def test_redirect_to_another_host_does_not_send_a_signed_query(server: Server, other: Server):
     other.files["a"] = b"1\n"
     server.redirects["b"] = f"{other.url}/a?page=1"
     assert texts(f"{server.url}/b?{SIGNED}") == [b"1"]
@@ -66,7 +66,7 @@ def test_a_redirect_to_another_host_does_not_send_a_signed_query(server: Server,
 
 
 @pytest.mark.parametrize("root", ["s3://bucket", "gs://bucket", "az://bucket"])
-def test_a_redirect_to_another_host_does_not_send_credentials(
+def test_redirect_to_another_host_does_not_send_credentials(
     server: Server, other: Server, monkeypatch, root
 ):
     monkeypatch.setenv("AWS_SESSION_TOKEN", "secret1234")
@@ -87,13 +87,13 @@ def test_endless_redirects_are_an_error(server: Server):
     assert len([path for path, _ in server.headers if path == "/a"]) <= 22
 
 
-def test_a_redirect_to_another_scheme_is_refused(server: Server):
+def test_redirect_to_another_scheme_is_rejected(server: Server):
     server.redirects["a"] = "file:///etc/passwd"
     with pytest.raises(errors.FailedPreconditionError, match="to a URL that is not HTTP"):
         texts(f"{server.url}/a")
 
 
-def test_no_message_shows_a_signature(server: Server):
+def test_messages_hide_signatures(server: Server):
     server.files["broken"] = b"1,2\n3\n"
     url = f"{server.url}/broken?page=1&{SIGNED}"
     pipeline = hr.csv(url, columns={"a": int, "b": int}, header=False)
@@ -111,7 +111,7 @@ def test_no_message_shows_a_signature(server: Server):
     assert "broken?page=1&X-Amz-Signature=***&X-Amz-Security-Token=***" in str(raised.value)
 
 
-def test_no_report_of_the_command_line_shows_a_secret(server: Server):
+def test_command_line_reports_hide_secrets(server: Server):
     server.files["a.csv"] = server.files["damaged.csv"] = b"x,y\n1,2\n"
     server.files["damaged.csv"] += b"3\n"
     for command in ("inspect", "verify"):
@@ -125,7 +125,7 @@ def test_no_report_of_the_command_line_shows_a_secret(server: Server):
                 assert "pass" not in shown, shown
 
 
-def test_no_error_of_a_write_shows_a_secret(server: Server):
+def test_write_errors_hide_secrets(server: Server):
     url = with_user(server, "{number}.txt")
     for path in (url, url.replace("{number}", ""), url.replace("txt", "jsonl")):
         with pytest.raises(Exception, match=r"write|HTTP") as raised:
@@ -134,7 +134,7 @@ def test_no_error_of_a_write_shows_a_secret(server: Server):
         assert "secret" not in str(raised.value)
 
 
-def test_a_cache_on_disk_holds_no_secret(server: Server, tmp_path):
+def test_cache_on_disk_contains_no_secrets(server: Server, tmp_path):
     server.files["a"] = b"1\n2\nx\n4\n"
     url = f"{with_user(server, 'a')}?{SIGNED}"
     for _ in range(2):
@@ -157,7 +157,7 @@ def test_a_cache_on_disk_holds_no_secret(server: Server, tmp_path):
     assert b"pass" not in data
 
 
-def test_no_log_shows_a_password(server: Server, caplog):
+def test_logs_hide_passwords(server: Server, caplog):
     goes_on = threading.Event()
     server.files["a"] = b"1\n" * 1000
     server.faults = [stalls(goes_on)]
@@ -177,7 +177,7 @@ def test_no_log_shows_a_password(server: Server, caplog):
         first.join(30)
 
 
-def test_a_user_and_a_password_are_sent(server: Server):
+def test_user_and_password_are_sent(server: Server):
     server.files["a"] = b"1\n2\n"
     server.passwords["a"] = BASIC
     assert texts(with_user(server, "a")) == [b"1", b"2"]
@@ -190,7 +190,7 @@ def test_a_user_and_a_password_are_sent(server: Server):
         texts(f"{server.url}/a")
 
 
-def test_no_message_shows_a_password(server: Server):
+def test_messages_hide_passwords(server: Server):
     server.files["broken"] = b"1,2\n3\n"
     pipeline = hr.csv(with_user(server, "broken"), columns={"a": int, "b": int}, header=False)
     shown = [pipeline.describe(), repr(pipeline), str(pipeline)]

@@ -10,7 +10,7 @@ def windows(pipe):
     return [example["tokens"].tolist() for example in pipe]
 
 
-def test_windows_of_remote_files_equal_those_of_local_ones(server: Server, tmp_path):
+def test_windows_of_remote_files_equal_those_of_local_files(server: Server, tmp_path):
     for name in "ab":
         tokens = np.arange(200_000 if name == "a" else 77, dtype=np.uint16)
         (tmp_path / f"{name}.bin").write_bytes(tokens.tobytes())
@@ -24,7 +24,7 @@ def test_windows_of_remote_files_equal_those_of_local_ones(server: Server, tmp_p
         assert windows(remote.skip(3000)) == windows(local.skip(3000))
 
 
-def test_the_index_beside_a_remote_file_is_found(server: Server):
+def test_index_beside_a_remote_file_is_used(server: Server):
     documents = [np.arange(5), np.arange(40), np.arange(3)]
     server.files["bucket/a.ds"] = np.concatenate(documents).astype(np.uint32).tobytes()
     ends = np.cumsum([5, 40, 3]).astype(np.uint64)

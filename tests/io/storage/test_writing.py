@@ -23,7 +23,7 @@ def test_records_are_written_and_read(bucket):
         assert [example["record"] for example in pipeline] == expected
 
 
-def test_nothing_is_uploaded_before_a_file_is_complete(bucket):
+def test_file_is_uploaded_on_flush_or_close(bucket):
     writer = TFRecordWriter(f"{bucket}/a")
     writer.write(b"1")
     assert not storage.exists(f"{bucket}/a")
@@ -35,7 +35,7 @@ def test_nothing_is_uploaded_before_a_file_is_complete(bucket):
 
 
 @pytest.mark.parametrize("ending", ["tfrecord", "tfrecord.gz", "jsonl", "parquet", "tar"])
-def test_a_pipeline_is_written_in_shards(bucket, ending, tmp_path, monkeypatch):
+def test_pipeline_is_written_in_shards(bucket, ending, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     pipe = hr.arrays({"n": np.arange(10)}).shuffle(seed=1)
     if ending == "tar":
@@ -68,7 +68,7 @@ def test_files_are_converted_to_urls(bucket, tmp_path):
     assert storage.exists(f"{bucket}/c.tfrecord.gz")
 
 
-def test_an_interrupted_write_continues_after_the_last_shard(bucket):
+def test_interrupted_write_continues_after_the_last_shard(bucket):
     fails = [True]
 
     def failing(example):
@@ -92,7 +92,7 @@ def test_an_interrupted_write_continues_after_the_last_shard(bucket):
         pipe.write(path, num_shards=5, resume=True)
 
 
-def test_a_failed_write_leaves_no_object(bucket, s3):
+def test_failed_write_leaves_no_object(bucket, s3):
     def failing(example):
         if example["n"] == 5:
             raise RuntimeError("broken")
@@ -104,7 +104,7 @@ def test_a_failed_write_leaves_no_object(bucket, s3):
     assert not s3.list_multipart_uploads(Bucket=bucket.split("/")[2]).get("Uploads")
 
 
-def test_a_large_shard_is_uploaded_in_parts(bucket, s3):
+def test_large_shard_is_uploaded_in_parts(bucket, s3):
     pipe = hr.arrays({"n": np.arange(5)}).map(lambda example: {"record": b"x" * (4 << 20)})
     (path,) = pipe.write(f"{bucket}/out.tfrecord")
     assert len(list(hr.tfrecords(path))) == 5
@@ -113,11 +113,11 @@ def test_a_large_shard_is_uploaded_in_parts(bucket, s3):
 
 
 @pytest.mark.parametrize("root", ["http://127.0.0.1:1", "hf://datasets/a/b"])
-def test_pipelines_are_not_written_where_files_cannot_be(root):
+def test_writing_to_unsupported_storage_is_rejected(root):
     with pytest.raises(errors.UnimplementedError, match="files are not written"):
         hr.arrays([1]).write(f"{root}/a.jsonl")
 
 
-def test_files_are_not_written_over_http(bucket):
+def test_writing_over_http_is_rejected(bucket):
     with pytest.raises(errors.UnimplementedError, match="files are not written over HTTP"):
         TFRecordWriter("http://127.0.0.1:1/a")
