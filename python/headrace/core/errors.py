@@ -1,8 +1,8 @@
 """The error classes of headrace, one for each of TensorFlow's status codes.
 
 No error class is a subclass of another one except `OpError`, so `except OutOfRangeError` catches
-the end of the input and nothing else. If an error occurs while a record is processed, a note names the
-record (`add_note`). The message is that of the operation.
+the end of the input and nothing else. If an error occurs while a record is processed, a note names
+the record (`add_note`). The message is that of the operation.
 
 Source: `tf.errors` of TensorFlow 1.15. The codes are those of `google.rpc.Code`.
 """

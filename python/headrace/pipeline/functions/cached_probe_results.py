@@ -1,6 +1,6 @@
-"""Results of Python functions for the examples that components were learned from.
+"""Caches a function's results for the examples that components were learned from.
 
-The next iteration uses them, so that a function is called once for each of those examples.
+The next iteration uses them, so that the function is called once for each of these examples.
 """
 
 import hashlib
@@ -13,12 +13,12 @@ import numpy as np
 
 __all__ = ["CachedProbeResults", "Key", "copied", "digest_of", "key_of"]
 
-# Results beyond this many bytes are dropped, and the function is called again.
+# If the results exceed this size, they are dropped and the function is called again.
 _MOST_BYTES: Final = 64 << 20
-# The approximate bytes of the place and the digest of an example.
+# The approximate size of an entry's position and digest.
 _ENTRY_BYTES: Final = 256
 
-# The key of an example, the same in all iterations.
+# Identifies an example, in the same way in all iterations.
 Key = tuple[int, ...]
 
 
@@ -27,29 +27,29 @@ def key_of(row_id: Sequence[int], is_drawn: bool) -> Key:
 
     Args:
         row_id: Its epoch, record, file, and number within the record.
-        is_drawn: Whether the function draws random numbers, so that its result depends on all of
-            these.
+        is_drawn: Whether the function draws random numbers, so that its result depends on the whole
+            row ID.
     """
-    # A part of a combination numbers its files otherwise than a pipeline alone.
+    # A combined pipeline numbers its files differently from a single one.
     return tuple(row_id) if is_drawn else (row_id[1], row_id[3])
 
 
 def copied(result: Any) -> Any:
-    """Returns a copy, which the function or iterator cannot change when it makes the next one."""
+    """Returns a copy, which the function or iterator cannot change later."""
     try:
         return deepcopy(result)
-    except Exception:  # An object of the user's cannot be copied.
+    except Exception:  # Some users' objects cannot be copied.
         return result
 
 
 class CachedProbeResults:
-    """The results of one function for some examples, each of which is used once.
+    """The results of one function for several examples. Each result is used once.
 
     Attributes:
-        of: The stage with the function.
-        is_for_cache: Whether only iterations that keep the results in a cache may have them.
-            Other iterations call the function again if it was called for `spec`, as it may have
-            changed meanwhile.
+        of: The stage that owns the function.
+        is_for_cache: Whether only iterations that cache the results may use them. If the function
+            was called for `spec`, other iterations call it again, because it may have changed in
+            the meantime.
     """
 
     def __init__(self, of: object) -> None:
@@ -59,7 +59,7 @@ class CachedProbeResults:
         self._num_bytes = 0
 
     def __getstate__(self) -> dict[str, Any]:
-        """Returns the results without the function, which another process has already."""
+        """Leaves out the function, because the other process has it already."""
         return {**vars(self), "of": None}
 
     def __bool__(self) -> bool:
@@ -69,7 +69,7 @@ class CachedProbeResults:
         return key in self._results
 
     def add(self, key: Key, digest: bytes | None, result: Any) -> None:
-        """Adds a copy of a result, which later calls cannot change; does nothing if copying fails.
+        """Adds a copy of a result, which later calls cannot change. Does nothing if copying fails.
 
         Args:
             key: The key of the example.
@@ -81,18 +81,18 @@ class CachedProbeResults:
             return
         try:
             copied = deepcopy(result)
-        except Exception:  # The user's object cannot be copied, so the function is called again.
+        except Exception:  # Some users' objects cannot be copied, so the function is called again.
             return
         self._results.setdefault(key, []).append((digest, copied))
         self._num_bytes += size
 
     def copy_of(self, key: Key, digest: bytes | None) -> tuple[Any] | None:
-        """Returns a copy of the result for an example, which stays; None if there is none."""
+        """Returns a copy of an example's result, without removing it; None if there is none."""
         results = self._results.get(key, ())
         return next(((deepcopy(value),) for one, value in results if one == digest), None)
 
     def pop(self, key: Key, digest: bytes | None) -> tuple[Any] | None:
-        """Returns the result for an example, and removes it; None if there is none."""
+        """Removes and returns an example's result; None if there is none."""
         results = self._results.get(key, [])
         for number, (one, value) in enumerate(results):
             if one == digest:
@@ -107,10 +107,10 @@ class CachedProbeResults:
         return [all_results for results in self._results.values() for _, all_results in results]
 
     def take(self, is_cached: bool) -> "CachedProbeResults":
-        """Returns all results for an iteration; the next one gets none of them.
+        """Removes and returns all results, for an iteration.
 
         Args:
-            is_cached: Whether the iteration keeps results in a cache.
+            is_cached: Whether the iteration caches the results.
         """
         taken = CachedProbeResults(self.of)
         if is_cached or not self.is_for_cache:
@@ -118,18 +118,18 @@ class CachedProbeResults:
         return taken
 
     def forget(self, is_cached: bool) -> None:
-        """Forgets results that a later iteration must not have; see `is_for_cache`."""
+        """Discards results that later iterations must not use; see `is_for_cache`."""
         self.is_for_cache |= is_cached
         if not self.is_for_cache:
             self._results, self._num_bytes = {}, 0
 
 
 def digest_of(example: Mapping[str, Any]) -> bytes | None:
-    """Returns a digest of an example's content; None if it cannot be pickled."""
+    """Returns a digest of an example's contents; None if it cannot be pickled."""
     try:
         parts = [(name, _plain(value)) for name, value in example.items()]
         return hashlib.blake2b(pickle.dumps(parts), digest_size=16).digest()
-    except Exception:  # An object of the user's cannot be pickled.
+    except Exception:  # Some users' objects cannot be pickled.
         return None
 
 
@@ -141,7 +141,7 @@ def _plain(value: Any) -> Any:
 
 
 def _num_bytes(result: Any) -> int:
-    """Returns the approximate size of a result, in bytes."""
+    """Returns the approximate size of a result in bytes."""
     if isinstance(result, Mapping):
         return sum(map(_num_bytes, result.values()))
     if isinstance(result, (list, tuple)):

@@ -1,8 +1,8 @@
-"""Python functions that keep a state of their own, such as a count of their calls.
+"""Python functions with a state, such as a count of their calls.
 
-The state belongs to a position in an iteration, not to the object: each iteration begins with the
-state that the function had when the first one began, and two iterations that run at the same time
-take turns.
+The state belongs to a position in an iteration, not to the object. Every iteration starts with the
+state that the function had when the first one started. Iterations that run at the same time take
+turns.
 """
 
 import json
@@ -17,25 +17,25 @@ __all__ = ["initial", "keeps_state", "kept", "restore", "unchanged", "using"]
 
 
 def keeps_state(function: object) -> bool:
-    """Returns whether a function, or an iterator, has the methods `state` and `restore`."""
+    """Returns whether a function or an iterator has the methods `state` and `restore`."""
     return _method(function, "state") is not None and _method(function, "restore") is not None
 
 
 def kept(function: object) -> str | None:
-    """Returns the state of a function, as text of JSON; None if it keeps none."""
+    """Returns a function's state as JSON text; None if it has no state."""
     return json.dumps(function.state()) if keeps_state(function) else None  # type: ignore[attr-defined]
 
 
 def initial(function: object) -> str | None:
-    """Returns the state that a function had at the first call of this; None if it keeps none."""
+    """Returns a function's state at the first call of `initial`; None if it has no state."""
     return _facts_of(function).initial if keeps_state(function) else None
 
 
 def restore(function: object, state: str | None) -> None:
-    """Restores a state of a function, unless the function has it already.
+    """Restores a function's state, unless the function already has it.
 
     Raises:
-        TypeError: If the saved function had state and this one has none.
+        TypeError: If the saved function had a state and this one has none.
     """
     if state is None:
         return
@@ -50,7 +50,7 @@ def restore(function: object, state: str | None) -> None:
 
 @contextmanager
 def using(function: object) -> Iterator[None]:
-    """Locks a function that keeps a state, so that no other iteration calls it."""
+    """Locks a function with a state, so that no other iteration calls it."""
     if not keeps_state(function):
         yield
         return
@@ -67,13 +67,13 @@ class _Unchanged:
         self._before = kept(self._function)
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        # The error of the body comes first.
+        # An error in the body takes precedence.
         with nullcontext() if error is None else suppress(Exception):
             restore(self._function, self._before)
 
 
 def unchanged(function: object) -> AbstractContextManager[None]:
-    """Restores the state of a function after the body, which may call it."""
+    """Restores a function's state after the body, which may call the function."""
     return _Unchanged(function)
 
 
@@ -82,7 +82,7 @@ class _FunctionFacts:
 
     Attributes:
         initial: Its first state.
-        lock: Held by the iteration that calls it.
+        lock: Held by the iteration that is calling the function.
         function: Returns the function.
     """
 
@@ -109,12 +109,12 @@ def _reference(function: object) -> Callable[[], object]:
     try:
         return weakref.ref(function, lambda _: _all.pop(number, None))
     except TypeError:
-        # A dropped function cannot be looked up.
+        # The function cannot be referenced weakly, so it is kept alive.
         return lambda: function
 
 
 def _renew_locks() -> None:
-    """Makes new locks in a child process, which lacks the threads that held the old ones."""
+    """Creates new locks in a child process, which lacks the threads that held the old ones."""
     global _lock  # noqa: PLW0603 (a lock that another thread held cannot be released)
     _lock = threading.Lock()
     for facts in _all.values():

@@ -1,7 +1,7 @@
 """Detects Python functions that draw from random generators shared by the whole process.
 
-Such a function runs in a thread beside the training loop, so its draws depend on timing, and so do
-the loop's own draws. Only its first calls are checked.
+Such a function runs in a thread beside the training loop, so its random numbers depend on timing,
+and so do those of the loop. Only the first calls are checked.
 """
 
 import logging
@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 
 __all__ = ["GlobalDraws"]
 
-# The number of calls that are checked. More than one must draw, since the loop may draw meanwhile.
+# How many calls to check. At least two must draw, because the loop may draw at the same time.
 _MOST_CALLS: Final = 8
 _LEAST_DRAWING: Final = 2
 
@@ -21,10 +21,10 @@ _named: Final[set[tuple[str, str]]] = set()
 
 
 class GlobalDraws:
-    """Watches the first calls of a function, and warns once if they draw.
+    """Watches a function's first calls, and warns once if they draw random numbers.
 
     Args:
-        where: The stage and the function, in words.
+        where: The stage and the function, for messages.
         is_worker: Whether this is a worker process.
     """
 
@@ -35,7 +35,7 @@ class GlobalDraws:
         self._drawn: dict[str, int] = {}
 
     def watching(self, call: Callable[[dict[str, Any]], _T]) -> Callable[[dict[str, Any]], _T]:
-        """Returns a watched call, or the call itself once enough calls were watched."""
+        """Returns a watched call, or the call itself once enough calls have been watched."""
         return call if self._num_left <= 0 else lambda example: self._watched(call, example)
 
     def _watched(self, call: Callable[[dict[str, Any]], _T], example: dict[str, Any]) -> _T:
@@ -74,7 +74,7 @@ def _warn(where: str, generator: str, is_worker: bool) -> None:
 
 
 def _states() -> Iterator[tuple[str, object]]:
-    """Yields the states of the shared generators of the modules that are imported."""
+    """Yields the states of the shared generators in all imported modules."""
     if (random := sys.modules.get("random")) is not None:
         yield "random", random.getstate()
     numpy_random: Any = sys.modules.get("numpy.random")

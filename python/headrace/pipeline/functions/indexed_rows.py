@@ -1,4 +1,4 @@
-"""Reads the rows of an indexed source, such as a data set of PyTorch, by their numbers."""
+"""Reads the rows of an indexed source by number, such as a PyTorch data set."""
 
 import threading
 from collections.abc import Mapping, Sequence
@@ -12,19 +12,19 @@ _MISSING: Final = object()
 
 
 class IndexedRows:
-    """Reads a source by number, one row or the rows of a whole block at a time.
+    """Reads the rows of a source by number, one at a time or a whole block at once.
 
     Args:
-        source: The user's object, with `__len__` and `__getitem__` or `__getitems__`; or a dict of
+        source: The user's object, with `__len__` and `__getitem__` or `__getitems__`, or a dict of
             such objects, one for each component.
-        names: The names of the components; None for those that rows tell.
+        names: The component names; None if the rows contain them.
 
     Attributes:
         length: The number of rows when the pipeline was described.
 
     Raises:
         TypeError: If the source is not such an object, or has no length.
-        ValueError: If the length is out of range, or those of several objects differ.
+        ValueError: If the length is out of range, or several objects have different lengths.
     """
 
     def __init__(self, source: Any, names: tuple[str, ...] | None) -> None:
@@ -37,7 +37,7 @@ class IndexedRows:
         self._coming = _NextRows()
 
     def check_length(self) -> None:
-        """Raises ValueError unless the source has as many rows as when it was described."""
+        """Raises ValueError unless the source still has the same number of rows."""
         length = source_length(self._source)
         if length != self.length:
             raise ValueError(
@@ -47,7 +47,7 @@ class IndexedRows:
             )
 
     def expect(self, numbers: Sequence[int]) -> None:
-        """Announces the rows that this thread reads next, so that one call can read them."""
+        """Announces the rows that this thread reads next, so that one call can read all of them."""
         self._coming.numbers = list(numbers) if len(numbers) > 1 else []
         self._coming.rows = {}
 
@@ -72,7 +72,7 @@ class IndexedRows:
             numbers, coming.numbers = coming.numbers, []
             try:
                 rows = _block_of(self._source, numbers)
-            except Exception:  # Rows are read one by one, to find the one that fails.
+            except Exception:  # Reads the rows one by one, to find the one that fails.
                 rows = None
             if rows is not None:
                 coming.rows = dict(zip(numbers, rows, strict=True))
@@ -125,9 +125,9 @@ class IndexedRows:
 
 
 class _NextRows(threading.local):
-    """The next rows of a thread: numbers of rows to read, and rows that are read already.
+    """The rows that a thread reads next: those still to read, and those already read.
 
-    It is empty in another process.
+    In another process, it is empty.
     """
 
     def __init__(self) -> None:
@@ -139,7 +139,7 @@ class _NextRows(threading.local):
 
 
 class _Columns:
-    """Sources of equal length side by side, one for each component."""
+    """Several sources of equal length side by side, one for each component."""
 
     def __init__(self, sources: Mapping[str, Any]) -> None:
         self._sources: Final = dict(sources)
@@ -165,15 +165,15 @@ class _Columns:
 
 
 def source_length(source: Any) -> int:
-    """Returns the number of rows of a source.
+    """Returns the number of rows in a source.
 
     Raises:
-        TypeError: If it is not an int.
-        ValueError: If it is negative, or larger than an index can be.
+        TypeError: If the number is not an int.
+        ValueError: If the number is negative, or too large for an index.
     """
     name = type(source).__name__
     try:
-        # Arrays of zarr have no __len__.
+        # zarr arrays have no __len__.
         is_counted = hasattr(type(source), "__len__") or not _is_array(source)
         return len(source) if is_counted else int(source.shape[0])
     except TypeError as error:
@@ -190,7 +190,7 @@ def source_length(source: Any) -> int:
 
 
 def _check_source(source: Any) -> None:
-    """Raises TypeError unless rows of a source can be read by number."""
+    """Raises TypeError unless the rows of a source can be read by number."""
     if isinstance(source, Mapping):
         if not source or not all(isinstance(name, str) for name in source):
             raise TypeError(
@@ -230,13 +230,13 @@ def _row_of(source: Any, number: int) -> Any:
 
 
 def _block_of(source: Any, numbers: Sequence[int]) -> Sequence[Any] | None:
-    """Returns the rows of a block, read in one call; None if the source cannot do that."""
+    """Reads the rows of a block in one call; returns None if the source doesn't support that."""
     if getattr(source, "__getitems__", None):
         return _of_items(source, numbers)
     first, end = min(numbers), max(numbers) + 1
     if not _is_array(source) or end - first != len(numbers):
         return None
-    # Arrays in files are stored in chunks, and a slice decodes each of them once.
+    # Arrays in files are stored in chunks, and a slice decodes every chunk only once.
     part = source[first:end]
     if not isinstance(part, np.ndarray) or len(part) != end - first:
         return None
@@ -260,7 +260,7 @@ def _is_array(source: Any) -> bool:
 
 
 def _value(item: Any) -> Any:
-    """Returns a value of a component; pictures of Pillow as arrays."""
+    """Returns a value for a component. Pillow images become arrays."""
     is_array = isinstance(item, (np.ndarray, np.generic))
     is_picture = hasattr(item, "__array_interface__") and not is_array
     return np.asarray(item) if is_picture else item

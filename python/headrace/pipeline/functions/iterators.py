@@ -1,6 +1,6 @@
-"""Iterators of `iterable`, each of which yields its examples once.
+"""Iterators of `iterable`. Each of them yields its examples once.
 
-The components are learned from the first examples of an iterator; the next iteration begins with
+The components are learned from an iterator's first examples, and the next iteration starts with
 these examples.
 """
 
@@ -35,16 +35,16 @@ _NOTHING: Final = object()
 
 
 def name_of(function: object) -> str:
-    """Returns the name of a function in messages."""
+    """Returns the name of a function for messages."""
     try:
         name = getattr(function, "__qualname__", None)
-    except Exception:  # An object of the user's may raise anything.
+    except Exception:  # Users' objects may raise any exception.
         name = None
     return name if isinstance(name, str) else type(function).__name__
 
 
 class Reiterable:
-    """A factory of iterators over an object that can be iterated repeatedly."""
+    """Creates iterators over an object that can be iterated repeatedly."""
 
     def __init__(self, items: Any) -> None:
         self._items: Final = items
@@ -64,7 +64,7 @@ class Reiterable:
 
 
 def check_reiterable(items: object) -> None:
-    """Raises TypeError unless an object can be iterated repeatedly, and yields examples."""
+    """Raises TypeError unless an object can be iterated repeatedly and yields examples."""
     kind = type(items)
     if hasattr(kind, "__next__"):
         raise TypeError(
@@ -81,7 +81,7 @@ def check_reiterable(items: object) -> None:
 
 
 def check_factory(factory: Factory, num_processes: int) -> None:
-    """Raises TypeError if a factory cannot be called in the way that `num_processes` needs."""
+    """Raises TypeError if a factory doesn't accept the arguments that `num_processes` requires."""
     if isinstance(factory, Reiterable):
         if num_processes > 1:
             raise TypeError(
@@ -93,7 +93,7 @@ def check_factory(factory: Factory, num_processes: int) -> None:
     arguments = (0, num_processes) if num_processes > 1 else ()
     try:
         signature = inspect.signature(factory)
-    except (TypeError, ValueError):  # Functions of the interpreter have no signature.
+    except (TypeError, ValueError):  # Built-in functions have no signature.
         return
     try:
         signature.bind(*arguments)
@@ -109,19 +109,19 @@ def check_factory(factory: Factory, num_processes: int) -> None:
 
 
 class Values(list[Any]):
-    """The components of an example, in order, each a result of `as_values`."""
+    """The components of an example in order, each a result of `as_values`."""
 
 
 class RemoteIteratorBase(Iterator[Any]):
     """An iterator that runs in other processes.
 
-    It yields examples as the iterator does, or as `Values` once `expect` was called. It keeps a
-    state if the iterator does.
+    It yields the iterator's examples, or `Values` after a call of `expect`. It has a state if the
+    iterator has one.
     """
 
     @abstractmethod
     def expect(self, specs: Mapping[str, Spec], num_bytes: int) -> None:
-        """Sets the components of its examples, and the number of bytes that may be made ahead."""
+        """Sets the components of its examples, and how many bytes to prepare ahead."""
 
     @abstractmethod
     def skip(self, number: int) -> None:
@@ -129,13 +129,13 @@ class RemoteIteratorBase(Iterator[Any]):
 
 
 class AlreadyOpened:
-    """The last iterator that a factory returned."""
+    """Remembers the last iterator that a factory returned."""
 
     def __init__(self) -> None:
         self._last: Callable[[], object] = lambda: None
 
     def checked(self, where: str, iterable: Any) -> Iterator[Any]:
-        """Returns the iterator of a factory's result.
+        """Returns the iterator for a factory's result.
 
         Raises:
             TypeError: If the result cannot be iterated.
@@ -159,7 +159,7 @@ class AlreadyOpened:
 
 
 class Examples:
-    """The examples that an iterator yields, from the first one on.
+    """The examples of an iterator, starting with the first.
 
     Attributes:
         number: The number of the next example, from 0; None after `go_on` with a state.
@@ -168,14 +168,14 @@ class Examples:
     def __init__(self, iterator: Iterator[Any]) -> None:
         self._iterator: Final = iterator
         self._lock: Final = threading.Lock()
-        # The examples that were read ahead, each with the state of the iterator before it.
+        # The examples that were read ahead, each with the iterator's state before it.
         self._seen: deque[tuple[Any, str | None]] = deque()
         self._is_taken = False
         self._is_over = False
         self.number: int | None = 0
 
     def look(self) -> Iterator[Any]:
-        """Yields the examples from the first on, and keeps them. Ends after `take`."""
+        """Yields the examples from the first one on, and keeps them. Stops after `take`."""
         for number in count():
             with self._lock:
                 if self._is_taken:
@@ -190,17 +190,17 @@ class Examples:
             yield example
 
     def take(self) -> "Examples":
-        """Returns these examples for an iteration, and ends the iterators of `look`."""
+        """Hands over the examples to an iteration, and stops the iterators of `look`."""
         with self._lock:
             self._is_taken = True
         return self
 
     def go_on(self, state: str | None, num_left_out: int) -> None:
-        """Continues with a state of the iterator, after this many examples."""
+        """Continues from the iterator's state, and skips this many examples."""
         if state is not None:
             self._seen.clear()
             restore(self._iterator, state)
-            # All of it may have been read ahead.
+            # All examples may have been read ahead.
             self.number, self._is_over = None, False
         if isinstance(self._iterator, RemoteIteratorBase):
             seen = min(num_left_out, len(self._seen))
@@ -218,11 +218,11 @@ class Examples:
             self._iterator.expect(specs, num_bytes)
 
     def state(self) -> str | None:
-        """Returns the state of the iterator before the next example; None if it keeps none."""
+        """Returns the iterator's state before the next example; None if it has no state."""
         return self._seen[0][1] if self._seen else kept(self._iterator)
 
     def watch(self, processes: Any) -> None:
-        """Registers the processes that iterate, so that they end with the iteration."""
+        """Registers the processes that iterate, so that they stop together with the iteration."""
         if processes is not None:
             processes.begin(self._iterator)
 
@@ -238,7 +238,7 @@ class Examples:
         return example
 
     def _ask(self) -> Any:
-        """Returns the iterator's next example; does not ask again after its end or failure."""
+        """Returns the iterator's next example, unless it has ended or failed already."""
         if self._is_over:
             return _NOTHING
         self._is_over = True
@@ -247,7 +247,7 @@ class Examples:
         return example
 
     def words(self) -> str:
-        """Returns the number of the next example, as text."""
+        """Describes the number of the next example."""
         return "an example" if self.number is None else f"item {self.number}, counted from 0"
 
 

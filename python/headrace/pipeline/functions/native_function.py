@@ -1,6 +1,6 @@
-"""The interface to functions that the engine computes.
+"""The interface to functions that the engine runs.
 
-`headrace.pipeline.native_functions` traces them. It needs all operations and is loaded when a
+`headrace.pipeline.native_functions` traces them. It needs all operations, and is imported when a
 program uses `headrace.native`.
 """
 
@@ -14,7 +14,7 @@ from headrace.pipeline.values.types import Spec
 
 __all__ = ["NativeFunction", "TracedFunction", "Use"]
 
-# The use of a function: in a stage, or in a call outside a pipeline.
+# How a function is used: in which stage, or in a call outside a pipeline.
 Use: TypeAlias = Literal["call", "filter", "flat_map", "map"]
 
 
@@ -23,9 +23,9 @@ class TracedFunction(ABC):
     """A native function traced for components of known types.
 
     Attributes:
-        specs: The components that it returns; for a filter, its input components.
-        contents: The files that its operations are made from: their names without directories, and
-            digests of what they hold.
+        specs: The components that it returns. For a filter, these are its input components.
+        contents: The files that its operations depend on: their names without directories, and the
+            digests of their contents.
     """
 
     specs: dict[str, Spec]
@@ -33,7 +33,7 @@ class TracedFunction(ABC):
 
     @abstractmethod
     def stage(self, is_batched: bool) -> engine.Stage:
-        """Returns the stage that calls it for each row.
+        """Returns the stage that calls the function for each row.
 
         Args:
             is_batched: Whether a row is a batch.
@@ -45,19 +45,19 @@ class NativeFunction(ABC):
 
     @abstractmethod
     def traced(self, use: Use, specs: dict[str, Spec], seed: int | None) -> TracedFunction:
-        """Returns the function for the components of an example, or of a batch.
+        """Returns the function traced for the components of an example or batch.
 
         Args:
-            use: The stage that it is used in.
+            use: The stage that uses the function.
             specs: The components.
-            seed: The seed of its random operations; None if it may have none.
+            seed: The seed for its random operations; None if they are not allowed.
 
         Raises:
-            TypeError: If it does something that cannot be traced, or returns the wrong kind of
-                value.
-            ValueError: If it uses an operation that the engine cannot compute in a pipeline.
+            TypeError: If the function does something that cannot be traced, or returns the wrong
+                kind of value.
+            ValueError: If it uses an operation that the engine cannot run in a pipeline.
         """
 
     @abstractmethod
     def __call__(self, example: Mapping[str, Any]) -> Any:
-        """Computes the function for one example of NumPy values."""
+        """Runs the function for one example of NumPy values."""

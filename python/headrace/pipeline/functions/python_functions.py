@@ -1,8 +1,8 @@
-"""Python functions of pipelines.
+"""Python functions in pipelines.
 
-Each function has a thread of its own, which gets one block after the other: the engine calls Python
-once for a block, and the function sees its examples in order. With `num_threads` it has several
-threads, each with a block of its own; their results are put in order.
+Each function has its own thread, which processes one block after the other. The engine calls Python
+once per block, and the function sees the examples in order. With `num_threads`, several threads
+process different blocks, and their results are put in order.
 """
 
 import sys
@@ -55,36 +55,37 @@ _T = TypeVar("_T")
 
 
 class RunningCalls(Protocol):
-    """Calls of a function, one after the other.
+    """A sequence of calls of a function.
 
     Attributes:
-        number: The number of the current call in its block.
-        where: The stage and its function, in words.
-        since: The time at which the block was begun, by `time.monotonic`.
+        number: The number of the current call within its block.
+        where: The stage and its function, for messages.
+        since: When the block was started, by `time.monotonic`.
     """
 
     since: float
 
     @property
     def number(self) -> int:
-        """See above."""
+        """See the class."""
 
     @property
     def where(self) -> str:
-        """See above."""
+        """See the class."""
 
     @property
     def doing(self) -> str:
-        """What is under way, in words: the call for an example, or the start of a worker."""
+        """Describes what is running: the call for an example, or the start of a worker."""
 
 
 class PythonWorker(Protocol):
-    """The work of a thread: it calls a function for each of its blocks.
+    """A worker, which calls a function for each of its blocks.
 
     Attributes:
-        num_callers: The number of threads that work on its blocks, each on one of them.
-        running: The work of each thread that works on a block, by the number of the thread.
-        is_over: Set at the end of the iteration: blocks that are not begun are dropped.
+        num_callers: The number of threads that process its blocks, one block at a time each.
+        running: What each thread is running, by thread ID.
+        is_over: Set at the end of the iteration, so that blocks that have not been started are
+            dropped.
     """
 
     num_callers: int
@@ -93,31 +94,31 @@ class PythonWorker(Protocol):
 
     @property
     def initial(self) -> str | None:
-        """The state that the function has when an iteration begins; None if it keeps none."""
+        """The function's state at the start of an iteration; None if it has no state."""
 
     @property
     def function(self) -> object:
-        """The user's function; None if there is none."""
+        """The user's function, if there is one."""
 
     def process(self, job: engine.Job) -> None:
         """Processes one block and sets its result, including errors that the function raised."""
 
 
 def has_gil() -> bool:
-    """Returns whether threads of Python run one at a time."""
+    """Returns whether Python has a GIL, so that only one thread runs at a time."""
     return bool(getattr(sys, "_is_gil_enabled", lambda: True)())
 
 
 class _Calls:
-    """Calls of a function for the examples of a block, one by one, up to the first error.
+    """Calls a function for the examples of a block, one by one, up to the first error.
 
     Attributes:
         number: The number of the current call.
-        where: The stage and its function, in words.
-        since: The time at which the block was begun, by `time.monotonic`.
+        where: The stage and its function, for messages.
+        since: When the block was started, by `time.monotonic`.
         error: The error that the function raised, or an error about its result; None if there is
             none.
-        state: The function's state before the first call, as text; None if it keeps none.
+        state: The function's state before the first call, as text; None if it has no state.
         failed: The skipped examples.
     """
 
@@ -139,7 +140,7 @@ class _Calls:
         return f"the call for {self._job.origin(number) or f'example {number} of a block'}"
 
     def of(self, call: Callable[[dict[str, Any]], _T]) -> Iterator[tuple[int, _T]]:
-        """Yields the number of each example and the result of a call with it."""
+        """Yields the number of each example, and the result of calling `call` with it."""
         columns = [
             values_of(self._job.column(index), spec)
             for index, spec in enumerate(self._specs.values())
@@ -176,13 +177,13 @@ class _Calls:
 def noted(
     error: BaseException, where: str, origin: str | None = None, components: Iterable[str] = ()
 ) -> BaseException:
-    """Returns an error with a note that names the stage and the record.
+    """Adds a note to an error that names the stage and the record.
 
-    A KeyError names no more than a key, so a second note names the components.
+    The message of a KeyError contains only the key, so a second note lists the components.
     """
-    # Unlike isinstance, this reads no attribute of the exception, which might raise another one.
+    # Unlike isinstance, this reads no attributes of the exception, which could raise another one.
     if issubclass(type(error), StopIteration):
-        # A StopIteration would end the loop of the program silently.
+        # A StopIteration would silently end the program's loop.
         stopped = RuntimeError("a Python function of a pipeline raised StopIteration")
         stopped.__cause__ = error
         error = stopped
@@ -201,7 +202,7 @@ class _Function(ABC):
         is_over: See `PythonWorker`.
         initial: See `PythonWorker`.
         function: The user's function.
-        where: The stage and the function, in words.
+        where: The stage and the function, for messages.
     """
 
     # True if the function returns an iterable of examples.
@@ -226,7 +227,7 @@ class _Function(ABC):
         self._first = first
 
     def cached(self, job: engine.Job, calls: _Calls) -> Callable[..., Any]:
-        """Returns the function; see `ProbeCalls.cached`."""
+        """Returns the function with cached results; see `ProbeCalls.cached`."""
         return self._first.cached(self.function, job, calls, self.gives_many)
 
     def process(self, job: engine.Job) -> None:
@@ -241,7 +242,7 @@ class _Function(ABC):
 
     @abstractmethod
     def _call_all(self, job: engine.Job, calls: _Calls) -> None:
-        """Calls the function for each row, and gives the result."""
+        """Calls the function for each row, and sets the result."""
 
 
 class MapFunction(_Function):
@@ -278,7 +279,7 @@ class MapFunction(_Function):
 def _drawing(
     call: Callable[..., _T], draws: Draws | None, job: engine.Job
 ) -> Callable[[dict[str, Any]], _T]:
-    """Returns a call that passes on the generator of each example, if the function has a seed."""
+    """Returns a call that passes each example's generator, if the function has a seed."""
     if draws is None:
         return call
     generators = draws.of(job.row_ids())
@@ -342,7 +343,7 @@ class FlatMapFunction(_Function):
 
 
 class LearnFunction(_Function):
-    """`map` or `flat_map` while the components of a function are learned: examples are unchanged.
+    """`map` or `flat_map` while a function's components are learned. Examples stay unchanged.
 
     Examples for which the function returns nothing are dropped.
     """
@@ -356,7 +357,7 @@ class LearnFunction(_Function):
         input_specs: Specs,
         results: "deque[Mapping[str, Any]]",
     ) -> None:
-        """Adds the results of the function to `results`."""
+        """Appends the function's results to `results`."""
         super().__init__(function, first, input_specs, stage)
         self.gives_many = stage == "flat_map"
         self._draws = None if seed is None else Draws(seed)
@@ -387,7 +388,7 @@ class LearnFunction(_Function):
 
 @dataclass(eq=False)
 class Result:
-    """The result of a block of rows that an iterator yields; see `_Calls` and `RunningCalls`."""
+    """The result for a block of an iterator's examples; see `_Calls` and `RunningCalls`."""
 
     where: str
     since: float = field(default_factory=time.monotonic)
@@ -425,7 +426,7 @@ def finish(
     rows: Sequence[list[Any]],
     result: Result,
 ) -> None:
-    """Sets rows of values as the result of a source."""
+    """Sets rows of values as a source's result."""
     if not rows:
         job.keep([], result.error, result.state, result.failed)
         return

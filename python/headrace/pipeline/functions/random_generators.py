@@ -1,4 +1,4 @@
-"""Random draws of Python functions: a generator for each example, in any order of calls."""
+"""Random numbers for Python functions, with one generator per example in any order of calls."""
 
 import sys
 from collections.abc import Iterator
@@ -12,10 +12,10 @@ __all__ = ["Draws", "Generators"]
 
 
 class _RowSeed(ISpawnableSeedSequence):
-    """The key of a generator, and the seeds of those that are spawned from it.
+    """The key of a generator, and the seeds of generators spawned from it.
 
-    A generator without a seed sequence cannot spawn others, and asks the system for random bytes,
-    which is slow.
+    Without a seed sequence, a generator cannot spawn others, and NumPy requests random bytes from
+    the system, which is slow.
 
     Attributes:
         row_id: The epoch, the record, the file, and the number within the record.
@@ -33,13 +33,13 @@ class _RowSeed(ISpawnableSeedSequence):
         return self._words()[:n_words]
 
     def spawn(self, n_children: int) -> list[SeedSequence]:  # type: ignore[override]
-        """Returns seeds that depend on the row id alone, and others with each call."""
+        """Returns seeds that depend only on the row ID. Each call returns different ones."""
         if self._spawning is None:
             self._spawning = SeedSequence(self._words().view(np.uint32).tolist())
         return self._spawning.spawn(n_children)
 
     def move(self, row_id: tuple[int, int, int, int]) -> None:
-        """Sets the key to that of another row of the same seed."""
+        """Changes the key to that of another row with the same seed."""
         self.row_id = row_id
         self._spawning = None
 
@@ -48,11 +48,11 @@ class _RowSeed(ISpawnableSeedSequence):
 
 
 class Draws:
-    """The generators that belong to one seed.
+    """The generators for one seed.
 
-    A counter-based generator has 2^64 streams of draws for each of these numbers: the epoch is part
-    of its key, the rest of the row id is the upper part of its counter. So examples never share
-    draws, and draws do not depend on earlier ones.
+    The generator is counter-based and has a separate stream of 2^64 random numbers for each row.
+    The epoch is part of the key, and the rest of the row ID is the upper part of the counter. So
+    examples never share random numbers, and these do not depend on earlier ones.
 
     Source: Salmon, Moraes, Dror and Shaw, "Parallel Random Numbers: As Easy as 1, 2, 3" (SC 2011).
 
@@ -64,9 +64,9 @@ class Draws:
         self._seed = seed
 
     def of(self, row_ids: npt.NDArray[np.uint64]) -> Iterator[np.random.Generator]:
-        """Yields the generator of each row id: epoch, record, file, and number within the record.
+        """Yields the generator for each row ID (epoch, record, file, and number within the record).
 
-        A generator is reused for the next row, unless the function has kept a reference to it.
+        A generator is reused for the next row, unless the function kept a reference to it.
         """
         generators = Generators(self._seed)
         for row_id in row_ids.tolist():
@@ -74,10 +74,10 @@ class Draws:
 
 
 class Generators:
-    """Generators of one seed, for one thread.
+    """The generators for one seed, for use in one thread.
 
-    A generator is reused for the next row, since a new one takes six times as long. But a
-    generator that a function has kept is not changed.
+    A generator is reused for the next row, because creating one takes six times as long. If a
+    function has kept a generator, it is not changed.
 
     Args:
         seed: See `Draws`.
@@ -89,15 +89,15 @@ class Generators:
         self._num_holders = (0, 0, 0)
 
     def at(self, epoch: int, record: int, file: int, part: int) -> np.random.Generator:
-        """Returns the generator of one row."""
+        """Returns the generator for one row."""
         row_id = (epoch, record, file, part)
         if self._row_seed is None or self._holders() != self._num_holders:
             self._make(row_id)
-            # Counted after the call, whose own references are gone.
+            # Counts references after the call, when its own references are gone.
             self._num_holders = self._holders()
             return self._generator
         self._row_seed.move(row_id)
-        # The whole state is set, including numbers that are drawn ahead.
+        # Sets the whole state, including numbers drawn ahead.
         self._key[1] = epoch
         self._counter[1], self._counter[2], self._counter[3] = record, file, part
         self._philox.state = self._state
@@ -106,7 +106,7 @@ class Generators:
     def _make(self, row_id: tuple[int, int, int, int]) -> None:
         counter = np.array([0, *row_id[1:]], np.uint64)
         self._row_seed = _RowSeed(self._seed, row_id)
-        sequence: Any = self._row_seed  # NumPy's annotations lack a documented attribute.
+        sequence: Any = self._row_seed  # NumPy's type annotations lack a documented attribute.
         self._philox = np.random.Philox(sequence, counter=counter)
         self._generator = np.random.Generator(self._philox)
         self._state: Any = self._philox.state
@@ -114,6 +114,6 @@ class Generators:
         self._counter = self._state["state"]["counter"]
 
     def _holders(self) -> tuple[int, int, int]:
-        """Returns the numbers of references to the objects of the generator."""
+        """Returns the reference counts of the generator's objects."""
         count = sys.getrefcount
         return count(self._generator), count(self._philox), count(self._row_seed)

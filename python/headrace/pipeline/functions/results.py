@@ -1,4 +1,4 @@
-"""Results of Python functions for the engine: each value is copied once."""
+"""Collects the results of Python functions for the engine. Each value is copied once."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Protocol
@@ -27,23 +27,23 @@ _ARRAYS: Final = (np.ndarray, np.generic)
 
 
 class _Rows(Protocol):
-    """A component of the rows so far."""
+    """One component of the rows so far."""
 
     def add(self, where: str, value: Any) -> None:
-        """Adds the value of a row."""
+        """Adds one row's value."""
 
     def keep(self, num_rows: int) -> None:
-        """Drops all rows but the first."""
+        """Drops all rows except the first ones."""
 
     def column(self) -> engine.Column:
         """Returns all rows."""
 
 
 class Results:
-    """The rows that a function returns for a block, as columns that grow.
+    """The rows that a function returns for a block, as growing columns.
 
     Args:
-        where: The stage and its function, in words.
+        where: The stage and its function, for messages.
         specs: The components.
         num_rows: The approximate number of rows.
         is_batched: Whether each row is a batch.
@@ -64,13 +64,13 @@ class Results:
         return self._num_rows
 
     def add(self, row: object) -> None:
-        """Adds a copy of the function's result for a row; adds nothing if that raises.
+        """Adds a copy of the function's result for a row. If an error is raised, nothing is added.
 
         Raises:
-            TypeError: If it is not a dict, a component cannot have such a value, or one has
-                another type than in the first example.
+            TypeError: If the result is not a dict, a component cannot hold the value, or its type
+                differs from the first example's.
             ValueError: If the names differ from those of the first example.
-            ResourceExhaustedError: If there is no memory for it.
+            ResourceExhaustedError: If there is not enough memory.
         """
         components: Mapping[str, Any] = as_components(self._where, row, self._specs)
         try:
@@ -82,7 +82,7 @@ class Results:
         self._num_rows += 1
 
     def keep(self, num_rows: int) -> None:
-        """Drops all rows but the first `num_rows`."""
+        """Drops all rows except the first `num_rows`."""
         self._num_rows = min(num_rows, self._num_rows)
         for rows in self._rows:
             rows.keep(self._num_rows)
@@ -94,7 +94,7 @@ class Results:
 
 
 class _Numbers:
-    """Arrays and numbers, of one type."""
+    """Arrays and numbers of one type."""
 
     def __init__(self, name: str, spec: Spec, num_rows: int, is_batched: bool) -> None:
         self._name = name
@@ -128,7 +128,7 @@ class _Numbers:
 
 
 class _Objects:
-    """Strings, arrays of them, lists of lists, and lists of arrays of batches."""
+    """Strings, arrays of strings, lists of lists, and batches' lists of arrays."""
 
     def __init__(self, name: str, spec: Spec, is_batched: bool) -> None:
         self._name = name

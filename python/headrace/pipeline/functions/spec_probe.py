@@ -1,4 +1,4 @@
-"""Calls of a function that reuse its results for the examples that components were learned from."""
+"""Calls a function, but reuses its results for the examples that components were learned from."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, NamedTuple, Protocol
@@ -17,27 +17,27 @@ from headrace.pipeline.functions.function_state import kept, restore
 
 __all__ = ["NumberedCalls", "ProbeCalls"]
 
-# After this many blocks without known results, no more are looked for. Other threads may begin with
-# later blocks before the first.
+# After this many blocks without cached results, the search stops. Other threads may process later
+# blocks before the first one.
 _MOST_MISSED: Final = 1000
 
 
 class NumberedCalls(Protocol):
-    """Calls for the examples of a block, one after the other."""
+    """The calls for the examples of a block, one after the other."""
 
     @property
     def number(self) -> int:
-        """The number of the current example in its block."""
+        """The number of the current example within its block."""
 
 
 class ProbeCalls:
-    """The results of a function for the first examples, for one of its threads.
+    """A function's results for the first examples, for one of its threads.
 
     Args:
         results: The results.
         is_drawn: Whether the function draws random numbers, so that its results depend on the
-            place.
-        is_learning: Whether results are added and kept; otherwise each is returned once.
+            position.
+        is_learning: Whether to add and keep results. Otherwise, each result is returned once.
     """
 
     def __init__(self, results: CachedProbeResults, is_drawn: bool, is_learning: bool) -> None:
@@ -49,13 +49,13 @@ class ProbeCalls:
     def cached(
         self, function: Callable[..., Any], job: engine.Job, calls: NumberedCalls, gives_many: bool
     ) -> Callable[..., Any]:
-        """Returns a function that returns known results, and calls the user's function for others.
+        """Returns a function that uses cached results, and otherwise calls the user's function.
 
         Args:
             function: The user's function.
             job: A block of examples.
-            calls: The calls for them.
-            gives_many: Whether it returns an iterable, which can be read once.
+            calls: The calls for these examples.
+            gives_many: Whether the function returns an iterable, which can be read only once.
         """
         if not self._is_learning and (not self._results or self._num_missed > _MOST_MISSED):
             return function
@@ -105,20 +105,20 @@ class ProbeCalls:
 
 
 class _ResultWithState(NamedTuple):
-    """A result of a function, and the state of the function after the call."""
+    """A function's result, with its state after the call."""
 
     made: Any
     state: str
 
 
 def _digest(function: object, example: Mapping[str, Any]) -> bytes | None:
-    """Returns a digest of the input of a call: the example, and the state of the function."""
+    """Returns a digest of a call's input: the example and the function's state."""
     digest, state = digest_of(example), kept(function)
     return digest if digest is None or state is None else digest + state.encode()
 
 
 def _taken(function: object, result: Any) -> Any:
-    """Returns a result, and sets the function to the state after the call."""
+    """Returns a result, and restores the function's state after the call."""
     if not isinstance(result, _ResultWithState):
         return result
     restore(function, result.state)

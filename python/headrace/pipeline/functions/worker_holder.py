@@ -1,4 +1,4 @@
-"""A holder of idle worker processes, for the next iteration of a stage."""
+"""Holds a stage's idle worker processes for the next iteration."""
 
 import os
 import weakref
@@ -11,16 +11,16 @@ class EndableWorker(Protocol):
     """A worker process."""
 
     def end(self) -> None:
-        """Ends the process and waits for that."""
+        """Ends the process, and waits until it has ended."""
 
     def let_go(self) -> None:
-        """Makes the process end, without waiting."""
+        """Tells the process to end, without waiting."""
 
 
 class WorkerHolder:
-    """The worker processes of a stage between two iterations. A copy, or a forked child, has none.
+    """A stage's worker processes between two iterations. Copies and forked children have none.
 
-    They end with the stage, and with the program.
+    The processes end together with the stage, or with the program.
     """
 
     def __init__(self) -> None:
@@ -50,14 +50,14 @@ class WorkerHolder:
             worker.end()
 
     def _forget_others(self) -> None:
-        """Forgets workers that were added before a fork: they belong to the parent process."""
+        """Forgets workers added before a fork, because they belong to the parent process."""
         if self._process != os.getpid():
             self._process, self._idle = os.getpid(), []
             weakref.finalize(self, _let_go, self._idle, os.getpid())
 
 
 def _let_go(idle: list[EndableWorker], process: int) -> None:
-    """Ends idle workers. The garbage collector may call this at any moment, so it takes no lock."""
+    """Ends idle workers. Takes no lock, because the garbage collector may call it at any time."""
     while idle:
         worker = idle.pop()
         if process == os.getpid():

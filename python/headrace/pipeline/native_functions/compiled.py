@@ -1,4 +1,4 @@
-"""A traced function as programs of the engine."""
+"""A traced function compiled to the engine's programs."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from headrace.pipeline.values.column_conversion import decoded
 
 __all__ = ["CompiledFunction", "compiled"]
 
-# A call of a function outside a pipeline never waits.
+# A call outside a pipeline never waits.
 _PATIENCE_SECS: Final = 3600.0
-# The number of hexadecimal digits of a digest.
+# The number of hexadecimal digits in a digest.
 _DIGEST_LETTERS: Final = 32
 
 
@@ -29,10 +29,10 @@ class CompiledFunction(TracedFunction):
     """A traced function with its programs.
 
     Attributes:
-        trace: Its operations.
+        trace: The function's operations.
         feeds: The arguments that it needs, by component.
         computed: The results that are not arguments.
-        program: The program that computes those for one row.
+        program: The program that computes these results for one row.
         segments: The programs that compute them for the rows of a block.
     """
 
@@ -43,7 +43,7 @@ class CompiledFunction(TracedFunction):
     segments: Segments
 
     def stage(self, is_batched: bool) -> engine.Stage:
-        """Returns the stage that calls it for each row; see `TracedFunction.stage`."""
+        """Returns the stage that calls the function for each row; see `TracedFunction.stage`."""
         if self.trace.use == "filter":
             return engine.Stage.filter_native(self._function(is_batched))
         columns = [self._column(name) for name in self.trace.results]
@@ -54,7 +54,7 @@ class CompiledFunction(TracedFunction):
         return engine.Stage.map_native(self._function(is_batched), columns)
 
     def call(self, values: Mapping[str, Any]) -> Any:
-        """Returns the results for one example of NumPy values with the components of the trace.
+        """Returns the results for one example of NumPy values, with the traced components.
 
         Raises:
             OpError: If an operation fails.
@@ -95,7 +95,7 @@ class CompiledFunction(TracedFunction):
         return list(self.trace.arguments).index(self._argument(name)), True
 
     def _argument(self, result: str) -> str:
-        """Returns the name of the argument that the function returned as this result."""
+        """Returns the name of the argument that is returned as this result."""
         tensor = self.trace.results[result]
         return next(name for name, other in self.trace.arguments.items() if other is tensor)
 
@@ -119,7 +119,7 @@ def compiled(trace: Trace) -> CompiledFunction:
 
 
 def _contents(trace: Trace) -> tuple[tuple[str, str], ...]:
-    """Returns the names of the files that operations are made from, and digests of these files."""
+    """Returns the names and digests of the files that operations depend on."""
     attributes = [op.attrs for op in trace.graph.get_operations() if op.definition.has_content]
     digests = (
         (

@@ -1,4 +1,4 @@
-"""The graph of a native function, with only those operations that the engine can compute."""
+"""The graph of a native function, restricted to operations that the engine can run."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ COMPUTES_WITHOUT: Final = (
 
 
 class TracedGraph(Graph):
-    """A graph that refuses operations that have a state or that only NumPy computes.
+    """A graph that rejects operations with a state, and those that only NumPy can compute.
 
     Operations that depend on no argument are computed at once and become constants.
 
     Args:
-        name: The name of the function in errors.
-        seed: The seed of random operations; None to refuse them.
+        name: The function's name, for errors.
+        seed: The seed for random operations; None to reject them.
 
     Attributes:
-        lowering: The compiler of its programs.
+        lowering: Compiles the graph to programs.
     """
 
     tensor_class = TracedTensor
@@ -45,11 +45,11 @@ class TracedGraph(Graph):
         self.lowering: Final = RowLowering(seed)
         self._name = name
         self._has_seed = seed is not None
-        # The values that depend on an argument.
+        # The operations whose values depend on an argument.
         self._varying: set[Operation] = set()
 
     def is_varying(self, tensor: Tensor) -> bool:
-        """Returns whether a value depends on the arguments of the function."""
+        """Returns whether a value depends on the function's arguments."""
         return tensor.op in self._varying
 
     def create_op(
@@ -67,8 +67,8 @@ class TracedGraph(Graph):
         """Adds an operation; see `Graph.create_op`.
 
         Raises:
-            TypeError: If it computes with a type that is only passed through.
-            ValueError: If the engine cannot compute it for each row.
+            TypeError: If the operation computes with a type that the engine only passes through.
+            ValueError: If the engine cannot run the operation for each row.
         """
         if any(tensor.dtype == dtypes.resource for tensor in inputs):
             raise TypeError(
@@ -118,7 +118,7 @@ class TracedGraph(Graph):
         self.lowering.generator(op)
 
     def _folded(self, op: Operation) -> Operation | None:
-        """Returns a constant in place of an operation over constants."""
+        """Replaces an operation on constants by a constant."""
         is_constant = all(tensor.op.definition.role is Role.CONSTANT for tensor in op.inputs)
         if not op.inputs or not is_constant or len(op.outputs) != 1 or op.definition.is_stateful:
             return None
@@ -161,8 +161,8 @@ class TracedGraph(Graph):
 
 
 _ROLES: Final = (Role.COMPUTED, Role.CONSTANT)
-# Options of kernels that are off for TensorFlow 1, whose decoders of images have TensorFlow's
-# pixels and read fewer files, and whose decompression ends with the first stream.
+# Kernel options that are off for TensorFlow 1. There, image decoders return TensorFlow's pixels and
+# support fewer files, and decompression stops after the first stream.
 _PIPELINE_OPTIONS: Final = {
     "DecodeAndCropJpeg": "for_pipeline",
     "DecodeBmp": "for_pipeline",

@@ -1,4 +1,4 @@
-"""Lowering of the graph of a native function to programs."""
+"""Compiles the graph of a native function to programs."""
 
 from headrace.core import engine
 from headrace.graph import KernelKind, Operation
@@ -9,10 +9,10 @@ __all__ = ["RowLowering"]
 
 
 class RowLowering(Lowering):
-    """Compiles programs that have no state. Errors name an operation by its type and its line.
+    """Compiles stateless programs. Errors name operations by their type and line.
 
     Args:
-        seed: The seed of random operations; None if there are none.
+        seed: The seed for random operations; None if there are none.
     """
 
     def __init__(self, seed: int | None = None) -> None:
@@ -27,18 +27,18 @@ class RowLowering(Lowering):
         return bool(self._random)
 
     def generator(self, op: Operation) -> engine.RandomGenerator:
-        """Returns the source of separate random draws of each row for an operation."""
+        """Returns a random generator for an operation, with separate draws for each row."""
         if op not in self._random:
-            assert self._seed is not None  # `TracedGraph` refuses the operation.
+            assert self._seed is not None  # `TracedGraph` rejects random operations without a seed.
             generator = engine.RandomGenerator.of_rows(self._seed, len(self._random))
             self._random[op] = generator
         return self._random[op]
 
     def is_by_numpy(self, op: Operation) -> bool:
-        """Returns whether only NumPy computes an operation."""
+        """Returns whether only NumPy can compute an operation."""
         return op.definition.computed_by(op) is KernelKind.BY_NUMPY
 
     def label(self, op: Operation) -> str:
-        """Returns the name of an operation in errors."""
+        """Returns the name of an operation, for errors."""
         location = op.defined_at
         return f"{op.type} at {location}" if location else op.type

@@ -1,10 +1,10 @@
-"""Native functions over segments: few calls for all the rows of a block.
+"""Divides native functions into segments, so that few calls process all rows of a block.
 
-Operations whose definition has a batch rule become operations over all rows; they form segments
-that run once for a block. Between them, segments of the other operations run for each row. An
-operation on large rows stays in such a loop even if it has a rule: the values of one row are still
+Operations with a batch rule are converted to operations over all rows, and form segments that run
+once per block. Between them, segments with the other operations run for each row. If rows are
+large, an operation stays in such a loop even if it has a rule. The values of one row are then still
 in the processor's cache when the next operation reads them, and intermediate values, such as a
-decoded photograph, are in memory for one row only.
+decoded photograph, exist for only one row at a time.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from headrace.pipeline.native_functions.trace import Trace
 
 __all__ = ["Segments", "segments_of"]
 
-# Rows of more bytes than this are computed one by one.
+# Larger rows are computed one by one.
 _MAX_ROW_BYTES: Final = 32 << 10
 
 
 @dataclass(frozen=True)
 class Segments:
-    """The segments of a function, in order. Values are numbered: arguments, then results.
+    """The segments of a function, in order. The arguments are numbered before the results.
 
     Attributes:
-        parts: The segments. Empty if the whole function is better run for each row.
+        parts: The segments; empty if it is better to run the whole function for each row.
         results: The numbers of the values that are the results.
     """
 
@@ -55,13 +55,14 @@ def segments_of(trace: Trace, feeds: Iterable[Tensor], results: Iterable[Tensor]
 
 
 class _Division:
-    """The operations of a function, each in its segment. Even segments run once for a block."""
+    """Assigns a function's operations to segments. Even segments run once per block."""
 
     def __init__(self, trace: Trace, feeds: list[Tensor], results: list[Tensor]) -> None:
         self._trace = trace
         self._feeds = feeds
         self._results = results
-        # In a graph of blocks: all rows of a tensor, or a copy of one that all rows share.
+        # Tensors in the graph for blocks: all rows of a tensor, or a copy of a tensor that all rows
+        # share.
         self._graph = Graph()
         self._blocks: dict[Tensor, Tensor] = {}
         self._ops: dict[int, list[Operation]] = {}
@@ -73,7 +74,7 @@ class _Division:
         }
 
     def add(self, op: Operation) -> None:
-        """Puts an operation into the first segment that it can be in."""
+        """Adds an operation to the first segment that can contain it."""
         outputs = self._over_blocks(op)
         is_looped = outputs is None
         first = max(self._segment_of.get(tensor, 0) for tensor in op.inputs)
@@ -86,7 +87,7 @@ class _Division:
             self._blocks |= zip(op.outputs, outputs, strict=True)
 
     def segments(self) -> Segments:
-        """Returns the segments; none if all operations run for each row."""
+        """Returns the segments; empty if all operations run for each row."""
         if all(segment % 2 for segment in self._ops):
             return Segments([], list(range(len(self._results))))
         constants = [tensor for tensor in self._results if tensor not in self._segment_of]
@@ -110,7 +111,7 @@ class _Division:
         return Segments(parts, [numbers[tensor] for tensor in self._results])
 
     def _borders(self, segment: int) -> tuple[list[Tensor], list[Tensor]]:
-        """Returns the inputs of a segment from earlier ones, and its outputs for later ones."""
+        """Returns a segment's inputs from earlier segments, and its outputs for later ones."""
         ops = self._ops[segment]
         read = dict.fromkeys(tensor for op in ops for tensor in op.inputs)
         feeds = [tensor for tensor in read if self._segment_of.get(tensor, segment) < segment]
@@ -135,7 +136,7 @@ class _Division:
         return self._trace.graph.lowering.lower(blocks[0], [], blocks[1])
 
     def _over_blocks(self, op: Operation) -> Sequence[Tensor] | None:
-        """Adds an operation to the graph of blocks; returns None if it must run for each row."""
+        """Adds an operation to the graph for blocks; returns None if it must run for each row."""
         rule = op.definition.batch_rule
         rows = [tensor for tensor in op.inputs if tensor in self._segment_of]
         if rule is None or any(tensor in self._uneven for tensor in rows):

@@ -1,4 +1,4 @@
-"""Tracing: the one call of a native function, with tensors in place of values."""
+"""Traces a native function by calling it once, with tensors instead of values."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class Trace:
     """The operations of a native function.
 
     Attributes:
-        use: The stage that it is used in.
-        name: The name of the function in errors.
-        input_specs: Its input components.
-        graph: The graph of the operations.
+        use: The stage that uses the function.
+        name: The function's name, for errors.
+        input_specs: The input components.
+        graph: The graph of its operations.
         arguments: A placeholder for each input component.
-        results: Its results; a result that is not a component has the name "".
-        specs: The components that it returns; its input components, if it is a predicate.
+        results: Its results. A result that is not a component has the name "".
+        specs: The components that it returns. For a filter, these are its input components.
     """
 
     use: Use
@@ -47,7 +47,7 @@ class Trace:
     def operations(self) -> list[Operation]:
         """Returns the operations that the results need, each after its inputs.
 
-        Operations whose values are the same for all rows are skipped.
+        Operations whose values are the same for all rows are left out.
         """
         needed: set[Operation] = set()
         stack = [tensor.op for tensor in self.results.values()]
@@ -73,15 +73,15 @@ def trace(
     """Calls a function with a tensor for each component.
 
     Args:
-        use: The stage that it is given to.
+        use: The stage that uses the function.
         function: The user's function.
-        name: Its name.
+        name: The function's name.
         specs: The components.
-        seed: The seed of its random operations; None if it may have no such operations.
+        seed: The seed for its random operations; None if they are not allowed.
 
     Raises:
-        TypeError: If it cannot be traced, or returns the wrong kind of value.
-        ValueError: If it uses an operation that the engine cannot compute in a pipeline.
+        TypeError: If the function cannot be traced, or returns the wrong kind of value.
+        ValueError: If it uses an operation that the engine cannot run in a pipeline.
     """
     name = f"{use}({name})"
     graph = TracedGraph(name, seed)
@@ -107,14 +107,14 @@ def trace(
 
 def _argument(spec: Spec) -> Tensor:
     if is_carried(spec.dtype) or spec.is_nested or spec.is_listed:
-        # No operation computes with this type; the function can only return it unchanged.
+        # No operation supports this type, so the function can only return it unchanged.
         return placeholder(dtypes.resource, spec.shape)
     dtype = dtypes.string if isinstance(spec.dtype, type) else dtypes.as_dtype(spec.dtype)
     return placeholder(dtype, spec.shape)
 
 
 def _of_mixed_types(error: Exception) -> TypeError | None:
-    """Returns an error with a remedy if operations got different types; None for other errors."""
+    """Returns an error with a remedy if operations received mixed types; None for other errors."""
     text = str(error)
     is_mixed = any(words in text for words in _MIXED_TYPES)
     if not is_mixed or not isinstance(error, (TypeError, ValueError)):
@@ -132,7 +132,7 @@ def _of_mixed_types(error: Exception) -> TypeError | None:
     )
 
 
-# Parts of the messages of operations whose inputs have different types.
+# Parts of messages that operations raise if their inputs have different types.
 _MIXED_TYPES: Final = (
     "instead.",
     "that does not match type",
@@ -199,7 +199,7 @@ def _spec(
 
 
 def _location(error: BaseException) -> str:
-    """Returns the place in the user's program at which an error was raised."""
+    """Returns where in the user's program an error was raised."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if not is_own_file(frame.filename)]
     return f" at {own[-1].filename}:{own[-1].lineno}" if own else ""

@@ -1,4 +1,4 @@
-"""Traced values: tensors that raise an error where Python needs their values."""
+"""Traced values, which are tensors that raise an error if Python needs their value."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _OWN = __name__.split(".", 1)[0] + "."
 
 
 class TracedTensor(Tensor):
-    """A tensor of a native function while that is traced.
+    """A tensor of a native function that is being traced.
 
-    It has the operators of tensors. In the user's program `==` and `!=` compare elements too;
-    elsewhere they compare objects, as those of `Tensor` do.
+    It supports the operators of tensors. In the user's code, `==` and `!=` also compare elements.
+    Elsewhere they compare objects, as in `Tensor`.
     """
 
     __slots__ = ()
@@ -61,7 +61,7 @@ class TracedTensor(Tensor):
 
 
 def _is_for_user() -> bool:
-    """Returns whether the user's program called the method that calls this."""
+    """Returns whether the calling method was called by the user's code."""
     return not sys._getframe(2).f_globals.get("__name__", "").startswith(_OWN)
 
 

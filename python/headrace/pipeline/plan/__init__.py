@@ -1,1 +1,1 @@
-"""From a description to the plan that the engine runs."""
+"""Turns a pipeline's description into the plan that the engine runs."""

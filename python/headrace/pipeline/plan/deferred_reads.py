@@ -1,4 +1,4 @@
-"""Late reads of an indexed source: rows are read after the stages that only move their numbers."""
+"""Defers the reads of an indexed source past the stages that only move row numbers."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,15 +17,15 @@ def defer_reads(
 
     Args:
         chain: The stages.
-        chain_specs: The components after each of them.
-        is_covered: True if failing examples are skipped by a stage after all of these.
+        chain_specs: The components after each stage.
+        is_covered: Whether a stage after all of these skips failing examples.
     """
     if len(chain) < 2 or source_of(chain).origin is not Origin.ROWS:
         return chain, chain_specs
     is_covered = is_covered or any(step.judges_errors for step in steps(chain))
     end = 2
     for step in steps(chain)[1:]:
-        # What counts examples depends on which ones were skipped.
+        # A stage that counts examples must know which ones were skipped.
         if step.needs_values or (is_covered and step.counts_examples):
             break
         end += 1

@@ -1,4 +1,4 @@
-"""An unfinished plan, and the functions in it that Python threads or processes call."""
+"""A plan under construction, and the Python functions in it."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,16 +21,17 @@ __all__ = ["FunctionPlanning", "first_called_with"]
 
 
 class FunctionPlanning:
-    """An unfinished plan: `plan`, followed by the work `_waiting` for each row.
+    """A plan under construction: `plan`, followed by the deferred work on single rows.
 
     Attributes:
-        plan: The plan of the stages before, without what is deferred.
+        plan: The plan of the preceding stages, without their deferred work.
         chain: All stages.
-        index: The number of the stage that is being added.
-        number: The number under which its work is counted.
-        turn: The batches of this share, among those of all shares.
-        num_ready: The largest number of results that wait for the consumer.
-        is_shuffled: Whether a shuffle of all examples needs random access to the source.
+        index: The index of the stage that is being added.
+        number: The number under which its work is measured.
+        turn: This share's turn among the batches of all shares, as its index and the number of
+            shares.
+        num_ready: The maximum number of results that wait for the consumer.
+        is_shuffled: Whether a full shuffle needs random access to the source.
     """
 
     chain: Sequence[Stage]
@@ -45,14 +46,14 @@ class FunctionPlanning:
     _shared: SharedState
     _waiting: list[engine.Stage]
     _is_fused: bool
-    # Stages that run in one call of a worker process, by their places in the chain and their
-    # numbers.
+    # The stages collected for one call of a worker process, each with its index in the chain and
+    # its number.
     _in_process: list[tuple[int, int]]
     _covered: int
     _num_cached: int
 
     def call(self, step: Caller) -> None:
-        """Calls the function of a step for each row."""
+        """Calls a step's function for each row."""
         of, is_learned = step.of, step.of is not step
         index = self.index
         is_batched = batch_depth(self.chain[:index]) > 0
@@ -75,7 +76,7 @@ class FunctionPlanning:
         called = [cast("Caller", self.chain[n]) for n, _ in self._in_process] or [step]
         num_functions = len(called)
         self._in_process = []
-        # A function that keeps a state must see the same examples as before.
+        # A function with a state must see the same examples as before.
         is_one_to_one = all(
             one.of is one and one.effect is Effect.EACH for one in called
         ) and not keeps_state(of.function)
@@ -85,14 +86,14 @@ class FunctionPlanning:
 
     def _goes_on(self, index: int) -> bool:
         """Returns whether the next stage runs in the same call of a worker process."""
-        # If failures are skipped, a state may lie between two of the stages.
+        # If errors are skipped, a saved position can lie between the two stages.
         is_between = self._shared.is_resumed and index < self._covered
         return not is_between and _are_called_together(*self.chain[index : index + 2])
 
     def _process_functions(self, is_batched: bool) -> PythonWorker:
-        """Returns the Python worker of worker processes for the collected neighbouring stages."""
+        """Returns the worker that calls the collected functions in other processes."""
         _open_fork_server()
-        # Loaded only if processes are used.
+        # Imported here, because it is needed only for worker processes.
         from headrace.pipeline.workers import process_functions  # noqa: PLC0415
 
         functions, holders = [], []
@@ -108,11 +109,11 @@ class FunctionPlanning:
             )
             holders.append(of.holder)
             if index != self._in_process[-1][0]:
-                # A state counts functions, in processes too.
+                # States count functions, including those in worker processes.
                 self._shared.python_workers.append(process_functions.FusedStage(of.function))
         if is_learned:
             learn = cast("Learn", step)
-            # The workers of the stages before run this one, too.
+            # This function runs in the workers of the stages before it.
             is_start = learn.is_start and len(functions) == 1
             num_started = of.num_processes if is_start else 1
             first = self._chain_specs.first_of(of)
@@ -125,7 +126,7 @@ class FunctionPlanning:
         )
 
     def _first(self, of: FunctionStep, index: int) -> ProbeCalls:
-        """Returns a function's results for the first examples; an iteration uses them up."""
+        """Returns a function's results for the first examples. An iteration uses them up."""
         return ProbeCalls(self._first_results(of, index), of.draws, self._shared.is_learning)
 
     def _first_results(self, of: FunctionStep, index: int) -> CachedProbeResults:
@@ -133,7 +134,7 @@ class FunctionPlanning:
         return first if self._shared.is_learning else first.take(index < self._num_cached)
 
     def later(self, work: engine.Stage, part: str = "") -> None:
-        """Defers work on single rows, measured on its own if it is a part of a source."""
+        """Defers work on single rows. If it is a part of a source, it is measured separately."""
         number = self.number
         if part:
             counted = self._shared.counted
@@ -144,17 +145,20 @@ class FunctionPlanning:
         self._is_fused = True
 
     def finish_rows(self) -> None:
-        """Runs the deferred work here."""
+        """Runs the deferred work at this point."""
         self.plan = self.plan.map(self._waiting)
         self._waiting = []
 
     def finish_waiting(self) -> None:
-        """Runs the deferred work here if there is any; otherwise rows need not become blocks."""
+        """Runs the deferred work at this point, if there is any.
+
+        Unlike `finish_rows`, it does not turn rows into blocks if nothing was deferred.
+        """
         if self._waiting:
             self.finish_rows()
 
     def python_worker(self, worker: PythonWorker) -> int:
-        """Adds the work of a Python function, and returns its number."""
+        """Adds a Python function's worker and returns its number."""
         if worker.initial is not None:
             for other in self._shared.python_workers:
                 if other.function is worker.function:
@@ -171,7 +175,7 @@ class FunctionPlanning:
 
 
 def _are_called_together(stage: Stage, after: Stage | None = None) -> bool:
-    """Returns whether a stage and the next one run in the same call of a worker process."""
+    """Returns whether two neighbouring stages run in the same call of a worker process."""
     step, other = caller_of(stage), None if after is None else caller_of(after)
     if step is None or other is None or step.of is not step or step.effect is not Effect.EACH:
         return False
@@ -179,7 +183,7 @@ def _are_called_together(stage: Stage, after: Stage | None = None) -> bool:
 
 
 def first_called_with(chain: Sequence[Stage]) -> int:
-    """Returns the place of the first stage that runs in the same call as the last one."""
+    """Returns the index of the first stage that runs in the same call as the last one."""
     first = len(chain) - 1
     while first > 0 and _are_called_together(chain[first - 1], chain[first]):
         first -= 1
@@ -187,7 +191,7 @@ def first_called_with(chain: Sequence[Stage]) -> int:
 
 
 def _open_fork_server() -> None:
-    """Starts the process that forks workers: it loads their modules while this one plans."""
+    """Starts the fork server, so that it imports the workers' modules during planning."""
     from headrace.pipeline.workers.fork_server import fork_server  # noqa: PLC0415
 
     fork_server().open()

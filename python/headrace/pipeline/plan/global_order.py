@@ -1,4 +1,4 @@
-"""The place in a pipeline that has the global order, for `Batches.digest`."""
+"""Finds the stages that determine the global order, for `Batches.digest`."""
 
 from collections.abc import Sequence
 
@@ -9,10 +9,10 @@ __all__ = ["ordered_stages"]
 
 
 def ordered_stages(chain: Sequence[Stage]) -> int | str:
-    """Returns the number of stages that make the global order, or the reason why there is none.
+    """Returns the number of stages that determine the global order, or why there is none.
 
-    The stages after these give one example for each, or batches of one size, or are a `shard`. So
-    the number of their results tells the place in the order, on each rank.
+    Each later stage makes one example from one, makes batches of one size, or is a `shard`. So the
+    number of results determines the position in the order on every rank.
     """
     if any(_is_shard(step) for part in chain[0].parts for step in all_steps(part)):
         return (

@@ -1,4 +1,4 @@
-"""The number of examples or batches that a pipeline gives, if it is known before a run."""
+"""The number of examples or batches of a pipeline, if it is known before it runs."""
 
 import math
 import os
@@ -19,19 +19,19 @@ __all__ = ["counts_of", "length_after", "length_of"]
 
 
 def length_of(chain: Sequence[Stage], files: engine.IndexFiles) -> int:
-    """Returns how many examples, or batches, the stages give.
+    """Returns the number of examples or batches.
 
-    Reads only the names and sizes of files, their first bytes if they may be compressed, the
-    footers of Parquet files, and indexes of records. The hub is asked for the commits of data sets,
-    as an iteration does when it begins.
+    It reads only the names and sizes of files, the first bytes of files that may be compressed, the
+    footers of Parquet files, and index files. For data sets on the hub, it requests their commits,
+    as an iteration does.
 
     Args:
         chain: The stages.
         files: The index files that may be read.
 
     Raises:
-        TypeError: If the number is unknown before they run.
-        NotFoundError: If there are no such files.
+        TypeError: If the number is unknown before the pipeline runs.
+        NotFoundError: If the files do not exist.
     """
     chain = pinned(chain, revisions_of(chain))
     length = _Lengths(files).of(chain, _index_of(chain), 0)
@@ -41,27 +41,27 @@ def length_of(chain: Sequence[Stage], files: engine.IndexFiles) -> int:
 
 
 def counts_of(source: Source, files: engine.IndexFiles) -> Sequence[int] | None:
-    """Returns the number of records in each file of a source, found as `length_of` finds it.
+    """Returns the number of records in each file, from the same information as `length_of`.
 
     Args:
         source: The source.
         files: The index files that may be read.
 
     Returns:
-        The numbers; None if sizes and indexes do not tell.
+        The numbers, or None if they cannot be determined.
     """
     return _Lengths(files).counts(source, None, 0)
 
 
 def length_after(step: Step, length: float) -> float:
-    """Returns how many examples come out of a step.
+    """Returns the number of output examples of a step.
 
     Args:
         step: The step.
-        length: The number of its input examples; `math.inf` for an endless pipeline.
+        length: The number of input examples; `math.inf` for an endless pipeline.
 
     Raises:
-        TypeError: If the number is unknown before it runs.
+        TypeError: If the number is unknown before the step runs.
     """
     after = step.length_after(length)
     if after is None:
@@ -73,18 +73,18 @@ def length_after(step: Step, length: float) -> float:
 
 
 class _Lengths:
-    """The numbers of examples of pipelines whose records may have index files."""
+    """Determines the number of examples, using index files."""
 
     def __init__(self, files: engine.IndexFiles) -> None:
         self._files = files
 
     def of(self, chain: Sequence[Stage], index: engine.Index | None, part: int) -> float:
-        """Returns the number of examples, as `length_of` does.
+        """Returns the number of examples; see `length_of`.
 
         Args:
             chain: The stages.
-            index: The record offsets that a shuffle of all examples has found, if there are some.
-            part: The number of this source within them.
+            index: The record positions that a full shuffle has found, if there is one.
+            part: The number of this source in `index`.
         """
         source = source_of(chain)
         counts = self.counts(source, index, part)
@@ -138,7 +138,7 @@ class _Lengths:
         return self._indexed(source) if scanned is None else scanned
 
     def _indexed(self, source: Source) -> Sequence[int] | None:
-        """Returns the number of records in each file by its index; None if a file has no index."""
+        """Returns the number of records in each file, from its index; None if one has no index."""
         try:
             records = source.records() if source.may_have_index else None
             if records is None:
@@ -146,13 +146,13 @@ class _Lengths:
             with engine.op_errors():
                 counts = engine.index_counts(self._files, records)
         except OpError:
-            # The next iteration raises this error.
+            # The next iteration will raise this error.
             return None
         lengths = [count for count in counts if count is not None]
         return lengths if len(lengths) == len(counts) else None
 
 
-# Steps that keep each example as one record of the source.
+# Steps after which each example is still one record of the source.
 _OF_RECORDS: Final = (Effect.EACH, Effect.KEEPS, Effect.REORDERS, Effect.REPEATS)
 
 
@@ -162,18 +162,18 @@ def _index_of(chain: Sequence[Stage]) -> engine.Index | None:
 
 
 def _num_scanned(chain: Sequence[Stage]) -> int:
-    """Returns the number of sources that a shuffle of all examples looks for records in."""
+    """Returns the number of sources that a full shuffle scans for records."""
     parts = () if num_cached(chain) else chain[0].parts
     return sum(map(_num_scanned, parts)) or 1
 
 
 def _is_of_unknown_compression(source: Any) -> bool:
-    """Returns whether files of a source may be compressed, and are not opened to find out."""
+    """Returns whether files may be compressed, but cannot be opened to find out."""
     return source.compression == "auto" and any(map(storage.is_remote, source.paths))
 
 
 def _scanned(source: Any, index: engine.Index, part: int) -> Sequence[int] | None:
-    """Returns the numbers of records by a full shuffle's scan; None if files have changed."""
+    """Returns the numbers of records from a full shuffle's scan; None if files have changed."""
     paths = getattr(source, "paths", None)
     num_records = {
         (file.path, file.num_bytes): file.num_records

@@ -1,4 +1,4 @@
-"""Estimates of how well a shuffle mixes: how many files its first examples come from."""
+"""Estimates how well a shuffle mixes, by how many files its first examples come from."""
 
 import math
 import os
@@ -25,12 +25,12 @@ from headrace.pipeline.stages.stage import Stage
 
 __all__ = ["FIRST", "mixing_in_words", "shuffle_in_words"]
 
-#: The number of examples that are looked at.
+# The number of examples to consider.
 FIRST: Final = 1000
 
-# The most pieces that are permuted exactly; of more pieces, a sample is drawn.
+# The maximum number of pieces to permute exactly. If there are more, a sample is drawn.
 _MOST_PIECES: Final = 100_000
-# The number of steps in which examples arrive after the window is full.
+# The number of steps in which examples arrive once the window is full.
 _STEPS: Final = 20
 # Fractions of an example below this are rounding errors.
 _NOTHING: Final = 1e-6
@@ -39,11 +39,11 @@ _FORMATS_OF_WHOLE_FILES: Final = ("files", "image_folder", "audio_folder")
 
 
 class _File(NamedTuple):
-    """A file that a shuffle mixes.
+    """A file whose examples are shuffled.
 
     Attributes:
-        num_pieces: The number of its pieces.
-        num_examples: The number of its examples; None if that is unknown.
+        num_pieces: The number of pieces that it is divided into.
+        num_examples: The number of examples in it; None if it is unknown.
     """
 
     num_pieces: int
@@ -51,21 +51,21 @@ class _File(NamedTuple):
 
 
 class _Unknown(NamedTuple):
-    """A marker for files whose numbers of examples are unknown.
+    """Marks files whose numbers of examples are unknown.
 
     Attributes:
-        may_have_index: Whether indexes would tell the numbers.
+        may_have_index: Whether index files would provide the numbers.
     """
 
     may_have_index: bool
 
 
 def shuffle_in_words(chain: Sequence[Stage], index: int, options: Mapping[str, Any]) -> str:
-    """Returns the files that a shuffle reads and how well it mixes, as text after its name.
+    """Describes which files a shuffle reads and how well it mixes.
 
     Args:
         chain: All stages.
-        index: The index of a shuffle.
+        index: The index of the shuffle stage.
         options: The options of the pipeline.
     """
     shuffle, before = chain[index], chain[:index]
@@ -82,7 +82,7 @@ def shuffle_in_words(chain: Sequence[Stage], index: int, options: Mapping[str, A
 
 
 def _borders(chain: Sequence[Stage], shuffle: Shuffle, options: Mapping[str, Any]) -> str:
-    """Returns a text if the borders of pieces must not be looked for; empty if they may be."""
+    """Describes that a scan for block boundaries is not allowed; empty if it is."""
     is_off = options.get("index") == "off" and shuffle.block_bytes is not None
     if not is_off or not any(map(_has_marks, _sources(chain))):
         return ""
@@ -99,19 +99,18 @@ def _sources(chain: Sequence[Stage]) -> Iterator[Source]:
 
 
 def _has_marks(source: Source) -> bool:
-    """Returns whether the borders of pieces are found with an index."""
+    """Returns whether the block boundaries of a source are found with an index."""
     return source.may_have_index and source.name not in _FORMATS_OF_LINES
 
 
 def mixing_in_words(chain: Sequence[Stage], index: int, options: Mapping[str, Any]) -> str:
-    """Returns a text with the number of files of a shuffle's first examples; empty if unknown.
+    """Describes how many files a shuffle's first examples come from; empty if it is unknown.
 
-    Reads the names and sizes of files, indexes, and footers, nothing else. Nothing is read of
-    remote files.
+    It reads only file names, file sizes, index files and footers, and nothing of remote files.
 
     Args:
         chain: All stages.
-        index: The index of a shuffle.
+        index: The index of the shuffle stage.
         options: The options of the pipeline.
     """
     shuffle, before = chain[index], chain[:index]
@@ -121,7 +120,7 @@ def mixing_in_words(chain: Sequence[Stage], index: int, options: Mapping[str, An
     try:
         parts = list(_parts(before, 1.0, shuffle, options))
     except (OpError, OSError, ValueError):
-        # The next iteration raises this error.
+        # The next iteration will raise this error.
         return ""
     num_files = sum(len(files) for _, files, _ in parts)
     if num_files < 2 or any(not files for _, files, _ in parts):
@@ -151,7 +150,7 @@ def _first(num_examples: float) -> str:
 def _parts(
     chain: Sequence[Stage], share: float, shuffle: Shuffle, options: Mapping[str, Any]
 ) -> Iterator[tuple[float, list[_File], _Unknown | None]]:
-    """Yields for each part its share of the examples, its files, and a marker.
+    """Yields the share of the examples, the files, and a marker for each part.
 
     The marker is None if the numbers of examples are known.
     """
@@ -172,7 +171,7 @@ def _parts(
 
 
 def _files(source: Source, shuffle: Shuffle, options: Mapping[str, Any]) -> list[_File]:
-    """Returns the files of a source; none if they are not on this machine."""
+    """Returns the files of a source; empty if they are not local."""
     paths = getattr(source, "paths", ())
     if any(map(storage.is_remote, paths)):
         return []
@@ -190,7 +189,7 @@ def _files(source: Source, shuffle: Shuffle, options: Mapping[str, Any]) -> list
 
 
 def _is_uncompressed(source: Source, files: Sequence[str]) -> bool:
-    """Returns whether the files are uncompressed, judged by their names."""
+    """Returns whether the files are uncompressed, judging by their names."""
     compression = getattr(source, "compression", None)
     packed = (".gz", ".bz2", ".xz", ".zst", ".lz4", ".zz", ".zlib", ".snappy")
     return compression is None or (
@@ -199,10 +198,10 @@ def _is_uncompressed(source: Source, files: Sequence[str]) -> bool:
 
 
 def _num_drawn(chances: Sequence[float]) -> int:
-    """Returns the expected number of files that give some of the first examples.
+    """Returns the expected number of files that the first examples come from.
 
     Args:
-        chances: For each file, the expected number of its examples among the first.
+        chances: The expected number of each file's examples among the first.
     """
     return max(1, round(sum(1 - math.exp(-chance) for chance in chances)))
 
@@ -215,14 +214,14 @@ def _num_first(files: Sequence[_File], shuffle: Shuffle) -> float:
 
 
 def _chances(files: Sequence[_File], share: float, shuffle: Shuffle) -> list[float]:
-    """Returns for each file the expected number of its examples among the first.
+    """Returns the expected number of each file's examples among the first.
 
-    An example that comes while `n` of the first are still to be drawn from a window of `w` is among
-    them with a chance of `1 - exp(-n / w)`.
+    If an example arrives while `n` of the first examples are still to be drawn from a window of
+    size `w`, it is one of them with a probability of `1 - exp(-n / w)`.
 
     Args:
         files: The files.
-        share: The share of these files in all examples.
+        share: These files' share of all examples.
         shuffle: The shuffle.
     """
     counts = [file.num_examples or 0 for file in files]
@@ -253,7 +252,7 @@ def _chances(files: Sequence[_File], share: float, shuffle: Shuffle) -> list[flo
 
 
 def _pieces(files: Sequence[_File], shuffle: Shuffle, room: float) -> Iterator[tuple[int, float]]:
-    """Yields the file and the number of examples of each piece, as an epoch may read them."""
+    """Yields the file and the number of examples of each piece, in a possible order."""
     rows = [(file.num_examples or 0) / file.num_pieces for file in files]
     total = sum(file.num_pieces for file in files)
     in_order = (n for n, file in enumerate(files) for _ in range(file.num_pieces))

@@ -1,4 +1,4 @@
-"""A plan of a pipeline, with its Python functions, its files and its measured stages."""
+"""The result of planning: the engine's plan, Python functions, files and measured stages."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -13,17 +13,17 @@ __all__ = ["CacheDirectory", "MeteredStage", "PipelinePlan", "SharedState", "mea
 
 @dataclass(frozen=True)
 class MeteredStage:
-    """A stage whose work is counted.
+    """A stage whose work is measured.
 
     Attributes:
         stage: The stage.
-        num_parallel: The largest number of its tasks that run in parallel; None for the number of
+        num_parallel: The maximum number of its tasks that run in parallel; None for the number of
             threads.
         is_python: Whether it is a Python function.
         reads_files: Whether its tasks wait for storage.
-        part: The name of this part of the stage, if the stage is counted in parts.
+        part: The name of this part of the stage, if its parts are measured separately.
         python_worker: The number of its Python worker, if it is a Python function.
-        left_out: The number of tokens that do not fill a window.
+        left_out: The number of tokens that don't fill a window.
     """
 
     stage: Stage
@@ -35,24 +35,23 @@ class MeteredStage:
     left_out: int = 0
 
 
-# A directory, and the limit on the bytes cached in it.
+# A cache directory and its size limit in bytes.
 CacheDirectory: TypeAlias = tuple[str, int]
 
 
 @dataclass
 class PipelinePlan:
-    """A plan for the engine, and the work of Python threads for it.
+    """The engine's plan, and the work of Python threads for it.
 
     Attributes:
         plan: The plan for the engine.
-        python_workers: The work of the threads for Python functions.
+        python_workers: The workers that call Python functions.
         stages: The measured stages, in the order of their numbers.
         files: The files of each source, in the order of the sources.
-        num_ready: The largest number of results that wait for the consumer.
-        sightings: For each `parse` and each source, the components that have occurred of those
-            that a record may lack.
-        contents: The files that operations of native functions are made from; see `TracedFunction`.
-        disk_caches: The files of its caches on disk.
+        num_ready: The maximum number of results that wait for the consumer.
+        sightings: For each `parse` and each source, which optional components have occurred.
+        contents: The files that native functions depend on; see `TracedFunction`.
+        disk_caches: The disk caches.
     """
 
     plan: engine.Plan
@@ -66,7 +65,7 @@ class PipelinePlan:
 
 
 class SharedState(NamedTuple):
-    """State that the parts of a combined pipeline share; see `PipelinePlan`."""
+    """State shared by the parts of a combined pipeline; see `PipelinePlan`."""
 
     python_workers: list[PythonWorker]
     counted: list[MeteredStage]
@@ -83,7 +82,7 @@ class SharedState(NamedTuple):
 
 
 def measured(stage: Stage) -> MeteredStage:
-    """Returns the entry under which the work of a stage is counted."""
+    """Returns the entry under which a stage's work is measured."""
     return MeteredStage(
         stage, stage.num_parallel, is_python=stage.runs_python, part=stage.measured_part
     )

@@ -1,9 +1,10 @@
-"""The planner: turns the description of a pipeline into the plan that the engine runs.
+"""The planner, which turns a pipeline's description into the plan that the engine runs.
 
-Stages that give one example for each (`parse`, `select`, `rename`) run after `take`, `skip`,
-`shard`, `shuffle` and `batch`, wherever they are written, because those only move row numbers. So
-the rows that wait in a window are small, and whole batches are decoded at once. What each stage
-adds to the plan is told in its own file: see `Step.plan_into` and `Source.source_plan`.
+Stages that make one example from one (`parse`, `select`, `rename`) run after `take`, `skip`,
+`shard`, `shuffle` and `batch`, even if they are written before, because those only move row
+numbers. This keeps the rows that wait in a window small, and whole batches are decoded at once.
+What each stage adds to the plan is defined in its own file; see `Step.plan_into` and
+`Source.source_plan`.
 """
 
 from collections.abc import Sequence
@@ -40,18 +41,19 @@ def plan(
     """Plans a pipeline.
 
     Args:
-        chain: Its stages.
-        chain_specs: The components after each of them.
-        cache: The cache directory of remote files and its limit in bytes.
-        is_learning: Whether components are learned, so that examples of iterators are kept.
-        is_resumed: Whether the iteration continues with a state.
-        indexes: The index files that are read and written; None for none.
+        chain: The pipeline's stages.
+        chain_specs: The components after each stage.
+        cache: The cache directory for remote files, and its size limit in bytes.
+        is_learning: Whether components are being learned, so that the examples of iterators are
+            kept.
+        is_resumed: Whether the iteration resumes from a state.
+        indexes: The index files to read and write; None for none.
         digest: The digest of the global order, if there is one.
-        mix_checkpoint: The checkpoint of a mixture that has changed since the state; None if it
-            is unchanged.
+        mix_checkpoint: The checkpoint of a mix that has changed since the state was saved; None if
+            it is unchanged.
 
     Raises:
-        NotFoundError: If a path does not exist, or nothing matches a pattern.
+        NotFoundError: If a path does not exist, or no file matches a pattern.
     """
     indexes = indexes or engine.IndexFiles("memory", [])
     shared = SharedState(
@@ -72,7 +74,7 @@ def plan(
 
 
 class _Planning(Requests):
-    """The plan of one pipeline, stage after stage; see `Planning` and `SourcePlanning`."""
+    """Plans one pipeline, stage by stage; see `Planning` and `SourcePlanning`."""
 
     def __init__(
         self,
@@ -89,18 +91,18 @@ class _Planning(Requests):
         """Plans the stages of one pipeline.
 
         Args:
-            chain: Its stages.
-            chain_specs: The components after each of them.
-            shared: The data shared by the parts of a combined pipeline.
-            is_covered: True if failing examples are skipped by a stage after all of these.
-            is_cached: True if the results are kept by a stage after all of these.
-            depth: The number of combinations around them, up to the next cache.
-            is_shuffled: True if a shuffle of all examples follows after all of these.
-            digest: The digest of the global order, if these stages make it.
-            is_whole: True unless they are a part of a combination.
+            chain: The pipeline's stages.
+            chain_specs: The components after each stage.
+            shared: The state shared by the parts of a combined pipeline.
+            is_covered: Whether a stage after all of these skips failing examples.
+            is_cached: Whether a stage after all of these keeps the results.
+            depth: How many levels of combined pipelines enclose these stages, up to the next cache.
+            is_shuffled: Whether a full shuffle follows these stages.
+            digest: The digest of the global order, if these stages determine it.
+            is_whole: False if they are a part of a combined pipeline.
         """
         if chain_specs.first_empty_stage is not None:
-            # Only reports of skipped examples follow that stage, in each epoch.
+            # After this stage, only reports of skipped examples remain, in each epoch.
             behind = steps(chain)[chain_specs.first_empty_stage :]
             reporting = [s for s in behind if s.judges_errors or s.effect is Effect.REPEATS]
             chain = [*chain[: chain_specs.first_empty_stage + 1], *reporting]
@@ -108,7 +110,7 @@ class _Planning(Requests):
         self.num_ready = 2
         chain, chain_specs = defer_reads(*shuffled_before(chain, chain_specs), is_covered)
         self.chain = chain
-        # The numbers of the first files and of the first contents of these stages.
+        # Where the files and contents of these stages start in the shared lists.
         self._first_files = len(shared.files), len(shared.contents)
         self._chain_specs = chain_specs
         self._specs = chain_specs.specs
@@ -119,7 +121,7 @@ class _Planning(Requests):
         self._in_process = []
         self.turn = (0, 1)
         skippers = [n for n, step in enumerate(steps(chain), 1) if step.judges_errors]
-        # Failures of the stages before this one are skipped.
+        # Errors in stages before this index are skipped.
         self._covered = len(chain) if is_covered else max(skippers, default=0)
         self._num_cached = len(chain) if is_cached else num_cached(chain)
         self._depth = depth
@@ -127,7 +129,7 @@ class _Planning(Requests):
         self._digest = digest
         self._is_whole = is_whole
         ordered = ordered_stages(chain)
-        # The last stage that makes the global order.
+        # The last stage that determines the global order.
         self._last_ordered = ordered - 1 if isinstance(ordered, int) else None
         source = source_of(chain)
         self.plan = source.source_plan(self).metered(self.number, counts_rows=True)
@@ -136,11 +138,11 @@ class _Planning(Requests):
             self._add(step)
 
     def finished_plan(self) -> engine.Plan:
-        """Returns the plan of all stages, which gives blocks of rows."""
+        """Returns the plan of all stages, which produces blocks of rows."""
         return self.plan.map(self._waiting)
 
     def _count(self, stage: Stage) -> int:
-        """Returns the number under which the work of a stage is counted."""
+        """Returns the number under which a stage's work is measured."""
         self._shared.counted.append(measured(stage))
         return len(self._shared.counted) - 1
 
@@ -148,12 +150,12 @@ class _Planning(Requests):
         self.number = self._count(step)
         self._is_fused = self._is_grouped = False
         if self.is_covered and (step.counts_examples or step.groups_evenly):
-            # The step counts examples that were not skipped, so failures must be known before it.
+            # The step counts examples that were not skipped, so errors must be known before it.
             self.finish_waiting()
         plan = self.plan
         step.plan_into(self)
         if self.plan is not plan:
-            # Work fused into a task of the engine is measured there.
+            # Work that is fused into one of the engine's tasks is measured there.
             self.plan = self.plan.metered(self.number, counts_rows=not self._is_fused)
         if not self._is_grouped:
             self._digest_rows()
@@ -167,16 +169,16 @@ class _Planning(Requests):
         ]
 
     def group(self, rows: engine.Plan, counts_rows: bool = True) -> None:
-        """Sets a plan that puts rows together, and measures it."""
+        """Sets a plan that groups rows, and measures it."""
         self.plan = rows.metered(self.number, counts_rows=counts_rows)
 
     def group_in_order(self, rows: engine.Plan, counts_rows: bool = True) -> None:
-        """Sets a plan that puts rows together by their lengths, in an order of its own."""
+        """Sets a plan that groups rows by length, in a new order, and measures it."""
         self.group(rows, counts_rows)
         self._digest_rows()
         self._is_grouped = True
 
     def _digest_rows(self) -> None:
-        """Feeds the digest with rows, if the stage gives the global order."""
+        """Adds the rows to the digest if no later stage changes the global order."""
         if self._digest is not None and self.index == self._last_ordered:
             self.plan = self.plan.digested(self._digest)

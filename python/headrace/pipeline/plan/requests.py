@@ -1,4 +1,4 @@
-"""What sources and steps ask of an unfinished plan, besides calls of functions."""
+"""What sources and steps can request from a plan under construction, apart from function calls."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,45 +16,45 @@ __all__ = ["Requests"]
 
 
 class Requests(FunctionPlanning):
-    """The part of an unfinished plan that stages see; see `Planning` and `SourcePlanning`."""
+    """What stages can access of a plan; see `Planning` and `SourcePlanning`."""
 
-    # The numbers of the first files and of the first contents of these stages.
+    # Where the files and contents of these stages start in the shared lists.
     _first_files: tuple[int, int]
     _source_number: int
-    # The number of combinations around these stages, up to the next cache.
+    # How many levels of combined pipelines enclose these stages, up to the next cache.
     _depth: int
     _is_whole: bool
 
-    # What a source asks for.
+    # For sources:
 
     @property
     def specs(self) -> Specs:
-        """The components of an example of the source."""
+        """The components of the source's examples."""
         return self._specs[0]
 
     @property
     def resumed_mixture(self) -> list[Any] | None:
-        """The position of a mixture that has changed since the state."""
+        """The saved position of a mix that has been changed since."""
         return self._shared.mix_checkpoint if self._is_whole else None
 
     def add_files(self, paths: Sequence[bytes]) -> None:
-        """Notes the files that the source reads, in order."""
+        """Records the files that the source reads, in order."""
         self._shared.files.append(paths)
 
     def add_sightings(self, sightings: engine.Sightings) -> None:
-        """Notes a record of which components occur."""
+        """Adds a record of which optional components occur."""
         self._shared.sightings.append(sightings)
 
     def measure(self, **facts: Any) -> None:
-        """Changes what is noted of the source for its statistics; see `MeteredStage`."""
+        """Updates the source's entry in the statistics; see `MeteredStage`."""
         counted = self._shared.counted
         counted[self._source_number] = replace(counted[self._source_number], **facts)
 
     def with_cache(self, plan: engine.Plan) -> engine.Plan:
-        """Returns the plan of a source, with a cache of its remote files if one is wanted."""
+        """Returns the source's plan, with a cache for its remote files if one is configured."""
         return plan if self._shared.cache is None else plan.cached(*self._shared.cache)
 
-    # What a step asks for.
+    # For steps:
 
     @property
     def before(self) -> Specs:
@@ -63,37 +63,37 @@ class Requests(FunctionPlanning):
 
     @property
     def indexes(self) -> engine.IndexFiles:
-        """The index files that are read and written."""
+        """The index files to read and write."""
         return self._shared.indexes
 
     @property
     def is_covered(self) -> bool:
-        """Whether a later stage skips examples at which the step fails."""
+        """Whether a later stage skips examples that this step fails on."""
         return self.index < self._covered
 
     @property
     def is_learning(self) -> bool:
-        """Whether components are learned, so that nothing is written."""
+        """Whether this plan only learns components, so that nothing is written."""
         return self._shared.is_learning
 
     def depth(self) -> int:
-        """Returns the number of combinations around the stage, up to the next cache.
+        """Returns how many levels of combined pipelines enclose the stage, up to the next cache.
 
-        The stages before a cache do not depend on the place of the cache.
+        Stages before a cache do not depend on where the cache is.
         """
         behind = steps(self.chain)[self.index :]
         return 0 if any(step.effect is Effect.KEEPS for step in behind) else self._depth
 
     def sightings(self, where: str) -> engine.Sightings:
-        """Returns a record of which of the components occur that an example may lack."""
+        """Returns a record of which optional components have occurred so far."""
         sightings = engine.Sightings(where)
         self.add_sightings(sightings)
         return sightings
 
     def skipping(self) -> tuple[Any, ...] | None:
-        """Returns what the numbers of skipped examples depend on; None if nothing is skipped.
+        """Returns what the counts of skipped examples depend on; None if nothing is skipped.
 
-        These are the number of the stage, and all stages up to the last that skips failures.
+        These are the number of the stage, and all stages up to the last `skip_errors`.
         """
         chain = self._shared.chain
         inner = any(stage.judges_errors for part in chain[0].parts for stage in all_stages(part))
@@ -101,7 +101,7 @@ class Requests(FunctionPlanning):
         return (self.number, tuple(chain[:end])) if end else None
 
     def disk_cache(self, directory: str, most_bytes: int | None, key: str | None) -> engine.Plan:
-        """Returns the plan with a cache on disk of the stages before the step."""
+        """Returns the plan with a disk cache for the stages before this step."""
         is_off = self.is_learning
         first_files, first_contents = self._first_files
         contents = self._shared.contents[first_contents:]
@@ -112,11 +112,11 @@ class Requests(FunctionPlanning):
         return self.plan.cache_on_disk(cache)
 
     def shuffle_all(self, index: engine.Index, seed: int) -> engine.Plan:
-        """Returns the plan with a shuffle of all examples."""
+        """Returns the plan with a full shuffle added."""
         if self.is_learning and is_on_disk(self.chain[: self.index]):
-            # Nothing is written while components are learned, so the examples come as they are.
+            # Nothing is written while components are learned, so the examples keep their order.
             return self.plan
-        # Its records are read one by one, by all threads.
+        # All threads read its records one by one.
         self.measure(num_parallel=None)
         if self.is_covered or not has_deferred_reads(self.chain, self.index):
             return self.plan.shuffle_all(index, self.indexes, seed)

@@ -1,7 +1,7 @@
-"""Versions of files that states name: commits of the hub's data sets, and digests of contents.
+"""Versions of files in states: commits of data sets on the hub, and digests of contents.
 
-An iteration reads one commit of a data set. It resumes only with the same content of the files
-that native functions are made from.
+An iteration reads one commit of a data set. It resumes only if the files that native functions
+depend on have the same contents.
 """
 
 import re
@@ -21,7 +21,7 @@ __all__ = [
     "revisions_of",
 ]
 
-# A data set with its revision, which is a commit already if it has 40 digits.
+# A data set with a revision. A revision of 40 digits is a commit.
 _DATA_SET: Final = re.compile(
     r"(?i:hf)://datasets/[^/]+/[^/@]+(?:@(?:refs/(?:convert|pr)/[^/]+|[^/]+))?(?=/|$)"
 )
@@ -29,10 +29,10 @@ _COMMIT: Final = re.compile(r"@[0-9a-f]{40}$")
 
 
 def revisions_of(chain: Sequence[Stage]) -> dict[str, str]:
-    """Returns the commit of each data set of the hub, by the name that sources use for it.
+    """Returns the commit of each data set on the hub, by the name that the sources use.
 
     Raises:
-        OpError: If the hub cannot be asked.
+        OpError: If the hub cannot be reached.
     """
     named = {match[0] for path in _paths(chain) if (match := _DATA_SET.match(path)) is not None}
     open_ones = sorted(name for name in named if _COMMIT.search(name) is None)
@@ -40,11 +40,11 @@ def revisions_of(chain: Sequence[Stage]) -> dict[str, str]:
 
 
 def pinned(chain: Sequence[Stage], revisions: Mapping[str, str]) -> Sequence[Stage]:
-    """Returns stages whose sources name commits.
+    """Returns stages whose sources refer to specific commits.
 
     Args:
         chain: The stages.
-        revisions: The commit of each data set, by the name that sources use for it.
+        revisions: The commit of each data set, by the name that the sources use.
     """
     if not revisions:
         return chain
@@ -57,7 +57,7 @@ def pinned(chain: Sequence[Stage], revisions: Mapping[str, str]) -> Sequence[Sta
 
 
 def are_revisions(value: object) -> bool:
-    """Returns whether a value has the form of a result of `revisions_of`."""
+    """Returns whether a value is structured like a result of `revisions_of`."""
     return isinstance(value, Mapping) and all(
         isinstance(text, str) for pair in value.items() for text in pair
     )
@@ -79,10 +79,10 @@ def _paths(chain: Sequence[Stage]) -> Iterator[str]:
 
 
 def contents_of(contents: Iterable[tuple[str, str]]) -> list[list[str]]:
-    """Returns what states have of the files that native functions are made from.
+    """Returns what states store about the files that native functions depend on.
 
     Args:
-        contents: Their names without directories, and digests of what they hold.
+        contents: Their names without directories, and the digests of their contents.
     """
     return sorted(map(list, dict.fromkeys(contents)))
 
@@ -90,12 +90,12 @@ def contents_of(contents: Iterable[tuple[str, str]]) -> list[list[str]]:
 def check_contents(
     mine: Sequence[Sequence[str]], expected_contents: Sequence[Sequence[str]], is_changed: bool
 ) -> None:
-    """Raises ValueError unless files hold what they held when a state was taken.
+    """Raises ValueError unless files have the same contents as when the state was saved.
 
     Args:
-        mine: What `contents_of` returns for the pipeline.
-        expected_contents: The same, from the state.
-        is_changed: Whether the pipeline is a mixture that may have other parts.
+        mine: The result of `contents_of` for this pipeline.
+        expected_contents: The same from the state.
+        is_changed: Whether the pipeline is a mix that may have other parts.
     """
     digests, others = _by_name(mine), _by_name(expected_contents)
     for name in sorted(digests.keys() & others.keys()):
@@ -115,7 +115,7 @@ def check_contents(
 
 
 def are_contents(value: object) -> bool:
-    """Returns whether a value is one that `contents_of` returns."""
+    """Returns whether a value is structured like a result of `contents_of`."""
     return isinstance(value, list) and all(
         isinstance(one, list) and len(one) == 2 and all(isinstance(text, str) for text in one)
         for one in value

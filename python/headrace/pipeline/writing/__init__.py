@@ -1,1 +1,1 @@
-"""Writing of files: shards, one after the other, and the journal to continue a killed run."""
+"""Writes files shard by shard, with a journal to continue a killed run."""

@@ -1,4 +1,4 @@
-"""Columns: the components that all examples of an output have."""
+"""Columns, which are the components that all examples of an output have."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Column(NamedTuple):
 
     Attributes:
         name: Its name.
-        kind: "text", "bytes", "base64", "float" for float32, or the name of a type of NumPy.
-        rank: The number of its axes; 0 for one value.
+        kind: "text", "bytes", "base64", "float" for float32, or the name of a NumPy type.
+        rank: The number of axes; 0 for a single value.
     """
 
     name: str
@@ -27,11 +27,11 @@ class Column(NamedTuple):
     rank: int
 
     def value(self, values: Values, is_short: bool = True) -> Any:
-        """Returns the value of an example as a Python object: nested lists for several axes.
+        """Converts an example's value to a Python object. Several axes become nested lists.
 
         Args:
             values: The values of the example.
-            is_short: Whether numbers are written with as few digits as they need.
+            is_short: Whether to write numbers with as few digits as possible.
         """
         items = self._items(values, is_short)
         if self.rank > 1:
@@ -52,5 +52,5 @@ class Column(NamedTuple):
 
 
 def shortest(items: Sequence[float]) -> list[float]:
-    """Returns float32 numbers as floats with the fewest digits that give the same float32."""
+    """Converts float32 numbers to the shortest floats that are read back as the same float32."""
     return [float(str(np.float32(item))) for item in items]

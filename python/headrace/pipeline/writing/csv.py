@@ -1,4 +1,4 @@
-"""CSV by RFC 4180, with a header and line feeds."""
+"""Writes CSV according to RFC 4180, with a header and line feeds."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ __all__ = ["CsvShard", "check_csv_columns", "no_text"]
 
 
 def check_csv_columns(columns: Sequence[Column], wording: Wording) -> None:
-    """Refuses columns that fields cannot hold.
+    """Rejects columns that CSV fields cannot hold.
 
     Raises:
-        UnwritableError: Names the first of them, and the remedy.
+        UnwritableError: If there is such a column. The message names the first one and a remedy.
     """
     for column in columns:
         if column.rank:
@@ -30,7 +30,7 @@ def check_csv_columns(columns: Sequence[Column], wording: Wording) -> None:
 
 
 def no_text(name: str, wording: Wording) -> str:
-    """Returns the message for bytes where only text is possible."""
+    """Returns the message for bytes that must be text."""
     return (
         f"{wording.component} '{name}' holds bytes that are not text. "
         f"{wording.as_text.format(name=name)}, or {wording.drop}."
@@ -46,7 +46,7 @@ class CsvShard(Shard):
         self._write([column.name for column in columns])
 
     def write(self, row: Row, number: int) -> int:
-        """Appends a record; a missing value is an empty field. Returns its bytes."""
+        """Appends a record, and returns its size in bytes. Missing values become empty fields."""
         return self._write(
             [
                 column.value(row[column.name]) if column.name in row else None
@@ -63,13 +63,13 @@ class CsvShard(Shard):
         self._file.discard()
 
     def _write(self, fields: Sequence[Any]) -> int:
-        # Readers of CSV skip a blank line.
+        # CSV readers skip blank lines.
         line = ",".join(map(_field, fields)) or '""'
         return self._file.stream.write(f"{line}\n".encode())
 
 
 def _field(value: Any) -> str:
-    """Returns a field; `csv.writer` does not distinguish a missing value from an empty string."""
+    """Formats a field. Unlike `csv.writer`, it distinguishes missing values from empty strings."""
     if value is None or value != value:  # noqa: PLR0124 (NaN, which an empty field is read as)
         return ""
     if not isinstance(value, str):

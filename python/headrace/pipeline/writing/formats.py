@@ -22,19 +22,19 @@ __all__ = ["Format", "format_of"]
 
 _PLAIN: Final = ("bool", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)))
 _FLOATS: Final = ("float16", "float32", "float64")
-# The largest number of axes that readers of Parquet support.
+# The maximum number of axes that Parquet readers support.
 _MOST_AXES: Final = 3
 
 
 class Format(NamedTuple):
-    """A format.
+    """An output format.
 
     Attributes:
         name: Its name.
-        check: Raises UnwritableError if a component is one that it cannot hold.
-        begin: Starts a shard, from a path, a compression and columns.
-        keeps_shapes: Whether arrays of several axes keep their shapes.
-        missing: Returns a text that says which package to install; None if nothing is missing.
+        check: Raises UnwritableError if the format cannot hold a component.
+        begin: Starts a shard, given a path, a compression and columns.
+        keeps_shapes: Whether arrays with several axes keep their shapes.
+        missing: Names the package that must be installed; None if nothing is missing.
     """
 
     name: str
@@ -44,10 +44,10 @@ class Format(NamedTuple):
     missing: Callable[[], str | None] = lambda: None
 
     def columns(self, specs: Mapping[str, Spec]) -> list[Column]:
-        """Returns the columns that components become.
+        """Returns the columns for these components.
 
         Raises:
-            UnwritableError: If it cannot hold one of them; names the component.
+            UnwritableError: If the format cannot hold a component. The message names it.
         """
         for name, spec in specs.items():
             self.check(name, spec)
@@ -55,11 +55,11 @@ class Format(NamedTuple):
 
 
 def format_of(path: str) -> tuple[Format, str | None]:
-    """Returns the format and the compression for the ending of a name.
+    """Returns the format and compression for a file extension.
 
     Raises:
-        ModuleNotFoundError: If something has to be installed for it.
-        ValueError: If there is no such format.
+        ModuleNotFoundError: If a package must be installed for this format.
+        ValueError: If the format is unknown.
     """
     lower = path.lower()
     compression = "gzip" if lower.endswith(".gz") else None
@@ -77,7 +77,7 @@ def format_of(path: str) -> tuple[Format, str | None]:
 
 
 def is_records(specs: Mapping[str, Spec]) -> bool:
-    """Returns whether examples are whole records, which are written unchanged."""
+    """Returns whether examples are raw records, which are written unchanged."""
     return list(specs) == ["record"] and specs["record"] == Spec(bytes, ())
 
 
@@ -164,7 +164,7 @@ def _record_shard(path: str, compression: str | None, columns: list[Column]) -> 
 
 
 def _json_shard(path: str, compression: str | None, columns: list[Column]) -> Shard:
-    # JSON has no bytes: those that are valid UTF-8 are written as text.
+    # JSON has no bytes, so bytes are written as text if they are valid UTF-8.
     texts = [c._replace(kind="text") if c.kind == "bytes" else c for c in columns]
     return JsonShard(path, compression, texts, PIPELINE)
 

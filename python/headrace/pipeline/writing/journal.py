@@ -1,8 +1,8 @@
-"""The progress of a run that writes: a hidden file beside its output.
+"""The progress of a run that writes files, in a hidden file beside its output.
 
-Its first line has the arguments of the run; each other line names a complete shard and the
-beginning of the next one. A line that was cut short by a kill is ignored. The file is locked while
-a process works with it, unless it is in a remote storage, which has no locks.
+The first line stores the arguments of the run. Each further line describes a complete shard and
+where the next one starts. If a kill truncated a line, it is ignored. The file is locked while a
+process uses it, except in remote storage, which has no locks.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from headrace.io.os_errors import os_errors
 
 __all__ = ["Journal"]
 
-# The version of the lines and their meaning. Any change of either needs a new one.
+# The version of the line format. Raise it if the format or its meaning changes.
 _VERSION: Final = 1
 
 
@@ -30,17 +30,17 @@ class Journal:
 
     Args:
         output: The output.
-        program: The program or function that writes it, such as "headrace convert".
+        program: The program or function that writes the output, such as "headrace convert".
 
     Attributes:
-        path: The file of the journal.
-        header: The arguments of the run; None if none was begun.
-        done: The finished parts, in order.
+        path: The journal file.
+        header: The arguments of the run; None if no run has started.
+        done: The finished shards, in order.
         is_needed: Whether a file that is not in `done` may already have its final name.
 
     Raises:
-        AlreadyExistsError: If another process works with it.
-        FailedPreconditionError: If another version of this package wrote it.
+        AlreadyExistsError: If another process is using the journal.
+        FailedPreconditionError: If another version of this package wrote the journal.
     """
 
     def __init__(self, output: str, program: str) -> None:
@@ -61,18 +61,18 @@ class Journal:
         self._read()
 
     def begin(self, header: dict[str, Any]) -> None:
-        """Clears the journal, and writes the first line."""
+        """Clears the journal and writes the first line."""
         self._file.truncate(0)
         self.header, self.done = header, []
         self._append({"format": self._program, "version": _VERSION, **header})
 
     def add(self, line: dict[str, Any]) -> None:
-        """Adds a line for a finished part, durably."""
+        """Adds a line for a finished shard, and waits until it is on disk."""
         self.done.append(line)
         self._append(line)
 
     def remove(self) -> None:
-        """Removes the file, once all is done."""
+        """Removes the journal once the run is complete."""
         self._file.remove()
 
     def __enter__(self) -> Self:
@@ -85,7 +85,7 @@ class Journal:
         trace: TracebackType | None,
     ) -> None:
         if not (self.done or self.is_needed):
-            # There is no finished work to continue from.
+            # Nothing has been finished, so there is nothing to continue.
             self._file.remove()
         self._file.close()
 
@@ -119,7 +119,7 @@ class Journal:
 
 
 class _LocalFile:
-    """A file of this machine, which is locked."""
+    """A local file, which is locked."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -153,7 +153,7 @@ class _LocalFile:
 
 
 class _RemoteFile:
-    """A file of a storage, which is replaced as a whole by each change."""
+    """A file in remote storage. Every change replaces the whole file."""
 
     is_mine = True
 
@@ -169,7 +169,7 @@ class _RemoteFile:
         return self._data
 
     def truncate(self, length: int) -> None:
-        # The next line replaces the file.
+        # The next append replaces the file.
         self._data = self._data[:length]
 
     def append(self, data: bytes) -> None:
@@ -187,7 +187,7 @@ class _RemoteFile:
 
 
 def _locked(path: str) -> int:
-    """Opens and locks a file; returns its descriptor, or -1 if another process has locked it."""
+    """Opens and locks a file. Returns its descriptor, or -1 if another process has locked it."""
     while True:
         file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         try:
@@ -195,14 +195,14 @@ def _locked(path: str) -> int:
         except BlockingIOError:
             os.close(file)
             return -1
-        # The previous holder of the lock may have removed the file meanwhile.
+        # The previous holder of the lock may have removed the file in the meantime.
         if os.path.exists(path) and os.path.samestat(os.fstat(file), os.stat(path)):
             return file
         os.close(file)
 
 
 def _content(line: bytes) -> dict[str, Any] | None:
-    """Returns the content of a line; None if it was cut short."""
+    """Returns the content of a line; None if it was truncated."""
     checksum, _, text = line.partition(b" ")
     if not line.endswith(b"\n") or checksum != b"%08x" % zlib.crc32(text[:-1]):
         return None

@@ -1,4 +1,4 @@
-"""JSON lines: an object for each example."""
+"""Writes JSON lines, one object per example."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ["JsonShard", "check_json_columns"]
 
 
 def check_json_columns(columns: Sequence[Column], wording: Wording) -> None:
-    """Refuses columns that JSON cannot hold.
+    """Rejects columns that JSON cannot hold.
 
     Raises:
-        UnwritableError: Names the first of them, and the remedy.
+        UnwritableError: If there is such a column. The message names the first one and a remedy.
     """
     for column in columns:
         if column.kind == "bytes":
@@ -26,7 +26,7 @@ def check_json_columns(columns: Sequence[Column], wording: Wording) -> None:
 
 
 class JsonShard(Shard):
-    """A file of JSON lines."""
+    """A JSON Lines file."""
 
     def __init__(
         self, path: str, compression: str | None, columns: Sequence[Column], wording: Wording
@@ -36,7 +36,7 @@ class JsonShard(Shard):
         self._file = WholeFile(path, compression)
 
     def write(self, row: Row, number: int) -> int:
-        """Appends a line; a missing value is a missing key. Returns its bytes."""
+        """Appends a line, and returns its size in bytes. Keys of missing values are left out."""
         content = {}
         for column in self._columns:
             if column.name in row:

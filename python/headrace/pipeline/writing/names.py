@@ -1,4 +1,4 @@
-"""The names of shards, from a path with a field for their number."""
+"""The names of shards, from a path with a field for the shard number."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ _FIELDS = ("shard", "num_shards")
 
 
 class ShardNames:
-    """The paths of shards: `train-{shard:05}.tfrecord` becomes `train-00000.tfrecord`, ….
+    """The paths of shards: `train-{shard:05}.tfrecord` becomes `train-00000.tfrecord` and so on.
 
     Args:
-        path: The path, with `{shard}`, and perhaps `{num_shards}`, in the name of the file.
+        path: The path. The file name contains `{shard}`, and may contain `{num_shards}`.
         num_shards: The number of shards.
 
     Attributes:
         paths: The path of each shard.
 
     Raises:
-        ValueError: If the path lacks the field for the number, or has other fields.
+        ValueError: If the path lacks the field for the shard number, or has other fields.
     """
 
     def __init__(self, path: str, num_shards: int) -> None:
@@ -56,9 +56,9 @@ class ShardNames:
         return [path for path in self.paths if os.path.lexists(path)]
 
     def remove_leftovers(self) -> None:
-        """Removes temporary files of writers of these shards that were killed."""
+        """Removes temporary files of killed writers of these shards."""
         if storage.is_remote(self._directory):
-            return  # A storage has only whole files.
+            return  # Remote storage contains only complete files.
         mine = {os.path.basename(path) for path in self.paths}
         for name in os.listdir(self._directory or "."):
             match = re.fullmatch(r"\.(.+)\.tmp[0-9a-f]{16}", name, re.DOTALL)

@@ -1,4 +1,4 @@
-"""Parquet, written by pyarrow."""
+"""Writes Parquet with pyarrow."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from headrace.pipeline.writing.values import Row
 
 __all__ = ["ParquetShard"]
 
-# A row group ends with the example that reaches one of these.
+# A row group ends with the example that reaches one of these limits.
 _GROUP_ROWS: Final = 1 << 16
 _GROUP_BYTES: Final = 64 << 20
 _NUMBER_BYTES: Final = 8
 
 
 class ParquetShard(Shard):
-    """A Parquet file, whose pages have checksums."""
+    """A Parquet file with page checksums."""
 
     def __init__(self, path: str, compression: str | None, columns: Sequence[Column]) -> None:
         self._arrow = import_module("pyarrow")
@@ -35,7 +35,7 @@ class ParquetShard(Shard):
         self._forget()
 
     def write(self, row: Row, number: int) -> int:
-        """Appends a row; a missing value is null. Returns its bytes."""
+        """Appends a row, and returns its size in bytes. A missing value becomes null."""
         size = 0
         for column, values in zip(self._columns, self._values, strict=True):
             one = row.get(column.name)

@@ -1,4 +1,4 @@
-"""Writes examples into shards, one after the other, and records each complete one."""
+"""Writes examples to shards, one after the other, and records each complete shard."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ __all__ = ["Examples", "Output", "has_size", "write_shards"]
 
 
 class Examples(Iterator[Mapping[str, Any]], Protocol):
-    """An iteration, and its states."""
+    """An iteration with states."""
 
     def state(self) -> dict[str, Any]:
-        """Returns the state after the example that was taken last."""
+        """Returns the state after the last example that was taken."""
 
 
 class Output(ABC):
-    """The files that are written.
+    """The files to write.
 
     Attributes:
         shard_bytes: A shard ends with the example that reaches this size; None for no limit.
@@ -33,11 +33,11 @@ class Output(ABC):
 
     @abstractmethod
     def begin(self, number: int) -> tuple[str, Shard]:
-        """Returns the path of shard `number`, empty if it has no path of its own, and the shard."""
+        """Starts shard `number`, and returns its path (empty if it has none) and the shard."""
 
     @abstractmethod
     def most(self, number: int) -> int | None:
-        """Returns the largest number of examples in shard `number`; None for no limit."""
+        """Returns the maximum number of examples in shard `number`; None for no limit."""
 
     @abstractmethod
     def write(self, shard: Shard, example: Mapping[str, Any], number: int) -> int:
@@ -45,15 +45,15 @@ class Output(ABC):
 
     @abstractmethod
     def note(self) -> None:
-        """Called after each example; may raise to end the run."""
+        """Called after each example. It may raise an exception to stop the run."""
 
     def names(self) -> list[str]:
-        """Returns the names of the files of the last shard, if it has no path of its own."""
+        """Returns the names of the last shard's files, if it has no path of its own."""
         return []
 
 
 def write_shards(output: Output, examples: Examples, journal: Journal) -> int:
-    """Writes the examples after the shards of the journal, until none are left.
+    """Writes all examples that are not in the journal's shards yet.
 
     Returns:
         The number of examples in all shards.
@@ -90,17 +90,17 @@ def _fill(
     first: Mapping[str, Any],
     examples: Examples,
 ) -> int:
-    """Writes examples until a shard has its number of examples, or its size.
+    """Writes examples until a shard reaches its number of examples or its size.
 
     Args:
-        output: The files.
+        output: The files to write.
         number: The number of the shard.
         to: The shard, and the number of examples before it.
-        first: Its first example.
-        examples: The examples that follow.
+        first: The first example of the shard.
+        examples: The examples after it.
 
     Returns:
-        The number of examples in it.
+        The number of examples in the shard.
     """
     (shard, begin), most = to, output.most(number)
     example: Mapping[str, Any] | None = first

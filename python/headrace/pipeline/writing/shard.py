@@ -1,4 +1,4 @@
-"""Shards: files that get their names when they are whole, of any format."""
+"""Shards, which are files of any format that get their names once they are complete."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Shard", "WholeFile"]
 
 
 class Shard(ABC):
-    """A file of the output, which gets its name when it is published."""
+    """An output file, which gets its name when it is published."""
 
     @abstractmethod
     def write(self, row: Row, number: int) -> int:
@@ -22,23 +22,23 @@ class Shard(ABC):
 
         Args:
             row: The example.
-            number: The number of the example, over all shards.
+            number: The number of the example, counted over all shards.
 
         Raises:
-            UnwritableError: If the format cannot hold it.
+            UnwritableError: If the format cannot hold the example.
         """
 
     @abstractmethod
     def publish(self) -> None:
-        """Completes the file and gives it its name."""
+        """Completes the file, and gives it its final name."""
 
     @abstractmethod
     def discard(self) -> None:
-        """Removes the file, unless it is published."""
+        """Removes the file, unless it has been published."""
 
 
 class _Raw(io.RawIOBase):
-    """The lowest layer of a stream, below Python's own."""
+    """The lowest layer of a stream, below Python's buffers."""
 
     def __init__(self, file: AtomicFile) -> None:
         self._file = file
@@ -51,15 +51,15 @@ class _Raw(io.RawIOBase):
         return self._file.tell()
 
     def write(self, data: Any) -> int:
-        # Python's streams write their buffers when they are collected.
+        # Python's streams write their buffers when they are garbage-collected.
         return len(bytes(data)) if self.is_discarded else self._file.write(bytes(data))
 
 
 class WholeFile:
-    """A file that is written from its beginning to its end.
+    """A file that is written from start to end.
 
     Args:
-        path: Its name.
+        path: The final path.
         compression: "gzip" or None.
 
     Attributes:
@@ -72,12 +72,13 @@ class WholeFile:
         self._buffer = io.BufferedWriter(self._raw, 1 << 20)
         self.stream: IO[bytes] = self._buffer
         if compression == "gzip":
-            # The header has no name and time, so that the same examples give the same bytes.
+            # The header contains neither a name nor a time, so the same examples give the same
+            # bytes.
             packed = gzip.GzipFile("", "wb", 6, self._buffer, mtime=0)
             self.stream = cast("IO[bytes]", packed)
 
     def publish(self) -> None:
-        """Writes the buffered rest, and gives the file its name."""
+        """Writes what is still buffered, and gives the file its final name."""
         if self.stream is not self._buffer:
             self.stream.close()
         self._buffer.flush()
@@ -85,6 +86,6 @@ class WholeFile:
         self._file.publish()
 
     def discard(self) -> None:
-        """Removes the file, unless it is published."""
+        """Removes the file, unless it has been published."""
         self._raw.is_discarded = True
         self._file.discard()

@@ -1,4 +1,4 @@
-"""Tar archives as the library webdataset reads them: a sample for each example."""
+"""Writes tar archives for the webdataset library, one sample per example."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _KEY: Final = "__key__"
 
 
 class TarShard(Shard):
-    """An archive, whose members are named `KEY.FEATURE`.
+    """An archive whose members are named `KEY.COMPONENT`.
 
-    A string is written unchanged, a number as text, several values as JSON, and a component called
-    `npy` or `NAME.npy` in NumPy's format.
+    A string is written unchanged, a number as text, and several values as JSON. A component named
+    `npy` or `NAME.npy` is written in NumPy's format.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class TarShard(Shard):
 
 
 def check_extension(name: str, wording: Wording) -> None:
-    """Raises UnwritableError if a name cannot end the names of members."""
+    """Raises UnwritableError if a name cannot be the extension of a member."""
     if not name or "/" in name or name != name.lower() or name.startswith("__"):
         raise UnwritableError(
             f"{wording.component} '{name}' cannot be an extension, expected small letters without "

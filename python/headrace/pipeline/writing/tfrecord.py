@@ -1,4 +1,4 @@
-"""TFRecords."""
+"""Writes TFRecord files."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ __all__ = ["RecordShard"]
 
 
 class RecordShard(Shard):
-    """A TFRecord file of `Example`s, or of unchanged records.
+    """A TFRecord file with `tf.train.Example`s or unchanged records.
 
     Args:
         path: The file.
         compression: "gzip", "zlib" or None.
-        wording: The words of errors.
+        wording: The wording of errors.
     """
 
     def __init__(self, path: str, compression: str | None, wording: Wording) -> None:
@@ -46,7 +46,7 @@ class RecordShard(Shard):
         with os_errors(self._path):
             file = os.open(self._path, os.O_RDONLY)
             try:
-                # The journal must not list a file that a power loss could remove.
+                # The journal must not list a file that a power failure could remove.
                 os.fsync(file)
             finally:
                 os.close(file)
@@ -57,10 +57,10 @@ class RecordShard(Shard):
 
 
 def _serialized(row: Row, number: int, wording: Wording) -> bytes:
-    """Returns a row as a serialized `Example`.
+    """Converts a row to a serialized `tf.train.Example`.
 
     Raises:
-        UnwritableError: If it holds a value that an `Example` cannot.
+        UnwritableError: If the row contains a value that an `Example` cannot hold.
     """
     from headrace.protos import Example  # noqa: PLC0415 (an extra, which other formats do without)
 

@@ -1,4 +1,4 @@
-"""The values of components in a form for files."""
+"""Component values in a form that can be written to files."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __all__ = ["Row", "Values", "values_of_example"]
 
 
 class Values(NamedTuple):
-    """The values of one component, or of one feature.
+    """The values of one component or feature.
 
     Attributes:
-        kind: The name of their type; for features "bytes", "float" or "int64", or None for a
-            feature without values.
-        items: The values, one after the other.
+        kind: The name of their type. For features, it is "bytes", "float" or "int64", or None if
+            there are no values.
+        items: The values as a flat sequence.
         shape: The shape of the values; None for a list.
     """
 
@@ -33,11 +33,11 @@ Row: TypeAlias = Mapping[str, Values]
 
 
 def values_of_example(example: Mapping[str, Any]) -> dict[str, Values]:
-    """Returns the values of all components of a pipeline's example.
+    """Returns the values of all components of an example.
 
     Raises:
-        InvalidArgumentError: If a value is a JSON object, lists of lists or a time, which cannot be
-            written.
+        InvalidArgumentError: If a value is a JSON object, a list of lists or a time, which cannot
+            be written.
     """
     for name, value in example.items():
         is_time = isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "mM"
@@ -68,5 +68,5 @@ def _values_of_component(value: Any) -> Values:
 
 @functools.cache
 def _name_of(dtype: np.dtype[Any]) -> str:
-    """Returns the name of a NumPy type; cached, since NumPy computes it slowly."""
+    """Returns the name of a NumPy type. It is cached, because NumPy is slow to compute it."""
     return dtype.name

@@ -1,4 +1,4 @@
-"""Errors about examples that a format cannot hold, in the words of the calling interface."""
+"""Errors about examples that a format cannot hold, worded for the caller (Python or a command)."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ __all__ = ["PIPELINE", "UnwritableError", "Wording"]
 
 
 class UnwritableError(ValueError):
-    """An example, or a component of all of them, that a format cannot hold."""
+    """An example or a component that a format cannot hold."""
 
 
 class Wording(NamedTuple):
-    """The words for components, and the remedies.
+    """The words for components, and the remedies in messages.
 
     Attributes:
-        component: The word for one component.
-        drop: The way to write only the other components.
-        as_text: The way to write bytes as text; `{name}` is the component.
-        as_list: The way to write lists.
-        as_numbers: The way to write numbers that JSON does not have.
-        new_key: The way to give samples keys.
-        other_key: The way to give samples other keys.
-        rename: The way to give a component another name; `{name}` is the component.
+        component: The word for a component.
+        drop: How to write only the other components.
+        as_text: How to write bytes as text; `{name}` is the component.
+        as_list: How to write lists.
+        as_numbers: How to write numbers that JSON does not support.
+        new_key: How to give samples keys.
+        other_key: How to give samples other keys.
+        rename: How to rename a component; `{name}` is the component.
     """
 
     component: str
@@ -36,11 +36,11 @@ class Wording(NamedTuple):
 
     @property
     def dropped(self) -> str:
-        """The way to write only the other components, as a sentence."""
+        """How to write only the other components, as a sentence."""
         return f"{self.drop[0].upper()}{self.drop[1:]}."
 
 
-# The words for programs.
+# The wording for Python programs.
 PIPELINE: Final = Wording(
     component="component",
     drop="drop it with select(...)",

@@ -1,4 +1,4 @@
-"""Writes the examples of a pipeline into files: `Pipeline.write`."""
+"""Writes a pipeline's examples to files, for `Pipeline.write`."""
 
 from __future__ import annotations
 
@@ -89,12 +89,12 @@ def write(
 def _checked(
     pipe: Description, output: str, num_shards: int, resume: bool
 ) -> tuple[ShardNames, tuple[Format, str | None]]:
-    """Returns the names of the shards, their format and its compression."""
+    """Returns the names of the shards, with their format and compression."""
     checked_int("write", "num_shards", num_shards, 1)
     check_bool("write", "resume", resume)
     names, file_format = ShardNames(output, num_shards), format_of(output)
     if storage.is_remote(output):
-        # Fails if files cannot be written there at all.
+        # Raises an error if files cannot be written there at all.
         AtomicFile(names.paths[0]).discard()
     if batch_depth(pipe._stages) > 0:
         raise ValueError(
@@ -112,7 +112,7 @@ def _checked(
 
 
 def _check_done(output: str, names: ShardNames, journal: Journal, num_shards: int) -> None:
-    """Raises an error unless an earlier run began the same output, and its shards exist."""
+    """Raises an error unless an earlier run started the same output, and its shards exist."""
     header = journal.header or {}
     if header.get("shards") != num_shards:
         raise ValueError(
@@ -129,9 +129,8 @@ def _check_done(output: str, names: ShardNames, journal: Journal, num_shards: in
             )
     finished = {line["path"] for line in journal.done}
     for path in names.existing():
-        # A run that was killed between publishing a shard and recording it writes the shard again,
-        # with the
-        # same bytes.
+        # If a run was killed after it published a shard but before it recorded it, the shard is
+        # written again with the same bytes.
         if path not in finished and path != names.paths[len(finished)]:
             raise AlreadyExistsError(
                 None, None, f"write: {path} exists, but was not written by the earlier run. {_ANEW}"
@@ -145,7 +144,7 @@ def _write(
     header: Mapping[str, Any],
     journal: Journal,
 ) -> None:
-    """Writes the shards that are not in the journal."""
+    """Writes the shards that are not in the journal yet."""
     count, columns = header["count"], [Column(*column) for column in header["columns"]]
     state = journal.done[-1]["state"] if journal.done else header.get("state")
     try:
@@ -194,7 +193,7 @@ class _Shards(Output):
         self._is_raw = is_raw
         self._count = count
         self._bar = bar
-        # The common shapes of arrays of several axes in all examples.
+        # The shape of each array with several axes, which must be the same in all examples.
         self._shapes: dict[str, tuple[int, ...]] = {}
         self._shaped = [one.name for one in columns if one.rank > 1]
 

@@ -1,1 +1,1 @@
-"""Keys of caches on disk."""
+"""Keys of disk caches."""

@@ -1,10 +1,10 @@
-"""A hash of Python values and functions that is the same in another process.
+"""Hashes Python values and functions, with the same result in every process.
 
-A function counts with its bytecode and constants, its defaults, its attributes, what it has closed
-over, and the functions, classes and values that its names lead to. If a module is used in any other
-way than by an attribute that is read at once, or names are looked up while the function runs, the
-sources of the module and of all that it imports count instead. The code of installed packages
-counts as their versions. Other objects count as what they would be pickled from.
+The hash of a function covers its bytecode and constants, its defaults, its attributes, its closure,
+and the functions, classes and values that its names refer to. If a module is used in any way other
+than reading an attribute directly, or if names are looked up at run time, the sources of the module
+and of everything that it imports are hashed instead. Installed packages are hashed by version.
+Other objects are hashed by what they would be pickled from.
 """
 
 import builtins
@@ -37,9 +37,9 @@ from headrace.pipeline.plan.cache_keys.modules import (
 __all__ = ["Fingerprint"]
 
 _PLAIN: Final = (type(None), bool, int, float, complex, str, bytes, type(...), type(NotImplemented))
-# Equal ones may be one object in one process and two in another.
+# Equal values of these types may be one object in one process, and two in another.
 _BY_VALUE: Final = (list, tuple, dict, set, frozenset, types.CodeType, np.ndarray)
-# Attributes of classes that do not matter, or count elsewhere.
+# Class attributes that do not matter, or are hashed elsewhere.
 _SILENT: Final = frozenset(
     (
         *("__dict__", "__weakref__", "__doc__", "__module__", "__firstlineno__", "__slotnames__"),
@@ -47,7 +47,7 @@ _SILENT: Final = frozenset(
         *("__static_attributes__", "__abstractmethods__", "_abc_impl", "__classdictcell__"),
     )
 )
-# The parts of classes that are written in C.
+# The parts of classes that are implemented in C.
 _NATIVE: Final = (
     types.MemberDescriptorType,
     types.GetSetDescriptorType,
@@ -56,13 +56,13 @@ _NATIVE: Final = (
     types.ClassMethodDescriptorType,
 )
 _HEAP_TYPE: Final = 1 << 9
-# Functions that lead to any name of the program.
+# Functions that can access any name of the program.
 _LOOKS_UP: Final = (eval, exec, compile, globals, locals, vars, dir, breakpoint)
 _LOOKING_UP: Final = frozenset(("gc", "inspect", "pickle", "_pickle", "marshal", "builtins"))
 _LOOKING_NAMES: Final = frozenset(
     ("__globals__", "__builtins__", "__subclasses__", "f_globals", "f_locals", "f_builtins")
 )
-# Functions that import what a text names.
+# Functions that import a module by name.
 _IMPORTS: Final = frozenset(
     (
         *("import_module", "__import__", "reload", "spec_from_file_location", "module_from_spec"),
@@ -79,24 +79,26 @@ _KEY: Final = 'give the cache a key, as key="v1", and another one with each chan
 
 
 class Fingerprint:
-    """A hash that values are added to."""
+    """A hash to which values are added."""
 
     def __init__(self, depth: int = 0) -> None:
         self._hash = hashlib.sha256()
-        # The number of each object by its identity, and the objects, which keeps identities apart.
+        # The number of each object by its identity. The objects are kept alive, so that identities
+        # stay unique.
         self._numbers: dict[int, int] = {}
         self._alive: list[object] = []
         self._depth = depth
-        # The modules whose sources were added, and the words of all functions. Values of these
-        # modules count that the words may lead to: a program may have set them.
+        # The modules whose sources were added, and the words in all functions. If a word is the
+        # name of a value in one of these modules, the value is hashed too, because the program may
+        # have set it.
         self._whole_modules: dict[str, types.ModuleType] = {}
         self._words: set[str] = set()
         self._is_ending = False
-        # The functions that are being added, one within the other.
+        # The functions that are being added, from outermost to innermost.
         self._functions: list[types.FunctionType] = []
 
     def hexdigest(self) -> str:
-        """Returns the hash, as hexadecimal digits."""
+        """Returns the hash as hexadecimal digits."""
         seen: set[tuple[str, str]] = set()
         self._is_ending = True
         while (
@@ -120,10 +122,10 @@ class Fingerprint:
 
         Args:
             value: The value.
-            where: Where it is used, for errors.
+            where: Where the value is used, for errors.
 
         Raises:
-            ValueError: If it cannot be compared between programs.
+            ValueError: If the value cannot be compared between programs.
         """
         if type(value) in _PLAIN:
             self._put(type(value).__name__, repr(value))
@@ -233,7 +235,7 @@ class Fingerprint:
                 return
             self._put(function.__code__.co_name, str(function.__code__.co_firstlineno))
             if isinstance(registry := vars(function).get("registry"), types.MappingProxyType):
-                # `singledispatch` keeps a memory of calls beside its registry.
+                # Besides its registry, `singledispatch` keeps a cache of calls.
                 self.add(list(registry.items()), where)
                 return
         self._put("function")
@@ -256,7 +258,7 @@ class Fingerprint:
         self._functions.pop()
 
     def _add_reached(self, function: types.FunctionType, where: str) -> None:
-        """Adds what the global names of a function lead to, and what it imports."""
+        """Adds what a function's global names refer to, and what it imports."""
         code, names = function.__code__, function.__globals__
         self._words.update(code_reach.words(code))
         if not _LOOKING_NAMES.isdisjoint(code_reach.words(code)):
@@ -272,7 +274,7 @@ class Fingerprint:
             self._add_import(imported, function, where)
 
     def _add_chain(self, module: types.ModuleType, chain: Iterable[str], where: str) -> None:
-        """Adds what attributes that are read one after the other lead to, from a module on."""
+        """Adds what a chain of attributes refers to, starting from a module."""
         for name in chain:
             is_lib, value = is_library(module), vars(module).get(name, self)
             self._put(module.__name__, name, version(module) if is_lib else "")
@@ -280,7 +282,7 @@ class Fingerprint:
                 self._add_own_module(where)
                 return
             if value is self:
-                # The module makes the attribute when it is asked for it.
+                # The module creates the attribute when it is accessed.
                 if not is_lib:
                     self._add_whole(module, where)
                 return
@@ -317,7 +319,7 @@ class Fingerprint:
                 self._add_whole(inner, where)
 
     def _add_own_module(self, where: str) -> None:
-        """Adds all that a function can look up by name: its module, and what that imports."""
+        """Adds everything a function can look up by name: its module, and what that imports."""
         if self._is_ending:
             return
         if not self._functions:
@@ -336,7 +338,7 @@ class Fingerprint:
         self._add_whole(module, where)
 
     def _add_whole(self, module: types.ModuleType, where: str) -> None:
-        """Adds the sources of a module and of all that it imports; of a library, the version."""
+        """Adds the sources of a module and of all that it imports, or a library's version."""
         self._put("module", module.__name__)
         if is_library(module):
             if module.__name__.partition(".")[0] in _LOOKING_UP or module is sys:
@@ -367,7 +369,7 @@ class Fingerprint:
     def _add_method(self, method: types.MethodType, where: str) -> None:
         module = module_of(getattr(method.__func__, "__globals__", {}))
         if module is not None and is_library(module) and _is_at(module, method, method.__name__):
-            # Such as `random.choice`, whose object has drawn before.
+            # For example, `random.choice`: its object has drawn numbers before.
             self._put("method", module.__name__, method.__name__, version(module))
             return
         self.add((method.__func__, method.__self__), where)
@@ -389,7 +391,7 @@ class Fingerprint:
             self._add_own_module(where)
 
     def _add_class(self, kind: type, where: str) -> None:
-        # Classes of C may have a descriptor of their objects' attribute instead.
+        # For classes implemented in C, this may be a descriptor instead of a string.
         name = kind.__module__ if isinstance(kind.__module__, str) else "builtins"
         module = sys.modules.get(name)
         self._put("class", name, kind.__qualname__)
@@ -430,7 +432,7 @@ class Fingerprint:
                     self.add(part, where)
 
     def _add_named(self, value: object, name: str, where: str) -> None:
-        """Adds an object that is pickled by its name alone."""
+        """Adds an object that is pickled only by its name."""
         self._put(name)
         module = sys.modules.get(pickle.whichmodule(value, name))  # type: ignore[attr-defined]
         if module is not None and is_library(module) and _is_at(module, value, name):
@@ -439,7 +441,7 @@ class Fingerprint:
         state = _state_of(value)
         kind = sys.modules.get(type(value).__module__)
         if kind is not None and is_library(kind) and "__wrapped__" not in state:
-            # Only a TypeVar and the like are known to have no more than their names.
+            # Only objects such as a TypeVar are known to consist of nothing but their names.
             if kind.__name__ != "typing":
                 raise _incomparable(where, value)
             state = {}
@@ -469,7 +471,7 @@ def _importing(where: str, name: str) -> ValueError:
 
 
 def _is_at(module: types.ModuleType, value: Any, qualname: str | None = None) -> bool:
-    """Returns whether a module has a value under its qualified name."""
+    """Returns whether a module contains a value under its qualified name."""
     current: object = module
     for name in (value.__qualname__ if qualname is None else qualname).split("."):
         current = inspect.getattr_static(current, name, None)
@@ -479,7 +481,7 @@ def _is_at(module: types.ModuleType, value: Any, qualname: str | None = None) ->
 
 
 def _may_be_foreign(value: object) -> bool:
-    """Returns whether a value of a library may have been put there by the program."""
+    """Returns whether the program may have put this value into a library."""
     if isinstance(value, types.BuiltinFunctionType):
         return isinstance(value.__self__, types.ModuleType)
     if isinstance(value, type):
@@ -494,7 +496,7 @@ def _is_code(value: object) -> bool:
 
 
 def _state_of(value: object) -> dict[str, Any]:
-    """Returns the attributes of an object, those in slots too."""
+    """Returns an object's attributes, including those in slots."""
     state = dict(getattr(value, "__dict__", {}))
     for kind in type(value).__mro__:
         for name, slot in vars(kind).items():
@@ -508,5 +510,5 @@ def _text_of_annotations(value: object) -> str:
         annotations = vars(value).get("__annotations__") if isinstance(value, type) else None
         annotations = value.__annotations__ if annotations is None else annotations
         return _ADDRESS.sub("", repr(annotations))
-    except Exception:  # A name in them may be missing.
+    except Exception:  # A name in the annotations may be undefined.
         return ""

@@ -1,4 +1,4 @@
-"""The global names that the code of a function loads, and what it reads of each."""
+"""Finds the global names that a function's code loads, and which attributes it reads from them."""
 
 import dis
 import types
@@ -13,12 +13,12 @@ _NOTHING: Final = ("CACHE", "EXTENDED_ARG", "NOP")
 
 
 class Import(NamedTuple):
-    """An import inside of a function.
+    """An import inside a function.
 
     Attributes:
-        level: The number of dots before the name.
+        level: The number of leading dots.
         name: The name of the module.
-        names: The names that are imported from it.
+        names: The names imported from it.
     """
 
     level: int
@@ -27,7 +27,7 @@ class Import(NamedTuple):
 
 
 def loads(code: types.CodeType) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yields each global name that code loads, with the chain of attributes read at once of it."""
+    """Yields each global name that code loads, with the chain of attributes read from it."""
     for part in _parts(code):
         instructions = _instructions(part)
         for number, instruction in enumerate(instructions):
@@ -41,7 +41,7 @@ def loads(code: types.CodeType) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def imports(code: types.CodeType) -> Iterator[Import]:
-    """Yields the imports of code."""
+    """Yields the imports in code."""
     for part in _parts(code):
         instructions = _instructions(part)
         for number, instruction in enumerate(instructions):
@@ -51,7 +51,7 @@ def imports(code: types.CodeType) -> Iterator[Import]:
 
 
 def words(code: types.CodeType) -> Iterator[str]:
-    """Yields the names that code mentions, and its strings."""
+    """Yields the names and strings that appear in code."""
     for part in _parts(code):
         yield from part.co_names
         for constant in part.co_consts:
@@ -60,7 +60,7 @@ def words(code: types.CodeType) -> Iterator[str]:
 
 
 def _parts(code: types.CodeType) -> Iterator[types.CodeType]:
-    """Yields code and the code of the functions in it."""
+    """Yields code and the code of the functions inside it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):

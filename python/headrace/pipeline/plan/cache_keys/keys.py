@@ -1,6 +1,6 @@
-"""Keys of caches on disk: a hash of all that decides the examples, apart from the files.
+"""Keys of disk caches: a hash of everything that determines the examples, except the files.
 
-The files that examples are read from, with their sizes and times, are compared by the engine.
+The engine compares the files that examples are read from, including their sizes and times.
 """
 
 import os
@@ -18,10 +18,10 @@ from headrace.pipeline.workers.iterator_pool import IteratorPool
 
 __all__ = ["cache_key", "with_companions"]
 
-# Fields that do not decide the examples.
+# Fields that do not affect the examples.
 _LEFT_OUT: Final = ("num_threads", "num_processes", "is_seed_given", "taken_from", "kept", "part")
 _RUNTIME: Final = (CachedExamples, engine.Index, WorkerHolder, IteratorPool, deque)
-# The ends of the names of files that say where the documents of a token file begin.
+# The endings of files that store where the documents of a token file start.
 _COMPANIONS: Final = (".idx", ".index", ".metadata")
 
 
@@ -31,13 +31,13 @@ def cache_key(
     number: int,
     key: str | None = None,
 ) -> str:
-    """Returns the hash of a description, as hexadecimal digits.
+    """Returns the hash of a description as hexadecimal digits.
 
     Args:
         chain: The stages before the cache.
-        contents: The files that native functions are made from, with digests.
+        contents: The files that native functions depend on, with their digests.
         number: The number of the cache among all stages, for reports of skipped examples.
-        key: The user's key, which stands for the functions; None to compare them.
+        key: The user's key, which replaces the comparison of functions; None to compare them.
 
     Raises:
         ValueError: If a function uses a value that cannot be compared between programs.
@@ -64,18 +64,18 @@ def _add_chain(fingerprint: Fingerprint, chain: Sequence[Stage], reads_functions
 
 
 def _decisive(stage: Stage, is_source: bool) -> Iterator[tuple[str, Any]]:
-    """Yields the fields of a stage that decide the examples."""
+    """Yields the fields of a stage that affect the examples."""
     for item in fields(cast("Any", stage)):
         value = getattr(stage, item.name)
         if item.name in _LEFT_OUT or isinstance(value, _RUNTIME):
             continue
-        # A source may remember what it has found in its files.
+        # A source may store what it has found in its files.
         if item.compare or not is_source:
             yield item.name, value
 
 
 def with_companions(paths: Iterable[bytes]) -> list[bytes]:
-    """Returns files together with the files of this machine that describe their content."""
+    """Returns the files, together with local files that describe their contents."""
     companions = []
     for path in paths:
         companions.append(path)

@@ -1,4 +1,4 @@
-"""Modules as they count for a cache on disk: libraries by version, the user's own by source."""
+"""Modules in the keys of disk caches: libraries by version, the user's modules by source."""
 
 import ast
 import functools
@@ -21,12 +21,12 @@ _OWN: Final = os.path.dirname(os.path.dirname(os.path.realpath(engine.__file__))
 
 
 class NoSourceError(Exception):
-    """A module of the user's has no source file."""
+    """A user's module has no source file."""
 
 
 @functools.cache
 def _directories() -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Returns the directories of the standard library, and those of installed packages."""
+    """Returns the directories of the standard library and of installed packages."""
     paths = sysconfig.get_paths()
     kinds = (("stdlib", "platstdlib"), ("purelib", "platlib"))
     standard, installed = (
@@ -37,7 +37,7 @@ def _directories() -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 @functools.lru_cache(maxsize=10_000)
 def is_library_file(path: str) -> bool:
-    """Returns whether a file belongs to an installed package, or to Python itself."""
+    """Returns whether a file belongs to an installed package or to Python itself."""
     if path.startswith("<frozen "):
         return True
     standard, installed = _directories()
@@ -45,7 +45,7 @@ def is_library_file(path: str) -> bool:
 
 
 def is_library(module: types.ModuleType) -> bool:
-    """Returns whether a module is installed, rather than a part of the program."""
+    """Returns whether a module is installed, rather than part of the user's program."""
     file = getattr(module, "__file__", None)
     if file is not None:
         return is_library_file(file)
@@ -58,14 +58,14 @@ def is_library(module: types.ModuleType) -> bool:
 
 
 def module_of(names: Mapping[str, Any]) -> types.ModuleType | None:
-    """Returns the module whose global names these are; None if it is not loaded."""
+    """Returns the module with these global names; None if it is not loaded."""
     name = names.get("__name__")
     module = sys.modules.get(name) if isinstance(name, str) else None
     return module if module is not None and vars(module) is names else None
 
 
 def version(module: types.ModuleType) -> str:
-    """Returns a text that is another one if an installed module is."""
+    """Returns a text that changes when an installed module changes."""
     return _version(module.__name__.partition(".")[0], getattr(module, "__file__", None))
 
 
@@ -83,19 +83,19 @@ def _version(top: str, file: str | None) -> str:
     except importlib.metadata.PackageNotFoundError:
         loaded = getattr(sys.modules.get(top), "__version__", "")
         return f"{loaded} {_digest(file)}"
-    # The list of files has a hash for each, so that another build of a version is seen.
+    # The list of files contains their hashes, which reveals a different build of the same version.
     record = distribution.read_text("RECORD") or ""
     return f"{distribution.version} {hashlib.sha256(record.encode()).hexdigest()}"
 
 
 def sources(module: types.ModuleType) -> Iterator[tuple[str, str]]:
-    """Yields the modules that a module of the user's imports, and those that they import.
+    """Yields the modules that a user's module imports, directly or indirectly.
 
     Yields:
-        The name of each, with the digest of its source or the version of its library.
+        The name of each module, with the digest of its source or the version of its library.
 
     Raises:
-        NoSourceError: If there is no source file of one of them.
+        NoSourceError: If one of them has no source file.
     """
     waiting = {module.__name__: _Module.of(module)}
     seen: dict[str, str] = {}
@@ -109,7 +109,7 @@ def sources(module: types.ModuleType) -> Iterator[tuple[str, str]]:
 
 
 class _Module:
-    """A module that is loaded, or that can be imported."""
+    """A module that is loaded or can be imported."""
 
     def __init__(self, name: str, file: str | None, path: Any, module: Any = None) -> None:
         self._name = name
@@ -158,7 +158,7 @@ class _Module:
 
 
 def _find(name: str) -> _Module | None:
-    """Returns a module without importing it; None if there is none."""
+    """Returns a module without importing it; None if it does not exist."""
     module = sys.modules.get(name)
     if isinstance(module, types.ModuleType):
         return _Module.of(module)
@@ -179,7 +179,7 @@ def _find(name: str) -> _Module | None:
 
 
 def _imports(path: str, package: str) -> Iterator[str]:
-    """Yields the names that the import statements of a file mention, with their packages."""
+    """Yields the names in a file's import statements, with their packages."""
     with open(path, "rb") as file:
         tree = ast.parse(file.read())
     for node in ast.walk(tree):

@@ -1,6 +1,6 @@
-"""Components kept beside a cache on disk, so that a full cache calls no function to learn them.
+"""Stores components beside a disk cache, so that a full cache calls no function to learn them.
 
-The key is made as that of the cache, of the stages up to the function.
+The key is computed as for the cache, from the stages up to the function.
 """
 
 import hashlib
@@ -21,14 +21,14 @@ from headrace.pipeline.values.types import Json, Spec, Specs, type_name
 
 __all__ = ["SpecFile"]
 
-# In place of the number of a cache, none of which has it.
+# Takes the place of a cache's number. No cache has this number.
 _NUMBER: Final = -1
 _NO_LINK: Final = getattr(os, "O_NOFOLLOW", 0)
 _STRINGS: Final = {"bytes": bytes, "str": str, "Json": Json}
 
 
 class SpecFile:
-    """The components after the last of some stages, in a file of a cache's directory."""
+    """The components after some stages, stored in a file in the cache's directory."""
 
     def __init__(
         self,
@@ -37,13 +37,13 @@ class SpecFile:
         paths: Iterable[bytes],
         cache: Cache,
     ) -> None:
-        """Finds the file, which may not exist.
+        """Determines the path of the file, which may not exist.
 
         Args:
             chain: The stages.
-            contents: The files that native functions are made from, with digests.
+            contents: The files that native functions depend on, with their digests.
             paths: The files of all sources.
-            cache: The next cache on disk after the stages.
+            cache: The first disk cache after the stages.
         """
         assert cache.directory is not None
         key = cache_key(chain, contents, _NUMBER, cache.key)
@@ -51,7 +51,7 @@ class SpecFile:
         self._path = engine.DiskCache(*self._of).note_path()
 
     def read(self) -> Specs | None:
-        """Returns the components, if they were kept."""
+        """Returns the components if they were stored."""
         if self._path is None:
             return None
         try:
@@ -59,17 +59,17 @@ class SpecFile:
                 digest, _, text = file.read().partition("\n")
             return _decoded(text) if digest == _digest(text) else None
         except (OSError, ValueError, TypeError):
-            # They are learned again.
+            # The components are learned again.
             return None
 
     def write(self, specs: Specs) -> None:
-        """Keeps the components, unless a file has changed since."""
+        """Stores the components, unless a file has changed in the meantime."""
         text = json.dumps([[name, _encoded(spec)] for name, spec in specs.items()])
         if self._path is None or self._path != engine.DiskCache(*self._of).note_path():
             return
         part = f"{self._path}.part{secrets.token_hex(8)}"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK
-        # If nothing can be written here, the cache itself says so.
+        # If nothing can be written here, the cache itself reports it.
         with suppress(OSError):
             os.makedirs(os.path.dirname(part), exist_ok=True)
             with open(os.open(part, flags, 0o666), "w", encoding="utf-8") as file:
