@@ -1,4 +1,4 @@
-"""A text report of a pipeline's activity at one moment, for example why no batch comes."""
+"""Describes what a pipeline is doing at the moment, for example why no batch arrives."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,13 +18,13 @@ def activity_lines(
     names: Sequence[str],
     waits: Mapping[int, str],
 ) -> Iterator[str]:
-    """Yields lines: one for the iteration, then one for each thread of the engine and each call.
+    """Yields a line for the iteration, then one for each engine thread and each call.
 
     Args:
         execution: The execution of the pipeline.
-        python_workers: The work of its threads for Python functions.
+        python_workers: Its Python workers.
         names: The names of its stages, by the numbers under which they are measured.
-        waits: The waits of threads, by the threads' numbers in the system.
+        waits: What threads are waiting for, by the operating system's thread ID.
     """
     now = execution.state()
     used, limit = execution.memory()

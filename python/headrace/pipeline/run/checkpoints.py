@@ -1,8 +1,8 @@
-"""The checkpoints in a state's place, which is a flat list; see `checkpoint.rs` of the binding.
+"""The checkpoints in a state, stored as a flat list; see the binding's `checkpoint.rs`.
 
-Each checkpoint follows the checkpoints of its inputs, as `[skip, numbers, number of inputs, text]`.
-Zeros and missing values at its end are omitted. JSON and pickle can therefore hold the place of a
-pipeline of any length.
+Each checkpoint follows the checkpoints of its inputs, and has the form `[skip, numbers, number of
+inputs, text]`. Zeros and missing values at its end are omitted. The list is flat, so that JSON and
+pickle can store the position of a pipeline of any length.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ __all__ = ["Checkpoint", "last_checkpoint"]
 
 
 class Checkpoint(NamedTuple):
-    """A position in the rows of a stage, from which it can resume.
+    """A position in a stage's rows, from which the stage can resume.
 
     Attributes:
-        skip: The number of examples that the stage has returned since the position in `numbers`.
+        skip: How many examples the stage has returned since the position in `numbers`.
         numbers: The position of the stage, as numbers.
-        inputs: The checkpoints of the stages before.
+        inputs: The checkpoints of the preceding stages.
     """
 
     skip: int
@@ -31,7 +31,7 @@ def last_checkpoint(checkpoints: Sequence[Sequence[Any]]) -> Checkpoint:
     """Returns the checkpoint of the last stage.
 
     Raises:
-        ValueError: If the list is not valid checkpoints.
+        ValueError: If the list does not contain valid checkpoints.
     """
     free: list[Checkpoint] = []
     for skip, *rest in checkpoints:

@@ -1,4 +1,4 @@
-"""Counts the examples or batches of a pipeline, by reading them where that is needed."""
+"""Counts the examples or batches of a pipeline, by reading them if necessary."""
 
 import logging
 import math
@@ -25,11 +25,11 @@ _log: Final = logging.getLogger("headrace.pipeline")
 
 
 def count_of(chain: Stages, options: Mapping[str, Any], chain_specs: ChainSpecs) -> int:
-    """Returns the number of examples, or batches, that the stages give.
+    """Returns the number of examples or batches.
 
     Args:
         chain: The stages.
-        options: The limits of the pipeline's resources.
+        options: The options of the pipeline.
         chain_specs: The components after each stage.
 
     Raises:
@@ -56,12 +56,12 @@ def count_of(chain: Stages, options: Mapping[str, Any], chain_specs: ChainSpecs)
 
 
 def _may_differ(stage: Stage) -> bool:
-    """Returns whether a stage may give other examples in another epoch."""
+    """Returns whether a stage may produce different examples in another epoch."""
     return stage.draws or keeps_state(stage.called_function)
 
 
 def _num_read(chain: Sequence[Stage]) -> int:
-    """Returns the number of stages that must run; the counts of later ones follow from theirs."""
+    """Returns how many stages must run. The counts of later stages follow from their result."""
     numbered = list(enumerate(steps(chain), 1))
     end = 1 + max((n for n, step in numbered if step.length_after(1) is None), default=0)
     is_drawn = any(map(_may_differ, all_stages(chain[:end]))) or any(

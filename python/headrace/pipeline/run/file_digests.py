@@ -1,4 +1,4 @@
-"""Digests of a source's files, by which a state knows them again."""
+"""Digests of a source's files, by which a state recognises them."""
 
 import hashlib
 import os
@@ -9,8 +9,8 @@ from headrace.io.storage import sizes
 
 __all__ = ["MOST_DIGESTS", "digests_of", "group_of"]
 
-# The most digests for the files of a source: one for each file, or one for each group of
-# neighbours.
+# The maximum number of digests per source: one for each file, or for each group of neighbouring
+# files.
 MOST_DIGESTS: Final = 32
 _DIGEST_BYTES: Final = 3
 
@@ -22,7 +22,7 @@ def digests_of(paths: Sequence[bytes]) -> list[Any]:
 
 
 def group_of(paths: Sequence[bytes], number: int) -> Sequence[bytes]:
-    """Returns the neighbouring files that have digest `number`."""
+    """Returns the neighbouring files that digest `number` covers."""
     count = min(len(paths), MOST_DIGESTS)
     return paths[number * len(paths) // count : (number + 1) * len(paths) // count]
 

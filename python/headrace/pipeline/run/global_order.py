@@ -1,4 +1,4 @@
-"""The digest of the global order of an iteration, for comparing ranks and machines."""
+"""The digest of an iteration's global order, to compare ranks and machines."""
 
 import hashlib
 import json
@@ -19,7 +19,7 @@ _NUM_LETTERS: Final = 16
 
 
 class GlobalOrder:
-    """The global order of one iteration, as its engine sees it."""
+    """The global order of one iteration, as seen by its engine."""
 
     def __init__(
         self, chain: Sequence[Stage], resumed: ResumePoint | None, is_wanted: bool
@@ -28,19 +28,19 @@ class GlobalOrder:
 
         Args:
             chain: The stages of the pipeline.
-            resumed: The state to continue from.
-            is_wanted: Whether the examples have an order.
+            resumed: The state to resume from.
+            is_wanted: Whether the examples have a fixed order.
         """
         num_ordered = ordered_stages(chain)
-        # Readers that share the batches of a pipeline each see a part of the order.
+        # If readers share a pipeline's batches, each of them sees only a part of the order.
         is_shared = any(step.effect is Effect.SHARES for step in steps(chain))
         self._refusal = num_ordered if isinstance(num_ordered, str) else "readers share its batches"
         self._ordered = (
             chain[:num_ordered] if isinstance(num_ordered, int) and not is_shared else ()
         )
-        # True if a change of the mixture has broken the order.
+        # True if a change of the mix has interrupted the order.
         self._is_cut = False
-        #: The part of the engine; None if there is no order.
+        # The engine's part; None if there is no order.
         self.seen = engine.OrderDigest() if is_wanted and self._ordered else None
         if self.seen is not None and resumed is not None and resumed.digest is not None:
             point = engine.OrderPoint(*resumed.digest[1:])
@@ -48,21 +48,20 @@ class GlobalOrder:
             self._is_cut = point.pass_number >= CHANGED_MIXTURE_PASS
 
     def begin(self, execution: engine.Execution, plan: engine.Plan, epoch: int) -> None:
-        """Sets the execution, its plan, and the number of its epoch."""
+        """Sets the execution, its plan and the epoch number."""
         self._begun = (execution, plan, epoch)
 
     def note_position(self, num_left: int) -> None:
-        """Makes the engine drop the order before the place of the program, if that is long.
+        """Drops the recorded order before the current position, if it has become long.
 
         Args:
-            num_left: The number of examples that the iteration has taken from the engine, but the
-                program has not taken yet.
+            num_left: The number of examples taken from the engine that the user has not received.
         """
         if self.seen is not None and self.seen.is_long:
             self._point(self.seen, num_left)
 
     def state(self, num_left: int) -> list[int] | None:
-        """Returns the entry of a state for the order; see `ResumePoint.digest`."""
+        """Returns what a state stores for the order; see `ResumePoint.digest`."""
         if self.seen is None:
             return None
         point, _ = self._point(self.seen, num_left)
@@ -75,12 +74,12 @@ class GlobalOrder:
         ]
 
     def digest(self, files: Sequence[Any], num_left: int, name: str) -> str:
-        """Returns the digest up to the place of the program; see `Batches.digest`.
+        """Returns the digest up to the current position; see `Batches.digest`.
 
         Args:
-            files: The digests of the files of each source.
-            num_left: As in `note_position`.
-            name: The pipeline in words.
+            files: The digests of each source's files.
+            num_left: See `note_position`.
+            name: The name of the pipeline, for messages.
 
         Raises:
             FailedPreconditionError: If there is no global order.
@@ -113,6 +112,6 @@ class GlobalOrder:
         return hashlib.sha256(content.encode()).hexdigest()[:_NUM_LETTERS]
 
     def _point(self, seen: engine.OrderDigest, num_left: int) -> tuple[engine.OrderPoint, bool]:
-        """Returns the last known point of the order, and whether the program is exactly there."""
+        """Returns the last known point of the order, and whether it is the current position."""
         execution, plan, epoch = self._begun
         return execution.order(seen, plan, epoch, num_left)

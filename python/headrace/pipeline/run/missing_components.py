@@ -1,4 +1,4 @@
-"""Warnings of components that a program wants, but no record has: their names may be misspelt."""
+"""Warns about components that no record has, because their names may be misspelt."""
 
 import warnings
 from collections.abc import Iterable, Mapping
@@ -8,7 +8,7 @@ from headrace.core import engine
 
 __all__ = ["MissingComponents"]
 
-# With fewer records, a rare component would look like a misspelt one.
+# If there were fewer records, a rare component would look like a misspelt one.
 _LEAST_RECORDS: Final[Mapping[str, int]] = {
     "parse": 1_000,
     "json_lines": 10_000,
@@ -22,14 +22,14 @@ _WORDS: Final[Mapping[str, tuple[str, str, str]]] = {
 
 
 class MissingComponents:
-    """Warns once of components that no record had, though a record may lack them."""
+    """Warns once about optional components that no record had."""
 
     def __init__(self, sightings: Iterable[engine.Sightings]) -> None:
-        """`sightings` has one for each stage that wants such components."""
+        """`sightings` has one entry for each stage with such components."""
         self._sightings = list(sightings)
 
     def look(self, is_over: bool = False) -> None:
-        """Warns if there were enough records, or no more come."""
+        """Warns if enough records have been read, or if the data has ended."""
         if not self._sightings:
             return
         waiting = []

@@ -1,4 +1,4 @@
-"""The parts of a mixture in an iteration and in its states."""
+"""The parts of a mix in an iteration and in its states."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,25 +20,25 @@ __all__ = [
     "with_parts",
 ]
 
-# A number of a pass that no order reaches.
+# A pass number that no order reaches.
 CHANGED_MIXTURE_PASS: Final = 1 << 62
-# The entry of a state for the order of a changed mixture, before its first example.
+# What a state stores for the order of a changed mix, before its first example.
 CHANGED_MIXTURE_ORDER: Final = [0, CHANGED_MIXTURE_PASS, 0, 0, 0]
 _BEGINNING: Final = [[0]]
-# The most outputs to wait for until the examples of other ranks in the last step were seen.
+# How many outputs to wait for until the other ranks' examples of the last step have been read.
 _MOST_AHEAD: Final = 8
-# The entries of a state that have values for each part, in the order of `_sizes`.
+# The entries of a state with values for each part, in the order of `_sizes`.
 _OF_PARTS: Final = ("files", "seeds", "epochs", "weights")
 
 
 @dataclass(frozen=True)
 class MixtureResumePoint:
-    """The position and the counts that a mixture continues with.
+    """The position and the counts from which a mix resumes.
 
     Attributes:
-        counts: The number of examples of each part delivered before, by its name.
-        checkpoints: Its position, directly at an example; None if it is not known.
-        is_changed: Whether its parts or weights differ from those in the state.
+        counts: The number of examples delivered so far, by part name.
+        checkpoints: The position, directly at an example; None if it is unknown.
+        is_changed: Whether the parts or weights differ from those in the state.
     """
 
     counts: dict[str, int]
@@ -47,10 +47,10 @@ class MixtureResumePoint:
 
 
 class MixtureParts:
-    """Counts the examples of each part that an iteration has delivered."""
+    """Counts how many examples of each part an iteration has delivered."""
 
     def __init__(self, chain: Sequence[Stage], resumed: MixtureResumePoint | None) -> None:
-        """Sets the stages, and the position and the counts to continue with."""
+        """Stores the stages, and the position and the counts to resume from."""
         self._mix = mixture_of(source_of(chain))
         self._resumed = resumed
         self._divider = _divider(chain)
@@ -58,14 +58,14 @@ class MixtureParts:
 
     @property
     def is_changed(self) -> bool:
-        """True if the mixture has other parts or weights than in the state."""
+        """True if the parts or weights of the mix differ from those in the state."""
         return self._resumed is not None and self._resumed.is_changed
 
     def counts(self, execution: engine.Execution, num_left: int) -> dict[str, int]:
-        """Returns the numbers by the names of the parts; none if the source is not a mixture.
+        """Returns the counts by part name; empty if the source is not a mix.
 
         Raises:
-            FailedPreconditionError: If a stage takes batches apart.
+            FailedPreconditionError: If a stage splits batches.
         """
         if self._mix is None:
             return {}
@@ -84,13 +84,13 @@ class MixtureParts:
     def state(
         self, execution: engine.Execution, plan: engine.Plan, num_left: int, has_taken: bool
     ) -> dict[str, Any] | None:
-        """Returns the entry of a state for the mixture; None if the source is not a mixture."""
+        """Returns what a state stores for the mix; None if the source is not a mix."""
         if self._mix is None:
             return None
         if has_taken:
             checkpoints = self._checkpoints(execution, plan, num_left)
         else:
-            # The engine knows the place of what it has read ahead alone.
+            # Until then, the engine knows only the position of what it has read ahead.
             checkpoints = _BEGINNING if self._resumed is None else self._resumed.checkpoints
         return {
             "names": list(self._mix.called),
@@ -114,7 +114,7 @@ class MixtureParts:
 
 
 def _divider(chain: Sequence[Stage]) -> str | None:
-    """Returns the name of a stage that takes batches apart, if there is one."""
+    """Returns the name of a stage that splits batches, if there is one."""
     has_groups = False
     for step in steps(chain):
         has_groups = has_groups or step.effect is Effect.GROUPS
@@ -124,7 +124,7 @@ def _divider(chain: Sequence[Stage]) -> str | None:
 
 
 def weights_of(stage: Mix) -> list[Any]:
-    """Returns the weights of a mixture in the form for a state."""
+    """Returns the weights of a mix in the form that states store."""
     if not stage.schedule:
         return list(stage.weights)
     return [
@@ -133,7 +133,7 @@ def weights_of(stage: Mix) -> list[Any]:
 
 
 def is_mixture_state(value: object) -> bool:
-    """Returns whether a value has the form of a result of `MixtureParts.state`."""
+    """Returns whether a value is structured like a result of `MixtureParts.state`."""
     return (
         isinstance(value, dict)
         and set(value) == {"names", "sizes", "counts", "place"}
@@ -159,18 +159,18 @@ def with_parts(
     allow: Collection[str],
     mine: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Returns a state adapted to the current parts of a mixture.
+    """Adapts a state to the current parts of a mix.
 
-    Parts that the state lacks are taken from `mine`, and parts that were removed are dropped.
+    New parts are taken from `mine`, and removed parts are dropped.
 
     Args:
         chain: The stages of the pipeline.
         state: The state.
-        allow: The permitted differences.
-        mine: The same entries of a state of this pipeline; `files` has None for each source.
+        allow: The differences to allow.
+        mine: The same entries for this pipeline; `files` has None for each source.
 
     Raises:
-        ValueError: If the parts differ and `allow` does not have "parts".
+        ValueError: If the parts differ and `allow` does not include "parts".
     """
     source, mixture = mixture_of(source_of(chain)), state.get("mixture")
     if source is None or mixture is None:
@@ -202,13 +202,13 @@ def with_parts(
         chosen = [old_by_name.get(name, new_values[n]) for n, name in enumerate(new)]
         adapted[key] = [value for values in chosen for value in values] + rest
     if adapted["weights"]:
-        # Weights belong to the parts.
+        # The weights belong to the parts.
         adapted["weights"][-1] = mine["weights"][-1]
     return adapted
 
 
 def _sizes(part: Sequence[Stage]) -> list[int]:
-    """Returns the number of values of each entry of a state that belong to a part."""
+    """Returns how many values of each state entry belong to a part."""
     sources = list(all_sources(part))
     return [
         sum(source.reads_files for source in sources),
@@ -219,7 +219,7 @@ def _sizes(part: Sequence[Stage]) -> list[int]:
 
 
 def _divided(values: Sequence[Any], sizes: Sequence[int]) -> tuple[list[list[Any]], list[Any]]:
-    """Returns the values of each part, and the rest."""
+    """Returns the values of each part, and the remaining values."""
     rest = list(values)
     parts = []
     for size in sizes:

@@ -1,9 +1,9 @@
-"""Shares of the batches of a pipeline, for readers that divide the work of one pipeline.
+"""Divides the batches of one pipeline among several readers.
 
-Reader `index` of `count` returns every `count`-th batch of the common order. It runs the stages
-that give one example for each, and the batching, for its own batches alone: the share is taken
-before them. Each reader runs all stages before that (reading, filters, windows), since the order
-depends on them.
+Reader `index` of `count` returns every `count`-th batch of the common order. The share is taken
+before batching and before the stages that make one example from one, so a reader runs these only
+for its own batches. All earlier stages (reading, filters, windows) run in every reader, because
+they determine the order.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,23 +24,23 @@ class Description(Protocol):
 
     @property
     def _stages(self) -> Stages:
-        """Its stages."""
+        """The pipeline's stages."""
 
     @property
     def _options(self) -> dict[str, Any]:
-        """The options that `options` was given."""
+        """The arguments of `options`."""
 
     def _learned_specs(self, epoch: int = 0) -> ChainSpecs:
         """Returns the components after each stage, learned from an epoch."""
 
 
 class Cursor(NamedTuple):
-    """A position from which any share can resume: before batch number `first` of the common order.
+    """A position from which any share can resume: before batch `first` of the common order.
 
     Attributes:
         first: The number of the batch, from 0.
-        state: The state from which the pipeline continues there, as plain data that `json` accepts;
-            None for the beginning.
+        state: The state to resume from, as plain data that `json` can serialise; None for the
+            beginning.
     """
 
     first: int
@@ -51,10 +51,10 @@ BEGINNING: Final = Cursor(0, None)
 
 
 def check_shares(where: str, pipe: Description) -> None:
-    """Checks that a pipeline has batches in an order.
+    """Checks that a pipeline yields batches in a fixed order.
 
     Raises:
-        ValueError: If it returns examples, or has no order.
+        ValueError: If it yields examples, or has no fixed order.
     """
     if not batch_depth(pipe._stages):
         raise ValueError(
@@ -73,26 +73,26 @@ def work_of_all(pipe: Description) -> Stages:
 
 
 class ShareBatches:
-    """One iteration over the batches `first + index`, `first + index + count`, … of a pipeline.
+    """One iteration over the batches `first + index`, `first + index + count` and so on.
 
-    Must be used by one thread at a time.
+    Only one thread at a time may use it.
     """
 
     def __init__(
         self, pipe: Description, index: int, count: int, epoch: int = 0, cursor: Cursor = BEGINNING
     ) -> None:
-        """Starts its threads.
+        """Starts the threads.
 
         Args:
             pipe: The pipeline, which has passed `check_shares`.
-            index: The share among `count`, counted from the cursor on.
+            index: The index of this share, counted from the cursor.
             count: The number of shares.
-            epoch: The number of the epoch, for a pipeline at its beginning.
-            cursor: The position at which it begins.
+            epoch: The epoch number, if the pipeline starts at its beginning.
+            cursor: The position to start at.
         """
         where, run = _divided(pipe._stages)
         chain = (*pipe._stages[:where], Share(run, index, count), *pipe._stages[where:])
-        # Python functions are called to learn this, for the first example of the whole pipeline.
+        # To learn this, Python functions are called for the first example of the whole pipeline.
         resume_point = None if cursor.state is None else resumed(chain, cursor.state)
         chain_specs = pipe._learned_specs(epoch if resume_point is None else resume_point.epoch)
         specs = [
@@ -103,7 +103,7 @@ class ShareBatches:
         self._count = count
         self._run = run
         self._first = cursor.first
-        #: The number of the batch that comes next.
+        # The number of the next batch.
         self.next_number = cursor.first + index
         self._batches = Batches(
             chain if resume_point is None else resume_point.chain,
@@ -125,16 +125,16 @@ class ShareBatches:
 
     @property
     def batches(self) -> Batches:
-        """The iteration itself, with its statistics and its skipped examples."""
+        """The underlying iteration, with its statistics and skipped examples."""
         return self._batches
 
     def close(self) -> None:
-        """Ends its threads."""
+        """Stops the threads."""
         self._batches.close()
 
 
 def _moved(first_empty_stage: int | None, where: int) -> int | None:
-    """Returns the number of a stage after another one is inserted before stage `where`."""
+    """Returns the index of a stage after another stage is inserted at index `where`."""
     return (
         first_empty_stage
         if first_empty_stage is None or first_empty_stage < where
@@ -143,7 +143,7 @@ def _moved(first_empty_stage: int | None, where: int) -> int | None:
 
 
 def _divided(chain: Sequence[Stage]) -> tuple[int, int]:
-    """Returns the number of stages run for all batches, and their examples in one batch."""
+    """Returns how many stages run for all batches, and how many of their examples make a batch."""
     where = _before_one_to_one(chain, len(chain))
     is_batch = where > 1 and steps(chain)[where - 2].groups_evenly
     if not is_batch or batch_depth(chain[:where]) > 1:
@@ -158,12 +158,12 @@ def _before_one_to_one(chain: Sequence[Stage], end: int) -> int:
 
 
 def _is_one_to_one(step: Step) -> bool:
-    # A function that keeps a state must see the same examples as before.
+    # A function with a state must see the same examples as before.
     return step.effect is Effect.EACH and not keeps_state(step.called_function)
 
 
 def _aligned(state: Mapping[str, Any], run: int) -> dict[str, Any] | None:
-    """Returns the state of one share as a state from which any share can resume.
+    """Converts the state of one share to a state from which any share can resume.
 
     The checkpoint of one share counts the rows of its own batches. They are converted to rows of
     the stages that all readers run.
@@ -179,13 +179,14 @@ _OF_A_MOMENT: Final = ("place", "digest", "skipped", "checksum")
 
 
 def _without_skips(checkpoints: Sequence[Sequence[Any]], run: int) -> list[Any]:
-    """Returns the checkpoints of a share without the skips of its own stages.
+    """Returns a share's checkpoints without the skips of its own stages.
 
     Args:
-        checkpoints: Those of stages with one input follow the checkpoint of `Share`.
+        checkpoints: The checkpoints. Those of stages with one input follow the checkpoint of
+            `Share`.
         run: The number of rows in one run of a share.
     """
-    # Only the checkpoint of `Share` has one number: the number of its rows.
+    # Only the checkpoint of `Share` consists of one number: the number of its rows.
     where = next(i for i in range(len(checkpoints) - 1, 0, -1) if len(checkpoints[i][1]) == 1)
     (count,) = checkpoints[where][1]
     kept: list[Any] = [*checkpoints[:where], [0, [count], 1]]
@@ -197,7 +198,7 @@ def _without_skips(checkpoints: Sequence[Sequence[Any]], run: int) -> list[Any]:
             case [number, size]:  # Batches.
                 behind.append([0, [number + skip * count, size], 1])
                 skip *= size
-            case _:  # A Python function gives one row for each.
+            case _:  # A Python function makes one row from one.
                 behind.append([0, numbers, 1])
     skip += checkpoints[where][0]
     first, *rest = kept[where - 1]

@@ -1,4 +1,4 @@
-"""Reports of an iteration on its files, skipped examples, speed and activity."""
+"""Reports about an iteration: its files, skipped examples, speed and activity."""
 
 import os
 import time
@@ -24,7 +24,7 @@ __all__ = ["Reports"]
 
 
 class Reports:
-    """Files, skipped examples, statistics and the activity of an iteration."""
+    """The files, skipped examples, statistics and activity of an iteration."""
 
     _name: str
     _num_threads: int
@@ -32,7 +32,7 @@ class Reports:
     _end_time: float | None
     _is_beginning: bool
     _index_files: engine.IndexFiles
-    # The statistics since the beginning.
+    # The statistics since the start.
     _execution: engine.Execution
     _files: Sequence[Sequence[bytes]]
     _counted: Sequence[MeteredStage]
@@ -48,7 +48,7 @@ class Reports:
 
     @abstractmethod
     def _begin_now(self) -> None:
-        """Starts the iteration, unless it has begun."""
+        """Starts the iteration, unless it has been started already."""
 
     @property
     def skipped(self) -> list[Skipped]:
@@ -68,18 +68,18 @@ class Reports:
 
     @property
     def num_threads(self) -> int:
-        """The number of the engine's threads that work for this iteration."""
+        """The number of engine threads that work for this iteration."""
         return self._num_threads
 
     @property
     def worker_threads(self) -> set[int]:
-        """The system's numbers of the threads of the engine that work for it."""
+        """The operating system's IDs of the engine threads that work for this iteration."""
         if not self._has_begun:
             return set()
         return {worker.thread for worker in self._execution.state().workers}
 
     def activity_lines(self, waits: Mapping[int, str]) -> Iterator[str]:
-        """Yields lines of text about its current activity; see `activity_report`."""
+        """Yields lines of text about the current activity; see `activity_report`."""
         yield f"pipeline '{self._name}', begun {time.monotonic() - self._begin:.1f} s ago"
         if not self._has_begun:
             yield "its first example is asked for" if self._is_beginning else "it has not begun"
@@ -92,7 +92,7 @@ class Reports:
         return replace(readings.statistics(), index=IndexStatistics.of(self._index_files))
 
     def bottleneck(self) -> str:
-        """Returns a sentence that names the bottleneck, its share of the time and a remedy.
+        """Names the bottleneck, its share of the time and a remedy, in one sentence.
 
         It covers the whole iteration so far. You can also call it after `close`.
         """

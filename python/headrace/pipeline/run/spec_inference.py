@@ -1,7 +1,7 @@
-"""The components after each stage; those after Python functions are learned from examples.
+"""Determines the components after each stage, by running Python functions if necessary.
 
-Learning consumes nothing: files are read again, and the next iteration continues with the same
-iterator, from its first example.
+Learning does not consume anything. Files are read again, and the next iteration continues with the
+same iterator, from its first example.
 """
 
 from collections import deque
@@ -46,13 +46,13 @@ from headrace.pipeline.values.types import Specs
 
 __all__ = ["InferenceContext", "infer_specs"]
 
-# The largest number of examples to learn from.
+# The maximum number of examples to learn from.
 _MOST_TRIED: Final = 1000
-# The largest number of epochs of a part to learn from.
+# The maximum number of a part's epochs to learn from.
 _MOST_EPOCHS: Final = 10
-# The largest number of iterators without examples to look at.
+# The maximum number of empty iterators to try.
 _MOST_EMPTY: Final = 100
-# Options that also apply to learning.
+# Options that also apply while learning.
 _OPTIONS: Final = (
     *("memory_bytes", "cache_directory", "cache_bytes", "warn_after_s"),
     *("index", "index_directory"),
@@ -60,13 +60,13 @@ _OPTIONS: Final = (
 
 
 class InferenceContext(NamedTuple):
-    """The iteration that components are learned for.
+    """The iteration for which components are learned.
 
     Attributes:
-        options: The limits of the pipeline's resources.
-        is_start: Whether the iteration follows: then its worker processes start.
-        epoch: The number of its epoch.
-        is_part: Whether the stages are a part of a combination.
+        options: The options of the pipeline.
+        is_start: Whether the iteration follows, so that its worker processes start.
+        epoch: The epoch number.
+        is_part: Whether the stages belong to a combined pipeline.
     """
 
     options: Mapping[str, Any]
@@ -83,18 +83,18 @@ def infer_specs(
 ) -> ChainSpecs:
     """Returns the components after each stage.
 
-    They are learned from the first example of the epoch, or from the first one that does not fail
-    if `skip_errors` follows. If `epochs` follows a function, and the first epochs yield nothing
-    before it, they are learned from later ones.
+    They are learned from the first example of the epoch. If `skip_errors` follows, that is the
+    first example that does not fail. If `epochs` follows a function and the first epochs are empty,
+    later epochs are used.
 
     Args:
         chain: The stages.
-        how: The iteration that they are learned for.
-        before: The known components after all stages but the last.
+        how: The iteration for which they are learned.
+        before: The known components after all stages except the last.
         behind: The stages after these.
 
     Raises:
-        OpError: If the first example cannot be read where that is needed.
+        OpError: If the first example is needed and cannot be read.
     """
     if before is None:
         parts = chain[0].parts
@@ -149,7 +149,7 @@ def _next(
 def _of_source(
     source: Source, chain_specs: ChainSpecs, behind: Sequence[Step], how: InferenceContext
 ) -> Specs | None:
-    """Returns the components of a source that does not know them; None if there is no example."""
+    """Returns the components of a source that does not declare them; None if it is empty."""
     seconds = how.options.get("warn_after_s")
     if source.origin is Origin.ITERATOR:
         iterable = cast("Iterable_", source)
@@ -168,7 +168,7 @@ def _of_source(
 def _kept_specs(
     chain: Sequence[Stage], chain_specs: ChainSpecs, behind: Sequence[Step], how: InferenceContext
 ) -> SpecFile | None:
-    """Returns the components kept beside the next cache on disk; None if none follows."""
+    """Returns the components stored beside the next disk cache; None if there is no such cache."""
     cache = next((cast("Cache", step) for step in behind if step.keeps_on_disk), None)
     if cache is None:
         return None
@@ -187,8 +187,8 @@ def _learned_from_results(
 ) -> Specs | None:
     """Returns the components of a function's results."""
     is_batched = batch_depth(chain) > 0
-    # The draws of a part are others than those of its stages alone, so an epoch that yields nothing
-    # here may yield something there.
+    # A part draws different numbers than the same stages alone, so an epoch that is empty here may
+    # not be empty there.
     for epoch in range(how.epoch, how.epoch + (_MOST_EPOCHS if how.is_part else 1)):
         results = _few(chain, stage, chain_specs, behind, how._replace(epoch=epoch))
         specs = learned(stage.name, islice(results, _MOST_TRIED), is_batched)
@@ -198,7 +198,7 @@ def _learned_from_results(
 
 
 def _learned_from_passes(source: Iterable_, behind: Sequence[Step]) -> Specs | None:
-    """Returns the components of the first iterator that yields something."""
+    """Returns the components of the first iterator that yields an example."""
     lengths = (step.length_after(1) for step in behind if step.effect is Effect.REPEATS)
     num_epochs = prod(max(length or 1, 1) for length in lengths)
     for number in range(int(min(num_epochs, _MOST_EMPTY))):
@@ -209,7 +209,7 @@ def _learned_from_passes(source: Iterable_, behind: Sequence[Step]) -> Specs | N
 
 
 def _looked_at(source: Iterable_, number_of_pass: int) -> Iterator[Mapping[str, Any]]:
-    """Yields the examples of an iterator, which are kept for the next iteration."""
+    """Yields an iterator's examples, and keeps them for the next iteration."""
     where, number = f"iterable({name_of(source.factory)})", 0
     try:
         looked_at = source.openings.look(source.factory, number=number_of_pass)
@@ -232,7 +232,7 @@ def _few(
     behind: Sequence[Step],
     how: InferenceContext,
 ) -> Iterator[Mapping[str, Any]]:
-    """Yields a function's results for the first example, and for more if types are still open."""
+    """Yields a function's results for the first example, and for more if types are unknown."""
     num_first = 0
     for example in _learning_results(chain, stage, chain_specs, behind, 1, how):
         num_first += 1
@@ -250,21 +250,21 @@ def _learning_results(
     most: int,
     how: InferenceContext,
 ) -> Iterator[Mapping[str, Any]]:
-    """Yields the results of a function for this many examples.
+    """Yields a function's results for this many examples.
 
-    Skips examples at which it fails, if a later `skip_errors` would.
+    If a later `skip_errors` would skip an example that fails, it is skipped here too.
     """
     results: deque[Mapping[str, Any]] = deque()
     learning_chain = [*chain, Learn(stage, results, how.is_start)]
     budgets = [cast("SkipErrors", later).budget for later in behind if later.judges_errors]
     if budgets:
         learning_chain.append(SkipErrors(max(_MOST_TRIED, *map(ceil, budgets))))
-    # After no epoch at all, the components are still those of an example.
+    # Even with zero epochs, the components are those of an example.
     learning_chain.extend(
         later for later in behind if later.effect is Effect.REPEATS and later.length_after(1) != 0
     )
     learning_chain.append(Take(most))
-    # Learning leaves examples as they come to the first stage of the same call.
+    # While learning, examples stay as they were before the first stage of the same call.
     before = chain_specs.specs[first_called_with(learning_chain[: len(chain) + 1]) - 1]
     specs = [*chain_specs.specs, *[before] * (len(learning_chain) - len(chain_specs.specs))]
     options = how.options

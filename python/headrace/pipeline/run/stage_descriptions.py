@@ -1,4 +1,4 @@
-"""Short descriptions of stages, by which a state names its pipeline."""
+"""Short descriptions of stages, by which a state identifies its pipeline."""
 
 import hashlib
 from collections.abc import Collection, Sequence
@@ -13,7 +13,7 @@ from headrace.pipeline.stages.stage import Effect, Stage, Step, text
 
 __all__ = ["Words", "check_alike", "describe_stages", "is_valid"]
 
-# Parts of a description that do not affect the examples, or are checked elsewhere.
+# Fields that do not affect the examples or are checked elsewhere.
 _LEFT_OUT: Final[tuple[str, ...]] = (
     "paths",
     "root",
@@ -33,12 +33,12 @@ _LEFT_OUT: Final[tuple[str, ...]] = (
 # Longer descriptions of a stage are replaced by a digest.
 _MOST_LETTERS: Final = 40
 
-# A stage as text; for a source that combines pipelines, its text and those of their stages.
+# A stage as text. For a source that combines pipelines, its text and those of their stages.
 Words: TypeAlias = "str | list[Any]"
 
 
 def is_valid(value: object) -> bool:
-    """Returns whether a value has the form of a result of `describe_stages`."""
+    """Returns whether a value is structured like a result of `describe_stages`."""
     return isinstance(value, list) and all(
         isinstance(one, str)
         or (
@@ -56,8 +56,8 @@ def check_alike(mine: Sequence[Words], other: Sequence[Words], where: str = "") 
 
     Args:
         mine: The descriptions of this pipeline's stages.
-        other: Those of the state.
-        where: The place of a part within the whole pipeline, for messages.
+        other: The descriptions from the state.
+        where: The position of a part in the whole pipeline, for messages.
     """
     for number, (one, another) in enumerate(zip(mine, other, strict=False)):
         label = f"{where}stage {number}"
@@ -109,9 +109,9 @@ def describe_stages(chain: Sequence[Stage], is_part: bool = False) -> list[Words
 
     Args:
         chain: The stages of a pipeline.
-        is_part: Whether it is a part of others. Its shards keep their number: the number of
-            examples that another rank has drawn from a part is unknown, since it depends on the
-            draws and lengths.
+        is_part: Whether it is a part of a combined pipeline. The shards of a part cannot change
+            their number, because it is unknown how many examples another rank has drawn from the
+            part.
     """
     shards = (
         index
@@ -179,7 +179,7 @@ def _with_fields(stage: Stage, left_out: Collection[str]) -> str:
 
 
 def _text(value: object) -> str:
-    """Returns a value of a stage as text, which is the same in another process."""
+    """Formats a stage argument as text that is the same in every process."""
     if callable(value) and not isinstance(value, type):
         return name_of(value)
     if isinstance(value, tuple):
@@ -188,10 +188,10 @@ def _text(value: object) -> str:
 
 
 def _is_elastic(after: Sequence[Stage]) -> bool:
-    """Returns whether the stages after `shard` allow a resume with another number of shards.
+    """Returns whether the stages after `shard` allow resuming with another number of shards.
 
-    No stage may follow that makes more or fewer examples, keeps some of them waiting, or has a
-    state of its own, which only one rank knows.
+    No later stage may change the number of examples, hold examples back, or have a state of its own
+    that only one rank knows.
     """
     behind = cast("Sequence[Step]", after)
     return (
@@ -202,10 +202,10 @@ def _is_elastic(after: Sequence[Stage]) -> bool:
 
 
 def _num_fixed(elastic: Sequence[Stage]) -> int:
-    """Returns the number of stages, from an elastic `shard` on, whose batch size is fixed.
+    """Returns how many stages, starting at an elastic `shard`, have a fixed batch size.
 
-    A batch after `epochs` may begin in one epoch and end in another. Then the batches before
-    `epochs` must have had the same size.
+    A batch after `epochs` may start in one epoch and end in another. In that case, the batches
+    before `epochs` must have had the same size.
     """
     behind = cast("Sequence[Step]", elastic)
     epochs = next((n for n, step in enumerate(behind) if step.effect is Effect.REPEATS), 0)

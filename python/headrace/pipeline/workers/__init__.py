@@ -1,1 +1,1 @@
-"""Worker processes for Python functions: their messages, their calls and their end."""
+"""Worker processes for Python functions, with their messages and calls."""

@@ -1,4 +1,4 @@
-"""A few numbers in memory that a worker process and the program share."""
+"""Shares a worker's current call with the program, through a page of shared memory."""
 
 import mmap
 import os
@@ -18,7 +18,7 @@ class SharedCallStatus:
     The worker writes the call, and the program writes the request to stop.
 
     Args:
-        descriptor: The descriptor of a file, which is closed here.
+        descriptor: The descriptor of a file. It is closed by this constructor.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -27,17 +27,17 @@ class SharedCallStatus:
         os.close(descriptor)
 
     def begin_call(self, row: int, step: int) -> bool:
-        """Records the call that begins; returns whether all calls must stop."""
+        """Records that a call starts, and returns whether all calls must stop."""
         self._numbers[_STEP] = step
         self._numbers[_ROW] = row + 1
         return bool(self._numbers[_STOP])
 
     def forget_calls(self) -> None:
-        """Records that no call has begun."""
+        """Records that no call is running."""
         self._numbers[_ROW] = self._numbers[_STEP] = 0
 
     def call(self) -> tuple[int, int] | None:
-        """Returns the row and the step of the last call that has begun; None if none has."""
+        """Returns the row and step of the last call that started; None if none has."""
         row, step = int(self._numbers[_ROW]), int(self._numbers[_STEP])
         return (row - 1, step) if row else None
 

@@ -1,4 +1,4 @@
-"""Calls of functions in a worker process: neighbouring stages, row by row."""
+"""Calls functions in a worker process: several neighbouring stages, row by row."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -36,11 +36,11 @@ class Step:
 
     Attributes:
         stage: "map", "filter" or "flat_map".
-        where: The stage and its function, in words.
-        seed: The seed of the function's generators; None if it gets none.
-        input_specs: The components of its input.
-        output_specs: The components of its results; None while they are learned.
-        first: Its results for the first example, from the time when components were learned.
+        where: The stage and its function, for messages.
+        seed: The seed for the function's random generators; None if it doesn't need them.
+        input_specs: The input components.
+        output_specs: The components of the results; None while they are being learned.
+        first: The function's result for the first example, from when its components were learned.
     """
 
     stage: Literal["map", "filter", "flat_map"]
@@ -53,7 +53,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Failure:
-    """The error of a function, with its row and its step."""
+    """A function's error, with its row and step."""
 
     row: int
     step: int
@@ -65,14 +65,14 @@ class Result:
     """The results of the steps for some rows.
 
     Attributes:
-        rows: The function's result for each row, while components are learned.
-        kept: The numbers of the input rows with one output row; None if a row may have several.
+        rows: The function's result for each row, while components are being learned.
+        kept: The numbers of the input rows with an output row; None if a row can have several.
         counts: The number of output rows for each input row.
-        failed: The rows that are skipped.
-        error: The error that ended the calls; None if there was none.
-        is_stopped: Whether it was told to stop before the end.
-        done: For each step the number of its rows, and the seconds that they took.
-        digest: The digest of the first example of the last step, while components are learned.
+        failed: The skipped rows.
+        error: The error that stopped the calls; None if there was none.
+        is_stopped: Whether the worker was told to stop before the end.
+        done: For each step, the number of its rows and how many seconds they took.
+        digest: The digest of the last step's first example, while components are being learned.
     """
 
     rows: list[Any] = field(default_factory=list)
@@ -86,7 +86,7 @@ class Result:
 
 
 class Steps:
-    """Neighbouring stages with their functions. All but the last are `map` stages."""
+    """Neighbouring stages with their functions. All except the last one are `map` stages."""
 
     def __init__(self, steps: Sequence[Step], functions: Sequence[Callable[..., Any]]) -> None:
         self._steps = list(steps)
@@ -108,13 +108,13 @@ class Steps:
 
         Args:
             columns: The values of each component.
-            row_ids: The row id of each row, the key of its random draws.
+            row_ids: The ID of each row, which is the key for its random draws.
             left_out: The numbers of the rows to skip.
-            skips_errors: Whether rows at which a function fails are skipped.
-            note: Called before each call, with the numbers of the row and of the step; returns
-                whether all calls must stop.
-            made_rows: The place for the rows of the last step; None while components are learned,
-                or for a filter alone.
+            skips_errors: Whether to skip rows that a function fails on.
+            note: Called before each call with the numbers of the row and the step. Returns whether
+                all calls must stop.
+            made_rows: Receives the rows of the last step; None while components are being learned,
+                or for a single filter.
         """
         result = Result()
         if isinstance(self._functions[0], IndexedRows):
@@ -166,7 +166,7 @@ class Steps:
         row_ids: npt.NDArray[np.uint64],
         made_rows: SharedRows | None,
     ) -> Sequence[Any]:
-        """Returns the rows that a step makes of one; of the last step only the number matters."""
+        """Returns the rows a step makes from one row. For the last step, only the number counts."""
         step = self._steps[number]
         example = dict(zip(step.input_specs, values, strict=True))
         if row == 0 and step.output_specs is None:
@@ -202,7 +202,7 @@ class Steps:
     def _recalled(
         self, number: int, row: int, example: dict[str, Any], row_ids: npt.NDArray[np.uint64]
     ) -> Any:
-        """Returns the known result if this is the first example; None otherwise."""
+        """Returns the cached result if this is the first example; None otherwise."""
         step = self._steps[number]
         if row > 0 or not step.first:
             return None
@@ -218,12 +218,12 @@ class Steps:
 def _drawing(
     function: Callable[..., Any], draws: np.random.Generator
 ) -> Callable[[dict[str, Any]], Any]:
-    """Returns a call that passes on a generator."""
+    """Returns a call that also passes a generator."""
     return lambda example: function(example, draws)
 
 
 def _inputs_of(values: Sequence[Any], specs: Specs) -> list[Any]:
-    """Returns a function's results in the form for the next function."""
+    """Converts a function's results to inputs for the next function."""
     return [_as_given(value, spec) for value, spec in zip(values, specs.values(), strict=True)]
 
 

@@ -1,4 +1,4 @@
-"""The program's side of the fork server, which is started with the first worker."""
+"""The program's side of the fork server."""
 
 import atexit
 import contextlib
@@ -23,36 +23,36 @@ _END_S: Final = 2.0
 
 
 class ForkServer:
-    """A process that starts workers. May be used by several threads.
+    """A process that starts workers. Several threads may use it.
 
-    The server ends all workers when this program ends, even if it is killed.
+    The server kills all workers when this program ends, even if the program is killed.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._channel: Channel | None = None
-        # An interrupted start leaves answers behind, which must not be taken for those of a later
-        # one.
+        # An interrupted start leaves replies behind. They must not be mistaken for replies to a
+        # later start.
         self._requests = itertools.count()
-        # The exit codes of workers, by process number, until they are asked for.
+        # The exit codes of workers, by process ID, until they are requested.
         self._ended: dict[int, int] = {}
 
     def open(self) -> None:
-        """Starts the server unless it runs; does not wait for it."""
+        """Starts the server if it is not running. Does not wait for it."""
         if is_importing():
             return
         with self._lock, contextlib.suppress(OSError):
             self._open()
 
     def start_workers(self, workers: Sequence[Sequence[int]]) -> list[int]:
-        """Starts workers, all at once.
+        """Starts several workers at once.
 
         Args:
             workers: The file descriptors of each worker.
 
         Returns:
-            The numbers of their processes.
+            Their process IDs.
 
         Raises:
             RuntimeError: If the server cannot be started.
@@ -81,7 +81,7 @@ class ForkServer:
         raise AssertionError("workers were started or not")
 
     def exit_code(self, worker: int, timeout: float) -> int | None:
-        """Returns the exit code of a worker, as in `subprocess`; None if it is unknown."""
+        """Returns a worker's exit code, as in `subprocess`; None if it is unknown."""
         deadline = time.monotonic() + timeout
         with self._lock:
             while worker not in self._ended and self._channel is not None:
@@ -100,7 +100,7 @@ class ForkServer:
                 self._channel.send(("end", worker))
 
     def close(self) -> None:
-        """Ends the server and all workers."""
+        """Stops the server and kills all workers."""
         with self._lock:
             self._forget()
 
@@ -115,7 +115,7 @@ class ForkServer:
                     stdin=subprocess.DEVNULL,
                     pass_fds=[other.fileno()],
                     env=Surroundings.current().environment,
-                    # Ctrl-C is for the program, which ends the workers.
+                    # Only the program receives Ctrl-C. It then stops the workers.
                     process_group=0,
                 )
             finally:
@@ -129,7 +129,7 @@ class ForkServer:
                 return started[1]
 
     def _note(self, channel: Channel, timeout: float) -> tuple[int, int] | None:
-        """Handles the next message of the server; returns the request and worker of a start."""
+        """Handles the server's next message; returns the request and process ID of a start."""
         (kind, worker, number), _ = channel.receive(timeout)
         if kind == "begun":
             self._ended.pop(worker, None)

@@ -1,4 +1,4 @@
-"""The iterators of one `iterable`: those made so far, for this iteration and the next ones."""
+"""Holds the iterators of one `iterable`, for this iteration and later ones."""
 
 import os
 import threading
@@ -18,10 +18,10 @@ __all__ = ["IteratorPool"]
 
 
 class IteratorPool:
-    """The iterators that a factory returned for one source. A copy has none of them.
+    """The iterators that a factory returned for one source. A copy starts without any.
 
     Args:
-        num_processes: The number of processes that iterate; 0 if this one does.
+        num_processes: The number of processes that iterate; 0 to iterate in this process.
     """
 
     def __init__(self, num_processes: int = 0) -> None:
@@ -37,14 +37,14 @@ class IteratorPool:
         return type(self), (self._num_processes,)
 
     def processes(self, is_looking: bool) -> Any:
-        """Returns the object that ends the processes of an iteration; None if there are none.
+        """Returns an object that stops an iteration's processes; None if there are none.
 
         Args:
             is_looking: Whether the examples are kept for another iteration.
         """
         if not self._num_processes:
             return None
-        # Loaded only if processes are used.
+        # Imported here, because it is needed only for worker processes.
         from headrace.pipeline.workers import remote_iterator  # noqa: PLC0415
 
         return remote_iterator.IteratorProcesses(is_looking)
@@ -64,14 +64,14 @@ class IteratorPool:
         except GeneratorExit:
             raise
         except BaseException:
-            # This iterator has ended: the next call makes another one.
+            # This iterator has ended, so the next call creates another one.
             with self._lock:
                 while looked_at in self._looked_at:
                     self._looked_at.pop()
             raise
 
     def take(self, factory: Factory, processes: Any = None) -> Examples:
-        """Returns the examples of the next pass, which no other iteration gets."""
+        """Returns the examples of the next pass. No other iteration receives them."""
         self._forget_others()
         with self._lock:
             opened = self._looked_at.popleft() if self._looked_at else None
@@ -80,7 +80,7 @@ class IteratorPool:
         return examples
 
     def _forget_others(self) -> None:
-        """Forgets examples read ahead before a fork: they belong to the parent process."""
+        """Forgets examples read ahead before a fork, because they belong to the parent process."""
         if self._process != os.getpid():
             self._lock, self._process, self._looked_at = threading.Lock(), os.getpid(), deque()
 

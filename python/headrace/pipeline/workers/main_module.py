@@ -1,6 +1,6 @@
-"""The program's interpreter, main module and surroundings, for another process.
+"""Lets another process use the program's interpreter, main module and surroundings.
 
-The main module is needed there, since functions may be defined in it.
+The other process needs the main module, because functions may be defined in it.
 """
 
 import os
@@ -13,8 +13,8 @@ from typing import Final
 __all__ = ["MainModule", "Surroundings", "import_main", "is_importing", "main_module", "program"]
 
 _state = {"is_importing": False}
-# Libraries start a thread for each core. Threads of several workers would compete for the cores, so
-# each worker has one thread, unless the program sets these variables.
+# Libraries start a thread for each core, and the threads of several workers would compete for the
+# cores. So libraries use one thread in each worker, unless the program sets these variables.
 _THREADS_OF_LIBRARIES: Final = (
     "BLIS_NUM_THREADS",
     "MKL_NUM_THREADS",
@@ -28,11 +28,11 @@ _THREADS_OF_LIBRARIES: Final = (
 
 
 def program(module: str, call: str) -> list[str]:
-    """Returns the command of a new interpreter like this one, which calls a function of a module.
+    """Returns the command for a new interpreter that is set up like this one and calls a function.
 
     Args:
         module: The name of the module.
-        call: The call, as code.
+        call: The call, as Python code.
     """
     flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
     name = call.partition("(")[0]
@@ -42,14 +42,14 @@ def program(module: str, call: str) -> list[str]:
 
 @dataclass(frozen=True)
 class MainModule:
-    """The main module of a program, with the way to import it again: its name, or its file."""
+    """The program's main module, with its name or file, from which it can be imported again."""
 
     name: str | None
     path: str | None
 
 
 def main_module() -> MainModule | None:
-    """Returns the main module of this program; None if it is not in a file, as at a prompt."""
+    """Returns this program's main module; None if it has no file, for example in a REPL."""
     main = sys.modules["__main__"]
     spec = getattr(main, "__spec__", None)
     if spec is not None:
@@ -59,7 +59,7 @@ def main_module() -> MainModule | None:
 
 
 def import_main(main: MainModule) -> None:
-    """Imports the main module as `multiprocessing` does: its name is `__mp_main__` then."""
+    """Imports the main module under the name `__mp_main__`, as `multiprocessing` does."""
     from multiprocessing import spawn  # noqa: PLC0415 (only who needs it pays for it)
 
     _state["is_importing"] = True
@@ -71,13 +71,13 @@ def import_main(main: MainModule) -> None:
 
 
 def is_importing() -> bool:
-    """Returns whether this process is importing the main module of another process."""
+    """Returns whether this process is importing another process's main module."""
     return _state["is_importing"]
 
 
 @dataclass(frozen=True)
 class Surroundings:
-    """The state of a process that relative paths, `os.environ` and imports depend on.
+    """What relative paths, `os.environ` and imports depend on in a process.
 
     Attributes:
         directory: The working directory; None if it has been deleted.
@@ -91,7 +91,7 @@ class Surroundings:
 
     @classmethod
     def current(cls) -> "Surroundings":
-        """Returns those of this program, with one thread for libraries unless it says otherwise."""
+        """Returns those of this program, with one thread for libraries unless it sets more."""
         try:
             directory = os.getcwd()
         except FileNotFoundError:
@@ -100,7 +100,7 @@ class Surroundings:
         return cls(directory, environment, tuple(sys.path))
 
     def enter(self) -> None:
-        """Makes this process have them.
+        """Applies these surroundings to this process.
 
         Raises:
             OSError: If the directory cannot be entered.

@@ -1,4 +1,4 @@
-"""Messages between processes: pickled objects over a socket, with optional file descriptors."""
+"""Messages between processes, which are pickled objects and file descriptors sent over a socket."""
 
 import os
 import pickle
@@ -17,10 +17,10 @@ _open: "weakref.WeakSet[Channel]" = weakref.WeakSet()
 
 
 class Channel:
-    """One end of a connection. May be used by one thread at a time.
+    """One end of a connection. Only one thread at a time may use it.
 
-    An exception within a message, such as KeyboardInterrupt, closes the channel: what follows would
-    be read as the rest of that message.
+    If an exception such as KeyboardInterrupt interrupts a message, the channel is closed.
+    Otherwise, the next message would be read as the rest of this one.
     """
 
     def __init__(self, end: socket.socket) -> None:
@@ -32,7 +32,7 @@ class Channel:
         return self._socket.fileno()
 
     def send(self, message: object, descriptors: Sequence[int] = ()) -> None:
-        """Sends a message; blocks while the other end has no room for it.
+        """Sends a message. Blocks while the other end has no room for it.
 
         Raises:
             OSError: If the other end is closed.
@@ -50,11 +50,11 @@ class Channel:
             raise
 
     def receive(self, timeout: float | None = None) -> tuple[Any, list[int]]:
-        """Waits for the next message; returns it with its file descriptors.
+        """Waits for the next message, and returns it with its file descriptors.
 
         Raises:
             EOFError: If the other end is closed.
-            TimeoutError: If nothing came in time.
+            TimeoutError: If no message arrives in time.
         """
         descriptors: list[int] = []
         try:
@@ -78,7 +78,7 @@ class Channel:
         return pickle.loads(data), descriptors
 
     def close(self) -> None:
-        """Closes this end: the other end sees the end of messages."""
+        """Closes this end, so that the other end sees that no more messages will follow."""
         self._socket.close()
 
     def _exactly(self, num_bytes: int) -> bytes:
@@ -93,7 +93,7 @@ class Channel:
 
 
 def channels() -> tuple[Channel, socket.socket]:
-    """Returns both ends of a new connection: one for this process, one to be sent to another."""
+    """Creates a connection, and returns the end for this process and the one to send to another."""
     mine, other = socket.socketpair()
     return Channel(mine), other
 

@@ -1,7 +1,8 @@
-"""Python functions that worker processes call. Loaded when a pipeline asks for processes.
+"""Python functions that worker processes call. Imported when a pipeline uses processes.
 
-Each thread of such a function has a worker process: it sends a block, waits, and passes on the
-results. So blocks, order, errors and states are the same as for functions that threads call.
+Each thread of such a function has its own worker process. The thread sends a block, waits, and
+passes on the results. So blocks, order, errors and states are the same as for functions that are
+called in threads.
 """
 
 import itertools
@@ -44,24 +45,24 @@ from headrace.pipeline.workers.worker import ResultMessage, RowsMessage, StagesM
 
 __all__ = ["FusedStage", "LearnInProcess", "ProcessFunctions", "ProcessStage"]
 
-# The most times that a block is sent to another worker if workers end before their first call.
+# How often to send a block to another worker if workers end before their first call.
 _MOST_RESTARTS: Final = 3
 _numbers: Final = itertools.count()
 
 
 @dataclass(frozen=True)
 class ProcessStage:
-    """A stage whose function worker processes call.
+    """A stage whose function is called in worker processes.
 
     Attributes:
         kind: "map", "filter" or "flat_map".
-        name: The name of the stage in messages.
+        name: The name of the stage, for messages.
         function: The user's function.
-        seed: The seed of the function's generators; None if it gets none.
-        input_specs: The components of its input.
-        output_specs: The components of its results; None while they are learned.
-        number: The number under which the stage is counted.
-        first: Its results for the first example, from the time when components were learned.
+        seed: The seed for the function's random generators; None if it doesn't need them.
+        input_specs: The input components.
+        output_specs: The components of the results; None while they are being learned.
+        number: The number under which the stage is measured.
+        first: The function's result for the first example, from when its components were learned.
     """
 
     kind: Literal["map", "filter", "flat_map"]
@@ -75,11 +76,11 @@ class ProcessStage:
 
     @property
     def where(self) -> str:
-        """The stage and its function, in words."""
+        """The stage and its function, for messages."""
         return f"{self.name}({name_of(self.function)})"
 
     def step(self) -> Step:
-        """Returns the stage in the form for workers."""
+        """Converts the stage to the form that workers receive."""
         first = self.first if self.first and all(map(_is_plain, self.first.all_results())) else None
         return Step(self.kind, self.where, self.seed, self.input_specs, self.output_specs, first)
 
@@ -95,7 +96,7 @@ def _is_plain(result: Any) -> bool:
 
 
 class _Calls:
-    """The calls of a worker process for a block; see `RunningCalls`."""
+    """A worker process's calls for a block; see `RunningCalls`."""
 
     def __init__(self, job: engine.Job, stages: Sequence[ProcessStage]) -> None:
         self._job = job
@@ -111,12 +112,12 @@ class _Calls:
 
     @property
     def where(self) -> str:
-        """The worker's current stage and its function, in words."""
+        """The worker's current stage and its function, for messages."""
         return self._stages[(self._call() or (0, 0))[1]].where
 
     @property
     def doing(self) -> str:
-        """See `RunningCalls`. A start includes the imports of the functions' modules."""
+        """See `RunningCalls`. Starting a worker includes importing the functions' modules."""
         call = self._call()
         if call is None:
             what = "exchange with" if self.has_started else "start of"
@@ -129,7 +130,7 @@ class _Calls:
 
 
 class FusedStage:
-    """A placeholder for a stage that runs in the same call as the next one, and has no thread."""
+    """A placeholder for a stage that runs in the same call as the next one and has no thread."""
 
     num_callers = 0
     initial = None
@@ -140,12 +141,12 @@ class FusedStage:
         self.function = function
 
     def process(self, job: engine.Job) -> None:
-        """Raises an error: it is never called."""
+        """Raises an error, because it is never called."""
         raise AssertionError("a stage without threads has no tasks")
 
 
 class ProcessFunctions:
-    """Functions of neighbouring stages, which a worker process calls for each block.
+    """The functions of neighbouring stages, which a worker process calls for each block.
 
     Attributes:
         num_callers: See `PythonWorker`.
@@ -166,15 +167,15 @@ class ProcessFunctions:
         num_callers: int | None = None,
         num_started: int | None = None,
     ) -> None:
-        """Uses the idle workers of the holders first.
+        """Uses the holders' idle workers first.
 
         Args:
             stages: The stages.
-            num_processes: The largest number of processes kept for the next iteration.
+            num_processes: The maximum number of processes to keep for the next iteration.
             is_batched: Whether a row is a batch.
             holders: The holders of the stages' idle workers.
             num_callers: The number of processes that this iteration needs; None for all.
-            num_started: The number of processes to start; None for those needed.
+            num_started: The number of processes to start; None for those that are needed.
         """
         self.num_callers = num_processes if num_callers is None else num_callers
         self.running: dict[int, RunningCalls] = {}
@@ -193,7 +194,7 @@ class ProcessFunctions:
 
     @property
     def is_over(self) -> bool:
-        """Returns whether the iteration is over, so that calls that have not begun are dropped."""
+        """Returns whether the iteration is over, so that calls not yet started are dropped."""
         return self.processes.is_over
 
     @is_over.setter
@@ -202,7 +203,7 @@ class ProcessFunctions:
             self.processes.stop()
 
     def process(self, job: engine.Job) -> None:
-        """Sends a block to the worker of this thread, which calls the functions for each row."""
+        """Sends a block to this thread's worker, which calls the functions for each row."""
         calls = _Calls(job, self._stages)
         self.running[get_ident()] = calls
         try:
@@ -230,7 +231,7 @@ class ProcessFunctions:
                 if job.skips_errors:
                     failed[row] = engine.FailedRow(row, error, self._stages[step].number)
                 else:
-                    # The results before it are computed again, and returned before the error.
+                    # The results before this row are computed again, and returned before the error.
                     limit, ended = row, error
                 if limit == 0:
                     job.keep([], ended)
@@ -287,7 +288,7 @@ class ProcessFunctions:
             f"{stage.where}: worker process {end.worker} {end.how} {at}, expected a "
             f"result. {_remedy(end.code)}"
         )
-        # The engine reads this: another call may succeed.
+        # The engine checks this attribute, because another attempt may succeed.
         vars(error)["has_lost_worker"] = True
         return noted(error, stage.where, origin)
 
@@ -331,7 +332,7 @@ class ProcessFunctions:
     def _column(
         self, arena: Arena, location: tuple[Any, ...], name: str, spec: Spec
     ) -> engine.Column:
-        """Returns a column of the values that a worker has written into an arena."""
+        """Returns a column with the values that a worker wrote into an arena."""
         kind = location[0]
         if kind == "strings" and len(location[1]) == 1 and not self._is_batched:
             return engine.Column.text(*strings_at(arena, location))
@@ -347,7 +348,7 @@ class ProcessFunctions:
 
 
 class LearnInProcess(ProcessFunctions):
-    """`map` or `flat_map` while the components of a function are learned; see `LearnFunction`."""
+    """`map` or `flat_map` while a function's components are learned; see `LearnFunction`."""
 
     def __init__(
         self,

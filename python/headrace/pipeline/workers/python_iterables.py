@@ -1,7 +1,7 @@
-"""Blocks of the examples that the iterator of a Python function yields.
+"""Reads blocks of examples from users' iterators.
 
-One thread asks the iterator, and another one passes on the examples, so that a waiting iterator
-does not hold back the examples that it has already yielded.
+One thread calls the iterator, and another one passes on the examples. So a slow iterator does not
+hold back examples that it has already yielded.
 """
 
 import threading
@@ -19,20 +19,20 @@ from headrace.pipeline.workers.iterator_pool import IteratorPool
 
 __all__ = ["Feed", "IterableFunction", "SpecProbe", "serve_feed"]
 
-# The largest number of examples in a block.
+# The maximum number of examples in a block.
 _BLOCK_ROWS: Final = 128
-# The time that a block waits for more examples once it has one.
+# How long a block waits for more examples once it has one.
 _PATIENCE_S: Final = 0.002
 _END: Final = object()
 
-# An example, and the state of the iterator before it.
+# An example, with the iterator's state before it.
 _Row = tuple[list[Any], str | None]
 
 
 class Feed:
-    """A buffer of examples between the thread that asks an iterator and the consumer.
+    """A buffer of examples between the thread that calls an iterator and the consumer.
 
-    Written and read by both threads; stopped by the thread that ends the iteration.
+    Both threads read and write it. The thread that ends the iteration stops it.
     """
 
     def __init__(self) -> None:
@@ -47,19 +47,19 @@ class Feed:
         self.is_over = False
 
     def stop(self) -> None:
-        """Makes both threads end."""
+        """Makes both threads stop."""
         with self._changed:
             self.is_over = True
             self._job = None
             self._changed.notify_all()
 
     def take(self, job: engine.Job) -> tuple[list[_Row], BaseException | None]:
-        """Waits for examples or the end; returns the examples and the iterator's error."""
+        """Waits for examples or the end, and returns the examples and the iterator's error."""
         with self._changed:
             if self._pass != job.pass_number:
                 self._rows, self._num_bytes, self._error = [], 0, None
             self._job, self._pass = job, job.pass_number
-            # The iterator may have failed while nothing was asked for.
+            # The iterator may have failed while no examples were requested.
             self._is_ended = self._error is not None
             self._changed.notify_all()
             self._changed.wait_for(lambda: bool(self._rows) or self._has_ended())
@@ -73,13 +73,13 @@ class Feed:
             return rows, error
 
     def wait(self) -> engine.Job | None:
-        """Waits until examples are asked for, and returns the task; None after `stop`."""
+        """Waits until examples are requested, and returns the task; None after `stop`."""
         with self._changed:
             self._changed.wait_for(lambda: self._wants_more() or self.is_over)
             return None if self.is_over else self._job
 
     def put(self, number: int, values: list[Any], state: str | None) -> bool:
-        """Adds an example of a pass; returns whether more are wanted."""
+        """Adds an example of a pass, and returns whether more are needed."""
         with self._changed:
             if number != self._pass:
                 return False
@@ -90,7 +90,7 @@ class Feed:
             return self._wants_more()
 
     def end(self, number: int, error: BaseException | None = None) -> None:
-        """Ends a pass: its iterator has ended, or has failed with `error`."""
+        """Ends a pass whose iterator has ended, or has failed with `error`."""
         with self._changed:
             if number != self._pass:
                 return
@@ -110,10 +110,10 @@ class Feed:
 
 
 class IterableFunction:
-    """The examples of a function's iterator; a new iterator for each pass.
+    """The examples of a user's iterator, with a new iterator for each pass.
 
     Attributes:
-        processes: The object that ends the processes that iterate; None if there are none.
+        processes: Stops the processes that iterate; None if there are none.
     """
 
     num_callers = 1
@@ -131,7 +131,7 @@ class IterableFunction:
         self._where = f"iterable({name_of(factory)})"
 
     def process(self, job: engine.Job) -> None:
-        """Returns the next examples to the engine; none at the end."""
+        """Passes the next examples to the engine; none at the end."""
         result = Result(self._where)
         rows, result.error = self.feed.take(job)
         if rows:
@@ -139,7 +139,7 @@ class IterableFunction:
         finish(job, self._where, self._output_specs, [values for values, _ in rows], result)
 
     def ask(self, job: engine.Job) -> None:
-        """Asks the iterator for as many examples as the task wants."""
+        """Calls the iterator for as many examples as the task needs."""
         result = Result(self._where)
         self.running[get_ident()] = result
         words = None
@@ -190,12 +190,12 @@ class SpecProbe:
         self._openings = openings
         self._output_specs = output_specs
         self._passes: dict[int, Any] = {}
-        # The number of iterators that had no example.
+        # The number of iterators that yielded no examples.
         self._num_empty = 0
         self._where = f"iterable({name_of(factory)})"
 
     def process(self, job: engine.Job) -> None:
-        """Returns the next example to the engine; none at the end."""
+        """Passes the next example to the engine; none at the end."""
         result = Result(self._where)
         self.running[get_ident()] = result
         rows = []
@@ -217,18 +217,18 @@ class SpecProbe:
 
 
 def serve_feed(feed: Feed, find_python_worker: Callable[[], IterableFunction | None]) -> None:
-    """Asks an iterator whenever examples are asked for, until the iteration ends."""
+    """Calls an iterator whenever examples are requested, until the iteration ends."""
     while (job := feed.wait()) is not None:
         python_worker = find_python_worker()
         if python_worker is None:
             return
         python_worker.ask(job)
-        # No reference to the examples is held while this waits.
+        # Holds no reference to the examples while it waits.
         del python_worker, job
 
 
 def _num_bytes(value: Any) -> int:
-    """Returns the size of a result of `as_value`, in bytes."""
+    """Returns the size of a result of `as_value` in bytes."""
     if isinstance(value, bytes):
         return len(value)
     strings = sum(map(len, value.ravel())) if value.dtype == object else 0

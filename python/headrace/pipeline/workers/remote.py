@@ -24,7 +24,7 @@ __all__ = ["Processes", "RemoteWorker", "WorkerEnded", "memory_file", "start_wor
 
 _STATUS_S: Final = 2.0
 _END_S: Final = 1.0
-# The most times that workers are started again if they end before they are needed.
+# How often to start workers again if they end before they are needed.
 _MOST_STARTS: Final = 3
 
 
@@ -32,9 +32,9 @@ class WorkerEnded(Exception):
     """A worker process has ended while it was needed.
 
     Attributes:
-        worker: The number of its process.
-        code: Its exit code, or the negative number of the signal; None if unknown.
-        call: The row and the step of its current call; None if there was none.
+        worker: Its process ID.
+        code: Its exit code, or the negative signal number; None if it is unknown.
+        call: The row and step of its current call; None if there was none.
     """
 
     def __init__(self, worker: int, code: int | None, call: tuple[int, int] | None) -> None:
@@ -45,7 +45,7 @@ class WorkerEnded(Exception):
 
     @property
     def how(self) -> str:
-        """The end of the process, in words."""
+        """Describes how the process ended."""
         if self.code is None:
             return "has ended"
         if self.code >= 0:
@@ -63,23 +63,23 @@ def memory_file() -> int:
         try:
             return os.memfd_create("headrace")
         except OSError:
-            pass  # A sandbox may refuse it.
+            pass  # A sandbox may not allow it.
     with tempfile.TemporaryFile() as file:
         return os.dup(file.fileno())
 
 
 class RemoteWorker:
-    """One worker process. May be used by one thread at a time.
+    """One worker process. Only one thread at a time may use it.
 
     Attributes:
-        process: The number of the process.
-        call_status: The shared status with its current call.
-        is_busy: Whether it has a message to answer.
-        plan: The number of its last plan.
+        process: Its process ID.
+        call_status: The shared page that shows its current call.
+        is_busy: Whether it has yet to answer a message.
+        plan: The number of the last plan it received.
     """
 
     def __init__(self) -> None:
-        """Creates the shared memory; `start_workers` starts the process."""
+        """Creates the shared memory. `start_workers` then starts the process."""
         self._channel, self._end = channels()
         self._call_status = memory_file()
         self._input_arena, self._output_arena = Arena(memory_file()), Arena(memory_file())
@@ -91,29 +91,29 @@ class RemoteWorker:
 
     @property
     def descriptors(self) -> list[int]:
-        """The file descriptors that the process gets."""
+        """The file descriptors that are passed to the process."""
         arenas = (self._input_arena.descriptor, self._output_arena.descriptor)
         return [self._end.fileno(), self._call_status, *arenas]
 
     def begun(self, process: int) -> None:
-        """Sets the number of its process, which has started."""
+        """Sets the ID of its process, which has started."""
         self._end.close()
         self.process = process
         self.call_status = SharedCallStatus(self._call_status)
 
     def discard(self) -> None:
-        """Frees the shared memory of a process that could not be started."""
+        """Frees the shared memory, because the process could not be started."""
         self._end.close()
         os.close(self._call_status)
         self._close()
 
     @property
     def num_bytes(self) -> int:
-        """The number of bytes of memory that are shared with it."""
+        """The number of bytes of shared memory."""
         return self._input_arena.size + self._output_arena.size
 
     def offer(self, plan: StagesMessage) -> None:
-        """Sends it functions to load, without waiting; `begin` waits.
+        """Sends functions to load, without waiting. `begin` waits for the reply.
 
         Raises:
             WorkerEnded: If the process has ended.
@@ -124,7 +124,7 @@ class RemoteWorker:
             self._offered = plan.number
 
     def begin(self, plan: StagesMessage) -> PackedError | None:
-        """Sends it other functions; returns the error if they cannot be unpickled there.
+        """Sends new functions. If the process can't unpickle them, returns the error.
 
         Raises:
             WorkerEnded: If the process has ended.
@@ -138,13 +138,13 @@ class RemoteWorker:
                 return cast("PackedError | None", answer)
 
     def run(self, layout: Layout, block: RowsMessage) -> tuple[ResultMessage, Arena]:
-        """Makes it work on rows; returns the result and the arena that has it.
+        """Makes the process work on rows, and returns the result and the arena that contains it.
 
         Raises:
             WorkerEnded: If the process has ended.
         """
         if self._is_renewed:
-            # A function has kept arrays of the arena, which must not change.
+            # A function has kept arrays of this arena, which must therefore not change.
             self._input_arena.close()
             self._input_arena = Arena(memory_file())
         layout.write(self._input_arena)
@@ -157,7 +157,7 @@ class RemoteWorker:
         return message, self.output_arena(message.size)
 
     def end(self) -> None:
-        """Ends the process and waits for that."""
+        """Ends the process, and waits until it has ended."""
         if self._owner != os.getpid():
             return
         server = fork_server()
@@ -175,16 +175,16 @@ class RemoteWorker:
             self._close()
 
     def kill(self) -> None:
-        """Kills the process. Another thread may wait for its answer, and closes this then."""
+        """Kills the process. A thread that is waiting for its reply then closes this object."""
         fork_server().end_worker(self.process)
 
     def close(self) -> int | None:
-        """Frees the shared memory of a process that has ended; returns its exit code."""
+        """Frees the shared memory of a process that has ended, and returns its exit code."""
         self._close()
         return fork_server().exit_code(self.process, _STATUS_S)
 
     def tell(self, message: object, descriptors: Sequence[int] = ()) -> None:
-        """Sends it a message; `answer` returns the answer.
+        """Sends a message. `answer` returns the reply.
 
         Raises:
             WorkerEnded: If the process has ended.
@@ -196,10 +196,10 @@ class RemoteWorker:
             raise self._ended() from error
 
     def answer(self, timeout: float | None = None) -> object:
-        """Waits for the answer to the oldest unanswered message, and returns it.
+        """Waits for the reply to the oldest unanswered message, and returns it.
 
         Raises:
-            TimeoutError: If it takes longer; then no other answer can be asked for.
+            TimeoutError: If it takes longer. No other reply can be requested after that.
             WorkerEnded: If the process has ended.
         """
         try:
@@ -228,7 +228,7 @@ class RemoteWorker:
 
 
 def start_workers(count: int) -> list[RemoteWorker]:
-    """Starts worker processes, all at once.
+    """Starts several worker processes at once.
 
     Raises:
         RuntimeError: If they cannot be started.
@@ -248,7 +248,7 @@ def start_workers(count: int) -> list[RemoteWorker]:
 
 
 class Processes:
-    """The workers of one iteration: one for each thread that asks.
+    """The workers of one iteration, one for each thread that needs one.
 
     Attributes:
         is_over: Whether the iteration is over.
@@ -258,19 +258,19 @@ class Processes:
     def __init__(
         self, holders: Sequence[WorkerHolder], num_workers: int, num_kept: int | None = None
     ) -> None:
-        """Uses the idle workers of the holders first.
+        """Uses the holders' idle workers first.
 
         Args:
-            holders: The holders of idle workers; the first one keeps workers afterwards.
-            num_workers: The number of workers to start when the first is asked for.
-            num_kept: The largest number kept for the next iteration; `num_workers` if None.
+            holders: The holders of idle workers. The first one keeps the workers afterwards.
+            num_workers: The number of workers to start when the first one is needed.
+            num_kept: The maximum number to keep for the next iteration; `num_workers` if None.
         """
         self._holders: Final = holders
         self._num_workers: Final = num_workers
         self._num_kept: Final = num_workers if num_kept is None else num_kept
         self._lock = threading.Lock()
         self._workers: dict[int, RemoteWorker] = {}
-        # Workers that no thread has asked for.
+        # Workers that no thread has requested yet.
         self._spare: list[RemoteWorker] = []
         self._held: dict[int, int] = {}
         self._has_ended = False
@@ -279,14 +279,14 @@ class Processes:
         self.hold: Callable[[int], None] = lambda num_bytes: None
 
     def worker(self, plan: StagesMessage) -> RemoteWorker:
-        """Returns the worker of this thread; the first call starts those of all threads.
+        """Returns this thread's worker. The first call starts the workers of all threads.
 
         Args:
             plan: The plan for all workers.
 
         Raises:
-            RuntimeError: If they cannot be started, or the iteration is over.
-            WorkerEnded: If they end as soon as they are started.
+            RuntimeError: If workers cannot be started, or the iteration is over.
+            WorkerEnded: If workers end as soon as they have been started.
         """
         thread = threading.get_ident()
         with self._lock:
@@ -301,7 +301,7 @@ class Processes:
         return idle
 
     def _start(self, plan: StagesMessage) -> None:
-        """Starts spare workers, which load their functions at the same time."""
+        """Starts spare workers, which load their functions in parallel."""
         ended = None
         for _ in range(_MOST_STARTS):
             count = max(self._num_workers - len(self._workers), 1)
@@ -310,7 +310,7 @@ class Processes:
                 worker.call_status.stop(self.is_over)
                 try:
                     worker.offer(plan)
-                except WorkerEnded as end:  # It ended while it was idle.
+                except WorkerEnded as end:  # The worker ended while it was idle.
                     ended = end
                 else:
                     self._spare.append(worker)
@@ -333,14 +333,14 @@ class Processes:
             }
 
     def note_memory(self, worker: RemoteWorker) -> None:
-        """Counts the memory shared with a worker for the iteration."""
+        """Counts the memory shared with a worker towards the iteration's memory."""
         more = worker.num_bytes - self._held.get(worker.process, 0)
         if more > 0:
             self._held[worker.process] = worker.num_bytes
             self.hold(more)
 
     def stop(self) -> None:
-        """Tells all workers to stop after the calls in progress."""
+        """Tells all workers to stop after their current calls."""
         with self._lock:
             self.is_over = True
             for worker in (*self._workers.values(), *self._spare):
@@ -355,7 +355,7 @@ class Processes:
         idle = []
         for worker in workers.values():
             if worker.is_busy:
-                # Its thread waits for it, and frees the shared memory.
+                # Its thread is waiting for it, and will free the shared memory.
                 worker.kill()
             else:
                 idle.append(worker)
@@ -365,7 +365,7 @@ class Processes:
         num_kept = self._num_kept if self.keeps_workers else 0
         for worker in idle[num_kept:]:
             worker.end()
-        # The next one takes the last worker first. While components are learned, that has to be
+        # The next iteration takes the last worker first. While components are learned, that must be
         # the worker that has seen the first example.
         for worker in reversed(idle[:num_kept]):
             worker.call_status.stop(False)
@@ -373,7 +373,7 @@ class Processes:
 
 
 def columns_of(layout: Layout, columns: Sequence[Any]) -> tuple[Any, ...]:
-    """Adds columns of the engine to a layout, and returns their places."""
+    """Adds columns of the engine to a layout, and returns their locations."""
     arrays = []
     for column in columns:
         strings: tuple[npt.NDArray[Any], npt.NDArray[Any]] | None = column.to_arrow()
@@ -383,5 +383,5 @@ def columns_of(layout: Layout, columns: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def row_ids_of(layout: Layout, row_ids: npt.NDArray[np.uint64]) -> tuple[Any, ...]:
-    """Adds the row ids to a layout, and returns their place."""
+    """Adds the row IDs to a layout, and returns their location."""
     return layout.add(row_ids)

@@ -1,7 +1,7 @@
-"""The program's side of iterators of `iterable` in worker processes.
+"""The program's side of `iterable`'s iterators in worker processes.
 
-Each worker makes examples ahead. They are taken in turn, one from each worker, so their order does
-not depend on the speed of workers. The turns skip a worker whose iterator has ended.
+Each worker prepares examples ahead. They are taken from the workers in turn, one at a time, so the
+order does not depend on their speed. A worker whose iterator has ended is skipped.
 """
 
 import contextlib
@@ -39,11 +39,11 @@ __all__ = ["IteratorProcesses", "RemoteIterator"]
 
 _T = TypeVar("_T")
 
-# The most examples that a worker makes ahead.
+# The maximum number of examples that a worker prepares ahead.
 _MOST_ROWS: Final = 128
-# The most times that another worker is asked if workers end before their first call.
+# How often to use another worker if workers end before their first call.
 _MOST_RESTARTS: Final = 3
-# The seconds that the end of an iteration waits for a call of an iterator.
+# How many seconds the end of an iteration waits for a call of an iterator.
 _PATIENCE_S: Final = 0.15
 _LEAST_S: Final = 0.001
 # Examples are in the worker's memory, in shared memory, and in this process.
@@ -56,16 +56,16 @@ class _Part:
 
     Attributes:
         number: The number of the worker, from 0.
-        open: The message that asks for its iterator.
-        worker: The process.
-        rows: The examples received, each with the state before it.
-        state: The state after them.
-        count: The number of examples taken; None after the iterator was set to a state.
+        open: The message that requests its iterator.
+        worker: The worker process.
+        rows: The examples received so far, each with the state before it.
+        state: The state after these examples.
+        count: The number of examples taken; None after a state was restored.
         has_ended: Whether the examples received are the last ones.
         error: The error that ended the iterator.
-        is_over: Whether the turns skip it.
-        num_restarts: The number of times that a worker that had ended was replaced.
-        num_charged: The bytes that are counted for an iteration.
+        is_over: Whether this worker is skipped from now on.
+        num_restarts: How often a worker that had ended was replaced.
+        num_charged: The number of bytes counted towards an iteration.
     """
 
     number: int
@@ -82,9 +82,9 @@ class _Part:
 
 
 class RemoteIterator(RemoteIteratorBase):
-    """The examples of the iterators that a factory makes in worker processes.
+    """The examples of iterators that a factory creates in worker processes.
 
-    Must be used by one thread at a time, but for `stop` and `close`.
+    Only one thread at a time may use it, except for `stop` and `close`.
 
     Attributes:
         hold: Called with the number of bytes whenever more memory is used.
@@ -100,7 +100,7 @@ class RemoteIterator(RemoteIteratorBase):
         self._keeps_state = False
         self._specs: Mapping[str, Spec] | None = None
         self._num_bytes = 1
-        # The closing thread reads and writes these, too, with the lock held.
+        # The closing thread also reads and writes these, while it holds the lock.
         self._lock: Final = threading.Lock()
         self._is_closed = False
         self._workers: Final[list[RemoteWorker]] = []
@@ -151,7 +151,7 @@ class RemoteIterator(RemoteIteratorBase):
         raise StopIteration
 
     def skip(self, number: int) -> None:
-        """Skips examples; see `RemoteIteratorBase`. Of several workers, each skips its share."""
+        """Skips examples; see `RemoteIteratorBase`. Each worker skips its share."""
         self._ending_at_error(self._skip, number)
 
     def _skip(self, number: int) -> None:
@@ -160,7 +160,7 @@ class RemoteIterator(RemoteIteratorBase):
                 return
             number -= 1
         while parts := [part for part in self._parts if not part.is_over]:
-            # At least this many of its examples are skipped, whether other iterators end or not.
+            # Each part skips at least this many examples, even if other iterators end.
             num_turns = number // len(parts)
             if not num_turns:
                 break
@@ -176,13 +176,13 @@ class RemoteIterator(RemoteIteratorBase):
 
     @property
     def state(self) -> Callable[[], Any]:
-        """A method that returns the state; missing if the iterators keep none."""
+        """A method that returns the state. Missing if the iterators have no state."""
         self._check_keeps_state()
         return self._state
 
     @property
     def restore(self) -> Callable[[Any], None]:
-        """A method that continues with a state; missing if the iterators keep none."""
+        """A method that restores a state. Missing if the iterators have no state."""
         self._check_keeps_state()
         return self._restore
 
@@ -217,13 +217,13 @@ class RemoteIterator(RemoteIteratorBase):
                 self._continued(part)
 
     def stop(self) -> None:
-        """Lets all workers stop after the calls that are under way."""
+        """Lets all workers stop after their current calls."""
         with self._lock:
             for worker in self._workers:
                 worker.call_status.stop(True)
 
     def kill_busy(self) -> None:
-        """Kills the workers that a thread waits for."""
+        """Kills the workers that a thread is waiting for."""
         with self._lock:
             busy = [worker for worker in self._workers if worker.is_busy]
         for worker in busy:
@@ -240,8 +240,8 @@ class RemoteIterator(RemoteIteratorBase):
         """Ends the workers, or keeps them for another iterator.
 
         Args:
-            keeps_workers: Whether they are kept.
-            is_alone: Whether no other thread may wait for a worker.
+            keeps_workers: Whether to keep the workers.
+            is_alone: Whether no other thread can be waiting for a worker.
         """
         with self._lock:
             self._is_closed = True
@@ -253,7 +253,7 @@ class RemoteIterator(RemoteIteratorBase):
                 worker.kill()
                 if is_alone:
                     worker.close()
-                # Otherwise the thread that waits for it frees the shared memory.
+                # Otherwise, the thread that is waiting for it frees the shared memory.
         for worker in _that_let_go(idle):
             if keeps_workers:
                 self._holder.put(worker)
@@ -261,7 +261,7 @@ class RemoteIterator(RemoteIteratorBase):
                 worker.end()
 
     def _begin(self, part: _Part) -> None:
-        """Asks a worker for an iterator."""
+        """Requests an iterator from a worker."""
         while True:
             worker = cast("RemoteWorker | None", self._holder.take())
             if worker is None:
@@ -278,7 +278,7 @@ class RemoteIterator(RemoteIteratorBase):
             try:
                 return self._tell(part, part.open)
             except WorkerEnded as end:
-                # It ended while it was idle.
+                # The worker ended while it was idle.
                 part.num_restarts += 1
                 if part.num_restarts > _MOST_RESTARTS:
                     raise self._death(part, end) from None
@@ -291,7 +291,7 @@ class RemoteIterator(RemoteIteratorBase):
                 self._begin(part)
 
     def _continued(self, part: _Part, is_first: bool = False) -> OpenReply:
-        """Returns the answer to `OpenRequest` or `SeekRequest`."""
+        """Returns the reply to `OpenRequest` or `SeekRequest`."""
         opened = cast("OpenReply", self._answer(part, is_first))
         if opened.error is not None:
             raise self._noted(part, opened.error.unpacked())
@@ -305,7 +305,7 @@ class RemoteIterator(RemoteIteratorBase):
         return next((part for part in order if not part.is_over), None)
 
     def _fill(self, part: _Part) -> None:
-        """Asks a worker for examples, until there are some or its iterator has ended."""
+        """Requests examples from a worker, until there are some or its iterator has ended."""
         num_rows = 1 if self._specs is None else _MOST_ROWS
         specs = None if self._specs is None else dict(self._specs)
         self._tell(part, NextRequest(specs, num_rows, self._num_bytes))
@@ -379,11 +379,11 @@ class RemoteIterator(RemoteIteratorBase):
 
 
 class IteratorProcesses:
-    """Ends the worker processes of the iterators that one iteration asks.
+    """Ends the worker processes of one iteration's iterators.
 
     Attributes:
         hold: See `Processes`.
-        keeps_workers: Whether workers stay for the next iteration.
+        keeps_workers: Whether to keep workers for the next iteration.
     """
 
     def __init__(self, is_looking: bool) -> None:
@@ -396,7 +396,7 @@ class IteratorProcesses:
         self._is_over = False
 
     def begin(self, iterator: RemoteIterator) -> None:
-        """Sets the iterator of a pass, which may use the workers of the pass before."""
+        """Sets the iterator of a pass. It may use the workers of the previous pass."""
         with self._lock:
             before, self._iterator = self._iterator, iterator
             is_over = self._is_over
@@ -414,7 +414,7 @@ class IteratorProcesses:
             before.close(keeps_workers=True)
 
     def stop(self) -> None:
-        """Lets all workers stop after the calls that are under way."""
+        """Lets all workers stop after their current calls."""
         with self._lock:
             self._is_over = True
             iterator = self._iterator
@@ -434,7 +434,7 @@ class IteratorProcesses:
 
 
 def _that_let_go(workers: Sequence[RemoteWorker]) -> Iterator[RemoteWorker]:
-    """Makes idle workers close their iterators; yields the workers that still run."""
+    """Makes idle workers close their iterators, and yields the workers that are still running."""
     asked = []
     for worker in workers:
         with contextlib.suppress(WorkerEnded):
@@ -455,7 +455,7 @@ def _that_let_go(workers: Sequence[RemoteWorker]) -> Iterator[RemoteWorker]:
 
 
 def _values(arena: Arena, locations: Sequence[tuple[Any, ...]], num_rows: int) -> list[Values]:
-    """Returns examples as copies of the values that a worker has written into an arena."""
+    """Returns examples with copies of the values that a worker wrote into an arena."""
     columns = [_copied(Layout.read_from(arena, location)) for location in locations]
     return [
         Values(column[row, ...] if _is_numeric(column) else column[row] for column in columns)
@@ -489,7 +489,7 @@ def _remedy(code: int | None) -> str:
 
 
 def _let_go(workers: list[RemoteWorker], process: int) -> None:
-    """Ends the workers of a dropped iterator. The garbage collector may call this at any moment."""
+    """Ends a dropped iterator's workers. The garbage collector may call this at any time."""
     while workers:
         worker = workers.pop()
         if process == os.getpid():

@@ -1,4 +1,4 @@
-"""Functions and exceptions as bytes, for sending them between processes."""
+"""Converts functions and exceptions to bytes, to send them between processes."""
 
 import hashlib
 import importlib
@@ -18,7 +18,7 @@ from headrace.pipeline.workers.main_module import MainModule, is_importing, main
 __all__ = ["PackedError", "PackedFunctions", "loads", "packed_functions"]
 
 
-# Larger functions are sent through a file.
+# Larger functions are sent in a file.
 _MOST_BYTES: Final = 1 << 20
 _MAIN_NAMES: Final = re.compile(b"__main__|__mp_main__")
 _LONGEST_NAME: Final = len(b"__mp_main__") - 1
@@ -26,11 +26,11 @@ _LONGEST_NAME: Final = len(b"__mp_main__") - 1
 
 @dataclass(frozen=True)
 class PackedFunctions:
-    """Pickled functions. Large ones are in a file, of which a message carries the descriptor.
+    """Pickled functions. Large ones are in a file, whose descriptor is sent with the message.
 
     Attributes:
         digest: The digest of the bytes.
-        data: The bytes; None if they are in the file.
+        data: The bytes; None if they are stored in the file.
         file: The file; None if there is none.
     """
 
@@ -43,15 +43,15 @@ class PackedFunctions:
 
     @property
     def descriptors(self) -> list[int]:
-        """The descriptors that a message with these functions carries."""
+        """The descriptors to send with these functions."""
         return [] if self.file is None else [self.file.descriptor]
 
     def received(self, descriptors: Sequence[int]) -> "PackedFunctions":
-        """Returns the functions of a message that came with these descriptors."""
+        """Returns the functions from a message that was received with these descriptors."""
         return replace(self, file=_File(descriptors[0])) if descriptors else self
 
     def unpacked(self) -> tuple[Any, ...]:
-        """Returns the functions. Imports their modules."""
+        """Unpickles the functions, which imports their modules."""
         if self.file is None:
             assert self.data is not None
             return cast("tuple[Any, ...]", pickle.loads(self.data))
@@ -60,16 +60,16 @@ class PackedFunctions:
 
 
 class _File:
-    """The descriptor of an unnamed file, which is closed with the last reference."""
+    """The descriptor of an unnamed file. It is closed when the last reference is dropped."""
 
     def __init__(self, descriptor: int) -> None:
         self.descriptor: Final = descriptor
 
     def append(self, data: bytes | bytearray | memoryview) -> None:
-        """Writes bytes to its end.
+        """Appends bytes to the file.
 
         Raises:
-            MemoryError: If there is no room for them.
+            MemoryError: If there is no space left.
         """
         rest = memoryview(data)
         try:
@@ -87,7 +87,7 @@ class _File:
 
 
 class _Packing:
-    """A file object that keeps few bytes in memory, and writes many to a file."""
+    """A file object that keeps small amounts of data in memory, and writes large ones to a file."""
 
     def __init__(self) -> None:
         self._hash = hashlib.sha256()
@@ -115,7 +115,7 @@ class _Packing:
         return len(view)
 
     def functions(self) -> PackedFunctions:
-        """Returns the bytes that were added."""
+        """Returns the functions whose bytes were added."""
         data = bytes(self._data) if self._file is None else None
         return PackedFunctions(self._hash.digest(), data, self._file)
 
@@ -128,14 +128,14 @@ def _disk_file() -> int:
 def packed_functions(
     where: str, functions: Sequence[object]
 ) -> tuple[PackedFunctions, MainModule | None]:
-    """Packs functions, so that another process can load them.
+    """Pickles functions, so that another process can load them.
 
     Returns:
         The functions, and the program's main module if functions are imported from it.
 
     Raises:
-        MemoryError: If they are large, and there is no room for a file with them.
-        TypeError: If they cannot be sent.
+        MemoryError: If the functions are large, and there is no space for a file.
+        TypeError: If they cannot be pickled.
     """
     pickler: Any = pickle
     hint = "Define it at the top of a module, or install cloudpickle: pip install cloudpickle"
@@ -159,7 +159,8 @@ def packed_functions(
     if not (is_of_main or b"__mp_main__" in packing.names):
         return packing.functions(), None
     main = main_module()
-    # A process that imports a program cannot start a worker; starting one explains that.
+    # A process that is importing a program cannot start a worker. Trying to start one explains
+    # that.
     if main is None and not is_importing():
         raise TypeError(
             f"{where}: num_processes is set, but the function was not defined in a "
@@ -169,19 +170,19 @@ def packed_functions(
 
 
 def loads(data: bytes) -> Any:
-    """Returns a value that was pickled by a worker of this program."""
+    """Unpickles a value that was pickled by one of this program's workers."""
     return pickle.loads(data)
 
 
 @dataclass(frozen=True)
 class PackedError:
-    """An exception of another process.
+    """An exception from another process.
 
     Attributes:
-        pickled: The pickled exception; None if it cannot be pickled and loaded.
-        names: The names of its class and of the base classes, each with its module.
+        pickled: The pickled exception; None if it cannot be pickled and loaded again.
+        names: The names of its class and base classes, each with its module.
         message: Its message.
-        trace: Its traceback, as text.
+        trace: Its traceback as text.
     """
 
     pickled: bytes | None
@@ -196,7 +197,7 @@ class PackedError:
         return cls(_pickled(error), names, _words(error), _trace(error))
 
     def unpacked(self) -> BaseException:
-        """Returns the exception, or one of the nearest class if it cannot be loaded."""
+        """Returns the exception, or one of the nearest base class if it cannot be loaded."""
         error = self._unpickled()
         add_note(error, f"In the worker process:\n{self.trace}")
         return error
@@ -205,7 +206,7 @@ class PackedError:
         if self.pickled is not None:
             try:
                 exception = pickle.loads(self.pickled)
-            except Exception:  # The class may be missing in this process.
+            except Exception:  # The class may not exist in this process.
                 exception = None
             if isinstance(exception, BaseException):
                 return exception
@@ -220,7 +221,7 @@ class PackedError:
 def _builtin(name: tuple[str, str]) -> type[BaseException] | None:
     module, qualname = name
     kind = getattr(importlib.import_module("builtins"), qualname, None)
-    # Classes with more arguments than a message cannot be created from one.
+    # Classes that need more arguments than a message cannot be created from one.
     is_plain = isinstance(kind, type) and not issubclass(kind, (UnicodeError, BaseExceptionGroup))
     return kind if module == "builtins" and is_plain else None
 
@@ -229,7 +230,7 @@ def _pickled(error: BaseException) -> bytes | None:
     try:
         data = pickle.dumps(error, pickle.HIGHEST_PROTOCOL)
         again = pickle.loads(data)
-    except Exception:  # A class of the user's may raise anything.
+    except Exception:  # A user's class may raise any exception.
         return None
     is_same = type(again) is type(error) and _words(again) == _words(error)
     return data if is_same else None

@@ -1,7 +1,7 @@
-"""An iterator of `iterable` in a worker process, and the messages about it.
+"""An `iterable`'s iterator in a worker process, and the messages about it.
 
-One thread asks the iterator, which may take long; the thread of the connection sends the examples
-that are ready.
+One thread calls the iterator, which may be slow. The connection's thread sends the examples that
+are ready.
 """
 
 import pickle
@@ -33,23 +33,23 @@ __all__ = [
     "ServedIterator",
 ]
 
-# The seconds that an answer waits for more examples once it has one.
+# How many seconds a reply waits for more examples once it has one.
 _PATIENCE_S: Final = 0.002
-# The seconds between two checks for the end, while a thread waits for an example.
+# How many seconds lie between two checks for the end, while a thread waits for an example.
 _LOOK_S: Final = 0.2
 _END: Final = object()
 
 
 @dataclass(frozen=True)
 class OpenRequest:
-    """Asks a factory for an iterator, which replaces the one before.
+    """Requests an iterator from a factory. It replaces the previous iterator.
 
     Attributes:
-        functions: The factory alone.
+        functions: The factory.
         main: The program's main module, if the factory is defined in it.
-        where: The source, in words.
-        arguments: The arguments of the factory.
-        surroundings: The directory and the environment of the program.
+        where: The source, for messages.
+        arguments: The arguments to call the factory with.
+        surroundings: The program's directory and environment.
     """
 
     functions: PackedFunctions
@@ -64,13 +64,13 @@ class OpenRequest:
         output_arena: Arena,
         load: Callable[["OpenRequest"], tuple[Any, ...]],
     ) -> "ServedIterator":
-        """Returns the object that answers this message and the following ones."""
+        """Returns the object that answers this message and all later ones."""
         return ServedIterator(call_status, output_arena, load)
 
 
 @dataclass(frozen=True)
 class SeekRequest:
-    """Continues with a state of the iterator, if it is given, and then skips some examples."""
+    """Restores a state of the iterator (if there is one), and then skips examples."""
 
     state: str | None
     num_left_out: int
@@ -78,12 +78,12 @@ class SeekRequest:
 
 @dataclass(frozen=True)
 class OpenReply:
-    """The answer to `OpenRequest` and to `SeekRequest`.
+    """The reply to `OpenRequest` and `SeekRequest`.
 
     Attributes:
-        keeps_state: Whether the iterator keeps a state.
+        keeps_state: Whether the iterator has a state.
         state: The state before the next example.
-        num_left_out: The number of skipped examples; fewer than asked for at the end.
+        num_left_out: The number of skipped examples. At the end, it is smaller than requested.
         error: The error that was raised.
     """
 
@@ -95,13 +95,13 @@ class OpenReply:
 
 @dataclass(frozen=True)
 class NextRequest:
-    """Asks for the next examples: at least one, unless it is the end.
+    """Requests the next examples: at least one, unless the iterator has ended.
 
     Attributes:
-        specs: The components; None before they are known: then examples are sent pickled, and no
-            examples are made ahead.
-        num_rows: The most examples that are made ahead.
-        num_bytes: The number of bytes of examples at which making ahead stops.
+        specs: The components; None if they are unknown. Examples are then pickled, and none are
+            prepared ahead.
+        num_rows: The maximum number of examples to prepare ahead.
+        num_bytes: How many bytes of examples to prepare ahead.
     """
 
     specs: Specs | None
@@ -111,13 +111,13 @@ class NextRequest:
 
 @dataclass(frozen=True)
 class ExamplesMessage:
-    """The next examples, which are in the arena if their components are known.
+    """The next examples. If their components are known, they are in the arena.
 
     Attributes:
-        examples: The pickled examples, while the components are unknown.
-        columns: The places of the components in the arena.
-        size: The number of used bytes of the arena.
-        states: The state of the iterator before each example.
+        examples: The pickled examples, if the components are unknown.
+        columns: The locations of the components in the arena.
+        size: The number of bytes used in the arena.
+        states: The iterator's state before each example.
         state: The state after the last example.
         is_over: Whether these are the last examples.
         error: The error that ended the iterator after these examples.
@@ -134,7 +134,7 @@ class ExamplesMessage:
 
 @dataclass(frozen=True)
 class CloseRequest:
-    """Drops the iterator. The answer comes when no call of it is in progress."""
+    """Drops the iterator. The reply is sent when no call of it is running."""
 
 
 Message: TypeAlias = "OpenRequest | SeekRequest | NextRequest | CloseRequest"
@@ -142,15 +142,15 @@ Message: TypeAlias = "OpenRequest | SeekRequest | NextRequest | CloseRequest"
 
 @dataclass
 class _OpenIterator:
-    """The current iterator. Only the thread that asks it changes this.
+    """The current iterator. Only the thread that calls the iterator changes this object.
 
     Attributes:
-        where: The source, in words.
+        where: The source, for messages.
         iterator: The iterator.
         state: The state before the next example.
         number: The number of the next example.
-        is_over: Whether the iterator has ended, or failed.
-        error: The error with which it has failed.
+        is_over: Whether the iterator has ended or failed.
+        error: The error with which it failed.
     """
 
     where: str
@@ -163,7 +163,7 @@ class _OpenIterator:
 
 @dataclass
 class _Task:
-    """A call for the thread that asks the iterator, and the call's result."""
+    """A call for the thread that calls the iterator, and its result."""
 
     call: Callable[[], OpenReply | None]
     result: list[OpenReply | None] = field(default_factory=list)
@@ -173,9 +173,9 @@ class ServedIterator:
     """The iterator whose examples a worker process sends.
 
     Args:
-        call_status: The shared status, on which calls are recorded.
-        made: The arena for examples.
-        load: Returns a tuple with the factory.
+        call_status: The shared page on which calls are recorded.
+        output_arena: The arena for examples.
+        load: Returns a tuple that contains the factory.
     """
 
     def __init__(
@@ -191,7 +191,7 @@ class ServedIterator:
         self._changed: Final = threading.Condition()
         self._thread: threading.Thread | None = None
         self._opened: _OpenIterator | None = None
-        # Written and read by both threads, with the lock held: the next call, the requested
+        # Both threads read and write these while they hold the lock: the next call, the requested
         # examples, and the examples that are ready, each with the state before it and its size.
         self._task: _Task | None = None
         self._request: NextRequest | None = None
@@ -201,7 +201,7 @@ class ServedIterator:
     def answered(
         self, message: Message, descriptors: Sequence[int] = ()
     ) -> "OpenReply | ExamplesMessage | None":
-        """Handles a message, and returns the answer."""
+        """Handles a message, and returns the reply."""
         match message:
             case OpenRequest():
                 functions = message.functions.received(descriptors)
@@ -275,7 +275,7 @@ class ServedIterator:
         )
 
     def _serve(self) -> None:
-        """Makes all calls of the user's code, until the process ends."""
+        """Makes all calls to the user's code, until the process ends."""
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._task is not None or self._wants_more())
@@ -336,7 +336,7 @@ class ServedIterator:
             self._rows, self._num_bytes = deque(), 0
 
     def _ask(self, request: NextRequest) -> None:
-        """Asks the iterator for an example."""
+        """Calls the iterator for one example."""
         opened = self._opened
         assert opened is not None
         row = None
@@ -366,7 +366,7 @@ class ServedIterator:
 
 
 def _packed(where: str, example: Any, specs: Specs | None) -> Any:
-    """Returns a copy of an example: its components if they are known, else all of it pickled."""
+    """Returns a copy of an example: its components, or a pickle if they are unknown."""
     if specs is not None:
         return as_values(where, example, specs)
     values = {
@@ -376,13 +376,13 @@ def _packed(where: str, example: Any, specs: Specs | None) -> Any:
 
 
 def _plain(where: str, name: str, value: Any) -> Any:
-    """Returns a value that the program can load: an array in place of another library's object."""
+    """Returns a value that the program can load. Other libraries' objects become arrays."""
     plain = (str, bytes, bool, int, float, complex, np.ndarray, np.generic, list, tuple)
     return value if isinstance(value, plain) else as_value(where, name, value)
 
 
 def _num_bytes(packed: Any) -> int:
-    """Returns the size of a packed example, in bytes."""
+    """Returns the size of a packed example in bytes."""
     if isinstance(packed, bytes):
         return len(packed)
     return sum(len(v) if isinstance(v, bytes) else _size(v) for v in packed)

@@ -1,8 +1,8 @@
-"""The fork server: a process without threads that starts workers and reports their exit codes.
+"""The fork server, a process without threads that starts workers and reports their exit codes.
 
-Forking the program itself would copy locks that its threads hold. The server ends all workers, and
-itself, when the program has ended. Where libraries of the system do not support a fork, as on
-macOS, each worker is a new interpreter instead.
+Forking the program itself would copy locks that its threads hold. When the program ends, the server
+kills all workers and then stops. If system libraries do not support fork, as on macOS, each worker
+is a new interpreter instead.
 """
 
 import contextlib
@@ -44,7 +44,7 @@ class _Server:
         self._program = program
         self._spawns = spawns
         self._workers: set[int] = set()
-        # The end of a child sends a byte through this pair of sockets.
+        # When a child ends, a byte is sent through this pipe.
         self._woken, self._wakes = os.pipe()
         for end in (self._woken, self._wakes):
             os.set_blocking(end, False)
@@ -54,7 +54,7 @@ class _Server:
             signal.siginterrupt(signal.SIGCHLD, False)
 
     def serve(self) -> None:
-        """Handles the messages of the program, until the program ends."""
+        """Handles the program's messages until the program ends."""
         while True:
             waited_for: list[Any] = [self._program, self._woken]
             ready, _, _ = select.select(waited_for, [], [])
@@ -78,7 +78,7 @@ class _Server:
     def _answer(self, message: tuple[str, int], descriptors: list[int]) -> None:
         kind, number = message
         if kind == "end":
-            # Numbers of processes are reused, so only a child that was not waited for is killed.
+            # Process IDs are reused, so only children that have not been waited for are killed.
             if number in self._workers:
                 os.kill(number, signal.SIGKILL)
             return

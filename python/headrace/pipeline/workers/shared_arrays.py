@@ -1,7 +1,7 @@
 """Arrays and strings in memory that two processes share.
 
-One process writes values one after the other; the other process makes arrays over the same memory.
-Only types, shapes and places are sent.
+One process writes values one after the other, and the other process creates arrays over the same
+memory. Only types, shapes and locations are sent.
 """
 
 import itertools
@@ -22,10 +22,10 @@ _MOST_SPARE_BYTES: Final = 4 << 20
 
 
 class Arena:
-    """Memory that two processes map: one writes it, and the other reads it.
+    """Memory that two processes map. One of them writes to it, and the other reads it.
 
     Attributes:
-        descriptor: The descriptor of its file; -1 once that is closed.
+        descriptor: The descriptor of its file; -1 once it is closed.
         size: The number of bytes that are mapped in this process.
     """
 
@@ -38,7 +38,7 @@ class Arena:
         """Makes room for `num_bytes` bytes.
 
         Raises:
-            MemoryError: If there is no memory for them.
+            MemoryError: If there is not enough memory.
         """
         if num_bytes <= self.size:
             return
@@ -46,7 +46,7 @@ class Arena:
         size += -size % mmap.PAGESIZE
         try:
             if hasattr(os, "posix_fallocate"):
-                # A page that cannot be allocated later would kill the process.
+                # If a page could not be allocated later, the process would be killed.
                 os.posix_fallocate(self.descriptor, self.size, size - self.size)
             else:
                 os.ftruncate(self.descriptor, size)
@@ -57,14 +57,14 @@ class Arena:
         self.map(size)
 
     def map(self, size: int) -> None:
-        """Maps the first `size` bytes of the file, which must exist, unless they are mapped."""
+        """Maps the first `size` bytes of the file, if they are not mapped yet. They must exist."""
         if size > self.size:
             # The old mapping is kept as long as arrays refer to it.
             self._bytes = np.frombuffer(mmap.mmap(self.descriptor, size), np.uint8)
             self.size = size
 
     def at(self, offset: int, num_bytes: int) -> npt.NDArray[np.uint8]:
-        """Returns some of its bytes, as an array over the same memory."""
+        """Returns some of its bytes as an array over the same memory."""
         return self._bytes[offset : offset + num_bytes]
 
     def is_kept(self) -> bool:
@@ -73,7 +73,7 @@ class Arena:
         return sys.getrefcount(self._bytes) > 2
 
     def close(self) -> None:
-        """Closes the file. The memory is freed when no array refers to it."""
+        """Closes the file. The memory is freed once no array refers to it."""
         self._bytes, self.size = np.empty(0, np.uint8), 0
         descriptor, self.descriptor = self.descriptor, -1
         if descriptor >= 0:
@@ -81,22 +81,22 @@ class Arena:
 
 
 class Layout:
-    """Values to be written into an arena.
+    """Values to write into an arena.
 
     Attributes:
         size: The number of bytes up to the end of the values.
     """
 
     def __init__(self, begin: int = 0) -> None:
-        """The values are placed after the first `begin` bytes."""
+        """Places the values after the first `begin` bytes."""
         self.size = begin
         self._pieces: list[tuple[int, npt.NDArray[np.uint8]]] = []
 
     def add(self, value: Any) -> tuple[Any, ...]:
-        """Adds a value: `bytes`, an array of numbers or of `bytes` objects, or a list of those.
+        """Adds a value: `bytes`, an array of numbers or `bytes` objects, or a list of these.
 
         Returns:
-            The place of the value, for `Layout.read_from`.
+            The location of the value, for `Layout.read_from`.
         """
         if isinstance(value, bytes):
             return ("bytes", self._put([_raw(np.frombuffer(value, np.uint8))]), len(value))
@@ -107,19 +107,19 @@ class Layout:
         return self._list(value)
 
     def add_strings(self, data: npt.NDArray[Any], offsets: npt.NDArray[Any]) -> tuple[Any, ...]:
-        """Adds strings whose bytes are contiguous: string `i` ends at `offsets[i + 1]`."""
+        """Adds strings whose bytes are contiguous. String `i` ends at `offsets[i + 1]`."""
         locations = (self._put([_raw(offsets)]), self._put([_raw(data)]), data.nbytes)
         return ("strings", (len(offsets) - 1,), *locations)
 
     def write(self, arena: Arena) -> None:
-        """Writes all values to their places."""
+        """Writes all values to their locations."""
         arena.reserve(self.size)
         for offset, piece in self._pieces:
             arena.at(offset, piece.nbytes)[:] = piece
 
     @staticmethod
     def read_from(arena: Arena, location: tuple[Any, ...]) -> Any:
-        """Returns a value that another process has added; arrays share the arena's memory."""
+        """Returns a value that another process added. Arrays share the arena's memory."""
         kind, *rest = location
         match kind:
             case "bytes":
@@ -162,7 +162,7 @@ class Layout:
         return self._put([_raw(offsets)]), self._put([data]), data.nbytes
 
     def _put(self, pieces: Sequence[npt.NDArray[np.uint8]]) -> int:
-        """Places pieces contiguously, and returns the offset of the first."""
+        """Places pieces contiguously, and returns the offset of the first one."""
         self.size += -self.size % _ALIGNMENT
         begin = self.size
         for piece in pieces:

@@ -1,4 +1,4 @@
-"""Rows that a worker process makes, written once into memory that the program reads."""
+"""A worker process's output rows, written once into memory that the program reads."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -13,7 +13,7 @@ from headrace.pipeline.workers.shared_arrays import Arena, Layout
 __all__ = ["SharedRows"]
 
 _ALIGNMENT: Final = 64
-# Rows of a component are contiguous in the arena if they need at most this many bytes together.
+# The rows of a component are contiguous in the arena if they need at most this many bytes.
 _MOST_BYTES: Final = 32 << 20
 _PLAIN_TYPES: Final = {
     np.dtype(np.bool_): bool,
@@ -23,7 +23,7 @@ _PLAIN_TYPES: Final = {
 
 
 class _Component:
-    """The rows of a component so far: in a region, or as a list."""
+    """The rows of one component so far, in a region of the arena or as a list."""
 
     def __init__(self, name: str, spec: Spec, is_separate: bool) -> None:
         self.name: Final = name
@@ -33,8 +33,8 @@ class _Component:
             if isinstance(spec.dtype, type) or spec.is_listed
             else _PLAIN_TYPES.get(np.dtype(spec.dtype))
         )
-        # Strings, lists of lists, lists of arrays, and components whose rows had different shapes
-        # before.
+        # These are strings, lists of lists, lists of arrays, and components whose rows had
+        # different shapes before.
         is_list = spec.is_nested or spec.is_listed
         self.is_separate = is_separate or is_list or isinstance(spec.dtype, type)
         self.offset = 0
@@ -42,7 +42,7 @@ class _Component:
         self.values: list[Any] = []
 
     def value(self, where: str, raw: Any) -> Any:
-        """Returns the value to store; an array may be the given one itself."""
+        """Returns the value to store. An array may be returned unchanged."""
         if type(raw) is self.plain or (
             type(raw) is np.ndarray
             and raw.dtype == self.spec.dtype
@@ -53,7 +53,7 @@ class _Component:
         return typed(where, self.name, raw, self.spec)
 
     def put(self, where: str, row: int, value: Any) -> None:
-        """Sets the value of a row, which is the next one."""
+        """Sets the value of the next row."""
         if self.rows is not None:
             if type(value) is self.plain and not self.rows.shape[1:]:
                 try:
@@ -71,19 +71,20 @@ class _Component:
         self.values.append(np.array(value) if isinstance(value, np.ndarray) else value)
 
     def as_array(self, where: str, value: Any) -> Any:
-        """Returns a result of `value` as an array; strings are unchanged."""
+        """Converts a result of `value` to an array. Strings are unchanged."""
         is_plain = type(value) is self.plain
         return typed(where, self.name, value, self.spec) if is_plain else value
 
 
 class SharedRows:
-    """The output rows of a function for a block, as growing arrays in an arena.
+    """A function's output rows for a block, as growing arrays in an arena.
 
     Args:
-        arena: The arena for them, filled from its beginning.
+        arena: The arena for the rows, which is filled from its start.
         specs: The components.
         num_rows: The approximate number of rows.
-        uneven: The components whose rows had different shapes; more are added.
+        uneven: The components whose rows have had different shapes. More are added as they are
+            found.
     """
 
     def __init__(self, arena: Arena, specs: Specs, num_rows: int, uneven: set[str]) -> None:
@@ -92,7 +93,7 @@ class SharedRows:
         self._room = max(num_rows, 1)
         self._uneven: Final = uneven
         self._num_rows = 0
-        # The number of used bytes of the arena.
+        # The number of bytes used in the arena.
         self._size = 0
         self._components: Final = [
             _Component(name, spec, name in uneven) for name, spec in specs.items()
@@ -102,18 +103,18 @@ class SharedRows:
         return self._num_rows
 
     def add(self, where: str, row: object) -> None:
-        """Adds a copy of a function's result for a row; adds nothing if that raises.
+        """Adds a copy of a function's result for a row. If an error is raised, nothing is added.
 
         Raises:
-            TypeError: As `Results.add` does.
-            ValueError: As `Results.add` does.
-            MemoryError: If there is no memory for it.
+            TypeError: In the same cases as `Results.add`.
+            ValueError: In the same cases as `Results.add`.
+            MemoryError: If there is not enough memory.
         """
         values = as_components(where, row, self._specs)
         self.add_values(where, [each.value(where, values[each.name]) for each in self._components])
 
     def add_values(self, where: str, values: Sequence[Any]) -> None:
-        """Adds a copy of a row of results of `as_values`."""
+        """Adds a copy of a row, given as results of `as_values`."""
         if self._num_rows == 0:
             self._begin(where, values)
         elif self._num_rows == self._room:
@@ -127,16 +128,16 @@ class SharedRows:
         self._num_rows += 1
 
     def keep(self, num_rows: int) -> None:
-        """Drops all rows but the first `num_rows`."""
+        """Drops all rows except the first `num_rows`."""
         self._num_rows = min(num_rows, self._num_rows)
         for each in self._components:
             del each.values[self._num_rows :]
 
     def locations(self) -> tuple[tuple[Any, ...], ...]:
-        """Returns the place of each component, as `Layout.add` does.
+        """Returns the location of each component; see `Layout.add`.
 
         Raises:
-            MemoryError: If there is no memory for components that are not in the arena yet.
+            MemoryError: If there is not enough memory for components that are not in the arena yet.
             TypeError: If strings and numbers are mixed.
         """
         layout, locations = Layout(self._size), []
@@ -152,7 +153,7 @@ class SharedRows:
         return tuple(locations)
 
     def _begin(self, where: str, values: Sequence[Any]) -> None:
-        """Reserves memory for rows of the shapes of the first one."""
+        """Reserves memory for rows with the same shapes as the first one."""
         self._size = 0
         dense = []
         for each, row_value in zip(self._components, values, strict=True):

@@ -1,6 +1,6 @@
-"""A worker process: gets blocks of rows, calls the functions of its stages, sends the results.
+"""A worker process, which calls functions for blocks of rows and sends the results.
 
-It ends when the program or the fork server does, even during a call of a function.
+It ends when the program or the fork server ends, even during a call of a function.
 """
 
 import contextlib
@@ -35,14 +35,14 @@ _SET_PDEATHSIG: Final = 1
 
 @dataclass(frozen=True)
 class StagesMessage:
-    """A message with the stages that a worker runs from now on.
+    """Tells a worker which stages to run from now on.
 
     Attributes:
         number: The number of the plan.
         functions: The functions of the stages.
         steps: The stages.
         main: The program's main module, if functions are defined in it.
-        surroundings: The directory and the environment of the program.
+        surroundings: The program's directory and environment.
     """
 
     number: int
@@ -54,16 +54,16 @@ class StagesMessage:
 
 @dataclass(frozen=True)
 class RowsMessage:
-    """A message with rows for a worker, which are in the arena of its input.
+    """Passes rows to a worker, in its input arena.
 
     Attributes:
-        size: The number of used bytes of the arena.
-        columns: The places of the components in the arena.
-        row_ids: The place of the row ids in the arena.
+        size: The number of bytes used in the arena.
+        columns: The locations of the components in the arena.
+        row_ids: The location of the row IDs in the arena.
         left_out: The numbers of the rows to skip.
-        limit: The number of rows to work on.
-        skips_errors: Whether rows at which a function fails are skipped.
-        is_renewed: Whether the message brings a new arena, which replaces the one before.
+        limit: The number of rows to process.
+        skips_errors: Whether to skip rows that a function fails on.
+        is_renewed: Whether the message brings a new arena, which replaces the previous one.
     """
 
     size: int
@@ -77,13 +77,13 @@ class RowsMessage:
 
 @dataclass(frozen=True)
 class ResultMessage:
-    """A message with the results of a worker, which are in the arena of its output.
+    """Returns a worker's results, in its output arena.
 
     Attributes:
-        result: The results of the calls; their rows are in the arena, or unchanged.
-        columns: The places of the components in the arena; None if the rows are unchanged.
+        result: The results of the calls. Their rows are in the arena, or unchanged.
+        columns: The locations of the components in the arena; None if the rows are unchanged.
         num_rows: The number of rows.
-        size: The number of used bytes of the arena.
+        size: The number of bytes used in the arena.
         keeps_arrays: Whether a function has kept references to arrays of its input.
     """
 
@@ -95,36 +95,36 @@ class ResultMessage:
 
 
 class FunctionsMessage(Protocol):
-    """A message that brings functions.
+    """A message with functions.
 
     Attributes:
         functions: The functions.
-        main: The program's main module, if they are defined in it.
-        surroundings: The directory and the environment of the program.
+        main: The program's main module, if functions are defined in it.
+        surroundings: The program's directory and environment.
     """
 
     @property
     def functions(self) -> PackedFunctions:
-        """See above."""
+        """See the class."""
 
     @property
     def main(self) -> MainModule | None:
-        """See above."""
+        """See the class."""
 
     @property
     def surroundings(self) -> Surroundings:
-        """See above."""
+        """See the class."""
 
 
 class IteratorServer(Protocol):
     """The part of a worker that answers messages about an iterator."""
 
     def answered(self, message: Any, descriptors: Sequence[int]) -> object:
-        """Does what a message asks for, and returns the answer."""
+        """Handles a message, and returns the reply."""
 
 
 class IteratorMessage(Protocol):
-    """The first message about an iterator. Its module is loaded only where it is needed."""
+    """The first message about an iterator. Its module is imported only if it is needed."""
 
     def serve(
         self,
@@ -136,12 +136,12 @@ class IteratorMessage(Protocol):
 
 
 def run_worker(descriptors: Sequence[int], server: int) -> None:
-    """Works until the other end of the connection is closed.
+    """Runs a worker until the other end of the connection is closed.
 
     Args:
-        descriptors: The descriptors of the connection, the call status, and the arenas for rows and
-            for results.
-        server: The number of the process that has started this one.
+        descriptors: The descriptors of the connection, the call status, and the input and output
+            arenas.
+        server: The ID of the process that started this one.
     """
     _end_with(server)
     connection, call_status, input_arena, output_arena = descriptors
@@ -151,10 +151,10 @@ def run_worker(descriptors: Sequence[int], server: int) -> None:
 
 
 def _serve(channel: Channel, call_status: int, input_arena: int, output_arena: int) -> None:
-    with contextlib.suppress(Exception):  # Standard error may be missing.
+    with contextlib.suppress(Exception):  # There may be no standard error.
         faulthandler.enable()
     if (random := sys.modules.get("numpy.random")) is not None:
-        # Otherwise all workers, which are forks of one process, would draw the same numbers.
+        # Otherwise, all workers would draw the same numbers, because they are forks of one process.
         random.seed()
     worker = _Worker(SharedCallStatus(call_status), Arena(input_arena), Arena(output_arena))
     with contextlib.closing(channel), contextlib.suppress(EOFError, ConnectionError):
@@ -170,14 +170,14 @@ class _Worker:
         self._call_status = call_status
         self._input_arena = input_arena
         self._output_arena = output_arena
-        # The plan's components whose rows had different shapes.
+        # The plan's components whose rows have had different shapes.
         self._uneven: set[str] = set()
         self._functions: dict[bytes, tuple[Any, ...]] = {}
         self._plan: tuple[StagesMessage, Steps] | None = None
         self._iterator: IteratorServer | None = None
 
     def answered(self, message: object, renewed: Sequence[int]) -> object:
-        """Does what a message asks for, and returns the answer."""
+        """Handles a message, and returns the reply."""
         try:
             if isinstance(message, StagesMessage):
                 functions = message.functions.received(renewed)
@@ -188,7 +188,7 @@ class _Worker:
                     self._input_arena = Arena(renewed[0])
                 return self._work(message)
             if self._iterator is None:
-                # The first message is an `OpenRequest`, whose module is loaded with it.
+                # The first message is an `OpenRequest`, whose module is imported with it.
                 serve = cast("IteratorMessage", message).serve
                 self._iterator = serve(self._call_status, self._output_arena, self._loaded)
             return self._iterator.answered(message, renewed)
@@ -199,7 +199,7 @@ class _Worker:
                     stream.flush()
 
     def _begin(self, plan: StagesMessage) -> PackedError | None:
-        """Loads functions, and reuses them for plans with the same bytes."""
+        """Loads functions. If a plan has the same bytes, its functions are reused."""
         self._plan = None
         try:
             steps = Steps(plan.steps, self._loaded(plan))
@@ -215,7 +215,7 @@ class _Worker:
         sent.surroundings.enter()
         digest = sent.functions.digest
         if digest not in self._functions:
-            # The functions before are dropped first, for both may be large.
+            # The previous functions are dropped first, because both may be large.
             self._functions = {}
             if sent.main is not None:
                 import_main(sent.main)
@@ -268,19 +268,19 @@ class _Worker:
                 self._call_status.begin_call,
                 rows,
             )
-        # The last row is not the cause if the process ends from now on.
+        # If the process ends from now on, the last row is not the cause.
         self._call_status.forget_calls()
         return result
 
 
 def _failure(result: Result, plan: StagesMessage, error: Exception) -> Failure:
-    """Returns an error of the last function's result for the first row that has one."""
+    """Returns an error in the last function's result, for the first row with an output row."""
     first = result.kept[0] if result.kept else 0
     return Failure(first, len(plan.steps) - 1, PackedError.of(error))
 
 
 def _picklable(step: Step, result: Any) -> Any:
-    """Returns a function's result in a form that can be pickled: arrays and plain values."""
+    """Converts a function's result to arrays and plain values, which can be pickled."""
     if step.stage == "flat_map":
         return [_plain(step.where, item) for item in result]
     return _plain(step.where, result)
@@ -297,7 +297,7 @@ def _plain(where: str, result: Any) -> Any:
 
 
 def _end_with(server: int) -> None:
-    """Asks the system to kill this process when the fork server has ended."""
+    """Makes the system kill this process when the fork server ends."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_SET_PDEATHSIG, signal.SIGKILL)

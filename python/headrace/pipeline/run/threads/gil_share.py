@@ -1,7 +1,7 @@
-"""Measures the share of their time for which Python functions hold the GIL.
+"""Measures how much of their time Python functions hold the GIL.
 
-A thread takes the GIL now and then. If that takes no time, no thread held it at that moment, so the
-functions that were running had released it.
+A thread takes the GIL at regular intervals. If that takes no time, no other thread held it at that
+moment, so the running functions had released it.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,16 +13,17 @@ from headrace.pipeline.functions.python_functions import PythonWorker
 __all__ = ["GilShares", "look_at_gil"]
 
 _SECONDS_BETWEEN: Final = 0.02
-# After this many samples, which tell the share to a few percent, samples are rarer.
+# After this many samples, which are accurate to a few percent, samples are taken less often.
 _MANY_LOOKS: Final = 100
 _SECONDS_LATER: Final = 0.1
-# Taking a free lock takes a few microseconds, unless another thread gets the processor just then.
+# Taking a free lock takes a few microseconds, unless another thread gets the processor at that
+# moment.
 _LEAST_WAIT_S: Final = 0.0001
 _LEAST_LOOKS: Final = 5
 
 
 class GilShares:
-    """The share of samples in which the GIL was held while a function ran, by function.
+    """For each function, the share of samples in which the GIL was held while it ran.
 
     Written by the sampling thread, and read by any thread.
     """
@@ -52,9 +53,9 @@ def look_at_gil(
 
     Args:
         execution: The execution of a pipeline.
-        find_python_workers: Returns the work of its threads for Python functions; None once
-            the iteration is gone.
-        shares: The place for the samples.
+        find_python_workers: Functions that return the Python workers, or None once the iteration is
+            gone.
+        shares: Receives the samples.
     """
     num_looks = 0
     while True:

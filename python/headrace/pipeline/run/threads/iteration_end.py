@@ -1,4 +1,4 @@
-"""The end of an iteration: its threads, its worker processes and its files."""
+"""Ends an iteration, with its threads, worker processes and files."""
 
 import os
 import threading
@@ -13,22 +13,22 @@ from headrace.pipeline.workers.python_iterables import Feed
 
 __all__ = ["EndableWorkers", "IterationParts", "close"]
 
-# The longest time that the end of an iteration waits for a running Python function.
+# How long the end of an iteration waits for a running Python function.
 _PATIENCE_S = 0.15
 
 
 class EndableWorkers(Protocol):
-    """Worker processes of an iteration."""
+    """The worker processes of an iteration."""
 
     def stop(self) -> None:
-        """Tells them to stop after the calls in progress."""
+        """Tells them to stop after their current calls."""
 
     def end(self) -> None:
         """Ends them, or keeps them alive for the next iteration."""
 
 
 class IterationParts(NamedTuple):
-    """The parts of an iteration that have to end with it."""
+    """Everything that must end together with an iteration."""
 
     execution: engine.Execution
     name: str
@@ -39,7 +39,7 @@ class IterationParts(NamedTuple):
     is_over: threading.Event
 
     def python_workers(self) -> list[PythonWorker]:
-        """Returns the Python workers that the iteration or a call in progress still references."""
+        """Returns the Python workers that the iteration or a running call still references."""
         return [
             python_worker
             for find in self.find_python_workers
@@ -47,7 +47,7 @@ class IterationParts(NamedTuple):
         ]
 
     def call_of(self, thread: threading.Thread) -> tuple[object, int] | None:
-        """Returns the call that a thread runs, and the call's number; None if it runs none."""
+        """Returns a thread's current call with its number; None if it is not in a call."""
         running = [
             python_worker.running.get(thread.ident or 0) for python_worker in self.python_workers()
         ]
@@ -60,7 +60,7 @@ def close(
     process: int,
     end: Callable[[engine.Execution], None] = engine.Execution.close,
 ) -> None:
-    """Ends an iteration; does nothing in a process that was forked from its own."""
+    """Ends an iteration. Does nothing in a process that was forked from the iteration's own."""
     if process != os.getpid():
         return
     ending.is_over.set()
@@ -79,17 +79,17 @@ def close(
         for processes in ending.processes:
             processes.end()
     if ending.processes:
-        # Threads that waited for a process end with it.
+        # Threads that were waiting for a process end together with it.
         _join(ending, calls)
 
 
 def _join(ending: IterationParts, calls: Sequence[tuple[object, int] | None]) -> None:
     deadline = time.monotonic() + _PATIENCE_S
     for thread, call in zip(ending.threads, calls, strict=True):
-        # A function that ends the iteration it belongs to cannot wait for itself.
+        # If a function ends its own iteration, it cannot wait for itself.
         if thread is threading.current_thread() or thread.ident is None:
             continue
         thread.join(max(0.0, deadline - time.monotonic()))
-        # A call that does not return is not waited for either: its thread ends when it returns.
+        # A call that does not return is not waited for either. Its thread ends when it returns.
         while thread.is_alive() and (call is None or ending.call_of(thread) != call):
             thread.join(_PATIENCE_S)

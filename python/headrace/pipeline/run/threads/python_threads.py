@@ -1,4 +1,4 @@
-"""The Python threads of an iteration: for functions, for iterators, and for watching these."""
+"""The Python threads of an iteration, for functions, for iterators, and to watch these."""
 
 import threading
 import weakref
@@ -17,7 +17,7 @@ __all__ = ["Threads", "callers_of"]
 
 
 def callers_of(python_workers: Sequence[PythonWorker]) -> list[int]:
-    """Returns the number of the Python worker of each thread that calls Python functions."""
+    """Returns the number of the Python worker for each thread that calls Python functions."""
     return [
         number
         for number, python_worker in enumerate(python_workers)
@@ -26,11 +26,11 @@ def callers_of(python_workers: Sequence[PythonWorker]) -> list[int]:
 
 
 class Threads:
-    """The threads of an iteration, which hold no Python worker while they wait.
+    """The threads of an iteration. They hold no reference to a Python worker while they wait.
 
     Attributes:
-        callers: The threads that call functions and iterators of users.
-        gil_watch: The thread that samples the GIL, which is started later; None for none.
+        callers: The threads that call users' functions and iterators.
+        gil_watch: The thread that samples the GIL, which is started later; None if there is none.
     """
 
     def __init__(
@@ -45,12 +45,12 @@ class Threads:
         """Creates the threads, without starting them.
 
         Args:
-            execution: The running plan.
-            python_workers: The work of the threads.
+            execution: The execution of the pipeline.
+            python_workers: Its Python workers.
             names: The names of the measured stages.
-            gil_shares: The place for the samples of the GIL.
+            gil_shares: Receives the samples of the GIL.
             options: The options of the pipeline.
-            is_learning: Whether nothing is computed before its result is requested.
+            is_learning: Whether to compute only what is requested.
         """
         self._execution = execution
         self._find_python_workers = list(map(weakref.ref, python_workers))
@@ -77,7 +77,7 @@ class Threads:
             self.gil_watch = _thread("gil", None, look_at_gil, *looked_at)
 
     def start(self) -> None:
-        """Starts them, except for `gil_watch`."""
+        """Starts the threads, except for `gil_watch`."""
         for thread in self._all:
             thread.start()
 
@@ -85,7 +85,7 @@ class Threads:
         """Returns the parts that end together.
 
         Args:
-            name: The name of the pipeline in messages.
+            name: The name of the pipeline, for messages.
             processes: The worker processes.
         """
         threads = self._all if self.gil_watch is None else [*self._all, self.gil_watch]
@@ -114,5 +114,5 @@ def _serve(
                 python_worker.process(job)
             except BaseException as error:  # The iteration must not wait for a thread that is gone.
                 job.keep([], error)
-            # No reference is held while this waits.
+            # Holds no references while it waits.
             del python_worker, job

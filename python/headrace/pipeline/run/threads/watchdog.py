@@ -1,4 +1,4 @@
-"""A watchdog that names functions and reads that take too long, through `logging`."""
+"""A watchdog that logs the names of functions and reads that take too long."""
 
 import logging
 import threading
@@ -13,7 +13,7 @@ from headrace.pipeline.functions.python_functions import PythonWorker
 __all__ = ["named_if_stuck", "watch"]
 
 _LOGGER: Final = logging.getLogger("headrace.pipeline")
-# The number of checks within the time after which a warning is due.
+# How many checks to make within the time after which a warning is due.
 _LOOKS: Final = 4
 
 
@@ -24,15 +24,15 @@ def watch(
     seconds: float,
     is_over: threading.Event,
 ) -> None:
-    """Warns once of each call and each read that takes longer than `seconds`.
+    """Warns once about each call and each read that takes longer than `seconds`.
 
     Args:
         execution: The execution of a pipeline.
-        find_python_workers: Returns the work of its threads for Python functions; None once
-            the iteration is gone.
+        find_python_workers: Functions that return the Python workers, or None once the iteration is
+            gone.
         names: The names of its stages, by the numbers under which they are measured.
-        seconds: The seconds that each may take.
-        is_over: An event that is set at the end, and ends this function.
+        seconds: How many seconds each may take.
+        is_over: An event that is set at the end, and stops this function.
     """
     since: dict[object, float] = {}
     warned: set[object] = set()
@@ -67,8 +67,8 @@ def named_if_stuck(text: str, seconds: float | None) -> AbstractContextManager[N
     """Warns once if the body takes longer than `seconds`.
 
     Args:
-        text: The work of the body, in words.
-        seconds: The seconds that it may take; None for no limit.
+        text: What the body does, for the message.
+        seconds: How many seconds it may take; None for no limit.
     """
     if seconds is None:
         return nullcontext()
@@ -85,7 +85,7 @@ def _warn(text: str, seconds: float) -> None:
 def _under_way(
     execution: engine.Execution, python_workers: Sequence[PythonWorker], names: Sequence[str]
 ) -> Iterator[tuple[object, str]]:
-    """Yields each call and read in progress: a unique key, and a text."""
+    """Yields each running call and read, with a unique key and a text."""
     for read in execution.reads():
         yield ("read", read.number), f"{names[read.stage]}: reading {read.text}"
     for python_worker in python_workers:
