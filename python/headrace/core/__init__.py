@@ -1,1 +1,1 @@
-"""The vocabulary that every other package uses: errors, dtypes, shapes, and the native module."""
+"""Types and helpers that every other package uses: errors, dtypes, shapes and the native module."""

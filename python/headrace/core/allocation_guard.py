@@ -1,7 +1,8 @@
-"""A check before large allocations: an array that the machine can never hold is refused.
+"""Checks large allocations, and rejects arrays that can never fit into memory.
 
-Linux promises memory that it does not have, and kills the process that uses it. So NumPy can make
-an array of any size, and operations call this first. The engine does the same for its own memory.
+Linux promises more memory than it has, and kills the process when it is used. NumPy can therefore
+create an array of any size, so operations call this check first. The engine checks its own memory
+in the same way.
 """
 
 import math
@@ -19,30 +20,30 @@ from headrace.core.shapes import bracketed
 __all__ = ["available_bytes", "check_array", "check_bytes"]
 
 _MAX_ELEMENTS = 2**63 - 1
-# A string takes a pointer to a Python object, and the same size in the engine.
+# A string takes a pointer to a Python object, and the same amount in the engine.
 _STRING_BYTES = 40
 
 _NUM_COPIES = 2
 
-# The limit in bytes, and what sets it. It is read once.
+# The limit in bytes, and what sets it. Determined once.
 _LIMIT, _OWNER = memory_limit()
 
 
 def available_bytes() -> int:
-    """Returns how much memory this machine or its control group has, swap space included."""
+    """Returns the memory of this machine or its control group, including swap space."""
     return _LIMIT
 
 
 def check_array(shape: Iterable[Any], dtype: npt.DTypeLike) -> None:
-    """Checks that there can be enough memory for an array.
+    """Checks that an array could fit into memory.
 
     Args:
-        shape: Its sizes.
-        dtype: Its type; object for strings.
+        shape: The sizes of its axes.
+        dtype: Its dtype; object for strings.
 
     Raises:
         InvalidArgumentError: If it would have more than 2**63 - 1 elements.
-        ResourceExhaustedError: If neither this machine nor its control group has so much memory.
+        ResourceExhaustedError: If this machine or its control group does not have enough memory.
     """
     sizes = [int(size) for size in shape]
     if math.prod(max(size, 1) for size in sizes) > _MAX_ELEMENTS:
@@ -53,19 +54,19 @@ def check_array(shape: Iterable[Any], dtype: npt.DTypeLike) -> None:
     purpose = (
         f"OOM when allocating tensor with shape{bracketed(sizes)} and type {kernel_name(kind)}"
     )
-    # The array exists twice for a moment: the engine copies it.
+    # For a moment, the array exists twice, because the engine copies it.
     check_bytes(_NUM_COPIES * math.prod(sizes) * item_bytes, purpose)
 
 
 def check_bytes(num_bytes: int, purpose: str) -> None:
-    """Checks that there can be enough memory for one allocation.
+    """Checks that one allocation could fit into memory.
 
     Args:
         num_bytes: The number of bytes.
-        purpose: The beginning of the message.
+        purpose: The start of the error message.
 
     Raises:
-        ResourceExhaustedError: If neither this machine nor its control group has so much memory.
+        ResourceExhaustedError: If this machine or its control group does not have enough memory.
     """
     if num_bytes > _LIMIT:
         text = (

@@ -1,8 +1,8 @@
 """Element types of tensors, with TensorFlow 1.15's names and numbers.
 
-Every type exists once (`float32`), and once more as a reference type (`float32_ref`): the type of
-the output of an operation that owns a mutable buffer, such as a variable. `as_dtype` finds a type
-by anything that names it.
+Every type exists twice: as a base type (`float32`) and as a reference type (`float32_ref`).
+Operations that own a mutable buffer, such as variables, have outputs of reference types. `as_dtype`
+converts anything that identifies a type.
 
 Source: `tf.DType` and `tf.as_dtype` of TensorFlow 1.15.
 """
@@ -66,14 +66,14 @@ _BASE_TYPES: Final[dict[int, tuple[str, type[np.generic]]]] = {
 class DType:
     """The type of the elements of a tensor.
 
-    Equal to anything that `as_dtype` would turn into it: `tf.int32 == "int32"` and
-    `tf.int32 == np.int32` hold.
+    It equals anything that `as_dtype` would convert to it, so `tf.int32 == "int32"` and `tf.int32
+    == np.int32` are true.
 
     Args:
-        type_enum: TensorFlow's number of the type; 100 more for its reference type.
+        type_enum: TensorFlow's number for the type. For reference types, add 100.
 
     Raises:
-        TypeError: If no type has that number.
+        TypeError: If there is no type with this number.
     """
 
     __slots__ = (
@@ -119,18 +119,19 @@ class DType:
 
     @property
     def as_datatype_enum(self) -> int:
-        """TensorFlow's number of this type."""
+        """TensorFlow's number for this type."""
         return self._type_enum
 
     @property
     def real_dtype(self) -> "DType":
-        """The type of the real part: float32 for complex64, else the base type itself."""
+        """The type of the real part, such as float32 for complex64; otherwise, the base type."""
         halves = {"complex64": float32, "complex128": float64}
         return halves.get(self.base_dtype.name, self.base_dtype)
 
     @property
     def size(self) -> int:
-        """Number of bytes of one element; 1 for resource and a pointer's size for string."""
+        """The size of one element in bytes; for string, the size of a pointer, and for resource, 1.
+        """
         return 1 if self.base_dtype.name == "resource" else np.dtype(self._numpy_type).itemsize
 
     @property
@@ -153,7 +154,7 @@ class DType:
 
     @property
     def limits(self) -> tuple[Any, Any]:
-        """The range of an image's intensities: (0, 1) for floats, (0, max) for integers.
+        """The range of pixel values in images: (0, 1) for floats, (0, max) for integers.
 
         Raises:
             ValueError: If images cannot have this type.
@@ -173,7 +174,7 @@ class DType:
             other: Anything that `as_dtype` accepts.
 
         Returns:
-            True for the same type, and for a reference to this type.
+            True for the same type and for a reference to this type.
         """
         other = as_dtype(other)
         return self._type_enum in (other.as_datatype_enum, other.base_dtype.as_datatype_enum)
@@ -251,7 +252,7 @@ _BY_TYPE: Final[dict[type, DType]] = {
     object: string,
     np.str_: string,
     np.bytes_: string,
-    # NumPy has two names for one width of integer on some platforms.
+    # On some platforms, NumPy has two names for one integer width.
     **{
         kind: _BY_NAME[np.dtype(kind).name]
         for kind in (np.longlong, np.ulonglong, np.intc, np.uintc)
@@ -264,25 +265,25 @@ _BY_TYPE: Final[dict[type, DType]] = {
 }
 
 
-# The arguments that `as_dtype` accepts as a type.
+# What `as_dtype` accepts as a type.
 DTypeLike: TypeAlias = DType | np.dtype[Any] | type | str | int
 # One type, or one for each of several components.
 DTypesLike: TypeAlias = DTypeLike | Sequence[DTypeLike]
 
 
 def as_dtype(type_value: DTypeLike) -> DType:
-    """Converts anything that names an element type into the `DType`.
+    """Converts anything that identifies an element type to a `DType`.
 
     Args:
-        type_value: A `DType`, TensorFlow's number of one, a name such as "float32" or
+        type_value: A `DType`, TensorFlow's number for one, a name such as "float32" or
             "float32_ref", a NumPy scalar type or dtype, or one of the Python types float (float32),
             bool and object (string).
 
     Returns:
-        The one `DType` object of that type.
+        The type's only `DType` object.
 
     Raises:
-        TypeError: If it names no type.
+        TypeError: If the argument does not identify a type.
     """
     if isinstance(type_value, DType):
         return type_value
@@ -301,6 +302,6 @@ def as_dtype(type_value: DTypeLike) -> DType:
 
 
 def kernel_name(dtype: DType) -> str:
-    """Returns the name that kernels print in their messages: `float` for float32."""
+    """Returns the name that kernels use in messages, such as `float` for float32."""
     names = {float16: "half", float32: "float", float64: "double"}
     return names.get(dtype, dtype.name)

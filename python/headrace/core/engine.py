@@ -1,7 +1,7 @@
-"""The way into the native engine.
+"""Access to the native engine.
 
-Everything native that Python uses is imported from here. Failures of the engine become the errors
-of `headrace.core.errors` here.
+Everything native that Python uses is imported from this module. It also converts the engine's
+failures to the errors of `headrace.core.errors`.
 """
 
 import os
@@ -244,7 +244,7 @@ __all__ = [
 
 
 class _OpErrors(ContextDecorator):
-    """See `op_errors`. A context of a generator would set attributes of exceptions of users."""
+    """See `op_errors`. A generator's context would set attributes of users' exceptions."""
 
     def __enter__(self) -> None:
         pass
@@ -255,25 +255,26 @@ class _OpErrors(ContextDecorator):
 
 
 def op_errors() -> _OpErrors:
-    """Converts failures of the engine in its body to the errors of `headrace.core.errors`."""
+    """Converts engine failures in its body to the errors of `headrace.core.errors`."""
     return _OpErrors()
 
 
 def call_functions(run: list[Any] | PythonCall) -> list[Any]:
-    """Calls each Python function at which a run stops, and resumes the run.
+    """Calls each Python function at which a run stops, and then resumes the run.
 
-    They are called from here and not by the engine. When a program exits, Python ends its daemon
-    threads wherever they are, which is impossible if there is native code below a Python function.
+    The functions are called from here rather than by the engine. When a program exits, Python stops
+    its daemon threads wherever they are, which is impossible if there is native code below a Python
+    function.
 
     Args:
-        run: The result of `Program.run`, `Program.run_loop` or a call of a function.
+        run: The result of `Program.run`, `Program.run_loop` or a function call.
 
     Returns:
         The results of the run.
 
     Raises:
-        EngineError: If the run fails. The exception of a function is its cause; one that is not an
-            `Exception`, such as KeyboardInterrupt, is raised unchanged.
+        EngineError: If the run fails. If a function raised an exception, it is the cause.
+            Exceptions that are not an `Exception`, such as KeyboardInterrupt, are raised unchanged.
     """
     while isinstance(run, PythonCall):
         try:
@@ -286,7 +287,7 @@ def call_functions(run: list[Any] | PythonCall) -> list[Any]:
 
 
 class _Node(NamedNode, Protocol):
-    """The part of an operation that an error about it needs."""
+    """What an error needs to know about an operation."""
 
     @property
     def node_def(self) -> Any: ...
@@ -296,7 +297,7 @@ class _Node(NamedNode, Protocol):
 
 
 class _Nodes(Protocol):
-    """A graph, in which operations that failed are looked up."""
+    """A graph in which failed operations are looked up."""
 
     def get_operation_by_name(self, name: str) -> _Node: ...
 
@@ -307,17 +308,17 @@ def raise_op_error(
     remark: str = "",
     failure: BaseException | None = None,
 ) -> NoReturn:
-    """Raises the error of `headrace.core.errors` that an engine's failure represents.
+    """Raises the error of `headrace.core.errors` for an engine failure.
 
     Args:
         error: The failure. If a Python function failed, its exception becomes the cause.
-        graph: The graph in which the failed operation is looked up.
-        remark: Added to the end of the message.
-        failure: The original exception, if no Python function failed: the cause then.
+        graph: The graph in which to look up the failed operation.
+        remark: Text to append to the message.
+        failure: The original exception, which becomes the cause if no Python function failed.
     """
     code, message, name, cause = error.args
     if isinstance(cause, OpError):
-        # The message begins with the kernel's own text, without the name of the class.
+        # The message should start with the kernel's own text, without the class name.
         message = message.removeprefix(f"{type(cause).__name__}: ")
     op = _find_operation(graph, name)
     if name is not None:
@@ -328,12 +329,12 @@ def raise_op_error(
     error_type = type(cause) if isinstance(cause, OpError) else exception_type_from_error_code(code)
     try:
         raised = error_type(None, op, message)
-    except Exception:  # A user's subclass may have other arguments.
+    except Exception:  # A user's subclass may require other arguments.
         raised = exception_type_from_error_code(code)(None, op, message)
     try:
         raise raised from (failure if cause is None else cause)
     finally:
-        # With it, this frame and the error would keep each other, and the callers' objects, alive.
+        # Otherwise, this frame and the error would keep each other and the callers' objects alive.
         del raised
 
 
@@ -347,7 +348,7 @@ def _find_operation(graph: _Nodes | None, name: str | None) -> _Node | None:
 
 
 def native_array(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Returns the array C-contiguous, in the machine's byte order, strings and paths as bytes."""
+    """Returns a C-contiguous array in native byte order, with strings and paths as bytes."""
     if array.dtype == object:
         flat = [_as_bytes(item) for item in array.ravel()]
         strings = np.empty(len(flat), dtype=object)

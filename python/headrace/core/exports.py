@@ -1,4 +1,4 @@
-"""The public names of modules that re-export names of other modules."""
+"""Determines the public names of modules that re-export other modules' names."""
 
 from collections.abc import Collection, Mapping
 from types import ModuleType
@@ -9,7 +9,7 @@ __all__ = ["public_names"]
 def public_names(names: Mapping[str, object], modules: Collection[str] = ()) -> list[str]:
     """Returns the public names of a module, sorted.
 
-    These are all names without an underscore in front, except modules and `TYPE_CHECKING`.
+    These are all names without a leading underscore, except modules and `TYPE_CHECKING`.
 
     Args:
         names: The `globals()` of the module.

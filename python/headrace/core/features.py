@@ -1,7 +1,6 @@
-"""Configurations of the features to parse from an `Example`.
+"""Descriptions of the features to parse from an `Example`.
 
-They are defined apart from the operations, so that a pipeline can take them without loading
-those.
+They are separate from the operations, so that a pipeline can accept them without importing those.
 
 Source: `tf.FixedLenFeature`, `tf.VarLenFeature`, `tf.FixedLenSequenceFeature` and
 `tf.SparseFeature` of TensorFlow 1.15.
@@ -20,8 +19,8 @@ class FixedLenFeature(NamedTuple):
     """A feature with the same number of values in every example.
 
     Attributes:
-        shape: Shape of the values.
-        dtype: float32, int64 or string.
+        shape: The shape of the values.
+        default_value: The value to use if the feature is missing; None if it is required.
         default_value: The value where the feature is missing; None if it is required.
     """
 
@@ -44,10 +43,10 @@ class FixedLenSequenceFeature(NamedTuple):
     """A feature with any number of rows, parsed into a tensor with an unknown first dimension.
 
     Attributes:
-        shape: Shape of one row.
+        shape: The shape of one row.
         dtype: float32, int64 or string.
-        allow_missing: Must be true: a missing feature has no rows.
-        default_value: Fills up the shorter sequences of a batch; None for 0 or "".
+        allow_missing: Must be True. A missing feature has no rows.
+        default_value: Pads the shorter sequences in a batch; None for 0 or "".
     """
 
     shape: ShapeLike
@@ -60,11 +59,12 @@ class SparseFeature(NamedTuple):
     """A sparse tensor whose indices and values are two features.
 
     Attributes:
-        index_key: Name of the int64 feature with the indices, or a list of one for each dimension.
-        value_key: Name of the feature with the values.
-        dtype: Type of the values: float32, int64 or string.
-        size: Size of the dimension, or a list of one for each.
-        already_sorted: Whether the indices are in order; otherwise they are sorted.
+        index_key: The name of the int64 feature with the indices, or a list with one for each
+            dimension.
+        value_key: The name of the feature with the values.
+        dtype: The type of the values: float32, int64 or string.
+        size: The size of the dimension, or a list with one for each.
+        already_sorted: Whether the indices are in order; otherwise, they are sorted.
     """
 
     index_key: str | Sequence[str]

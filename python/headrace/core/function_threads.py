@@ -1,4 +1,4 @@
-"""Threads that call the Python functions of pipelines, in which no nodes of a graph are made."""
+"""Marks threads that call pipelines' Python functions, in which graphs must not be extended."""
 
 import threading
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ _thread: Final = threading.local()
 
 @contextmanager
 def calling_functions() -> Iterator[None]:
-    """Marks this thread, inside of the context, as one that calls functions of a pipeline."""
+    """Marks the current thread, inside the context, as one that calls a pipeline's functions."""
     _thread.calls_functions = True
     try:
         yield
@@ -21,11 +21,11 @@ def calling_functions() -> Iterator[None]:
 
 
 def check_makes_nodes() -> None:
-    """Checks that a node of the default graph is not made by a Python function of a pipeline.
+    """Checks that a pipeline's Python function does not add nodes to the default graph.
 
     Raises:
-        TypeError: If this thread calls such a function: each call would add nodes, and none of them
-            would be computed.
+        TypeError: If this thread is calling such a function. Each call would add nodes that are
+            never computed.
     """
     if getattr(_thread, "calls_functions", False):
         raise TypeError(

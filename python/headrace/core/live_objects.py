@@ -10,10 +10,11 @@ _T = TypeVar("_T")
 
 
 class LiveObjects(Generic[_T]):
-    """A set of weak references to objects. May be used from many threads."""
+    """A set of weak references to objects. Several threads may use it."""
 
     def __init__(self) -> None:
-        # Re-entrant: a signal handler or the garbage collector may call in the same thread.
+        # Re-entrant, because a signal handler or the garbage collector may call it in the same
+        # thread.
         self._lock = threading.RLock()
         self._objects: weakref.WeakSet[_T] = weakref.WeakSet()
 
@@ -23,6 +24,6 @@ class LiveObjects(Generic[_T]):
             self._objects.add(item)
 
     def all(self) -> list[_T]:
-        """Returns the objects that are still alive, in no order."""
+        """Returns the objects that are still alive, in no particular order."""
         with self._lock:
             return list(self._objects)

@@ -1,4 +1,4 @@
-"""The packages that only some programs need, and how to install them."""
+"""Packages that only some programs need, and how to install them."""
 
 from importlib.util import find_spec
 from typing import Final
@@ -15,10 +15,10 @@ __all__ = [
 ]
 
 _PROTOBUF: Final = "google.protobuf"
-# The names of packages on the index, where modules have others.
+# The PyPI names of packages whose modules are named differently.
 _PACKAGES: Final = {_PROTOBUF: "protobuf", "absl": "absl-py"}
 _CLI: Final = ("click", "tqdm", _PROTOBUF)
-# Which build of it is right depends on the machine.
+# The right build depends on the machine.
 _AS_ITS_PAGES_SAY: Final = "Install it in the way that its own pages say for your machine"
 
 
@@ -28,7 +28,7 @@ def missing_cli() -> str | None:
 
 
 def missing_arrow() -> str | None:
-    """Returns what to install for Arrow's arrays; None if nothing is missing."""
+    """Returns what to install for Arrow arrays; None if nothing is missing."""
     return _missing(("pyarrow",), "which has Arrow's arrays")
 
 
@@ -48,17 +48,17 @@ def missing_protobuf() -> str | None:
 
 
 def missing_ray() -> str | None:
-    """Returns what to install for readers on Ray; None if nothing is missing."""
+    """Returns what to install for Ray; None if nothing is missing."""
     return _missing(("ray",), "which readers on other machines run on")
 
 
 def missing_torch() -> str | None:
-    """Returns what to install for tensors of PyTorch; None if nothing is missing."""
+    """Returns what to install for PyTorch; None if nothing is missing."""
     return None if find_spec("torch") else f"got no torch. {_AS_ITS_PAGES_SAY}"
 
 
 def missing_jax() -> str | None:
-    """Returns what to install for arrays of JAX; None if nothing is missing."""
+    """Returns what to install for JAX; None if nothing is missing."""
     return None if find_spec("jax") else f"got no jax. {_AS_ITS_PAGES_SAY}"
 
 
@@ -67,7 +67,8 @@ def _missing(names: tuple[str, ...], what_for: str) -> str | None:
     if not missing:
         return None
     packages = [_PACKAGES.get(name, name) for name in missing]
-    # Not the extra, which pip would look for on the index, where headrace may not be.
+    # This does not name an extra, because pip would look for headrace on PyPI, and it may not be
+    # there.
     return (
         f"got no {' and no '.join(missing)}, {what_for}. "
         f"Install {'it' if len(missing) == 1 else 'them'}: pip install {' '.join(packages)}"
@@ -77,5 +78,5 @@ def _missing(names: tuple[str, ...], what_for: str) -> str | None:
 def _is_there(name: str) -> bool:
     try:
         return find_spec(name) is not None
-    except ModuleNotFoundError:  # The package around it is missing.
+    except ModuleNotFoundError:  # The parent package is missing.
         return False

@@ -1,4 +1,4 @@
-"""The rank of this process among those that train together, and how many there are."""
+"""Determines this process's rank among those that train together, and how many there are."""
 
 import os
 import sys
@@ -10,12 +10,12 @@ _VARIABLES: Final = ("RANK", "WORLD_SIZE")
 
 
 class ProcessRank(NamedTuple):
-    """The rank of this process, and the number of processes.
+    """This process's rank and the number of processes.
 
     Attributes:
         rank: From 0 to `world_size - 1`.
         world_size: The number of processes.
-        source: The library or the variables that gave them.
+        source: The library or the variables that provided them.
     """
 
     rank: int
@@ -24,18 +24,18 @@ class ProcessRank(NamedTuple):
 
 
 def process_rank(where: str) -> ProcessRank:
-    """Returns the rank by `torch.distributed`, JAX, or the variables RANK and WORLD_SIZE.
+    """Returns the rank from `torch.distributed`, JAX, or the variables RANK and WORLD_SIZE.
 
-    The first of these, in this order, that is initialised gives it. Neither library is imported:
-    one that the program has not imported cannot be initialised. JAX is asked through
-    `jax.distributed.is_initialized`.
+    They are tried in this order, and the first one that is initialised is used. Neither library is
+    imported, because a library that the program has not imported cannot be initialised. For JAX,
+    this uses `jax.distributed.is_initialized`.
 
     Args:
-        where: Names the caller in messages.
+        where: The name of the caller, for messages.
 
     Raises:
-        RuntimeError: If none is initialised, or PyTorch and JAX both are and disagree.
-        ValueError: If one of the two variables alone is set, or they are not a rank and a number
+        RuntimeError: If none of them is initialised, or PyTorch and JAX report different ranks.
+        ValueError: If only one of the two variables is set, or they are not a valid rank and number
             of processes.
     """
     answers = [answer for answer in (_of_torch(), _of_jax()) if answer is not None]

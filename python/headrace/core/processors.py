@@ -15,8 +15,8 @@ _MOUNT: Final = Path("/sys/fs/cgroup")
 def num_cores() -> int:
     """Returns how many processors this process may use, at least 1.
 
-    A container's limit on processor time counts as so many processors, rounded up (cgroups of both
-    versions).
+    If a container limits the processor time, the limit counts as that many processors, rounded up
+    (with cgroups of both versions).
     """
     has_mask = hasattr(os, "sched_getaffinity")
     cores = len(os.sched_getaffinity(0)) if has_mask else os.cpu_count() or 1
@@ -24,7 +24,7 @@ def num_cores() -> int:
 
 
 def _limits() -> Iterator[float]:
-    """Yields the limits of the groups that the process is in, in processors.
+    """Yields the limits of the process's control groups, as numbers of processors.
 
     Source: the Linux kernel's "Control Group v2" and "CFS Bandwidth Control" (docs.kernel.org).
     """
@@ -41,7 +41,8 @@ def _limits() -> Iterator[float]:
             home, read = _MOUNT / "cpu", _limit_of_version_1
         else:
             continue
-        # In a container, the path may be that outside of it, and its own group the mount itself.
+        # In a container, the path may be the one outside of it, and its own group the mount point
+        # itself.
         group = home / path.strip("/")
         for level in [group, *group.parents]:
             limit = read(level)

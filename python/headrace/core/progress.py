@@ -1,4 +1,4 @@
-"""A progress bar on a terminal; nothing is shown where stderr is not a terminal."""
+"""A progress bar. Nothing is shown if stderr is not a terminal."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class Bar:
     """A progress bar on stderr, shown if stderr is a terminal and tqdm is installed.
 
     Args:
-        what: A word or two for the work.
-        total: The number of units; None if unknown.
+        what: A word or two that describe the work.
+        total: The number of units; None if it is unknown.
         unit: The unit: "B" for bytes.
-        is_wanted: Whether to show it at all.
+        is_wanted: Whether to show the bar at all.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Bar:
             self._bar.close()
 
     def move_to(self, number: int) -> None:
-        """Shows the number of finished units."""
+        """Shows how many units are finished."""
         if self._bar is not None:
             self._bar.update(number - self._bar.n)
 
@@ -66,14 +66,16 @@ def _bar(what: str, total: int | None, unit: str) -> Any:
 
 
 def terminal_bar(**options: Any) -> Any:
-    """Returns a bar of tqdm on stderr, which is a terminal.
+    """Returns a tqdm bar for stderr, which must be a terminal.
 
     Args:
-        options: More arguments of tqdm.
+        options: More arguments for tqdm.
     """
     tqdm: Any = import_module("tqdm").tqdm
-    # Without these, tqdm starts a thread that outlives the bar and makes a lock between processes.
+    # Without these settings, tqdm starts a thread that outlives the bar, and creates a lock between
+    # processes.
     tqdm.monitor_interval = 0
     tqdm.set_lock(threading.RLock())
-    size = shutil.get_terminal_size()  # Unlike tqdm, it has a guess for a terminal that says 0 x 0.
+    # Unlike tqdm, this guesses a size if a terminal reports 0 x 0.
+    size = shutil.get_terminal_size()
     return tqdm(ncols=size.columns, nrows=size.lines, file=sys.stderr, **options)

@@ -1,6 +1,6 @@
-"""Texts for people: package names in `repr`, and names, data and URLs in messages.
+"""Formats texts for people: package names in `repr`, and names, data and URLs in messages.
 
-`headrace` is used unless the program has imported `headrace.tf1`, whose users know `tf`.
+It uses `headrace`, unless the program has imported `headrace.tf1`, whose users know `tf`.
 """
 
 import os
@@ -15,7 +15,7 @@ __all__ = [
     "without_passwords",
 ]
 
-# As in `without_passwords` of the engine.
+# The same as in the engine's `without_passwords`.
 _USER: Final = re.compile(r"(?<=://)[^/?#\\\s]*@")
 _QUERY: Final = re.compile(r"(://[^'\"<>|\\`\s?]*\?)([^'\"<>|\\`\s]*)")
 _SECRET: Final = re.compile(
@@ -35,20 +35,20 @@ _package: str | None = None
 
 
 def set_displayed_package(name: str | None) -> None:
-    """Sets the package that `repr` shows instead of headrace's modules; None for the modules."""
+    """Sets the package name that `repr` shows for all modules; None to show the modules."""
     global _package  # noqa: PLW0603  (one for the process, as are the classes)
     _package = name
 
 
 def displayed_name(module: str, name: str) -> str:
-    """Returns the dotted name that `repr` shows for an object of a module of headrace."""
+    """Returns the dotted name that `repr` shows for an object of a headrace module."""
     return f"{_package or module}.{name}"
 
 
 def without_passwords(text: str) -> str:
-    """Returns a text without the secrets of its URLs: users, passwords, and signatures.
+    """Removes users, passwords and signatures from the URLs in a text.
 
-    They become `https://***@host/name?X-Amz-Signature=***`.
+    For example, a URL becomes `https://***@host/name?X-Amz-Signature=***`.
     """
     if "://" not in text:
         return text
@@ -57,21 +57,21 @@ def without_passwords(text: str) -> str:
 
 
 def printable(name: "str | bytes | os.PathLike[str]") -> str:
-    """Returns a name as messages show it.
+    """Returns a name in the form that messages show.
 
-    Control and invisible characters are escaped, and the secrets of a URL are hidden.
+    Control characters and invisible characters are escaped, and secrets in URLs are hidden.
     """
     return _UNPRINTABLE.sub(_escaped, without_passwords(os.fsdecode(name)))
 
 
 def printable_lines(text: str) -> str:
-    """Returns a message with characters escaped as in `printable`, except line feeds and tabs."""
+    """Escapes a message's characters as `printable` does, except line feeds and tabs."""
     return _UNPRINTABLE_IN_LINES.sub(_escaped, text)
 
 
 def _escaped(match: re.Match[str]) -> str:
     letter = match[0]
-    # A byte of a name that is not UTF-8.
+    # A byte of a name that is not valid UTF-8.
     if "\udc80" <= letter <= "\udcff":
         return f"\\x{ord(letter) - 0xDC00:02x}"
     return letter.encode("unicode_escape", "surrogatepass").decode()

@@ -1,8 +1,8 @@
-"""Static shapes: what is known of a tensor's shape when the graph is built.
+"""Static shapes, which are what is known of a tensor's shape while the graph is built.
 
-A `TensorShape` is unknown, or a sequence of `Dimension`s, each a size or unknown. The behaviour is
-TensorFlow 1's (an item of a shape is a `Dimension`, not an int), with one exception: two shapes
-with unknown dimensions in the same places compare equal.
+A `TensorShape` is unknown, or a sequence of `Dimension`s that each have a size or are unknown. It
+behaves as in TensorFlow 1 (for example, an item of a shape is a `Dimension`, not an int), with one
+exception: two shapes that have unknown dimensions at the same positions compare equal.
 
 Source: `tf.TensorShape` and `tf.Dimension` of TensorFlow 1.15.
 """
@@ -33,13 +33,13 @@ __all__ = [
 
 
 class Dimension:
-    """One dimension of a static shape: a size, or unknown.
+    """One dimension of a static shape, which has a size or is unknown.
 
-    Arithmetic with an unknown dimension gives an unknown dimension; a comparison with one gives
-    None.
+    Arithmetic with an unknown dimension results in an unknown dimension, and a comparison results
+    in None.
 
     Args:
-        value: The size; None if unknown. Another `Dimension` is copied.
+        value: The size; None if it is unknown. Another `Dimension` is copied.
 
     Raises:
         TypeError: If the value is not an integer.
@@ -53,7 +53,7 @@ class Dimension:
 
     @property
     def value(self) -> int | None:
-        """The size, or None if unknown."""
+        """The size; None if it is unknown."""
         return self._value
 
     def is_compatible_with(self, other: "DimensionLike") -> bool:
@@ -67,7 +67,7 @@ class Dimension:
             raise ValueError(f"Dimensions {self} and {as_dimension(other)} are not compatible")
 
     def merge_with(self, other: "DimensionLike") -> "Dimension":
-        """Combines what two descriptions of one dimension know.
+        """Combines the information of two descriptions of the same dimension.
 
         Raises:
             ValueError: If they contradict each other.
@@ -172,7 +172,7 @@ class Dimension:
 
 
 def as_dimension(value: "DimensionLike") -> Dimension:
-    """Returns `value` if it is a `Dimension`, else a `Dimension` of that size."""
+    """Returns `value` if it is a `Dimension`, and otherwise a `Dimension` of that size."""
     return value if isinstance(value, Dimension) else Dimension(value)
 
 
@@ -202,10 +202,10 @@ class TensorShape:
 
     Args:
         dims: None for an unknown shape, another shape, an iterable of sizes (None for an unknown
-            one), or one size for a vector.
+            size), or a single size for a vector.
 
     Raises:
-        TypeError: If it is a string, or contains something that is not a size.
+        TypeError: If it is a string, or an item is not a size.
         ValueError: If a size is negative.
     """
 
@@ -216,12 +216,12 @@ class TensorShape:
 
     @property
     def dims(self) -> list[Dimension] | None:
-        """The dimensions, or None for an unknown shape."""
+        """The dimensions; None for an unknown shape."""
         return None if self._sizes is None else [Dimension(size) for size in self._sizes]
 
     @property
     def rank(self) -> int | None:
-        """The number of dimensions, or None for an unknown shape."""
+        """The number of dimensions; None for an unknown shape."""
         return None if self._sizes is None else len(self._sizes)
 
     @property
@@ -230,7 +230,7 @@ class TensorShape:
         return self.rank
 
     def as_list(self) -> list[int | None]:
-        """Returns the sizes, None for each unknown one.
+        """Returns the sizes, with None for unknown ones.
 
         Raises:
             ValueError: If the shape is unknown.
@@ -240,7 +240,7 @@ class TensorShape:
         return list(self._sizes)
 
     def num_elements(self) -> int | None:
-        """Returns the number of elements, or None unless the shape is fully defined."""
+        """Returns the number of elements; None unless the shape is fully defined."""
         if self._sizes is None or None in self._sizes:
             return None
         return math.prod(size for size in self._sizes if size is not None)
@@ -255,7 +255,7 @@ class TensorShape:
             raise ValueError(f"Shape {self} is not fully defined")
 
     def is_compatible_with(self, other: "ShapeLike") -> bool:
-        """Returns whether one tensor can have both shapes."""
+        """Returns whether a tensor could have both shapes."""
         other = as_shape(other)
         if self._sizes is None or other._sizes is None:
             return True
@@ -265,7 +265,7 @@ class TensorShape:
         )
 
     def admits(self, sizes: tuple[int, ...]) -> bool:
-        """Returns whether a tensor whose dimensions have these sizes can have this shape."""
+        """Returns whether a tensor with these sizes could have this shape."""
         mine = self._sizes
         return (
             mine is None
@@ -293,7 +293,7 @@ class TensorShape:
             raise ValueError(f"Shape {self} must have rank {rank}")
 
     def merge_with(self, other: "ShapeLike") -> "TensorShape":
-        """Combines what two descriptions of one shape know.
+        """Combines the information of two descriptions of the same shape.
 
         Raises:
             ValueError: If they contradict each other.
@@ -309,7 +309,7 @@ class TensorShape:
         return TensorShape([theirs if mine is None else mine for mine, theirs in pairs])
 
     def most_specific_compatible_shape(self, other: "ShapeLike") -> "TensorShape":
-        """Returns the most specific shape that tensors of either shape have."""
+        """Returns the most specific shape that describes tensors of either shape."""
         other = as_shape(other)
         if self._sizes is None or other._sizes is None or self.rank != other.rank:
             return unknown_shape()
@@ -317,23 +317,23 @@ class TensorShape:
         return TensorShape([mine if mine == theirs else None for mine, theirs in pairs])
 
     def concatenate(self, other: "ShapeLike") -> "TensorShape":
-        """Returns the dimensions of both, one shape after the other."""
+        """Returns the concatenation of both shapes' dimensions."""
         other = as_shape(other)
         if self._sizes is None or other._sizes is None:
             return unknown_shape()
         return TensorShape(self._sizes + other._sizes)
 
     def with_rank(self, rank: int) -> "TensorShape":
-        """Returns this shape with a rank.
+        """Returns this shape with a known rank.
 
         Raises:
-            ValueError: If it has another rank.
+            ValueError: If it has a different rank.
         """
         self.assert_has_rank(rank)
         return unknown_shape(rank) if self._sizes is None else self
 
     def with_rank_at_least(self, rank: int) -> "TensorShape":
-        """Returns this shape.
+        """Returns this shape, if its rank is large enough.
 
         Raises:
             ValueError: If its rank is known and smaller.
@@ -343,7 +343,7 @@ class TensorShape:
         return self
 
     def with_rank_at_most(self, rank: int) -> "TensorShape":
-        """Returns this shape.
+        """Returns this shape, if its rank is small enough.
 
         Raises:
             ValueError: If its rank is known and larger.
@@ -431,21 +431,21 @@ def _sizes_of(dims: object) -> tuple[int | None, ...] | None:
     return (_size_of(dims),)
 
 
-# The forms of one dimension: a size, or None for an unknown one.
+# What can stand for one dimension: a size, or None for an unknown one.
 DimensionLike: TypeAlias = Dimension | SupportsIndex | None
-# The arguments of `as_shape`: a shape, its sizes, one size for a vector, None for an unknown shape.
+# What `as_shape` accepts: a shape, its sizes, a single size for a vector, or None if it is unknown.
 ShapeLike: TypeAlias = TensorShape | Iterable[DimensionLike] | DimensionLike
 # One shape, or one for each of several components.
 ShapesLike: TypeAlias = TensorShape | Sequence[ShapeLike] | SupportsIndex
 
 
 def as_shape(shape: ShapeLike) -> TensorShape:
-    """Returns `shape` if it is a `TensorShape`, else `TensorShape(shape)`."""
+    """Returns `shape` if it is a `TensorShape`, and otherwise `TensorShape(shape)`."""
     return shape if isinstance(shape, TensorShape) else TensorShape(shape)
 
 
 def unknown_shape(rank: int | None = None, *, ndims: int | None = None) -> TensorShape:
-    """Returns an unknown shape, or one with a known rank and unknown sizes."""
+    """Returns an unknown shape, optionally with a known rank."""
     rank = ndims if rank is None else rank
     return TensorShape(None if rank is None else [None] * rank)
 
@@ -466,17 +466,17 @@ def matrix(rows: DimensionLike, cols: DimensionLike) -> TensorShape:
 
 
 def dimension_value(dimension: Dimension | int | None) -> int | None:
-    """Returns the size of a `Dimension`, and an int or None as it is."""
+    """Returns the size of a `Dimension`. An int or None is returned unchanged."""
     return dimension.value if isinstance(dimension, Dimension) else dimension
 
 
 def dimension_at_index(shape: TensorShape, index: int) -> Dimension:
-    """Returns one dimension of a shape; an unknown one if the shape is unknown."""
+    """Returns one dimension of a shape, which is unknown if the shape is unknown."""
     return shape[index]
 
 
 def bracketed(shape: TensorShape | Iterable[SupportsIndex | None] | None) -> str:
-    """Formats a shape, or a sequence of integers, as kernels do: `[2,?]`; `?` if unknown."""
+    """Formats a shape or a sequence of integers as kernels do: `[2,?]`, or `?` if unknown."""
     if isinstance(shape, TensorShape):
         shape = shape._sizes
     if shape is None:
@@ -485,7 +485,7 @@ def bracketed(shape: TensorShape | Iterable[SupportsIndex | None] | None) -> str
 
 
 def describe_conflict(x: TensorShape, y: TensorShape) -> str:
-    """Says where two shapes that are not compatible differ."""
+    """Describes where two incompatible shapes differ."""
     mine, theirs = x.as_list(), y.as_list()
     if len(mine) != len(theirs):
         return f"Shapes must be equal rank, but are {len(mine)} and {len(theirs)}"

@@ -1,4 +1,4 @@
-"""Short tracebacks: errors of users' functions are shown without the package's own frames."""
+"""Short tracebacks, which show errors in users' functions without the package's own frames."""
 
 import functools
 from collections.abc import Callable, Iterator
@@ -13,7 +13,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def with_short_tracebacks(function: _Function) -> _Function:
-    """Returns a function that hides the package's frames in tracebacks of its errors."""
+    """Wraps a function so that tracebacks of its errors hide the package's frames."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -27,16 +27,16 @@ def with_short_tracebacks(function: _Function) -> _Function:
 
 
 def hide_own_frames(error: BaseException) -> None:
-    """Removes the package's frames from the traceback of an error that is being handled.
+    """Removes the package's frames from the traceback of the error being handled.
 
-    What stays are the frames of the user's function, and for an error in the data the frame that
-    raised it. Other errors keep all frames: they may be faults of the package. To be called where
-    the error leaves the package, before `raise`.
+    The frames of the user's function are kept, and for errors in the data, the frame that raised
+    the error. Other errors keep all frames, because they may be bugs in the package. Call this
+    where the error leaves the package, before `raise`.
 
     Args:
-        error: The error. One of a user's function has a note about its example.
+        error: The error. An error in a user's function has a note about its example.
     """
-    # Attributes of a user's class may raise, so none is read or set through it.
+    # Attributes of a user's class may raise exceptions, so none is read or set through the class.
     frames = list(_frames(BaseException.__getattribute__(error, "__traceback__")))
     kept = [frame for frame in frames if not _is_own(frame)]
     if issubclass(type(error), OpError):

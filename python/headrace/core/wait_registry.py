@@ -1,7 +1,7 @@
-"""A registry of the waits of Python threads, in words, for `headrace.testing.dump_waits`.
+"""Describes what Python threads are waiting for, for `headrace.testing.dump_waits`.
 
-Waits in the engine are in a registry of its own; see `headrace.core.engine.waits`. What owns
-queues or threads registers a report of itself, so that `dump_waits` needs no import of it.
+The engine has its own registry; see `headrace.core.engine.waits`. Owners of queues and threads
+register a report about themselves, so that `dump_waits` need not import them.
 """
 
 import threading
@@ -20,16 +20,16 @@ __all__ = [
 ]
 
 Section: TypeAlias = Callable[[], Iterable[str]]
-"""Describes one object, such as a session: a headline, then its details."""
+"""Describes one object, such as a session, with a headline followed by details."""
 
 
 class PythonWait(NamedTuple):
-    """A wait of a thread.
+    """A thread's wait.
 
     Attributes:
-        thread: The thread that waits, by its identifier.
-        since: The time at which it began, by `time.monotonic`.
-        describe: Describes the awaited event, as it is at the time of the call.
+        thread: The ID of the waiting thread.
+        since: When the wait started, by `time.monotonic`.
+        describe: Describes the awaited event at the time of the call.
     """
 
     thread: int
@@ -39,13 +39,13 @@ class PythonWait(NamedTuple):
 
 @runtime_checkable
 class ExplainsWaits(Protocol):
-    """The watch of a run, if it can tell what the run's operations wait for."""
+    """The watch of a run, if it can explain what the run's operations are waiting for."""
 
     def explain(self, op: str) -> str | None:
-        """Returns what an operation waits for; None if that is unknown."""
+        """Returns what an operation is waiting for; None if it is unknown."""
 
 
-# By an object that belongs to the wait alone; setting and removing one is a single step.
+# Keyed by an object that belongs only to this wait. Setting and removing an entry is atomic.
 _waits: Final[dict[object, PythonWait]] = {}
 
 
@@ -53,7 +53,7 @@ class RegisteredWait:
     """A context manager around a wait of the current thread.
 
     Args:
-        describe: Describes the awaited event. May be called from any thread, and must not wait.
+        describe: Describes the awaited event. It may be called from any thread, and must not block.
     """
 
     def __init__(self, describe: Callable[[], str]) -> None:
@@ -67,7 +67,7 @@ class RegisteredWait:
 
 
 def python_waits() -> list[PythonWait]:
-    """Returns the waits of all threads, in the order in which they began."""
+    """Returns the waits of all threads, in the order in which they started."""
     return list(_waits.values())
 
 
@@ -78,7 +78,7 @@ def register_report(report: Callable[[], Iterable[Section]]) -> None:
     """Adds a report to `headrace.testing.dump_waits`.
 
     Args:
-        report: Returns a section for each of its objects that exist at the time of the call.
+        report: Returns a section for each object that exists at the time of the call.
     """
     _reports.append(report)
 

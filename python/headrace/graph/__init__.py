@@ -1,4 +1,4 @@
-"""Graphs of operations: descriptions of computations, made before they run."""
+"""Graphs of operations, which describe computations before they run."""
 
 from headrace.graph.control import ControlScope, as_control_input
 from headrace.graph.current import (

@@ -1,4 +1,4 @@
-"""Attributes of operations, and checks of them."""
+"""Checks the attributes of operations."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -12,7 +12,7 @@ _LARGEST: Final = 2**63 - 1
 
 
 def check_attrs(op_name: str, attrs: Mapping[str, Any]) -> None:
-    """Raises ValueError if an integer among some attributes has more than 64 bits."""
+    """Raises ValueError if an integer attribute has more than 64 bits."""
     for name, value in attrs.items():
         kind = type(value)
         if kind is int:

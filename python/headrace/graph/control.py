@@ -1,6 +1,6 @@
-"""Control dependencies: operations that must have run before those made inside a `with` block.
+"""Control dependencies, which make operations run before those created inside a `with` block.
 
-The same scopes have the branch and the loop of the block's operations.
+The same scopes also store the branch and the loop of the block's operations.
 
 Source: `tf.Graph.control_dependencies` of TensorFlow 1.15.
 """
@@ -15,12 +15,12 @@ __all__ = ["ControlScope", "ControlStack", "as_control_input"]
 
 
 class ControlScope:
-    """One `with graph.control_dependencies(...)` block. May be entered once at a time.
+    """One `with graph.control_dependencies(...)` block. It can be entered only once at a time.
 
     Args:
-        stack: The stack of the thread it will be entered in.
-        ops: The operations to wait for; None makes the block ignore all outer blocks, its branch
-            and its loop.
+        stack: The stack of the thread in which it will be entered.
+        ops: The operations to wait for. None makes the block ignore all outer blocks, their branch
+            and their loop.
     """
 
     def __init__(self, stack: "ControlStack", ops: Sequence[Operation] | None) -> None:
@@ -33,11 +33,11 @@ class ControlScope:
         self.control_inputs: list[Operation] = list(ops or ())
 
     def add_member(self, op: Operation) -> None:
-        """Records that an operation was made inside the block."""
+        """Records that an operation was created inside the block."""
         self._members.add(op)
 
     def has_member(self, op: Operation) -> bool:
-        """Returns whether an operation was made inside the block, and so already waits."""
+        """Returns whether an operation was created inside the block, and so already waits."""
         return op in self._members
 
     def __enter__(self) -> None:
@@ -62,7 +62,7 @@ class ControlScope:
 
 
 class ControlStack:
-    """The scopes of one thread: control scopes, innermost last, a branch and a loop."""
+    """One thread's control scopes (innermost last), with its branch and its loop."""
 
     def __init__(self) -> None:
         self.scopes: list[ControlScope] = []
@@ -79,10 +79,11 @@ class ControlStack:
     def control_inputs_for(self, input_ops: Collection[Operation]) -> list[Operation]:
         """Returns the operations that a new operation must wait for.
 
-        A scope adds nothing if one of the inputs was made in it, since that input already waits.
+        A scope adds nothing if one of the inputs was created in it, because that input already
+        waits.
 
         Args:
-            input_ops: The operations whose outputs the new one reads.
+            input_ops: The operations whose outputs the new operation reads.
         """
         operations: list[Operation] = []
         for scope in self.scopes:
@@ -91,12 +92,12 @@ class ControlStack:
         return operations
 
     def add_member(self, op: Operation) -> None:
-        """Records in every scope that an operation was made."""
+        """Records in every scope that an operation was created."""
         for scope in self.scopes:
             scope.add_member(op)
 
 
 def as_control_input(item: Any) -> Any:
-    """Returns the object to wait for: the operation of `IndexedSlices`, anything else unchanged."""
+    """Returns the object to wait for: an `IndexedSlices`' operation, or anything else unchanged."""
     convert = getattr(item, "_as_control_input", None)
     return convert() if callable(convert) else item

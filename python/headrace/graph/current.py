@@ -1,6 +1,6 @@
-"""The default graph, and the module-level functions that act on it.
+"""The default graph, and the module-level functions that use it.
 
-Source: the functions of the same names in `tf` of TensorFlow 1.15.
+Source: The functions of the same names in `tf` of TensorFlow 1.15.
 """
 
 import threading
@@ -39,16 +39,16 @@ _DEFAULT_GRAPH_SEED: Final = 87654321
 _SEED_LIMIT: Final = 2**31 - 1
 
 _process_lock = threading.Lock()
-# The graph of every thread that has entered no other. Guarded by `_process_lock`.
+# The default graph of all threads that have not entered another one. Guarded by `_process_lock`.
 _process_graph: list[Graph] = []
 _reset_callbacks: list[Callable[[Graph], object]] = []
 
 
 def get_default_graph() -> Graph:
-    """Returns the innermost default graph of this thread, else the one of the process.
+    """Returns the innermost default graph of this thread, or that of the process.
 
     Raises:
-        TypeError: In a Python function of a pipeline, outside of any `with graph.as_default():`.
+        TypeError: In a pipeline's Python function, outside of `with graph.as_default():`.
     """
     innermost: Graph | None = default_graphs.innermost()
     if innermost is not None:
@@ -63,8 +63,8 @@ def get_default_graph() -> Graph:
 def reset_default_graph() -> None:
     """Replaces the default graph of the process by an empty one.
 
-    Sessions of the old graph stay open, but their queue runners end, so that a notebook cell may be
-    run again without leaving threads behind.
+    Sessions of the old graph stay open, but their queue runners stop. So you can run a notebook
+    cell again without leaving threads behind.
 
     Raises:
         AssertionError: If this thread is inside `with graph.as_default():`.
@@ -82,18 +82,18 @@ def reset_default_graph() -> None:
 
 
 def call_at_reset(callback: Callable[[Graph], object]) -> None:
-    """Registers a function that is called with each graph that `reset_default_graph` replaces."""
+    """Registers a function to call with each graph that `reset_default_graph` replaces."""
     _reset_callbacks.append(callback)
 
 
 def graph_of(values: Iterable[object]) -> Graph:
-    """Returns the graph in which an operation over some values must be made.
+    """Returns the graph in which to create an operation on these values.
 
     Args:
         values: Tensors, operations and variables. Other objects are ignored.
 
     Returns:
-        The graph of those that have one, else the default graph.
+        The graph of those values that have one; otherwise, the default graph.
 
     Raises:
         ValueError: If they belong to different graphs.
@@ -112,16 +112,16 @@ def graph_of(values: Iterable[object]) -> Graph:
 
 
 class name_scope:
-    """A name scope in the graph of some values, which becomes the default graph inside it.
+    """A name scope in the graph of some values, which becomes the default graph inside the scope.
 
     Args:
-        name: The scope's name; see `Graph.name_scope`.
-        default_name: Used when `name` is None.
-        values: The inputs of the operations made inside.
+        name: The name of the scope; see `Graph.name_scope`.
+        default_name: The name to use if `name` is None.
+        values: The inputs of the operations inside the scope.
 
     Raises:
         TypeError: If `default_name` is not a string.
-        ValueError: On entering, if neither name is given but values are.
+        ValueError: On entering, if values but no name are passed.
     """
 
     def __init__(
@@ -142,7 +142,7 @@ class name_scope:
 
     @property
     def name(self) -> str | None:
-        """The name as given, not made unique."""
+        """The name as passed, without being made unique."""
         return self._name
 
     def __enter__(self) -> str:
@@ -215,23 +215,23 @@ def get_all_collection_keys() -> list[str]:
 
 
 def set_random_seed(seed: int | None) -> None:
-    """Sets the seed of the default graph, from which operations without one derive theirs."""
+    """Sets the default graph's seed, from which operations without a seed derive theirs."""
     get_default_graph().seed = seed
 
 
 def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
-    """Combines the default graph's seed with an operation's.
+    """Combines the default graph's seed with an operation's seed.
 
     Args:
         op_seed: The operation's own seed, or None.
 
     Returns:
-        The two halves of the operation's seed; (None, None) if neither seed is set. Then every
-        session draws another sequence. Operations write 0 for None.
+        The two halves of the operation's seed. If neither seed is set, it is (None, None), and
+        every session draws a different sequence. Operations store 0 for None.
 
     Source:
-        `tf.get_seed` of TensorFlow 1.15, where an operation without a seed gets the number of
-        operations made so far.
+        `tf.get_seed` of TensorFlow 1.15, where an operation without a seed uses the number of
+        operations created so far.
     """
     graph = get_default_graph()
     if graph.seed is not None:

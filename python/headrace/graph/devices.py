@@ -1,7 +1,7 @@
-"""Device strings: accepted, merged and kept as in TensorFlow, but they have no effect.
+"""Device strings, which are accepted, merged and stored as in TensorFlow, but have no effect.
 
-Everything runs on the CPU. Programs may still compare the device of an operation or a node with
-the one that they asked for.
+Everything runs on the CPU. Programs may still compare the device of an operation with the one they
+requested.
 
 Source: `tf.DeviceSpec` and `tf.Graph.device` of TensorFlow 1.15.
 """
@@ -17,14 +17,14 @@ __all__ = ["DeviceLike", "DeviceScope", "DeviceSpec", "as_device_scope", "device
 
 @dataclass(frozen=True)
 class DeviceSpec:
-    """A device for an operation. A part that is None is not specified.
+    """The device of an operation. Parts that are None are not specified.
 
     Attributes:
-        job: Name of a group of processes.
-        replica: Number of the replica.
-        task: Number of the process in the job.
+        job: The name of a group of processes.
+        replica: The number of the replica.
+        task: The number of the process within the job.
         device_type: "CPU" or "GPU", in capitals.
-        device_index: Number of the device of that type.
+        device_index: The number of the device within its type.
     """
 
     job: str | None = None
@@ -35,10 +35,10 @@ class DeviceSpec:
 
     @classmethod
     def from_string(cls, spec: str) -> "DeviceSpec":
-        """Reads a device string, such as "/job:worker/task:1/device:GPU:0" or "/cpu:0".
+        """Parses a device string, such as "/job:worker/task:1/device:GPU:0" or "/cpu:0".
 
         Raises:
-            ValueError: If it is not a device string.
+            ValueError: If it is not a valid device string.
         """
         parts: dict[str, Any] = {}
         for part in spec.split("/"):
@@ -71,7 +71,7 @@ class DeviceSpec:
         return "".join(parts)
 
     def merged_with(self, other: "DeviceSpec") -> "DeviceSpec":
-        """Returns `other`, with this one's values where `other` specifies nothing."""
+        """Returns `other`, with this spec's values for the parts that `other` leaves open."""
         pairs = {
             field.name: (getattr(self, field.name), getattr(other, field.name))
             for field in fields(self)
@@ -82,9 +82,9 @@ class DeviceSpec:
 
 
 _DeviceFunction: TypeAlias = Callable[[Operation], str | DeviceSpec]
-# The argument of one block: a device; a function that chooses it; None to ignore outer blocks.
+# What a block specifies: a device, a function that chooses one, or None to ignore outer blocks.
 DeviceScope: TypeAlias = DeviceSpec | _DeviceFunction | None
-# The arguments that `Graph.device` accepts.
+# What `Graph.device` accepts.
 DeviceLike: TypeAlias = str | DeviceScope
 
 _ANY = DeviceSpec()
@@ -106,7 +106,7 @@ def as_device_scope(device: DeviceLike) -> DeviceScope:
     """Checks an argument of `Graph.device` and parses a device string.
 
     Raises:
-        TypeError: If it is neither a string, a `DeviceSpec`, a function nor None.
+        TypeError: If the argument is not a string, a `DeviceSpec`, a function or None.
         ValueError: If it is not a valid device string.
     """
     if device is None or isinstance(device, DeviceSpec):
@@ -119,12 +119,12 @@ def as_device_scope(device: DeviceLike) -> DeviceScope:
 
 
 def device_of(op: Operation, scopes: list[DeviceScope]) -> str:
-    """Returns the device of an operation made inside some blocks.
+    """Returns the device of an operation that was created inside these blocks.
 
     Args:
-        op: The operation. Functions are called with it; its device is the result of the outer
-            steps.
-        scopes: The arguments of the blocks, innermost last. An inner block overrides an outer one.
+        op: The operation. Functions are called with it, and at that time its device is the result
+            of the outer blocks.
+        scopes: What the blocks specify, with the innermost last. Inner blocks override outer ones.
 
     Raises:
         TypeError: If a function does not return a device.

@@ -1,4 +1,4 @@
-"""The elements of a graph: operations and tensors by name, and collections of anything.
+"""The elements of a graph: operations and tensors by name, and collections.
 
 Source: `tf.Graph` of TensorFlow 1.15.
 """
@@ -14,7 +14,7 @@ __all__ = ["GraphElements"]
 
 
 class GraphElements:
-    """The operations of a graph, the limits on feeding and fetching them, and collections."""
+    """A graph's operations, its restrictions on feeding and fetching, and its collections."""
 
     def __init__(self) -> None:
         # Guards everything below.
@@ -28,29 +28,29 @@ class GraphElements:
     # Operations
 
     def get_operations(self) -> list[Operation]:
-        """Returns all operations in the order they were made."""
+        """Returns all operations in the order in which they were created."""
         with self._lock:
             return list(self._operations.values())
 
     def get_operation_by_name(self, name: str) -> Operation:
-        """Returns the operation of a name.
+        """Returns the operation with this name.
 
         Raises:
             TypeError: If `name` is not a string.
-            ValueError: If it looks like a tensor's name.
-            KeyError: If no operation has it.
+            ValueError: If it looks like the name of a tensor.
+            KeyError: If there is no such operation.
         """
         if not isinstance(name, (str, bytes)):
             raise TypeError(f"Operation names are strings (or similar), not {type(name).__name__}.")
         return self.as_graph_element(name, allow_tensor=False)
 
     def get_tensor_by_name(self, name: str) -> Tensor:
-        """Returns the tensor of a name such as "op:0".
+        """Returns the tensor with this name, such as "op:0".
 
         Raises:
             TypeError: If `name` is not a string.
-            ValueError: If it does not look like a tensor's name.
-            KeyError: If no tensor has it.
+            ValueError: If it does not look like the name of a tensor.
+            KeyError: If there is no such tensor.
         """
         if not isinstance(name, (str, bytes)):
             raise TypeError(f"Tensor names are strings (or similar), not {type(name).__name__}.")
@@ -81,7 +81,7 @@ class GraphElements:
     def as_graph_element(
         self, obj: GraphElementLike, allow_tensor: bool = True, allow_operation: bool = True
     ) -> Operation | Tensor:
-        """Returns the operation or tensor that an object represents.
+        """Returns the operation or tensor that an object stands for.
 
         Args:
             obj: A tensor, an operation, the name of one, or an object with a method
@@ -93,9 +93,9 @@ class GraphElements:
             The `Tensor` or `Operation`.
 
         Raises:
-            TypeError: If it is neither.
-            ValueError: If it belongs to another graph, or a name is not of the allowed kind.
-            KeyError: If nothing in the graph has the name.
+            TypeError: If it stands for neither.
+            ValueError: If it belongs to another graph, or a name is not of an allowed kind.
+            KeyError: If the graph contains nothing with this name.
         """
         if not (allow_tensor or allow_operation):
             raise ValueError("allow_tensor and allow_operation can't both be False.")
@@ -124,12 +124,12 @@ class GraphElements:
         raise TypeError(f"Can not convert a {type(obj).__name__} into a {kinds_text}.")
 
     def finalize(self) -> None:
-        """Makes adding to the graph an error from now on."""
+        """Makes the graph read-only. Adding to it raises an error from now on."""
         with self._lock:
             self._is_finalized = True
 
     def _unsafe_unfinalize(self) -> None:
-        """Allows changes again, for monitored sessions, which finalize the graph while they run."""
+        """Allows changes again. Monitored sessions finalize the graph while they run."""
         with self._lock:
             self._is_finalized = False
 
@@ -140,26 +140,26 @@ class GraphElements:
 
     @property
     def version(self) -> int:
-        """The number of operations, which grows as they are added."""
+        """The number of operations, which grows as operations are added."""
         return len(self._operations)
 
     # Feeding and fetching
 
     def is_feedable(self, tensor: object) -> bool:
-        """Returns whether a run may be fed a value for the tensor."""
+        """Returns whether a value may be fed for the tensor."""
         return tensor not in self._unfeedable
 
     def prevent_feeding(self, tensor: Tensor) -> None:
-        """Makes feeding a value for the tensor an error."""
+        """Makes it an error to feed a value for the tensor."""
         with self._lock:
             self._unfeedable.add(tensor)
 
     def is_fetchable(self, tensor_or_op: object) -> bool:
-        """Returns whether a run may fetch the tensor or operation."""
+        """Returns whether the tensor or operation may be fetched."""
         return tensor_or_op not in self._unfetchable
 
     def prevent_fetching(self, op: Operation) -> None:
-        """Makes fetching the operation or its outputs an error."""
+        """Makes it an error to fetch the operation or its outputs."""
         with self._lock:
             self._unfetchable.update([op, *op.outputs])
 
@@ -176,7 +176,7 @@ class GraphElements:
             self._collections.setdefault(name, []).append(value)
 
     def add_to_collections(self, names: Iterable[Hashable], value: object) -> None:
-        """Appends a value to each of several collections, or to the one of a single name."""
+        """Appends a value to several collections, or to a single one."""
         for name in (names,) if isinstance(names, str) else set(names):
             self.add_to_collection(name, value)
 
@@ -184,9 +184,9 @@ class GraphElements:
         """Returns a copy of a collection.
 
         Args:
-            name: Its key.
-            scope: A regular expression that the beginning of an item's name must match; items
-                without a name are then skipped. None for all items.
+            name: The name of the collection.
+            scope: A regular expression that must match the start of an item's name. Items without a
+                name are then skipped. None returns all items.
         """
         with self._lock:
             items = list(self._collections.get(name, ()))
@@ -196,17 +196,17 @@ class GraphElements:
         return [item for item in items if hasattr(item, "name") and matches(item.name)]
 
     def get_collection_ref(self, name: Hashable) -> list[Any]:
-        """Returns the collection itself: changing the list changes the collection."""
+        """Returns the collection itself, so changing the list changes the collection."""
         with self._lock:
             return self._collections.setdefault(name, [])
 
     @property
     def collections(self) -> list[str]:
-        """The names of all collections that have a string for a name."""
+        """The names of all collections whose name is a string."""
         return self.get_all_collection_keys()
 
     def get_all_collection_keys(self) -> list[str]:
-        """Returns the names of all collections that have a string for a name."""
+        """Returns the names of all collections whose name is a string."""
         with self._lock:
             return [key for key in self._collections if isinstance(key, str)]
 

@@ -1,4 +1,4 @@
-"""The session that `tensor.eval()` and `operation.run()` use.
+"""Finds the session that `tensor.eval()` and `operation.run()` use.
 
 Source: `tf.Tensor.eval` and `tf.Operation.run` of TensorFlow 1.15.
 """
@@ -12,11 +12,11 @@ def session_for_tensor(graph: object, session: SessionLike | None) -> SessionLik
     """Returns the session that computes tensors of a graph.
 
     Args:
-        graph: The tensors' graph.
-        session: The session that the caller gave; None for the default session.
+        graph: The graph of the tensors.
+        session: The session passed by the caller; None for the default session.
 
     Raises:
-        ValueError: If there is no session or the session has another graph.
+        ValueError: If there is no session, or the session has another graph.
     """
     if session is not None:
         if session.graph is not graph:
@@ -43,11 +43,11 @@ def session_for_operation(graph: object, session: SessionLike | None) -> Session
     """Returns the session that runs operations of a graph.
 
     Args:
-        graph: The operations' graph.
-        session: The session that the caller gave; None for the default session.
+        graph: The graph of the operations.
+        session: The session passed by the caller; None for the default session.
 
     Raises:
-        ValueError: If there is no session or the session has another graph.
+        ValueError: If there is no session, or the session has another graph.
     """
     if session is not None:
         if session.graph is not graph:

@@ -1,4 +1,4 @@
-"""The graph: adding operations, within the scopes of `with` blocks.
+"""The graph, to which operations are added inside the scopes of `with` blocks.
 
 Source: `tf.Graph` of TensorFlow 1.15.
 """
@@ -48,10 +48,10 @@ class _ThreadState(threading.local):
 
 
 def _branch_for(op_type: str, inputs: Sequence[Tensor], control: ControlStack) -> Branch | None:
-    """Returns the branch of a new operation: that of the thread, and those of its inputs.
+    """Returns the branch of a new operation, from the thread and the operation's inputs.
 
-    A merge depends only on its predicate, which comes last. The inputs of a loop from outside put
-    the whole loop on a branch.
+    A merge depends only on its predicate, which is the last input. If a loop's inputs from outside
+    are on a branch, so is the whole loop.
     """
     branch = control.branch
     for tensor in inputs[-1:] if definition_of(op_type).role is Role.MERGE else inputs:
@@ -63,16 +63,16 @@ def _branch_for(op_type: str, inputs: Sequence[Tensor], control: ControlStack) -
 
 
 class Graph(GraphElements):
-    """A set of operations and the tensors that flow between them.
+    """A set of operations, and the tensors that flow between them.
 
-    Operations may be added from several threads at once. Name scopes and control dependencies
-    belong to the thread that entered them.
+    Several threads may add operations at the same time. Name scopes and control dependencies belong
+    to the thread that entered them.
 
     Attributes:
         tensor_class: The class of its tensors.
-        is_native: Whether it is the graph of a native function of a pipeline, where operations
-            refuse values that TensorFlow 1 rounds silently, and accept images of unknown rank.
-        seed: The graph's seed, or None. See `headrace.graph.get_seed`.
+        is_native: Whether it is the graph of a pipeline's native function. Its operations reject
+            values that TensorFlow 1 rounds silently, and accept images of unknown rank.
+        seed: The graph's seed, or None; see `headrace.graph.get_seed`.
     """
 
     tensor_class: type[Tensor] = Tensor
@@ -100,15 +100,16 @@ class Graph(GraphElements):
         """Adds an operation.
 
         Args:
-            op_type: The type of computation.
-            inputs: The tensors it reads, of this graph.
-            output_dtypes: One for each output.
-            output_shapes: One for each output; None if nothing is known.
-            name: Made unique within the current name scope; a name that ends in "/" is a scope
-                already made unique, and is used unchanged. None for `op_type`.
-            attrs: The fixed attributes; kept, not copied.
-            kernel: Computes it over NumPy arrays; None if the native engine knows `op_type`.
-            repeats: The loop that it runs; None for other operations.
+            op_type: The type of the operation.
+            inputs: The tensors that it reads, which must belong to this graph.
+            output_dtypes: One type per output.
+            output_shapes: One shape per output; None if nothing is known.
+            name: The name, which is made unique within the current name scope. A name that ends in
+                "/" is a scope that is already unique, and is used unchanged. None for `op_type`.
+            attrs: The attributes. The dict is stored without being copied.
+            kernel: Computes the operation with NumPy; None if the engine has a kernel for
+                `op_type`.
+            repeats: The loop that the operation runs; None for other operations.
 
         Returns:
             The operation.
@@ -117,8 +118,7 @@ class Graph(GraphElements):
             RuntimeError: If the graph is finalized.
             TypeError: If an input is not a tensor.
             ValueError: If an input belongs to another graph or is inside a loop that this operation
-                is not in, the name is invalid, or an integer among the attributes has more than 64
-                bits.
+                is not in, the name is invalid, or an integer attribute has more than 64 bits.
         """
         for tensor in inputs:
             if not isinstance(tensor, Tensor):
@@ -172,14 +172,14 @@ class Graph(GraphElements):
         return op
 
     def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> "GraphDef":
-        """Returns a copy of all operations as a message: changing it does not change the graph.
+        """Returns a copy of all operations as a message. Changing it does not change the graph.
 
         Args:
             from_version: Ignored, as in TensorFlow.
-            add_shapes: Whether each node has the static shapes of its outputs, as the attribute
+            add_shapes: Whether to add the static shapes of each node's outputs as the attribute
                 "_output_shapes".
         """
-        # Protocol buffers take longer to load than all the rest.
+        # Importing protocol buffers takes longer than everything else.
         from headrace.graph.node_defs import make_graph_def  # noqa: PLC0415
 
         return make_graph_def(self.get_operations(), add_shapes)
@@ -191,14 +191,16 @@ class Graph(GraphElements):
         return default_graphs.pushed(self)
 
     def make(self, function: Callable[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R:
-        """Calls a function that makes operations without inputs: a constant, a queue, a reader.
+        """Calls a function that creates operations without inputs: a constant, a queue, a reader.
 
-        Operations with inputs are made in the graph of their inputs and need no such call.
+        You don't need this for operations with inputs, because they are created in the graph of
+        their inputs.
 
         Args:
-            function: Called with the other arguments, with this graph as the default graph.
-            *args: Its positional arguments.
-            **kwargs: Its keyword arguments.
+            function: The function. It is called with the remaining arguments, and with this graph
+                as the default graph.
+            *args: Positional arguments for the function.
+            **kwargs: Keyword arguments for the function.
 
         Returns:
             The function's result.
@@ -207,11 +209,11 @@ class Graph(GraphElements):
             return function(*args, **kwargs)
 
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
-        """Returns the name within the current scope, with `_1`, `_2`, … if it is taken.
+        """Returns the name within the current scope, with `_1`, `_2` and so on if it is taken.
 
         Args:
-            name: The name to begin with.
-            mark_as_used: Whether the result counts as taken from now on.
+            name: The requested name.
+            mark_as_used: Whether to mark the result as taken.
         """
         scope, name = self._thread.name_scope, as_text(name)
         with self._lock:
@@ -219,17 +221,18 @@ class Graph(GraphElements):
 
     @contextmanager
     def name_scope(self, name: str | None) -> Iterator[str]:
-        """Puts a prefix before the names of operations made inside a `with` block.
+        """Adds a prefix to the names of operations that are created inside a `with` block.
 
         Args:
-            name: Made unique within the current scope. A name that ends in "/" is used unchanged,
-                so that a scope can be entered again. None or "" leaves all scopes.
+            name: The name, which is made unique within the current scope. A name that ends in "/"
+                is used unchanged, so that you can enter a scope again. None or "" leaves all
+                scopes.
 
         Yields:
-            The scope's full name with "/" at its end; "" for the root.
+            The scope's full name, ending with "/"; "" for the root.
 
         Raises:
-            ValueError: If the name is not valid.
+            ValueError: If the name is invalid.
         """
         state = self._thread
         outer = state.name_scope
@@ -246,24 +249,24 @@ class Graph(GraphElements):
             state.name_scope = outer
 
     def get_name_scope(self) -> str:
-        """Returns the current scope's full name, without "/" at its end."""
+        """Returns the current scope's full name, without "/" at the end."""
         return self._thread.name_scope
 
     def control_dependencies(
         self, control_inputs: Iterable[GraphElementLike] | None
     ) -> ControlScope:
-        """Makes operations of a `with` block run after others.
+        """Makes operations in a `with` block run after other operations.
 
         Args:
-            control_inputs: Operations, or tensors, which mean their operations. None ignores the
-                control inputs of outer blocks, and their branch.
+            control_inputs: The operations to run first, or tensors, which stand for their
+                operations. None ignores the control inputs and the branch of outer blocks.
 
         Returns:
             A context manager.
 
         Raises:
-            TypeError: If one is neither an operation nor a tensor.
-            ValueError: If one belongs to another graph.
+            TypeError: If an item is neither an operation nor a tensor.
+            ValueError: If an item belongs to another graph.
         """
         if control_inputs is None:
             return self._thread.control.make_scope(None)
@@ -273,13 +276,13 @@ class Graph(GraphElements):
 
     @contextmanager
     def on_branch(self, predicate: Tensor, is_taken_if: bool) -> Iterator[None]:
-        """Makes operations of a `with` block run only if a condition holds.
+        """Makes operations in a `with` block run only if a condition holds.
 
-        They cannot be fetched. A "Merge" operation returns what one of two branches computed.
+        They cannot be fetched. A "Merge" operation returns the result of the branch that was taken.
 
         Args:
             predicate: A bool scalar.
-            is_taken_if: The value with which they run.
+            is_taken_if: The value of the predicate for which they run.
         """
         control = self._thread.control
         outer = control.branch
@@ -291,15 +294,15 @@ class Graph(GraphElements):
 
     @property
     def current_loop(self) -> Loop | None:
-        """The loop that operations are made in by this thread; None if in none."""
+        """The loop in which this thread creates operations; None if it is in none."""
         return self._thread.control.loop
 
     @contextmanager
     def in_loop(self, loop: Loop) -> Iterator[None]:
-        """Makes operations of a `with` block run in each iteration of a loop.
+        """Makes operations in a `with` block run in each iteration of a loop.
 
-        They can be neither fed nor fetched, nor read outside of it. They wait for nothing that
-        outer blocks wait for: the loop as a whole does.
+        They cannot be fed or fetched, or be read outside the loop. They do not wait for the control
+        inputs of outer blocks, because the loop as a whole does.
         """
         control = self._thread.control
         outer = control.scopes, control.branch, control.loop
@@ -311,16 +314,16 @@ class Graph(GraphElements):
 
     @contextmanager
     def device(self, device_name_or_function: DeviceLike) -> Iterator[None]:
-        """Sets the device of operations made inside a `with` block; it has no effect on runs.
+        """Sets the device of operations that are created in a `with` block. Runs ignore it.
 
         Args:
-            device_name_or_function: A device string, which is merged with the outer blocks'; a
-                function that takes an operation and returns its device string; or None to ignore
+            device_name_or_function: A device string, which is merged with those of outer blocks; a
+                function that accepts an operation and returns its device string; or None to ignore
                 outer blocks.
 
         Raises:
-            TypeError: If it is something else.
-            ValueError: If it is not a device string.
+            TypeError: If the argument is something else.
+            ValueError: If it is not a valid device string.
         """
         scope = as_device_scope(device_name_or_function)
         state = self._thread
@@ -335,14 +338,14 @@ class Graph(GraphElements):
     def colocate_with(
         self, op: HasOperation | Operation | None, ignore_existing: bool = False
     ) -> Iterator[None]:
-        """Gives operations made inside a `with` block the device of another operation.
+        """Places operations that are created in a `with` block on another operation's device.
 
         Args:
-            op: The operation, or a tensor or variable of it. None for none.
-            ignore_existing: Whether to forget outer blocks.
+            op: The operation, or one of its tensors or variables. None for no operation.
+            ignore_existing: Whether to ignore outer blocks.
 
         Raises:
-            ValueError: If `op` is None without `ignore_existing`.
+            ValueError: If `op` is None and `ignore_existing` is not set.
         """
         if op is None and not ignore_existing:
             raise ValueError(
@@ -360,10 +363,10 @@ class Graph(GraphElements):
 
     @contextmanager
     def container(self, container_name: str) -> Iterator[str]:
-        """Sets the container in which queues, readers and variables of a `with` block share names.
+        """Sets the container in which a `with` block's queues, readers and variables share names.
 
         Args:
-            container_name: Name of the container.
+            container_name: The name of the container.
         """
         state = self._thread
         outer, state.container = state.container, container_name
@@ -373,7 +376,7 @@ class Graph(GraphElements):
             state.container = outer
 
     def switch_to_thread_local(self) -> None:
-        """Does nothing: name scopes and control dependencies belong to their thread in any case."""
+        """Does nothing, because scopes and control dependencies always belong to their thread."""
 
     def _check_in_loop(self, op: Operation, name: str) -> None:
         """Checks that a new operation may read an operation inside a loop."""
@@ -411,6 +414,7 @@ def _set_device(op: Operation, thread: _ThreadState) -> None:
 def _stands_beside(op: Operation) -> bool:
     """Returns whether an operation is colocated with its first input, which is a reference.
 
-    An operation on a variable or a barrier is; one that reads the result of an assignment is not.
+    This is the case for an operation on a variable or a barrier, but not for one that reads the
+    result of an assignment.
     """
     return op.definition.takes_variable or op.inputs[0].op.definition.role is not Role.COMPUTED

@@ -9,7 +9,7 @@ __all__ = ["GraphKeys"]
 
 
 class GraphKeys:
-    """Names of the collections that the library itself reads or fills."""
+    """The names of the collections that headrace itself reads or fills."""
 
     GLOBAL_VARIABLES: Final = "variables"
     VARIABLES: Final = "variables"

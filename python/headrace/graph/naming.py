@@ -1,4 +1,4 @@
-"""Names of operations: checks, and unique names for repeated ones.
+"""The names of operations: checks, and making names unique.
 
 Source: `tf.Graph.unique_name` and `tf.Graph.name_scope` of TensorFlow 1.15.
 """
@@ -26,20 +26,20 @@ def as_text(name: str | bytes | None) -> str | None:
 
 
 class NameTable:
-    """The names in use in one graph. Names that differ only in case count as equal.
+    """The names used in a graph. Names that differ only in case count as equal.
 
-    It has no lock; the graph that owns it locks.
+    It has no lock of its own. The graph that owns it must hold its lock.
     """
 
     def __init__(self) -> None:
         self._uses: dict[str, int] = {}
 
     def make_unique(self, name: str, mark_as_used: bool = True) -> str:
-        """Returns the name itself if it is free, else `name_1`, `name_2` and so on.
+        """Returns the name if it is free, and otherwise `name_1`, `name_2` and so on.
 
         Args:
-            name: The full name, with scopes.
-            mark_as_used: Whether the result counts as in use from now on.
+            name: The full name, including scopes.
+            mark_as_used: Whether to mark the result as used.
         """
         key = base_key = name.lower()
         count = self._uses.get(key, 0)
@@ -56,18 +56,18 @@ class NameTable:
 
 
 def check_node_name(name: str) -> None:
-    """Raises ValueError unless an operation may have this name."""
+    """Raises ValueError unless the name is valid for an operation."""
     if not _NODE_NAME.match(name):
         raise ValueError(f"'{name}' is not a valid node name")
 
 
 def check_scope_name(name: str, is_root: bool) -> None:
-    """Raises ValueError unless a scope may have this name.
+    """Raises ValueError unless the name is valid for a scope.
 
     Args:
-        name: The name, without the scopes around it.
-        is_root: Whether no scope is around it. A root scope begins operations' names, so it must
-            begin as they may.
+        name: The name, without enclosing scopes.
+        is_root: Whether there is no enclosing scope. Names of operations start with the root scope,
+            so it must be a valid start for them.
     """
     if not (_NODE_NAME if is_root else _INNER_SCOPE_NAME).match(name):
         raise ValueError(f"'{name}' is not a valid scope name")

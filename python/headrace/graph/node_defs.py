@@ -1,10 +1,10 @@
-"""Operations as messages, for `op.node_def` and `graph.as_graph_def()`.
+"""Converts operations to messages, for `op.node_def` and `graph.as_graph_def()`.
 
-Each message is new: changing it does not change the graph. It has each operation's name, type,
-inputs, device and those attributes that TensorFlow has too. `_branch` lists the branches of
-conditions that an operation is on: each is "+" or "-", for true or false, and the name of the
-condition. Operations of types that TensorFlow does not have describe their outputs in
-`_output_types` and `_output_shapes`. `headrace.tf1.graph_import` reads all of it.
+Each message is new, so changing it does not change the graph. It contains each operation's name,
+type, inputs, device and the attributes that TensorFlow also has. `_branch` lists the branches that
+an operation is on. Each consists of "+" for true or "-" for false, and the name of the condition.
+Operations of types that TensorFlow does not have describe their outputs in `_output_types` and
+`_output_shapes`. `headrace.tf1.graph_import` reads all of this.
 
 Source: `tf.Operation.node_def` and `tf.make_tensor_proto` of TensorFlow 1.15.
 """
@@ -40,7 +40,7 @@ __all__ = [
     "python_value",
 ]
 
-# Attributes that only this library has.
+# Attributes that only headrace has.
 _INTERNAL: Final = frozenset({"python_function"})
 
 
@@ -61,7 +61,7 @@ class DescribedTensor(Protocol):
 class DescribedOperation(Protocol):
     """The part of an operation that a description needs.
 
-    Its class is in a module above this one.
+    The class `Operation` is defined in a module above this one.
     """
 
     name: str
@@ -84,11 +84,11 @@ class DescribedOperation(Protocol):
 
 
 def make_graph_def(ops: Iterable[DescribedOperation], add_shapes: bool = False) -> GraphDef:
-    """Describes operations.
+    """Converts operations to a message.
 
     Args:
         ops: The operations.
-        add_shapes: Whether each node has the static shapes of its outputs too, as the attribute
+        add_shapes: Whether to add the static shapes of each node's outputs as the attribute
             "_output_shapes".
     """
     nodes = []
@@ -101,12 +101,12 @@ def make_graph_def(ops: Iterable[DescribedOperation], add_shapes: bool = False) 
 def make_node_def(
     op: DescribedOperation, more: Mapping[str, Any] | None = None, most_bytes: int | None = None
 ) -> NodeDef:
-    """Describes an operation.
+    """Converts an operation to a message.
 
     Args:
         op: The operation.
-        more: Attributes to add.
-        most_bytes: Values of larger constants are omitted; None to omit none.
+        more: Additional attributes.
+        most_bytes: Omits the values of constants that are larger than this; None to omit none.
     """
     inputs = [t.op.name if t.value_index == 0 else t.name for t in op.inputs]
     inputs += [f"^{control.name}" for control in op.control_inputs]
@@ -131,7 +131,7 @@ def make_node_def(
 
 
 def output_attrs(op: DescribedOperation) -> dict[str, Any]:
-    """Returns the attributes that describe the outputs of an operation."""
+    """Returns the attributes that describe an operation's outputs."""
     return {
         "_output_types": [tensor.dtype for tensor in op.outputs],
         "_output_shapes": [tensor.shape for tensor in op.outputs],
@@ -143,7 +143,7 @@ def _is_larger(value: object, most_bytes: int | None) -> bool:
 
 
 def attr_value(value: object) -> AttrValue | None:
-    """Returns an attribute as a message; None if messages have no such value."""
+    """Converts an attribute to a message; returns None if messages cannot store it."""
     if not isinstance(value, (list, tuple)):
         field = _field(value)
         return None if field is None else AttrValue(**dict([field]))
@@ -156,9 +156,9 @@ def attr_value(value: object) -> AttrValue | None:
 
 
 def public_value(value: object) -> Any:
-    """Returns an attribute in the form of `Operation.get_attr`.
+    """Converts an attribute to the form that `Operation.get_attr` returns.
 
-    Types are `DType`s, texts are bytes, and shapes and constants are messages, as in TensorFlow.
+    As in TensorFlow, types are `DType`s, strings are bytes, and shapes and constants are messages.
     """
     if isinstance(value, (list, tuple)):
         return [public_value(item) for item in value]
@@ -169,9 +169,9 @@ def public_value(value: object) -> Any:
 
 
 def python_value(message: AttrValue) -> Any:
-    """Returns an attribute from its message, the inverse of `attr_value`.
+    """Converts a message back to an attribute; the inverse of `attr_value`.
 
-    Texts are strings where they are UTF-8, else bytes.
+    Strings are `str` if they are valid UTF-8, and otherwise bytes.
     """
     kind = message.WhichOneof("value")
     if kind is None:
@@ -204,11 +204,12 @@ def _static_shape(message: TensorShapeProto) -> TensorShape:
 
 
 def array_of(message: TensorProto) -> np.ndarray[Any, Any]:
-    """Returns the array that a message holds.
+    """Returns the array in a message.
 
     Raises:
-        ResourceExhaustedError: If this machine can never have that much memory.
-        ValueError: If it holds more elements than its shape has, or bytes of another length.
+        ResourceExhaustedError: If this machine can never have enough memory.
+        ValueError: If the message contains more elements than its shape allows, or the wrong number
+            of bytes.
     """
     dtype = as_dtype(message.dtype)
     sizes = [dim.size for dim in message.tensor_shape.dim]
@@ -225,7 +226,7 @@ def array_of(message: TensorProto) -> np.ndarray[Any, Any]:
     else:
         values = _elements(message, dtype)
     if 0 < len(values) < count and not message.tensor_content:
-        # Omitted elements at the end equal the last element.
+        # If elements at the end are omitted, they equal the last element.
         values = np.concatenate([values, np.repeat(values[-1:], count - len(values))])
     elif not len(values) and count and not message.tensor_content:
         values = np.zeros(count, dtype.as_numpy_dtype)
@@ -257,12 +258,11 @@ def _field(value: object) -> tuple[str, Any] | None:
 
 
 def message_of(value: np.ndarray[Any, Any], shape: Sequence[int] | None = None) -> TensorProto:
-    """Returns an array as a message: a single element as a number, several as bytes.
+    """Converts an array to a message. A single element is stored as a number, and several as bytes.
 
     Args:
         value: The elements.
-        shape: The shape; None for the array's own. The last element is repeated for all missing
-            ones.
+        shape: The shape; None for the array's own shape. Missing elements repeat the last one.
     """
     sizes = value.shape if shape is None else tuple(shape)
     is_text = value.dtype == object
@@ -293,7 +293,7 @@ def _parts(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return np.ravel(np.column_stack([values.real, values.imag]))
 
 
-# The fields of `TensorProto` by the types of tensors, and how elements are written there.
+# The fields of `TensorProto` for each tensor type, and how elements are stored in them.
 _VALUES: Final[dict[str, tuple[str, Callable[[Any], Any]]]] = {
     "float32": ("float_val", _as_is),
     "float64": ("double_val", _as_is),
@@ -307,7 +307,8 @@ _VALUES: Final[dict[str, tuple[str, Callable[[Any], Any]]]] = {
     "complex128": ("dcomplex_val", _parts),
 }
 
-# The fields of `AttrValue` by the types of attributes here; a bool is also an int, so it is first.
+# The fields of `AttrValue` for each attribute type. bool comes first, because a bool is also an
+# int.
 _FIELDS: Final[tuple[tuple[type, str, Callable[[Any], Any]], ...]] = (
     (DType, "type", lambda dtype: int(dtype.base_dtype)),
     (TensorShape, "shape", _shape),

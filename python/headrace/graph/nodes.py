@@ -1,8 +1,9 @@
 """The nodes of a graph, and the tensors between them.
 
-An `Operation` reads tensors and produces tensors; a `Tensor` is one output of an operation. Both
-are only descriptions: nothing is computed until a session runs them. The operators of `Tensor`
-(`a + b`, `a[1:]`) are registered by the modules of `headrace.ops` (`Tensor.register_operator`).
+An `Operation` reads tensors and produces tensors. A `Tensor` is one output of an operation. Both
+are only descriptions, and nothing is computed until a session runs them. The modules of
+`headrace.ops` register the operators of `Tensor` (`a + b`, `a[1:]`) with
+`Tensor.register_operator`.
 
 Source: `tf.Operation` and `tf.Tensor` of TensorFlow 1.15.
 """
@@ -50,23 +51,24 @@ __all__ = [
 
 
 class Operation:
-    """A node of a graph. Made by `Graph.create_op`.
+    """A node of a graph. Created by `Graph.create_op`.
 
     Attributes:
         graph: The graph it belongs to.
-        name: Unique in the graph, including scopes.
-        type: The type of computation, such as "Add".
-        definition: The definition of that type.
+        name: Its name, including scopes, which is unique in the graph.
+        type: The type of the operation, such as "Add".
+        definition: The definition of this type.
         inputs: The tensors it reads.
-        attrs: The attributes fixed when the operation is made.
-        kernel: Computes it over NumPy arrays: takes one array for each input and returns one array
-            for each output (a tuple if there are several). None if the native engine knows the
+        attrs: The attributes, which are fixed when the operation is created.
+        kernel: Computes the operation with NumPy. It accepts one array per input and returns one
+            array per output (a tuple if there are several). None if the engine has a kernel for the
             type.
-        branch: It runs only if this branch is taken; None if it is on none.
-        loop: It runs in each iteration of this loop; None if it is in none.
-        repeats: The loop that it runs; None for other operations.
-        colocation: Names of the operations that it is colocated with, each after "loc:@".
-        owner: The queue or the variable that it represents; None for other operations.
+        branch: The branch that the operation runs on; None if it always runs.
+        loop: The loop that the operation is inside of; None if it is in none.
+        repeats: The loop that the operation runs; None for other operations.
+        colocation: The names of the operations that it is colocated with, each prefixed with
+            "loc:@".
+        owner: The queue or variable that it represents; None for other operations.
     """
 
     __slots__ = (
@@ -134,17 +136,17 @@ class Operation:
 
     @property
     def outputs(self) -> list["Tensor"]:
-        """The tensors it produces: a new list, so that changing it leaves the graph alone."""
+        """The tensors that it produces, as a new list."""
         return list(self._outputs)
 
     @property
     def control_inputs(self) -> list["Operation"]:
-        """Operations that must have run before it: a new list."""
+        """The operations that must run before it, as a new list."""
         return list(self._control_inputs)
 
     @property
     def device(self) -> str:
-        """The device as requested. It has no effect: everything runs on the CPU."""
+        """The requested device. It has no effect, because everything runs on the CPU."""
         return self._device
 
     def _set_device(self, device: str) -> None:
@@ -152,25 +154,25 @@ class Operation:
         self._device = device
 
     def colocation_groups(self) -> list[bytes]:
-        """Returns the operations it is colocated with, or itself, as `loc:@NAME`: a new list."""
+        """Returns the operations it is colocated with, or itself, as a new list of `loc:@NAME`."""
         return [group.encode() for group in self.colocation] or [f"loc:@{self.name}".encode()]
 
     @property
     def defined_at(self) -> str:
-        """`file:line` of the user's program where it was made; empty if unknown."""
+        """Where in the user's program it was created, as `file:line`; empty if unknown."""
         frame = describe_origin(self._origin)
         return "" if frame is None else f"{frame.filename}:{frame.lineno}"
 
     @property
     def traceback(self) -> list[FrameSummary]:
-        """The stack frame of the user's program where it was made; empty if unknown."""
+        """The stack frame in the user's program where it was created; empty if unknown."""
         frame = describe_origin(self._origin)
         return [] if frame is None else [frame]
 
     @property
     def node_def(self) -> "NodeDef":
-        """A copy of this operation as a message: changing it does not change the graph."""
-        # Protocol buffers take longer to load than all the rest.
+        """A copy of this operation as a message. Changing it does not change the graph."""
+        # Importing protocol buffers takes longer than everything else.
         from headrace.graph.node_defs import make_node_def  # noqa: PLC0415
 
         return make_node_def(self)
@@ -182,11 +184,11 @@ class Operation:
     def get_attr(self, name: str) -> Any:
         """Returns the value of an attribute.
 
-        Types are `DType`s, texts are bytes, shapes and constants are protocol buffer messages, and
-        lists are new lists, as in TensorFlow.
+        As in TensorFlow, types are `DType`s, strings are bytes, shapes and constants are protocol
+        buffer messages, and lists are new lists.
 
         Raises:
-            ValueError: If it has none of that name.
+            ValueError: If there is no such attribute.
         """
         if name == "_class":
             return self.colocation_groups()
@@ -199,14 +201,14 @@ class Operation:
     def run(
         self, feed_dict: Mapping[Any, Any] | None = None, session: SessionLike | None = None
     ) -> None:
-        """Runs this operation. Blocks until it is done.
+        """Runs this operation. Blocks until it has finished.
 
         Args:
-            feed_dict: Values for tensors, as in `Session.run`.
+            feed_dict: Values for tensors; see `Session.run`.
             session: The session to use; None for the default session.
 
         Raises:
-            ValueError: If there is no session or the session has another graph.
+            ValueError: If there is no session, or the session has another graph.
         """
         session_for_operation(self.graph, session).run(self, feed_dict)
 
@@ -218,19 +220,19 @@ class Operation:
 
 
 class Tensor:
-    """One output of an operation: a promise of an array, with a dtype and a static shape.
+    """One output of an operation, with a dtype and a static shape. It has no value until it is run.
 
-    Two tensors are equal only if they are the same object. Made by `Graph.create_op`.
+    Two tensors are equal only if they are the same object. Created by `Graph.create_op`.
 
     Attributes:
         op: The operation that produces it.
-        value_index: The index of the tensor among the outputs of the operation.
-        dtype: Type of the elements.
+        value_index: The index of this tensor among the operation's outputs.
+        dtype: The type of its elements.
     """
 
     __slots__ = ("__weakref__", "_consumers", "_shape", "dtype", "op", "value_index")
 
-    # NumPy then leaves `ndarray + tensor` to `tensor.__radd__`.
+    # Makes NumPy leave `ndarray + tensor` to `tensor.__radd__`.
     __array_priority__ = 100
 
     def __init__(self, op: Operation, value_index: int, dtype: DType, shape: TensorShape) -> None:
@@ -242,12 +244,12 @@ class Tensor:
 
     @classmethod
     def register_operator(cls, method: str, function: Callable[..., Any]) -> None:
-        """Gives all tensors a special method, such as `__add__`."""
+        """Adds a special method, such as `__add__`, to all tensors."""
         setattr(cls, method, function)
 
     @property
     def name(self) -> str:
-        """`op:0`: the operation's name and the number of the output."""
+        """The operation's name and the index of the output, such as `op:0`."""
         return f"{self.op.name}:{self.value_index}"
 
     @property
@@ -257,12 +259,12 @@ class Tensor:
 
     @property
     def device(self) -> str:
-        """The device that was asked for its operation."""
+        """The requested device of its operation."""
         return self.op.device
 
     @property
     def shape(self) -> TensorShape:
-        """The static shape: the shape as far as it is known without a run."""
+        """The static shape, which is what is known without running anything."""
         return self._shape
 
     def get_shape(self) -> TensorShape:
@@ -270,13 +272,13 @@ class Tensor:
         return self._shape
 
     def set_shape(self, shape: ShapeLike) -> None:
-        """Merges a shape that the caller knows into the static shape.
+        """Merges a shape that you know into the static shape.
 
         Args:
             shape: Anything that `as_shape` accepts.
 
         Raises:
-            ValueError: If it contradicts what is known.
+            ValueError: If it contradicts the known shape.
         """
         requested_shape = as_shape(shape)
         if not self._shape.is_compatible_with(requested_shape):
@@ -290,17 +292,17 @@ class Tensor:
     def eval(
         self, feed_dict: Mapping[Any, Any] | None = None, session: SessionLike | None = None
     ) -> Any:
-        """Computes this tensor. Blocks until it is done.
+        """Computes this tensor. Blocks until it has finished.
 
         Args:
-            feed_dict: Values for tensors, as in `Session.run`.
+            feed_dict: Values for tensors; see `Session.run`.
             session: The session to use; None for the default session.
 
         Returns:
-            The value, as from `Session.run`.
+            The value, as returned by `Session.run`.
 
         Raises:
-            ValueError: If there is no session or the session has another graph.
+            ValueError: If there is no session, or the session has another graph.
         """
         return session_for_tensor(self.graph, session).run(self, feed_dict)
 
@@ -370,17 +372,17 @@ class SupportsTensor(Protocol):
     def _as_graph_element(self) -> Tensor: ...
 
 
-# The arguments that `convert_to_tensor` accepts.
+# What `convert_to_tensor` accepts.
 TensorLike: TypeAlias = (
     Tensor | SupportsTensor | npt.ArrayLike | TensorShape | Dimension | Sequence["TensorLike"]
 )
 
 
-# The arguments of `Graph.as_graph_element`: an operation, a tensor, an object that represents one,
-# or a name.
+# What `Graph.as_graph_element` accepts: an operation, a tensor, an object that represents one, or a
+# name.
 GraphElementLike: TypeAlias = Operation | Tensor | SupportsTensor | str | bytes
 
-# One part of the key of `tensor[key]`.
+# One part of the key in `tensor[key]`.
 IndexPart: TypeAlias = (
     Tensor
     | SupportsTensor
@@ -392,7 +394,7 @@ IndexPart: TypeAlias = (
     | EllipsisType
     | None
 )
-# The key of `tensor[key]`.
+# The key in `tensor[key]`.
 IndexLike: TypeAlias = IndexPart | Sequence[IndexPart]
 
 
@@ -406,12 +408,12 @@ class HasOperation(Protocol):
 
 @dataclass(frozen=True)
 class Branch:
-    """One side of a condition: operations that run only if the condition holds.
+    """One side of a condition. Its operations run only if the condition holds.
 
     Attributes:
-        predicate: A bool scalar.
-        is_taken_if: The value of the predicate with which this side runs.
-        outer: The branch that the condition itself is on; None if it is on none.
+        predicate: A bool scalar, the condition.
+        is_taken_if: The value of the predicate for which this side runs.
+        outer: The branch that contains the condition itself; None if there is none.
     """
 
     predicate: Tensor
@@ -420,11 +422,11 @@ class Branch:
 
     @property
     def path(self) -> "list[Branch]":
-        """The branches that must be taken for this one to be taken; itself last."""
+        """The branches that must be taken for this one to be taken, ending with itself."""
         return [*(self.outer.path if self.outer else ()), self]
 
     def joined_to(self, other: "Branch | None") -> "Branch":
-        """Returns the branch that is taken if this one and another are."""
+        """Returns the branch that is taken if both this one and another one are taken."""
         if other is None:
             return self
         taken = {(branch.predicate, branch.is_taken_if) for branch in other.path}
@@ -439,13 +441,14 @@ class Loop:
     """A part of the graph that one operation runs repeatedly.
 
     Attributes:
-        name: Name of the scope of the repeated operations, for errors.
-        outer: The loop that this one is in; None if it is in none.
-        carried: Tensors for the values that each iteration passes to the next one.
-        rows: Tensors for one row of each sequence that the loop goes through.
-        condition: A bool scalar, true if there is another iteration. None for a loop over rows.
-        results: The next values of `carried`, and after them the values to collect.
-        captured: Tensors from outside that are read inside, each once.
+        name: The name of the loop's scope, for errors.
+        outer: The loop that contains this one; None if there is none.
+        carried: Tensors for the values that each iteration passes to the next.
+        rows: Tensors for one row of each sequence that the loop iterates over.
+        condition: A bool scalar that is true if there is another iteration. None for a loop over
+            rows.
+        results: The next values of `carried`, followed by the values to collect.
+        captured: The tensors from outside that are read inside the loop, without duplicates.
     """
 
     name: str
@@ -458,11 +461,11 @@ class Loop:
 
     @property
     def needed(self) -> list[Tensor]:
-        """The tensors and operations that each iteration computes."""
+        """The tensors that each iteration computes."""
         return [*([] if self.condition is None else [self.condition]), *self.results]
 
     def encloses(self, other: "Loop | None") -> bool:
-        """Returns whether another loop is this one or inside of it."""
+        """Returns whether another loop is this one or nested inside it."""
         while other is not None and other is not self:
             other = other.outer
         return other is self

@@ -1,8 +1,8 @@
-"""Definitions of the types of operations.
+"""Definitions of operation types.
 
-Each module of operations defines its types with `define`, beside the functions that add them to a
-graph. Code that depends on the type of an operation (folding, lowering, the resources of a session)
-reads its definition.
+Each module of operations defines its types with `define`, beside the functions that add operations
+to a graph. Code that depends on the type of an operation (folding, lowering, a session's resources)
+looks up its definition.
 """
 
 import enum
@@ -63,7 +63,7 @@ class SessionResource(enum.Enum):
 
 
 class KernelKind(enum.Enum):
-    """The kernel that computes an operation in a run: NumPy's or the engine's."""
+    """Which kernel computes an operation in a run: NumPy's or the engine's."""
 
     BY_NUMPY = "the NumPy kernel that the operation carries"
     BY_ENGINE = "the native kernel of its type"
@@ -73,12 +73,12 @@ class KernelKind(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class StaticValues:
-    """Facts about tensors while the graph is built, for `OpDef.read_sizes`.
+    """Facts about tensors while the graph is being built, for `OpDef.read_sizes`.
 
     Attributes:
-        value: Returns the array that a tensor holds; None if it is not known.
-        sizes: Returns the entries of an integer vector as a list, or an integer scalar, with None
-            for each unknown entry; None if all are unknown.
+        value: Returns the array that a tensor contains; None if it is unknown.
+        sizes: Returns an integer vector as a list, or an integer scalar, with None for unknown
+            entries; None if all are unknown.
     """
 
     value: Callable[..., Any]
@@ -86,7 +86,7 @@ class StaticValues:
 
 
 class _HasKernel(Protocol):
-    """The part of an operation that a definition reads; its class is in a module above this one."""
+    """The part of an operation that a definition needs. Its class is in a module above this one."""
 
     @property
     def kernel(self) -> Callable[..., Any] | None: ...
@@ -97,37 +97,41 @@ class OpDef:
     """The definition of one type of operation.
 
     Attributes:
-        type: The type, such as "Add".
-        role: The role of its operations in a program.
-        is_stateful: Whether a run does more than compute outputs from inputs, or may give different
-            outputs for the same inputs: it prints, calls the user's function, reads files. Such an
-            operation is never computed before a run.
-        is_random: Whether its operations draw random numbers. The session keeps a generator for
+        type: The name of the type, such as "Add".
+        role: The role of these operations in a program.
+        is_stateful: Whether a run does more than compute outputs from inputs, or can produce
+            different outputs for the same inputs: for example, if it prints, calls a user's
+            function or reads files. Such an operation is never computed before a run.
+        is_random: Whether these operations draw random numbers. The session keeps a generator for
             each of them.
-        is_placeholder: Whether its operations have only the value that is fed.
-        is_own: Whether TensorFlow does not have this type, or has it with other inputs. Then
-            messages describe the outputs of its operations.
-        refusal: For a type that no run can have: returns the message of the error, and takes all
+        is_placeholder: Whether these operations have no value except the one that is fed.
+        is_own: Whether TensorFlow does not have this type, or has it with different inputs.
+            Messages then describe the outputs of these operations.
+        refusal: For a type that is not allowed in any run: returns the error message, given all
             operations that the run needs, each after its inputs. None for other types.
-        has_content: Whether it is made from a file: its attribute `path` names the file, and
-            `content` is its content. States of pipelines name a digest of it.
-        is_stack: Whether its inputs are the rows of its output, each of which may be known alone.
-        takes_variable: Whether its first input is a variable itself and not the variable's value.
-        kept: The object that the session keeps for its operations; None if nothing.
-        queue_class: For a queue: the order of its elements, by the name of TensorFlow's class.
-        queue_input: Number of the input that is the queue in which a run may wait; None if there is
-            none.
-        is_enqueue: Whether it waits for room in that queue rather than for elements.
-        numpy: Computes it over NumPy arrays, one for each input; None if each operation brings a
-            kernel that depends on its attributes, or if only the engine knows the type.
-        computed: Takes an operation and returns the way to compute it; None for its NumPy kernel if
-            it has one, else the engine.
-        fold: Computes an operation while the graph is built, for static shapes that depend on its
-            value: takes the operation and one array for each input. None if no static shape does.
-        read_sizes: As `fold`, for vectors and scalars with only some entries known: takes a
-            `StaticValues` and the operation, and returns the same as `StaticValues.sizes`.
-        batch_rule: Adds operations over inputs with one more leading axis, the rows of a block; see
-            `headrace.ops.framework.batching`. None if each row is computed separately.
+        has_content: Whether the operation depends on a file. The attribute `path` is its name, and
+            `content` is its content. States of pipelines include its digest.
+        is_stack: Whether its inputs are the rows of its output, so that each row can be known
+            separately.
+        takes_variable: Whether its first input is a variable itself rather than the variable's
+            value.
+        kept: The object that the session keeps for these operations; None if there is none.
+        queue_class: For a queue, the order of its elements, named after TensorFlow's class.
+        queue_input: The index of the input that is a queue for which a run may wait; None if there
+            is none.
+        is_enqueue: Whether it waits for space in that queue, rather than for elements.
+        numpy: Computes the operation with NumPy, given one array per input. None if each operation
+            brings its own kernel that depends on its attributes, or if only the engine has a
+            kernel.
+        computed: Returns how to compute a given operation. If None, the NumPy kernel is used if
+            there is one, and otherwise the engine.
+        fold: Computes an operation while the graph is being built, for static shapes that depend on
+            its value, given the operation and one array per input. None if no static shape does.
+        read_sizes: Like `fold`, but for vectors and scalars with only some known entries. It
+            accepts a `StaticValues` and the operation, and returns the same as
+            `StaticValues.sizes`.
+        batch_rule: Adds operations on inputs with one more leading axis, for the rows of a block;
+            see `headrace.ops.framework.batching`. None if each row is computed separately.
     """
 
     type: str
@@ -151,14 +155,14 @@ class OpDef:
     batch_rule: Callable[..., Any] | None = None
 
     def computed_by(self, op: _HasKernel) -> KernelKind:
-        """Returns the kernel that computes an operation of this type in a run."""
+        """Returns which kernel computes an operation of this type in a run."""
         if self.computed is not None:
             return self.computed(op)
         return KernelKind.BY_ENGINE if op.kernel is None else KernelKind.BY_NUMPY
 
 
 class _OpAttributes(TypedDict, total=False):
-    """The attributes of `OpDef` after the type."""
+    """The attributes of `OpDef`, except the type."""
 
     role: Role
     is_stateful: bool
@@ -184,17 +188,17 @@ _definitions: dict[str, OpDef] = {}
 
 
 def define(op_type: str, **facts: Unpack[_OpAttributes]) -> OpDef:
-    """Defines a type of operation.
+    """Defines an operation type.
 
     Args:
-        op_type: The type.
+        op_type: The name of the type.
         **facts: The attributes of `OpDef` that differ from their defaults.
 
     Returns:
         The definition.
 
     Raises:
-        ValueError: If the type has a definition already.
+        ValueError: If the type is already defined.
     """
     if op_type in _definitions:
         raise ValueError(f"operation type '{op_type}' has a definition already. Change that one.")
@@ -203,11 +207,11 @@ def define(op_type: str, **facts: Unpack[_OpAttributes]) -> OpDef:
 
 
 def definition_of(op_type: str) -> OpDef:
-    """Returns the definition of a type; one with only defaults if none is registered."""
+    """Returns the definition of a type, with default values if it is not defined."""
     definition = _definitions.get(op_type)
     return OpDef(op_type) if definition is None else definition
 
 
 def defined_types() -> list[str]:
-    """Returns all types that have a definition."""
+    """Returns all defined types."""
     return list(_definitions)

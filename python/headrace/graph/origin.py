@@ -1,7 +1,7 @@
-"""The place in the user's program where an operation was made.
+"""Records where in the user's program an operation was created.
 
-It is recorded whenever an operation is created, so it must be cheap: only the code object and the
-position in it are kept. The line is looked up on demand.
+This happens whenever an operation is created, so it must be cheap. Only the code object and the
+position in it are stored, and the line is looked up on demand.
 """
 
 import os
@@ -18,7 +18,7 @@ Origin = tuple[CodeType, int]
 
 
 def find_origin() -> Origin | None:
-    """Returns the innermost frame outside this package: its code and the position in it."""
+    """Returns the innermost frame outside this package, as its code and the position in it."""
     frame = sys._getframe(1)
     while frame.f_code.co_filename.startswith(_PACKAGE_PREFIX):
         outer = frame.f_back
@@ -29,7 +29,7 @@ def find_origin() -> Origin | None:
 
 
 def describe_origin(origin: Origin | None) -> FrameSummary | None:
-    """Looks up file, line and function of an origin."""
+    """Looks up the file, line and function of an origin."""
     if origin is None:
         return None
     code, position = origin

@@ -1,6 +1,6 @@
-"""Stacks of defaults, one for each thread.
+"""Stacks of defaults, one per thread.
 
-A new thread starts with empty stacks: it has neither the default session nor the default graph of
+A new thread starts with empty stacks. It does not inherit the default session or default graph of
 the thread that started it.
 """
 
@@ -20,7 +20,7 @@ __all__ = [
 
 
 class SessionLike(Protocol):
-    """The part of a session that evaluating tensors and running operations needs."""
+    """The part of a session that is needed to evaluate tensors and run operations."""
 
     @property
     def graph(self) -> object:
@@ -35,13 +35,13 @@ S = TypeVar("S", bound=SessionLike)
 
 
 class DefaultStack(threading.local, Generic[T]):
-    """The objects that the current thread has made the default, innermost last."""
+    """The objects that are the default in the current thread, with the innermost last."""
 
     def __init__(self) -> None:
         self.entries: list[T] = []
 
     def innermost(self) -> T | None:
-        """Returns the innermost default of this thread, or None."""
+        """Returns the innermost default of this thread; None if there is none."""
         return self.entries[-1] if self.entries else None
 
     def push(self, default: T) -> None:
@@ -49,10 +49,10 @@ class DefaultStack(threading.local, Generic[T]):
         self.entries.append(default)
 
     def remove(self, default: T, is_nesting_enforced: bool = True) -> None:
-        """Removes the last entry of an object.
+        """Removes the last occurrence of an object.
 
         Raises:
-            AssertionError: If nesting is enforced and the object was not innermost.
+            AssertionError: If nesting is enforced and the object was not the innermost.
         """
         was_innermost = self.innermost() is default
         for index in reversed(range(len(self.entries))):
@@ -68,7 +68,7 @@ class DefaultStack(threading.local, Generic[T]):
 
 
 class _PushedDefault(Generic[T]):
-    """One `with` block. A generator that is never finished might be closed in another thread."""
+    """One `with` block. A generator that is never finished could be closed in another thread."""
 
     def __init__(self, stack: DefaultStack[T], default: T, is_nesting_enforced: bool) -> None:
         self._stack = stack
@@ -88,25 +88,26 @@ class _PushedDefault(Generic[T]):
         self._stack.remove(self._default, self._is_nesting_enforced)
 
 
-# A graph is kept as Any here: this module is below the one that defines it.
+# A graph has type Any here, because this module is below the one that defines it.
 default_graphs: DefaultStack[Any] = DefaultStack()
 _default_sessions: DefaultStack[Any] = DefaultStack()
 
 
 def default_session(session: S, is_nesting_enforced: bool = True) -> AbstractContextManager[S]:
-    """Makes a session the default of this thread inside a `with` block; does not close it.
+    """Makes a session the default of this thread inside a `with` block. Does not close it.
 
     Args:
-        session: A session, of headrace or any other with a `graph` and `run(fetches, feed_dict)`.
-        is_nesting_enforced: Whether leaving the block raises an AssertionError while a session that
-            was entered later is still the default.
+        session: A session from headrace or any other object with `graph` and `run(fetches,
+            feed_dict)`.
+        is_nesting_enforced: Whether to raise an AssertionError when leaving the block if a session
+            that was entered later is still the default.
     """
     return _default_sessions.pushed(session, is_nesting_enforced)
 
 
 def get_default_session() -> Any:
-    """Returns the innermost default session of this thread, or None.
+    """Returns the innermost default session of this thread; None if there is none.
 
-    It is the argument of `default_session`, so its type is not known here.
+    Its type is that of the argument of `default_session`, so it is not known here.
     """
     return _default_sessions.innermost()

@@ -1,8 +1,8 @@
-"""Files that are replaced atomically: the one way in which the package replaces a file.
+"""Atomic replacement of files. The package replaces files only in this way.
 
-The data goes to a temporary file in the same directory, which is then renamed. So a reader finds
-the old file or the new one, and a writer that fails or is killed leaves the old one. The new file
-has the mode of the old one.
+The data goes to a temporary file in the same directory, which is then renamed. So readers see
+either the old file or the new one, and if the writer fails or is killed, the old file stays. The
+new file has the mode of the old one.
 """
 
 import os
@@ -16,21 +16,21 @@ __all__ = ["AtomicFile", "replacing"]
 
 
 class AtomicFile:
-    """A file that is being written, and replaces the file of its name when it is published.
+    """A file that is being written. When it is published, it replaces the file at its path.
 
-    As a context manager it is discarded at the end if it is not published by then.
+    As a context manager, it discards the file at the end unless it has been published.
 
-    A file that is not regular (a pipe, a device) is written directly, and so is a file in a
-    directory where files cannot be created. A symbolic link stays, and its target is replaced.
+    If the path is not a regular file (such as a pipe or a device), or its directory does not allow
+    new files, the file is written directly. A symbolic link is kept, and its target is replaced.
 
     Args:
-        path: Its name.
+        path: The path of the file.
 
     Raises:
-        FailedPreconditionError: If it is a directory.
-        NotFoundError: If there is no directory to write it in.
-        PermissionDeniedError: If it may not be written there.
-        ResourceExhaustedError: From the methods, if there is no room for it.
+        FailedPreconditionError: If the path is a directory.
+        NotFoundError: If its directory does not exist.
+        PermissionDeniedError: If you don't have permission to write it.
+        ResourceExhaustedError: Raised by the methods, if there is no space left.
     """
 
     def __init__(self, path: str | bytes | os.PathLike[str]) -> None:
@@ -39,38 +39,38 @@ class AtomicFile:
             self._file = engine.AtomicFile(os.fsencode(path))
 
     def keep_mode_of(self, path: str | bytes | os.PathLike[str]) -> None:
-        """Gives the file the mode of another one; to be called before anything is written."""
+        """Copies another file's mode. Must be called before anything is written."""
         with _op_errors():
             self._file.keep_mode_of(os.fsencode(path))
 
     def write(self, data: bytes) -> int:
-        """Appends bytes and returns how many."""
+        """Appends bytes, and returns their number."""
         with _op_errors():
             self._file.write(data)
         self._num_bytes += len(data)
         return len(data)
 
     def tell(self) -> int:
-        """Returns how many bytes were written."""
+        """Returns how many bytes have been written."""
         return self._num_bytes
 
     def sync(self) -> None:
-        """Waits until what was written would survive the loss of power."""
+        """Waits until the data written so far would survive a power failure."""
         with _op_errors():
             self._file.sync()
 
     def upload(self) -> None:
-        """Puts what was written so far into a remote file of its name; more may be written."""
+        """Uploads the data written so far to a remote file. More data can be written afterwards."""
         with _op_errors():
             self._file.upload()
 
     def publish(self) -> None:
-        """Gives the file its name. Nothing can be written after that."""
+        """Gives the file its final name. Nothing can be written after that."""
         with _op_errors():
             self._file.publish()
 
     def discard(self) -> None:
-        """Removes the file, unless it is published."""
+        """Removes the file, unless it has been published."""
         self._file.discard()
 
     def __enter__(self) -> "AtomicFile":
@@ -87,12 +87,12 @@ class AtomicFile:
 
 @contextmanager
 def replacing(path: str | bytes | os.PathLike[str]) -> Iterator[AtomicFile]:
-    """Opens a file that takes the place of `path` when the body has succeeded.
+    """Opens a file that replaces `path` if the body succeeds.
 
-    If the body fails, or the file cannot be written, the old file stays.
+    If the body fails or the file cannot be written, the old file is kept.
 
     Args:
-        path: See `AtomicFile`, as for the errors.
+        path: See `AtomicFile`, which also describes the errors.
 
     Yields:
         The file.

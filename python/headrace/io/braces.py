@@ -1,6 +1,6 @@
-"""Braces in paths: `{000..010}` and `{a,b}` represent several paths.
+"""Expands braces in paths: `{000..010}` and `{a,b}` stand for several paths.
 
-Source: the brace expansion of bash, as the library webdataset has it; there are no escapes.
+Source: The brace expansion of bash, as used by the webdataset library. There are no escapes.
 """
 
 import re
@@ -16,14 +16,14 @@ _LETTERS: Final = re.compile(r"([A-Za-z])\.\.([A-Za-z])(?:\.\.(-?\d+))?", re.ASC
 
 
 def expanded(path: str) -> list[str]:
-    """Returns the paths that a path with braces represents, in their order.
+    """Returns the paths that a path with braces stands for, in order.
 
-    `{a,b}` expands to each of its parts, which may be empty or have braces themselves. `{000..010}`
-    expands to numbers, with leading zeros if one of the two has some; `{0..10..2}` to every second
-    one; `{a..e}` to letters. Other braces are literal.
+    `{a,b}` expands to each of its parts, which may be empty or contain braces themselves.
+    `{000..010}` expands to numbers, with leading zeros if one of the two has any. `{0..10..2}`
+    expands to every second number, and `{a..e}` to letters. Other braces are kept as they are.
 
     Raises:
-        ValueError: If they are more than a million.
+        ValueError: If there are more than a million paths.
     """
     return _checked(path, path)
 
@@ -46,7 +46,7 @@ def _checked(path: str, pattern: str) -> list[str]:
 
 
 def _first(path: str) -> tuple[int, int, list[str]] | None:
-    """Returns the position of the first braces with alternatives, and these."""
+    """Returns the positions of the first braces with alternatives, and the alternatives."""
     for start in (match.start() for match in re.finditer("{", path)):
         depth, commas = 0, []
         for position in range(start, len(path)):
@@ -69,7 +69,7 @@ def _first(path: str) -> tuple[int, int, list[str]] | None:
 
 
 def _series(text: str, path: str) -> Iterator[str]:
-    """Yields the numbers or letters between two of them; nothing if the text says no such thing."""
+    """Yields the numbers or letters in a range; nothing if the text is not a range."""
     numbers, letters = _NUMBERS.fullmatch(text), _LETTERS.fullmatch(text)
     match = numbers or letters
     if match is None:

@@ -17,7 +17,7 @@ __all__ = ["matching_paths"]
 _SPECIAL = re.compile(r"[*?\[\\]")
 _T = TypeVar("_T")
 
-# The directory does not exist or may not be read. TensorFlow, too, continues.
+# The directory does not exist or may not be read. TensorFlow continues in this case, too.
 _NOTHING_THERE: Final = {
     *(errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG),
     *(errno.EACCES, errno.EPERM),
@@ -25,14 +25,14 @@ _NOTHING_THERE: Final = {
 
 
 def matching_paths(pattern: str | bytes) -> list[bytes]:
-    """Returns the names of all files and directories that match a pattern, in no order.
+    """Returns all files and directories that match a pattern, in no particular order.
 
     Args:
-        pattern: See `matching_files`. One that has no directory is looked for in `.`, and the names
-            start with `./`.
+        pattern: See `matching_files`. If it has no directory, `.` is searched, and the names start
+            with `./`.
 
     Raises:
-        ResourceExhaustedError: If too many files are open to look into a directory.
+        ResourceExhaustedError: If too many files are open to read a directory.
         UnknownError: If a directory exists and may be read, but reading it fails.
     """
     text = os.fsdecode(pattern)
@@ -43,7 +43,7 @@ def matching_paths(pattern: str | bytes) -> list[bytes]:
     directory, slash, _ = text[: first.start()].rpartition("/")
     paths = [directory + slash if slash else "./"]
     for part in text[len(directory + slash) :].split("/"):
-        if part:  # two slashes count as one
+        if part:  # Two slashes count as one.
             paths = [path for parent in paths for path in _matching_children(parent, part)]
     return [os.fsencode(path) for path in paths]
 
@@ -67,7 +67,7 @@ def _listdir(path: str) -> list[str]:
 
 
 def _looked_up(look: Callable[[str], _T], path: str) -> _T | None:
-    """Returns the metadata of a path; None if it does not exist or may not be read."""
+    """Returns the result of `look` for a path; None if it does not exist or may not be read."""
     if "\0" in path:
         return None
     with os_errors(path, ". What matches a pattern is not known without it."):
@@ -80,12 +80,12 @@ def _looked_up(look: Callable[[str], _T], path: str) -> _T | None:
 
 
 def _as_regex(pattern: str) -> str:
-    """Returns the regular expression for a pattern of one part of a path.
+    """Converts a pattern for one part of a path to a regular expression.
 
-    The text between two stars is matched at its first occurrence, without backtracking: the time to
-    match a name does not grow with the number of stars.
+    The text between two stars is matched at its first occurrence, without backtracking. So the time
+    to match a name does not grow with the number of stars.
     """
-    pieces = [""]  # what stands between the stars
+    pieces = [""]  # The text between the stars.
     position = 0
     while position < len(pattern):
         char = pattern[position]
@@ -109,7 +109,7 @@ def _as_regex(pattern: str) -> str:
 
 
 def _end_of_set(pattern: str, start: int) -> int | None:
-    """Returns the position of the `]` that ends a set; a `]` at its beginning is a member."""
+    """Returns the position of the `]` that ends a set. A leading `]` is a member of the set."""
     position = start + (pattern[start : start + 1] in ("!", "^"))
     position += pattern[position : position + 1] == "]"
     while position < len(pattern) and pattern[position] != "]":
@@ -128,7 +128,7 @@ def _set_as_regex(members: str) -> str:
             high = chars[position + 2]
             position += 2
         position += 1
-        if low <= high:  # A range whose end is before its start has no members.
+        if low <= high:  # A range that ends before it starts has no members.
             parts.append(f"{re.escape(low)}-{re.escape(high)}")
     if not parts:
         return "." if is_negated else r"(?!)"

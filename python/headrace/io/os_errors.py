@@ -1,8 +1,8 @@
-"""Conversion of the system's errors to those of `headrace.core.errors`.
+"""Converts the operating system's errors to those of `headrace.core.errors`.
 
-Source: `tensorflow/core/platform/posix/error.cc` of TensorFlow 1.15, with one exception: a file
-that has become too large is not an OutOfRangeError, which queue runners take for the end of the
-input.
+Source: `tensorflow/core/platform/posix/error.cc` of TensorFlow 1.15, with one exception. If a file
+has become too large, this does not raise OutOfRangeError, which queue runners would mistake for the
+end of the input.
 """
 
 import errno
@@ -35,14 +35,14 @@ _TYPES: Final[dict[int | None, type[errors.OpError]]] = {
 
 @contextmanager
 def os_errors(path: str | bytes | os.PathLike[str], remedy: str = "") -> Iterator[None]:
-    """Converts the system's errors to those of TensorFlow: `PATH; No such file or directory`.
+    """Converts the system's errors to TensorFlow's, such as `PATH; No such file or directory`.
 
     Args:
-        path: The file or directory that the body works with.
-        remedy: Goes to the end of the message.
+        path: The file or directory that the body uses.
+        remedy: Text to append to the message.
 
     Raises:
-        InvalidArgumentError: If `path` has a zero byte.
+        InvalidArgumentError: If `path` contains a zero byte.
         OpError: If the body raises an OSError.
     """
     if b"\0" in os.fsencode(path):

@@ -1,8 +1,8 @@
-"""Files and directories, on this machine or behind URLs.
+"""Files and directories, locally or behind URLs.
 
-The engine reads `s3://`, `gs://`, `az://`, `hf://`, `http://` and `https://` URLs; a `file://` URL
-is a path of this machine. A remote storage has no directories: the names of its files have slashes,
-and what comes before one counts as a directory. With plain HTTP, names cannot be listed.
+The engine reads `s3://`, `gs://`, `az://`, `hf://`, `http://` and `https://` URLs. A `file://` URL
+is a local path. Remote storage has no real directories: file names contain slashes, and the part
+before a slash counts as a directory. Plain HTTP cannot list files.
 """
 
 import io
@@ -53,18 +53,19 @@ __all__ = [
 _URL: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 _WITHOUT_LISTS: Final = ("http", "https")
 _CHUNK_BYTES: Final = 1 << 20
-# The most letters of a name that its temporary name keeps: names have at most 255 bytes.
+# How many letters of a name its temporary name keeps, because names have at most 255 bytes.
 _TEMPORARY_LETTERS: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A file, or a directory.
+    """A file or directory.
 
     Attributes:
         path: Its path or URL.
-        length: Its size in bytes; 0 for a remote directory, and -1 if the server does not tell.
-        modified_ns: The time of its last change, in nanoseconds since 1970; 0 if unknown.
+        length: The size in bytes; 0 for a remote directory, and -1 if the server does not report
+            it.
+        modified_ns: The time of the last change, in nanoseconds since 1970; 0 if it is unknown.
         is_directory: Whether it is a directory.
     """
 
@@ -75,13 +76,13 @@ class Entry:
 
 
 def is_remote(path: str) -> bool:
-    """Returns whether a path is a URL that names no file of this machine."""
+    """Returns whether a path is a URL of a remote file."""
     match = _URL.match(path)
     return match is not None and match[1].lower() != "file"
 
 
 def local_path(path: str) -> str:
-    """Returns the path of a `file://` URL; other paths as they are."""
+    """Returns the path in a `file://` URL. Other paths are returned unchanged."""
     if path[:7].lower() != "file://":
         return path
     rest = path[7:].removeprefix("localhost") if path[7:].startswith("localhost/") else path[7:]
@@ -89,12 +90,12 @@ def local_path(path: str) -> str:
 
 
 def name_in(directory: str, name: str) -> str:
-    """Returns the name of a file as its path has it: percent-encoded in a `file://` URL."""
+    """Returns a file name as it appears in paths, which is percent-encoded in a `file://` URL."""
     return quote(os.fsencode(name)) if directory[:7].lower() == "file://" else name
 
 
 def can_be_listed(path: str) -> bool:
-    """Returns whether directories can be listed there; over plain HTTP they cannot."""
+    """Returns whether directories can be listed. Over plain HTTP, they cannot."""
     match = _URL.match(path)
     return match is None or match[1].lower() not in _WITHOUT_LISTS
 
@@ -103,7 +104,7 @@ def open_file(path: str) -> IO[bytes]:
     """Opens a file for reading.
 
     Raises:
-        OpError: If it cannot be opened.
+        OpError: If the file cannot be opened.
     """
     if is_remote(path):
         return cast(IO[bytes], io.BufferedReader(_RemoteReader(path), _CHUNK_BYTES))
@@ -112,10 +113,10 @@ def open_file(path: str) -> IO[bytes]:
 
 
 def size_of(file: IO[bytes]) -> int:
-    """Returns the size in bytes of a file that `open_file` has opened.
+    """Returns the size in bytes of a file opened by `open_file`.
 
     Raises:
-        FailedPreconditionError: If the server does not say.
+        FailedPreconditionError: If the server does not report it.
     """
     size = known_size_of(file)
     if size is None:
@@ -124,13 +125,13 @@ def size_of(file: IO[bytes]) -> int:
 
 
 def known_size_of(file: IO[bytes]) -> int | None:
-    """Returns the size in bytes of an open file; None if the server does not say."""
+    """Returns the size of an open file in bytes; None if the server does not report it."""
     raw = getattr(file, "raw", None)
     return raw.size if isinstance(raw, _RemoteReader) else os.fstat(file.fileno()).st_size
 
 
 def unknown_size(url: str) -> FailedPreconditionError:
-    """Returns the error for a file whose size is needed, but not told by the server."""
+    """Returns the error for a file whose size is needed but not reported by the server."""
     text = (
         f"{url}: the server does not say how long the file is: its answer has no Content-Length. "
         "Copy the file to this machine."
@@ -139,10 +140,10 @@ def unknown_size(url: str) -> FailedPreconditionError:
 
 
 def status(path: str) -> Entry:
-    """Returns the size, the time of change and the kind of a file or a directory.
+    """Returns the size, modification time and kind of a file or directory.
 
     Raises:
-        NotFoundError: If there is none of that name.
+        NotFoundError: If it does not exist.
     """
     if not is_remote(path):
         with os_errors(path):
@@ -158,17 +159,17 @@ def status(path: str) -> Entry:
 
 
 def statuses(urls: Iterable[str]) -> list[Entry | None]:
-    """Returns the metadata of remote files, None for missing ones. All requests are concurrent."""
+    """Returns the metadata of remote files (None for missing ones), using concurrent requests."""
     with _op_errors():
         entries = engine.remote_statuses(list(urls))
     return [None if entry is None else _entry(entry) for entry in entries]
 
 
 def sizes(paths: Iterable[str]) -> list[int]:
-    """Returns the size of each file, in bytes.
+    """Returns the size of each file in bytes.
 
     Raises:
-        NotFoundError: If one does not exist.
+        NotFoundError: If a file does not exist.
     """
     paths = list(paths)
     remote = [path for path in paths if is_remote(path)]
@@ -177,14 +178,14 @@ def sizes(paths: Iterable[str]) -> list[int]:
 
 
 def exists(path: str) -> bool:
-    """Returns whether there is a file or directory of that name."""
+    """Returns whether a file or directory exists."""
     if not is_remote(path):
         return os.path.exists(local_path(path))
     return statuses([path]) != [None] or _is_remote_directory(path)
 
 
 def is_directory(path: str) -> bool:
-    """Returns whether there is a directory of that name."""
+    """Returns whether a directory exists."""
     if not is_remote(path):
         return os.path.isdir(local_path(path))
     return _is_remote_directory(path)
@@ -196,10 +197,10 @@ def _is_remote_directory(url: str) -> bool:
 
 
 def entries(directory: str) -> list[Entry]:
-    """Returns the entries of a directory, sorted by name; none for a missing remote one.
+    """Returns the entries of a directory, sorted by name; none if a remote one does not exist.
 
     Raises:
-        OpError: If it cannot be listed.
+        OpError: If the directory cannot be listed.
     """
     if is_remote(directory):
         return _listed(directory, is_deep=False)
@@ -209,10 +210,10 @@ def entries(directory: str) -> list[Entry]:
 
 
 def files_below(directory: str) -> list[Entry]:
-    """Returns all files in a remote directory and those below it, sorted by name.
+    """Returns all files in and below a remote directory, sorted by name.
 
     Raises:
-        OpError: If it cannot be listed.
+        OpError: If the directory cannot be listed.
     """
     return _listed(directory, is_deep=True)
 
@@ -227,10 +228,10 @@ def _entry(entry: engine.RemoteEntry) -> Entry:
 
 
 def revision(url: str) -> str | None:
-    """Returns the current commit of the revision in a URL of the hub; None for a bucket.
+    """Returns the commit that a hub URL's revision currently points to; None for a bucket.
 
     Raises:
-        OpError: If there is none, or the hub cannot be asked.
+        OpError: If the revision does not exist, or the hub cannot be reached.
     """
     with _op_errors():
         return engine.remote_revision(url)
@@ -240,7 +241,7 @@ def remove(path: str) -> None:
     """Removes a file.
 
     Raises:
-        NotFoundError: If there is no such file.
+        NotFoundError: If the file does not exist.
     """
     if is_remote(path):
         with _op_errors():
@@ -251,11 +252,11 @@ def remove(path: str) -> None:
 
 
 def copy(source: str, target: str) -> None:
-    """Copies a file. A replaced file is unchanged if that fails.
+    """Copies a file. If this fails, an existing target is unchanged.
 
     Raises:
         FailedPreconditionError: If one of them is a directory.
-        NotFoundError: If there is no such file.
+        NotFoundError: If the source does not exist.
     """
     if is_remote(source) and _storage(source) == _storage(target):
         with _op_errors():
@@ -266,24 +267,24 @@ def copy(source: str, target: str) -> None:
 
 
 def link(source: str, path: str) -> None:
-    """Gives a file a second name, atomically. A file of that name is replaced.
+    """Gives a file a second name, atomically. An existing file with that name is replaced.
 
-    Where a storage has no hard links, the second file is a copy.
+    If a storage has no hard links, the second file is a copy.
 
     Raises:
-        OpError: If that is not possible.
+        OpError: If this is not possible.
     """
     if is_remote(path):
         copy(source, path)
         return
-    # The file that the name leads to is replaced, and links to it stay.
+    # If the name is a link, its target is replaced, and the link is kept.
     source, target = local_path(source), os.path.realpath(local_path(path))
     directory, name = os.path.split(target)
     temporary = os.path.join(directory, f".{name[:_TEMPORARY_LETTERS]}.tmp{secrets.token_hex(8)}")
     try:
         os.link(source, temporary)
     except OSError:
-        # Not every file system has such names.
+        # Not every file system supports hard links.
         copy(source, target)
         return
     with os_errors(path):
@@ -295,20 +296,21 @@ def link(source: str, path: str) -> None:
 
 
 def _storage(path: str) -> str:
-    """Returns the common beginning of all URLs of a bucket."""
+    """Returns the part that all URLs of a bucket have in common."""
     return "/".join(path.split("/", 3)[:3])
 
 
 def has_pattern(path: str) -> bool:
-    """Returns whether a URL is a pattern. In an HTTP URL, `?` begins the query."""
+    """Returns whether a URL is a pattern. In HTTP URLs, `?` starts the query."""
     return can_be_listed(path) and re.search(r"[*?[]", path) is not None
 
 
 def matching(pattern: str) -> list[str]:
     """Returns the remote files that match a pattern, sorted.
 
-    `*`, `?` and `[…]` match parts of a name, `**` any number of directories. A leading dot is only
-    matched by a dot. If a file has the name of the pattern itself, that file is meant.
+    `*`, `?` and `[…]` match parts of a name, and `**` matches any number of directories. A leading
+    dot is matched only by a dot. If a file's name is the pattern itself, only that file is
+    returned.
     """
     first = re.search(r"[*?[]", pattern)
     directory = pattern[: first.start()].rpartition("/")[0] if first else pattern
@@ -340,7 +342,7 @@ def _matches(names: list[str], patterns: list[str]) -> bool:
 
 
 class _RemoteReader(io.RawIOBase):
-    """A remote file that is open for reading."""
+    """A remote file opened for reading."""
 
     def __init__(self, url: str) -> None:
         with _op_errors():

@@ -1,8 +1,8 @@
-"""Protocol buffer messages of records and graphs, wire compatible with TensorFlow's.
+"""Protocol buffer messages for records and graphs, wire compatible with TensorFlow's.
 
-They have names of their own (`headrace.Example`, not `tensorflow.Example`) in a descriptor pool of
-their own, so that TensorFlow may be imported in the same process. `headrace.tf1.protos` has the
-messages of checkpoints, event files and traces.
+They have their own names (`headrace.Example` instead of `tensorflow.Example`) and their own
+descriptor pool, so that TensorFlow can be imported in the same process. `headrace.tf1.protos`
+contains the messages of checkpoints, event files and traces.
 """
 
 from headrace.protos.example import (

@@ -1,4 +1,4 @@
-"""The messages of a TFRecord's record: `Example` and `SequenceExample`.
+"""The messages in TFRecord files: `Example` and `SequenceExample`.
 
 Source: `tensorflow/core/example/example.proto` and `feature.proto`.
 """
@@ -42,7 +42,7 @@ _MESSAGES: Final = build_messages(
     },
 )
 
-# Their types are in the stub beside this file.
+# The stub beside this file contains their types.
 BytesList = _MESSAGES["BytesList"]
 FloatList = _MESSAGES["FloatList"]
 Int64List = _MESSAGES["Int64List"]

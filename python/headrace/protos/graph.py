@@ -1,8 +1,8 @@
-"""The messages that describe a graph: `GraphDef`, its nodes, and their constants.
+"""The messages that describe a graph: `GraphDef`, its nodes and their constants.
 
 Source: `graph.proto`, `node_def.proto`, `attr_value.proto`, `tensor.proto`, `tensor_shape.proto`,
-`versions.proto` and `types.proto` of TensorFlow 1.15, without what headrace never writes.
-`DataType` lacks the numbers of reference types, which are read and written all the same.
+`versions.proto` and `types.proto` of TensorFlow 1.15, without fields that headrace never writes.
+`DataType` lacks the numbers of reference types, but they can be read and written.
 """
 
 from typing import Final
@@ -92,7 +92,7 @@ _MESSAGES: Final = build_messages(
     },
 )
 
-# Their types are in the stub beside this file.
+# The stub beside this file contains their types.
 VersionDef = _MESSAGES["VersionDef"]
 TensorShapeProto = _MESSAGES["TensorShapeProto"]
 TensorProto = _MESSAGES["TensorProto"]

@@ -1,6 +1,6 @@
-"""The names of the package protobuf that headrace uses; an extra installs the package.
+"""The names that headrace uses from the package protobuf, which an extra installs.
 
-All of them are imported here, so that a program without the package gets a clear error.
+All of them are imported here, so that programs without the package get a clear error.
 """
 
 from headrace.core.optional_dependencies import missing_protobuf

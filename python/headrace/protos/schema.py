@@ -1,4 +1,4 @@
-"""Creates message classes from a schema written in Python, so that no build runs `protoc`."""
+"""Creates message classes from a schema written in Python, so that builds don't need `protoc`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -30,21 +30,21 @@ _SCALARS: Final = {
 _ENUM_OF: Final = "enum "
 _MAP_OF: Final = "map<string, "
 
-# Not the default pool: TensorFlow may be imported in the same process.
+# Not the default pool, because TensorFlow may be imported in the same process.
 _POOL: Final = DescriptorPool()
 
 
 @dataclass(frozen=True)
 class Field:
-    """One field of a message, like a line of a `.proto` file.
+    """One field of a message, which corresponds to a line in a `.proto` file.
 
     Attributes:
         name: Its name.
         number: Its number on the wire.
         type: A scalar type, a message of the same file or an imported one (`Outer.Inner` for a
-            nested one), `map<string, MESSAGE>`, or `enum NAME` for an enumeration of the message
-            or of the file.
-        is_repeated: Whether it is a list; lists of numbers are packed.
+            nested one), `map<string, MESSAGE>`, or `enum NAME` for an enumeration of the message or
+            the file.
+        is_repeated: Whether it is a list. Lists of numbers are packed.
         oneof: The group of fields of which at most one is set, or None.
     """
 
@@ -62,18 +62,18 @@ def build_messages(
     imports: Sequence[str] = (),
     enums: Mapping[str, Sequence[str]] | None = None,
 ) -> dict[str, type[Message]]:
-    """Makes the message classes of a proto3 file in the package `headrace`.
+    """Creates the message classes of a proto3 file in the package `headrace`.
 
     Args:
-        module: The Python module that holds the classes; pickle looks for them there.
-        file_name: Name of the file in the pool.
-        schema: Fields of each message; `Outer.Inner` after `Outer` nests a message.
-        imports: Names of files built before, whose messages the fields may have.
-        enums: Names of the values of each enumeration from 0 on; those are named `Message.Enum`, or
-            `Enum` for several messages.
+        module: The Python module that contains the classes. pickle looks for them there.
+        file_name: The name of the file in the pool.
+        schema: The fields of each message. `Outer.Inner` after `Outer` nests a message.
+        imports: The names of files built before, whose messages the fields may use.
+        enums: The names of each enumeration's values, starting from 0. An enumeration is named
+            `Message.Enum`, or `Enum` if several messages use it.
 
     Returns:
-        The classes of the messages that are not nested, by name.
+        The classes of the top-level messages, by name.
     """
     file = FileDescriptorProto(name=file_name, package="headrace", syntax="proto3")
     file.dependency.extend(imports)
@@ -98,7 +98,7 @@ def build_messages(
         if not outer:
             cls.__module__ = module
         elif not hasattr(classes[outer], name):
-            # The pure Python implementation, used on a free-threaded Python, does not do this.
+            # The pure Python implementation, which free-threaded Python uses, does not do this.
             setattr(classes[outer], name, cls)
     return {name: cls for name, cls in classes.items() if "." not in name}
 
@@ -115,7 +115,7 @@ def _add_field(message: DescriptorProto, message_name: str, field: Field) -> Non
         added.type = _SCALARS[field.type]
     elif field.type.startswith(_ENUM_OF):
         added.type = FieldDescriptorProto.TYPE_ENUM
-        # Looked up from the message outwards.
+        # Resolved from the message outwards.
         added.type_name = field.type.removeprefix(_ENUM_OF)
     else:
         added.type = FieldDescriptorProto.TYPE_MESSAGE
@@ -130,7 +130,7 @@ def _add_field(message: DescriptorProto, message_name: str, field: Field) -> Non
 
 
 def _add_map_entry(message: DescriptorProto, message_name: str, field: Field) -> str:
-    """Adds the hidden message that holds one key and value of a map, and returns its name."""
+    """Adds the hidden message that contains one key and value of a map, and returns its name."""
     entry_name = f"{field.name.title().replace('_', '')}Entry"
     entry = message.nested_type.add(name=entry_name)
     entry.options.map_entry = True

@@ -1,1 +1,1 @@
-"""Lowering: from operations of a graph to programs of the native engine."""
+"""Lowering, which compiles the operations of a graph to native programs."""

@@ -1,4 +1,4 @@
-"""Objects made of several tensors that a run can fetch and feed as one.
+"""Objects that consist of several tensors, and that a run can fetch and feed as one.
 
 Source: `session.register_session_run_conversion_functions` of TensorFlow 1.15.
 """
@@ -17,14 +17,14 @@ _Parts: TypeAlias = Callable[[Any], Sequence[Any]]
 
 
 class Composite(NamedTuple):
-    """The way to fetch and feed the objects of one class.
+    """How to fetch and feed the objects of one class.
 
     Attributes:
         kind: The class.
-        fetch: Returns an object's tensors, and a function that makes its value from theirs.
-        feed: Returns pairs of a tensor and its value, for an object and its value; None if objects
+        fetch: Returns an object's tensors, and a function that combines their values.
+        feed: Returns pairs of a tensor and a value, given an object and its value. None if objects
             of the class cannot be fed.
-        parts: Returns the tensors that `partial_run` may feed; None if they cannot be fed there.
+        parts: Returns the tensors that `partial_run` may feed. None if they cannot be fed there.
     """
 
     kind: type[Any]
@@ -39,17 +39,17 @@ def register_session_run_conversion_functions(
     feed_function: _Feed | None = None,
     feed_function_for_partial_run: _Parts | None = None,
 ) -> None:
-    """Registers a class whose objects runs can fetch and feed.
+    """Registers a class whose objects can be fetched and fed.
 
     Args:
         tensor_type: The class.
-        fetch_function: Takes an object; returns its fetches, and a function that takes the list of
-            their values and returns the object's.
-        feed_function: Takes an object and its value; returns pairs of a tensor and a value.
-        feed_function_for_partial_run: Takes an object; returns its tensors.
+        fetch_function: Accepts an object, and returns its fetches and a function that combines the
+            list of their values.
+        feed_function: Accepts an object and its value, and returns pairs of a tensor and a value.
+        feed_function_for_partial_run: Accepts an object, and returns its tensors.
 
     Raises:
-        ValueError: If the class or a subclass is registered.
+        ValueError: If the class or a subclass is already registered.
     """
     for composite in _composites:
         if issubclass(composite.kind, tensor_type):
@@ -59,7 +59,7 @@ def register_session_run_conversion_functions(
 
 
 def composite_for(value: object) -> Composite | None:
-    """Returns the way to fetch and feed an object; None if it is not made of several tensors."""
+    """Returns how to fetch and feed an object; None if it does not consist of several tensors."""
     if isinstance(value, (Tensor, str)):
         return None
     return next((composite for composite in _composites if isinstance(value, composite.kind)), None)
@@ -78,7 +78,7 @@ def _feed_sparse(sparse: SparseTensor, value: object) -> list[tuple[Any, Any]]:
     return list(zip(_sparse_parts(sparse), value, strict=True))
 
 
-# The newest first. Only grows.
+# The newest one comes first. Entries are never removed.
 _composites: Final = [
     Composite(
         SparseTensor,

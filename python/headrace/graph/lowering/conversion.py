@@ -1,8 +1,8 @@
-"""Conversion of fed values to a type, with a check that the type can hold them.
+"""Converts fed values to a type, and checks that the type can represent them.
 
-NumPy, and so TensorFlow, turns 300 into the uint8 44 and 1.5 into the int32 1. An integer type can
-hold a number that it represents exactly. A floating-point type can hold any number within its
-range, rounded. A bool takes any number, since each has a truth value.
+NumPy (and TensorFlow) converts 300 to the uint8 44, and 1.5 to the int32 1. Here, an integer type
+can represent a number only exactly. A floating-point type can represent any number in its range,
+rounded. A bool can represent any number, because every number has a truth value.
 """
 
 from functools import cache
@@ -19,11 +19,11 @@ _NUMBERS = "biufc"
 
 
 class LossyValue(Exception):
-    """A value that its type cannot hold.
+    """A value that a type cannot represent.
 
     Attributes:
         value: The value.
-        index: Its position in the fed value.
+        index: The position of the value in the fed array.
     """
 
     def __init__(self, value: object, index: tuple[int, ...]) -> None:
@@ -33,16 +33,16 @@ class LossyValue(Exception):
 
 
 def without_loss(value: object, dtype: np.dtype[Any]) -> _Array:
-    """Returns a value as an array of a type.
+    """Converts a value to an array of a type.
 
     Args:
-        value: Anything that NumPy makes an array of.
-        dtype: A type of numbers or truth values.
+        value: Anything that NumPy can convert to an array.
+        dtype: A numeric type or bool.
 
     Raises:
-        Misfit: If the type cannot hold one of the numbers.
-        TypeError: If it is made of something else.
-        ValueError: If it is made of something else, or is not a regular array.
+        LossyValue: If the type cannot represent one of the numbers.
+        TypeError: If the value contains something other than numbers.
+        ValueError: If the value contains something other than numbers, or is not a regular array.
     """
     values = np.asarray(value)
     if values.dtype == dtype or _holds_all(values.dtype, dtype):
@@ -64,30 +64,30 @@ def without_loss(value: object, dtype: np.dtype[Any]) -> _Array:
 
 
 def as_numpy_does(value: object, dtype: np.dtype[Any]) -> _Array:
-    """Returns a value as an array of a type; numbers that it cannot hold wrap around.
+    """Converts a value to an array of a type. Numbers that don't fit wrap around.
 
     Raises:
         OverflowError: If a Python int has more than 64 bits.
-        TypeError: If it is made of something else.
-        ValueError: If it is made of something else, or is not a regular array.
+        TypeError: If the value contains something other than numbers.
+        ValueError: If the value contains something other than numbers, or is not a regular array.
     """
     array = np.asarray(value)
     if array.dtype.kind in _NUMBERS:
-        # NumPy 2 refuses Python's ints that do not fit, but not arrays of them.
+        # NumPy 2 rejects Python ints that don't fit, but not arrays of them.
         return array.astype(dtype, copy=False)
     return np.asarray(value, dtype=dtype)
 
 
 @cache
 def _holds_all(source: np.dtype[Any], dtype: np.dtype[Any]) -> bool:
-    """Returns whether a type holds every value of another one."""
+    """Returns whether a type can represent every value of another type."""
     is_wide = dtype.kind in "fc" and dtype != np.float16
     is_truth = dtype.kind == "b" and source.kind in _NUMBERS
     return np.can_cast(source, dtype, "safe") or is_truth or (is_wide and source.kind in "iu")
 
 
 def _is_within(array: _Array, dtype: np.dtype[Any]) -> bool:
-    """Returns whether integers are in the range of another type of integers."""
+    """Returns whether integers are in the range of another integer type."""
     if not array.size:
         return True
     smallest, largest = _limits(dtype)
@@ -101,7 +101,7 @@ def _limits(dtype: np.dtype[Any]) -> tuple[int, int]:
 
 
 def _rounded(array: _Array, dtype: np.dtype[Any]) -> tuple[_Array, bool]:
-    """Rounds real numbers to a type of less precision; returns whether all are in its range."""
+    """Rounds real numbers to a less precise type, and returns whether all are in its range."""
     try:
         with np.errstate(over="raise"):
             return array.astype(dtype), True
@@ -117,7 +117,7 @@ def _converted(value: object, array: _Array, dtype: np.dtype[Any]) -> _Array:
         if array is value or array.dtype.kind == "c":
             return array.astype(dtype)
         try:
-            # In `given`, a list of ints and floats has become floats, which are less exact.
+            # In `array`, a list of ints and floats has become floats, which are less exact.
             return np.asarray(value, dtype=dtype)
         except (OverflowError, ValueError) as error:
             if array.dtype.kind in _NUMBERS:
@@ -136,7 +136,7 @@ def _overflows(item: object, dtype: np.dtype[Any]) -> bool:
 
 
 def _misfits(source: _Array, array: _Array) -> _Array:
-    """Finds the elements of `array` that differ from the numbers they were made of."""
+    """Returns which elements of `array` differ from the original numbers."""
     if source.dtype.kind == "O":
         is_none = np.frompyfunc(lambda item: item is None, 1, 1)
         nothing = np.asarray(is_none(source), dtype=bool)
@@ -145,7 +145,7 @@ def _misfits(source: _Array, array: _Array) -> _Array:
         )
     if source.dtype.kind in _NUMBERS:
         return _differ(source, array)
-    # NumPy parses numbers in text, but takes all text as true.
+    # NumPy parses numbers in text, but treats any text as true.
     return np.full(source.shape, array.dtype.kind == "b")
 
 
@@ -160,7 +160,7 @@ def _differ(source: _Array, array: _Array) -> _Array:
 
 
 def _refuse(array: _Array, misfits: npt.ArrayLike) -> NoReturn:
-    """Raises `LossyValue` for the first of some elements."""
+    """Raises `LossyValue` for the first of these elements."""
     first = int(np.argmax(np.broadcast_to(np.reshape(misfits, -1), array.size)))
     index = tuple(int(position) for position in np.unravel_index(first, array.shape))
     item = array[index]

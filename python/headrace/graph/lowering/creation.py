@@ -1,4 +1,4 @@
-"""Creation of a session's resources for operations, in their initial state."""
+"""Creates a session's resources for operations, in their initial state."""
 
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
@@ -38,10 +38,10 @@ def make(op: Operation, name: str) -> Resource:
 
     Args:
         op: The operation.
-        name: Its name in messages.
+        name: The name of the resource, for messages.
 
     Raises:
-        InvalidArgumentError: If it cannot be made.
+        InvalidArgumentError: If it cannot be created.
     """
     kept = op.definition.kept
     maker = _MAKERS[op.definition.role] if kept is None else _KEEPERS[kept]
@@ -70,7 +70,7 @@ def _make_record_input(op: Operation, _: str) -> engine.RecordInput:
 
 def _make_barrier(op: Operation, name: str) -> engine.Barrier:
     types = [dtype.as_datatype_enum for dtype in component_types(op)]
-    # TensorFlow takes an unknown shape as that of a scalar.
+    # TensorFlow treats an unknown shape as that of a scalar.
     shapes = [[] if shape.rank is None else shape.as_list() for shape in component_shapes(op)]
     return engine.Barrier(name, types, shapes)
 
@@ -112,23 +112,23 @@ _MAKERS: Final[dict[Role, Callable[[Operation, str], Resource]]] = {
 
 
 def seeds_of(attrs: dict[str, Any]) -> tuple[int, int]:
-    """Returns the seed of the graph and the seed of the operation; 0 for none."""
+    """Returns the graph's seed and the operation's seed; 0 if there is none."""
     return attrs.get("seed", 0), attrs.get("seed2", 0)
 
 
 def capacity_of(op: Operation) -> int | None:
-    """Returns the largest number of elements of a queue; None for any number."""
+    """Returns the maximum number of elements in a queue; None for no limit."""
     capacity: int = op.attrs["capacity"]
     return capacity if capacity >= 0 else None
 
 
 def component_types(op: Operation) -> list[DType]:
-    """Returns the types of the components of a queue or barrier, including a queue's priority."""
+    """Returns the component types of a queue or barrier, including the priority of a queue."""
     types: list[DType] = op.attrs["component_types"]
     return [int64, *types] if op.definition.queue_class == "PriorityQueue" else types
 
 
 def component_shapes(op: Operation) -> list[TensorShape]:
-    """Returns one shape for each component; empty if components may have any shape."""
+    """Returns one shape per component; empty if components may have any shape."""
     shapes: list[TensorShape] = op.attrs["shapes"]
     return [TensorShape([]), *shapes] if op.definition.queue_class == "PriorityQueue" else shapes

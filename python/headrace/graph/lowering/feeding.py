@@ -1,6 +1,6 @@
-"""Fed values of a run: checked against their tensors and converted.
+"""Checks and converts the values that are fed to a run.
 
-Source: the rules of `tf.Session.run` of TensorFlow 1.15.
+Source: The rules of `tf.Session.run` in TensorFlow 1.15.
 """
 
 import warnings
@@ -20,17 +20,17 @@ __all__ = ["LossyFeeds", "as_array", "convert_feeds", "feed_tensors"]
 
 
 class LossyFeeds:
-    """A session's rule for fed numbers that the type of their tensor cannot hold.
+    """A session's rule for fed numbers that a tensor's type cannot represent.
 
-    TensorFlow changes such numbers: 1.5 becomes the int32 1, and 300 the uint8 44.
+    TensorFlow changes such numbers: as int32, 1.5 becomes 1, and as uint8, 300 becomes 44.
     """
 
     def __init__(self, are_allowed: bool | None) -> None:
-        """Makes the rule.
+        """Creates the rule.
 
         Args:
-            are_allowed: True to convert as TensorFlow does; False to refuse such numbers; None to
-                convert as TensorFlow does, with one warning for each tensor.
+            are_allowed: True to convert as TensorFlow does, False to reject such numbers, None to
+                convert with one warning per tensor.
         """
         self._are_allowed = are_allowed
         self._warned: set[Tensor] = set()
@@ -39,10 +39,11 @@ class LossyFeeds:
         """Returns the array to feed.
 
         Raises:
-            Misfit: If the type cannot hold a number, and such numbers are refused.
+            LossyValue: If the type cannot represent a number, and such numbers are rejected.
             OverflowError: If a Python int has more than 64 bits.
-            TypeError: If the value is made of something else.
-            ValueError: If it is made of something else, or is not a regular array.
+            TypeError: If the value contains something other than numbers.
+            ValueError: If the value contains something other than numbers, or is not a regular
+                array.
         """
         if self._are_allowed:
             return as_numpy_does(value, dtype)
@@ -77,18 +78,18 @@ def convert_feeds(
     """Returns the array to feed for each tensor.
 
     Args:
-        graph: The graph of the tensors.
-        feed_dict: The values by tensor.
-        lossy_feeds: The rule for numbers that the type of a tensor cannot hold.
+        graph: The graph that contains the tensors.
+        feed_dict: The values, by tensor.
+        lossy_feeds: The rule for numbers that a tensor's type cannot represent.
 
     Raises:
-        TypeError: If `feed_dict` is not a mapping, a key or value is of a type that cannot be fed,
-            or the type of a tensor cannot hold a value.
+        TypeError: If `feed_dict` is not a mapping, a key or value cannot be fed, or a tensor's type
+            cannot represent a value.
         ValueError: If a value does not fit its tensor, or the tensor may not be fed.
     """
     if feed_dict is None:
         return {}
-    # Checking for a dict is fast; checking for other mappings takes longer.
+    # Checking for a dict is fast, and checking for other mappings is slower.
     if not isinstance(feed_dict, (dict, Mapping)):
         raise TypeError(
             f"feed_dict must be a dictionary mapping tensors to values, got {type(feed_dict)}."
@@ -105,7 +106,7 @@ def convert_feeds(
 
 
 def _expand(key: object, value: object) -> list[tuple[Any, object]]:
-    """Splits a feed: an object into its tensors, a tuple into its items."""
+    """Splits a feed: a composite object into its tensors, and a tuple into its items."""
     composite = composite_for(key)
     if composite is not None and composite.feed is not None:
         return [part for pair in composite.feed(key, value) for part in _expand(*pair)]
@@ -121,10 +122,10 @@ def _expand(key: object, value: object) -> list[tuple[Any, object]]:
 
 
 def feed_tensors(graph: Graph, key: object) -> list[Tensor]:
-    """Returns the tensors that a key of a feed represents: one, or all tensors of an object.
+    """Returns the tensors that a feed's key stands for: one, or all tensors of a composite object.
 
     Raises:
-        TypeError: If it represents none.
+        TypeError: If the key does not stand for a tensor.
     """
     composite = composite_for(key)
     if composite is None or composite.parts is None:
@@ -139,10 +140,10 @@ def _flatten(value: object) -> list[object]:
 
 
 def feed_tensor(graph: Graph, key: GraphElementLike) -> Tensor:
-    """Returns the tensor that a key of a feed represents.
+    """Returns the tensor that a feed's key stands for.
 
     Raises:
-        TypeError: If it is not a tensor and does not represent one.
+        TypeError: If the key is not a tensor and does not stand for one.
     """
     try:
         return graph.as_graph_element(key, allow_operation=False)
@@ -190,7 +191,7 @@ def _as_array_of(
 
 
 def _fits(value: int, dtype: DType) -> bool:
-    """Returns whether a type can hold a Python int. NumPy would wrap it around for some types."""
+    """Returns whether a type can represent a Python int. NumPy would wrap around for some."""
     if dtype.is_integer:
         smallest, largest = _bounds(dtype)
         return smallest <= value <= largest
@@ -198,13 +199,13 @@ def _fits(value: int, dtype: DType) -> bool:
 
 
 def _is_ordinary(value: object, dtype: DType) -> bool:
-    """Returns whether a value is an int or float that certainly fits; most values are."""
+    """Returns whether a value is an int or float that certainly fits. Most values are."""
     if type(value) is int:
         return dtype.is_integer or -_LARGEST_ORDINARY <= value <= _LARGEST_ORDINARY
     return type(value) is float and dtype.is_floating and abs(value) <= _LARGEST_ORDINARY
 
 
-# Every floating-point type can represent numbers up to this one.
+# All floating-point types can represent numbers up to this one.
 _LARGEST_ORDINARY: Final = 65504
 
 
@@ -250,5 +251,5 @@ def _values_of(dtype: DType) -> str:
 
 
 def as_array(value: object, dtype: DType) -> np.ndarray[Any, Any]:
-    """Returns `value` as an array that the engine takes for `dtype`: C-contiguous, of that type."""
+    """Returns `value` as a C-contiguous array that the engine accepts for `dtype`."""
     return native_array(np.asarray(value, dtype=dtype.base_dtype.as_numpy_dtype))

@@ -1,4 +1,4 @@
-"""Lowering of graph operations to a native program: kernel calls in topological order."""
+"""Compiles graph operations to a native program: kernel calls in topological order."""
 
 import threading
 import weakref
@@ -18,11 +18,11 @@ from headrace.ops.framework.folding import is_small
 
 __all__ = ["Lowering"]
 
-# The object of an operation: a resource, or several from which each run picks one.
+# An operation's object: a resource, or several from which each run selects one.
 _Operand: TypeAlias = Resource | list[Resource]
 
-# The nodes that a node waits for; and the slots of bool scalars with the values that they must have
-# for the node to run, outermost branch first.
+# The nodes that a node waits for, and the bool scalars with the values that they must have for the
+# node to run, with the outermost branch first.
 _Gate: TypeAlias = tuple[list[int], list[tuple[int, bool]]]
 
 
@@ -30,7 +30,7 @@ class Tracing(Protocol):
     """The trace of one run.
 
     Attributes:
-        trace: The collector of the native operations' times.
+        trace: Collects the times of native operations.
     """
 
     @property
@@ -39,20 +39,20 @@ class Tracing(Protocol):
     def timed(
         self, name: str, function: Callable[..., Sequence[np.ndarray[Any, Any]]], codes: list[int]
     ) -> Callable[..., Sequence[np.ndarray[Any, Any]]]:
-        """Returns a Python function that is traced under the name of its operation."""
+        """Wraps a Python function so that it is traced under its operation's name."""
         ...
 
 
 class Lowering:
-    """Makes the programs of one session. May be used from many threads.
+    """Compiles the programs of one session. Several threads may use it.
 
-    A kernel is made once for each operation and shared by all programs. It is kept when programs
-    are dropped. There are at most as many as the graph has operations.
+    Each operation's kernel is created once, and shared by all programs. It is kept even if programs
+    are dropped. There are at most as many kernels as the graph has operations.
 
     Args:
-        rewrites: Whether programs may be rewritten, which changes nothing but time and memory.
-            Every rewrite asks here, or in the engine, where `ProgramBuilder` holds the same flag.
-            `tests/tf1/lowering/test_rewrites.py` compares programs with and without rewrites.
+        rewrites: Whether programs may be rewritten, which affects only time and memory. Every
+            rewrite checks this flag here, or in the engine, where `ProgramBuilder` has the same
+            flag. `tests/tf1/lowering/test_rewrites.py` compares programs with and without rewrites.
     """
 
     def __init__(self, resources: Resources, rewrites: bool) -> None:
@@ -61,7 +61,7 @@ class Lowering:
         self._lock = threading.Lock()
         # Guarded by the lock.
         self._kernels: dict[Operation, engine.Kernel] = {}
-        # The key: the loop's operation, and the inputs of its body besides its own tensors.
+        # The key consists of the loop's operation, and of its body's inputs from outside the loop.
         self._loops: dict[tuple[Operation, tuple[Tensor, ...]], engine.Kernel] = {}
 
     def lower(
@@ -72,14 +72,14 @@ class Lowering:
         tracing: Tracing | None = None,
         done: frozenset[Operation] = frozenset(),
     ) -> engine.Program:
-        """Returns a program that is fed `feeds` and returns `fetches`; `targets` run for effect.
+        """Returns a program that is fed `feeds`, runs `targets` and returns `fetches`.
 
-        With `tracing` its runs record the span of each operation. Operations that are `done` are
-        skipped; their outputs are fed.
+        If `tracing` is set, runs record the time span of each operation. Operations in `done` are
+        skipped, and their outputs are fed.
 
         Raises:
-            OpError: If a resource cannot be made.
-            UnimplementedError: If an operation has no kernel, or no run can have it.
+            OpError: If a resource cannot be created.
+            UnimplementedError: If an operation has no kernel, or is not allowed in any run.
         """
         ops = list(self.needed_ops(fetches, targets, feeds, done))
         _check_can_run(ops)
@@ -95,13 +95,13 @@ class Lowering:
         feeds: Sequence[Tensor],
         done: frozenset[Operation] = frozenset(),
     ) -> Iterable[Operation]:
-        """Yields the operations that a run needs and that are not `done`, each after its inputs."""
+        """Yields the operations that a run needs, except those in `done`, each after its inputs."""
         fed = set(feeds)
         ops_to_visit = [tensor.op for tensor in fetches if tensor not in fed]
         return _topological_order([*ops_to_visit, *targets], fed, done)
 
     def resource(self, op: Operation) -> _Operand:
-        """Returns the session's resource that an operation represents; a list if it selects one."""
+        """Returns the session's resource for an operation; a list if it selects one of several."""
         if op.definition.role is Role.SELECTION:
             return [self._resources.get(tensor.op) for tensor in op.inputs[1:]]
         return self._resources.get(op)
@@ -111,13 +111,13 @@ class Lowering:
         return self._resources.generator(op)
 
     def is_by_numpy(self, op: Operation) -> bool:
-        """Returns whether programs compute an operation by its NumPy kernel."""
+        """Returns whether programs use the NumPy kernel of an operation."""
         computed = op.definition.computed_by(op)
         is_always = computed in (KernelKind.BY_NUMPY, KernelKind.BY_NUMPY_IN_SESSIONS)
         return is_always or (computed is KernelKind.BY_EITHER and not self.rewrites)
 
     def label(self, op: Operation) -> str:
-        """Returns the name of an operation in errors."""
+        """Returns the name of an operation, for errors."""
         return op.name
 
     def kernel(self, op: Operation, resources: list[_Operand]) -> engine.Kernel:
@@ -135,7 +135,7 @@ class Lowering:
 
         Args:
             op: The operation.
-            captured: The tensors from outside whose values are fed to its program.
+            captured: The tensors from outside whose values are fed to the loop's program.
         """
         with self._lock:
             kernel = self._loops.get((op, captured))
@@ -170,10 +170,10 @@ class Lowering:
 
 
 class _Assembly:
-    """A program while it is being made.
+    """A program that is being built.
 
     Attributes:
-        slots: The slot of each tensor's value in a run.
+        slots: The slot for each tensor's value during a run.
     """
 
     def __init__(
@@ -185,11 +185,11 @@ class _Assembly:
         self._builder = engine.ProgramBuilder(lowering.rewrites, trace)
         self.slots = {tensor: self._builder.feed(_code(tensor)) for tensor in feeds}
         self._nodes: dict[Operation, int] = {}
-        # The tensors whose values are the same in every run.
+        # The tensors that have the same value in every run.
         self._constants: dict[Tensor, np.ndarray[Any, Any]] = {}
 
     def add(self, op: Operation) -> None:
-        """Adds an operation, whose inputs must have been added, unless it needs no node."""
+        """Adds an operation whose inputs have been added already, unless it needs no node."""
         role = op.definition.role
         if role.is_resource:
             self._lowering.resource(op)
@@ -224,7 +224,8 @@ class _Assembly:
         inputs: list[int] = []
         resources: list[_Operand] = []
         if op.definition.role is Role.CONSTANT:
-            # A constant with control inputs: a node that waits for them passes its value on.
+            # A constant with control inputs becomes a node that waits for them and passes its value
+            # on.
             value = as_array(op.attrs["value"], op.outputs[0].dtype)
             inputs.append(self._builder.constant(value, _code(op.outputs[0])))
         for index, tensor in enumerate(op.inputs):
@@ -233,7 +234,7 @@ class _Assembly:
                     inputs.insert(0, self.slots[tensor.op.inputs[0]])
                 resources.append(self._lowering.resource(tensor.op))
             elif index == 0 and op.definition.takes_variable:
-                # The output of an assignment represents the variable, after the assignment.
+                # The output of an assignment stands for the variable after the assignment.
                 if tensor.op in self._nodes:
                     gate[0].append(self._nodes[tensor.op])
                 resources.append(self._lowering.resource(_variable_of(tensor)))
@@ -265,7 +266,7 @@ class _Assembly:
         ]
         captured = []
         for inside, outside in zip(loop.captured, op.inputs[num_own:], strict=True):
-            # The body works on resources itself, and reads variables again in each iteration.
+            # The body uses resources itself, and reads variables again in each iteration.
             if outside in self.slots:
                 captured.append(inside)
                 inputs.append(self.slots[outside])
@@ -279,10 +280,10 @@ class _Assembly:
         return self._builder.node(name, kernel, inputs, num_outputs, engine.Gate(*gate))
 
     def build(self, fetches: Sequence[Tensor]) -> engine.Program:
-        """Returns the program that gives the values of `fetches`."""
+        """Returns the program that computes the values of `fetches`."""
         for tensor in fetches:
             if _is_variable(tensor) and tensor not in self.slots:
-                # Read after all changes of this run, except those on branches: they may not run.
+                # Read after all changes in this run, except those on branches, which may not run.
                 done = [node for op, node in self._nodes.items() if op.branch is None]
                 gate: _Gate = done, []
                 self.slots[tensor] = self._read(tensor.op.name, tensor.op, gate)
@@ -291,7 +292,7 @@ class _Assembly:
     def _read(self, reader: str, variable: Operation, gate: _Gate) -> int:
         """Adds a read of a variable for operation `reader`, after the same gate."""
         kernel = self._lowering.kernel(variable, [self._lowering.resource(variable)])
-        # In a trace its time counts for the variable.
+        # In a trace, its time counts towards the variable.
         name = reader if self._tracing is None else variable.name
         _, slot = self._builder.node(name, kernel, [], 1, engine.Gate(*gate))
         return slot
@@ -305,11 +306,11 @@ class _Assembly:
                 engine.raise_op_error(error)
 
     def _fold(self, op: Operation) -> list[np.ndarray[Any, Any]] | None:
-        """Computes an operation over constants now, so that a loop with it needs no Python.
+        """Computes an operation on constants at once, so that a loop with it needs no Python.
 
         Returns:
-            Its outputs; None if they differ between runs, are not known to be small, or cannot be
-            computed: then the run raises the error.
+            Its outputs. None if they differ between runs, are not known to be small, or cannot be
+            computed, in which case the run raises the error.
         """
         definition = op.definition
         if definition.role is Role.CONSTANT:
@@ -362,12 +363,12 @@ def _make_kernel(op: Operation, operands: Sequence[_Operand], is_by_numpy: bool)
 
 
 class _NumpyKernel:
-    """Calls the NumPy kernel of an operation, and converts its results for the engine."""
+    """Calls an operation's NumPy kernel, and converts its results for the engine."""
 
     def __init__(self, op: Operation) -> None:
         kernel = op.kernel
         assert kernel is not None
-        # The engine holds this object, where the garbage collector cannot look. A user's function
+        # The engine holds this object, where the garbage collector cannot see it. A user's function
         # may refer to the session, so only the graph keeps the function alive.
         is_users = bool(op.attrs.get("python_function"))
         self._find: Callable[[], Callable[..., Any] | None] = (
@@ -400,7 +401,7 @@ def _variable_of(tensor: Tensor) -> Operation:
 
 
 def _attr(value: object) -> object:
-    """An attribute in the form that the native builder takes."""
+    """Converts an attribute to the form that the native builder accepts."""
     if isinstance(value, DType):
         return ("dtype", value.base_dtype.as_datatype_enum)
     if isinstance(value, TensorShape):
@@ -415,7 +416,7 @@ def _code(tensor: Tensor) -> int:
 
 
 def _is_fed(op: Operation, fed: Container[Tensor]) -> bool:
-    """Returns whether an operation is a placeholder with a value, so that nothing waits for it."""
+    """Returns whether an operation is a placeholder that is fed, so that nothing waits for it."""
     return op.definition.is_placeholder and op.outputs[0] in fed
 
 

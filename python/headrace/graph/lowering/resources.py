@@ -1,7 +1,7 @@
-"""The resources of a session, made when first used: queues, readers, generators and more.
+"""A session's resources (queues, readers, generators and so on), which are created on first use.
 
-A resource belongs to the operation that names it, or to all operations with the same `shared_name`
-in the same container.
+A resource belongs to one operation, or to all operations with the same `shared_name` in the same
+container.
 """
 
 import itertools
@@ -16,7 +16,7 @@ __all__ = ["Resource", "Resources", "make_fresh"]
 
 
 class Resources:
-    """The resources of one session, by operation. May be used from many threads."""
+    """The resources of a session, by operation. Several threads may use it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -27,10 +27,10 @@ class Resources:
         self._numbers = itertools.count()
 
     def get(self, op: Operation) -> Resource:
-        """Returns the resource that an operation represents; creates it at the first call.
+        """Returns the resource that an operation represents. The first call creates it.
 
         Raises:
-            InvalidArgumentError: If it cannot be made, or another one shares its name.
+            InvalidArgumentError: If it cannot be created, or another resource has the same name.
         """
         with self._lock:
             resource = self._by_op.get(op)
@@ -39,7 +39,7 @@ class Resources:
             return resource
 
     def generator(self, op: Operation) -> engine.RandomGenerator:
-        """Returns the random generator of an operation; creates it at the first call."""
+        """Returns an operation's random generator. The first call creates it."""
         with self._lock:
             generator = self._generators.get(op)
             if generator is None:
@@ -47,11 +47,11 @@ class Resources:
             return generator
 
     def resource_of(self, op: Operation) -> Resource:
-        """Returns the session's object for an operation; creates it at the first call."""
+        """Returns the session's object for an operation. The first call creates it."""
         return self.generator(op) if op.definition.is_random else self.get(op)
 
     def made(self) -> dict[Operation, Resource]:
-        """Returns all resources so far, each once, by the first operation that it belongs to."""
+        """Returns all resources so far, each once, by the first operation that uses it."""
         with self._lock:
             by_op: dict[Operation, Resource] = {**self._by_op, **self._generators}
         first = {id(resource): op for op, resource in reversed(by_op.items())}
@@ -61,7 +61,7 @@ class Resources:
         shared_name = op.attrs.get("shared_name")
         if not shared_name:
             return make(op, f"_{next(self._numbers)}_{op.name}")
-        # Staging areas have names of their own.
+        # Staging areas have a separate namespace.
         is_area = op.definition.kept is SessionResource.STAGING_AREA
         key = (is_area, op.attrs.get("container", ""), shared_name)
         if key in self._shared:
@@ -74,7 +74,7 @@ class Resources:
 
 
 def make_fresh(op: Operation) -> Resource:
-    """Returns the resource of an operation, in the state of a session that has not run."""
+    """Creates the resource of an operation, in the state of a session that has not run yet."""
     if op.definition.is_random:
         return make_generator(op)
     return make(op, op.name)

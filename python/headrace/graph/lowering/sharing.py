@@ -15,7 +15,7 @@ __all__ = ["check_same"]
 
 
 def check_same(existing: Operation, op: Operation, name: str) -> None:
-    """Raises unless two operations describe the same resource.
+    """Raises an error unless two operations describe the same resource.
 
     Args:
         existing: The operation for which the resource was created.
@@ -26,7 +26,7 @@ def check_same(existing: Operation, op: Operation, name: str) -> None:
         InvalidArgumentError: If they differ.
     """
     if op.definition.kept is not None:
-        return  # As in TensorFlow, the first operation sets the size.
+        return  # As in TensorFlow, the first operation determines the size.
     if existing.type != op.type:
         kind = existing.definition.queue_class or existing.type
         raise errors.InvalidArgumentError(
