@@ -130,8 +130,7 @@ class DType:
 
     @property
     def size(self) -> int:
-        """The size of one element in bytes; for string, the size of a pointer, and for resource, 1.
-        """
+        """The size of one element in bytes: a pointer's size for string, and 1 for resource."""
         return 1 if self.base_dtype.name == "resource" else np.dtype(self._numpy_type).itemsize
 
     @property
