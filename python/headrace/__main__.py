@@ -1,4 +1,4 @@
-"""``python -m headrace``: the command line, where no script was installed."""
+"""``python -m headrace``: the command line, for environments without the script."""
 
 from headrace.cli.main import main
 

@@ -1,1 +1,1 @@
-"""The commands: ``headrace --help`` lists them."""
+"""The commands that ``headrace --help`` lists."""

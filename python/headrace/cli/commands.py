@@ -1,6 +1,6 @@
 """The group of all commands.
 
-The imports of a command beyond click happen when it runs, so that ``--help`` starts fast.
+Apart from click, a command imports its modules when it runs, so that ``--help`` is fast.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""``headrace demo``: a whole job, from files on disk to a network that reads digits.
+"""``headrace demo``: a complete job, from files on disk to a network that reads digits.
 
-It runs the programs of `headrace.demo` one after the other, each in a separate process, and manages
-their directory. It imports none of them, so that it starts fast.
+It runs the programs of `headrace.demo` one after the other, each in its own process, and manages
+their directory. It does not import them, so it starts fast.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ from headrace.cli.interrupts import Interrupted
 def demo(
     context: click.Context, epochs: int, batch_size: int, output: Path | None, seed: int
 ) -> None:
-    """Writes 5,000 real digits as TFRecords, trains on them, saves, restores, evaluates.
+    """Writes 5,000 real digits as TFRecords, trains on them, saves, restores and evaluates.
 
-    Exits with 0 if every example of every epoch was seen exactly once and the test accuracy is at
-    least 0.90, with 1 if not, with 130 after Ctrl-C.
+    The exit code is 0 if every example was seen exactly once in every epoch and the test accuracy
+    is at least 0.90, otherwise 1. It is 130 after Ctrl-C.
     """
     try:
         with Foreground() as foreground, _directory(output) as path:
@@ -72,10 +72,9 @@ def demo(
 
 @contextmanager
 def _directory(output: Path | None) -> Iterator[Path]:
-    """Yields a temporary directory; its files are moved to `output` at the end.
+    """Yields a temporary directory, and moves its files to `output` at the end.
 
-    They are moved only on success. So an interrupted run leaves nothing behind, in particular no
-    half-written files.
+    They are moved only on success, so an interrupted run leaves no files behind.
     """
     if output is not None:
         output.mkdir(parents=True, exist_ok=True)

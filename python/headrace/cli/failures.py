@@ -1,9 +1,9 @@
-"""Failures of commands.
+"""The failures of commands.
 
-One line on stderr and an exit code, never a traceback for a user's mistake.
+A mistake of the user leads to one line on stderr and an exit code, never to a traceback.
 
-Exit codes: 0 for success, 1 for failures of data, 2 for wrong usage (click's), and 128 plus the
-number of the signal if it was ended by one, as in shells.
+The exit codes are 0 for success, 1 for failures, 2 for wrong usage (set by click), and 128 plus the
+signal number if a signal ended the command, as in shells.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _BROKEN_PIPE: Final = 128 + signal.SIGPIPE
 
 
 class Failure(click.ClickException):
-    """The failure of a command, because of the data or the machine.
+    """A command failed because of the data or the machine.
 
     The message names the file and a remedy.
     """
@@ -32,13 +32,13 @@ class Failure(click.ClickException):
     exit_code = 1
 
     def show(self, file: IO[Any] | None = None) -> None:
-        """Prints the message in one line."""
+        """Prints the message on one line."""
         text = printable_lines(without_passwords(self.format_message()))
         click.echo(f"headrace: {text}", file=file, err=file is None)
 
 
 class Commands(click.Group):
-    """A group of commands in which known errors become a line, and closed pipes are not errors."""
+    """A group of commands that prints known errors as one line and accepts closed pipes."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Runs a command."""
@@ -46,7 +46,8 @@ class Commands(click.Group):
             result = super().invoke(ctx)
             sys.stdout.flush()
         except BrokenPipeError:
-            # The reader of the pipe has ended. The interpreter must not flush into the pipe again.
+            # The reader of the pipe has exited, so the interpreter must not flush into the pipe
+            # again.
             sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
             ctx.exit(_BROKEN_PIPE)
         except click.UsageError as error:
@@ -61,14 +62,14 @@ class Commands(click.Group):
 
 
 def _as_command(text: str) -> str:
-    """Returns a message whose remedy names options of commands instead of Python arguments."""
+    """Replaces Python arguments in the remedy of a message by command-line options."""
     text = text.replace(", or read it as hr.Nullable(...), with a mask", "")
     text = re.sub(r"dtypes=\{'([^']*)': [^{}]*\}", r"--column '\1=TYPE'", text)
     return re.sub(r"defaults=\{'([^']*)': \.\.\.\}", r"--default '\1=VALUE'", text)
 
 
 def failure_of(error: Exception) -> Failure | None:
-    """Returns the failure for an error that is not a bug; None for others."""
+    """Returns the failure for an error that is not a bug. None for other errors."""
     from headrace.core.errors import OpError, SkippedExamples  # noqa: PLC0415 (loads NumPy)
 
     if isinstance(error, OpError):

@@ -1,4 +1,4 @@
-"""The files that arguments represent, and the kind of each by its first bytes."""
+"""The files that arguments refer to, and the kind of each, detected from its first bytes."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ __all__ = [
 
 
 def files_of(command: str, argument: str) -> list[str]:
-    """Returns the files that an argument represents.
+    """Returns the files that an argument refers to.
 
-    A directory with directories in it, such as an image folder, means all files below it, sorted,
-    without hidden ones. For everything else see `find_files`.
+    For a directory with subdirectories, such as an image folder, these are all files below it,
+    sorted, without hidden ones. For everything else see `find_files`.
 
     Raises:
         NotFoundError: If there are no such files.
@@ -52,7 +52,7 @@ def files_of(command: str, argument: str) -> list[str]:
     return [os.fsdecode(path) for path in find_files(command, [argument])]
 
 
-# Number of bytes needed to tell the kind of a file.
+# The number of bytes needed to detect the kind of a file.
 _START_BYTES: Final = 64 * 1024
 _END_BYTES: Final = 8
 _MORE_THAN_ANY: Final = 1 << 62
@@ -63,10 +63,10 @@ class Start(NamedTuple):
 
     Attributes:
         data: The first bytes, decompressed.
-        is_whole: Whether these are all its bytes.
-        end: The last few bytes of the file, undecoded; empty if they cannot be read.
+        is_whole: Whether this is the whole content.
+        end: The last few bytes of the file, not decompressed. Empty if they cannot be read.
         compression: "gzip", "zlib", "zstd", "bzip2", "xz", "lz4" or None.
-        size_bytes: The size of the file.
+        size_bytes: The size of the file in bytes.
     """
 
     data: bytes
@@ -90,7 +90,7 @@ def start_of(path: str) -> Start:
         head = file.read(_START_BYTES)
         size_bytes = storage.size_of(file)
         end = b""
-        if file.seekable():  # A server may give whole files only.
+        if file.seekable():  # Some servers can send only whole files.
             file.seek(max(0, size_bytes - _END_BYTES))
             end = file.read(_END_BYTES)
     compression = engine.codec_of(head) or None
@@ -106,7 +106,7 @@ def _byte(example: dict[str, Any]) -> dict[str, Any]:
 
 
 def _decompressed(path: str) -> bytes:
-    """Returns the first decompressed bytes, as far as they are not damaged."""
+    """Returns the first decompressed bytes, up to any damage."""
     records = pipeline.fixed_length_records(path, record_bytes=1)
     start = records.map(_byte).skip_errors(_MORE_THAN_ANY).batch(_START_BYTES).take(1)
     with iter(start) as batches:
@@ -115,17 +115,17 @@ def _decompressed(path: str) -> bytes:
 
 _DELIMITERS: Final = ",\t;|"
 _MOST_LINES: Final = 20
-# Control characters that texts do not have; tabs, line ends and the like are not among them.
+# Control characters that do not appear in text. Tabs, line ends and the like do.
 _CONTROLS: Final = bytes(set(range(32)) - set(b"\t\n\r\f\x0b\x1b\x08"))
 
 
 def is_text(data: bytes) -> bool:
-    """Returns whether bytes look like a text, in whatever encoding."""
+    """Returns whether the bytes look like text in any encoding."""
     return bool(data) and len(data.translate(None, _CONTROLS)) == len(data)
 
 
 def is_number(text: str) -> bool:
-    """Returns whether a text is a number, which is an unusual name for a column."""
+    """Returns whether a string is a number, which is an unlikely column name."""
     try:
         float(text)
     except ValueError:
@@ -134,28 +134,28 @@ def is_number(text: str) -> bool:
 
 
 def is_json_lines(data: bytes, is_whole: bool) -> bool:
-    """Returns whether lines are objects of JSON: the first one, and most of the others.
+    """Returns whether the first line and most of the others are JSON objects.
 
-    A line that is cut off is ignored.
+    An incomplete last line is ignored.
     """
     lines = _lines(data, is_whole)
     if not lines and not is_whole:
-        # One line is longer than the bytes examined.
+        # The first line is longer than the examined bytes.
         return data.lstrip().startswith(b'{"')
     return bool(lines) and _is_object(lines[0]) and _most(map(_is_object, lines))
 
 
 def is_json_array(data: bytes) -> bool:
-    """Returns whether a text begins as an array of objects of JSON does."""
+    """Returns whether a text starts like a JSON array of objects."""
     return re.match(rb'(\xef\xbb\xbf)?\s*\[\s*\{\s*["}]', data) is not None
 
 
 def delimiter_of(data: bytes, is_whole: bool) -> str | None:
-    """Returns the delimiter if the bytes are CSV with a header; None otherwise.
+    """Returns the delimiter if the bytes are CSV with a header. None otherwise.
 
-    It is CSV if most of the first records have as many fields as the first one, at least two, and
-    the fields of the first one differ and are not empty. A table with a single column counts as
-    text.
+    The bytes are CSV if the first record has at least two fields, all different and none empty, and
+    most of the following records have the same number of fields. A table with a single column
+    counts as text.
     """
     text = b"\n".join(_lines(data, is_whole)).decode("utf-8", "replace")
     num_fields = {delimiter: _num_fields(text, delimiter) for delimiter in _DELIMITERS}
@@ -164,7 +164,7 @@ def delimiter_of(data: bytes, is_whole: bool) -> str | None:
 
 
 def _lines(data: bytes, is_whole: bool) -> list[bytes]:
-    """Returns the first whole lines that are not blank."""
+    """Returns the first complete lines that are not blank."""
     lines = data.splitlines()
     if not is_whole and lines:
         lines.pop()
@@ -179,7 +179,7 @@ def _is_object(line: bytes) -> bool:
 
 
 def _num_fields(text: str, delimiter: str) -> int:
-    """Returns the number of fields in most records; 0 if it differs, or for a single record."""
+    """Returns the number of fields in the header, or 0 if this is not a table."""
     try:
         records = list(csv.reader(text.splitlines(keepends=True), delimiter=delimiter))
     except csv.Error:
@@ -192,13 +192,13 @@ def _num_fields(text: str, delimiter: str) -> int:
 
 
 def _most(values: Iterable[bool]) -> bool:
-    """Returns whether at least three of four are true: a few lines may be damaged."""
+    """Returns whether at least three out of four values are true: a few lines may be damaged."""
     items = list(values)
     return sum(items) >= len(items) * 3 / 4
 
 
 class Kind:
-    """The known kinds of files, by their words in reports."""
+    """The known kinds of files, named as in reports."""
 
     TFRECORD: Final = "tfrecord"
     EVENTS: Final = "events"
@@ -218,16 +218,16 @@ class Kind:
 
 
 class Content(NamedTuple):
-    """The kind of a file, and facts found while determining it.
+    """The kind of a file, and facts found while detecting it.
 
     Attributes:
-        path: The file.
+        path: The path of the file.
         kind: One of `Kind`.
         compression: "gzip", "zlib", "zstd", "bzip2", "xz", "lz4" or None.
-        size_bytes: The size of the file.
-        detail: Further facts: the format of an image, the delimiter of a table, or a guess for an
-            unknown file.
-        mismatch: The reason why the content does not fit the name; None if it does.
+        size_bytes: The size of the file in bytes.
+        detail: More about the kind: the format of an image, the delimiter of a table, or a guess
+            for an unknown file.
+        mismatch: The reason if the content does not fit the file name. None if it fits.
     """
 
     path: str
@@ -255,14 +255,14 @@ _EVENT_VERSION: Final = b"brain.Event:"
 _INDEX: Final = b"\x89HRINDEX"
 _SESSION: Final = b'"format": "headrace checkpoint"'
 _STATE_KEYS: Final = {"version", "stages", "place", "checksum"}
-# A table of one column looks like any other text, except for its name.
+# Only its name distinguishes a table with one column from other text.
 _TEXTS: Final = {
     ".csv": (Kind.CSV, ","),
     ".tsv": (Kind.CSV, "\t"),
     ".jsonl": (Kind.JSON_LINES, None),
     ".ndjson": (Kind.JSON_LINES, None),
 }
-# The kind is taken from the name if the first bytes are damaged.
+# If the first bytes are damaged, the name decides.
 _NAMES: Final = {
     ".tfrecord": Kind.TFRECORD,
     ".tfrecords": Kind.TFRECORD,
@@ -270,16 +270,16 @@ _NAMES: Final = {
     ".tar": Kind.TAR,
 }
 _IMAGE_NAMES: Final = (".jpg", ".jpeg", ".png", ".gif", ".bmp", ".tif", ".tiff", ".webp")
-# Kinds that any text, or any empty file, may be mistaken for.
+# Kinds that any text or an empty file can be mistaken for.
 _ANY_TEXT: Final = (Kind.TEXT, Kind.CSV, Kind.JSON_LINES, Kind.JSON_ARRAY, Kind.STATE, Kind.EMPTY)
 _COMPRESSED_NAMES: Final = (".gz", ".zst", ".bz2", ".xz", ".lz4")
 
 
 def content_of(path: str) -> Content:
-    """Returns the kind of a file, by its content.
+    """Detects the kind of a file from its content.
 
     Raises:
-        OpError: If it cannot be read.
+        OpError: If the file cannot be read.
     """
     start = start_of(path)
     kind, detail = _kind(start)
@@ -311,7 +311,7 @@ def _mismatch(path: str, kind: str, start: Start) -> str | None:
 
 
 def image_kind(data: bytes) -> str | None:
-    """Returns the format of an image by its first bytes; None if they are not an image."""
+    """Returns the format of an image by its first bytes. None if the bytes are not an image."""
     if data.startswith(b"RIFF") and data[8:12] == b"WEBP":
         return "WebP"
     if (
@@ -346,7 +346,7 @@ def _kind(start: Start) -> tuple[str, str | None]:  # noqa: PLR0911 (one for eac
 
 
 def _is_record(data: bytes) -> bool:
-    """Returns whether bytes begin with the length of a TFRecord and its checksum."""
+    """Returns whether the bytes start with the length of a TFRecord and its checksum."""
     if len(data) < _HEADER_BYTES:
         return False
     crc = engine.crc32c(data[:_LENGTH_BYTES])
@@ -357,7 +357,7 @@ def _is_record(data: bytes) -> bool:
 def _kind_of_records(data: bytes) -> str:
     length = int.from_bytes(data[:_LENGTH_BYTES], "little")
     first = data[_HEADER_BYTES : _HEADER_BYTES + length]
-    # The file version is the first entry of an event file, after the time.
+    # An event file starts with the time, then the file version.
     if _EVENT_VERSION in first[:32]:
         return Kind.EVENTS
     if first.startswith(b"{") and _SESSION in first:
@@ -389,7 +389,7 @@ def _kind_of_text(start: Start) -> tuple[str, str | None]:
 
 
 def _named(path: str) -> str:
-    """Returns the last extension of a name, but for that of a compression."""
+    """Returns the last extension of a name, ignoring the one for compression."""
     stem = path.lower()
     for extension in (*_COMPRESSED_NAMES, ".zlib"):
         stem = stem.removesuffix(extension)

@@ -1,4 +1,4 @@
-"""Pipelines over single files, for commands that look at all records."""
+"""Pipelines over single files, for commands that read all records."""
 
 from __future__ import annotations
 
@@ -19,20 +19,21 @@ from headrace.pipeline.native_functions import native
 
 __all__ = ["ALL", "Count", "counted", "record_sizes", "source_of"]
 
-# A budget for all examples of any file; one this large also covers losses that cannot be counted.
+# The budget for skipped examples. This large, it covers all examples of any file, and losses that
+# cannot be counted.
 ALL: Final = 1 << 62
 _BATCH: Final = 1 << 16
 _TEXTS: Final = (Kind.TEXT, Kind.UNKNOWN, Kind.STATE)
 
 
 class Count(NamedTuple):
-    """Totals over all records of a file.
+    """Totals for all records of a file.
 
     Attributes:
         num_records: The number of readable records.
-        num_bytes: Their total number of bytes; None for records that are not strings.
-        least_bytes: The size of the shortest one.
-        most_bytes: The size of the longest one.
+        num_bytes: Their total size in bytes. None for records that are not byte strings.
+        least_bytes: The size of the smallest one.
+        most_bytes: The size of the largest one.
         damage: The unreadable parts.
     """
 
@@ -46,14 +47,14 @@ class Count(NamedTuple):
 def source_of(  # noqa: PLR0911 (one for each kind)
     content: Content, is_counted: bool = False
 ) -> Pipeline:
-    """Returns a pipeline over a file, with the components of its kind.
+    """Returns a pipeline over a file. Its components depend on the kind of the file.
 
     Args:
         content: The file.
-        is_counted: Whether values don't matter, so that no gap in a table is an error.
+        is_counted: If True, values are only counted, so empty fields in a table are no error.
 
     Raises:
-        OpError: While it is iterated, if the file cannot be read.
+        OpError: During iteration, if the file cannot be read.
     """
     path, compression = content.path, "auto" if content.compression else None
     match content.kind:
@@ -79,11 +80,11 @@ def source_of(  # noqa: PLR0911 (one for each kind)
 
 
 def _defaults(source: Pipeline, is_counted: bool) -> dict[str, float]:
-    """Returns NaN for each column of floats, and 0 for other numbers if they are only counted."""
+    """Returns NaN for each float column and, if values are only counted, 0 for other numbers."""
     try:
         specs = source.spec
     except OpError:
-        return {}  # The file cannot be read, as reading it will say.
+        return {}  # The file cannot be read. The iteration reports the error.
     kinds = {
         name: spec.dtype.kind
         for name, spec in specs.items()
@@ -105,11 +106,11 @@ def _line_bytes(example: dict[str, Any]) -> dict[str, Any]:
 
 
 def counted(content: Content, is_shown: bool = True) -> Count:
-    """Reads all records of a file, checks them, and counts those that are whole.
+    """Reads and checks all records of a file, and counts the undamaged ones.
 
     Args:
         content: The file.
-        is_shown: Whether a progress bar is shown on a terminal.
+        is_shown: Whether to show a progress bar on a terminal.
     """
     if content.kind in (*_TEXTS, Kind.TFRECORD, Kind.EVENTS, Kind.SESSION, Kind.EMPTY):
         return _sized(content, is_shown)
@@ -123,8 +124,8 @@ def record_sizes(
 
     Args:
         content: The file.
-        damage: A list to which the unreadable parts are added at the end.
-        is_shown: Whether a progress bar is shown on a terminal.
+        damage: A list to which the unreadable parts are appended at the end.
+        is_shown: Whether to show a progress bar on a terminal.
     """
     size = _line_bytes if content.kind in _TEXTS else _record_bytes
     for batch in _batches(content, source_of(content).map(size), is_shown, damage):
@@ -155,7 +156,7 @@ def _numbered(content: Content, source: Pipeline, is_shown: bool) -> Count:
 def _batches(
     content: Content, source: Pipeline, is_shown: bool, damage: list[Skipped]
 ) -> Iterator[dict[str, Any]]:
-    """Yields batches, and adds the unreadable parts to `damage` at the end."""
+    """Yields batches. At the end, appends the unreadable parts to `damage`."""
     total = content.size_bytes if content.compression is None else None
     with (
         iter(source.skip_errors(ALL).batch(_BATCH)) as batches,

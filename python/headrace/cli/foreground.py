@@ -1,8 +1,8 @@
-"""Runs programs one after the other, and ends them at Ctrl-C at any moment.
+"""Runs programs one after the other. Ctrl-C can end them at any time.
 
 A KeyboardInterrupt can be raised between any two instructions, for example after a directory was
-made and before its removal is registered. Here a signal raises nothing: it writes a byte to a pipe,
-which is read only by the wait for the running program.
+created and before its removal was registered. Here a signal raises nothing: it writes a byte to a
+pipe, and only the code that waits for the running program reads the pipe.
 """
 
 from __future__ import annotations
@@ -19,16 +19,17 @@ import click
 
 from headrace.cli.interrupts import Interrupted, ending_signals
 
-# NumPy's threads spin while they wait for each other. Beside a pipeline's busy threads, on a matrix
-# this small, that makes training several times slower. A variable set by the user is kept.
+# NumPy's threads spin while they wait for each other. Next to a pipeline's busy threads, and for
+# matrices this small, that makes training several times slower. If the user has set one of these
+# variables, it is kept.
 _ONE_BLAS_THREAD: Final = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 
 class ProgramFailed(Exception):
-    """A program ended with an exit code other than 0, after a message on stderr.
+    """A program printed a message to stderr and ended with an exit code other than 0.
 
     Attributes:
-        exit_code: Its exit code.
+        exit_code: The exit code of the program.
     """
 
     def __init__(self, exit_code: int) -> None:
@@ -37,9 +38,9 @@ class ProgramFailed(Exception):
 
 
 class Foreground:
-    """Runs Python programs, one at a time. For the main thread only.
+    """Runs Python programs, one at a time. Only for the main thread.
 
-    Within ``with``, SIGINT, SIGTERM and SIGHUP end the running program and nothing else.
+    Inside a `with` block, SIGINT, SIGTERM and SIGHUP end the running program and nothing else.
     """
 
     def __enter__(self) -> Self:
@@ -65,11 +66,11 @@ class Foreground:
         os.close(self._writer)
 
     def run(self, module: str, *arguments: str) -> None:
-        """Runs ``python -m module arguments`` and waits for its end.
+        """Runs ``python -m module arguments`` and waits until it ends.
 
         Raises:
-            Interrupted: A signal asked for the end. The program is gone.
-            ProgramFailed: The program ended with another exit code than 0.
+            Interrupted: If a signal arrived. The program has been killed.
+            ProgramFailed: If the program ended with an exit code other than 0.
         """
         child = _start([sys.executable, "-P", "-m", module, *arguments])
         try:
@@ -77,7 +78,7 @@ class Foreground:
                 select.select([self._reader], [], [])
                 self._raise_if_interrupted()
         finally:
-            # All files of the program are in a directory of ours, so it can be killed.
+            # All files of the program are in our directory, so it can be killed.
             child.kill()
             child.wait()
         self._raise_if_interrupted()
@@ -88,7 +89,7 @@ class Foreground:
             raise ProgramFailed(child.returncode)
 
     def _raise_if_interrupted(self) -> None:
-        """Reads the pipe: a byte for each signal since the last call, its number."""
+        """Reads the pipe, which has one byte for each signal since the last call: its number."""
         try:
             numbers = os.read(self._reader, 4096)
         except BlockingIOError:
@@ -99,13 +100,13 @@ class Foreground:
 
 
 def _note(_number: int, _frame: FrameType | None) -> None:
-    """Does nothing: the interpreter has written the signal's number to the pipe already."""
+    """Does nothing: the interpreter has already written the signal's number to the pipe."""
 
 
 def _start(command: list[str]) -> subprocess.Popen[bytes]:
-    """Starts a program in which SIGINT is blocked for good.
+    """Starts a program in which SIGINT stays blocked.
 
-    A terminal sends Ctrl-C to the program too, which ignores it: this process ends it.
+    A terminal also sends Ctrl-C to the program, which ignores it: this process ends the program.
     """
     old_mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:

@@ -1,4 +1,4 @@
-"""Signals that ask a writing command to end, checked only between complete steps."""
+"""Handles signals for commands that write files: they are checked only between complete steps."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Interrupted(Exception):
 
 
 class Interrupts:
-    """Records SIGINT, SIGTERM and SIGHUP within ``with``. For the main thread only.
+    """Records SIGINT, SIGTERM and SIGHUP inside a `with` block. Only for the main thread.
 
     The second signal ends the process immediately.
     """
@@ -43,7 +43,7 @@ class Interrupts:
             signal.signal(number, handler)
 
     def check(self) -> None:
-        """Raises Interrupted if there was a signal."""
+        """Raises Interrupted if a signal has arrived."""
         if self._number is not None:
             raise Interrupted(self._number)
 
@@ -54,10 +54,10 @@ class Interrupts:
 
 
 def ending_signals() -> list[signal.Signals]:
-    """Returns the signals that ask for the end.
+    """Returns the signals that end a command.
 
-    SIGINT is always one: a shell script starts its background jobs with SIGINT ignored, but
-    `kill -INT` must work. SIGHUP is one unless `nohup` has set it to be ignored.
+    SIGINT is always one of them: a shell script starts its background jobs with SIGINT ignored, but
+    `kill -INT` must work. SIGHUP is one unless `nohup` has made the process ignore it.
     """
     if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
         return [signal.SIGINT, signal.SIGTERM]

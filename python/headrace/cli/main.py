@@ -1,4 +1,4 @@
-"""The entry point of the command ``headrace``."""
+"""The entry point of the ``headrace`` command."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from types import FrameType
 def main() -> None:
     """Runs the command line.
 
-    Until a command handles SIGINT, no file exists that would have to be removed. So Ctrl-C ends the
-    process immediately, without a traceback from an import.
+    Until a command handles SIGINT, there are no files to clean up. So Ctrl-C ends the process
+    immediately, without a traceback from an import.
     """
     signal.signal(signal.SIGINT, _leave_at_once)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # Letters that the terminal does not have are escaped.
+            # Escape characters that the terminal cannot show.
             stream.reconfigure(errors="replace")
-    # Imported here, after the line above: on a cold disk the imports are most of the start-up time.
+    # Imported only now, so that Ctrl-C works: on a cold disk, imports take most of the start-up
+    # time.
     from headrace.core.optional_dependencies import missing_cli  # noqa: PLC0415
 
     if missing := missing_cli():

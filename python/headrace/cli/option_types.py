@@ -1,4 +1,4 @@
-"""Types of options that click does not have."""
+"""Option types that click does not have."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _UNITS: Final = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
 
 
 def size(_context: click.Context, _option: click.Parameter, value: str | None) -> int | None:
-    """Returns a number of bytes, given as 100M or 1.5GiB. A callback of click, like the others."""
+    """Parses a number of bytes, such as 100M or 1.5GiB. A click callback, like the others."""
     if value is None:
         return None
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?b)?", value.lower())
@@ -27,7 +27,7 @@ def size(_context: click.Context, _option: click.Parameter, value: str | None) -
 def pairs(
     _context: click.Context, _option: click.Parameter, values: Iterable[str]
 ) -> tuple[tuple[str, str], ...]:
-    """Returns names and values, given as NAME=VALUE."""
+    """Parses names and values in the form NAME=VALUE."""
     result = []
     for value in values:
         name, mark, text = value.rpartition("=")
@@ -38,7 +38,7 @@ def pairs(
 
 
 def budget(_context: click.Context, _option: click.Parameter, value: str | None) -> float | None:
-    """Returns a number of examples, or a share of them."""
+    """Parses a number or a share of examples."""
     if value is None or re.fullmatch(r"\d+", value):
         return None if value is None else int(value)
     try:

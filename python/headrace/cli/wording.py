@@ -1,4 +1,4 @@
-"""Numbers and values as text for people."""
+"""Formats numbers and values for people."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def seconds(value: float) -> str:
 
 
 def percent(share: float) -> str:
-    """Returns "100 %", "33.3 %". Only a share of 1 is "100 %", and only 0 is "0 %"."""
+    """Returns "100 %", "33.3 %". Only 1 becomes "100 %", and only 0 becomes "0 %"."""
     if 0.999 < share < 1:
         return "99.9 %"
     if 0 < share < 0.001:
@@ -45,7 +45,7 @@ def percent(share: float) -> str:
 
 
 def shortened(text: str, most: int) -> str:
-    """Returns a text of limited length, without control sequences of terminals."""
+    """Shortens a text and removes the control sequences of terminals."""
     shown = "".join(letter if letter.isprintable() else _escaped(letter) for letter in text)
     return shown if len(shown) <= most else f"{shown[: most - 1]}{_ELLIPSIS}"
 
@@ -55,7 +55,7 @@ def _escaped(letter: str) -> str:
 
 
 def table(rows: Sequence[Sequence[str]], indent: str = "  ") -> Iterable[str]:
-    """Yields the lines of a table, whose first row is its header."""
+    """Yields the lines of a table. The first row is the header."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
@@ -63,12 +63,12 @@ def table(rows: Sequence[Sequence[str]], indent: str = "  ") -> Iterable[str]:
 
 
 def echo_json(document: object) -> None:
-    """Prints a document of JSON."""
+    """Prints a JSON document."""
     click.echo(json.dumps(_plain(document), indent=2, ensure_ascii=False, allow_nan=False))
 
 
 def _plain(value: object) -> object:
-    """Returns a value in a form for JSON: numbers that JSON does not have become null."""
+    """Returns a JSON-compatible value. Numbers that JSON does not support become null."""
     if isinstance(value, Mapping):
         return {str(key): _plain(one) for key, one in value.items()}
     if isinstance(value, (list, tuple)):
@@ -76,6 +76,6 @@ def _plain(value: object) -> object:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, str):
-        # The name of a file may have bytes that are not text.
+        # A file name may contain bytes that are not text.
         return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     return value

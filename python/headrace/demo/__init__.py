@@ -1,4 +1,4 @@
-"""The demo: digits to TFRecords, training on a pipeline, a checkpoint, evaluation."""
+"""The demo: digits as TFRecords, training on a pipeline, a checkpoint, evaluation."""
 
 from headrace.core.optional_dependencies import missing_cli
 

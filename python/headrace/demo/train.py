@@ -16,7 +16,7 @@ from headrace.demo.records import NUM_EXAMPLES, SeenExamples, digits
 
 
 def training_batches(directory: Path, num_epochs: int, batch_size: int, seed: int) -> hr.Pipeline:
-    """Returns the pipeline: all epochs, each in another order, as one stream of batches.
+    """Returns a pipeline over all epochs, each in a different order, as one stream of batches.
 
     The components are those of `headrace.demo.records.digits`. The last batch may be smaller.
     """
@@ -30,7 +30,7 @@ def finished_share(batches: hr.Batches) -> float:
 
 
 def train(directory: Path, num_epochs: int, batch_size: int, seed: int) -> int:
-    """Trains, checks that every example of every epoch came once, saves a checkpoint.
+    """Trains, checks that every example was seen once per epoch, and saves a checkpoint.
 
     Returns:
         The number of steps.
@@ -62,7 +62,7 @@ def train(directory: Path, num_epochs: int, batch_size: int, seed: int) -> int:
 @click.option("--batch-size", type=click.IntRange(min=1), default=128, show_default=True)
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True)
 def main(directory: Path, epochs: int, batch_size: int, seed: int) -> None:
-    """Trains on the records in DIRECTORY and saves a checkpoint beside them."""
+    """Trains on the records in DIRECTORY and saves a checkpoint there."""
     num_steps = train(directory, epochs, batch_size, seed)
     click.echo(
         f"  every one of {NUM_EXAMPLES['train']:,} examples was seen exactly once "

@@ -1,8 +1,8 @@
-"""Readers on other machines, on Ray: many readers feed many trainers, in the order of one machine.
+"""Reads data on other machines with Ray, in the same order as on one machine.
 
-`serve(pipe, num_readers=…)` starts readers, and returns a `Feed`; `feed.batches(rank, world)` in
-any process of the cluster returns the same bytes as `pipe.shard(rank, world)` on one machine.
-`from_dataset` makes a pipeline of a Ray Data dataset. Needs the extra `headrace[ray]`.
+`serve(pipe, num_readers=…)` starts readers and returns a `Feed`. In any process of the cluster,
+`feed.batches(rank, world)` returns the same bytes as `pipe.shard(rank, world)` on one machine.
+`from_dataset` makes a pipeline from a Ray Data dataset. Requires the extra `headrace[ray]`.
 """
 
 from headrace.core.optional_dependencies import missing_ray

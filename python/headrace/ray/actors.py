@@ -25,16 +25,16 @@ from headrace.read_service import (
 __all__ = ["Head", "Report", "ServiceLayout", "Settings"]
 
 _LOG: Final = logging.getLogger("headrace.ray")
-# The seconds in which a reader that may be lost must answer.
+# The time limit in seconds for an answer from a reader that may be lost.
 _PATIENCE_S: Final = 5.0
-# The seconds that a process may take to start before it counts as missing.
+# The number of seconds that a process may take to start before it counts as missing.
 _STARTING_S: Final = 60.0
-# The seconds that readers may take to answer requests of trainers that have ended. Ray prints a
-# line for each unanswered call.
+# The number of seconds that readers get to answer requests of ended trainers. Ray prints a line for
+# each unanswered call.
 _CLOSING_S: Final = 2.0
-# Trainers that have not reported for this many seconds count as ended.
+# A trainer counts as ended if it has not reported for this many seconds.
 _GONE_S: Final = 60.0
-# The seconds after a change of readers before autoscaling makes another one.
+# The number of seconds between two changes by autoscaling.
 _SETTLING_S: Final = 10.0
 
 
@@ -44,10 +44,11 @@ class Settings:
 
     Attributes:
         num_readers: The initial number of readers.
-        cpus_per_reader: The number of CPUs that Ray reserves for each.
-        parked_bytes: The limit on batches that a reader keeps for trainers that have not asked yet.
-        autoscale: The fewest and the most readers between which the number is adapted; None to
-            leave it to the program.
+        cpus_per_reader: The number of CPUs that Ray reserves for each reader.
+        parked_bytes: The limit in bytes on the batches that a reader keeps for trainers that have
+            not requested them yet.
+        autoscale: The minimum and maximum number of readers for automatic scaling. None disables
+            it.
     """
 
     num_readers: int
@@ -67,15 +68,15 @@ class Report(NamedTuple):
     """The regular report of a trainer.
 
     Attributes:
-        trainer: Its name.
+        trainer: The name of the trainer.
         rank: The rank of the trainer.
         world: The number of trainers.
-        version: The version of its layout.
+        version: The version of the layout that it uses.
         oldest: The number of its next batch.
-        end: The number of the first batch that it has not asked for.
+        end: The number of the first batch that it has not requested.
         seconds: The time since its last report.
         waiting: The share of that time in which it waited.
-        working: For each reader that it heard of, the share of time in which the reader worked.
+        working: The share of time in which each reader worked, for the readers that it heard from.
     """
 
     trainer: str
@@ -90,7 +91,7 @@ class Report(NamedTuple):
 
 
 class ReaderActor:
-    """A `Reader` as an actor."""
+    """A `Reader` as a Ray actor."""
 
     def __init__(self, head: Any, parked_bytes: int) -> None:
         """Gets the pipeline from the head: an argument would have to outlive every restart."""
@@ -98,25 +99,25 @@ class ReaderActor:
         self._gone: set[str] = set()
 
     def give(self, asks: list[BatchRequest]) -> ReaderReply:
-        """Returns batches of one trainer; see `Reader.give_together`."""
+        """Returns batches of one trainer. See `Reader.give_together`."""
         first = asks[0]
         if first.trainer in self._gone:
             return ReaderReply([BatchReply(None, 0, first.cursor, first.num_skipped, [], 0.0)], 0.0)
         return self._reader.give_together(asks)
 
     def forget(self, trainer: str) -> None:
-        """Answers the open requests of a trainer without work."""
+        """Answers the open requests of a trainer without producing batches."""
         self._gone.add(trainer)
 
     def wait_until_idle(self) -> None:
-        """Returns when all earlier requests are answered."""
+        """Returns when all earlier requests have been answered."""
 
     def pid(self) -> int:
-        """Returns the number of its process. Answers immediately, even during other work."""
+        """Returns the process ID. Answers immediately, even during other work."""
         return os.getpid()
 
     def node(self) -> str:
-        """Returns the node that it runs on. Answers immediately, even during other work."""
+        """Returns the node on which it runs. Answers immediately, even during other work."""
         return str(ray.get_runtime_context().get_node_id())
 
 
@@ -130,7 +131,7 @@ class _Trainer:
 
 
 class Head:
-    """Starts and ends readers, and tells trainers of them. No batch goes through it."""
+    """Starts and ends readers, and tells trainers about them. Batches do not pass through it."""
 
     def __init__(self, pipe: bytes, settings: Settings) -> None:
         """Starts the readers."""
@@ -146,7 +147,7 @@ class Head:
         self._layout = Layout(0, (ReaderAssignment(0, tuple(self._readers)),))
 
     def _start(self, count: int) -> list[str]:
-        """Starts readers. Ray restarts a reader that dies, on another node if necessary."""
+        """Starts readers. If a reader dies, Ray restarts it, on another node if necessary."""
         settings = self._settings
         actor = ray.remote(concurrency_groups={"questions": 2})(ReaderActor).options(
             num_cpus=settings.cpus_per_reader,
@@ -163,7 +164,7 @@ class Head:
         return names
 
     def pipe(self) -> bytes:
-        """Returns the pipeline, pickled by Ray."""
+        """Returns the pipeline, as pickled by Ray."""
         return self._pipe
 
     def known(self) -> ServiceLayout:
@@ -171,12 +172,12 @@ class Head:
         return ServiceLayout(self._layout, self._readers)
 
     def told(self, report: Report) -> ServiceLayout:
-        """Returns the layout of readers, with the actors that one trainer has to ask."""
+        """Returns the layout of readers, with the actors that one trainer needs."""
         names = self._layout.readers_of(report.oldest, report.world)
         return ServiceLayout(self._layout, {name: self._readers[name] for name in names})
 
     def join(self, node: str, report: Report) -> ServiceLayout:
-        """Registers a trainer; after the last one, readers are assigned by nodes."""
+        """Registers a trainer. After the last one has joined, assigns readers by node."""
         self._trainers[report.trainer] = _Trainer(node, report)
         nodes = {trainer.report.rank: trainer.node for trainer in self._trainers.values()}
         if len(nodes) == report.world and len(set(nodes.values())) > 1:
@@ -205,7 +206,7 @@ class Head:
         return self._readers[name].node.options(concurrency_group="questions").remote()
 
     def report(self, report: Report) -> ServiceLayout | None:
-        """Records a trainer's report; returns the layout if the trainer's is outdated."""
+        """Records a trainer's report. Returns the layout if the trainer's is outdated."""
         if (trainer := self._trainers.get(report.trainer)) is not None:
             trainer.report, trainer.time = report, time.monotonic()
         self._end_removed()
@@ -214,12 +215,12 @@ class Head:
         return None if report.version == self._layout.version else self.told(report)
 
     def leave(self, trainer: str) -> None:
-        """Forgets a trainer that has ended."""
+        """Removes a trainer that has ended."""
         self._trainers.pop(trainer, None)
         self._end_removed()
 
     def missing(self, name: str, report: Report) -> ServiceLayout:
-        """Replaces a reader that a trainer waits for by others, if it does not answer."""
+        """If a reader that a trainer waits for does not answer, replaces it by other readers."""
         is_starting = time.monotonic() < self._started_at.get(name, 0) + _STARTING_S
         is_known = name in self._layout.readers and not is_starting
         if is_known and name not in self._nodes((name,)):
@@ -233,7 +234,7 @@ class Head:
         return self.told(report)
 
     def add_readers(self, count: int) -> Layout:
-        """Starts readers, which begin after the requested batches."""
+        """Starts readers. They begin after the batches already requested."""
         self._change((*self._layout.readers, *self._start(count)))
         return self._layout
 
@@ -241,7 +242,7 @@ class Head:
         """Ends the last readers once no trainer waits for them.
 
         Raises:
-            ValueError: If none would be left.
+            ValueError: If no reader would remain.
         """
         readers = self._layout.readers
         if count >= len(readers):
@@ -261,7 +262,7 @@ class Head:
         self._changed_at = time.monotonic()
 
     def _end_removed(self) -> None:
-        """Ends removed readers once all running trainers have taken their last batches."""
+        """Ends removed readers once all running trainers have taken the last batches of these."""
         since = time.monotonic() - _GONE_S
         reports = [one.report for one in self._trainers.values() if one.time > since]
         for name, first in list(self._removed.items()):
@@ -296,7 +297,7 @@ class Head:
             self.remove_readers(count - num_wanted)
 
     def close(self) -> None:
-        """Ends all readers, once their open requests are answered, or after a short time."""
+        """Ends all readers after their open requests have been answered, or after a short time."""
         idle = [reader.wait_until_idle.remote() for reader in self._readers.values()]
         ray.wait(idle, num_returns=len(idle), timeout=_CLOSING_S)
         for name in list(self._readers):

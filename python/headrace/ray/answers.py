@@ -1,4 +1,4 @@
-"""Answers of the head, or an error if the head is gone."""
+"""Waits for answers from the head, and raises an error if the head is gone."""
 
 from typing import Any
 
@@ -12,12 +12,12 @@ __all__ = ["answer_of"]
 def answer_of(where: str, asked: Any) -> Any:
     """Returns the result of a method of the head, or raises its error.
 
-    Waits until the method is done, or until Ray knows that the head is gone: immediately when its
-    process has ended, some twenty seconds after its node was lost.
+    Waits until the method has finished, or until Ray detects that the head is gone: immediately
+    after its process has ended, about twenty seconds after its node was lost.
 
     Args:
-        where: The caller, for the error.
-        asked: The reference of the call.
+        where: The name of the caller, for the error message.
+        asked: The reference to the call.
 
     Raises:
         UnavailableError: If the head is gone.

@@ -1,4 +1,4 @@
-"""The batches of a trainer, made by readers in other processes."""
+"""The batches of a trainer, produced by readers in other processes."""
 
 import logging
 import os
@@ -25,22 +25,23 @@ __all__ = ["FeedBatches", "FeedStatistics", "Part"]
 _LOG: Final = logging.getLogger("headrace.ray")
 _VERSION: Final = 1
 _KEYS: Final = {"version", "next", "first", "epoch", "pipeline"}
-# The seconds between reports of a trainer, and the most reports to the head in a second.
+# The number of seconds between reports of a trainer, and the maximum number of reports to the head
+# per second.
 _REPORTS_S: Final = 1.0
 _MOST_REPORTS: Final = 100
 
 
 class Part(NamedTuple):
-    """The part of the batches that a trainer has.
+    """The part of the batches that a trainer receives, and how it receives them.
 
     Attributes:
-        rank: The trainer, from 0.
+        rank: The number of the trainer, from 0.
         world: The number of trainers.
         epoch: The number of the epoch to start.
-        credit_bytes: The limit on its requested batches, in bytes.
-        is_copied: Whether arrays are copied out of the object store, and are writable.
-        has_arrow_strings: Whether strings stay Arrow arrays.
-        patience_s: The time after which the head checks on a reader.
+        credit_bytes: The limit in bytes on its requested batches.
+        is_copied: Whether arrays are copied out of the object store and are writable.
+        has_arrow_strings: Whether strings remain Arrow arrays.
+        patience_s: The time in seconds after which the head checks on a reader.
     """
 
     rank: int
@@ -57,13 +58,12 @@ class FeedStatistics:
     """The measurements of one trainer since it started.
 
     Attributes:
-        seconds: The time since it started.
-        batches: The number of batches that it has received.
-        bytes: The total size of the batches.
-        waiting_seconds: The time that it has waited for batches.
-        longest_wait_seconds: The longest wait for one batch, except the first.
-        asked_again: The number of times that a batch was requested again because its reader or node
-            was lost.
+        seconds: The time in seconds since the trainer started.
+        batches: The number of batches received.
+        bytes: The total size of these batches.
+        waiting_seconds: The total time spent waiting for batches.
+        longest_wait_seconds: The longest wait for a batch other than the first.
+        asked_again: The number of batches requested again because their reader or node was lost.
     """
 
     seconds: float = 0.0
@@ -79,8 +79,8 @@ class _PendingRequest(NamedTuple):
 
     Attributes:
         reader: The name of the reader.
-        answer: The reference to the `ReaderReply`, with this batch and maybe others.
-        position: The position of the batch in it.
+        answer: The reference to the `ReaderReply`, which may contain several batches.
+        position: The position of the batch in the reply.
     """
 
     reader: str
@@ -93,11 +93,11 @@ class FeedBatches:
 
     Batches are requested ahead, up to `credit_bytes`, and small batches are sent together. Arrays
     are in Ray's object store and read-only, unless you requested copies. They exist as long as your
-    program refers to them. Use an iteration from one thread at a time.
+    program refers to them. Only one thread may use an iteration at a time.
     """
 
     def __init__(self, head: Any, part: Part, state: Mapping[str, Any] | None) -> None:
-        """Asks for the first batches."""
+        """Requests the first batches."""
         next_number, self._epoch, self._cursor = _begun(state, part.epoch)
         self._head = head
         self._part = part
@@ -112,11 +112,11 @@ class FeedBatches:
         self._waiting = self._longest = 0.0
         self._num_batches = self._num_bytes = self._num_again = 0
         self._answer: Any = None
-        # The answer that came last, and its batches.
+        # The last answer, and its batches.
         self._came: tuple[Any, list[BatchReply]] = None, []
         self._is_over = False
         node = str(ray.get_runtime_context().get_node_id())
-        # The version of its layout and its waiting time do not matter yet.
+        # The layout version and the waiting time do not matter yet.
         report = self._report(0.0, 0.0, -1)
         self._known: ServiceLayout = answer_of("batches", head.join.remote(node, report))
         self._ask_ahead()
@@ -150,7 +150,7 @@ class FeedBatches:
             if self._came[0] is answer:
                 replies = self._came[1]
                 if position + 1 == len(replies):
-                    self._came = None, []  # The program alone holds the last batch.
+                    self._came = None, []  # Now only the program holds the last batch.
                 if position < len(replies):
                     return replies[position]
                 # The reader omitted it.
@@ -176,7 +176,7 @@ class FeedBatches:
                     self._num_again += self._ask_again(answer)
 
     def _learn(self, layout_reply: ServiceLayout) -> None:
-        """Sets another layout; batches requested from lost readers are requested from others."""
+        """Sets another layout. Batches requested from lost readers are requested from others."""
         self._known = layout_reply
         lost = {
             id(asked.answer): asked.answer
@@ -186,19 +186,19 @@ class FeedBatches:
         self._num_again += sum(map(self._ask_again, lost.values()))
 
     def _numbers_of(self, answer: Any) -> list[int]:
-        """Returns the numbers of the batches of a request that were not taken yet."""
+        """Returns the numbers of the batches in a request that have not been taken yet."""
         return [
             number for number, asked in self._window.under_way.items() if asked.answer is answer
         ]
 
     def _ask_again(self, answer: Any) -> int:
-        """Requests the batches of a request that were not taken again; returns their number."""
+        """Repeats the request for batches that have not been taken. Returns their number."""
         numbers = self._numbers_of(answer)
         self._ask(numbers)
         return len(numbers)
 
     def _ask(self, numbers: list[int]) -> None:
-        """Requests batches, each from its reader, several together if they are small."""
+        """Requests batches, each from its reader. Small ones share a request."""
         layout, readers = self._known
         together = self._window.together(len(layout.readers))
         asks: dict[str, list[BatchRequest]] = {}
@@ -238,7 +238,7 @@ class FeedBatches:
         self._talk()
 
     def _note_skipped(self, reply: BatchReply) -> None:
-        """Adds skipped examples that are new: the batch was requested before some were known."""
+        """Adds new skipped examples: the batch was requested before some of them were known."""
         self._skipped.extend(reply.skipped[len(self._skipped) - reply.num_skipped :])
 
     def _talk(self) -> None:
@@ -251,7 +251,7 @@ class FeedBatches:
             try:
                 layout = answer_of("batches", answer)
             except UnavailableError:
-                # The batch just taken is good. The missing one after it raises this.
+                # The batch just taken is fine. The next one, which is missing, will raise this.
                 return
             if layout is not None:
                 self._learn(layout)
@@ -274,10 +274,10 @@ class FeedBatches:
         )
 
     def state(self) -> dict[str, Any]:
-        """Returns the position of all trainers that have received as many batches as this one.
+        """Returns the position of all trainers after they received as many batches as this one.
 
-        The state contains only data that `json` can serialise. Any number of trainers can continue
-        from it, with any number of readers. You can also call it after `close`.
+        The state contains only data that `json` can serialise. Any number of trainers can resume
+        from it, with any number of readers. You can also call this method after `close`.
         """
         cursor = self._cursor
         return {
@@ -303,11 +303,11 @@ class FeedBatches:
         return FeedStatistics(seconds, *counts, self._waiting, self._longest, self._num_again)
 
     def close(self) -> None:
-        """Stops requesting batches and drops requested ones. The readers keep running."""
+        """Stops requesting batches and drops those already requested. The readers keep running."""
         if not self._is_over:
             self._is_over = True
-            # Requests that wait at readers are answered without work. (A cancelled call would hold
-            # up the calls after it: an actor waits for each call number for half a minute.)
+            # Requests that wait at readers are answered without work. A cancelled call would delay
+            # the calls after it: an actor waits half a minute for each call number.
             for name in {asked.reader for asked in self._window.under_way.values()}:
                 if (reader := self._known.readers.get(name)) is not None:
                     reader.forget.options(concurrency_group="questions").remote(self._name)
@@ -328,7 +328,7 @@ class FeedBatches:
 
 
 def _begun(state: Mapping[str, Any] | None, epoch: int) -> tuple[int, int, Cursor]:
-    """Returns the number of the first batch of all trainers, the epoch, and a place before it."""
+    """Returns the number of the trainers' first batch, the epoch, and a position before it."""
     if state is None:
         return 0, epoch, BEGINNING
     if not isinstance(state, Mapping) or set(state) != _KEYS:

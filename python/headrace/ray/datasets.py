@@ -1,4 +1,4 @@
-"""A pipeline over a dataset of Ray Data."""
+"""Makes pipelines from Ray Data datasets."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
@@ -16,13 +16,13 @@ def from_dataset(dataset: Any) -> Pipeline:
     """Creates a pipeline over the rows of a `ray.data.Dataset`, in the order of its blocks.
 
     Columns become components: numbers, arrays, `bytes` and `str`. The dataset runs on the cluster
-    while you iterate, and blocks arrive one after the other. It works like `iterable`: every
-    iteration and epoch runs the dataset again, and a resume reads again all blocks before its
-    position. If the order matters, make Ray Data keep it:
+    while you iterate, and its blocks arrive one after the other. As with `iterable`, every
+    iteration and epoch runs the dataset again, and a resumed iteration first reads all blocks
+    before its position again. If the order matters, make Ray Data preserve it:
     `ray.data.DataContext.get_current().execution_options.preserve_order = True`.
 
     Args:
-        dataset: A `ray.data.Dataset`, or another object with `iter_batches`.
+        dataset: A `ray.data.Dataset`, or any object with `iter_batches`.
 
     Raises:
         TypeError: If `dataset` has no `iter_batches`.
@@ -44,6 +44,6 @@ def _rows_of(dataset: Any) -> Callable[[], Iterable[Mapping[str, Any]]]:
 
 
 def _values(column: npt.ArrayLike) -> Iterable[Any]:
-    """Returns the rows of a column, each in the form for an example."""
+    """Returns the rows of a column, each in the form of a component."""
     array = np.asarray(column)
     return array.astype(object) if array.dtype.kind == "U" else array

@@ -1,4 +1,4 @@
-"""The start of readers, and the feed from which trainers get their batches."""
+"""Starts readers, and defines the feed from which trainers get their batches."""
 
 import logging
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ def serve(
     autoscale: tuple[int, int] | None = None,
     parked_bytes: int = _PARKED_BYTES,
 ) -> "Feed":
-    """Starts readers that produce the batches of one pipeline together.
+    """Starts readers that together produce the batches of one pipeline.
 
     Each reader is a Ray actor with its own engine and produces every `num_readers`-th batch.
     `batch` and the stages that make one example from one run only for those batches. All earlier
@@ -43,19 +43,21 @@ def serve(
     must be accessible from all readers.
 
     Args:
-        pipe: A pipeline with `batch`. If a seed is missing, it is drawn when the pipeline is
-            created, so all readers share it.
+        pipe: A pipeline with `batch`. Any missing seed was drawn when the pipeline was created, so
+            all readers use the same one.
         num_readers: The number of readers, at least 1.
-        cpus_per_reader: The number of CPUs that Ray reserves for each reader. With at least 1, the
-            engine uses that many threads, unless the pipeline sets another number.
-        autoscale: The minimum and maximum number of readers for automatic scaling. None for no
-            automatic scaling; use `add_readers` and `remove_readers`.
-        parked_bytes: The limit on batches that a reader holds for trainers that have not requested
-            them yet. Batches beyond the limit are dropped, and produced again on request.
+        cpus_per_reader: The number of CPUs that Ray reserves for each reader. If it is at least 1,
+            the engine uses that many threads, unless the pipeline sets another number.
+        autoscale: The minimum and maximum number of readers for automatic scaling. None disables
+            it. You can then call `add_readers` and `remove_readers`.
+        parked_bytes: The limit in bytes on the batches that a reader keeps for trainers that have
+            not requested them yet. Batches beyond the limit are dropped, and produced again on
+            request.
 
     Raises:
         TypeError: If `pipe` is not a pipeline.
-        ValueError: If the pipeline has no `batch` or no fixed order, or a number is out of range.
+        ValueError: If the pipeline has no `batch` or no fixed order, or if a number is out of
+            range.
     """
     if not isinstance(pipe, Pipeline):
         raise TypeError(f"serve: got {type(pipe).__name__}, expected a pipeline.")
@@ -78,7 +80,7 @@ def serve(
         ray.init()
     pickled = cloudpickle.dumps(with_buffers(pipe))
     settings = Settings(num_readers, cpus_per_reader, parked_bytes, autoscale)
-    # On the caller's node: Ray would choose any node, whose loss would then end all readers.
+    # Run on the caller's node. Ray would choose any node, and losing it would end all readers.
     here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
     head = ray.remote(Head).options(num_cpus=0, scheduling_strategy=here).remote(pickled, settings)
     ray.get(head.known.remote())
@@ -88,7 +90,7 @@ def serve(
 def _done_for_all(pipe: Pipeline) -> list[Step]:
     """Returns the stages that each reader runs for all batches.
 
-    Stages that work on single rows are deferred until a stage needs their results.
+    Stages that process single rows are deferred until a stage needs their results.
     """
     done: list[Step] = []
     waiting: list[Step] = []
@@ -103,7 +105,7 @@ def _done_for_all(pipe: Pipeline) -> list[Step]:
     return done
 
 
-# What moves rows, or can be deferred.
+# Only moves rows, or can be deferred.
 _MOVING: Final = (Effect.EACH, Effect.REORDERS, Effect.REPEATS)
 
 
@@ -114,8 +116,8 @@ def _takes_time(step: Step) -> bool:
 class Feed:
     """A group of readers that produce batches. You can send it to any process of the cluster.
 
-    The readers stop at `close`, at the end of a `with` block, and when the process that called
-    `serve`, or its node, ends. Trainers then receive an `UnavailableError`.
+    The readers stop when you call `close` or leave the `with` block, and when the process that
+    called `serve`, or its node, ends. Trainers then receive an `UnavailableError`.
     """
 
     def __init__(self, head: Any, has_arrow_strings: bool) -> None:
@@ -132,19 +134,19 @@ class Feed:
         copy: bool = False,
         patience_s: float = _PATIENCE_S,
     ) -> FeedBatches:
-        """Starts the iteration of one trainer over batches `rank`, `rank + world`, … of the order.
+        """Starts the iteration of one trainer over the batches `rank`, `rank + world`, ….
 
         Args:
             rank: The number of the trainer, from 0.
             world: The number of trainers. All of them should read the same number of batches.
-            state: The state to continue from: the result of `FeedBatches.state` of any trainer. The
-                numbers of trainers and readers may have changed. None starts from the beginning.
+            state: The state to resume from: the result of `FeedBatches.state` of any trainer. The
+                number of trainers and readers may have changed. None starts from the beginning.
             epoch: The number of the epoch, as for `Pipeline.epoch`.
-            credit_bytes: The limit on the size of requested batches. One batch is always allowed.
+            credit_bytes: The limit in bytes on the requested batches. One batch is always allowed.
             copy: If True, arrays are copied and writable. If False, they are in Ray's object store
-                and read-only; strings in NumPy arrays are always copied.
-            patience_s: The time in seconds without a batch after which its reader is checked. If
-                the reader does not respond, others take over.
+                and read-only. Strings in NumPy arrays are always copied.
+            patience_s: If no batch arrives for this many seconds, its reader is checked. If the
+                reader does not respond, other readers take over.
 
         Raises:
             UnavailableError: If the feed was closed, or the process that called `serve`, or its
@@ -183,19 +185,19 @@ class Feed:
         answer_of("add_readers", self._head.add_readers.remote(count))
 
     def remove_readers(self, count: int) -> None:
-        """Stops readers once no trainer waits for their batches.
+        """Stops readers once no trainer is waiting for their batches.
 
         Args:
             count: The number of readers to stop, at least 1.
 
         Raises:
-            ValueError: If `count` is below 1, or no reader would be left.
+            ValueError: If `count` is below 1 or no reader would remain.
         """
         checked_int("remove_readers", "count", count, 1)
         answer_of("remove_readers", self._head.remove_readers.remote(count))
 
     def bottleneck(self) -> str:
-        """Returns a sentence on whether trainers wait, with the recommended number of readers."""
+        """Returns a sentence on whether trainers wait and how many readers they need."""
         return str(answer_of("bottleneck", self._head.advice.remote()).text)
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Strings in the object store: as Arrow buffers, which are not copied."""
+"""Strings in the object store: Arrow buffers, which are not copied."""
 
 from importlib.util import find_spec
 from typing import Any
@@ -16,7 +16,7 @@ def with_buffers(pipe: Pipeline) -> Pipeline:
 
 
 def as_asked(batch: dict[str, Any], has_arrow_strings: bool, is_copied: bool) -> dict[str, Any]:
-    """Returns a batch with the requested form of strings, and with copies of arrays on request."""
+    """Returns a batch with strings in the requested form. Copies arrays on request."""
     return {name: _component(value, has_arrow_strings, is_copied) for name, value in batch.items()}
 
 

@@ -1,6 +1,6 @@
-"""Readers that feed trainers: the layout of batches over readers, and windows of requests.
+"""The layout of batches over readers, and the requests of trainers.
 
-Independent of the transport: `headrace.ray` carries the requests, and so can a simulation.
+Independent of the transport: `headrace.ray` carries the requests, and a simulation can do so too.
 """
 
 from headrace.read_service.advice import Advice, Loads, advice

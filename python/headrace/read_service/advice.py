@@ -1,4 +1,4 @@
-"""Advice on the number of readers, as a sentence and as a number."""
+"""Advice on the number of readers, as a sentence and a number."""
 
 import math
 from dataclasses import dataclass
@@ -6,25 +6,25 @@ from typing import Final
 
 __all__ = ["Advice", "Loads", "advice"]
 
-# The share of waiting time below which trainers are fed well enough.
+# If trainers wait less than this share of the time, they are fed fast enough.
 _LEAST_WAITING: Final = 0.05
-# The share of busy time below which readers are not the bottleneck.
+# If readers work less than this share of the time, they are not the bottleneck.
 _LEAST_WORKING: Final = 0.6
-# The planned share of time in which readers work.
+# The intended share of time in which readers work.
 _PLANNED_WORK: Final = 0.8
-# The number of seconds before any advice is given.
+# No advice is given before this number of seconds.
 _LEAST_SECONDS: Final = 1.0
 
 
 @dataclass(frozen=True)
 class Loads:
-    """Measurements over some time.
+    """Measurements over a period.
 
     Attributes:
-        seconds: The duration.
+        seconds: The duration in seconds.
         num_readers: The number of readers.
-        waiting: The share of the time in which trainers waited for batches, 0 to 1: their mean.
-        working: The share of the time in which readers made batches, 0 to 1: their mean.
+        waiting: The mean share of time in which trainers waited for batches, 0 to 1.
+        working: The mean share of time in which readers produced batches, 0 to 1.
     """
 
     seconds: float
@@ -47,9 +47,10 @@ class Advice:
 
 
 def advice(loads: Loads) -> Advice:
-    """Returns the recommended number of readers, and the reason.
+    """Returns the recommended number of readers and the reason.
 
-    While trainers wait for a share `w` of the time, they could take `1 / (1 - w)` times as much.
+    If trainers wait for a share `w` of the time, they could take `1 / (1 - w)` times as many
+    batches.
     """
     count = loads.num_readers
     if loads.seconds < _LEAST_SECONDS:

@@ -1,4 +1,4 @@
-"""The layout of batches: the reader of each batch of the common order."""
+"""The layout: which reader produces each batch of the common order."""
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ __all__ = ["Layout", "ReaderAssignment", "arranged"]
 
 @dataclass(frozen=True)
 class ReaderAssignment:
-    """The readers from a batch number on: reader `number % len(readers)` gives that number.
+    """The readers for all batches from a number on. Batch `k` comes from `k % len(readers)`.
 
     Attributes:
         first: The number of the first batch.
@@ -25,23 +25,23 @@ class ReaderAssignment:
 class Layout:
     """The assignment of batches to readers.
 
-    It names the best reader to ask, but a reader returns any batch that it is asked for.
-    So trainers may use different layouts while one replaces the other.
+    It names the best reader for a batch, but any reader returns any batch on request. So trainers
+    may use different layouts while one replaces another.
 
     Attributes:
-        version: The version, higher for later layouts.
-        turns: The turns by the number of their first batch, ascending; the first one's is 0.
+        version: The version. Later layouts have higher versions.
+        turns: The assignments by the number of their first batch, in ascending order, from 0.
     """
 
     version: int
     turns: tuple[ReaderAssignment, ...]
 
     def turn_of(self, number: int) -> ReaderAssignment:
-        """Returns the turn that a batch belongs to."""
+        """Returns the assignment for a batch."""
         return self.turns[bisect_right(self.turns, number, key=lambda turn: turn.first) - 1]
 
     def reader_of(self, number: int) -> str:
-        """Returns the name of the reader of a batch."""
+        """Returns the name of the reader for a batch."""
         readers = self.turn_of(number).readers
         return readers[number % len(readers)]
 
@@ -51,11 +51,11 @@ class Layout:
 
     @property
     def readers(self) -> tuple[str, ...]:
-        """The readers of the last turn."""
+        """The readers of the last assignment."""
         return self.turns[-1].readers
 
     def readers_of(self, first: int, step: int) -> set[str]:
-        """Returns the readers of the batches `first`, `first + step`, … in each turn."""
+        """Returns the readers of the batches `first`, `first + step`, … in each assignment."""
         return {
             turn.readers[index]
             for turn in self.turns
@@ -80,7 +80,7 @@ class Layout:
         return Layout(self.version + 1, (*before, ReaderAssignment(first, tuple(readers))))
 
     def without(self, reader: str) -> "Layout":
-        """Returns a layout in which other readers replace one.
+        """Returns a layout in which other readers replace one reader.
 
         Raises:
             ValueError: If it is the only reader.
@@ -101,10 +101,10 @@ def _replaced(readers: Sequence[str], lost: str, rest: Sequence[str]) -> tuple[s
 
 
 def arranged(nodes: Mapping[str, str], trainers: Sequence[str]) -> tuple[str, ...]:
-    """Returns readers in an order in which most batches stay on one node.
+    """Returns the readers in an order in which most batches stay on one node.
 
-    Batch `k` goes from reader `k % num_readers` to trainer `k % num_trainers`. Where one number
-    divides the other, each reader serves its own trainers, and can be on the same node.
+    Batch `k` goes from reader `k % num_readers` to trainer `k % num_trainers`. If one number
+    divides the other, each reader has its own trainers and can be on their node.
 
     Args:
         nodes: The node of each reader, by name.

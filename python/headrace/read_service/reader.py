@@ -1,4 +1,4 @@
-"""A reader: makes the requested batches of a pipeline, fastest in order."""
+"""A reader, which produces requested batches of a pipeline. It is fastest if they are in order."""
 
 import time
 from collections import OrderedDict
@@ -14,19 +14,19 @@ from headrace.read_service.window import TOGETHER_S
 
 __all__ = ["BatchReply", "BatchRequest", "Reader", "ReaderReply", "num_bytes_of"]
 
-# While the layout changes, a reader has a share of the old and one of the new layout.
+# During a change of the layout, a reader has a share of the old and one of the new layout.
 _MOST_SHARES: Final = 2
 
 
 class BatchRequest(NamedTuple):
-    """A trainer's request. It has all that a reader without any state needs.
+    """A trainer's request. It contains everything that a reader without state needs.
 
     Attributes:
         number: The number of the batch in the common order.
-        num_shares: The number of readers that share the batches around it.
+        num_shares: The number of readers that share the batches around this one.
         cursor: A position at or before the batch.
-        epoch: The number of the epoch, if the cursor is the beginning.
-        num_skipped: The number of skipped examples that the trainer knows.
+        epoch: The number of the epoch, if the cursor is at the beginning.
+        num_skipped: The number of skipped examples known to the trainer.
         trainer: The name of the trainer.
     """
 
@@ -42,12 +42,12 @@ class BatchReply(NamedTuple):
     """A batch, or the end of the order.
 
     Attributes:
-        batch: Its components; None if the order has ended before it.
-        num_bytes: The size of the batch.
-        cursor: The position from which the pipeline can be resumed, at or before the batch.
-        num_skipped: The number from the `BatchRequest`; the trainer may know more by now.
-        skipped: The examples skipped up to the batch, after the first `num_skipped`.
-        working: The share of the time in which the reader worked, since it was first asked.
+        batch: The components of the batch. None if the order ends before it.
+        num_bytes: The size of the batch in bytes.
+        cursor: A position at or before the batch from which the pipeline can resume.
+        num_skipped: The number from the `BatchRequest`. The trainer may know of more by now.
+        skipped: The examples skipped up to this batch, without the first `num_skipped`.
+        working: The share of time in which the reader has worked since the first request.
     """
 
     batch: dict[str, Any] | None
@@ -62,7 +62,7 @@ class ReaderReply(NamedTuple):
     """A reader's answer to several requests.
 
     Attributes:
-        given: The batches of the first requests, at least one.
+        given: The batches for the first requests, at least one.
         seconds: The time that they took.
     """
 
@@ -71,7 +71,7 @@ class ReaderReply(NamedTuple):
 
 
 class _FinishedBatch(NamedTuple):
-    """A finished batch, which may not be requested yet."""
+    """A finished batch that may not have been requested yet."""
 
     batch: dict[str, Any] | None
     num_bytes: int
@@ -80,19 +80,19 @@ class _FinishedBatch(NamedTuple):
 
 
 class Reader:
-    """Makes batches of a pipeline. Its data can all be made again after a loss.
+    """Produces batches of a pipeline. All of its data can be produced again after a loss.
 
-    It iterates over the share of the batches to which the requested one belongs. Batches that come
-    before it are parked until another trainer asks for them; if they are too many, the oldest are
-    dropped, and made again on request.
+    It iterates over the share of batches that contains the requested one. Batches before it are
+    parked until another trainer requests them. If there are too many, the oldest are dropped and
+    produced again on request.
     """
 
     def __init__(self, pipe: Pipeline, parked_bytes: int) -> None:
-        """Sets the pipeline, and starts no thread.
+        """Sets the pipeline. Starts no threads.
 
         Args:
-            pipe: The pipeline, which has passed `check_shares`.
-            parked_bytes: The limit on parked batches, in bytes.
+            pipe: A pipeline that has passed `check_shares`.
+            parked_bytes: The limit in bytes on parked batches.
         """
         self._pipe = pipe
         self._parked_bytes = parked_bytes
@@ -105,10 +105,10 @@ class Reader:
         self.num_made = 0
 
     def give(self, ask: BatchRequest) -> BatchReply:
-        """Returns a batch. Waits until it is made.
+        """Waits for a batch and returns it.
 
         Raises:
-            Exception: The exception that the pipeline raises at the batch, or before it.
+            Exception: An exception that the pipeline raises at or before the batch.
         """
         begin = time.monotonic()
         self._begin = self._begin or begin
@@ -122,13 +122,14 @@ class Reader:
         return BatchReply(*batch[:3], ask.num_skipped, skipped, working)
 
     def give_together(self, asks: Sequence[BatchRequest]) -> ReaderReply:
-        """Returns the batches of several requests, at least the first, as far as they are quick.
+        """Returns the batches of the first requests, at least one and as many as are quickly made.
 
-        Those after the end of the order are omitted, and after some milliseconds the rest is. So
-        are a batch that raises an exception and those after it: it raises when it is the first.
+        Batches after the end of the order are omitted, and so is the rest after some milliseconds.
+        A batch that raises an exception is omitted with all batches after it. It raises the
+        exception once it is the first.
 
         Raises:
-            Exception: The exception that the pipeline raises at the first batch, or before it.
+            Exception: An exception that the pipeline raises at or before the first batch.
         """
         begin = time.monotonic()
         replies = [self.give(asks[0])]
@@ -142,7 +143,7 @@ class Reader:
         return ReaderReply(replies, time.monotonic() - begin)
 
     def close(self) -> None:
-        """Ends all threads, and drops what is parked."""
+        """Ends all threads and drops parked batches."""
         for share in self._shares.values():
             share.close()
         self._shares.clear()
@@ -191,7 +192,7 @@ class Reader:
 
 
 def num_bytes_of(batch: dict[str, Any]) -> int:
-    """Returns the size of a batch's components in bytes; strings without their Python objects."""
+    """Returns the size of a batch in bytes. For strings, without their Python objects."""
     return sum(_num_bytes(component) for component in batch.values())
 
 

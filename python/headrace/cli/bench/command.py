@@ -28,12 +28,12 @@ __all__ = ["bench"]
 @click.option("--batches", type=click.IntRange(min=1), help="Stop after this many batches.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 def bench(program: str, most_seconds: float, batches: int | None, as_json: bool) -> None:
-    """Measures the speed of a pipeline of a program, and names its bottleneck.
+    """Measures the speed of a pipeline and names its bottleneck.
 
     NAME is a pipeline or a function that returns one. The limit is the speed of plain reads of the
-    same files, by as many threads, which is measured first.
+    same files with the same number of threads, and is measured first.
 
-    Exits with 1 if the program or the pipeline fails.
+    The exit code is 1 if the program or the pipeline fails.
     """
     from headrace.cli.bench.measure import measured  # noqa: PLC0415 (see commands.py)
     from headrace.cli.bench.program import pipeline_of  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""The limit of the machine: the speed of threads that only read the bytes of files."""
+"""The limit of the machine: the speed at which threads can read the bytes of files."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from headrace.io.os_errors import os_errors
 
 __all__ = ["Limit", "measured_limit"]
 
-# Bytes that a thread reads before it takes the next piece, and bytes read at a time.
+# The size of a piece that a thread reads, and the size of one read, both in bytes.
 _PIECE_BYTES: Final = 8 << 20
 _READ_BYTES: Final = 1 << 20
 
 
 class Limit(NamedTuple):
-    """The rate at which the machine can read the bytes of files.
+    """The speed at which the machine reads files.
 
     Attributes:
-        bytes_per_second: The rate of all threads together.
+        bytes_per_second: The speed of all threads together.
         num_bytes: The number of bytes read.
-        num_threads: The number of reading threads.
+        num_threads: The number of threads.
     """
 
     bytes_per_second: float
@@ -34,27 +34,27 @@ class Limit(NamedTuple):
 
 
 def measured_limit(files: Sequence[str], num_threads: int, most_seconds: float) -> Limit | None:
-    """Reads files twice, and measures the second time; returns None if they have no bytes.
+    """Reads files twice and measures the second pass. Returns None if they are empty.
 
-    The first pass brings the files into the page cache, as far as they fit into it and into the
-    time. So the limit is that of memory for files that fit, and otherwise that of storage. The
-    second pass reads the same parts.
+    The first pass brings the files into the page cache, as far as they fit and time allows. So the
+    result is the limit of memory for files that fit into the cache, and otherwise the limit of
+    storage. The second pass reads the same parts.
 
     Args:
-        files: The files, in the order in which they are read.
-        num_threads: The number of reading threads.
-        most_seconds: The longest time of one pass.
+        files: The files, in reading order.
+        num_threads: The number of threads.
+        most_seconds: The time limit of one pass in seconds.
     """
     warm, num_pieces = _read(_pieces(files), num_threads, most_seconds)
     if not warm.num_bytes:
         return None
-    # Each piece that was begun is read to its end, so these are the same bytes.
+    # Each started piece is read to its end, so the bytes are the same.
     again = itertools.islice(_pieces(files), num_pieces)
     return _read(again, num_threads, math.inf)[0]
 
 
 def _pieces(files: Sequence[str]) -> Iterator[tuple[str, int]]:
-    """Yields the files and offsets of pieces."""
+    """Yields the file and offset of each piece."""
     for path in files:
         with os_errors(path):
             size = os.path.getsize(path)
@@ -64,7 +64,7 @@ def _pieces(files: Sequence[str]) -> Iterator[tuple[str, int]]:
 def _read(
     pieces: Iterator[tuple[str, int]], num_threads: int, most_seconds: float
 ) -> tuple[Limit, int]:
-    """Reads pieces; returns the measured limit, and the number of pieces."""
+    """Reads pieces. Returns the measured limit and the number of pieces."""
     lock = threading.Lock()
     errors: list[BaseException] = []
     counts = [[0, 0] for _ in range(num_threads)]

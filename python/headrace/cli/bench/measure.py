@@ -1,4 +1,4 @@
-"""Measurements of an iteration over a pipeline."""
+"""Measures an iteration over a pipeline."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ class Measurements(NamedTuple):
     """The measurements of a pipeline.
 
     Attributes:
-        num_batches: The number of batches taken; 0 for a pipeline without batches.
+        num_batches: The number of batches taken. 0 for a pipeline without batches.
         num_examples: The number of examples in them.
-        seconds: The time from the beginning to the last of them.
-        first_seconds: The time until the first of them.
-        examples_per_second: The rate after the first batch, if there were others.
-        bytes_per_second: The rate in bytes of the files; None if that is unknown.
-        why_no_bytes: The reason why it is unknown.
-        has_ended: Whether all data were read.
-        limit: The rate of plain reads of the same files; None if there are none.
-        mixing: The files of the first examples after the last shuffle; None if the pipeline does
+        seconds: The time from the start to the last batch.
+        first_seconds: The time to the first batch.
+        examples_per_second: The rate after the first batch, if there were more.
+        bytes_per_second: The rate in bytes of the files. None if it is unknown.
+        why_no_bytes: The reason why the rate in bytes is unknown.
+        has_ended: Whether all data was read.
+        limit: The speed of plain reads of the same files. None if there are no files.
+        mixing: The files of the first examples after the last shuffle. None if the pipeline does
             not shuffle examples of files.
-        bottleneck: The bottleneck, in words.
+        bottleneck: A description of the bottleneck.
         statistics: The statistics of each stage.
     """
 
@@ -66,7 +66,7 @@ class Measurements(NamedTuple):
         return self.bytes_per_second / self.limit.bytes_per_second
 
     def as_json(self) -> dict[str, Any]:
-        """Returns this in the form for the document of `--json`."""
+        """Returns the measurements in the form for `--json`."""
         return {
             "batches": self.num_batches,
             "examples": self.num_examples,
@@ -84,15 +84,15 @@ class Measurements(NamedTuple):
 
 
 def measured(pipe: Pipeline, most_seconds: float, most_batches: int | None) -> Measurements:
-    """Measures plain reads of the files of a pipeline, then an iteration over it.
+    """Measures plain reads of a pipeline's files, then an iteration over the pipeline.
 
     Args:
         pipe: The pipeline.
-        most_seconds: The longest time to iterate over it.
-        most_batches: The largest number of batches.
+        most_seconds: The time limit of the iteration in seconds.
+        most_batches: The maximum number of batches.
 
     Raises:
-        Exception: An exception of one of the pipeline's functions.
+        Exception: The exception of a function of the pipeline.
     """
     with iter(pipe) as batches:
         files, num_threads = batches.files, batches.num_threads
@@ -142,7 +142,7 @@ def measured(pipe: Pipeline, most_seconds: float, most_batches: int | None) -> M
 def _bytes_read(
     chain: Sequence[Stage], batches: Batches, files: list[str], has_ended: bool
 ) -> tuple[int | None, str]:
-    """Returns the number of bytes read of the files, or None and the reason why it is unknown."""
+    """Returns the number of bytes read from the files, or None and the reason why it is unknown."""
     if not files:
         return None, "it reads no files"
     if any(map(storage.is_remote, files)):
@@ -156,7 +156,7 @@ def _bytes_read(
 
 
 def _reads_all(chain: Sequence[Stage]) -> bool:
-    """Returns whether the pipeline makes a single pass, which reads all files once."""
+    """Returns whether the pipeline makes a single pass that reads all files once."""
     others = (Effect.REPEATS, Effect.KEEPS, Effect.TAKES, Effect.DIVIDES, Effect.SHARES)
     is_concat = not chain[0].parts or isinstance(chain[0], Concat)
     is_one_pass = not any(step.effect in others for step in steps(chain))

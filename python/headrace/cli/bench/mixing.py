@@ -1,4 +1,4 @@
-"""The number of files that the first examples after a shuffle come from."""
+"""Counts the files from which the first examples after a shuffle come."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Mixing(NamedTuple):
     """The files of the first examples after the last shuffle of a pipeline.
 
     Attributes:
-        num_examples: The number of examples looked at.
+        num_examples: The number of examples that were examined.
         num_files: The number of files that they come from.
         of_files: The number of files that the pipeline reads.
     """
@@ -31,18 +31,18 @@ class Mixing(NamedTuple):
 
 
 def measured_mixing(pipe: Pipeline, files: Sequence[str], most_seconds: float) -> Mixing | None:
-    """Counts the files that the first examples after the last shuffle come from.
+    """Counts the files from which the first examples after the last shuffle come.
 
-    Functions right before the shuffle are not called: they do not change the order.
+    Functions directly before the shuffle are not called: they do not change the order.
 
     Args:
         pipe: The pipeline.
         files: The files that it reads.
-        most_seconds: The longest time for it.
+        most_seconds: The time limit in seconds.
 
     Returns:
-        The numbers; None if the pipeline does not shuffle examples of several files, or no example
-        comes in time.
+        The numbers. None if the pipeline does not shuffle the examples of several files, or no
+        example arrives in time.
     """
     chain = _up_to_shuffle(pipe._stages)
     if chain is None or len(files) < 2:
@@ -55,17 +55,17 @@ def measured_mixing(pipe: Pipeline, files: Sequence[str], most_seconds: float) -
             results.append(example["file"])
             if time.monotonic() > end:
                 break
-    # Examples that are not of a file have an empty name.
+    # Examples that do not come from a file have an empty name.
     return Mixing(len(results), len(set(filter(None, results))), len(files)) if results else None
 
 
 def _up_to_shuffle(chain: Sequence[Stage]) -> tuple[Stage, ...] | None:
-    """Returns the stages up to the last shuffle of examples; None if there is none."""
+    """Returns the stages up to the last shuffle of examples. None if there is no shuffle."""
     indices = [n for n, step in enumerate(steps(chain), 1) if step.effect is Effect.REORDERS]
     if not indices or batch_depth(chain[: indices[-1]]) > 0:
         return None
     before = list(chain[: indices[-1]])
-    # The order does not depend on what gives one example for each.
+    # Stages that make one example from each do not affect the order.
     while len(before) > 1 and steps(before)[-1].effect is Effect.EACH:
         before.pop()
     return (*before, chain[indices[-1]])

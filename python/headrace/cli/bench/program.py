@@ -1,4 +1,4 @@
-"""The pipeline that a user's program describes."""
+"""Imports the pipeline that a user's program defines."""
 
 from __future__ import annotations
 
@@ -24,10 +24,11 @@ def pipeline_of(where: str) -> Pipeline:
     """Imports a pipeline, or calls a function that returns one.
 
     Args:
-        where: `FILE.py:NAME`, or `MODULE:NAME` of a module that can be imported from here.
+        where: `FILE.py:NAME`, or `MODULE:NAME` for a module that can be imported from the current
+            directory.
 
     Raises:
-        Failure: If there is no such file or name, it is not a pipeline, or the program fails.
+        Failure: If the file or name does not exist, is not a pipeline, or the program fails.
     """
     path, mark, name = where.rpartition(":")
     if not mark or not name.isidentifier():
@@ -66,7 +67,7 @@ def _module(name: str) -> ModuleType:
 
 
 def _imported(path: str) -> ModuleType:
-    # Modules beside the program can be imported, as when Python runs it.
+    # Modules next to the program can be imported, as when Python runs it.
     sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
     name = f"headrace_bench_{os.path.splitext(os.path.basename(path))[0]}"
     spec = importlib.util.spec_from_file_location(name, path)
@@ -82,7 +83,7 @@ def _imported(path: str) -> ModuleType:
 
 
 def _failure(path: str, error: Exception) -> Failure:
-    """Returns the failure for an error in the user's program, with its line there."""
+    """Returns the failure for an error in the user's program, with the line where it occurred."""
     failure = failure_of(error)
     text = failure.message if failure else f"{type(error).__name__}: {error}"
     if isinstance(error, SyntaxError):

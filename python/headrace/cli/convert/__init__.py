@@ -1,1 +1,1 @@
-"""The steps of ``headrace convert``, from files of one format to files of another."""
+"""``headrace convert``: converts files from one format to another."""

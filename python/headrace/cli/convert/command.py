@@ -1,4 +1,4 @@
-"""``headrace convert``: converts files of one format to another."""
+"""``headrace convert``: converts files from one format to another."""
 
 from __future__ import annotations
 
@@ -120,10 +120,10 @@ def convert(
 ) -> None:
     """Converts TFRecords, CSV, JSON lines, Parquet, tar or image folders to TFRecords, or back.
 
-    One side is TFRecords. Shards get their names when they are whole; the same command again
-    continues after the last one.
+    Either the sources or the output must be TFRecords. Files get their final names when they are
+    complete; if you run the same command again, it continues after the last complete one.
 
-    Exits with 1 if the conversion fails, with 130 after Ctrl-C.
+    The exit code is 1 if the conversion fails and 130 after Ctrl-C.
     """
     from headrace.io import storage  # noqa: PLC0415 (see commands.py)
 
@@ -184,7 +184,7 @@ def _format_of_name(output: str) -> str:
 
 
 def _check_usage(to: str, compression: str | None, options: dict[str, Any]) -> None:
-    """Refuses options that contradict each other."""
+    """Rejects options that contradict each other."""
     if options["shards"] and options["shard_bytes"]:
         raise click.UsageError("--shards and --shard-bytes: expected one of them.")
     if options["window"] and options["seed"] is None:

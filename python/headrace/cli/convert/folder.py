@@ -1,7 +1,7 @@
-"""Image folders: a directory for each class, and a file for each image.
+"""Writes image folders: a directory for each class, and a file for each image.
 
-Images are written to a hidden directory beside the output, which gets its final name when all
-images are written.
+Images are written to a hidden directory next to the output. It is renamed to the output once all
+images have been written.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from headrace.pipeline.writing.values import Row, Values
 __all__ = ["FOLDER_PART", "Folder", "FolderPlan", "folder_plan"]
 
 FOLDER_PART: Final = 1000
-"""The number of images after which the journal is written."""
+"""The number of images between updates of the journal."""
 
 _LABELS: Final = ("class", "image/class/text", "label", "image/class/label", "cls")
 _NAMES: Final = ("path", "image/filename", "filename", "__key__")
@@ -38,14 +38,14 @@ _EXTENSIONS: Final = {
 
 
 class FolderPlan(NamedTuple):
-    """The roles of features in an image folder.
+    """The role of each feature in an image folder.
 
     Attributes:
-        image: The file of the image.
-        label: Its class.
-        name: Its name; None to number them.
-        width: The number of digits to which class numbers are padded with zeros, so that they sort
-            as numbers do.
+        image: The feature with the image file.
+        label: The feature with the class.
+        name: The feature with the file name. None to number the images.
+        width: The width to which numeric classes are padded with zeros, so that they sort
+            correctly.
     """
 
     image: str
@@ -55,10 +55,10 @@ class FolderPlan(NamedTuple):
 
 
 def folder_plan(schema: Schema, request: Request) -> FolderPlan:
-    """Returns the features that make an image folder.
+    """Chooses the features for an image folder.
 
     Raises:
-        Failure: If they are ambiguous, or missing.
+        Failure: If the features are ambiguous or missing.
     """
     images = [
         name
@@ -98,11 +98,11 @@ class Folder:
 
     Args:
         output: The directory.
-        plan: The roles of the features.
+        plan: The role of each feature.
         written: The names of the images that an earlier run has written.
 
     Attributes:
-        names: The names of the images of the current part.
+        names: The names of the images in the current part.
     """
 
     def __init__(self, output: str, plan: FolderPlan, written: Iterable[str]) -> None:
@@ -112,18 +112,18 @@ class Folder:
         self._known = set(written)
         self.names: list[str] = []
         with os_errors(self._directory):
-            # It no longer exists if the earlier run was killed just after renaming it.
+            # Missing if the earlier run was killed just after the rename.
             if not (self._known and os.path.isdir(output)):
                 os.makedirs(self._directory, exist_ok=True)
 
     @staticmethod
     def clear(output: str) -> None:
-        """Removes the files of an earlier run that is not continued."""
+        """Removes the files of an earlier run that will not be continued."""
         if os.path.isdir(_partial(output)):
             shutil.rmtree(_partial(output))
 
     def part(self) -> Shard:
-        """Begins another part."""
+        """Starts another part."""
         self.names = []
         return _Part(self)
 
@@ -146,7 +146,7 @@ class Folder:
         return len(data)
 
     def publish(self) -> None:
-        """Gives the directory its name."""
+        """Renames the hidden directory to the output."""
         with os_errors(self._output):
             if os.path.isdir(self._directory):
                 os.rename(self._directory, self._output)
@@ -167,8 +167,8 @@ class Folder:
         parts = [part for part in name.split("/") if part not in ("", ".")]
         if not parts or ".." in parts or parts[-1].startswith(".") or "\0" in name:
             raise Failure(f"example {number}: {name!r} is not a file name. Give --name.")
-        # Inside the folder of its class an image may be in subdirectories; elsewhere only its name
-        # counts.
+        # Within the folder of its class an image may be in subdirectories. Otherwise only the file
+        # name is used.
         is_within = len(parts) > 1 and parts[0] == _text(row[self._plan.label])
         parts = parts[1:] if is_within else parts[-1:]
         extensions = _EXTENSIONS.get(image_kind(data) or "", (".jpg",))
@@ -186,7 +186,7 @@ class _Part(Shard):
         return self._folder.write(row, number)
 
     def publish(self) -> None:
-        """Does nothing: the directory gets its name when all images are written."""
+        """Does nothing: the directory is renamed once all images have been written."""
 
     def discard(self) -> None:
         """Does nothing: the directory is hidden, and the next run writes these images again."""

@@ -1,4 +1,4 @@
-"""The names of the files that are written."""
+"""The names of the output files."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _NUMBER = r"\d{5,}"
 
 
 class Names:
-    """The names of shards: `train.tfrecord` becomes `train-00000-of-00004.tfrecord`.
+    """The names of the output files: `train.tfrecord` becomes `train-00000-of-00004.tfrecord`.
 
     Args:
-        output: The name given by the user.
-        num_shards: The number of shards; None if unknown.
-        is_divided: Whether there are shards at all.
+        output: The output name that the user gave.
+        num_shards: The number of shards. None if it is unknown.
+        is_divided: Whether the output is divided into shards.
     """
 
     def __init__(self, output: str, num_shards: int | None, is_divided: bool) -> None:
@@ -41,7 +41,7 @@ class Names:
         return self._matching(pattern if self._is_divided else re.escape(self._base))
 
     def leftovers(self) -> list[str]:
-        """Returns temporary files of writers that were killed; a storage has only whole files."""
+        """Returns temporary files left by killed runs. Remote storage never has any."""
         if storage.is_remote(self._output):
             return []
         pattern = (
@@ -61,7 +61,7 @@ class Names:
 
 
 def _divided(base: str) -> tuple[str, str]:
-    """Returns a name without its extension, and the extension; `.tar.gz` is one extension."""
+    """Splits a name into stem and extension. `.tar.gz` counts as one extension."""
     stem, extension = os.path.splitext(base)
     if extension in (".gz", ".zst", ".bz2"):
         stem, inner = os.path.splitext(stem)

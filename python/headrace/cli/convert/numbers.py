@@ -1,7 +1,7 @@
-"""Numbers of types that an `Example` cannot hold, and casts that the user asks for.
+"""Numbers of types that an `Example` cannot hold, and the casts that the user requested.
 
-An `Example` has int64, float32 and bytes. Other numbers are converted to one of these if that keeps
-each value.
+An `Example` can hold int64, float32 and bytes. Numbers of other types are converted to one of these
+if no value changes.
 """
 
 from __future__ import annotations
@@ -20,18 +20,19 @@ from headrace.pipeline.writing.values import Values
 __all__ = ["Rule", "changed", "check_casts", "converted", "first_changed", "rules_of"]
 
 _MOST_INT64: Final = np.uint64((1 << 63) - 1)
-# The first power of two beyond all integer types.
+# The first power of two that no integer type can hold.
 _BEYOND_INTEGERS: Final = 2.0**64
 
 
 class Rule:
-    """The rules for the numbers of a feature.
+    """The rules for converting the numbers of a feature.
 
     Attributes:
-        VALUE: The value must be kept.
-        TEXT: The shortest text of the number must be kept: 0.1 may become the float32 0.1.
+        VALUE: The value must not change.
+        TEXT: The shortest decimal form of the number must not change: 0.1 may become the float32
+            0.1.
         FLOAT32: Numbers are rounded to float32, but not to infinity or zero.
-        STR: Numbers become texts.
+        STR: Numbers become text.
     """
 
     VALUE: Final = "value"
@@ -41,7 +42,7 @@ class Rule:
 
 
 def check_casts(source: Source, request: Request) -> None:
-    """Raises Failure if a feature to cast is missing, or does not have numbers."""
+    """Raises Failure if a feature to cast is missing or has no numbers."""
     if request.cast and source.format == Format.TFRECORD:
         raise Failure("--cast: the source is tfrecord, whose records stay as they are.")
     for name, kind in request.cast:
@@ -54,7 +55,7 @@ def check_casts(source: Source, request: Request) -> None:
 
 
 def rules_of(source: Source, request: Request) -> dict[str, str]:
-    """Returns the rule of each feature whose numbers an `Example` may not hold, or that is cast."""
+    """Returns the rule for each feature that is cast or may not fit into an `Example`."""
     if source.format == Format.TFRECORD or request.to != Format.TFRECORD:
         return {}
     is_text = source.format in (Format.CSV, Format.JSON_LINES)
@@ -67,10 +68,10 @@ def rules_of(source: Source, request: Request) -> dict[str, str]:
 
 
 def converted(name: str, values: Values, rule: str, number: int) -> Values:
-    """Returns the values of a feature of example `number` in a type that an `Example` has.
+    """Converts the values of a feature of example `number` to a type that an `Example` can hold.
 
     Raises:
-        Failure: If they break the rule.
+        Failure: If a value breaks the rule.
     """
     if rule == Rule.STR:
         return Values("str", [_text(values.kind, item) for item in values.items], values.shape)
@@ -83,12 +84,12 @@ def converted(name: str, values: Values, rule: str, number: int) -> Values:
 
 
 def _text(kind: str | None, item: Any) -> str:
-    """Returns the shortest text that is read as the same number."""
+    """Returns the shortest text that parses as the same number."""
     return str(np.dtype(kind).type(item) if kind in ("float16", "float32") else item)
 
 
 def first_changed(numbers: npt.NDArray[Any], rule: str) -> tuple[int, Any] | None:
-    """Returns the row of the first number that breaks a rule, and the number; None if none does."""
+    """Returns the row and value of the first number that breaks a rule. None if there is none."""
     indices = np.argwhere(~_are_kept(numbers, rule))
     return (int(indices[0][0]), numbers[tuple(indices[0])]) if len(indices) else None
 
@@ -102,7 +103,8 @@ def _are_kept(numbers: npt.NDArray[Any], rule: str) -> npt.NDArray[np.bool_]:
         return np.asarray(is_rounded | ~np.isfinite(numbers))
     kept = np.asarray((narrow == numbers) | np.isnan(numbers))
     if rule == Rule.TEXT and not kept.all():
-        # As when `csv` infers types: integers must be exact if an integer type can hold them.
+        # As in the type inference of `csv`: integers must be exact if an integer type can hold
+        # them.
         is_int = (numbers == np.floor(numbers)) & (np.abs(numbers) < _BEYOND_INTEGERS)
         given_back = narrow.astype(str).astype(np.float64) == numbers
         kept |= ~is_int & np.isfinite(narrow) & given_back
@@ -118,11 +120,11 @@ def changed(name: str, value: Any, rule: str, number: int, names: Sequence[str])
     """Returns the message for a number that breaks its rule.
 
     Args:
-        name: The feature.
+        name: The name of the feature.
         value: The number.
-        rule: Its rule.
+        rule: The rule for the feature.
         number: The number of the example.
-        names: All features that have such numbers.
+        names: All features with such numbers.
     """
     where = f"feature '{name}': example {number} has {value}"
     others = [f"'{other}'" for other in names if other != name]

@@ -1,4 +1,4 @@
-"""The request to ``headrace convert``: its arguments, checked."""
+"""The validated arguments of ``headrace convert``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["FORMAT_OF_KIND", "Format", "Request"]
 
 
 class Format:
-    """The formats, by their words for `--from` and `--to`."""
+    """The formats, named as in `--from` and `--to`."""
 
     TFRECORD: Final = "tfrecord"
     CSV: Final = "csv"
@@ -24,7 +24,7 @@ class Format:
     TEXT: Final = "text"
 
 
-# The kinds of source files, by format.
+# The format for each kind of source file.
 FORMAT_OF_KIND: Final = {
     Kind.TFRECORD: Format.TFRECORD,
     Kind.CSV: Format.CSV,
@@ -38,30 +38,30 @@ FORMAT_OF_KIND: Final = {
 
 @dataclass(frozen=True)
 class Request:
-    """A requested conversion. A run that continues another one must have an equal request.
+    """A requested conversion. A run can continue another one only if their requests are equal.
 
     Attributes:
         sources: Files, directories and patterns.
-        output: The file, or the directory of an image folder.
-        source_format: The format of the sources; None to tell it from their content.
-        to: The format of the output.
+        output: The output file, or the directory of an image folder.
+        source_format: The format of the sources. None to detect it from their content.
+        to: The output format.
         compression: The compression of the output.
-        shards: The number of files of the output.
-        shard_bytes: The number of bytes of examples in a file.
-        seed: The seed of the shuffle; None to keep the order.
-        window: The window of the shuffle; None to shuffle all examples.
+        shards: The number of output files.
+        shard_bytes: The number of bytes of examples in an output file.
+        seed: The seed of the shuffle. None to keep the order.
+        window: The window of the shuffle. None to shuffle all examples.
         skip_errors: The number, or the share, of examples that may be skipped.
-        header: Whether CSV files begin with the names of the columns; None if not given.
-        columns: The types of some columns: (name, type).
-        defaults: The values for missing values of some columns: (name, value).
-        select: The wanted features; empty for all.
+        header: Whether CSV files begin with the column names. None if the user gave no option.
+        columns: The types of some columns, as (name, type).
+        defaults: The defaults of some columns, as (name, value).
+        select: The features to keep. Empty for all.
         rename: The new and the old names of features.
-        base64: The features that are bytes, written as base64.
-        cast: The types that some features are cast to: (name, type).
-        key: The feature with the key of a sample.
-        image: The feature with the image.
-        label: The feature with the class.
-        name: The feature with the name of the file.
+        base64: The bytes features that are written as base64.
+        cast: The types that some features are cast to, as (name, type).
+        key: The feature that contains the key of a sample.
+        image: The feature that contains the image.
+        label: The feature that contains the class.
+        name: The feature that contains the file name.
     """
 
     sources: tuple[str, ...]
@@ -87,7 +87,7 @@ class Request:
     name: str | None
 
     def as_json(self) -> dict[str, Any]:
-        """Returns it as plain data that JSON preserves, without the secrets of URLs."""
+        """Returns the request as JSON-compatible data, without the secrets in URLs."""
         plain = {
             key: [list(one) if isinstance(one, tuple) else one for one in value]
             if isinstance(value, tuple)

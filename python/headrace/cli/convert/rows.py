@@ -1,4 +1,4 @@
-"""Rows: examples between a source and an output, with the values of each feature."""
+"""Rows: the values of each feature of an example, on their way from a source to an output."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ __all__ = ["row_maker"]
 
 
 def row_maker(source: Source, request: Request) -> Callable[[dict[str, Any], int], Row]:
-    """Returns a function that turns an example of a source, and its number, into a row."""
+    """Returns a function that turns an example of a source and its number into a row."""
     make = _maker(source)
-    # All examples are checked before the first is written, but files may change.
+    # All examples were checked before the first one is written, but files may change.
     rules = rules_of(source, request)
     if not (request.select or request.rename or rules or _decodes(source, request)):
         return make
@@ -48,7 +48,7 @@ def row_maker(source: Source, request: Request) -> Callable[[dict[str, Any], int
 
 
 def _decodes(source: Source, request: Request) -> bool:
-    """Returns whether base64 is decoded: from CSV and JSON lines to TFRecords."""
+    """Returns whether base64 is decoded, which is the case from CSV and JSON lines to TFRecords."""
     return bool(request.base64) and source.format != Format.TFRECORD
 
 

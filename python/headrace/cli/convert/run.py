@@ -1,4 +1,4 @@
-"""Runs a conversion: reads examples, writes shards, and continues an earlier run."""
+"""Runs a conversion: reads the examples, writes the shards and can continue an earlier run."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ class ConversionResult(NamedTuple):
     """The result of a conversion.
 
     Attributes:
-        files: The files of the output; for an image folder only the directory.
+        files: The output files. For an image folder, only its directory.
         num_examples: The number of examples in them.
-        num_before: The number of files that an earlier run had written.
+        num_before: The number of files that an earlier run has written.
         skipped: The skipped examples.
     """
 
@@ -48,7 +48,7 @@ class ConversionResult(NamedTuple):
     skipped: list[Skipped]
 
     def as_json(self) -> dict[str, Any]:
-        """Returns this in the form for the document of `--json`."""
+        """Returns the result in the form for `--json`."""
         return {
             "files": self.files,
             "examples": self.num_examples,
@@ -58,18 +58,17 @@ class ConversionResult(NamedTuple):
 
 
 def convert(request: Request, overwrite: bool, interrupts: Interrupts) -> ConversionResult:
-    """Runs the conversion of a request.
+    """Runs the requested conversion.
 
     Args:
         request: The request.
-        overwrite: Whether existing files of these names are replaced, and an earlier run is
-            forgotten.
-        interrupts: Signals, checked between two examples.
+        overwrite: If True, existing output files are replaced and an earlier run is not continued.
+        interrupts: The signals to check after each example.
 
     Raises:
-        Failure: If it is impossible.
-        Interrupted: If there was a signal. Complete files stay, and the next run continues from
-            there.
+        Failure: If the conversion is impossible.
+        Interrupted: If a signal arrived. Complete files are kept, and the next run continues after
+            them.
         OpError: If a source cannot be read, or the output cannot be written.
     """
     if request.to == Format.PARQUET:
@@ -96,7 +95,7 @@ def convert(request: Request, overwrite: bool, interrupts: Interrupts) -> Conver
 
 
 class _Conversion:
-    """One run."""
+    """One run of a conversion."""
 
     def __init__(
         self, request: Request, source: Source, journal: Journal, interrupts: Interrupts
@@ -110,7 +109,7 @@ class _Conversion:
         self._names = Names(request.output, request.shards, is_divided)
 
     def run(self, overwrite: bool) -> ConversionResult:
-        """Writes all shards that are missing."""
+        """Writes all missing shards."""
         is_begun = self._is_begun() and not overwrite
         survey = self._known() if is_begun else self._begun(overwrite)
         num_before = len(self._journal.done)
@@ -144,7 +143,7 @@ class _Conversion:
         return bool(self._journal.done) or is_same
 
     def _known(self) -> Survey:
-        """Returns the survey of an earlier run, if this one may continue it."""
+        """Returns the survey of an earlier run if this run may continue it."""
         header = self._journal.header or {}
         before, now = header["request"], self._request.as_json()
         for key in now:
@@ -164,7 +163,7 @@ class _Conversion:
         return Survey.from_json(header["survey"])
 
     def _begun(self, overwrite: bool) -> Survey:
-        """Surveys the examples, and starts the journal."""
+        """Surveys the examples and starts the journal."""
         existing = self._names.existing()
         if existing and (not overwrite or os.path.isdir(existing[0])):
             remedy = "Remove it" if os.path.isdir(existing[0]) else "Give --overwrite to replace it"
@@ -184,7 +183,7 @@ class _Conversion:
         return survey
 
     def _examples(self) -> Batches:
-        """Returns an iteration that continues after the written examples."""
+        """Returns an iteration that continues after the examples already written."""
         done = self._journal.done
         try:
             return self._source.pipeline.resume(done[-1]["state"] if done else None)
@@ -203,7 +202,7 @@ class _Conversion:
 
 
 class _Output(Output):
-    """The files of a conversion."""
+    """The output files of a conversion."""
 
     def __init__(
         self, source: Source, request: Request, names: Names, survey: Survey, folder: Folder | None
@@ -214,7 +213,7 @@ class _Output(Output):
         self._survey = survey
         self._folder = folder
         self._make_row = row_maker(source, request)
-        # TFRecords that become TFRecords again are copied unchanged.
+        # Records that are written to TFRecords again are copied unchanged.
         self._is_raw = (source.format, request.to) == (Format.TFRECORD, Format.TFRECORD) and not (
             request.select or request.rename
         )

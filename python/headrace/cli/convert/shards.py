@@ -1,4 +1,4 @@
-"""The shards of each format, for a request."""
+"""The output files of each format."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from headrace.pipeline.writing.wording import Wording
 
 __all__ = ["HAS_COLUMNS", "check_columns", "check_parquet", "columns_of", "make_shard"]
 
-# The formats for which all examples are examined first.
+# Formats for which all examples are examined before writing.
 HAS_COLUMNS: Final = (Format.CSV, Format.JSON_LINES, Format.PARQUET)
 _WORDING: Final = Wording(
     component="feature",
@@ -35,10 +35,10 @@ _WORDING: Final = Wording(
 
 
 def columns_of(schema: Schema, request: Request) -> list[Column]:
-    """Returns the columns that features become.
+    """Returns the columns for the features.
 
     Raises:
-        Failure: If examples have different kinds of values in one feature.
+        Failure: If the values of a feature have different types.
     """
     for name in request.base64:
         if name not in schema.features:
@@ -64,7 +64,7 @@ def _kind(name: str, feature: FeatureSummary, request: Request) -> str:
 
 
 def check_columns(columns: Sequence[Column], request: Request) -> None:
-    """Raises UnwritableError if the format of the output cannot hold a column."""
+    """Raises UnwritableError if the output format cannot hold a column."""
     match request.to:
         case Format.CSV:
             check_csv_columns(columns, _WORDING)
@@ -73,13 +73,13 @@ def check_columns(columns: Sequence[Column], request: Request) -> None:
 
 
 def check_parquet() -> None:
-    """Raises Failure if nothing is installed that writes Parquet."""
+    """Raises Failure if no package that writes Parquet is installed."""
     if missing := missing_parquet():
         raise Failure(f"--to parquet: {missing}")
 
 
 def make_shard(path: str, columns: Sequence[Column], request: Request) -> Shard:
-    """Begins a file of the output."""
+    """Starts an output file."""
     match request.to:
         case Format.CSV:
             return CsvShard(path, request.compression, columns)

@@ -1,4 +1,4 @@
-"""The pipeline over the examples to convert."""
+"""The pipeline that reads the examples to convert."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class Source(NamedTuple):
     """The examples to convert.
 
     Attributes:
-        format: A `Format`.
-        pipeline: Its examples, in the order of the output; for TFRecords the records.
+        format: One of `Format`.
+        pipeline: The examples in the order of the output. For TFRecords, the records.
         plain: The same examples in their stored order.
-        root: The directory of an image folder, else None.
+        root: The directory of an image folder. None for other sources.
     """
 
     format: str
@@ -44,10 +44,10 @@ class Source(NamedTuple):
 
 
 def source_of(request: Request) -> Source:
-    """Returns the pipeline that a request asks for.
+    """Returns the source for a request.
 
     Raises:
-        Failure: If the sources are of several formats, or of an unsupported one, or if options do
+        Failure: If the sources have different formats or an unsupported one, or if the options do
             not fit them.
         OpError: If they cannot be read.
     """
@@ -64,7 +64,7 @@ def source_of(request: Request) -> Source:
 
 
 def _image_folder(request: Request) -> str | None:
-    """Returns the directory of an image folder, if the source is one."""
+    """Returns the directory if the source is an image folder."""
     if request.source_format not in (None, Format.IMAGE_FOLDER):
         return None
     is_said = request.source_format is not None
@@ -89,7 +89,7 @@ def _has_folders(path: str) -> bool:
 def _contents(request: Request) -> list[Content]:
     paths = [os.fsdecode(path) for path in find_files("convert", request.sources)]
     contents = [content_of(path) for path in paths]
-    # Empty files are accepted beside files of any format.
+    # Empty files are accepted next to files of any format.
     return [content for content in contents if content.kind != Kind.EMPTY] or contents
 
 
@@ -159,7 +159,7 @@ def _csv(paths: list[str], delimiter: str, request: Request) -> Pipeline:
 
 
 def _check_header(path: str, names: list[str], request: Request) -> None:
-    """Refuses a first line that looks like data, since it would be lost."""
+    """Rejects a first line that looks like data: it would be lost."""
     number = next((name for name in names if is_number(name)), None)
     if number is not None and request.header is None:
         raise Failure(
@@ -226,7 +226,7 @@ def _default(name: str, column: Any, text: str) -> Any:
 
 
 def _check_options(file_format: str, request: Request) -> None:
-    """Refuses options that do not apply to this source."""
+    """Rejects options that do not apply to this source."""
     typed = (Format.CSV, Format.JSON_LINES)
     if request.columns and file_format not in typed:
         raise Failure(f"--column: the source is {file_format}, which says itself what it holds.")
@@ -238,7 +238,7 @@ def _shuffled(source: Pipeline, request: Request) -> Pipeline:
     if request.seed is None:
         return source
     try:
-        # A conversion reads each source once, and writes no index beside it.
+        # A conversion reads each source once, so it writes no index next to it.
         return source.shuffle(request.window, seed=request.seed).options(index="memory")
     except ValueError as error:
         raise Failure(f"{error} Here: --window 10000") from error

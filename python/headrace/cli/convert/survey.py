@@ -1,4 +1,4 @@
-"""The survey of all examples, made before the first file is written."""
+"""Surveys all examples before the first file is written."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from headrace.pipeline.writing.values import Row
 __all__ = ["Survey", "checked_names", "surveyed"]
 
 _BATCH: Final = 1 << 12
-# The number of examples after which the names of features are known.
+# After this many examples, the names of the features are considered known.
 _LOOKED_AT: Final = 1000
 
 
@@ -38,9 +38,9 @@ class Survey(NamedTuple):
     """Facts about all examples.
 
     Attributes:
-        num_examples: The number of examples; None if it is not needed.
-        columns: The columns of the features, for the formats that need them.
-        folder: The layout of an image folder; None for other formats.
+        num_examples: The number of examples. None if it is not needed.
+        columns: The columns for the features, for output formats that need them.
+        folder: The plan for an image folder. None for other formats.
     """
 
     num_examples: int | None
@@ -48,23 +48,23 @@ class Survey(NamedTuple):
     folder: FolderPlan | None = None
 
     def as_json(self) -> list[Any]:
-        """Returns this as plain data."""
+        """Returns the survey as plain data."""
         folder = None if self.folder is None else list(self.folder)
         return [self.num_examples, [list(column) for column in self.columns], folder]
 
     @staticmethod
     def from_json(data: list[Any]) -> Survey:
-        """Returns the survey of a result of `as_json`."""
+        """Returns the survey from a result of `as_json`."""
         num_examples, columns, folder = data
         columns_made = [Column(*column) for column in columns]
         return Survey(num_examples, columns_made, None if folder is None else FolderPlan(*folder))
 
 
 def checked_names(source: Source, request: Request) -> None:
-    """Refuses names of features that the source does not have.
+    """Rejects names of features that the source does not have.
 
     Raises:
-        Failure: Names the features that exist.
+        Failure: If a feature does not exist. The message names the existing ones.
     """
     options_by_name = {name: f"--select {name}" for name in request.select}
     options_by_name |= {old: f"--rename {old}={new}" for new, old in request.rename}
@@ -94,12 +94,12 @@ def surveyed(
     make_row: Callable[[dict[str, Any], int], Row],
     interrupts: Interrupts,
 ) -> Survey:
-    """Surveys all examples, as far as the request needs it.
+    """Surveys all examples as far as the request requires it.
 
     Raises:
-        Failure: If features have no common types.
-        UnwritableError: If the format of the output cannot hold them.
-        Interrupted: If there was a signal.
+        Failure: If the values of a feature have no common type.
+        UnwritableError: If the output format cannot hold the examples.
+        Interrupted: If a signal arrived.
     """
     if request.to in HAS_COLUMNS:
         schema = _schema(source, make_row, interrupts)
@@ -114,7 +114,7 @@ def surveyed(
 
 
 def _check_numbers(source: Source, request: Request, interrupts: Interrupts) -> None:
-    """Refuses numbers whose value would change in an `Example`."""
+    """Rejects numbers whose value would change in an `Example`."""
     rules = {name: rule for name, rule in rules_of(source, request).items() if rule != Rule.STR}
     if not rules:
         return
@@ -150,7 +150,7 @@ def _schema(
 
 
 def _count(source: Source, interrupts: Interrupts) -> int:
-    """Returns the number of examples, without making them if possible."""
+    """Returns the number of examples, without reading them if possible."""
     number = 0
     with iter(_small(source.plain)) as batches, Bar("count", None, " examples") as bar:
         while (batch := batches.next_columns()) is not None:
@@ -167,7 +167,7 @@ def _length(example: dict[str, Any]) -> dict[str, Any]:
 
 
 def _small(plain: Pipeline) -> Pipeline:
-    """Returns a pipeline that gives as little data as possible for each example."""
+    """Returns a pipeline whose examples contain as little data as possible."""
     scalars = {name: spec for name, spec in plain.spec.items() if spec.shape == ()}
     scalars = {name: spec for name, spec in scalars.items() if not spec.is_ragged}
     numbers = [name for name, spec in scalars.items() if not isinstance(spec.dtype, type)]

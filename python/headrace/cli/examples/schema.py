@@ -1,4 +1,4 @@
-"""The common schema of a file's examples: their features, and the types and counts of values."""
+"""The common schema of a file's examples: names, types and sizes of their features."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headrace.pipeline.writing.values import Values
 
 __all__ = ["FeatureSummary", "Schema"]
 
-# The kinds that may be infinite or NaN: the kinds of `Example`s, of NumPy and of Arrow.
+# The kinds that can be infinite or NaN, as named by `Example`s, NumPy and Arrow.
 _FLOATS: Final = ("float", "halffloat", "double", "list<element: float", "list<element: double")
 
 
@@ -22,16 +22,16 @@ class FeatureSummary:
     """A summary of the values of one feature.
 
     Attributes:
-        count: The number of examples that have it.
-        kinds: Its kinds.
-        lengths: The fewest and the most values in an example.
-        shapes: All its shapes, if it has any.
-        least: The smallest value; for strings, the smallest length.
-        most: The largest.
+        count: The number of examples that have the feature.
+        kinds: The kinds of its values.
+        lengths: The smallest and the largest number of values in an example.
+        shapes: All shapes of its values, if they have shapes.
+        least: The smallest value. For strings, the smallest length.
+        most: The largest value. For strings, the largest length.
         num_not_finite: The number of values that are infinite or NaN.
-        formats: The number of strings that are images, by format.
+        formats: The number of strings that are images, by image format.
         num_strings: The number of strings.
-        is_text: Whether all strings are UTF-8, without control characters that texts do not have.
+        is_text: Whether all strings are UTF-8 without control characters that text does not have.
     """
 
     count: int = 0
@@ -47,22 +47,22 @@ class FeatureSummary:
 
     @property
     def kind(self) -> str:
-        """Its kind; several, if examples differ."""
+        """The kind of its values, or several if examples differ."""
         return " or ".join(sorted(kind for kind in self.kinds if kind is not None)) or "none"
 
     @property
     def is_string(self) -> bool:
-        """True if it holds strings."""
+        """True if the values are strings."""
         return self.num_strings > 0
 
     @property
     def is_scalar(self) -> bool:
-        """True if each example that has it has one value."""
+        """True if it has exactly one value in each example that has the feature."""
         return self.lengths == (1, 1) and self.shapes <= {None, ()}
 
     @property
     def format(self) -> str | None:
-        """The format of its strings: "JPEG", "PNG", ..., "text"; None for anything else."""
+        """The format of its strings: "JPEG", "PNG", ..., "text". None for anything else."""
         if self.formats and self.formats.total() == self.num_strings:
             return ", ".join(sorted(self.formats))
         return "text" if self.is_string and self.is_text and self.most else None
@@ -108,11 +108,11 @@ class FeatureSummary:
 
 
 class Schema:
-    """Collects the common features of examples.
+    """Collects the common schema of examples.
 
     Attributes:
         num_examples: The number of examples added.
-        features: The summary of each feature, by its name.
+        features: The summary of each feature, by name.
     """
 
     def __init__(self) -> None:
@@ -133,11 +133,11 @@ class Schema:
         self.features[name] = FeatureSummary(kinds={kind})
 
     def share(self, name: str) -> float:
-        """Returns the share of the examples that have a feature, from 0.0 to 1.0."""
+        """Returns the share of examples that have a feature, from 0.0 to 1.0."""
         return self.features[name].count / self.num_examples
 
     def as_json(self) -> list[dict[str, Any]]:
-        """Returns the summary of each feature in the form for the document of `--json`."""
+        """Returns the summary of each feature in the form for `--json`."""
         return [
             {
                 "name": name,
@@ -156,7 +156,7 @@ class Schema:
 
 
 def _shape(feature: FeatureSummary) -> list[int] | None:
-    """Returns the shape that all examples have; None for lists of different lengths."""
+    """Returns the shape if it is the same in all examples. None for lists of different lengths."""
     if len(feature.shapes) == 1 and (shape := next(iter(feature.shapes))) is not None:
         return list(shape)
     fewest, most = feature.lengths or (0, 0)

@@ -1,1 +1,1 @@
-"""``headrace index``: writes the places of the records of files."""
+"""``headrace index``: writes the positions of the records in files."""

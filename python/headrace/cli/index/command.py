@@ -1,4 +1,4 @@
-"""``headrace index``: writes the places of the records of files."""
+"""``headrace index``: writes the positions of the records in files."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ _KINDS = ("tfrecord", "csv", "json lines", "tar", "text")
 def index(
     files: tuple[str, ...], output: Path | None, kind: str | None, dali: bool, as_json: bool
 ) -> None:
-    """Writes FILE.hrindex: then a shuffle of all examples needs no scan, and len() is known.
+    """Writes FILE.hrindex, so that a full shuffle starts without a scan and len() works.
 
-    Files are TFRecords, CSV, JSON lines, tar or text, not compressed; the indexes of remote files
-    are uploaded beside them. A file with an index that is up to date is skipped.
+    Files can be TFRecords, CSV, JSON lines, tar or text, all uncompressed. For remote files,
+    indexes are uploaded next to them. Files whose index is up to date are skipped.
 
-    Exits with 1 if a file is of another kind, compressed or damaged.
+    The exit code is 1 if a file is of another kind, compressed or damaged.
     """
     from headrace.cli.index.dali import write_dali  # noqa: PLC0415 (see commands.py)
     from headrace.cli.index.write import files_to_index, write_index  # noqa: PLC0415

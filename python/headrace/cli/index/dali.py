@@ -1,4 +1,4 @@
-"""The positions of the records of TFRecord files, in the format that NVIDIA DALI expects."""
+"""The positions of the records in TFRecord files, in the format of NVIDIA DALI."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from headrace.pipeline import Skipped
 
 __all__ = ["write_dali"]
 
-# A record has its length, two checksums and its data.
+# The framing of a record: its length and two checksums.
 _FRAME_BYTES: Final = 16
 _KINDS: Final = (Kind.TFRECORD, Kind.EVENTS, Kind.SESSION, Kind.EMPTY)
 
 
 def write_dali(path: str, directory: str | None, interrupts: Interrupts) -> IndexResult:
-    """Writes the offset and the size of each record of a file, framing included.
+    """Writes the offset and the size of each record in a file, including its framing.
 
-    Each line has both numbers, in decimal digits. Every record is read, and its checksums checked.
+    Each line contains both numbers in decimal. Every record is read and its checksums are checked.
 
     Args:
-        path: The file.
-        directory: The directory of the index; None for the file's directory.
-        interrupts: Signals, checked now and then.
+        path: The path of the file.
+        directory: The directory of the index. None for the directory of the file.
+        interrupts: The signals, which are checked now and then.
 
     Raises:
-        Failure: If the file is not a TFRecord file, compressed or damaged.
-        Interrupted: If there was a signal. No index is written.
+        Failure: If the file is not a TFRecord file, or is compressed or damaged.
+        Interrupted: If a signal arrived. No index is written.
 
     Source: `tfrecord2idx` of NVIDIA DALI.
     """

@@ -1,4 +1,4 @@
-"""Index files of headrace: the places of the records of a file."""
+"""Writes headrace's index files, which contain the positions of records."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class IndexResult(NamedTuple):
     """The index of a file.
 
     Attributes:
-        path: The file of records.
-        index_path: The file of their places; None if the file has no records.
+        path: The path of the file.
+        index_path: The path of the index. None if the file has no records.
         num_records: The number of records.
-        is_new: Whether it was written; False if it existed.
+        is_new: Whether the index was written. False if it existed.
     """
 
     path: str
@@ -39,26 +39,26 @@ class IndexResult(NamedTuple):
 
 
 def files_to_index(arguments: Iterable[str]) -> list[str]:
-    """Returns the files that arguments represent, without indexes among them.
+    """Returns the files that the arguments refer to, without the indexes among them.
 
     Raises:
-        OpError: If there are none, or they cannot be listed.
+        OpError: If there are no files, or they cannot be listed.
     """
     paths = [os.fsdecode(path) for path in find_files("index", arguments)]
     return [path for path in paths if not path.endswith((".idx", INDEX_SUFFIX))]
 
 
 def write_index(path: str, directory: str | None, kind: str | None) -> IndexResult:
-    """Writes the index of a file, unless there is one that is up to date.
+    """Writes the index of a file unless it is up to date.
 
     Args:
-        path: The file.
-        directory: The directory of the index; None for the file's directory.
-        kind: The kind of the file; None to tell it by its content.
+        path: The path of the file.
+        directory: The directory of the index. None for the directory of the file.
+        kind: The kind of the file. None to detect it from the content.
 
     Raises:
-        Failure: If files of its kind have no index, or it is compressed.
-        OpError: If it is damaged, or cannot be read, or the index cannot be written.
+        Failure: If files of this kind cannot have an index, or the file is compressed.
+        OpError: If the file is damaged or cannot be read, or the index cannot be written.
     """
     content = content_of(path)
     if kind is not None:

@@ -1,1 +1,1 @@
-"""Reports of ``headrace inspect``, and their output."""
+"""The reports of ``headrace inspect``, and their output."""

@@ -45,12 +45,12 @@ def inspect(
 ) -> None:
     """Shows the contents of files: kind, compression, records, sizes, features, examples, damage.
 
-    The kind is told by the content: TFRecord, CSV, JSON lines, tar, Parquet, images, text,
-    checkpoints, event files. For a folder a summary is printed: the numbers of files of each kind
-    and of records, the features of the first file, and damage. Patterns may be quoted; their files
-    are shown one by one, as --json shows those of folders.
+    The kind is detected from the content: TFRecord, CSV, JSON lines, tar, Parquet, images, text,
+    checkpoints, event files. A folder gets a summary: the number of files of each kind, the number
+    of records, the features of the first file, and damage. For a quoted pattern or with --json,
+    every file gets its own report.
 
-    Exits with 1 if a file is damaged or cannot be read.
+    The exit code is 1 if a file is damaged or cannot be read.
     """
     from headrace.cli.inspect.output import Output  # noqa: PLC0415 (see commands.py)
     from headrace.cli.inspect.report import InspectOptions  # noqa: PLC0415

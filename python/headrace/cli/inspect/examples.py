@@ -1,4 +1,4 @@
-"""Single examples as text for people, with their images."""
+"""Formats single examples for people, with their images."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def lines_of_example(shown: ShownExample, is_drawn: bool) -> Iterator[str]:
 
     Args:
         shown: The example.
-        is_drawn: Whether images are drawn, in 24-bit colours.
+        is_drawn: Whether to draw images, in 24-bit colours.
     """
     yield f"  record {shown.number:,}:"
     for name, values in shown.values.items():
@@ -42,7 +42,7 @@ def lines_of_example(shown: ShownExample, is_drawn: bool) -> Iterator[str]:
 
 
 def as_json(shown: ShownExample) -> dict[str, Any]:
-    """Returns an example in the form for `--json`; strings that are not text become their size."""
+    """Returns an example in the form for `--json`. Strings that are not text become their size."""
     return {
         "record": shown.number,
         "values": {
@@ -57,17 +57,17 @@ def as_json(shown: ShownExample) -> dict[str, Any]:
 
 
 def write_pictures(path: str, shown: ShownExample, directory: Path) -> Iterator[Path]:
-    """Writes the images of an example as PNG files, and yields their names.
+    """Writes the images of an example as PNG files, and yields the paths of the files.
 
     Args:
-        path: The file that the example is from; the names begin with its name.
+        path: The path of the example's file. The names of the PNG files start with its name.
         shown: The example.
         directory: The directory to write to.
     """
     stem = os.path.basename(path)
     for name, values in shown.values.items():
         if picture := _picture(values):
-            # The name of a feature may be any text, even a path.
+            # A feature can have any name, even a path.
             safe = re.sub(r"[^\w.-]+", "_", name)
             target = directory / f"{stem}-{shown.number}-{safe}.png"
             with replacing(target) as file:

@@ -1,4 +1,4 @@
-"""The report of any file."""
+"""Reports on files of any kind."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ _REPORTERS: Final[dict[str, _Reporter]] = {
 
 
 def inspected(path: str, looked: InspectOptions) -> tuple[dict[str, Any], list[ShownExample]]:
-    """Returns the report of a file, and the examples to show.
+    """Returns the report of a file and the examples to show.
 
     Raises:
-        Failure: If it is not a regular file.
-        OpError: If it cannot be read.
+        Failure: If the path is not a regular file.
+        OpError: If the file cannot be read.
     """
     content = content_of(path)
     report, shown = _REPORTERS.get(content.kind, report_of_unknown)(content, looked)

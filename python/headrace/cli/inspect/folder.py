@@ -1,4 +1,4 @@
-"""The summary of a folder, which fits on a screen for any number of files."""
+"""The summary of a folder. It fits on one screen for any number of files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headrace.cli.wording import count_of, shortened, size, table
 
 __all__ = ["Folder"]
 
-# The most entries of each part: all parts together have some forty lines.
+# The maximum number of entries in each part. All parts together have about forty lines.
 _MOST_KINDS: Final = 8
 _MOST_FOLDERS: Final = 5
 _MOST_DAMAGE: Final = 5
@@ -22,13 +22,13 @@ _MOST_LETTERS: Final = 60
 
 
 class Folder:
-    """A summary of the files of a folder.
+    """A summary of the files in a folder.
 
     Args:
-        path: The folder.
+        path: The path of the folder.
 
     Attributes:
-        examples: The examples to show, with the file that they are from.
+        examples: The examples to show, each with the path of its file.
     """
 
     def __init__(self, path: str) -> None:
@@ -39,7 +39,7 @@ class Folder:
 
     def add(self, report: dict[str, Any]) -> None:
         """Adds the report of a file."""
-        # Only the first one of a kind is shown with its features.
+        # The features are shown only for the first file of a kind.
         is_first = all(report["kind"] != other["kind"] for other in self._reports)
         kept = ("file", "kind", "compression", "size_bytes", "unit", "count", "damage", "format")
         self._reports.append(
@@ -47,16 +47,16 @@ class Folder:
         )
 
     def add_examples(self, path: str, shown: list[ShownExample]) -> None:
-        """Adds examples of a file, to be shown after the summary."""
+        """Adds examples of a file that are shown after the summary."""
         if shown:
             self.examples.append((path, shown))
 
     def add_unread(self) -> None:
-        """Adds a file that could not be read, which stderr has named."""
+        """Adds a file that could not be read. Its name was printed to stderr."""
         self._num_unread += 1
 
     def lines(self) -> Iterator[str]:
-        """Yields the summary."""
+        """Yields the lines of the summary."""
         yield self._path
         total = size(sum(report["size_bytes"] for report in self._reports))
         unread = f"; {self._num_unread:,} could not be read" if self._num_unread else ""
@@ -96,7 +96,7 @@ class Folder:
         )
 
     def _first(self) -> Iterator[str]:
-        """Yields the contents of the first file of the kind with the most bytes."""
+        """Yields the lines for the first file of the kind with the most bytes."""
         sizes: Counter[str] = Counter()
         for report in self._reports:
             sizes[report["kind"]] += report["size_bytes"]
@@ -125,7 +125,7 @@ class Folder:
 
 
 def _content(reports: list[dict[str, Any]]) -> str:
-    """Returns the total contents of files of a kind, such as "1,200 records"."""
+    """Returns the total contents of files of one kind, such as "1,200 records"."""
     counts = [report.get("count") for report in reports]
     present = [count for count in counts if count is not None]
     if not present or len(present) < len(counts):

@@ -1,4 +1,4 @@
-"""Images: their sizes, small previews for a terminal, PNG files."""
+"""Images: their sizes, small previews on a terminal, and PNG files."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from headrace.pipeline.native_functions import native
 
 __all__ = ["DECODED", "Picture", "as_png", "decoded", "drawn"]
 
-# The engine decodes these.
+# The formats that the engine decodes.
 DECODED: Final = ("JPEG", "PNG", "GIF", "BMP", "TIFF", "WebP")
 _MODES: Final = {1: "grey", 2: "grey with alpha", 3: "RGB", 4: "RGB with alpha"}
 _UPPER_HALF: Final = "▀"
 
 
 class Picture(NamedTuple):
-    """An image that was decoded.
+    """A decoded image.
 
     Attributes:
         format: One of `DECODED`.
-        pixels: uint8, (height, width, channels), 0-255; of an animation, or of a TIFF of several
-            images, the first.
+        pixels: uint8, (height, width, channels), 0 to 255. Of an animation or a TIFF with several
+            images, the first one.
     """
 
     format: str
@@ -56,7 +56,7 @@ def decoded(data: bytes) -> Picture | str | None:
     """Decodes an image.
 
     Returns:
-        The image; or the reason why it cannot be decoded; or None for another format.
+        The image, the reason why it cannot be decoded, or None for another format.
     """
     kind = image_kind(data)
     if kind not in DECODED:
@@ -69,14 +69,14 @@ def decoded(data: bytes) -> Picture | str | None:
 
 
 def as_png(picture: Picture) -> bytes:
-    """Returns an image as a PNG file, with all of its pixels."""
+    """Encodes all pixels of an image as a PNG file."""
     return bytes(_encode({"image": picture.pixels})["png"])
 
 
 def drawn(picture: Picture, most_columns: int, most_lines: int) -> list[str]:
-    """Returns the lines of a preview for a terminal that has 24-bit colours.
+    """Returns the lines of a preview for a terminal with 24-bit colours.
 
-    Each letter is a half block: its foreground is the upper pixel, its background the lower one.
+    Each character is a half block: its foreground is the upper pixel, its background the lower one.
     """
     height, width = picture.pixels.shape[:2]
     scale = min(most_columns / width, 2 * most_lines / height, 1.0)
@@ -94,7 +94,7 @@ def _half_block(upper: npt.NDArray[np.uint8], lower: npt.NDArray[np.uint8]) -> s
 
 
 def _coloured(pixels: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
-    """Returns RGB, without alpha."""
+    """Returns the pixels as RGB without alpha."""
     channels = pixels.shape[-1]
     return np.repeat(pixels[..., :1], 3, axis=-1) if channels < 3 else pixels[..., :3]
 

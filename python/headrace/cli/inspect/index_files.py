@@ -19,7 +19,7 @@ __all__ = ["report_of_index"]
 def report_of_index(
     content: Content, looked: InspectOptions
 ) -> tuple[dict[str, Any], list[ShownExample]]:
-    """Returns the report of an index: all of it is read, and its checksums are checked."""
+    """Returns the report of an index. Reads all of it and checks its checksums."""
     index, fault = _read(content.path)
     if index is None:
         damage = {"record": None, "offset_bytes": None, "stage": "index", "reason": str(fault)}
@@ -50,7 +50,7 @@ def _read(path: str) -> tuple[engine.IndexContent | None, str | None]:
 
 
 def _is_of(path: str, num_bytes: int, time: tuple[int, int] | None) -> bool | None:
-    """Returns whether a file is unchanged since its index was written; None if it is missing."""
+    """Returns whether a file is unchanged since it was indexed. None if the file is missing."""
     try:
         entry = storage.status(path)
     except NotFoundError:

@@ -19,7 +19,7 @@ __all__ = [
 def report_of_image(
     content: Content, looked: InspectOptions
 ) -> tuple[dict[str, Any], list[ShownExample]]:
-    """Returns the size of an image, and itself."""
+    """Returns the size of an image, and the image itself."""
     with iter(source_of(content)) as examples:
         data = next(examples)["data"]
     picture = decoded(data)
@@ -37,5 +37,5 @@ def report_of_image(
 def report_of_unknown(
     content: Content, looked: InspectOptions
 ) -> tuple[dict[str, Any], list[ShownExample]]:
-    """Returns a guess of the kind of an unknown file."""
+    """Returns a report with a guess of what an unknown file is."""
     return {"looks_like": content.detail, "damage": []}, []

@@ -1,4 +1,4 @@
-"""Prints reports one after the other, or as one document of JSON."""
+"""Prints reports one after the other, or as one JSON document."""
 
 from __future__ import annotations
 
@@ -29,14 +29,15 @@ class Output:
     """Inspects files, and prints or collects their reports.
 
     Args:
-        looked: The options for how they are shown.
-        png: The directory for images, if they are wanted.
-        is_printed: Whether reports are printed; otherwise they are only collected.
+        looked: The options of the inspection.
+        png: The directory for PNG files. None to write none.
+        is_printed: Whether reports are printed. Otherwise they are only collected.
         num_of_folder: The number of examples to show after the summary of a folder.
 
     Attributes:
-        reports: The reports of all readable files; if printed, without the reports of folders.
-        is_whole: Whether all files could be read, and none is damaged.
+        reports: The reports of all readable files. If reports are printed, those of folders are
+            left out.
+        is_whole: Whether all files could be read and none is damaged.
     """
 
     def __init__(
@@ -51,7 +52,7 @@ class Output:
         self._has_printed = False
 
     def add(self, argument: str) -> None:
-        """Inspects a file, the files of a pattern, or a folder, for which a summary is printed."""
+        """Inspects a file, the files that match a pattern, or a folder, which gets a summary."""
         with self._noting_failures():
             paths = files_of("inspect", argument)
             is_folder = not is_remote(argument) and is_directory(argument)
@@ -67,7 +68,7 @@ class Output:
 
     @contextmanager
     def _noting_failures(self, folder: Folder | None = None) -> Iterator[None]:
-        """Prints failures of the body to stderr, and continues."""
+        """Prints failures inside the `with` block to stderr, and continues."""
         try:
             yield
         except Exception as error:
@@ -129,7 +130,7 @@ class Output:
 
 
 def _has_colours() -> bool:
-    """Returns whether stdout is a terminal with 24-bit colours, which are not turned off."""
+    """Returns whether stdout is a terminal with 24-bit colours and colours are not disabled."""
     return (
         sys.stdout.isatty()
         and not os.environ.get("NO_COLOR")

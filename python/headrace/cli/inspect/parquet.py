@@ -16,10 +16,10 @@ __all__ = ["opened", "report_of_parquet"]
 
 
 def opened(path: str) -> Any:
-    """Opens a Parquet file; pages whose checksum does not match are errors.
+    """Opens a Parquet file. A page with a wrong checksum is an error.
 
     Raises:
-        Failure: If it is damaged, or nothing is installed that reads it.
+        Failure: If the file is damaged, or no package that reads Parquet is installed.
     """
     if missing := missing_parquet():
         raise Failure(f"{path}: {missing}")
@@ -33,7 +33,7 @@ def opened(path: str) -> Any:
 def report_of_parquet(
     content: Content, looked: InspectOptions
 ) -> tuple[dict[str, Any], list[ShownExample]]:
-    """Returns a report of the footer and the first rows, and some rows to show."""
+    """Returns a report from the footer and the first rows, and some rows to show."""
     with opened(content.path) as file:
         metadata = file.metadata
         columns = {column.name: str(column.type) for column in file.schema_arrow}
@@ -76,7 +76,7 @@ def _first_rows(file: Any, number: int) -> list[dict[str, Any]]:
 
 
 def _values(kind: str, value: Any) -> Values:
-    """Returns a value of a column as `Values`, with the name of its Arrow type."""
+    """Converts a value of a column to `Values`, with the name of its Arrow type."""
     if isinstance(value, bytes):
         return Values("bytes", [value], ())
     if isinstance(value, str):

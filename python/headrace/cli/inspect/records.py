@@ -1,4 +1,4 @@
-"""TFRecord files: records, and the examples in them."""
+"""TFRecord files: their records, and the examples in them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["report_of_records"]
 def report_of_records(
     content: Content, looked: InspectOptions
 ) -> tuple[dict[str, Any], list[ShownExample]]:
-    """Returns the report of a TFRecord file, and its first examples."""
+    """Returns the report of a TFRecord file and its first examples."""
     report = counts(content, looked, "records")
     schema, sequences = Schema(), Schema()
     num_other, shown = 0, []
@@ -38,7 +38,7 @@ def report_of_records(
             )
     report["looked_at"] = schema.num_examples + num_other
     if not schema.features and not sequences.features:
-        # Empty records are valid Examples without features, but are not counted as Examples.
+        # Empty records are valid Examples without features, but they are not counted as Examples.
         num_other = report["looked_at"]
     report["examples"] = _kind(sequences, report["looked_at"], num_other)
     report["features"] = schema.as_json()
@@ -48,7 +48,7 @@ def report_of_records(
 
 
 def _records(content: Content, looked: InspectOptions, report: dict[str, Any]) -> Iterator[bytes]:
-    """Yields the first records; adds their damage to the report unless all records were read."""
+    """Yields the first records. Adds their damage to the report unless all records were read."""
     source = source_of(content).skip_errors(ALL).take(looked.num_records)
     with iter(source) as examples:
         for example in examples:

@@ -1,4 +1,4 @@
-"""The parts of reports that several kinds of files have."""
+"""The parts that reports of several kinds of files share."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ __all__ = ["InspectOptions", "ShownExample", "counts", "damage_of", "damage_of_w
 
 
 class InspectOptions(NamedTuple):
-    """Options for the depth of an inspection.
+    """Options for an inspection.
 
     Attributes:
-        num_records: The number of records from which the features are learned.
+        num_records: The number of records from which the features are inferred.
         num_examples: The number of examples to show.
-        is_bar_shown: Whether a progress bar is shown on a terminal.
-        is_quick: Whether only these records are read.
+        is_bar_shown: Whether to show a progress bar on a terminal.
+        is_quick: Whether to read only these records.
     """
 
     num_records: int
@@ -31,7 +31,7 @@ class InspectOptions(NamedTuple):
 
 
 class ShownExample(NamedTuple):
-    """An example that is shown.
+    """An example to show.
 
     Attributes:
         number: The number of its record.
@@ -43,11 +43,11 @@ class ShownExample(NamedTuple):
 
 
 def counts(content: Content, looked: InspectOptions, what: str) -> dict[str, Any]:
-    """Returns the entries of a report about all records; none with `--quick`.
+    """Returns the report entries for all records. Empty with `--quick`.
 
     Args:
         content: The file.
-        looked: The options for how it is shown.
+        looked: The options of the inspection.
         what: The word for a record: "records", "lines".
     """
     if looked.is_quick:
@@ -65,7 +65,7 @@ def counts(content: Content, looked: InspectOptions, what: str) -> dict[str, Any
 
 
 def damage_of(skipped: list[Skipped]) -> list[dict[str, Any]]:
-    """Returns the damage in the form for the document of `--json`."""
+    """Returns the damage in the form for `--json`."""
     return [
         {
             "record": one.record_number,

@@ -1,4 +1,4 @@
-"""CSV, JSON lines, tar and texts: files whose examples a pipeline source makes."""
+"""CSV, JSON lines, tar and text: files that are read by a source of a pipeline."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def report_of_table(
 def report_of_text(
     content: Content, looked: InspectOptions
 ) -> tuple[dict[str, Any], list[ShownExample]]:
-    """Returns the report of a text, and its first lines."""
+    """Returns the report of a text file, and its first lines."""
     report = counts(content, looked, "lines")
     with iter(source_of(content).skip_errors(ALL).take(looked.num_examples)) as examples:
         return report, [

@@ -1,6 +1,7 @@
-"""Checkpoints and event files of TensorFlow 1.
+"""TensorFlow 1 checkpoints and event files.
 
-The only module outside of `headrace.tf1` that imports it: commands import this one for such a file.
+This is the only module outside `headrace.tf1` that imports it. Commands import this module only for
+such files.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ __all__ = ["read_bundle", "report_of_bundle", "report_of_events", "report_of_ses
 def report_of_bundle(
     content: Content, looked: InspectOptions
 ) -> tuple[dict[str, Any], list[ShownExample]]:
-    """Returns the tensors of a checkpoint of variables."""
+    """Returns the report of a checkpoint of variables, with its tensors."""
     report: dict[str, Any] = {"unit": "tensors", "damage": []}
     if not content.path.endswith(".index"):
         raise Failure(f"{content.path}: a table whose name does not end with '.index'. Rename it.")
@@ -54,7 +55,7 @@ def _dtype_of(reader: BundleReader, name: str) -> str:
 def report_of_session(
     content: Content, looked: InspectOptions
 ) -> tuple[dict[str, Any], list[ShownExample]]:
-    """Returns the resources in a checkpoint of a session."""
+    """Returns the report of a session checkpoint, with its resources."""
     report = counts(content, looked, "records")
     graph = CheckpointReader(content.path).header.get("graph")
     if not isinstance(graph, dict) or not all(isinstance(one, dict) for one in graph.values()):
@@ -68,7 +69,7 @@ def report_of_session(
 def report_of_events(
     content: Content, looked: InspectOptions
 ) -> tuple[dict[str, Any], list[ShownExample]]:
-    """Returns the steps and tags of an event file, by its first events."""
+    """Returns the report of an event file, with the steps and tags of its first events."""
     report = counts(content, looked, "events")
     num_looked = 0
     steps: list[int] = []
@@ -78,7 +79,7 @@ def report_of_events(
             num_looked += 1
             try:
                 event = Event.FromString(example["record"])
-            except DecodeError:  # A file of another kind has no steps and no tags.
+            except DecodeError:  # Other files have no steps and no tags.
                 continue
             if event.HasField("summary"):
                 steps.append(event.step)
@@ -93,10 +94,10 @@ def read_bundle(path: str) -> tuple[int, list[str]]:
     """Reads all tensors of a checkpoint of variables.
 
     Returns:
-        The number of tensors that could be read, and the error of each other one.
+        The number of tensors that could be read, and the errors of the others.
 
     Raises:
-        OpError: If its index cannot be read.
+        OpError: If the index of the checkpoint cannot be read.
     """
     reader = BundleReader(path.removesuffix(".index"))
     number, failures = 0, []

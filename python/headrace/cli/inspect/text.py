@@ -1,4 +1,4 @@
-"""Reports as text for people."""
+"""Formats reports for people."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOST_TENSORS: Final = 50
 
 
 def lines_of(report: dict[str, Any]) -> Iterator[str]:
-    """Yields the lines of a report, without examples and damage."""
+    """Yields the lines of a report, without its examples and damage."""
     yield printable(report["file"])
     kind = _NAMES.get(report["kind"], report["kind"])
     packing = report["compression"]
@@ -46,7 +46,7 @@ def kind_of(report: dict[str, Any]) -> str:
 
 
 def damage_lines(report: dict[str, Any]) -> Iterator[str]:
-    """Yields the lines about damage."""
+    """Yields the lines that describe the damage."""
     damage = report["damage"]
     if not damage:
         return
@@ -58,7 +58,7 @@ def damage_lines(report: dict[str, Any]) -> Iterator[str]:
 
 
 def position_of(damage: dict[str, Any]) -> str:
-    """Returns the position of a damage: "record 3 at byte 90"."""
+    """Returns the position of damage, such as "record 3 at byte 90"."""
     where = [] if damage["record"] is None else [f"record {damage['record']:,}"]
     where += [] if damage["offset_bytes"] is None else [f"at byte {damage['offset_bytes']}"]
     return " ".join(where) or "the whole file"

@@ -1,4 +1,4 @@
-"""``headrace replay``: prints the examples of the steps that follow a state."""
+"""``headrace replay``: prints the origins of the examples in the steps after a state."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ __all__ = ["replay"]
 )
 @click.option("--json", "as_json", is_flag=True, help="Print a line of JSON for each example.")
 def replay(file: str, pipeline: str, count: int, where: str | None, as_json: bool) -> None:
-    """Prints the file, the record and the byte of every example of the steps that follow a state.
+    """Prints the file, record number and offset of every example in the steps after a state.
 
-    STATE is JSON: a state of Batches.state(), or anything that has one somewhere in it; "-" is
-    stdin. The steps are made as they would be in training, so that what failed there fails here.
+    STATE is a JSON file: the result of Batches.state(), or a document that contains one; "-" is
+    stdin. The steps run as in training, so errors that occurred there occur here too.
 
-    Exits with 1 if there is no state in the file, or it is not one of the pipeline.
+    The exit code is 1 if the file has no state or the state does not fit the pipeline.
     """
     from headrace.cli.bench.program import pipeline_of  # noqa: PLC0415 (see commands.py)
     from headrace.cli.replay.steps import state_in, steps  # noqa: PLC0415

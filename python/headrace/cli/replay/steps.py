@@ -13,12 +13,12 @@ __all__ = ["Origin", "state_in", "steps"]
 
 
 class Origin(NamedTuple):
-    """The record that an example comes from.
+    """The record from which an example was made.
 
     Attributes:
-        file: The file; None for examples that are not of files.
-        record: The number of the record in it, from 0.
-        byte: The offset of the record in the uncompressed file; None if it is not known.
+        file: The path of the file. None for examples that do not come from files.
+        record: The number of the record in the file, from 0.
+        byte: The offset of the record in the uncompressed file. None if it is unknown.
     """
 
     file: str | None
@@ -34,11 +34,11 @@ def state_in(path: str, where: str | None) -> dict[str, Any]:
     """Returns the state in a file.
 
     Args:
-        path: The file; "-" for stdin.
-        where: The keys that lead to it; None if there is one.
+        path: The path of the file, or "-" for stdin.
+        where: The keys that lead to the state. None if the file has a single state.
 
     Raises:
-        Failure: If there is none, or several to choose from.
+        Failure: If there is no state, or `where` is None and there are several.
     """
     states = found_states(path)
     names = ", ".join(state.where or "the document" for state in states)
@@ -59,7 +59,7 @@ def steps(
     Args:
         pipeline: The pipeline.
         state: The state.
-        count: The largest number of steps.
+        count: The maximum number of steps.
     """
     try:
         batches = pipeline.replay(state)

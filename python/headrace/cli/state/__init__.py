@@ -1,1 +1,1 @@
-"""The report of ``headrace state`` about saved states."""
+"""The report of ``headrace state`` on saved states."""

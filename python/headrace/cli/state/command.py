@@ -13,12 +13,12 @@ __all__ = ["state"]
 @click.argument("file", metavar="FILE")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 def state(file: str, as_json: bool) -> None:
-    """Describes a state of Batches.state() in words: its pipeline, and where it resumes.
+    """Describes a state of Batches.state(): its pipeline, and where it resumes.
 
-    FILE is JSON: a state, or anything that has states somewhere in it, such as a checkpoint; "-" is
-    stdin. Checkpoints of sessions are shown too.
+    FILE is a JSON file: a state, or a document that contains states, such as a checkpoint; "-" is
+    stdin. Session checkpoints are accepted too.
 
-    Exits with 1 if there is no state in it, or a damaged one.
+    The exit code is 1 if the file has no state or a damaged one.
     """
     from headrace.cli.file_kinds import Kind, content_of  # noqa: PLC0415 (see commands.py)
     from headrace.cli.inspect.output import Output  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""The states in a file of JSON: the document itself, or values within it."""
+"""Finds the states in a JSON file: the document itself, or values within it."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _BINARY: Final = (
 
 
 class PipelineState(NamedTuple):
-    """A state.
+    """A state found in a file.
 
     Attributes:
-        where: The keys that lead to it: "", "data", "ranks[3]".
-        state: The state, which is whole.
+        where: The keys that lead to the state: "", "data", "ranks[3]".
+        state: The complete state.
     """
 
     where: str
@@ -34,10 +34,10 @@ class PipelineState(NamedTuple):
 
 
 def found_states(path: str) -> list[PipelineState]:
-    """Returns the states in a file; "-" means stdin.
+    """Returns the states in a file. "-" means stdin.
 
     Raises:
-        Failure: If there are none, or one is damaged.
+        Failure: If there are no states, or one is damaged.
         OpError: If the file cannot be read.
     """
     document = _document(path)

@@ -1,4 +1,4 @@
-"""The place of a state in words: one line for each stage, from the last stage to the first.
+"""Describes the position of a state: one line for each stage, from the last to the first.
 
 Source: `crates/pipeline/src/checkpoint.rs`, and the checkpoints that the nodes there make.
 """
@@ -26,12 +26,13 @@ _FILES: Final = (
     "audio_folder",
     "webdataset",
 )
-# Sources whose files a shuffle over a window may permute.
+# Sources whose files a window shuffle may permute.
 _IN_PIECES: Final = (*_FILES, "parquet", "arrow", "tokens", "concat")
 _BATCHES: Final = ("batch", "padded_batch")
 _PIECES: Final = {"parquet": "row group", "arrow": "record batch"}
 _TOGETHER: Final = ("concat", "mix", "zip")
-# The texts of stages, by their number of numbers. `total` is the first number plus later examples.
+# The texts for stages, by the number of their values. `total` is the first value plus later
+# examples.
 _SAYINGS: Final = {
     **{
         (name, 2): "The program has taken {total:,} batches. The last one began at the place below."
@@ -65,17 +66,17 @@ _SAYINGS: Final = {
 }
 _GROUPS: Final = ("bucket_by_length", "pack")
 _WITH_RESULTS: Final = ("map", "filter", "flat_map", "unbatch")
-# Stages that work on single rows: they have no place of their own.
+# Stages that process single rows have no position of their own.
 _OF_ROWS: Final = (
     *("parse", "select", "rename", "with_origin", "split", "indexed"),
     *_WITH_RESULTS,
 )
-# Stages that give one example for each of the stage before.
+# Stages that make one example from each example of the previous stage.
 _ONE_TO_ONE: Final = ("take", "skip", "epochs", "skip_errors", "cache")
 
 
 def num_batches(words: Sequence[Any], checkpoint: Checkpoint) -> int | None:
-    """Returns the number of batches taken; None if the last stage is not a batch."""
+    """Returns the number of batches taken. None if the last stage does not make batches."""
     if name_of(words[-1]) not in _BATCHES:
         return None
     return checkpoint.skip + (checkpoint.numbers[0] if checkpoint.numbers else 0)
@@ -88,13 +89,13 @@ def position_lines(  # noqa: PLR0911 (one return for each way in which a place i
     digested: int | None = None,
     in_blocks: bool = False,
 ) -> Iterator[str]:
-    """Yields the lines that describe a place, the last stage first.
+    """Yields the lines that describe a position, starting with the last stage.
 
     Args:
         words: The stages, in the form of a state.
         checkpoint: The checkpoint of the last stage.
         after: The number of examples after the checkpoint.
-        digested: The number of stages that make the global order. A checkpoint of the digest
+        digested: The number of stages that determine the global order. The checkpoint of the digest
             follows theirs.
         in_blocks: Whether a shuffle after these stages reads pieces of files.
     """
@@ -108,7 +109,7 @@ def position_lines(  # noqa: PLR0911 (one return for each way in which a place i
             yield f"{name}: {_beginning(checkpoint.skip + after)}"
             return
         if not checkpoint.numbers:
-            # Functions that change the number of examples have no numbers of their own.
+            # Functions that change the number of examples have no values of their own.
             total = checkpoint.skip + after
             if name in _WITH_RESULTS:
                 yield f"{name}: It has given {count_of(total, 'result')} since the place below."
@@ -116,7 +117,7 @@ def position_lines(  # noqa: PLR0911 (one return for each way in which a place i
                     words[:index], checkpoint.inputs[0], 0, digested, in_blocks
                 )
                 return
-            if index == 0:  # The fields of a source, which a separate step parses.
+            if index == 0:  # A source whose fields are parsed in a separate step.
                 yield from position_lines(words[:1], checkpoint.inputs[0], total, None, in_blocks)
                 return
             continue
@@ -156,7 +157,7 @@ def _said(saying: str, checkpoint: Checkpoint, after: int) -> str:
 
 
 def _has_blocks(words: Any) -> bool:
-    """Returns whether a stage is a shuffle whose window is filled from pieces of files."""
+    """Returns whether a stage is a shuffle that fills its window from pieces of files."""
     # Its window, the number of open pieces, their order, and the size of a piece.
     return name_of(words) == "shuffle" and re.search(r", \d+\)$", str(words)) is not None
 
@@ -180,7 +181,7 @@ def _lines_of_inputs(
 
 
 def _piece_line(name: str, checkpoint: Checkpoint) -> str:
-    # Records of lines are counted from the beginning of a piece.
+    # Lines are counted from the beginning of a piece.
     if len(checkpoint.numbers) != 3:
         begins = (
             f"It resumes {count_of(checkpoint.skip, 'example')} after"
@@ -204,7 +205,7 @@ def _lines_of_parts(words: Any, inputs: Sequence[Checkpoint]) -> Iterator[str]:
 
 
 def _lines_of_shuffled_parts(words: Any, checkpoint: Checkpoint, after: int) -> Iterator[str]:
-    """Yields the lines of a shuffle of all examples of a combination, each part in its order."""
+    """Yields the lines for a full shuffle of several sources, with the sources in order."""
     taken = count_of(checkpoint.skip + after, "example")
     yield f"shuffle: It has given {taken} since these places in the orders of its parts."
     for number, (part, inner) in enumerate(zip(words[1:], checkpoint.inputs, strict=False)):
@@ -216,7 +217,7 @@ def _lines_of_shuffled_parts(words: Any, checkpoint: Checkpoint, after: int) -> 
 
 
 def name_of(words: Any) -> str:
-    """Returns the name of a stage, from its entry in a state."""
+    """Returns the name of a stage from its entry in a state."""
     text = words if isinstance(words, str) else words[0]
     return str(text).partition("(")[0].partition("#")[0]
 

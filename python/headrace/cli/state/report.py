@@ -1,4 +1,4 @@
-"""The report of a state, in words."""
+"""Describes a state in words."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["lines_of_state", "report_of_state"]
 
 
 def report_of_state(state: dict[str, Any]) -> dict[str, Any]:
-    """Returns the report of a valid state, in the form for the document of `--json`."""
+    """Returns the report of a valid state in the form for `--json`."""
     words, checkpoints = state["stages"], state["place"]
     batches = None
     try:
@@ -24,7 +24,7 @@ def report_of_state(state: dict[str, Any]) -> dict[str, Any]:
         )
         batches = num_batches(words, checkpoint) if words else None
     except (IndexError, KeyError, TypeError, ValueError):
-        # The checksum is right, but no pipeline makes such a place: the raw numbers are shown.
+        # The checksum matches, but no pipeline makes such a position, so the raw numbers are shown.
         lines = [f"The place is one that no stage has: {shortened(str(checkpoints), 200)}"]
     return {
         "version": state["version"],
@@ -48,7 +48,7 @@ def _skipped(report: list[Any]) -> Iterator[Skipped]:
 
 
 def lines_of_state(report: dict[str, Any]) -> Iterator[str]:
-    """Yields the lines of a report, for people."""
+    """Yields the lines of a report for people."""
     yield f"This is the state of an iteration over a pipeline (version {report['version']})."
     yield "The pipeline has these stages:"
     yield from _stages(report["stages"], "  ")

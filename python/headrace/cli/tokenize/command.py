@@ -1,4 +1,4 @@
-"""``headrace tokenize``: from texts to a file of tokens."""
+"""``headrace tokenize``: writes texts as a file of tokens."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ def tokenize(
     overwrite: bool,
     quiet: bool,
 ) -> None:
-    """Writes the tokens of texts as OUTPUT.bin and OUTPUT.idx, which hr.tokens and Megatron read.
+    """Writes the tokens of texts to OUTPUT.bin and OUTPUT.idx, which hr.tokens and Megatron read.
 
-    TOKENIZER is a tokenizer.json. Each SOURCE is a file, a directory, a pattern or a URL. JSON
-    lines and Parquet have a document in each line or row; a text file is one document. Documents
-    are in the order of the sources, for any number of workers, and whole: truncation and padding of
-    the file are not applied. Tokens are uint16 if the vocabulary is small, as in Megatron, else
-    int32. Both files get their names when they are whole.
+    TOKENIZER is a tokenizer.json file. Each SOURCE is a file, a directory, a pattern or a URL. In
+    JSON lines and Parquet, each line or row is a document; a text file is one document. Documents
+    keep the order of the sources, whatever the number of workers. Truncation and padding from the
+    tokenizer file are not applied. Tokens are uint16 for a small vocabulary, as in Megatron,
+    otherwise int32. Both files get their names when they are complete.
 
-    Exits with 1 if that cannot be done, with 130 after Ctrl-C; then nothing was written.
+    The exit code is 1 if the command fails and 130 after Ctrl-C; no file is written then.
     """
     from headrace.cli.interrupts import Interrupted, Interrupts  # noqa: PLC0415 (see commands.py)
     from headrace.cli.tokenize.run import Request, run  # noqa: PLC0415

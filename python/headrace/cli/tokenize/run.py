@@ -1,4 +1,4 @@
-"""Writes the tokens of texts, and the index of their documents, as Megatron does."""
+"""Writes the tokens of texts and the index of their documents in Megatron's format."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from headrace.pipeline.native_functions import native
 
 __all__ = ["Request", "TokenizeResult", "run"]
 
-# Megatron writes uint16 for smaller vocabularies.
+# For vocabularies smaller than this, Megatron writes uint16.
 _LEAST_OF_INT32: Final = 65500
-# The numbers of types in an index.
+# The type codes in an index.
 _CODES: Final = {"uint16": 8, "int32": 4}
 _MAGIC: Final = b"MMIDIDX\x00\x00"
 _PART: Final = 1 << 20
@@ -39,15 +39,15 @@ class Request:
 
     Attributes:
         tokenizer: The path of the `tokenizer.json`.
-        sources: The files of texts.
-        output: The output, with or without `.bin`.
-        key: The key or column of the text.
+        sources: Paths, directories and patterns.
+        output: The output path, with or without `.bin`.
+        key: The JSON key or the column that contains the text.
         has_lines: Whether each line of a text file is a document.
-        end: The token after each document; None for none.
+        end: The token to append to each document. None for no token.
         adds_special_tokens: Whether special tokens are added.
-        num_threads: The number of threads; None for one for each core.
-        overwrites: Whether files that are there are replaced.
-        shows_progress: Whether a terminal shows how far it is.
+        num_threads: The number of threads. None for one per core.
+        overwrites: Whether existing files are replaced.
+        shows_progress: Whether to show a progress bar on a terminal.
     """
 
     tokenizer: str
@@ -64,14 +64,14 @@ class Request:
 
 @dataclass(frozen=True)
 class TokenizeResult:
-    """The files that were written.
+    """The written files.
 
     Attributes:
-        path: The file of tokens.
+        path: The path of the token file.
         num_documents: The number of documents.
         num_tokens: The number of tokens.
-        num_empty: The number of texts without a token, which were skipped.
-        dtype: The type of a token.
+        num_empty: The number of texts without tokens, which were skipped.
+        dtype: The dtype of the tokens.
     """
 
     path: str
@@ -85,8 +85,8 @@ def run(request: Request, interrupts: Interrupts) -> TokenizeResult:
     """Writes both files.
 
     Raises:
-        Failure: If the tokenizer, a source or the output is at fault.
-        Interrupted: If a signal asked to stop. Then nothing was written.
+        Failure: If the tokenizer, a source or the output is invalid.
+        Interrupted: If a signal arrived. No files were written.
         OpError: If a text cannot be read.
     """
     stem = request.output.removesuffix(".bin")
@@ -96,11 +96,11 @@ def run(request: Request, interrupts: Interrupts) -> TokenizeResult:
             raise Failure(
                 f"{name}: it exists already. Give --overwrite to replace it, or another output."
             )
-    # The function is traced first, so that a wrong tokenizer is an error before anything is read.
+    # The function is traced first, so that a bad tokenizer is an error before any text is read.
     try:
         pipeline = _tokenized(request)
     except OpError as error:
-        error.__notes__ = []  # They tell of a function of the command itself.
+        error.__notes__ = []  # These messages are about the command's own function.
         raise
     numbers = _vocabulary(request.tokenizer)
     if request.end is not None and request.end not in numbers:
@@ -135,7 +135,7 @@ def run(request: Request, interrupts: Interrupts) -> TokenizeResult:
 
 
 def _publish(names: tuple[str, str], tokens: AtomicFile, index: AtomicFile) -> None:
-    """Gives both files their names. Tokens never lie beside the index of others."""
+    """Gives both files their final names. Tokens never lie next to the index of other tokens."""
     for name in names:
         if storage.exists(name):
             storage.remove(name)
@@ -144,7 +144,7 @@ def _publish(names: tuple[str, str], tokens: AtomicFile, index: AtomicFile) -> N
 
 
 def _tokenized(request: Request) -> Pipeline:
-    """Returns a pipeline of the tokens of each text."""
+    """Returns a pipeline over the tokens of each text."""
 
     @native
     def tokens(example: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -164,7 +164,7 @@ def _tokenized(request: Request) -> Pipeline:
 
 
 def _vocabulary(path: str) -> dict[str, int]:
-    """Returns the number of each token of a tokenizer."""
+    """Returns the ID of each token of a tokenizer."""
     with storage.open_file(path) as file:
         content = json.loads(file.read())
     vocabulary = content["model"]["vocab"]
@@ -176,12 +176,12 @@ def _vocabulary(path: str) -> dict[str, int]:
 
 
 class _Writer:
-    """The bytes of documents, and what their index says.
+    """Makes the bytes of documents, and collects the data for their index.
 
     Args:
-        dtype: The type of a token.
-        end: The token after each document; None for none.
-        tokenizer: The path of the tokenizer, for errors.
+        dtype: The dtype of the tokens.
+        end: The token to append to each document. None for no token.
+        tokenizer: The path of the tokenizer, for error messages.
     """
 
     def __init__(self, dtype: np.dtype[Any], end: int | None, tokenizer: str) -> None:
@@ -195,7 +195,7 @@ class _Writer:
         self._num_empty = 0
 
     def bytes_of(self, texts: Any) -> bytes:
-        """Returns the tokens of some texts, as a file has them."""
+        """Returns the tokens of some texts as bytes of the file."""
         parts: list[npt.NDArray[Any]] = []
         for row in texts:
             if not len(row):
@@ -212,7 +212,7 @@ class _Writer:
         return b"".join(part.tobytes() for part in parts)
 
     def index(self) -> Iterator[bytes]:
-        """Yields the parts of the index, in which each document is one sequence."""
+        """Yields the parts of the index. Each document is one sequence in it."""
         lengths = np.array(self._lengths, np.int32)
         count = len(lengths)
         yield _MAGIC + struct.pack("<QBQQ", 1, _CODES[self._dtype.name], count, count + 1)
@@ -227,7 +227,7 @@ class _Writer:
             yield np.arange(begin, min(begin + _PART, count + 1), dtype=np.int64).tobytes()
 
     def written(self, path: str) -> TokenizeResult:
-        """Returns what was written to a file."""
+        """Returns the result for a written file."""
         return TokenizeResult(
             path, len(self._lengths), self._num_tokens, self._num_empty, self._dtype.name
         )

@@ -14,13 +14,13 @@ from headrace.pipeline.paths.paths import find_files
 
 __all__ = ["texts_of"]
 
-# Prose may look like a table, or like a state.
+# Kinds that prose can be mistaken for.
 _TEXTS: Final = (Kind.TEXT, Kind.CSV, Kind.STATE)
 _OTHERS: Final = (".csv", ".tsv", ".json", ".xml", ".html", ".htm")
 
 
 class _Texts(NamedTuple):
-    """A file with texts.
+    """A file that contains texts.
 
     Attributes:
         kind: "json lines", "parquet" or "text".
@@ -32,15 +32,15 @@ class _Texts(NamedTuple):
 
 
 def texts_of(sources: Iterable[str], key: str, has_lines: bool) -> list[Pipeline]:
-    """Returns pipelines of the texts of files, one after the other, in the component `text`.
+    """Returns pipelines over the texts of the files, in order, with the component `text`.
 
     Args:
         sources: Paths, directories and patterns.
-        key: The key or column of the text.
-        has_lines: Whether each line of a text file is a text.
+        key: The JSON key or the column that contains the text.
+        has_lines: Whether each line of a text file is a document.
 
     Raises:
-        Failure: If a file has no texts.
+        Failure: If a file contains no texts.
         OpError: If there are no files, or one cannot be read.
     """
     paths = map(os.fsdecode, find_files("tokenize", sources))
@@ -60,10 +60,10 @@ def _read(kind: str, paths: Sequence[str], key: str, has_lines: bool) -> Pipelin
 
 
 def _looked_at(path: str, has_lines: bool) -> _Texts | None:
-    """Returns a file with its kind; None if it is empty.
+    """Returns a file with its kind. None if it is empty.
 
     Raises:
-        Failure: If it is of another kind.
+        Failure: If the file is of another kind.
     """
     content = content_of(path)
     match content.kind:

@@ -33,12 +33,12 @@ def verify(
     verbose: bool,
     as_json: bool,
 ) -> None:
-    """Reads all records of files, checks every checksum, and names damaged files and records.
+    """Reads all records of files, checks every checksum, and lists damaged files and records.
 
-    After a damaged record it continues if the format allows. Images are decoded, rows of CSV
+    After a damaged record it continues if the format allows it. Images are decoded, and rows of CSV
     and JSON lines are parsed.
 
-    Exits with 0 if all is well, with 1 if anything is damaged or cannot be read.
+    The exit code is 0 if all files could be read and are undamaged, otherwise 1.
     """
     from headrace.cli.verify.files import verified  # noqa: PLC0415 (see commands.py)
 

@@ -1,4 +1,4 @@
-"""Verification of all files given to ``headrace verify``."""
+"""Checks all files passed to ``headrace verify``."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class Result:
 
     Attributes:
         content: The file.
-        num_records: The number of whole records.
-        damage: The damage, in the form for the document of `--json`.
+        num_records: The number of undamaged records.
+        damage: The damage, in the form for `--json`.
     """
 
     content: Content
@@ -45,11 +45,11 @@ class Result:
         self.damage += damage_of(list(skipped))
 
     def fail(self, stage: str, reason: str) -> None:
-        """Records that no part of the file can be read."""
+        """Records that the whole file is unreadable."""
         self.damage.append({"record": None, "offset_bytes": None, "stage": stage, "reason": reason})
 
     def as_json(self) -> dict[str, Any]:
-        """Returns this in the form for the document of `--json`."""
+        """Returns the result in the form for `--json`."""
         return {
             "file": without_passwords(self.content.path),
             "kind": self.content.kind,
@@ -61,7 +61,7 @@ class Result:
 
 
 def verified_alone(content: Content) -> Result:
-    """Reads all of a file."""
+    """Reads a whole file."""
     result = Result(content)
     if content.mismatch is not None:
         result.fail("verify", content.mismatch)
@@ -90,7 +90,7 @@ def verified_alone(content: Content) -> Result:
 
 
 def _read_parquet(path: str) -> int:
-    """Reads all pages; those that have a checksum are checked against it."""
+    """Reads all pages, and checks the checksums of those that have one."""
     with opened(path) as file:
         arrow = import_module("pyarrow")
         try:
@@ -115,10 +115,10 @@ _DECODING: Final = "DecodeImage"
 
 
 def verified_together(contents: Sequence[Content], num_threads: int | None) -> list[Result]:
-    """Reads all records of some files in parallel; all are TFRecords, or all are images.
+    """Reads all records of several files in parallel. All are TFRecords, or all are images.
 
     Raises:
-        OpError: If the system cannot read one of them.
+        OpError: If a file cannot be read.
     """
     results = {content.path: Result(content) for content in contents}
     names: Counter[str] = Counter()
@@ -135,14 +135,14 @@ def verified_together(contents: Sequence[Content], num_threads: int | None) -> l
 
 
 def _plain(reason: str) -> str:
-    """Returns the reason why an image cannot be decoded, without the place in headrace's code."""
+    """Returns the reason for a decoding error, without the position in headrace's code."""
     first, *_ = reason.splitlines()
     before, separator, why = first.partition(f"{_DECODING} at ")
     return why.partition(": ")[2].partition(" [while reading ")[0] if separator else before
 
 
 def _total(contents: Sequence[Content]) -> int | None:
-    """Returns the number of bytes to read; None if unknown."""
+    """Returns the number of bytes to read. None if it is unknown."""
     if any(content.compression for content in contents):
         return None
     return sum(content.size_bytes for content in contents)
@@ -150,7 +150,7 @@ def _total(contents: Sequence[Content]) -> int | None:
 
 @native
 def _decoded(example: dict[str, Any]) -> dict[str, Any]:
-    # The last value of an image exists once all of it was decoded.
+    # The last value of an image exists only after the whole image was decoded.
     return {"file": example["file"], "size": ops.size(ops.decode_image(example["data"]))}
 
 
@@ -163,7 +163,7 @@ def _first_decoded(example: dict[str, Any]) -> dict[str, Any]:
 def _source(contents: Sequence[Content]) -> Pipeline:
     paths = [os.fspath(content.path) for content in contents]
     if contents[0].kind == Kind.IMAGE:
-        # A TIFF of several images is whole for what reads it if the first is.
+        # A TIFF with several images is valid for most readers if the first image is.
         decode = _first_decoded if contents[0].detail == "TIFF" else _decoded
         return pipeline.files(paths).with_origin().map(decode).select("file")
     return pipeline.tfrecords(paths).with_origin().select("file")
@@ -174,7 +174,7 @@ class VerifyResult(NamedTuple):
 
     Attributes:
         results: The result of each file, in the order of the arguments.
-        unreadable: The reasons why some could not be opened.
+        unreadable: The reasons why some files could not be opened.
     """
 
     results: list[Result]
@@ -182,16 +182,16 @@ class VerifyResult(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """True if all files were read, and none is damaged."""
+        """True if all files were read and none is damaged."""
         return not self.unreadable and not any(result.damage for result in self.results)
 
 
 def verified(arguments: Iterable[str], num_threads: int | None) -> VerifyResult:
-    """Reads all records of files, and checks them.
+    """Reads and checks all records of files.
 
     Args:
         arguments: Files, directories and patterns.
-        num_threads: The number of threads that read; None for one for each core.
+        num_threads: The number of threads that read. None for one per core.
     """
     contents: dict[str, Content] = {}
     unreadable = []
@@ -215,7 +215,7 @@ def _read(contents: list[Content], num_threads: int | None) -> Iterator[Result]:
 
 
 def _group(content: Content) -> str:
-    """Returns a key, equal for files that are read together; "" for a file that is read alone."""
+    """Returns a key that is equal for files read together. "" for a file that is read alone."""
     if content.kind not in TOGETHER:
         return ""
     if content.kind == Kind.IMAGE:
