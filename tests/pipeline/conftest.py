@@ -130,8 +130,8 @@ CACHE_WAYS = (
 
 
 @pytest.fixture
-def given() -> Callable[..., list[dict[str, Any]]]:
-    """Returns a pipeline's items; checks that all thread counts and budgets give the same."""
+def items_of() -> Callable[..., list[dict[str, Any]]]:
+    """Returns the items of a pipeline; checks that no thread count or budget changes them."""
 
     def run(pipeline: Pipeline, ways: Sequence[dict[str, int]] = WAYS) -> list[dict[str, Any]]:
         first, *others = (list(pipeline.options(**way)) for way in ways)

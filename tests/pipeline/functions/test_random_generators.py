@@ -29,15 +29,15 @@ def numbers(records):
     return hp.tfrecords(records).parse({"number": int})
 
 
-def test_each_example_has_its_own_draws(numbers, given):
-    drawn = draws_of(given(numbers.map(draw, seed=7).batch(64)))
+def test_each_example_has_its_own_draws(numbers, items_of):
+    drawn = draws_of(items_of(numbers.map(draw, seed=7).batch(64)))
     assert [number for number, _ in drawn] == list(range(1000))
     assert len({value for _, value in drawn}) == 1000
     assert drawn != draws_of(numbers.map(draw, seed=8))
 
 
-def test_each_epoch_has_different_draws(numbers, given):
-    drawn = draws_of(given(numbers.map(draw, seed=7).epochs(2)))
+def test_each_epoch_has_different_draws(numbers, items_of):
+    drawn = draws_of(items_of(numbers.map(draw, seed=7).epochs(2)))
     assert len({value for _, value in drawn}) == 2000
     assert drawn == draws_of(numbers.epochs(2).map(draw, seed=7))
     epochs = [draws_of(numbers.map(draw, seed=7).epoch(number)) for number in range(2)]
@@ -54,41 +54,43 @@ def test_each_epoch_has_different_draws(numbers, given):
         lambda p: p.map(lambda e: e).shuffle(window=10, seed=5),
     ],
 )
-def test_draws_stay_with_their_example(numbers, stages, given):
+def test_draws_stay_with_their_example(numbers, stages, items_of):
     drawn = dict(draws_of(numbers.map(draw, seed=7)))
-    some = draws_of(given(stages(numbers).map(draw, seed=7), LARGE_WAYS))
+    some = draws_of(items_of(stages(numbers).map(draw, seed=7), LARGE_WAYS))
     assert 0 < len(some) <= 1000
     assert all(drawn[number] == value for number, value in some)
 
 
-def test_array_rows_and_iterable_examples_have_positions(given):
+def test_array_rows_and_iterable_examples_have_positions(items_of):
     rows = hp.arrays({"number": np.arange(300)})
-    drawn = draws_of(given(rows.map(draw, seed=7)))
+    drawn = draws_of(items_of(rows.map(draw, seed=7)))
     assert len({value for _, value in drawn}) == 300
-    assert sorted(draws_of(given(rows.shuffle(seed=1).map(draw, seed=7)))) == drawn
+    assert sorted(draws_of(items_of(rows.shuffle(seed=1).map(draw, seed=7)))) == drawn
     yielded = hp.iterable(lambda: ({"number": number} for number in range(300)))
-    assert len({value for _, value in draws_of(given(yielded.map(draw, seed=7).epochs(2)))}) == 600
+    assert (
+        len({value for _, value in draws_of(items_of(yielded.map(draw, seed=7).epochs(2)))}) == 600
+    )
 
 
-def test_examples_of_one_flat_map_call_have_different_draws(numbers, given):
+def test_examples_of_one_flat_map_call_have_different_draws(numbers, items_of):
     several = numbers.take(100).flat_map(lambda example: [example] * 3).map(draw, seed=7)
-    assert len({value for _, value in draws_of(given(several))}) == 300
+    assert len({value for _, value in draws_of(items_of(several))}) == 300
     twice = numbers.take(10).flat_map(lambda e: [e] * 2).flat_map(lambda e: [e] * 3)
     shuffled = twice.shuffle(window=9, seed=1).map(draw, seed=7)
-    drawn = draws_of(given(shuffled, LARGE_WAYS))
+    drawn = draws_of(items_of(shuffled, LARGE_WAYS))
     assert len({value for _, value in drawn}) == 60
 
 
-def test_flat_map_draws_like_map(numbers, given):
+def test_flat_map_draws_like_map(numbers, items_of):
     def both(example, rng):
         return [{**draw(example, rng), "part": part} for part in range(2)]
 
-    drawn = draws_of(given(numbers.flat_map(both, seed=7), LARGE_WAYS))
+    drawn = draws_of(items_of(numbers.flat_map(both, seed=7), LARGE_WAYS))
     mapped = dict(draws_of(numbers.map(draw, seed=7)))
     assert [value for _, value in drawn[::2]] == list(mapped.values())
     assert len({value for _, value in drawn}) == 2000
     shuffled = draws_of(
-        given(numbers.shuffle(window=50, seed=1).flat_map(both, seed=7), LARGE_WAYS)
+        items_of(numbers.shuffle(window=50, seed=1).flat_map(both, seed=7), LARGE_WAYS)
     )
     assert sorted(shuffled) == sorted(drawn)
     state = iter(numbers.flat_map(both, seed=7)).state()
@@ -96,7 +98,7 @@ def test_flat_map_draws_like_map(numbers, given):
         numbers.flat_map(both, seed=8).resume(state)
 
 
-def test_native_flat_map_draws_with_a_seed(numbers, given):
+def test_native_flat_map_draws_with_a_seed(numbers, items_of):
     @hr.native
     def both(example):
         drawn = hr.ops.random_uniform([2])
@@ -104,27 +106,27 @@ def test_native_flat_map_draws_with_a_seed(numbers, given):
 
     with pytest.raises(ValueError, match=r"draws random numbers, for which map needs a seed"):
         numbers.flat_map(both)
-    rows = [(row["number"], row["draw"]) for row in given(numbers.flat_map(both, seed=7))]
+    rows = [(row["number"], row["draw"]) for row in items_of(numbers.flat_map(both, seed=7))]
     assert len({drawn for _, drawn in rows}) > 1990
     some = numbers.shard(1, 3).flat_map(both, seed=7)
     assert {(row["number"], row["draw"]) for row in some} <= set(rows)
 
 
-def test_parts_of_a_concat_have_their_own_draws(numbers, given):
+def test_parts_of_a_concat_have_their_own_draws(numbers, items_of):
     both = hp.concat([numbers.take(50), numbers.take(50)]).map(draw, seed=7)
-    assert len({value for _, value in draws_of(given(both))}) == 100
+    assert len({value for _, value in draws_of(items_of(both))}) == 100
 
 
-def test_draws_of_a_batch_depend_on_its_number(numbers, given):
+def test_draws_of_a_batch_depend_on_its_number(numbers, items_of):
     def draw_once(batch, rng):
         return {"number": batch["number"][:1], "draw": rng.integers(2**62, size=1)}
 
-    drawn = draws_of(given(numbers.batch(100).map(draw_once, seed=7).epochs(2)))
+    drawn = draws_of(items_of(numbers.batch(100).map(draw_once, seed=7).epochs(2)))
     assert len({value for _, value in drawn}) == 20
-    some = draws_of(given(numbers.batch(100).shard(1, 3).map(draw_once, seed=7)))
+    some = draws_of(items_of(numbers.batch(100).shard(1, 3).map(draw_once, seed=7)))
     assert some == drawn[1:10:3]
     unbatched = numbers.batch(100).unbatch().map(draw, seed=7)
-    assert len({value for _, value in draws_of(given(unbatched))}) == 1000
+    assert len({value for _, value in draws_of(items_of(unbatched))}) == 1000
 
 
 def test_draws_match_numpy_philox(numbers):

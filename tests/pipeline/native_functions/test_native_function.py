@@ -46,9 +46,9 @@ def numbers(records):
     return hr.tfrecords(records).parse({"number": int, "text": bytes, "list": hr.Ragged(int)})
 
 
-def test_native_function_maps_examples(given):
+def test_native_function_maps_examples(items_of):
     raw, pipeline = images()
-    batches = given(pipeline.map(scaled).batch(128))
+    batches = items_of(pipeline.map(scaled).batch(128))
     pixels = np.concatenate([batch["image"] for batch in batches])
     assert np.array_equal(pixels, raw.astype(np.float32) / np.float32(255) - np.float32(0.5))
     assert [len(batch["label"]) for batch in batches] == [128, 128, 44]
@@ -65,14 +65,14 @@ def test_native_function_spec_is_available_before_it_runs():
     assert output.batch(4).spec["label"] == hr.Spec(np.dtype("int64"), (None,))
 
 
-def test_passed_through_component_keeps_its_kind(numbers, given):
+def test_passed_through_component_keeps_its_kind(numbers, items_of):
     @hr.native
     def chosen(example):
         return {"list": example["list"], "text": example["text"], "other": example["number"] + 1}
 
     pipeline = numbers.map(chosen)
     assert pipeline.spec["list"].is_ragged
-    batch = given(pipeline.padded_batch(5))[0]
+    batch = items_of(pipeline.padded_batch(5))[0]
     assert batch["list"].tolist() == [[0, 0, 0], [0, 0, 0], [0, 1, 0], [0, 1, 2], [0, 0, 0]]
     assert batch["text"][3] == b"text 3"
     assert batch["other"].tolist() == [1, 2, 3, 4, 5]
@@ -80,44 +80,46 @@ def test_passed_through_component_keeps_its_kind(numbers, given):
     assert list(next(iter(numbers.map(only)))) == ["b", "a"]
 
 
-def test_text_remains_text(given):
+def test_text_remains_text(items_of):
     pipeline = hr.arrays({"name": np.array(["ä", "b"]), "n": np.arange(2)})
     kept = hr.native(lambda example: {"name": example["name"], "n": example["n"] * 2})
-    assert [example["name"] for example in given(pipeline.map(kept))] == ["ä", "b"]
+    assert [example["name"] for example in items_of(pipeline.map(kept))] == ["ä", "b"]
 
 
-def test_rows_may_have_different_shapes(given):
+def test_rows_may_have_different_shapes(items_of):
     texts = np.array([b"abc", b"", b"de", b"fgh"], object)
     output = hr.native(lambda example: {"bytes": hr.ops.decode_raw(example["text"], "uint8") + 1})
-    rows = [example["bytes"].tolist() for example in given(hr.arrays({"text": texts}).map(output))]
+    rows = [
+        example["bytes"].tolist() for example in items_of(hr.arrays({"text": texts}).map(output))
+    ]
     assert rows == [[98, 99, 100], [], [101, 102], [103, 104, 105]]
 
 
-def test_native_function_maps_batches(given):
+def test_native_function_maps_batches(items_of):
     pipeline = hr.arrays({"x": np.arange(10.0)}).batch(4)
     output = pipeline.map(hr.native(lambda batch: {"x": batch["x"] * 2, "first": batch["x"][0]}))
-    batches = given(output)
+    batches = items_of(output)
     assert [batch["x"].tolist() for batch in batches] == [[0, 2, 4, 6], [8, 10, 12, 14], [16, 18]]
     assert [float(batch["first"]) for batch in batches] == [0, 4, 8]
     assert output.spec["x"] == hr.Spec(np.dtype("float64"), (None,))
 
 
-def test_native_predicate_filters_examples(numbers, given):
-    kept = [int(example["number"]) for example in given(numbers.filter(is_odd))]
+def test_native_predicate_filters_examples(numbers, items_of):
+    kept = [int(example["number"]) for example in items_of(numbers.filter(is_odd))]
     assert kept == list(range(1, NUM_EXAMPLES, 2))
-    batches = given(numbers.select("number").filter(is_odd).batch(300))
+    batches = items_of(numbers.select("number").filter(is_odd).batch(300))
     assert [len(batch["number"]) for batch in batches] == [300, 200]
     short = hr.native(lambda batch: hr.ops.size(batch["number"]) < 300)
-    assert len(given(numbers.select("number").batch(300).filter(short))) == 1
+    assert len(items_of(numbers.select("number").batch(300).filter(short))) == 1
     flag = hr.arrays({"x": np.array([True, False, True])})
-    assert len(given(flag.filter(hr.native(lambda example: example["x"])))) == 2
-    assert given(flag.filter(hr.native(lambda example: False))) == []
+    assert len(items_of(flag.filter(hr.native(lambda example: example["x"])))) == 2
+    assert items_of(flag.filter(hr.native(lambda example: False))) == []
 
 
-def test_native_flat_map_splits_rows(numbers, given):
+def test_native_flat_map_splits_rows(numbers, items_of):
     output = numbers.select("number").flat_map(repeated)
     assert output.spec == {"number": hr.Spec(np.dtype("int64"), ())}
-    results = [int(example["number"]) for example in given(output)]
+    results = [int(example["number"]) for example in items_of(output)]
     assert results == [sign * number for number in range(NUM_EXAMPLES) for sign in (1, -1)]
 
 
@@ -135,16 +137,16 @@ def test_native_function_is_traced_once(numbers):
     assert len(calls) == 1
 
 
-def test_native_function_may_follow_python_functions(numbers, given):
+def test_native_function_may_follow_python_functions(numbers, items_of):
     pipeline = numbers.map(lambda example: {"x": np.arange(int(example["number"]) % 3)})
     output = pipeline.map(hr.native(lambda example: {"y": example["x"] * 2})).take(4)
-    assert [example["y"].tolist() for example in given(output)] == [[], [0], [0, 2], []]
+    assert [example["y"].tolist() for example in items_of(output)] == [[], [0], [0, 2], []]
 
 
-def test_native_functions_can_call_each_other(given):
+def test_native_functions_can_call_each_other(items_of):
     inner = hr.native(lambda example: {"x": example["x"] + 1})
     outer = hr.native(lambda example: {"x": inner(example)["x"] * 10})
-    results = [int(e["x"]) for e in given(hr.arrays({"x": np.arange(3)}).map(outer))]
+    results = [int(e["x"]) for e in items_of(hr.arrays({"x": np.arange(3)}).map(outer))]
     assert results == [10, 20, 30]
 
 
@@ -208,7 +210,7 @@ def test_tracing_errors_keep_their_type_and_get_a_note():
         pipeline.map(hr.native(lambda example: {"y": example["z"]}))
 
 
-def test_row_error_names_the_operation_the_line_and_the_record(tmp_path, given):
+def test_row_error_names_the_operation_the_line_and_the_record(tmp_path, items_of):
     path = tmp_path / "numbers.txt"
     path.write_bytes(b"1\n2\nthree\n4\n")
 
@@ -280,9 +282,9 @@ def noise_of(pipeline):
     return {int(example["number"]): example["noise"].tolist() for example in pipeline}
 
 
-def test_draws_depend_on_example_and_epoch(numbers, given):
+def test_draws_depend_on_example_and_epoch(numbers, items_of):
     pipeline = numbers.map(noisy, seed=7)
-    plain = {int(e["number"]): e["noise"].tolist() for e in given(pipeline)}
+    plain = {int(e["number"]): e["noise"].tolist() for e in items_of(pipeline)}
     assert len({tuple(noise) for noise in plain.values()}) == NUM_EXAMPLES
     assert noise_of(numbers.shuffle(window=100, seed=1).map(noisy, seed=7)) == plain
     assert noise_of(pipeline.batch(33).unbatch()) == plain
@@ -294,12 +296,12 @@ def test_draws_depend_on_example_and_epoch(numbers, given):
     assert not any(plain[number] == epochs[1][number] for number in plain)
 
 
-def test_draws_of_a_batch_depend_on_its_number(given):
+def test_draws_of_a_batch_depend_on_its_number(items_of):
     batches = hr.arrays({"number": np.arange(100)}).batch(10)
     drawn = hr.native(lambda batch: {"noise": hr.ops.random_uniform([3])})
-    results = [batch["noise"].tolist() for batch in given(batches.map(drawn, seed=7))]
+    results = [batch["noise"].tolist() for batch in items_of(batches.map(drawn, seed=7))]
     assert len({tuple(noise) for noise in results}) == 10
-    again = given(batches.skip(2).map(drawn, seed=7))
+    again = items_of(batches.skip(2).map(drawn, seed=7))
     assert [batch["noise"].tolist() for batch in again] == results[2:]
 
 

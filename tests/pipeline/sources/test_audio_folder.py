@@ -20,9 +20,9 @@ def sounds(tmp_path):
     return tmp_path
 
 
-def test_labels_follow_sorted_directories(sounds, given):
+def test_labels_follow_sorted_directories(sounds, items_of):
     pipeline = hr.audio_folder(sounds)
-    examples = given(pipeline)
+    examples = items_of(pipeline)
     assert pipeline.classes == ("a", "b")
     assert pipeline.shuffle(window=3, seed=1).batch(2).classes == ("a", "b")
     assert [(row["data"], row["label"], row["path"]) for row in examples] == [

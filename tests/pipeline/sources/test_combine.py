@@ -35,9 +35,9 @@ def test_example_skipped_by_a_longer_part_after_the_end_is_not_reported():
             assert [len(actual) for actual in (batches.skipped, resumed.skipped)] == [1, 1]
 
 
-def test_mix_draws_by_weight_and_keeps_the_order_of_each_part(given):
+def test_mix_draws_by_weight_and_keeps_the_order_of_each_part(items_of):
     mixed = hp.mix([numbers(0, 9000), numbers(10_000, 19_000)], weights=[3, 1], seed=5, stop="all")
-    result = np.array(values(given(mixed.take(8000))))
+    result = np.array(values(items_of(mixed.take(8000))))
     for part in (result[result < 10_000], result[result >= 10_000]):
         assert (np.diff(part) == 1).all()
     shares = [(window < 10_000).mean() for window in np.split(result, 8)]
@@ -50,37 +50,37 @@ def _parts():
     return [numbers(0, 9000), numbers(10_000, 19_000)]
 
 
-def test_each_epoch_of_a_mix_has_different_draws(given):
+def test_each_epoch_of_a_mix_has_different_draws(items_of):
     mixed = hp.mix([numbers(0, 100), numbers(1000, 1100)], seed=5, stop="all")
-    both = values(given(mixed.epochs(2)))
+    both = values(items_of(mixed.epochs(2)))
     assert sorted(both[:200]) == sorted(both[200:]) == [*range(100), *range(1000, 1100)]
     assert both[:200] != both[200:]
     assert both[200:] == values(mixed.epoch(1))
 
 
-def test_mix_stops_with_the_first_or_the_last_part(given):
+def test_mix_stops_with_the_first_or_the_last_part(items_of):
     parts = [numbers(0, 10), numbers(1000, 2000)]
-    first = values(given(hp.mix(parts, seed=5)))
+    first = values(items_of(hp.mix(parts, seed=5)))
     assert first[-1] >= 1000
     assert [number for number in first if number < 1000] == list(range(10))
     assert len(first) < 100
-    rest = values(given(hp.mix(parts, seed=5, stop="all")))
+    rest = values(items_of(hp.mix(parts, seed=5, stop="all")))
     assert rest[: len(first)] == first
     assert sorted(rest) == [*range(10), *range(1000, 2000)]
-    assert values(given(hp.mix([numbers(0, 0), numbers(0, 3)], seed=5, stop="all"))) == [0, 1, 2]
+    assert values(items_of(hp.mix([numbers(0, 0), numbers(0, 3)], seed=5, stop="all"))) == [0, 1, 2]
     assert len(hp.mix(parts, stop="all")) == 1010
     with pytest.raises(TypeError, match="number of examples of mix is unknown"):
         len(hp.mix(parts))
 
 
-def test_mix_of_files_can_be_shuffled_and_repeated(records, given):
+def test_mix_of_files_can_be_shuffled_and_repeated(records, items_of):
     one = hp.tfrecords(records).parse({"number": int}).shuffle(window=50, seed=1).epochs()
     other = hp.tfrecords(records).parse({"number": int}).map(lambda row: {"number": -row["number"]})
     mixed = hp.mix([one, other.epochs(2)], weights=[0.5, 0.5], seed=3).take(3000).batch(100)
-    batches = given(mixed, LARGE_WAYS)
+    batches = items_of(mixed, LARGE_WAYS)
     assert len(batches) == 30
     assert 0.4 < np.mean([batch["number"] < 0 for batch in batches]) < 0.6
-    one_part = given(hp.mix([one], seed=3).take(2000), LARGE_WAYS)
+    one_part = items_of(hp.mix([one], seed=3).take(2000), LARGE_WAYS)
     assert values(one_part, "number") == values(one.take(2000), "number")
 
 
@@ -99,15 +99,15 @@ def test_error_of_a_part_follows_the_preceding_examples():
         assert len(results) > 60
 
 
-def test_zip_joins_the_components(records, given):
+def test_zip_joins_the_components(records, items_of):
     numbered = hp.tfrecords(records).parse({"number": int})
     zipped = hp.zip([numbered, numbers(0, 1000), hp.iterable(lambda: iter(_squares()))])
-    result = given(zipped)
+    result = items_of(zipped)
     assert list(result[0]) == ["number", "n", "square"]
     assert all(row["number"] == row["n"] and row["square"] == row["n"] ** 2 for row in result)
     assert len(result) == 1000
-    assert [len(batch["n"]) for batch in given(zipped.batch(300))] == [300, 300, 300, 100]
-    batches = given(hp.zip([numbered.batch(10), numbers(0, 1000).batch(10)]))
+    assert [len(batch["n"]) for batch in items_of(zipped.batch(300))] == [300, 300, 300, 100]
+    batches = items_of(hp.zip([numbered.batch(10), numbers(0, 1000).batch(10)]))
     assert [batch["n"].tolist() for batch in batches] == [b["number"].tolist() for b in batches]
 
 
@@ -115,13 +115,13 @@ def _squares():
     return ({"square": number**2} for number in range(1000))
 
 
-def test_zip_raises_at_the_end_of_the_shorter_part(given):
+def test_zip_raises_at_the_end_of_the_shorter_part(items_of):
     results = []
     message = "zip: pipeline 1 ends after 20 examples, pipeline 0 continues.*strict=False"
     with pytest.raises(errors.InvalidArgumentError, match=message):
         results.extend(hp.zip([numbers(0, 30), numbers(0, 20, "m")]))
     assert len(results) == 20
-    assert len(given(hp.zip([numbers(0, 30), numbers(0, 20, "m")], strict=False))) == 20
+    assert len(items_of(hp.zip([numbers(0, 30), numbers(0, 20, "m")], strict=False))) == 20
     assert len(hp.zip([numbers(0, 30), numbers(0, 20, "m")], strict=False)) == 20
 
 

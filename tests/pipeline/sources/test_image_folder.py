@@ -18,9 +18,9 @@ def photos(tmp_path):
     return tmp_path
 
 
-def test_labels_follow_sorted_directories(photos, given):
+def test_labels_follow_sorted_directories(photos, items_of):
     pipeline = hp.image_folder(photos)
-    examples = given(pipeline)
+    examples = items_of(pipeline)
     assert pipeline.classes == ("a", "b")
     assert pipeline.shuffle(window=3, seed=1).batch(2).classes == ("a", "b")
     assert [(row["data"], row["label"], row["path"]) for row in examples] == [

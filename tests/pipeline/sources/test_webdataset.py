@@ -35,12 +35,12 @@ def written(tmp_path):
 SAMPLES = [("a.jpg", b"photo a"), ("a.cls", b"1"), ("b.jpg", b""), ("b.cls", b"2")]
 
 
-def test_adjacent_members_with_one_key_form_a_sample(written, given):
+def test_adjacent_members_with_one_key_form_a_sample(written, items_of):
     files = written(
         archive(SAMPLES), archive([("x/c.d.cls", b"9"), ("x/c.cls", b"3"), ("x/c.jpg", b"c")])
     )
     pipeline = hp.webdataset(files)
-    assert given(pipeline) == [
+    assert items_of(pipeline) == [
         {"__key__": "a", "jpg": b"photo a", "cls": b"1"},
         {"__key__": "b", "jpg": b"", "cls": b"2"},
         {"__key__": "x/c", "jpg": b"c", "cls": b"3"},
@@ -53,12 +53,12 @@ def test_adjacent_members_with_one_key_form_a_sample(written, given):
     assert "those of the first sample of the first file" in pipeline.describe()
 
 
-def test_archives_without_samples_are_empty(written, given):
+def test_archives_without_samples_are_empty(written, items_of):
     files = written(archive([]), archive([(".hidden", b"")]), archive(SAMPLES), archive([]))
-    assert [sample["__key__"] for sample in given(hp.webdataset(files))] == ["a", "b"]
+    assert [sample["__key__"] for sample in items_of(hp.webdataset(files))] == ["a", "b"]
 
 
-def test_volume_label_is_not_a_sample(written, given):
+def test_volume_label_is_not_a_sample(written, items_of):
     label = tarfile.TarInfo("label.jpg")
     label.type = b"V"
     header = bytearray(label.tobuf(tarfile.GNU_FORMAT))
@@ -66,7 +66,7 @@ def test_volume_label_is_not_a_sample(written, given):
     header[148:156] = b" " * 8
     header[148:156] = b"%06o\0 " % sum(header)
     files = written(bytes(header) + archive(SAMPLES))
-    assert [sample["__key__"] for sample in given(hp.webdataset(files))] == ["a", "b"]
+    assert [sample["__key__"] for sample in items_of(hp.webdataset(files))] == ["a", "b"]
 
 
 @pytest.mark.parametrize("form", [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])

@@ -121,13 +121,13 @@ def test_iterable_is_restarted_after_an_unfinished_pass():
     assert order(rows.cache().take(3).epochs(2)) == [0, 1, 2] * 2
 
 
-def test_order_and_draws_are_fixed_before_a_cache_and_vary_after_it(records, given):
+def test_order_and_draws_are_fixed_before_a_cache_and_vary_after_it(records, items_of):
     def draw(row, rng):
         return {"number": row["number"], "draw": rng.integers(2**62)}
 
     numbers = hp.tfrecords(records).parse({"number": int})
     before = numbers.map(draw, seed=3).cache()
-    assert {int(row["draw"]) for row in given(before.epochs(2), _WAYS)} == {
+    assert {int(row["draw"]) for row in items_of(before.epochs(2), _WAYS)} == {
         int(row["draw"]) for row in before
     }
     behind = numbers.cache().map(draw, seed=3)
@@ -143,10 +143,10 @@ def test_order_and_draws_are_fixed_before_a_cache_and_vary_after_it(records, giv
 _WAYS = ({"num_threads": 1}, {"num_threads": 8, "memory_bytes": 300_000})
 
 
-def test_filtered_examples_and_batches_are_cached(cached, given):
+def test_filtered_examples_and_batches_are_cached(cached, items_of):
     even = cached.filter(lambda row: row["number"] % 2 == 0).cache()
-    assert order(given(even.epochs(2), _WAYS)) == [*range(0, 1000, 2)] * 2
-    assert order(given(cached.batch(64).cache().epochs(2), _WAYS)) == [*range(1000)] * 2
+    assert order(items_of(even.epochs(2), _WAYS)) == [*range(0, 1000, 2)] * 2
+    assert order(items_of(cached.batch(64).cache().epochs(2), _WAYS)) == [*range(1000)] * 2
 
 
 def test_examples_that_do_not_fit_into_memory_are_rejected():

@@ -27,13 +27,13 @@ def texts(examples):
     return [int(row["text"]) for row in examples]
 
 
-def test_records_of_all_files_appear_once(records, given):
+def test_records_of_all_files_appear_once(records, items_of):
     pipeline = hp.tfrecords(records).parse({"number": int}).shuffle(seed=3)
-    shuffled = [int(row["number"]) for row in given(pipeline)]
+    shuffled = [int(row["number"]) for row in items_of(pipeline)]
     assert sorted(shuffled) == list(range(NUM_EXAMPLES))
     assert np.mean(np.abs(np.array(shuffled) - np.arange(NUM_EXAMPLES))) > 200
-    assert [int(row["number"]) for row in given(pipeline)] == shuffled
-    batches = given(pipeline.batch(64).epochs(2))
+    assert [int(row["number"]) for row in items_of(pipeline)] == shuffled
+    batches = items_of(pipeline.batch(64).epochs(2))
     assert np.concatenate([batch["number"] for batch in batches[:16]]).tolist() == shuffled
     again = np.concatenate([batch["number"] for batch in batches[16:]]).tolist()
     assert sorted(again) == list(range(NUM_EXAMPLES))
@@ -41,50 +41,52 @@ def test_records_of_all_files_appear_once(records, given):
     assert [int(row["number"]) for row in pipeline.epoch(1)] == again
 
 
-def test_lines_of_all_files_appear_once(lines, given):
-    shuffled = texts(given(hp.text_lines(lines).shuffle(seed=3)))
+def test_lines_of_all_files_appear_once(lines, items_of):
+    shuffled = texts(items_of(hp.text_lines(lines).shuffle(seed=3)))
     assert sorted(shuffled) == list(range(1000))
     assert shuffled != sorted(shuffled)
     assert sorted(shuffled[:500]) != list(range(500))
 
 
-def test_fixed_length_records_and_whole_files_are_shuffled(tmp_path, given):
+def test_fixed_length_records_and_whole_files_are_shuffled(tmp_path, items_of):
     for number in range(40):
         (tmp_path / f"{number:02}").write_bytes(b"H" + b"%03d" % number * number + b"FF")
     pipeline = hp.fixed_length_records(tmp_path, 3, header_bytes=1, footer_bytes=2)
-    shuffled = [int(row["record"]) for row in given(pipeline.shuffle(seed=3))]
+    shuffled = [int(row["record"]) for row in items_of(pipeline.shuffle(seed=3))]
     assert sorted(shuffled) == [number for number in range(40) for _ in range(number)]
     assert shuffled != sorted(shuffled)
-    full = given(hp.files(tmp_path).shuffle(seed=3))
+    full = items_of(hp.files(tmp_path).shuffle(seed=3))
     assert sorted(row["path"] for row in full) == [str(tmp_path / f"{n:02}") for n in range(40)]
     for row in full:
         assert row["data"] == (tmp_path / row["path"]).read_bytes()
 
 
-def test_function_results_and_origins_stay_with_their_example(lines, given):
+def test_function_results_and_origins_stay_with_their_example(lines, items_of):
     def parse(row, rng):
         return {**row, "n": int(row["text"]), "draw": rng.integers(2**62)}
 
     mapped = hp.text_lines(lines).with_origin().map(parse, seed=5)
     expected = {int(row["n"]): row for row in mapped}
-    result = given(mapped.shuffle(seed=3))
+    result = items_of(mapped.shuffle(seed=3))
     assert len(result) == 1000
     assert all(row == expected[int(row["n"])] for row in result)
     assert result[0]["file"] in (str(lines / "0.txt"), str(lines / "2.txt"))
 
 
-def test_parts_of_a_concat_are_shuffled_together(lines, given):
+def test_parts_of_a_concat_are_shuffled_together(lines, items_of):
     rows = hp.arrays({"text": np.array([b"%d" % number for number in range(1000, 1500)], object)})
     same = hp.text_lines(lines).map(lambda row: {"text": row["text"]})
     inner = hp.concat([rows, same])
-    shuffled = texts(given(hp.concat([hp.text_lines(lines), inner.select("text")]).shuffle(seed=3)))
+    shuffled = texts(
+        items_of(hp.concat([hp.text_lines(lines), inner.select("text")]).shuffle(seed=3))
+    )
     assert sorted(shuffled) == sorted([*range(1000), *range(1000), *range(1000, 1500)])
     first = np.array(shuffled[:800])
     assert 100 < (first >= 1000).sum() < 220
-    assert sorted(texts(given(inner.shuffle(seed=3).take(200)))) != sorted(shuffled[:200])
+    assert sorted(texts(items_of(inner.shuffle(seed=3).take(200)))) != sorted(shuffled[:200])
 
 
-def test_cached_examples_are_shuffled(lines, given):
+def test_cached_examples_are_shuffled(lines, items_of):
     calls = []
 
     def note(row):
@@ -108,18 +110,18 @@ def test_cached_examples_are_shuffled(lines, given):
     assert shuffled[:1000] == texts(plain)
 
 
-def test_empty_sources_yield_nothing(tmp_path, given):
+def test_empty_sources_yield_nothing(tmp_path, items_of):
     (tmp_path / "a").write_bytes(b"")
-    assert given(hp.text_lines(tmp_path / "a").shuffle(seed=1)) == []
-    assert given(hp.text_lines(tmp_path / "a").shuffle(seed=1).epochs()) == []
+    assert items_of(hp.text_lines(tmp_path / "a").shuffle(seed=1)) == []
+    assert items_of(hp.text_lines(tmp_path / "a").shuffle(seed=1).epochs()) == []
 
 
-def test_large_record_among_small_ones_is_read(tmp_path, given):
+def test_large_record_among_small_ones_is_read(tmp_path, items_of):
     contents = [b"x" * length for length in (10, 3_000_000, 0, 700_000, 5)] * 3
     with TFRecordWriter(tmp_path / "a") as writer:
         for content in contents:
             writer.write(content)
-    shuffled = [row["record"] for row in given(hp.tfrecords(tmp_path / "a").shuffle(seed=1))]
+    shuffled = [row["record"] for row in items_of(hp.tfrecords(tmp_path / "a").shuffle(seed=1))]
     assert sorted(map(len, shuffled)) == sorted(map(len, contents))
 
 
@@ -203,20 +205,20 @@ def test_describe_mentions_the_scan():
     assert "scan" not in hp.tfrecords("a").shuffle(window=3, seed=3).describe()
 
 
-def test_parsed_example_stays_with_its_record(tmp_path, given):
+def test_parsed_example_stays_with_its_record(tmp_path, items_of):
     with TFRecordWriter(tmp_path / "a") as writer:
         writer.write(example(7))
-    [row] = given(hp.tfrecords(tmp_path / "a").parse({"text": str}).shuffle(seed=1))
+    [row] = items_of(hp.tfrecords(tmp_path / "a").parse({"text": str}).shuffle(seed=1))
     assert row["text"] == "text 7"
 
 
-def test_images_in_directories_are_shuffled(tmp_path, given):
+def test_images_in_directories_are_shuffled(tmp_path, items_of):
     for number in range(60):
         path = tmp_path / "ab"[number % 2] / f"{number:02}.jpg"
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(b"image %d" % number)
     images = hp.image_folder(tmp_path)
-    result = given(images.shuffle(seed=3))
+    result = items_of(images.shuffle(seed=3))
     assert [row["path"] for row in result] != [row["path"] for row in images]
     for row in result:
         number = int(row["data"].split()[1])

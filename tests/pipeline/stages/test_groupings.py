@@ -83,9 +83,9 @@ def run(batches):
 
 
 @pytest.fixture
-def given(given):
-    """All items of a pipeline, with the memory that windows need."""
-    return lambda pipeline: given(pipeline, WAYS)
+def items_of(items_of):
+    """The fixture `items_of` with the memory that windows need."""
+    return lambda pipeline: items_of(pipeline, WAYS)
 
 
 @pytest.fixture
@@ -98,24 +98,24 @@ def firsts(items):
     return [int(item["n"].ravel()[0]) for item in items]
 
 
-def test_window_over_batches_yields_each_batch_once(batches, given):
+def test_window_over_batches_yields_each_batch_once(batches, items_of):
     shuffled = batches.shuffle(window=4, seed=3)
-    items = given(shuffled)
+    items = items_of(shuffled)
     assert len(shuffled) == len(items) == 5
     assert {item["n"].shape for item in items} == {(8,)}
     expected = [8 * place for place in order(5, 4, 3, 0)]
     assert firsts(items) == expected != sorted(expected)
     doubled = shuffled.map(lambda batch: {"n": batch["n"] * 2})
-    assert firsts(given(doubled)) == [2 * first for first in expected]
-    assert firsts(given(shuffled.filter(lambda batch: batch["n"][0] != 16))) == [
+    assert firsts(items_of(doubled)) == [2 * first for first in expected]
+    assert firsts(items_of(shuffled.filter(lambda batch: batch["n"][0] != 16))) == [
         first for first in expected if first != 16
     ]
 
 
-def test_batches_of_different_sizes_are_mixed_individually(batches, given):
+def test_batches_of_different_sizes_are_mixed_individually(batches, items_of):
     others = hr.arrays({"n": np.arange(100, 140)}).batch(5)
     mixed = hr.mix([batches, others], seed=1, stop="all")
-    items = given(mixed)
+    items = items_of(mixed)
     assert len(mixed) == len(items) == 13
     assert sorted(len(item["n"]) for item in items) == [5] * 8 + [8] * 5
     assert sorted(n for item in items for n in item["n"].tolist()) == [
@@ -135,12 +135,12 @@ def test_function_may_keep_several_batches(batches):
         assert same(list(shuffled.resume(copied(state))), inputs[place:])
 
 
-def test_unbatch_splits_batches_of_batches_into_batches(batches, given):
+def test_unbatch_splits_batches_of_batches_into_batches(batches, items_of):
     doubled = batches.batch(2)
-    assert [item["n"].shape for item in given(doubled)] == [(2, 8), (2, 8), (1, 8)]
-    assert same(given(doubled.unbatch()), given(batches))
-    assert same(given(doubled.unbatch().map(native_sum)), given(batches.map(native_sum)))
-    assert firsts(given(doubled.unbatch().shuffle(window=5, seed=7).unbatch().take(8)))
+    assert [item["n"].shape for item in items_of(doubled)] == [(2, 8), (2, 8), (1, 8)]
+    assert same(items_of(doubled.unbatch()), items_of(batches))
+    assert same(items_of(doubled.unbatch().map(native_sum)), items_of(batches.map(native_sum)))
+    assert firsts(items_of(doubled.unbatch().shuffle(window=5, seed=7).unbatch().take(8)))
 
 
 def test_differing_batches_cannot_form_one_batch():
@@ -155,17 +155,17 @@ def test_differing_batches_cannot_form_one_batch():
     assert [item["n"].shape for item in full] == [(2, 8)] * 3
 
 
-def test_strings_stay_with_their_batch(given):
+def test_strings_stay_with_their_batch(items_of):
     words = hr.arrays({"s": [f"{n}" for n in range(20)]}).batch(4).shuffle(window=3, seed=5)
     expected = [[f"{4 * place + n}" for n in range(4)] for place in order(5, 3, 5, 0)]
-    assert [item["s"].tolist() for item in given(words)] == expected
-    assert [item["s"].tolist() for item in given(words.map(lambda batch: batch))] == expected
+    assert [item["s"].tolist() for item in items_of(words)] == expected
+    assert [item["s"].tolist() for item in items_of(words.map(lambda batch: batch))] == expected
     both = words.batch(1).unbatch().options(strings="arrow")
     assert [item["s"].to_pylist() for item in both] == expected
     assert [batch["s"].to_pylist() for batch in words.to_arrow()] == expected
 
 
-def test_failing_batches_are_skipped_individually(batches, given):
+def test_failing_batches_are_skipped_individually(batches, items_of):
     def failing(batch):
         if batch["n"][0] in (8, 24):
             raise LookupError(batch["n"])
@@ -174,14 +174,14 @@ def test_failing_batches_are_skipped_individually(batches, given):
     for function in (failing, native_failing):
         pipeline = batches.shuffle(window=4, seed=3).map(function).skip_errors(9)
         every = firsts(batches.shuffle(window=4, seed=3))
-        assert firsts(given(pipeline)) == [first for first in every if first not in (8, 24)]
+        assert firsts(items_of(pipeline)) == [first for first in every if first not in (8, 24)]
         iterator = iter(pipeline)
         states = run(iterator)[1]
         assert [skipped.record_number for skipped in iterator.skipped] == [
             first // 8 for first in every if first in (8, 24)
         ]
         for place, state in enumerate(states):
-            assert firsts(pipeline.resume(copied(state))) == firsts(given(pipeline))[place:]
+            assert firsts(pipeline.resume(copied(state))) == firsts(items_of(pipeline))[place:]
 
 
 @hr.native
@@ -230,33 +230,35 @@ def test_skip_after_a_grouping_is_applied_once(lines, grouping, place):
 
 
 @pytest.mark.parametrize("holding", ["ragged", "python", "native", "both", "mixed"])
-def test_padding_does_not_depend_on_list_storage(lines, holding, given):
+def test_padding_does_not_depend_on_list_storage(lines, holding, items_of):
     lists = {kind: source(lines, holding, kind) for kind in LENGTHS}
-    widths = [item["l"].shape for item in given(lists["one length"].padded_batch(12, -1, 8))]
+    widths = [item["l"].shape for item in items_of(lists["one length"].padded_batch(12, -1, 8))]
     assert widths == [(12, 8)] * 4
-    (first, *_) = given(lists["one length"].padded_batch(12, -1, 8))
+    (first, *_) = items_of(lists["one length"].padded_batch(12, -1, 8))
     assert first["l"][3].tolist() == [3] * 5 + [-1] * 3
-    widths = [item["l"].shape[1] for item in given(lists["rising"].padded_batch(6, multiple_of=8))]
+    widths = [
+        item["l"].shape[1] for item in items_of(lists["rising"].padded_batch(6, multiple_of=8))
+    ]
     assert widths == [8] * 8
-    plain = [item["l"].shape[1] for item in given(lists["rising"].padded_batch(6))]
+    plain = [item["l"].shape[1] for item in items_of(lists["rising"].padded_batch(6))]
     assert plain == [5, 5, 6, 6, 7, 7, 8, 8]
     for kind in ("one length", "rising"):
         bucketed = lists[kind].bucket_by_length("l", [9], size=6, pad_to_boundary=True)
-        assert {item["l"].shape[1] for item in given(bucketed)} == {9}
+        assert {item["l"].shape[1] for item in items_of(bucketed)} == {9}
     again = lists["one length"].padded_batch(12, multiple_of=8).unbatch().padded_batch(5, 0, 6)
-    assert {item["l"].shape[1] for item in given(again)} == {12}
+    assert {item["l"].shape[1] for item in items_of(again)} == {12}
 
 
-def test_component_of_a_fixed_shape_is_not_padded(given):
+def test_component_of_a_fixed_shape_is_not_padded(items_of):
     arrays = hr.arrays({"n": np.arange(6), "x": np.ones((6, 5))})
     for pipeline in (arrays, arrays.map(native_sum)):
         assert pipeline.padded_batch(3, multiple_of=8).spec["x"].shape == (None, 5)
-        assert {b["x"].shape for b in given(pipeline.padded_batch(3, multiple_of=8))} == {(3, 5)}
+        assert {b["x"].shape for b in items_of(pipeline.padded_batch(3, multiple_of=8))} == {(3, 5)}
     bounded = arrays.bucket_by_length("x", [4, 8], size=3, pad_to_boundary=True)
     assert bounded.spec["x"].shape == (None, 8)
-    assert {item["x"].shape for item in given(bounded)} == {(3, 8)}
+    assert {item["x"].shape for item in items_of(bounded)} == {(3, 8)}
     fixed = arrays.map(lambda e: e).map(with_shape).padded_batch(3, multiple_of=8)
-    assert {item["x"].shape for item in given(fixed)} == {(3, 5)}
+    assert {item["x"].shape for item in items_of(fixed)} == {(3, 5)}
 
 
 @hr.native

@@ -13,14 +13,14 @@ def lines(tmp_path):
     return tmp_path
 
 
-def test_origins_contain_file_and_record_number(lines, given):
+def test_origins_contain_file_and_record_number(lines, items_of):
     pipeline = hp.text_lines(lines).with_origin()
     names = [str(lines / name) for name in "aaabb"]
-    result = given(pipeline)
+    result = items_of(pipeline)
     assert [row["file"] for row in result] == names
     assert [int(row["record_number"]) for row in result] == [0, 1, 2, 0, 1]
     assert result[0]["record_number"].dtype == np.int64
-    [batch] = given(pipeline.shuffle(seed=3).batch(5))
+    [batch] = items_of(pipeline.shuffle(seed=3).batch(5))
     assert (batch["text"].astype(np.int64) == batch["record_number"]).all()
     assert sorted(batch["file"]) == names
     assert pipeline.spec["file"] == hp.Spec(str, ())

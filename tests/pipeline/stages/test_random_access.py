@@ -27,26 +27,26 @@ SOURCES = {
 
 
 @pytest.mark.parametrize("name", SOURCES)
-def test_full_shuffle_yields_each_streamed_example_once(tables, given, name):
+def test_full_shuffle_yields_each_streamed_example_once(tables, items_of, name):
     pipeline = SOURCES[name](tables).with_origin()
     streamed = rows(pipeline)
-    shuffled = rows(given(pipeline.shuffle(seed=3)))
+    shuffled = rows(items_of(pipeline.shuffle(seed=3)))
     assert len(set(streamed)) == NUM_EXAMPLES
     assert sorted(shuffled) == sorted(streamed)
     assert shuffled != streamed
-    full = rows(given(pipeline.shuffle(seed=3).epochs(2)))
+    full = rows(items_of(pipeline.shuffle(seed=3).epochs(2)))
     assert full[:NUM_EXAMPLES] == shuffled
     assert sorted(full[NUM_EXAMPLES:]) == sorted(streamed)
     assert full[NUM_EXAMPLES:] != shuffled
 
 
 @pytest.mark.parametrize("name", SOURCES)
-def test_draws_stay_with_their_example(tables, given, name):
+def test_draws_stay_with_their_example(tables, items_of, name):
     def draw(row, rng):
         return {"row": repr(row), "draw": rng.integers(2**62)}
 
     mapped = SOURCES[name](tables).map(draw, seed=5)
-    assert sorted(rows(given(mapped.shuffle(seed=3)))) == sorted(rows(mapped))
+    assert sorted(rows(items_of(mapped.shuffle(seed=3)))) == sorted(rows(mapped))
 
 
 @each(
@@ -98,15 +98,15 @@ def test_errors_name_the_same_line_as_streaming(tmp_path, name, damage):
     assert messages[0] == messages[1]
 
 
-def test_columns_follow_the_header_of_each_file(tmp_path, given):
+def test_columns_follow_the_header_of_each_file(tmp_path, items_of):
     (tmp_path / "0.csv").write_text("a,b\n1,2\n3,4\n")
     (tmp_path / "1.csv").write_text("c,b,a\n0,6,5\n0,8,7\n")
     (tmp_path / "2.csv").write_text("")
     pipeline = hp.csv(tmp_path, {"a": int, "b": int}).shuffle(seed=1)
     expected = [("1", "2"), ("3", "4"), ("5", "6"), ("7", "8")]
-    assert sorted(rows(given(pipeline))) == expected
+    assert sorted(rows(items_of(pipeline))) == expected
     (tmp_path / "1.csv").write_text("b,a\n60,50\n")
-    assert sorted(rows(given(pipeline))) == [*expected[:2], ("50", "60")]
+    assert sorted(rows(items_of(pipeline))) == [*expected[:2], ("50", "60")]
     (tmp_path / "1.csv").write_text("b\n6\n")
     with pytest.raises(errors.InvalidArgumentError, match=r"1.csv: line 1: .* no column 'a'"):
         list(pipeline)

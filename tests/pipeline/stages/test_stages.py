@@ -21,8 +21,8 @@ def numbers_of(examples):
     return [int(number) for example in examples for number in np.ravel(example["number"])]
 
 
-def test_parse_reads_examples(records, given):
-    examples = given(hp.tfrecords(records).parse({**FEATURES, "list": hp.Ragged(int)}))
+def test_parse_reads_examples(records, items_of):
+    examples = items_of(hp.tfrecords(records).parse({**FEATURES, "list": hp.Ragged(int)}))
     assert len(examples) == NUM_EXAMPLES
     last = examples[-1]
     assert last["number"] == 999
@@ -32,10 +32,10 @@ def test_parse_reads_examples(records, given):
     assert [last["number"].dtype, last["floats"].dtype] == [np.int64, np.float32]
 
 
-def test_missing_feature_has_its_default(records, given):
+def test_missing_feature_has_its_default(records, items_of):
     features = {"n": hp.Feature(int, (2,), default=7), "s": hp.Feature(str, default="none")}
     assert numbers_of(
-        [{"number": row["n"]} for row in given(hp.tfrecords(records).parse(features))]
+        [{"number": row["n"]} for row in items_of(hp.tfrecords(records).parse(features))]
     )
     [first] = hp.tfrecords(records).parse(features).take(1)
     assert (first["n"].tolist(), first["s"]) == ([7, 7], "none")
@@ -47,7 +47,7 @@ def test_text_is_decoded(records):
 
 
 @pytest.mark.parametrize("text_bytes", [10, 10_000])
-def test_strings_are_the_same_in_short_and_long_records(tmp_path, given, text_bytes):
+def test_strings_are_the_same_in_short_and_long_records(tmp_path, items_of, text_bytes):
     """Strings of short records are copied; strings of long ones share the record's memory."""
     texts = [b"%d" % number * (text_bytes // 2) for number in range(10, 60)]
     with TFRecordWriter(tmp_path / "a") as writer:
@@ -57,12 +57,14 @@ def test_strings_are_the_same_in_short_and_long_records(tmp_path, given, text_by
             writer.write(message.SerializeToString())
     features = {"text": bytes, "none": hp.Feature(bytes, default=b"-")}
     parsed = hp.tfrecords(tmp_path / "a").parse(features)
-    assert [(row["text"], row["none"]) for row in given(parsed)] == [(text, b"-") for text in texts]
+    assert [(row["text"], row["none"]) for row in items_of(parsed)] == [
+        (text, b"-") for text in texts
+    ]
     [batch] = parsed.batch(50)
     assert batch["text"].tolist() == texts
 
 
-def test_strings_of_short_and_long_records_fit_into_one_batch(tmp_path, given):
+def test_strings_of_short_and_long_records_fit_into_one_batch(tmp_path, items_of):
     texts = [b"ab" * (2_500 * (number // 100) + number) for number in range(200)]
     for index in range(2):
         with TFRecordWriter(tmp_path / str(index)) as writer:
@@ -74,7 +76,7 @@ def test_strings_of_short_and_long_records_fit_into_one_batch(tmp_path, given):
     expected = sorted(text for text in texts if len(text) != 6)
     mixed = kept.shuffle(window=20, seed=1)
     threads = [{"num_threads": count} for count in (1, 2, 8)]
-    assert sorted(row["text"] for row in given(mixed, threads)) == expected
+    assert sorted(row["text"] for row in items_of(mixed, threads)) == expected
     batches = list(mixed.batch(64))
     assert sorted(text for batch in batches for text in batch["text"]) == expected
 
@@ -84,40 +86,40 @@ def test_error_for_a_feature_of_another_type_names_file_and_record(records):
         list(hp.tfrecords(records).parse({"number": float}))
 
 
-def test_take_skip_and_shard_count_across_files(numbers, given):
-    assert numbers_of(given(numbers.skip(699).take(3))) == [699, 700, 701]
-    assert numbers_of(given(numbers.take(5).skip(5))) == []
-    shards = [numbers_of(given(numbers.shard(index, 3))) for index in range(3)]
+def test_take_skip_and_shard_count_across_files(numbers, items_of):
+    assert numbers_of(items_of(numbers.skip(699).take(3))) == [699, 700, 701]
+    assert numbers_of(items_of(numbers.take(5).skip(5))) == []
+    shards = [numbers_of(items_of(numbers.shard(index, 3))) for index in range(3)]
     assert shards == [list(range(index, NUM_EXAMPLES, 3)) for index in range(3)]
 
 
-def test_batches_may_span_files(numbers, given):
-    sizes = [len(batch["number"]) for batch in given(numbers.batch(300))]
+def test_batches_may_span_files(numbers, items_of):
+    sizes = [len(batch["number"]) for batch in items_of(numbers.batch(300))]
     assert sizes == [300, 300, 300, 100]
-    assert numbers_of(given(numbers.batch(300))) == list(range(NUM_EXAMPLES))
-    assert numbers_of(given(numbers.batch(300, "drop"))) == list(range(900))
+    assert numbers_of(items_of(numbers.batch(300))) == list(range(NUM_EXAMPLES))
+    assert numbers_of(items_of(numbers.batch(300, "drop"))) == list(range(900))
 
 
-def test_padded_remainder_has_a_mask(numbers, given):
-    batches = given(numbers.batch(300, "pad"))
+def test_padded_remainder_has_a_mask(numbers, items_of):
+    batches = items_of(numbers.batch(300, "pad"))
     assert [batch["mask"].sum() for batch in batches] == [300, 300, 300, 100]
     assert [len(batch["number"]) for batch in batches] == [300] * 4
     assert not batches[-1]["number"][100:].any()
 
 
-def test_lists_are_padded_to_the_longest(records, given):
+def test_lists_are_padded_to_the_longest(records, items_of):
     lists = hp.tfrecords(records).parse({"list": hp.Ragged(int)})
-    first = given(lists.padded_batch(4, values=-1).take(1))[0]["list"]
+    first = items_of(lists.padded_batch(4, values=-1).take(1))[0]["list"]
     assert first.tolist() == [[-1, -1, -1], [0, -1, -1], [0, 1, -1], [0, 1, 2]]
-    widths = {batch["list"].shape[1] for batch in given(lists.padded_batch(4, multiple_of=8))}
+    widths = {batch["list"].shape[1] for batch in items_of(lists.padded_batch(4, multiple_of=8))}
     assert widths == {8}
 
 
-def test_epochs_repeat_all_preceding_stages(numbers, given):
-    assert numbers_of(given(numbers.take(3).epochs(2))) == [0, 1, 2, 0, 1, 2]
-    sizes = [len(batch["number"]) for batch in given(numbers.take(5).batch(3).epochs(2))]
+def test_epochs_repeat_all_preceding_stages(numbers, items_of):
+    assert numbers_of(items_of(numbers.take(3).epochs(2))) == [0, 1, 2, 0, 1, 2]
+    sizes = [len(batch["number"]) for batch in items_of(numbers.take(5).batch(3).epochs(2))]
     assert sizes == [3, 2, 3, 2]
-    sizes = [len(batch["number"]) for batch in given(numbers.take(5).epochs(2).batch(3))]
+    sizes = [len(batch["number"]) for batch in items_of(numbers.take(5).epochs(2).batch(3))]
     assert sizes == [3, 3, 3, 1]
     forever = iter(numbers.take(2).epochs())
     assert numbers_of(next(forever) for _ in range(5)) == [0, 1, 0, 1, 0]
@@ -130,20 +132,20 @@ def test_unbatch_splits_examples_along_the_first_axis():
     assert [int(batch["sum"]) for batch in sums] == [21, 45]
 
 
-def test_unbatch_restores_the_examples(numbers, given):
-    assert numbers_of(given(numbers.batch(7).unbatch())) == list(range(NUM_EXAMPLES))
+def test_unbatch_restores_the_examples(numbers, items_of):
+    assert numbers_of(items_of(numbers.batch(7).unbatch())) == list(range(NUM_EXAMPLES))
 
 
-def test_select_keeps_and_rename_renames_components(records, given):
-    examples = given(hp.tfrecords(records).parse(FEATURES).select("text", "number").take(1))
+def test_select_keeps_and_rename_renames_components(records, items_of):
+    examples = items_of(hp.tfrecords(records).parse(FEATURES).select("text", "number").take(1))
     assert list(examples[0]) == ["text", "number"]
     renamed = hp.tfrecords(records).parse(FEATURES).rename(number="n", text="label").take(1)
-    assert list(given(renamed)[0]) == ["n", "floats", "label"]
+    assert list(items_of(renamed)[0]) == ["n", "floats", "label"]
 
 
-def test_concat_joins_pipelines_end_to_end(numbers, given):
+def test_concat_joins_pipelines_end_to_end(numbers, items_of):
     joined = hp.concat([numbers.take(2), numbers.skip(998), numbers.take(0), numbers.take(1)])
-    assert numbers_of(given(joined)) == [0, 1, 998, 999, 0]
+    assert numbers_of(items_of(joined)) == [0, 1, 998, 999, 0]
     with pytest.raises(ValueError, match="expected the same"):
         hp.concat([numbers, numbers.rename(number="n")])
 

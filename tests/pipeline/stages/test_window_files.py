@@ -77,11 +77,11 @@ def test_class_sorted_files_are_mixed_differently_in_each_epoch(tmp_path):
 
 
 @pytest.mark.parametrize("num_open", [1, 2, 3, 6, 16])
-def test_open_files_take_turns_example_by_example(lines, given, num_open):
+def test_open_files_take_turns_example_by_example(lines, items_of, num_open):
     shuffled = (
         hr.text_lines(lines).shuffle(1, 7, num_open=num_open, file_order="sequential").map(pair_of)
     )
-    assert pairs(given(shuffled, LARGE_WAYS)) == in_turn(list(range(6)), num_open)
+    assert pairs(items_of(shuffled, LARGE_WAYS)) == in_turn(list(range(6)), num_open)
     assert pairs(shuffled.epoch(3)) == pairs(shuffled)
 
 
@@ -160,10 +160,10 @@ def test_different_number_of_ranks_resumes(lines):
     assert sorted(pair for batch in rests for pair in pairs_of(batch)) == sorted(full[6:])
 
 
-def test_damaged_records_are_skipped_at_the_same_position(tables, given):
+def test_damaged_records_are_skipped_at_the_same_position(tables, items_of):
     damaged = hr.tfrecords(tables / "damaged").parse({"number": int}).skip_errors(100)
     shuffled = damaged.shuffle(20, 3)
-    results = [int(example["number"]) for example in given(shuffled, LARGE_WAYS)]
+    results = [int(example["number"]) for example in items_of(shuffled, LARGE_WAYS)]
     in_order = damaged.shuffle(20, 3, num_open=1, file_order="sequential")
     assert sorted(results) == sorted(int(example["number"]) for example in in_order)
     reports = []
