@@ -113,7 +113,7 @@ def test_compressed_files_have_a_share_only_if_read_to_the_end():
     assert result["share_of_limit"] is None
 
 
-def test_text_output_is_as_expected():
+def test_text_report():
     done = run("bench", "pipes.py:single")
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()

@@ -525,7 +525,7 @@ class TestRefusals:
         }
 
 
-def test_secrets_in_urls_appear_in_no_message_or_journal():
+def test_messages_and_journal_hide_secrets_in_urls():
     write_numbers("x.tfrecord", 3)
     url = "http://user:sesame@127.0.0.1:9/out.jsonl?X-Amz-Signature=sesame"
     failed = call("convert", "x.tfrecord", url, "--to", "json-lines")

@@ -83,7 +83,7 @@ def test_incomplete_journal_line_is_ignored(whole):
     assert contents() == whole
 
 
-def test_conversion_may_be_killed_repeatedly(whole):
+def test_conversion_can_be_killed_repeatedly(whole):
     for _ in range(3):
         assert ended_at("journal", 2, "SIGKILL", *COMMAND).returncode == -signal.SIGKILL
     assert run(*COMMAND).returncode == 0

@@ -270,7 +270,7 @@ class TestComparisons:
 
 
 class TestGraphDefs:
-    def test_equal_graph_defs_may_order_nodes_differently(self):
+    def test_equal_graph_defs_can_order_nodes_differently(self):
         tf.constant(1, name="a")
         tf.constant(2, name="b")
         graph = tf.get_default_graph().as_graph_def()

@@ -350,7 +350,7 @@ def test_ctrl_c_ends_join_at_once(coord, release, is_stopped):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
-def test_signal_handler_may_request_the_stop_join_waits_for(coord):
+def test_signal_handler_can_request_the_stop_join_waits_for(coord):
     thread = start(coord.wait_for_stop, TIMEOUT)
     before = signal.signal(signal.SIGTERM, lambda *_: coord.request_stop())
     try:
@@ -381,7 +381,7 @@ def test_callback_added_after_a_stop_is_called_at_once(coord):
     assert called.is_set()
 
 
-def test_callback_may_use_the_coordinator_from_another_thread(coord):
+def test_callback_can_use_the_coordinator_from_another_thread(coord):
     seen = []
 
     def look():

@@ -142,7 +142,7 @@ def test_writers_created_in_one_second_have_separate_files(logdir):
     assert sorted(event.summary.value[0].tag for event in events(logdir)) == ["a", "b"]
 
 
-def test_summaries_may_be_messages_or_bytes_with_or_without_a_step(logdir):
+def test_summaries_can_be_messages_or_bytes_with_or_without_a_step(logdir):
     message = summary("a", 1)
     with tf.summary.FileWriter(logdir) as writer:
         writer.add_summary(message, 5)

@@ -39,7 +39,7 @@ def values():
         ),
     ],
 )
-def test_values_may_be_lists_or_ranges(values, define, words, expected):
+def test_values_can_be_lists_or_ranges(values, define, words, expected):
     define(values)
     values(["program", *words])
     assert values.a == expected

@@ -9,7 +9,7 @@ from headrace import tf1 as tf
 
 
 @pytest.mark.parametrize("workers", [{}, {"num_processes": 1}])
-def test_python_function_may_build_its_own_graph(workers):
+def test_python_function_can_build_its_own_graph(workers):
     pipe = hp.arrays({"n": np.arange(3)}).map(with_a_graph, **workers)
     assert [example["n"] for example in pipe] == [0, 2, 4]
 

@@ -404,7 +404,7 @@ def test_returned_list_belongs_to_the_caller(name, tmp_path):
     ],
     ids=["split", "unstack", "decode_csv", "dynamic_partition", "py_func", "identity_n"],
 )
-def test_item_of_a_returned_list_may_be_replaced(make):
+def test_item_of_a_returned_list_can_be_replaced(make):
     parts = make(tf.constant([[1.0, 2.0], [3.0, 4.0]]))
     first = parts[0]
     parts[0] -= 1.0

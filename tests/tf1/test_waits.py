@@ -72,7 +72,7 @@ ROWS = {
     ],
     "The end of the program": [
         ("tf1/test_exit.py", "test_program_exits_with_the_expected_status"),
-        (ITERATING, "test_program_may_exit_while_iterating"),
+        (ITERATING, "test_program_can_exit_while_iterating"),
         (
             "tf1/queues/test_eager_interrupt.py",
             "test_program_exits_while_daemon_threads_are_blocked",
@@ -142,7 +142,7 @@ ROWS = {
         (DUMP_OF_TF1, "test_reader_waiting_for_a_file_name_is_shown"),
     ],
     "`session.run` of a Python function": [
-        ("tf1/session/test_signals.py", "test_function_may_wait_in_the_thread_of_its_run"),
+        ("tf1/session/test_signals.py", "test_function_can_wait_in_the_thread_of_its_run"),
         ("tf1/test_waits.py", "test_closing_a_session_ends_a_run_once_its_function_returns"),
     ],
     "`session.run` that reads a remote file": [

@@ -138,7 +138,7 @@ def test_coupled_vorbis_channels_match_libvorbis(channels):
 
 
 @pytest.mark.parametrize("offset", [1, 64, 480_000, 2**40])
-def test_ogg_stream_may_start_at_any_position(offset):
+def test_ogg_stream_can_start_at_any_position(offset):
     contents = file("tone.ogg")
     moved = at_position(contents, offset)
     assert header(moved) == (8000, 4800)

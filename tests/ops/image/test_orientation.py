@@ -38,7 +38,7 @@ def test_images_are_turned_upright(photo, format, number):
     assert Image.open(io.BytesIO(file)).getexif()[ORIENTATION] == number
 
 
-def test_png_orientation_may_follow_the_pixels(photo):
+def test_png_orientation_can_follow_the_pixels(photo):
     file = with_orientation(photo(12, 17), "PNG", 6)
     start = file.index(b"eXIf") - 4
     end = start + 12 + int.from_bytes(file[start : start + 4], "big")

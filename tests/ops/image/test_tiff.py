@@ -235,7 +235,7 @@ def test_palettes_and_inks_match_pillow(photo, saved, mode, compression):
 
 @pytest.mark.parametrize("order", ["<", ">"])
 @pytest.mark.parametrize("bits", [8, 16])
-def test_palette_colours_may_have_eight_or_sixteen_bits(order, bits):
+def test_palette_colours_can_have_eight_or_sixteen_bits(order, bits):
     colours = np.random.default_rng(0).integers(0, 1 << bits, (256, 3))
     image = np.arange(256, dtype=np.uint8).reshape(16, 16, 1)
     tags = {262: (3, [3]), 320: (3, colours.T.ravel().tolist())}

@@ -172,7 +172,7 @@ def test_preceding_examples_come_before_a_type_mismatch_error(rows):
                 next(examples)
 
 
-def test_flat_map_may_return_any_number_of_examples(rows):
+def test_flat_map_can_return_any_number_of_examples(rows):
     pipeline = rows.take(5).flat_map(lambda e: ({"m": e["n"]} for _ in range(int(e["n"]))))
     assert [int(e["m"]) for e in pipeline] == [1, 2, 2, 3, 3, 3, 4, 4, 4, 4]
 

@@ -14,7 +14,7 @@ def rows(count=20):
     return hr.arrays({"n": np.arange(count)})
 
 
-def test_function_may_reuse_its_result_array():
+def test_function_can_reuse_its_result_array():
     buffer = np.zeros((3, 4), np.float32)
 
     def fill(example):
@@ -29,7 +29,7 @@ def test_function_may_reuse_its_result_array():
     assert not np.shares_memory(batch["x"], buffer)
 
 
-def test_flat_map_iterator_may_reuse_its_array():
+def test_flat_map_iterator_can_reuse_its_array():
     buffer = np.zeros(2, np.int64)
 
     def several(example):
@@ -41,7 +41,7 @@ def test_flat_map_iterator_may_reuse_its_array():
     assert outputs == [(n, number) for n in range(9) for number in range(n % 3)]
 
 
-def test_shapes_may_change_at_any_row():
+def test_shapes_can_change_at_any_row():
     lengths = [2, 2, 2, 5, 2, 0, 3]
 
     def list_of(example):

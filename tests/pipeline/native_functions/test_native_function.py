@@ -80,13 +80,13 @@ def test_passed_through_component_keeps_its_kind(numbers, items_of):
     assert list(next(iter(numbers.map(only)))) == ["b", "a"]
 
 
-def test_text_remains_text(items_of):
+def test_native_function_keeps_text(items_of):
     pipeline = hr.arrays({"name": np.array(["ä", "b"]), "n": np.arange(2)})
     kept = hr.native(lambda example: {"name": example["name"], "n": example["n"] * 2})
     assert [example["name"] for example in items_of(pipeline.map(kept))] == ["ä", "b"]
 
 
-def test_rows_may_have_different_shapes(items_of):
+def test_rows_can_have_different_shapes(items_of):
     texts = np.array([b"abc", b"", b"de", b"fgh"], object)
     output = hr.native(lambda example: {"bytes": hr.ops.decode_raw(example["text"], "uint8") + 1})
     rows = [
@@ -137,7 +137,7 @@ def test_native_function_is_traced_once(numbers):
     assert len(calls) == 1
 
 
-def test_native_function_may_follow_python_functions(numbers, items_of):
+def test_native_function_can_follow_python_functions(numbers, items_of):
     pipeline = numbers.map(lambda example: {"x": np.arange(int(example["number"]) % 3)})
     output = pipeline.map(hr.native(lambda example: {"y": example["x"] * 2})).take(4)
     assert [example["y"].tolist() for example in items_of(output)] == [[], [0], [0, 2], []]

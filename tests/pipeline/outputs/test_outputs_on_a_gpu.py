@@ -62,7 +62,7 @@ def test_memory_is_not_reused_while_a_batch_is_in_use():
 
 
 @pytest.mark.parametrize("pin_memory", [True, False, None])
-def test_batches_may_be_in_pinned_memory(pin_memory):
+def test_batches_can_be_in_pinned_memory(pin_memory):
     torch_with_gpu()
     (tensors,) = pipeline(64, 16).to_torch(pin_memory=pin_memory)
     assert tensors["image"].is_pinned() is bool(pin_memory)

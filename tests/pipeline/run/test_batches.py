@@ -121,7 +121,7 @@ def test_next_epoch_is_prepared_before_the_current_one_ends(tmp_path):
         wait_until(lambda: batches.statistics().stages[batch].examples > 3_000)
 
 
-def test_several_iterations_may_run_concurrently(endless):
+def test_several_iterations_can_run_concurrently(endless):
     pipeline = endless.take(30)
     pairs = [(a["n"][0], b["n"][0]) for a, b in zip(pipeline, pipeline, strict=True)]
     assert all(a == b for a, b in pairs)
@@ -129,7 +129,7 @@ def test_several_iterations_may_run_concurrently(endless):
     assert nested == [(0, 0), (0, 10), (10, 0), (10, 10)]
 
 
-def test_batches_may_be_kept_and_modified():
+def test_batches_can_be_kept_and_modified():
     array = np.zeros((100, 50))
     for batch in hp.arrays({"x": array}).batch(10):
         batch["x"] += 1
@@ -155,7 +155,7 @@ print("begun", flush=True)
         ("del batches", 0),
     ],
 )
-def test_program_may_exit_while_iterating(ending, status):
+def test_program_can_exit_while_iterating(ending, status):
     program = [sys.executable, "-c", PROGRAM + ending]
     done = subprocess.run(program, capture_output=True, timeout=TIMEOUT, check=False)
     assert done.returncode == status, done.stderr

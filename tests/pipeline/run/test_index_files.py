@@ -300,7 +300,7 @@ def test_index_file_is_not_read_as_data(tmp_path):
     assert len(list(hr.files(data / "*.hrindex"))) == 2
 
 
-def test_two_processes_may_write_the_same_index(tmp_path):
+def test_two_processes_can_write_the_same_index(tmp_path):
     path = tmp_path / "a.txt"
     write_lines(path, range(50_000))
     code = (

@@ -135,7 +135,7 @@ def test_ranks_with_equal_batch_counts_need_no_equal_shards():
     assert sum(rest.values()) == (103 - 32) // 16 * 16 + 103 // 16 * 16
 
 
-def test_batch_size_may_change_after_a_shard_of_epochs():
+def test_batch_size_can_change_after_a_shard_of_epochs():
     def pipeline(rank, world, size=4):
         return shuffled(48).shard(rank, world).epochs(2).batch(size)
 
@@ -189,7 +189,7 @@ def test_shard_inside_a_part_requires_the_same_count_and_index(combine):
         assert follows == [n for step in steps[position:] for n in step]
 
 
-def test_shard_after_a_combination_may_have_a_different_count():
+def test_shard_after_a_combination_can_have_a_different_count():
     def pipeline(rank, world):
         a, b = shuffled(40), hr.arrays({"n": np.arange(100, 120)})
         return hr.mix([a, b], [2, 1], seed=4, stop="all").shard(rank, world).epochs(2).batch(5)

@@ -349,7 +349,7 @@ class TestFunctions:
         assert run(before.shard(1, 2).take(2).skip_errors(9))[0] == [6, 8]
         assert run(before.batch(2).take(1).skip_errors(9))[0] == [5, 6]
 
-    def test_first_example_may_be_skipped(self, numbers):
+    def test_first_example_can_be_skipped(self, numbers):
         def failing(example):
             if example["number"] < 5:
                 raise LookupError

@@ -129,7 +129,7 @@ def test_drawn_seed_is_part_of_the_state(records):
     assert all(state["seeds"] == states[0]["seeds"] for state in states + later)
 
 
-def test_files_may_move_to_another_directory(records, tmp_path):
+def test_files_can_move_to_another_directory(records, tmp_path):
     for path in records.iterdir():
         (tmp_path / path.name).write_bytes(path.read_bytes())
 

@@ -135,7 +135,7 @@ def test_error_for_damage_names_the_file(tmp_path, name):
 
 
 @pytest.mark.parametrize("name", COMPRESS)
-def test_every_format_may_be_compressed(tmp_path, name):
+def test_every_format_can_be_compressed(tmp_path, name):
     compress = COMPRESS[name]
     with TFRecordWriter(tmp_path / "plain") as writer:
         for number in range(3):
@@ -216,7 +216,7 @@ def test_all_kinds_of_lz4_frames_are_read(tmp_path, data):
 
 @pytest.mark.parametrize("name", ["zstd", "lz4"])
 @pytest.mark.parametrize("length", [0, 3, 1000, 5000])
-def test_skippable_frames_may_come_first(tmp_path, name, length):
+def test_skippable_frames_can_come_first(tmp_path, name, length):
     skippable = b"\x50\x2a\x4d\x18" + length.to_bytes(4, "little") + bytes(length)
     frame = COMPRESS[name](b"one\n")
     (tmp_path / "a").write_bytes(skippable * 2 + frame + skippable + frame)

@@ -51,7 +51,7 @@ def test_columns_are_named_in_order_without_a_header(written):
     assert [batch[name].dtype for name in "xy"] == [np.int8, np.float64]
 
 
-def test_quoted_fields_may_contain_delimiters_line_ends_and_quotes(written):
+def test_quoted_fields_can_contain_delimiters_line_ends_and_quotes(written):
     files = written('a,b\n"1","x,\r\n""y"""\n2,""\n')
     assert rows(hp.csv(files, {"a": int, "b": bytes})) == [(1, b'x,\r\n"y"'), (2, b"")]
 
@@ -205,7 +205,7 @@ def test_names_are_checked_once_the_columns_are_inferred(written):
         list(hp.csv(written("a\n1\n"), defaults={"b": 3}))
 
 
-def test_compressed_records_may_be_longer_than_a_block(written):
+def test_compressed_records_can_be_longer_than_a_block(written):
     text = "x" * 300_000
     data = "a,b\n" + f'1,"{text}\n"\n' * 5
     files = written(gzip.compress(data.encode()))

@@ -169,7 +169,7 @@ def longest(batch):
     return {"messages": batch["messages"], "most": np.array(max(map(len, batch["messages"])))}
 
 
-def test_iterables_may_yield_objects(lines):
+def test_iterables_can_yield_objects(lines):
     rows = [{"a": {"k": n}, "n": n} for n in range(5)]
     assert list(hr.iterable(lambda: iter(rows))) == rows
 

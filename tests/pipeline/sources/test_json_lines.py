@@ -39,7 +39,7 @@ def test_each_key_is_a_component(written):
     assert [spec.dtype for spec in pipeline.spec.values()] == [np.bool_, str, np.float32, np.uint8]
 
 
-def test_lists_are_ragged_or_of_one_shape(written):
+def test_lists_are_ragged_or_have_a_fixed_shape(written):
     text = (
         '{"a": [1, 2], "b": [[1, 2], [3, 4.5]], "s": ["x"]}\n'
         '{"s": [], "b": [[0, 0], [0, 0]], "a": []}'

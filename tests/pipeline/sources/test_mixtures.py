@@ -83,7 +83,7 @@ def test_part_with_weight_0_affects_neither_length_nor_description(tmp_path):
         len(hr.mix(parts, seed=3, weights=[1, 0]))
 
 
-def test_weight_of_a_part_may_become_0_on_resume():
+def test_weight_of_a_part_can_become_0_on_resume():
     batches = iter(two(weights=[1, 1], stop="all").batch(100))
     taken = [int(n) for n in next(batches)["n"]]
     changed = two(weights=[1, 0], stop="all").batch(100)
@@ -94,7 +94,7 @@ def test_weight_of_a_part_may_become_0_on_resume():
     assert all(n < 1000 for n in rest)
 
 
-def test_weights_may_be_shares_of_tokens():
+def test_weights_can_be_shares_of_tokens():
     parts = {"short": lists(0, 1000, 3), "long": lists(1000, 1000, 50)}
     pipe = hr.mix(parts, {"short": 1, "long": 3}, seed=1, unit=("tokens", "tokens")).take(600)
     tokens = {0: 0, 1: 0}

@@ -30,7 +30,7 @@ def test_compressed_lines_are_read(tmp_path, compression):
     assert texts(hp.text_lines(tmp_path / "a", compression)) == LINES
 
 
-def test_line_may_be_longer_than_a_block(tmp_path):
+def test_line_can_be_longer_than_a_block(tmp_path):
     lines = [b"x", b"y" * 3_000_000, b"z"]
     (tmp_path / "a").write_bytes(b"\n".join(lines))
     assert texts(hp.text_lines(tmp_path / "a")) == lines
@@ -64,7 +64,7 @@ def test_file_shorter_than_its_header_is_an_error(tmp_path, stage, data):
 
 
 @pytest.mark.parametrize("compression", [None, "gzip"])
-def test_header_may_be_longer_than_a_block(tmp_path, compression):
+def test_header_can_be_longer_than_a_block(tmp_path, compression):
     header, data = b"H" * 1_000_001, b"abcdef"
     write = gzip.compress if compression else bytes
     (tmp_path / "a").write_bytes(write(header + data))

@@ -212,7 +212,7 @@ def test_long_gaps_between_windows_are_skipped(tmp_path):
     assert windows(pipe) == windows(pipe.shuffle(seed=1)) == [[0, 1, 2, 3]]
 
 
-def test_window_may_be_large(tmp_path):
+def test_window_can_be_large(tmp_path):
     tokens = np.arange(400_000, dtype=np.uint32)
     (tmp_path / "a.bin").write_bytes(tokens.tobytes())
     pipe = hr.tokens(tmp_path / "a.bin", 150_000, np.uint32, 100_000)

@@ -108,7 +108,7 @@ def test_repeated_key_starts_another_sample(written):
     assert samples == [("a", b"1"), ("b", b"2"), ("a", b"3")]
 
 
-def test_samples_may_be_larger_than_a_block(written):
+def test_samples_can_be_larger_than_a_block(written):
     files = [(f"{n}.{end}", bytes([n]) * 300_001) for n in range(5) for end in ("a", "b")]
     samples = list(hp.webdataset(written(archive(files))))
     assert [sample["b"] for sample in samples] == [bytes([n]) * 300_001 for n in range(5)]

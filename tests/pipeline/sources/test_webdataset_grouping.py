@@ -154,7 +154,7 @@ def test_members_are_grouped_like_the_library(tmp_path, case, form):
 
 
 @pytest.mark.parametrize("names", [["a.x", "a.y", "a.x"], ["a.x", "a.X"]])
-def test_two_files_with_one_extension_are_an_error_in_both(tmp_path, names):
+def test_sample_with_a_repeated_extension_is_an_error(tmp_path, names):
     (tmp_path / "a.tar").write_bytes(archive(names, tarfile.PAX_FORMAT))
     with pytest.raises(errors.InvalidArgumentError, match="has two files 'x'"):
         grouped(str(tmp_path / "a.tar"))

@@ -63,7 +63,7 @@ def test_components_of_a_part_are_inferred_from_later_epochs():
 
 
 @pytest.mark.parametrize("has_map", [False, True])
-def test_iterator_may_yield_nothing_in_the_first_epochs(has_map):
+def test_iterator_can_yield_nothing_in_the_first_epochs(has_map):
     coming = iter([[], [], [3], [], [5, 6]])
     pipe = hr.iterable(lambda: ({"n": n} for n in next(coming)))
     if has_map:

@@ -124,7 +124,7 @@ def test_batches_of_different_sizes_are_mixed_individually(batches, items_of):
     ]
 
 
-def test_function_may_keep_several_batches(batches):
+def test_function_can_keep_several_batches(batches):
     """Resumes at each batch, where several come from one block."""
     shuffled = batches.shuffle(window=4, seed=3).map(
         lambda batch: {**batch, "sum": batch["n"].sum()}
@@ -197,7 +197,7 @@ def with_list(example):
 
 @pytest.mark.parametrize("rank", range(3))
 @pytest.mark.parametrize("grouping", ["buckets", "rows"])
-def test_rank_of_groups_resumes_with_whole_groups(grouping, rank):
+def test_sharded_groups_resume_from_every_state(grouping, rank):
     def pipeline():
         lists = hr.arrays({"n": np.arange(60)}).map(with_list)
         if grouping == "buckets":

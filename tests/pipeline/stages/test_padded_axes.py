@@ -78,7 +78,7 @@ def test_axes_of_known_size_are_unchanged(tmp_path):
     assert pipe.padded_batch(3).spec["image"].shape == (None, None, None, 2)
 
 
-def test_axis_of_known_size_may_come_first():
+def test_axis_of_known_size_can_come_first():
     @hr.native
     def image(example):
         n = example["n"]

@@ -93,7 +93,7 @@ def test_take_skip_and_shard_count_across_files(numbers, items_of):
     assert shards == [list(range(index, NUM_EXAMPLES, 3)) for index in range(3)]
 
 
-def test_batches_may_span_files(numbers, items_of):
+def test_batches_can_span_files(numbers, items_of):
     sizes = [len(batch["number"]) for batch in items_of(numbers.batch(300))]
     assert sizes == [300, 300, 300, 100]
     assert numbers_of(items_of(numbers.batch(300))) == list(range(NUM_EXAMPLES))
@@ -250,7 +250,7 @@ def test_batching_lists_without_padding_is_rejected(records):
         lists.batch(3)
 
 
-def test_record_may_be_larger_than_a_block(tmp_path):
+def test_record_can_be_larger_than_a_block(tmp_path):
     with TFRecordWriter(tmp_path / "a") as writer:
         for record in (example(1), b"x" * 5_000_000, example(2)):
             writer.write(record)

@@ -241,7 +241,7 @@ class TensorLike:
         return self.array if dtype is None else self.array.astype(dtype)
 
 
-def test_function_may_return_tensors_and_modify_them_in_the_next_call():
+def test_function_can_return_tensors_and_modify_them_in_the_next_call():
     tensor = TensorLike()
 
     def counted(example):

@@ -146,7 +146,7 @@ if __name__ == "__main__":
 
 @pytest.mark.parametrize("method", ["fork", "forkserver", "spawn"])
 @pytest.mark.parametrize("hides", [False, True])
-def test_daemon_process_may_have_workers(tmp_path, method, hides):
+def test_daemon_process_can_have_workers(tmp_path, method, hides):
     """Functions of the main program have another module name in a child that was not forked."""
     hidden = 'sys.modules["cloudpickle"] = None' if hides else ""
     (tmp_path / "program.py").write_text(DAEMON.format(hidden=hidden))

@@ -69,7 +69,7 @@ def test_parts_take_turns_and_finished_ones_are_skipped():
     assert numbers_of(pipeline.take(9).epochs(3)) == 3 * MERGED[:9]
 
 
-def test_first_part_may_be_empty():
+def test_first_part_can_be_empty():
     full = partial(picklable.part, counts=(0, 3))
     assert numbers_of(hr.iterable(full, 2)) == [100, 101, 102]
     assert numbers_of(hr.iterable(partial(picklable.part, counts=(0, 0)), 2)) == []
@@ -82,7 +82,7 @@ def test_list_is_iterated_in_a_worker():
     assert repr(pipeline) == "Pipeline(iterable(list, num_processes=1))"
 
 
-def test_iterator_may_modify_its_arrays_in_place():
+def test_iterator_can_modify_its_arrays_in_place():
     pipe = hr.iterable(partial(picklable.in_place, 9), 1).filter(lambda e: e["x"][0] > 3)
     results = [(e["x"].tolist(), e["text"].tolist()) for e in pipe.map(dict)]
     assert results == [([n, n], [str(n)]) for n in range(4, 9)]
@@ -389,7 +389,7 @@ def test_small_budget_yields_the_same_examples():
     assert [0, 1, 2, 3, *numbers_of(batches)] == full == list(range(60))
 
 
-def test_iterators_in_workers_may_be_mixed_and_cached():
+def test_iterators_in_workers_can_be_mixed_and_cached():
     a = hr.iterable(partial(picklable.even_part, count=30), 2)
     b = hr.iterable(partial(picklable.Counter, 5), 1)
     assert numbers_of(hr.concat([a, b, a])) == [*range(30), *range(5), *range(30)]
@@ -416,7 +416,7 @@ def test_many_epochs_leak_no_descriptor_and_keep_one_worker():
         assert descriptors() <= before
 
 
-def test_iterator_may_print_fork_and_start_threads():
+def test_iterator_can_print_fork_and_start_threads():
     program = (
         "import functools, headrace as hr\n"
         "from tests.pipeline.workers import picklable\n"

@@ -174,7 +174,7 @@ def test_state_before_skip_errors_resumes_with_any_number_of_processes():
         assert [skipped.record_number for skipped in resumed.skipped] == lost
 
 
-def test_function_may_keep_its_arguments():
+def test_function_can_keep_its_arguments():
     result = taken(rows(300).map(picklable.keeps_what_it_gets, num_processes=1))
     # The first example was used for inference.
     assert [example["count"] for example in result][:3] in ([1, 2, 3], [2, 3, 4])
@@ -265,7 +265,7 @@ def test_workers_are_kept_between_epochs_and_exit_with_the_pipeline():
     wait_until(lambda: not any(map(is_there, expected)))
 
 
-def test_functions_may_print_fork_and_start_threads():
+def test_functions_can_print_fork_and_start_threads():
     program = (
         "from tests.pipeline.workers import picklable, test_processes as t\n"
         "pipeline = t.rows().map(picklable.prints_forks_and_starts_threads, num_processes=2)\n"

@@ -62,7 +62,7 @@ class TestLearning:
     def test_no_example_of_a_single_use_iterator_is_lost(self, behind):
         assert numbers_of(behind(once(1000))) == list(range(1000))
 
-    def test_iterator_may_modify_its_arrays_in_place(self):
+    def test_iterator_can_modify_its_arrays_in_place(self):
         def filled():
             row, texts = np.zeros(2), [""]
             for number in range(9):
@@ -138,7 +138,7 @@ class TestSources:
     @pytest.mark.parametrize(
         "source", [[{"n": n} for n in range(3)], ({"n": 0}, {"n": 1}, {"n": 2}), Rows(), Loop()]
     )
-    def test_iterable_may_be_passed_without_a_factory(self, source):
+    def test_iterable_can_be_passed_without_a_factory(self, source):
         pipe = hr.iterable(source)
         assert numbers_of(pipe) == numbers_of(pipe) == [0, 1, 2]
         assert numbers_of(pipe.epochs(2)) == [0, 1, 2] * 2
@@ -275,7 +275,7 @@ class TestNothing:
         ):
             hr.iterable([]).map(plus_one).spec  # noqa: B018
 
-    def test_empty_pass_may_be_followed_by_examples(self):
+    def test_empty_pass_can_be_followed_by_examples(self):
         items = []
         pipe = hr.iterable(items).map(plus_one)
         assert list(pipe) == []
@@ -387,7 +387,7 @@ class TestEndsThatAreNotTheEnd:
         yield batches, begun
         goes_on.set()
 
-    def test_another_thread_may_close_an_iteration(self, waiting):
+    def test_another_thread_can_close_an_iteration(self, waiting):
         batches, begun = waiting
 
         def close():

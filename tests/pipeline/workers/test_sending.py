@@ -134,7 +134,7 @@ def iterate():
         raise SystemExit(5)
 
 
-def test_forked_daemon_process_may_have_workers():
+def test_forked_daemon_process_can_have_workers():
     iterate()
     process = multiprocessing.get_context("fork").Process(target=iterate, daemon=True)
     process.start()

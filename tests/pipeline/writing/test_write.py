@@ -314,7 +314,7 @@ class TestResume:
         numbers().write(path, 4, resume=True)
         assert contents() == whole
 
-    def test_run_may_be_killed_repeatedly(self, whole):
+    def test_run_can_be_killed_repeatedly(self, whole):
         for _ in range(3):
             self.killed("journal", 2)
         numbers().write(self.PATH, 4, resume=True)

@@ -115,7 +115,7 @@ def test_values_of_every_kind_are_kept(path, value):
             np.testing.assert_array_equal(restored, value)
 
 
-def test_path_may_be_of_any_kind(lines, session, path):
+def test_path_can_be_of_any_kind(lines, session, path):
     for kind in (str, os.fsencode, lambda path: path):
         checkpoint.save(session, kind(path))
         checkpoint.restore(session, kind(path))

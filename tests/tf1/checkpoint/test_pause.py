@@ -123,7 +123,7 @@ def test_error_in_the_last_step_reaches_the_coordinator(path):
             session.run(divided)
 
 
-def test_waiting_consumer_without_elements_may_keep_waiting(session, path):
+def test_waiting_consumer_without_elements_can_keep_waiting(session, path):
     queue = tf.FIFOQueue(9, [tf.int32], [[]])
     enqueue, dequeue = queue.enqueue([5]), queue.dequeue()
     call = Call(lambda: session.run(dequeue))

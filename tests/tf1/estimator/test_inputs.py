@@ -34,7 +34,7 @@ def test_array_becomes_a_tensor_and_batches_span_epochs():
     assert [value.tolist() for value in taken(batch)] == [[0, 1], [2, 0], [1, 2]]
 
 
-def test_labels_may_be_a_dict():
+def test_labels_can_be_a_dict():
     array = numpy_input_fn({"a": np.zeros(2)}, {"b": np.ones(2)}, shuffle=False)()
     [(features, labels)] = taken(array)
     assert features["a"].tolist() == [0, 0]

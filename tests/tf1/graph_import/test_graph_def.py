@@ -149,7 +149,7 @@ class TestInputs:
             tf.import_graph_def(exported(small), {"q": tf.ones([2])})
         assert "import/a" not in names()
 
-    def test_nodes_may_appear_in_any_order(self):
+    def test_nodes_can_appear_in_any_order(self):
         message = exported(small)
         nodes = list(message.node)[::-1]
         del message.node[:]

@@ -89,7 +89,7 @@ class TestCollections:
 
 
 class TestFiles:
-    def test_meta_graph_file_may_be_text(self, tmp_path):
+    def test_meta_graph_file_can_be_text(self, tmp_path):
         tf.constant(np.arange(3), name="c")
         tf.train.export_meta_graph(tmp_path / "g", as_text=True)
         assert b'name: "c"' in (tmp_path / "g").read_bytes()

@@ -229,7 +229,7 @@ def test_examples_come_in_order_and_a_smaller_final_batch_is_dropped(pipeline, n
 
 
 @pytest.mark.parametrize("name", BATCHERS)
-def test_final_batch_may_be_smaller(name, pipeline, numbers):
+def test_final_batch_can_be_smaller(name, pipeline, numbers):
     batch = BATCHERS[name]([numbers(7)], allow_smaller_final_batch=True)
     batches = pipeline.values(batch)
     assert [len(batch) for batch in batches] == [2, 2, 2, 1]
@@ -237,7 +237,7 @@ def test_final_batch_may_be_smaller(name, pipeline, numbers):
 
 
 @pytest.mark.parametrize("size", [0, 20])
-def test_batch_may_be_empty_or_larger_than_the_queue(pipeline, numbers, size):
+def test_batch_can_be_empty_or_larger_than_the_queue(pipeline, numbers, size):
     (values,) = pipeline.values(tf.train.batch([numbers(50)], size, capacity=4), limit=1)
     assert values.tolist() == list(range(size))
 

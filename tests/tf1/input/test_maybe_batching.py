@@ -109,7 +109,7 @@ def test_several_threads_keep_each_example_once(name, pipeline, numbers):
     assert Counter(flat(pipeline.values(batch))) == Counter(range(0, 300, 3))
 
 
-def test_final_batch_of_kept_examples_may_be_smaller(batcher, pipeline, numbers):
+def test_final_batch_of_kept_examples_can_be_smaller(batcher, pipeline, numbers):
     number = numbers(9)
     batch = batcher([number], tf.less(number, 5), allow_smaller_final_batch=True)
     assert [len(values) for values in pipeline.values(batch)] == [2, 2, 1]

@@ -186,7 +186,7 @@ def test_strings_must_be_a_vector(strings, error, message):
 
 
 @pytest.mark.parametrize("make", [list, tuple, tf.constant])
-def test_strings_may_be_lists_or_tensors(pipeline, make):
+def test_strings_can_be_lists_or_tensors(pipeline, make):
     queue = tf.train.string_input_producer(make(["a", "b"]), num_epochs=1, shuffle=False)
     assert pipeline.values(queue.dequeue()) == [b"a", b"b"]
 
@@ -196,7 +196,7 @@ def test_zero_capacity_is_rejected():
         tf.train.string_input_producer(["a"], capacity=0)
 
 
-def test_empty_strings_at_run_time_are_an_error_of_the_runner(pipeline):
+def test_empty_file_name_list_at_run_time_fails_the_runner(pipeline):
     strings = tf.placeholder_with_default(tf.zeros([0], tf.string), [None])
     queue = tf.train.string_input_producer(strings)
     assert pipeline.values(queue.dequeue()) == []

@@ -84,7 +84,7 @@ def test_queued_rows_wait_in_the_table(pipeline, numbers):
     assert len(pipeline.values(batch, then=one_is_left)) == 2
 
 
-def test_final_batch_may_be_smaller(pipeline, numbers):
+def test_final_batch_can_be_smaller(pipeline, numbers):
     batch = tf.train.batch([row_of(numbers(3))], 2, allow_smaller_final_batch=True)
     _, last = pipeline.values(batch, then=is_empty_at_the_end)
     assert parts_of(last) == ([[0, 2]], [2], [1, 3])

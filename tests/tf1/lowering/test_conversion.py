@@ -189,7 +189,7 @@ def test_floats_from_a_feeding_thread_do_not_stop_a_program():
 
 @LOSSY
 @pytest.mark.filterwarnings("ignore:overflow encountered")
-def test_session_may_allow_lossy_conversion(value, dtype, expected):
+def test_session_can_allow_lossy_conversion(value, dtype, expected):
     x = tf.placeholder(dtype)
     copy = tf.identity(x)
     with tf.Session(config=tf.ConfigProto(allow_lossy_feeds=True)) as session:

@@ -112,7 +112,7 @@ def test_family_has_a_room_in_each_place(family):
 
 
 @pytest.mark.parametrize("kernels", KERNELS, ids=lambda path: path.parts[-3])
-def test_crate_has_no_other_rooms(kernels):
+def test_crate_has_no_folders_outside_the_families(kernels):
     assert {path.parent.name for path in kernels.glob("*/mod.rs")} <= set(FAMILIES)
 
 

@@ -110,7 +110,7 @@ def test_every_operation_of_a_family_is_in_the_namespace(room):
     assert missing == []
 
 
-def test_dir_lists_only_the_operations_and_the_rooms():
+def test_dir_lists_only_the_operations_and_the_subpackages():
     rooms = {room.name for room in ROOMS if room.parent == ROOTS[1]}
     assert set(dir(ops)) == {*ops.__all__, *rooms}
     assert all(getattr(ops, name) is not None or name == "newaxis" for name in dir(ops))

@@ -31,7 +31,7 @@ def test_plain_threads_stop_together():
     assert max(counts) > 20
 
 
-def test_one_thread_may_request_a_stop_of_all():
+def test_one_thread_can_request_a_stop_of_all():
     def my_loop(coord, number):
         step = 0
         while not coord.should_stop():
@@ -141,7 +141,7 @@ def test_runner_needs_no_coordinator():
     assert len(threads) == 2
 
 
-def test_one_operation_of_a_runner_may_increment_a_counter():
+def test_one_operation_of_a_runner_can_increment_a_counter():
     """The known example: the counter and the enqueues run side by side, so numbers are skipped."""
     queue = tf.FIFOQueue(10, "float")
     counter = tf.Variable(0.0)
@@ -183,7 +183,7 @@ def test_runners_of_the_graph_are_started_together():
     assert numbers == [2 * number for number in range(50)]
 
 
-def test_runners_may_be_started_without_a_coordinator():
+def test_runners_can_be_started_without_a_coordinator():
     queue = tf.train.range_input_producer(5, num_epochs=2, shuffle=False)
     with tf.Session() as sess:
         sess.run(tf.local_variables_initializer())

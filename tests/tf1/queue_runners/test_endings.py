@@ -177,7 +177,7 @@ def test_consumer_wakes_if_a_thread_cannot_start(number, monkeypatch, thread_err
         assert end.__cause__ is caught.value
 
 
-def test_upstream_error_is_the_cause_of_every_consumers_end(coord):
+def test_upstream_error_is_the_cause_of_the_consumer_error(coord):
     names = tf.train.string_input_producer(["a", "b"], num_epochs=1)
     batch = tf.train.batch([names.dequeue()], 2)
     with tf.Session() as sess:  # Without local_variables_initializer.
@@ -189,7 +189,7 @@ def test_upstream_error_is_the_cause_of_every_consumers_end(coord):
     assert caught.value.__cause__ is joined.value
 
 
-def test_upstream_error_is_the_cause_without_a_coordinator(thread_errors):
+def test_upstream_error_is_the_cause_of_consumer_errors_without_a_coordinator(thread_errors):
     names = tf.train.string_input_producer(["a", "b"], num_epochs=1)
     batch = tf.train.batch([tf.train.batch([names.dequeue()], 2)], 2)
     with tf.Session() as sess:

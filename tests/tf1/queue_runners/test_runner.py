@@ -236,7 +236,7 @@ def test_runner_releases_a_collected_session():
     assert len(runner._runs_per_session) <= 1
 
 
-def test_threads_may_be_recreated_once_all_have_ended(thread_errors):
+def test_threads_can_be_recreated_once_all_have_ended(thread_errors):
     op = FakeOp("op", raising(KeyError("first")))
     runner, sess = tf.train.QueueRunner(FakeQueue(), [op]), FakeSession()
     join_all(runner.create_threads(sess, start=True))
@@ -374,7 +374,7 @@ def test_error_in_the_closing_operation_is_ignored():
     assert runner.exceptions_raised == []
 
 
-def test_counter_may_be_one_of_the_operations(coord):
+def test_counter_can_be_one_of_the_operations(coord):
     queue = make_queue(capacity=1)
     counter = tf.Variable(0, name="counter")
     increment = tf.assign_add(counter, 1)
@@ -631,7 +631,7 @@ def test_all_runners_of_a_collection_start_in_the_default_session(coord):
         coord.join(threads, stop_grace_period_secs=TIMEOUT)
 
 
-def test_threads_may_be_created_without_starting_them():
+def test_threads_can_be_created_without_starting_them():
     add_endless_runner()
     with tf.Session() as sess:
         (thread,) = tf.train.start_queue_runners(sess, daemon=False, start=False)
@@ -639,7 +639,7 @@ def test_threads_may_be_created_without_starting_them():
     assert thread.ident is None
 
 
-def test_graph_may_be_finalized_before_its_runners_start(coord):
+def test_graph_can_be_finalized_before_its_runners_start(coord):
     runner = add_endless_runner()
     dequeue = runner.queue.dequeue()
     tf.get_default_graph().finalize()

@@ -252,7 +252,7 @@ def test_error_in_a_subclass_closes_the_queue_without_a_coordinator(thread_error
     assert runner.exceptions_raised == thread_errors == [error]
 
 
-def test_subclass_that_returns_leaves_its_queue_open_and_may_run_again():
+def test_subclass_that_returns_leaves_its_queue_open_and_can_run_again():
     queue = make_queue()
 
     class OneEpoch(tf.train.QueueRunner):
@@ -269,7 +269,7 @@ def test_subclass_that_returns_leaves_its_queue_open_and_may_run_again():
         assert not sess.run(queue.is_closed())
 
 
-def test_subclass_may_call_the_base_method(coord):
+def test_subclass_can_call_the_base_method(coord):
     queue = make_queue()
     names = []
 
@@ -292,7 +292,7 @@ def test_subclass_may_call_the_base_method(coord):
     assert names == [thread.name for thread in threads]
 
 
-def test_program_may_run_the_body_of_a_runner_in_its_own_threads(coord):
+def test_program_can_run_the_body_of_a_runner_in_its_own_threads(coord):
     queue = make_queue(capacity=2)
     runner = tf.train.QueueRunner(queue, [queue.enqueue(1)])
     with tf.Session() as sess:
@@ -309,7 +309,7 @@ def test_program_may_run_the_body_of_a_runner_in_its_own_threads(coord):
         assert runner._runs_per_session[sess] == 0
 
 
-def test_subclass_may_override_the_setup():
+def test_subclass_can_override_the_setup():
     class NoDefinition(tf.train.QueueRunner):
         def _init_from_proto(self, queue_runner_def, import_scope=None):
             raise NotImplementedError("cannot be made of a definition")
@@ -320,7 +320,7 @@ def test_subclass_may_override_the_setup():
         NoDefinition(queue_runner_def=definition)
 
 
-def test_coordinator_lock_may_be_acquired(coord):
+def test_coordinator_lock_can_be_acquired(coord):
     with coord._lock:
         assert not coord.should_stop()
         coord.request_stop()

@@ -58,7 +58,7 @@ def test_enqueue_waits_for_room(kind, blocked):
     assert kind.numbers(queue.dequeue(TIMEOUT)) == [1]
 
 
-def test_batch_may_be_larger_than_the_queue(kind, blocked):
+def test_batch_can_be_larger_than_the_queue(kind, blocked):
     queue = kind.make(capacity=2)
     call = blocked(queue, lambda: fill(kind, queue, range(5)))
     taken = [number for _ in range(5) for number in kind.numbers(queue.dequeue(TIMEOUT))]
@@ -139,7 +139,7 @@ def test_negative_timeout_is_rejected(kind, timeout, shown):
 
 
 @pytest.mark.parametrize("timeout", [1e300, float("inf")])
-def test_timeout_may_be_very_long(kind, blocked, timeout):
+def test_timeout_can_be_very_long(kind, blocked, timeout):
     queue = kind.make()
     call = blocked(queue, lambda: queue.dequeue(timeout))
     queue.enqueue(kind.element(7))
@@ -210,7 +210,7 @@ def test_iteration_ends_when_the_queue_is_closed_and_empty(kind):
     assert sorted(taken) == list(range(5))
 
 
-def test_final_batch_may_be_smaller(kind):
+def test_final_batch_can_be_smaller(kind):
     queue = kind.make()
     fill(kind, queue, range(5))
     queue.close()

@@ -95,7 +95,7 @@ def test_any_nonzero_byte_is_true():
     assert through("bool", np.array([0, 1, 2], np.uint8).view(bool)).tolist() == [0, 1, 1]
 
 
-def test_enqueued_array_may_be_changed_afterwards():
+def test_enqueued_array_can_be_changed_afterwards():
     queue, array = FIFOQueue(2, "uint8", shapes=(5000,)), np.ones(5000, np.uint8)
     queue.enqueue(array)
     queue.enqueue_many(array[np.newaxis])

@@ -90,7 +90,7 @@ class TestSaving:
             tf.train.Saver().save(session, path, **options)
         assert list(tmp_path.iterdir()) == []
 
-    def test_path_may_be_bytes(self, session, v, tmp_path):
+    def test_path_can_be_bytes(self, session, v, tmp_path):
         saver = tf.train.Saver()
         prefix = saver.save(session, bytes(tmp_path / "m"))
         assert prefix == str(tmp_path / "m")
@@ -251,7 +251,7 @@ class TestRestoring:
 
 
 class TestVariables:
-    def test_variables_may_be_a_list_tuple_set_or_dict(self, session, v, tmp_path):
+    def test_variables_can_be_a_list_tuple_set_or_dict(self, session, v, tmp_path):
         w = tf.Variable(3, name="w")
         session.run(w.initializer)
         for var_list, names in (
@@ -291,7 +291,7 @@ class TestVariables:
         with pytest.raises(error, match=re.escape(words)):
             tf.train.Saver(make(v))
 
-    def test_saver_requires_variables_unless_it_may_be_empty(self, session, tmp_path):
+    def test_saver_requires_variables_unless_it_can_be_empty(self, session, tmp_path):
         tf.Variable(1, collections=["local_variables"])
         with pytest.raises(ValueError, match="No variables to save"):
             tf.train.Saver()
@@ -378,7 +378,7 @@ class TestKeeping:
         assert [int(path[-1]) for path in saver.last_checkpoints] == [2, 3, 4, 5, 6]
 
     @pytest.mark.parametrize("max_to_keep", [0, None])
-    def test_all_checkpoints_may_be_kept_and_are_then_not_listed(
+    def test_all_checkpoints_can_be_kept_and_are_then_not_listed(
         self, session, v, tmp_path, max_to_keep
     ):
         saver = tf.train.Saver(max_to_keep=max_to_keep)
@@ -387,7 +387,7 @@ class TestKeeping:
         assert files(tmp_path) == ["checkpoint", *checkpoint_files("m-1", "m-3")]
         assert len(tf.train.get_checkpoint_state(tmp_path).all_model_checkpoint_paths) == 1
 
-    def test_one_checkpoint_may_be_kept_every_few_hours(self, session, v, tmp_path):
+    def test_one_checkpoint_can_be_kept_every_few_hours(self, session, v, tmp_path):
         saver = tf.train.Saver(max_to_keep=1, keep_checkpoint_every_n_hours=2)
         self.save(saver, session, tmp_path, [1])
         written = [(path, time.time() + 3 * 3600) for path in saver.last_checkpoints]

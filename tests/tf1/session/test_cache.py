@@ -75,7 +75,7 @@ class TestPrograms:
             numbers = [session.run([random, other])[0] for other in others]
         np.testing.assert_array_equal(numbers, expected)
 
-    def test_programs_may_be_evicted_while_they_run(self, lowered, queue, in_thread):
+    def test_programs_can_be_evicted_while_they_run(self, lowered, queue, in_thread):
         take = queue.dequeue()
         with tf.Session() as session:
             call = in_thread.run(session, queue, take)

@@ -141,7 +141,7 @@ class TestDefaults:
         with pytest.raises(AttributeError, match="left but not entered"):
             tf.Session().__exit__(None, None, None)
 
-    def test_interactive_sessions_may_be_closed_in_any_order(self):
+    def test_interactive_sessions_can_be_closed_in_any_order(self):
         first, second = tf.InteractiveSession(), tf.InteractiveSession()
         first.close()
         assert tf.get_default_session() is second
@@ -260,7 +260,7 @@ class TestState:
 
 
 class TestGrowingGraphs:
-    def test_operations_may_be_added_between_runs(self, session):
+    def test_operations_can_be_added_between_runs(self, session):
         x = tf.constant(1)
         assert [session.run(x + number) for number in range(3)] == [1, 2, 3]
 

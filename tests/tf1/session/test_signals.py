@@ -118,7 +118,7 @@ def test_exception_in_a_signal_handler_ends_a_loop_in_the_main_thread(
 
 @pytest.mark.parametrize("inner", [dequeue, dequeue_and_compute, dequeue_and_call, eager])
 @pytest.mark.parametrize("outer", [dequeue, dequeue_and_compute, dequeue_and_call])
-def test_signal_handler_may_wait_in_the_waiting_thread(
+def test_signal_handler_can_wait_in_the_waiting_thread(
     session, queue, on_signal, when, outer, inner
 ):
     """The outer wait is served while the inner one lasts, and has to return afterwards."""
@@ -142,7 +142,7 @@ def test_signal_handler_may_wait_in_the_waiting_thread(
     assert seen in ([7], [8])
 
 
-def test_function_may_wait_in_the_thread_of_its_run(session, queue, when):
+def test_function_can_wait_in_the_thread_of_its_run(session, queue, when):
     """Other waits of the run are served while the function waits."""
     inside = FIFOQueue(1, "int64", shapes=())
     value = tf.py_func(inside.dequeue, [], tf.int64)

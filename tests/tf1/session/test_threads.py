@@ -72,7 +72,7 @@ def test_each_thread_receives_the_values_of_its_own_feeds(session, in_thread):
     assert [call.result() for call in calls] == [{200.0 * n} for n in range(NUM_THREADS)]
 
 
-def test_threads_may_add_operations_while_others_run(session, in_thread):
+def test_threads_can_add_operations_while_others_run(session, in_thread):
     x = tf.constant(1)
     barrier = threading.Barrier(NUM_THREADS)
 
@@ -106,7 +106,7 @@ def test_several_graphs_and_sessions_run_side_by_side(in_thread):
         session.close()
 
 
-def test_python_function_may_use_the_session_that_runs_it(session):
+def test_python_function_can_use_the_session_that_runs_it(session):
     v = tf.Variable(2)
     session.run(v.initializer)
     nested = tf.py_func(lambda: session.run(v) + np.int32(3), [], tf.int32)

@@ -186,7 +186,7 @@ def test_memory_order_and_byte_order_do_not_change_the_values(prefix):
     assert_same(reader.read("columns"), expected)
 
 
-def test_strings_may_be_text_or_bytes_and_keep_null_characters(prefix):
+def test_strings_can_be_text_or_bytes_and_keep_null_characters(prefix):
     write_bundle(prefix, {"bytes": b"a\0", "list": [b"b\0", b""], "text": np.array(["é", "f"])})
     reader = BundleReader(prefix)
     assert reader.read("bytes")[()] == b"a\0"

@@ -54,7 +54,7 @@ class TestNanTensorHook:
         with pytest.raises(tf.train.NanLossDuringTrainingError, match="NaN loss during training"):
             run([hook], count, 1)
 
-    def test_nan_loss_may_end_the_training_instead(self, count):
+    def test_nan_loss_can_end_the_training_instead(self, count):
         hook = tf.train.NanTensorHook(tf.constant(np.nan), fail_on_nan_loss=False)
         with tf.train.SingularMonitoredSession(hooks=[hook]) as sess:
             sess.run(count)
@@ -121,7 +121,7 @@ class TestCheckpointSaverHook:
         ]
         assert 'name: "global_step"' in (tmp_path / "graph.pbtxt").read_text()
 
-    def test_saver_may_come_from_the_collection(self, count, tmp_path):
+    def test_saver_can_come_from_the_collection(self, count, tmp_path):
         tf.add_to_collection(tf.GraphKeys.SAVERS, tf.train.Saver())
         run([tf.train.CheckpointSaverHook(str(tmp_path), save_secs=3600)], count, 1)
         assert tf.train.latest_checkpoint(str(tmp_path)) == str(tmp_path / "model.ckpt-1")

@@ -192,7 +192,7 @@ def test_training_without_checkpoints_writes_only_summaries(save, tmp_path):
     assert [path.name[:6] for path in tmp_path.iterdir()] == ["events"]
 
 
-def test_summaries_may_have_a_separate_directory(tmp_path):
+def test_summaries_can_have_a_separate_directory(tmp_path):
     _, count = counted()
     tf.summary.scalar("one", 1.0)
     with tf.train.MonitoredTrainingSession(

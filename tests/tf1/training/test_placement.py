@@ -39,7 +39,7 @@ def test_inner_device_is_kept():
         assert tf.Variable(0).device == "/job:ps/task:0/device:GPU:1"
 
 
-def test_other_operation_types_may_be_placed_on_servers():
+def test_other_operation_types_can_be_placed_on_servers():
     setter = tf.train.replica_device_setter(ps_tasks=1, ps_ops=["NoOp"])
     with tf.device(setter):
         assert tf.no_op().device == "/job:ps/task:0"

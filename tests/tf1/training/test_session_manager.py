@@ -37,7 +37,7 @@ def test_session_is_restored_from_the_latest_checkpoint(variable, tmp_path):
     assert other.last_checkpoints == [str(tmp_path / f"m-{step}") for step in (1, 2)]
 
 
-def test_session_may_be_restored_from_a_named_checkpoint(variable, tmp_path):
+def test_session_can_be_restored_from_a_named_checkpoint(variable, tmp_path):
     saver = tf.train.Saver()
     with tf.Session() as sess:
         variable.load(8, sess)

@@ -89,7 +89,7 @@ def test_empty_directory_name_means_no_directory(tmp_path, monkeypatch, is_chief
 
 
 @pytest.mark.parametrize("num_variables", [1, 2])
-def test_ready_op_may_check_that_variables_are_initialized(num_variables):
+def test_ready_op_can_check_that_variables_are_initialized(num_variables):
     for number in range(num_variables):
         tf.Variable(number, name=f"v{number}")
     ready = tf.assert_variables_initialized()

@@ -174,7 +174,7 @@ def test_legacy_spark_lists_equal_current_ones():
     assert list(read("spark/legacy", ["lists"]))[1]["lists"][1].tolist() == [0.5, 1.0]
 
 
-def test_fixed_length_lists_by_duckdb_may_be_null():
+def test_fixed_length_lists_by_duckdb_can_be_null():
     names = ["fixed_int_array", "fixed_varchar_array", "list_of_fixed_int_array"]
     rows = list(read("duckdb/types.parquet", dict.fromkeys(names, hr.Json)))
     assert [row["fixed_int_array"] for row in rows] == [[None, 2, 3], [4, 5, 6], None]

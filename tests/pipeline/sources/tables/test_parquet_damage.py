@@ -158,7 +158,7 @@ def test_false_page_header_numbers_yield_correct_rows_or_an_error(tmp_path, vers
 
 
 @pytest.mark.parametrize("columns", [None, {"x": hr.Json}], ids=["tensors", "JSON"])
-def test_row_larger_than_all_values_is_an_error(tmp_path, columns):
+def test_row_claimed_to_be_larger_than_the_column_is_an_error(tmp_path, columns):
     path = tmp_path / "a.parquet"
     column = pa.array([[1, 2], None], pa.list_(pa.int32(), 2))
     claimed = pa.schema([("x", pa.list_(pa.int32(), 1 << 28))]).serialize().to_pybytes()

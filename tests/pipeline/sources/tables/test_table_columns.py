@@ -277,7 +277,7 @@ def test_fixed_length_lists_become_arrays_if_requested(written):
         next(batches)
 
 
-def test_files_may_reorder_or_lack_columns(written):
+def test_files_can_reorder_or_lack_columns(written):
     first = pa.table({"a": [1], "b": ["x"]})
     read = written(first, first.select(["b", "a"]), first.select(["b"]))
     message = r"2\.\w+: there is no column 'a', as in .*0\.\w+, expected .*defaults={'a'"

@@ -235,7 +235,7 @@ def test_only_directories_below_the_path_become_columns(tmp_path):
         assert len(list(hr.parquet(root, where=where))) == count
 
 
-def test_relative_pattern_may_start_with_the_partitions(tmp_path, monkeypatch):
+def test_relative_pattern_can_start_with_the_partitions(tmp_path, monkeypatch):
     directory = tmp_path / "year=2020"
     directory.mkdir()
     FORMATS["parquet"].write(pa.table({"n": [1]}), directory / "a.parquet")

@@ -30,7 +30,7 @@ def test_function_is_mapped_over_several_structures():
     assert nest.map_structure_up_to([0, 0], len, [[1, 2], [3]]) == [2, 1]
 
 
-def test_leaf_paths_are_named():
+def test_flatten_with_joined_string_paths_returns_leaf_paths():
     structure = {"a": [1, {"b": 2}], "c": Pair(3, 4)}
     assert nest.flatten_with_joined_string_paths(structure) == [
         *(("a/0", 1), ("a/1/b", 2), ("c/first", 3), ("c/second", 4))

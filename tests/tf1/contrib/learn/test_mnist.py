@@ -64,7 +64,7 @@ class TestReading:
         assert data.test.labels.tolist() == np.eye(10)[:4].tolist()
         assert data.test.labels.dtype == np.float64
 
-    def test_files_may_be_uncompressed(self, directory):
+    def test_files_can_be_uncompressed(self, directory):
         path = directory / NAMES[0]
         path.with_suffix("").write_bytes(gzip.decompress(path.read_bytes()))
         path.unlink()

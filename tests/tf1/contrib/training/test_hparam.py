@@ -101,7 +101,7 @@ class TestParse:
         with pytest.raises(ValueError, match=match):
             params.parse(line)
 
-    def test_parse_may_ignore_unknown_names(self):
+    def test_parse_can_ignore_unknown_names(self):
         parse = tf.contrib.training.parse_values
         assert parse("a=1,b=2", {"a": float}, ignore_unknown=True) == {"a": 1.0}
 

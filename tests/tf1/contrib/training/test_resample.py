@@ -35,7 +35,7 @@ def test_numbers_of_copies_have_the_expected_mean_and_variance():
     assert (counts.mean(), counts.var()) == pytest.approx((2, 2), abs=0.3)
 
 
-def test_batch_may_have_no_copies():
+def test_batch_can_have_no_copies():
     [none] = training.resample_at_rate([tf.zeros([4, 2])], tf.zeros([4]))
     [empty] = training.resample_at_rate([tf.zeros([0, 2])], tf.zeros([0]))
     with tf.Session() as session:

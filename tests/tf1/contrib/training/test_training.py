@@ -96,7 +96,7 @@ def test_zero_buckets_are_rejected():
         training.bucket([1], 0, 1, 0)
 
 
-def test_batch_size_may_be_a_tensor():
+def test_batch_size_can_be_a_tensor():
     size = tf.placeholder_with_default(tf.constant(3), [])
     _, batch = training.bucket([numbers(6)], 0, size, 1)
     assert batch[0].shape.as_list() == [None]

@@ -18,7 +18,7 @@ class TestEye:
         assert result.shape == [3, 1, 2, 2]
         assert np.array_equal(run(result), np.broadcast_to(np.eye(2), (3, 1, 2, 2)))
 
-    def test_eye_size_may_depend_on_the_run(self, run, hidden):
+    def test_eye_size_can_depend_on_the_run(self, run, hidden):
         result = tf.eye(tf.placeholder_with_default(2, []), 3)
         assert result.shape.as_list() == [None, 3]
         assert np.array_equal(run(result), np.eye(2, 3))
@@ -69,7 +69,7 @@ class TestSequenceMask:
         assert result.dtype == tf.bool
         assert run(result).astype(int).tolist() == value
 
-    def test_sequence_mask_may_have_another_type(self, run):
+    def test_sequence_mask_can_have_another_type(self, run):
         assert run(tf.sequence_mask([1], 2, tf.float32)).tolist() == [[1.0, 0.0]]
 
     def test_sequence_mask_keeps_known_dimensions(self):

@@ -33,7 +33,7 @@ class TestReshape:
         else:
             assert tf.reshape(x, new).shape.as_list() == result
 
-    def test_reshape_may_depend_on_the_input_shape(self, run):
+    def test_reshape_can_depend_on_the_input_shape(self, run):
         x = tf.placeholder_with_default([[1, 2, 3], [4, 5, 6]], [None, 3])
         flat = tf.reshape(x, [tf.shape(x)[0] * 3])
         assert flat.shape.as_list() == [None]

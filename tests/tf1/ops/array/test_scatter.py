@@ -32,7 +32,7 @@ def test_scattered_updates_match_numpy(positions):
         np.testing.assert_array_equal(array, expected)
 
 
-def test_scatter_indices_may_select_slices(run):
+def test_scatter_indices_can_select_slices(run):
     rows = tf.scatter_nd([[2], [0]], [[1.0, 2.0], [3.0, 4.0]], [3, 2])
     assert (rows.shape, run(rows).tolist()) == ((3, 2), [[3, 4], [0, 0], [1, 2]])
     words = tf.tensor_scatter_update(["a", "b"], [[1]], ["c"])

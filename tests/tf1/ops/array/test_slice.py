@@ -38,7 +38,7 @@ def test_slice_keys_match_numpy(run, hidden, key):
     assert np.array_equal(run(hidden(VALUE)[key]), expected)
 
 
-def test_tensors_may_be_indices(run):
+def test_tensors_can_be_indices(run):
     x, i = tf.constant([10, 20, 30]), tf.placeholder_with_default(1, [])
     assert run(x[i]) == 20
     assert run(x[i:]).tolist() == [20, 30]

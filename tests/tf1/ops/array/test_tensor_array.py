@@ -142,7 +142,7 @@ def test_tensor_array_can_be_recreated_from_its_handle():
     assert run(other.read(2)) == 3
 
 
-def test_tensor_array_elements_may_be_strings():
+def test_tensor_array_elements_can_be_strings():
     array = tf.TensorArray(tf.string, 2).write(0, "a").write(1, b"bc")
     assert run(array.stack()).tolist() == [b"a", b"bc"]
     assert np.asarray(run(array.read(1))).item() == b"bc"

@@ -81,7 +81,7 @@ Pair = namedtuple("Pair", "a b")
         ([1], 1),
     ],
 )
-def test_any_structure_of_tensors_may_be_returned(predicate, structure, expected):
+def test_any_structure_of_tensors_can_be_returned(predicate, structure, expected):
     result = tf.cond(predicate, lambda: structure, lambda: structure)
     assert both(predicate, result) == [expected, expected]
 
@@ -90,7 +90,7 @@ def test_strict_keeps_a_list_of_one(predicate):
     assert len(tf.cond(predicate, lambda: [1], lambda: [2], strict=True)) == 1
 
 
-def test_sparse_tensors_may_be_returned(predicate):
+def test_sparse_tensors_can_be_returned(predicate):
     result = tf.cond(
         predicate,
         lambda: tf.SparseTensor([[0]], [1], [3]),

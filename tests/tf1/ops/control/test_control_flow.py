@@ -32,7 +32,7 @@ class TestGroup:
             part.op for part in (sparse.indices, sparse.values, sparse.dense_shape)
         }
 
-    def test_group_may_be_empty(self):
+    def test_group_can_be_empty(self):
         assert tf.group().name == "group_deps"
         assert tf.group().control_inputs == []
 

@@ -44,7 +44,7 @@ def test_map_fn_decodes_records_row_by_row():
         run(images, {records: [b"1234", b"1234", b"1234", b"12345", b"1"]})
 
 
-def test_map_fn_body_may_parse_and_draw_random_numbers():
+def test_map_fn_body_can_parse_and_draw_random_numbers():
     example = tf.train.Example()
     example.features.feature["n"].int64_list.value.append(7)
     features = {"n": tf.FixedLenFeature([], tf.int64)}

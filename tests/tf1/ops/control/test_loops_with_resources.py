@@ -4,7 +4,7 @@ import headrace.tf1 as tf
 from headrace.tf1 import checkpoint
 
 
-def test_loop_body_may_read_records(tmp_path):
+def test_loop_body_can_read_records(tmp_path):
     (tmp_path / "a").write_text("".join(f"{number}\n" for number in range(10)))
     names = tf.train.string_input_producer([str(tmp_path / "a")], shuffle=False)
     reader = tf.TextLineReader()
@@ -18,7 +18,7 @@ def test_loop_body_may_read_records(tmp_path):
         assert session.run(loop) == (4, b"4,5,6,7,")
 
 
-def test_tensor_captured_by_a_loop_body_may_be_fed():
+def test_tensor_captured_by_a_loop_body_can_be_fed():
     variable, inputs = tf.Variable(3), tf.placeholder_with_default(2, [])
     products = tf.map_fn(lambda x: x * variable * inputs, tf.constant([1, 2]))
     end = tf.while_loop(lambda x: x < 10, lambda x: x + variable.value(), [0])

@@ -29,7 +29,7 @@ def test_function_receives_arrays_scalars_and_bytes(run, value, kind):
     assert isinstance(seen[0], kind)
 
 
-def test_function_may_modify_its_arguments(run):
+def test_function_can_modify_its_arguments(run):
     def double(a):
         a *= 2
         return a
@@ -168,7 +168,7 @@ def test_stop_iteration_ends_the_input(run):
         run(following)
 
 
-def test_function_may_run_the_session_that_calls_it():
+def test_function_can_run_the_session_that_calls_it():
     x = tf.placeholder(tf.int64, [])
     with tf.Session() as session:
         double = tf.py_func(lambda a: session.run(inner, {x: a}) * 2, [x], tf.int64)

@@ -76,7 +76,7 @@ def test_merge_prefers_a_conditional_input_to_a_constant_one(predicate):
     assert both(predicate, merged.output) == [1, 2]
 
 
-def test_cond_may_use_a_switch_output(predicate):
+def test_cond_can_use_a_switch_output(predicate):
     value = switch(np.float32(3), predicate).output_true
     result = tf.cond(value > 2, lambda: value * 2, lambda: value)
     assert both(predicate, merge([result, tf.constant(-1.0)]).output) == [6.0, -1.0]

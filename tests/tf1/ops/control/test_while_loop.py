@@ -67,7 +67,7 @@ def test_maximum_iterations_limits_the_loop():
         (Pair(1, 2), lambda v: Pair(v.b, v.a)),
     ],
 )
-def test_loop_variables_may_be_structures(first, swap):
+def test_loop_variables_can_be_structures(first, swap):
     _, last = tf.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, swap(v)), [0, first])
     assert type(last) is type(first)
     assert run(last) == swap(first)
@@ -368,7 +368,7 @@ def test_queue_runner_repeats_a_loop():
         coordinator.join(threads)
 
 
-def test_initial_value_may_be_a_loop_over_another_variable():
+def test_initial_value_can_be_a_loop_over_another_variable():
     first = tf.Variable(3)
     second = tf.Variable(tf.while_loop(lambda i: i < 10, lambda i: i + first, [0]))
     assert run(second) == 12

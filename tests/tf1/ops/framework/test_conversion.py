@@ -235,7 +235,7 @@ class TestConvertToTensor:
         with pytest.raises(TypeError, match=r"Expected string, got .* of type 'Celsius' instead"):
             tf.convert_to_tensor(Celsius(), tf.string)
 
-    def test_registration_is_checked(self):
+    def test_register_tensor_conversion_function_rejects_invalid_arguments(self):
         with pytest.raises(TypeError, match="base_type must be a type or a tuple of types"):
             tf.register_tensor_conversion_function("int", int)
         with pytest.raises(TypeError, match="conversion_func must be callable"):

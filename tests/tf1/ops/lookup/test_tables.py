@@ -166,7 +166,7 @@ class TestBuckets:
         assert completed.tolist() == [0, hashed[1] + 1, hashed[2] + 1]
         assert size == 3
 
-    def test_table_may_consist_of_buckets_only(self, session):
+    def test_table_can_consist_of_buckets_only(self, session):
         table = tf.contrib.lookup.IdTableWithHashBuckets(None, 5)
         session.run(table.init)
         keys = tf.SparseTensor([[0]], ["x"], [1])

@@ -48,7 +48,7 @@ class TestFiles:
         session.run(first.init)
         assert session.run(second.size()) == 3
 
-    def test_vocabulary_may_have_columns(self, session, tmp_path):
+    def test_vocabulary_can_have_columns(self, session, tmp_path):
         path = tmp_path / "pairs"
         path.write_text("a,1,0.5\nb,-2,1e3\n")
         for dtype, column, values in (

@@ -11,7 +11,7 @@ B = np.arange(12, dtype=np.float32).reshape(3, 4)
 
 @pytest.mark.parametrize("flip_a", [False, True])
 @pytest.mark.parametrize("flip_b", [False, True])
-def test_factors_may_be_transposed(run, flip_a, flip_b):
+def test_factors_can_be_transposed(run, flip_a, flip_b):
     a, b = (A.T if flip_a else A), (B.T if flip_b else B)
     result = tf.matmul(a, b, transpose_a=flip_a, transpose_b=flip_b)
     assert (result.op.name, result.op.type, result.shape) == ("MatMul", "MatMul", (2, 4))

@@ -128,7 +128,7 @@ class TestClosing:
         with pytest.raises(tf.errors.OutOfRangeError, match="insufficient elements"):
             session.run(barrier.take_many(1))
 
-    def test_closing_may_drop_incomplete_elements(self, session):
+    def test_closing_can_drop_incomplete_elements(self, session):
         barrier = Barrier([tf.int32, tf.int32], [[], []])
         session.run(barrier.insert_many(0, ["a"], [1]))
         session.run(barrier.close(cancel_pending_enqueues=True))

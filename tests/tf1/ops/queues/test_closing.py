@@ -132,7 +132,7 @@ def test_error_names_the_failed_operation(kind, sess, queue):
     assert caught.value.error_code == tf.errors.OUT_OF_RANGE
 
 
-def test_close_may_follow_an_enqueue_in_one_run(kind, sess):
+def test_close_can_follow_an_enqueue_in_one_run(kind, sess):
     queue = kind.make()
     with tf.control_dependencies([queue.enqueue(kind.element(1))]):
         close = queue.close()

@@ -109,7 +109,7 @@ def test_finalized_graph_rejects_new_queue_operations(kind):
     ("capacity", "taken"),
     [(3, 3), (1.7, 1), (True, 1), (np.int64(4), 4), (np.array(5), 5), (None, -1), (-5, -5)],
 )
-def test_capacity_may_be_any_number_and_none_is_unbounded(kind, capacity, taken):
+def test_capacity_can_be_any_number_and_none_is_unbounded(kind, capacity, taken):
     assert kind.make(capacity).queue_ref.op.attrs["capacity"] == taken
 
 
@@ -188,7 +188,7 @@ def test_flat_list_is_one_shape_and_a_nested_one_several(kind_name, shapes, kept
     assert as_lists(queue.shapes) == ([[], *kept] if kind_name == "PriorityQueue" else kept)
 
 
-def test_each_component_may_have_its_own_shape(kind):
+def test_each_component_can_have_its_own_shape(kind):
     queue = kind.make(dtypes=["int32", "string"], shapes=[(2,), []])
     assert as_lists(queue.shapes[-2:]) == [[2], []]
 
@@ -210,7 +210,7 @@ def test_shapes_must_be_a_list(kind_name, shapes):
     "shapes", [[None], (None, 2), [(None,)], tf.TensorShape(None), [tf.TensorShape([None, 2])]]
 )
 @pytest.mark.parametrize("kind_name", WITH_FIXED_SHAPES)
-def test_only_a_padding_queue_may_have_unknown_dimensions(kind_name, shapes):
+def test_only_a_padding_queue_can_have_unknown_dimensions(kind_name, shapes):
     with pytest.raises(ValueError, match="All shapes must be fully defined"):
         make(kind_name, [tf.int32], shapes)
 
@@ -276,7 +276,7 @@ class TestPriority:
 
 @pytest.mark.parametrize("names", ["a", ["a"], ("a",)])
 @pytest.mark.parametrize("kind_name", WITH_NAMES)
-def test_names_may_be_one_string_or_a_list(kind_name, names):
+def test_names_can_be_one_string_or_a_list(kind_name, names):
     assert make(kind_name, [tf.int32], [()], names).names == ["a"]
 
 

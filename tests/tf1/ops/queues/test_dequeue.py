@@ -130,7 +130,7 @@ class TestNumber:
         assert (numbers.shape, numbers.dtype) == ((0,), np.int32)
         assert (words.shape, words.dtype) == ((0, 2, 3), object)
 
-    def test_negative_number_of_elements_is_an_error_of_the_run(self, kind, method, sess):
+    def test_negative_number_of_elements_is_a_run_time_error(self, kind, method, sess):
         n = placeholder()
         operation = getattr(kind.make(), method)(n)
         name = {"dequeue_many": "DequeueManyOp", "dequeue_up_to": "DequeueUpToOp"}[method]

@@ -87,7 +87,7 @@ def test_list_of_batches_is_a_list_of_components(sess):
     assert sess.size(queue) == 4
 
 
-def test_missing_components_are_an_error_of_the_run(kind, pair, sess):
+def test_missing_components_are_a_run_time_error(kind, pair, sess):
     for operation in (
         pair.enqueue(kind.element(1)),
         pair.enqueue_many(kind.rows([1])),
@@ -243,7 +243,7 @@ def test_batch_of_another_shape_is_rejected(pair, kind, vals, text):
         ([[1], [1.0, 2.0]], 0, "[]", "[1]"),
     ],
 )
-def test_element_of_another_shape_is_an_error_of_the_run(
+def test_element_of_another_shape_is_a_run_time_error(
     kind, pair, sess, hidden, given, place, expected, got
 ):
     vals = [hidden(value, dtype) for value, dtype in zip(given, ("int32", "float"), strict=True)]
@@ -262,7 +262,7 @@ def test_element_of_another_shape_is_an_error_of_the_run(
         ([[[1]], [[1.0, 2.0]]], 0, "[1]", "[1,1]"),
     ],
 )
-def test_batch_of_another_shape_is_an_error_of_the_run(
+def test_batch_of_another_shape_is_a_run_time_error(
     kind, pair, sess, hidden, given, place, expected, got
 ):
     vals = [hidden(value, dtype) for value, dtype in zip(given, ("int32", "float"), strict=True)]
@@ -278,7 +278,7 @@ class TestWithoutShapes:
     def queue(self, shapeless_kind):
         return shapeless_kind.make(dtypes=["int32", "float"], shapes=None)
 
-    def test_every_element_may_have_its_own_shape(self, queue, sess):
+    def test_every_element_can_have_its_own_shape(self, queue, sess):
         elements = [[1, [[2.0]]], [[3, 4], 5.0], [[], []]]
         for element in elements:
             sess.run(queue.enqueue(element))

@@ -83,7 +83,7 @@ def test_unknown_dimensions_of_an_empty_batch_are_0(sess):
         assert [batch.shape for batch in sess.run(n)] == [(0, 0, 2), (0, 3, 0, 4)]
 
 
-def test_batches_may_have_rows_of_different_sizes(sess):
+def test_batches_can_have_rows_of_different_sizes(sess):
     queue = tf.PaddingFIFOQueue(9, [tf.int32], [[None]])
     sess.run(queue.enqueue_many([[[1, 2], [3, 4]]]))
     sess.run(queue.enqueue_many([[[5, 6, 7]]]))
@@ -115,14 +115,14 @@ def test_rank_and_known_dimensions_must_match():
         ([], "Expected [?,2], got []"),
     ],
 )
-def test_mismatched_element_is_an_error_of_the_run(sess, shape, text):
+def test_mismatched_element_is_a_run_time_error(sess, shape, text):
     queue = tf.PaddingFIFOQueue(9, [tf.int32], [[None, 2]])
     text = re.escape(f"Shape mismatch in tuple component 0. {text}")
     with pytest.raises(INVALID, match=text):
         enqueue(sess, queue, [np.zeros(shape)])
 
 
-def test_mismatched_batch_is_an_error_of_the_run(sess):
+def test_mismatched_batch_is_a_run_time_error(sess):
     queue = tf.PaddingFIFOQueue(9, [tf.int32], [[None, 2]])
     fed = tf.placeholder(tf.int32)
     text = re.escape("Shape mismatch in tuple component 0. Expected [1,?,2], got [1,2]")

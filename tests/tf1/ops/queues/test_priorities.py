@@ -91,7 +91,7 @@ def test_python_integer_is_a_valid_priority(sess, queue, priority):
     assert sess.run(queue.dequeue())[0] == priority
 
 
-def test_priority_of_another_shape_is_an_error_of_the_run(sess, queue):
+def test_priority_of_another_shape_is_a_run_time_error(sess, queue):
     priority = tf.placeholder(tf.int64)
     text = "Shape mismatch in tuple component 0. Expected [], got [2]"
     with pytest.raises(INVALID, match=re.escape(text)):

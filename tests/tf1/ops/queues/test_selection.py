@@ -133,7 +133,7 @@ def test_selections_can_be_nested(sess, index):
     assert [sess.size(queue) for queue in queues] == [0, 1, 0, 1]
 
 
-def test_list_of_one_queue_is_also_a_selection(sess, index):
+def test_selection_from_one_queue_works(sess, index):
     queue = tf.QueueBase.from_list(index, [make()])
     sess.run(queue.enqueue(4), {index: 0})
     assert sess.run(queue.dequeue(), {index: 0}) == 4
@@ -149,7 +149,7 @@ def test_reader_reads_file_names_from_the_selected_queue(sess, index, tmp_path):
 
 
 @pytest.mark.parametrize("bad", [2, -1])
-def test_index_out_of_range_is_an_error_of_the_run(sess, index, bad):
+def test_index_out_of_range_is_a_run_time_error(sess, index, bad):
     operation = tf.QueueBase.from_list(index, [make(), make()]).size()
     with pytest.raises(tf.errors.InvalidArgumentError, match=re.escape(f"{bad} is not in [0, 2)")):
         sess.run(operation, {index: bad})

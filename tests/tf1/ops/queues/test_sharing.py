@@ -46,7 +46,7 @@ def test_name_is_not_a_shared_name(sess):
     assert sess.size(second) == 0
 
 
-def test_shared_name_may_be_bytes(sess):
+def test_shared_name_can_be_bytes(sess):
     first = tf.FIFOQueue(5, "int32", [()], shared_name=b"sh")
     sess.run(first.enqueue(1))
     assert sess.size(fifo()) == 1
@@ -65,7 +65,7 @@ def test_shared_name_may_be_bytes(sess):
         (priority, {}, {}),
     ],
 )
-def test_compatible_queues_may_be_shared(sess, make, first, second):
+def test_compatible_queues_can_be_shared(sess, make, first, second):
     queues = make(**first), make(**second)
     assert sess.run([queue.size() for queue in queues]) == [0, 0]
 
@@ -153,7 +153,7 @@ def test_compatible_queues_may_be_shared(sess, make, first, second):
         ),
     ],
 )
-def test_incompatible_shared_queue_is_an_error_of_the_run(sess, make, first, second, text):
+def test_incompatible_shared_queue_is_a_run_time_error(sess, make, first, second, text):
     existing, other = make(**first), make(**second)
     sess.run(existing.size())
     for _ in range(2):
@@ -172,7 +172,7 @@ def test_incompatible_shared_queue_is_an_error_of_the_run(sess, make, first, sec
         (priority, fifo, "Expected PriorityQueue, found FIFOQueueV2"),
     ],
 )
-def test_shared_queue_of_another_kind_is_an_error_of_the_run(sess, first, second, text):
+def test_shared_queue_of_another_kind_is_a_run_time_error(sess, first, second, text):
     first, second = first(), second()
     sess.run(first.size())
     with pytest.raises(INVALID, match=text):
@@ -195,7 +195,7 @@ def test_min_after_dequeue_is_checked_when_the_queue_is_first_used(sess, least, 
             sess.run(operation)
 
 
-def test_unbounded_queue_may_have_any_min_after_dequeue(sess):
+def test_unbounded_queue_can_have_any_min_after_dequeue(sess):
     assert sess.size(tf.RandomShuffleQueue(-1, 10**6, [tf.int32])) == 0
 
 

@@ -84,7 +84,7 @@ def test_put_waits_for_capacity(session, limit):
     assert session.run(get) == [2]
 
 
-def test_queue_may_have_the_shared_name_of_an_area(session):
+def test_queue_can_have_the_shared_name_of_an_area(session):
     area = StagingArea([tf.int32], shared_name="s")
     queue = tf.FIFOQueue(1, tf.int32, [()], shared_name="s")
     session.run([queue.enqueue(1), area.put([tf.constant(2)])])

@@ -132,7 +132,7 @@ def test_waiting_batch_holds_the_elements_so_far(kind, sess, method):
 
 
 @pytest.mark.parametrize("kind_name", ["FIFOQueue", "RandomShuffleQueue", "PaddingFIFOQueue"])
-def test_batch_may_be_larger_than_the_capacity(kind_name, sess):
+def test_batch_can_be_larger_than_the_capacity(kind_name, sess):
     arguments = (3, 0) if kind_name == "RandomShuffleQueue" else (3,)
     queue = getattr(tf, kind_name)(*arguments, [tf.int32], [()])
     call = sess.blocked(queue, queue.dequeue_many(8))
@@ -278,7 +278,7 @@ def test_run_that_waits_too_long_ends(kind, sess):
     assert drained(kind, sess, queue) == [1]
 
 
-def test_session_may_limit_every_run(kind):
+def test_session_can_limit_every_run(kind):
     queue = kind.make()
     config = tf.ConfigProto(operation_timeout_in_ms=20)
     with tf.Session(config=config) as session, pytest.raises(DEADLINE):

@@ -27,7 +27,7 @@ def test_runs_continue_and_sessions_restart_the_sequence():
     assert drawn.dtype == tf.int32
 
 
-def test_logits_may_be_integers(run):
+def test_logits_can_be_integers(run):
     assert run(tf.multinomial([[-1000, 0], [0, -1000]], 3)).tolist() == [[1] * 3, [0] * 3]
 
 

@@ -277,7 +277,7 @@ class TestNames:
             with pytest.raises(IAE, match=text):
                 session.run(kind.make().read(queue))
 
-    def test_file_names_may_be_vectors_of_one(self, kind, files):
+    def test_file_names_can_be_vectors_of_one(self, kind, files):
         queue = tf.FIFOQueue(3, [tf.string])
         read = kind.make().read(queue.queue_ref)
         with tf.Session() as session:

@@ -66,7 +66,7 @@ def test_any_sizes_yield_the_records_of_the_model(
         assert read_records(path, record, header, footer, hop, encoding=encoding) == expected
 
 
-def test_records_may_be_larger_than_a_block(make_file):
+def test_records_can_be_larger_than_a_block(make_file):
     data = b"".join(bytes([n]) * 400_000 for n in range(3))
     expected = list(enumerate(records(data, 500_000, 1, 2, 300_000)))
     for encoding, compress in COMPRESS.items():

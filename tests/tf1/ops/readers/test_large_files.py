@@ -255,7 +255,7 @@ def test_record_too_large_for_memory_ends_only_the_run(tmp_path, write, fetches,
     ],
     ids=["text", "fixed length", "tfrecord"],
 )
-def test_each_record_may_be_read_by_another_process(tmp_path, reader, data, reading):
+def test_each_record_can_be_read_by_another_process(tmp_path, reader, data, reading):
     path = tmp_path / "data"
     path.write_bytes(data)
     one = reading(lambda: eval(reader, {"tf": sys.modules["headrace.tf1"]}), [path])

@@ -70,7 +70,7 @@ def test_shift_ratio_rotates_the_files(pattern):
     assert position > 0
 
 
-def test_batch_may_span_epochs(session, pattern):
+def test_batch_can_span_epochs(session, pattern):
     records = RecordInput(pattern, 60, 30).get_yield_op()
     results = list(chain(*batches(session, 7, records)))
     assert sorted(results) == sorted(RECORDS * 6)

@@ -55,7 +55,7 @@ def test_any_text_is_split_like_the_model(tmp_path_factory, data):
 
 
 @pytest.mark.parametrize("length", [2**18 - 2, 2**18 - 1, 2**18, 2**18 + 1, 2**20 + 1])
-def test_lines_may_be_longer_than_a_block(make_file, length):
+def test_lines_can_be_longer_than_a_block(make_file, length):
     text = [b"x" * length, b"", b"y" * length, b"z"]
     assert read_lines(make_file("text", b"\r\n".join(text))) == list(enumerate(text, 1))
 

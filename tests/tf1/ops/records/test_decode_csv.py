@@ -42,7 +42,7 @@ class TestColumns:
         assert run(tf.decode_csv("7", [[0]])) == [7]
         assert tf.io.decode_csv is tf.decode_csv
 
-    def test_columns_of_no_records_are_empty(self, run):
+    def test_columns_without_records_are_empty(self, run):
         first, second = run(tf.decode_csv(np.empty([0, 3], object), [[0], [""]]))
         assert (first.shape, second.shape) == ((0, 3), (0, 3))
 

@@ -20,13 +20,13 @@ def test_retain_keeps_elements_where_the_mask_is_true(run, letters):
     assert kept.dense_shape.tolist() == [4, 5]
 
 
-def test_all_elements_may_be_removed(run, letters):
+def test_all_elements_can_be_removed(run, letters):
     kept = run(tf.sparse_retain(letters, [False] * 4))
     assert kept.indices.shape == (0, 2)
     assert kept.values.shape == (0,)
 
 
-def test_condition_may_be_computed_from_the_values(run):
+def test_condition_can_be_computed_from_the_values(run):
     sparse = tf.SparseTensor(PLACES, [4, -1, 0, 7], [4, 5])
     assert run(tf.sparse.retain(sparse, sparse.values > 0)).values.tolist() == [4, 7]
 

@@ -46,7 +46,7 @@ class TestAdd:
         ones = np.ones([3], dtype)
         assert run(tf.sparse_add(numbers, ones)).tolist() == [2, 1, 3]
 
-    def test_one_operand_may_be_dense(self, run):
+    def test_one_operand_can_be_dense(self, run):
         ones = np.ones([2, 3], np.int32)
         for total in (tf.sparse_add(one(), ones), tf.sparse_add(ones, one())):
             assert total.shape == [2, 3]

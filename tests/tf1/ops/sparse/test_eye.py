@@ -18,7 +18,7 @@ def test_eye_has_ones_on_the_diagonal(run, rows, columns, dtype):
     assert values.tolist() == expected.tolist()
 
 
-def test_eye_sizes_may_be_tensors(run):
+def test_eye_sizes_can_be_tensors(run):
     size = tf.placeholder(tf.int32, [])
     assert run(tf.sparse.eye(size), {size: 2}).indices.tolist() == [[0, 0], [1, 1]]
     assert run(tf.sparse.eye(np.int64(2), tf.constant(3))).dense_shape.tolist() == [2, 3]

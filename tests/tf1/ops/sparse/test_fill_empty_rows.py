@@ -33,7 +33,7 @@ def test_elements_come_in_the_order_of_their_rows(run):
     assert rows.tolist() == [False, True, False]
 
 
-def test_shapes_may_be_unknown_before_the_run(run):
+def test_shapes_can_be_unknown_before_the_run(run):
     tensor = tf.sparse_placeholder(tf.int32)
     filled, was_empty = tf.sparse_fill_empty_rows(tensor, 7)
     assert was_empty.shape.as_list() == [None]

@@ -23,7 +23,7 @@ def test_values_are_placed_at_their_ids_in_order(run):
     assert merged.dense_shape.tolist() == [3, 3]
 
 
-def test_id_out_of_range_is_an_error_of_the_run(run):
+def test_id_out_of_range_is_a_run_time_error(run):
     with pytest.raises(tf.errors.InvalidArgumentError):
         run(tf.sparse_to_indicator(sparse([0, 4, 0]), 4))
 

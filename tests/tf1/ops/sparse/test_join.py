@@ -42,7 +42,7 @@ def test_columns_are_concatenated_and_elements_are_ordered(run):
 
 
 @pytest.mark.parametrize("axis", [0, 1, -1, -2])
-def test_sizes_may_be_expanded(run, axis):
+def test_sizes_can_be_expanded(run, axis):
     joined = sparse_concat(axis, [wider(), taller()], expand_nonconcat_dims=True, name="n")
     assert joined.indices.op.name == "n"
     assert run(joined).dense_shape.tolist() == ([5, 5] if axis in (0, -2) else [3, 8])
@@ -61,7 +61,7 @@ def test_old_argument_names_are_accepted(run):
         tf.sparse_concat(1, [letters(), letters()], concat_dim=1)
 
 
-def test_shapes_may_be_unknown_before_the_run(run):
+def test_shapes_can_be_unknown_before_the_run(run):
     fed = tf.sparse_placeholder(tf.int32)
     value = tf.SparseTensorValue([[0, 1]], [5], [1, 2])
     values = run(tf.sparse_concat(0, [fed, fed]), {fed: value})

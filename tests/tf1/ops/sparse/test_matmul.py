@@ -38,7 +38,7 @@ def test_sparse_dense_matmul_matches_the_dense_product(run, dtype, adjoint_a, ad
 
 @pytest.mark.parametrize("dtype", ["float32", "complex64"])
 @pytest.mark.parametrize(("adjoint_a", "adjoint_b"), FLAGS)
-def test_second_factor_may_be_the_sparse_one(run, dtype, adjoint_a, adjoint_b):
+def test_second_factor_can_be_the_sparse_one(run, dtype, adjoint_a, adjoint_b):
     inner = 3 if adjoint_b else 2
     dense = np.arange(4 * inner).reshape(4, inner).astype(dtype)
     dense = dense * np.array(1j, dtype) if dtype == "complex64" else dense

@@ -61,7 +61,7 @@ def test_to_tensor_pads_rows(session):
 
 
 @pytest.mark.parametrize("splits", [[0], [0, 0], [0, 0, 0]])
-def test_rows_may_be_empty(session, splits):
+def test_rows_can_be_empty(session, splits):
     tensor = tf.RaggedTensor.from_row_splits(tf.constant([], tf.int32), splits)
     assert session.run(tensor).to_list() == [[]] * (len(splits) - 1)
     assert session.run(tensor.to_tensor()).shape == (len(splits) - 1, 0)

@@ -52,7 +52,7 @@ def test_sums_match_the_dense_tensor(run, axis, keepdims):
     assert spread.tolist() == expected.tolist()
 
 
-def test_rank_may_be_unknown(run):
+def test_rank_can_be_unknown(run):
     tensor = tf.sparse_placeholder(tf.float32)
     value = tf.SparseTensorValue(PLACES, [1, 2, -3, 4, 5], [4, 5])
     assert tf.sparse_reduce_sum(tensor).shape.rank is None

@@ -24,7 +24,7 @@ def test_sparse_reshape_matches_the_dense_reshape(run, shape):
 
 
 @pytest.mark.parametrize("expected", [None, [None], [2]])
-def test_shape_may_be_known_only_at_run_time(run, expected):
+def test_shape_can_be_known_only_at_run_time(run, expected):
     shape = tf.placeholder(tf.int32, expected)
     reshaped = tf.sparse.reshape(matrix(), shape)
     assert reshaped.indices.shape.as_list() == [5, expected and expected[0]]
@@ -56,7 +56,7 @@ def test_incompatible_shape_is_rejected(shape, match):
         ([-2, 10], "size 0 must be non-negative, not -2"),
     ],
 )
-def test_incompatible_shape_is_an_error_of_the_run(run, shape, match):
+def test_incompatible_shape_is_a_run_time_error(run, shape, match):
     tensor = tf.sparse_placeholder(tf.int32)
     value = tf.SparseTensorValue(PLACES, [1, 2, 3, 4, 5], [4, 5])
     with pytest.raises(IAE, match=match):

@@ -34,7 +34,7 @@ class TestSlice:
         past = run(tf.sparse.slice(matrix(), [9, 1], [3, 2]))
         assert (past.values.tolist(), past.dense_shape.tolist()) == ([], [0, 2])
 
-    def test_slice_bounds_may_be_known_only_at_run_time(self, run):
+    def test_slice_bounds_can_be_known_only_at_run_time(self, run):
         fed, start = tf.sparse_placeholder(tf.int32), tf.placeholder(tf.int64)
         part = tf.sparse_slice(fed, start, [1, 1])
         arguments = {fed: tf.SparseTensorValue(PLACES, [1, 2, 3, 4, 5], [4, 5]), start: [2, 3]}

@@ -17,7 +17,7 @@ def test_each_row_adds_up_to_1(run, dtype):
     np.testing.assert_allclose(outputs, [0.268941, 0.731059, 1, 0.5, 0.5], rtol=2e-3)
 
 
-def test_elements_may_be_in_any_order(run):
+def test_elements_can_be_in_any_order(run):
     sparse = tf.SparseTensor([[1, 0], [0, 1], [1, 1]], [1.0, 2.0, 1.0], [2, 2])
     assert run(tf.sparse.softmax(sparse)).values.tolist() == [0.5, 1.0, 0.5]
 

@@ -25,7 +25,7 @@ class TestSparseTensor:
         readers = [tf.identity(part).op for part in (sparse.values, sparse.indices)]
         assert sparse.consumers() == readers
 
-    def test_sparse_tensor_shape_may_be_unknown(self):
+    def test_sparse_tensor_shape_can_be_unknown(self):
         sparse = tf.SparseTensor([[0, 1]], [5], tf.placeholder(tf.int64))
         assert sparse.shape.rank is None
         sparse = tf.SparseTensor([[0, 1]], [5], tf.placeholder(tf.int64, [2]))
@@ -78,7 +78,7 @@ class TestSparsePlaceholder:
         assert partly.shape.as_list() == [None, None]
         assert partly.indices.shape.as_list() == [None, 2]
 
-    def test_sparse_placeholder_shape_may_be_a_tensor(self, run):
+    def test_sparse_placeholder_shape_can_be_a_tensor(self, run):
         shape = tf.placeholder(tf.int64, [2])
         sparse = tf.sparse_placeholder(tf.int32, shape)
         assert sparse.indices.shape.as_list() == [None, 2]

@@ -139,7 +139,7 @@ def test_zero_fill_pads_only_numbers(run):
     assert words.tolist() == [b"  nan", b" -inf", b"001.5"]
 
 
-def test_separator_may_be_bytes(run):
+def test_separator_can_be_bytes(run):
     assert run(tf.string_join(["a", "b"], b"\xff")) == b"a\xffb"
 
 

@@ -41,7 +41,7 @@ def test_matches_are_replaced(run, text, pattern, rewrite, expected):
     assert run(tf.regex_replace(text, pattern, rewrite)).decode() == expected
 
 
-def test_replacement_may_be_limited_to_the_first_match(run, hidden):
+def test_replacement_can_be_limited_to_the_first_match(run, hidden):
     result = tf.strings.regex_replace(["hello", "world"], "[lo]+", "_", replace_global=False)
     assert result.shape == [2]
     assert run(result).tolist() == [b"he_", b"w_rld"]

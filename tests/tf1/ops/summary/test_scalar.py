@@ -93,7 +93,7 @@ def test_merging_no_summaries_returns_none_or_fails():
         tf.summary.merge([])
 
 
-def test_merged_summary_may_be_named_and_collected(run):
+def test_merged_summary_can_be_named_and_collected(run):
     parts = [tf.summary.scalar("a", 1.0), tf.summary.histogram("b", [1.0])]
     merged = tf.summary.merge(parts, collections=["mine"], name="both")
     assert merged.op.name == "both/both"

@@ -36,12 +36,12 @@ class TestRows:
         got = run(getattr(tf, f"scatter_{how}")(rows, [0, 2, 0], inputs))
         assert got.tolist() == expected.tolist() == run(rows).tolist()
 
-    def test_scatter_updates_may_be_scalars(self, run, rows, how):
+    def test_scatter_updates_can_be_scalars(self, run, rows, how):
         expected = np.array(ROWS)
         expected[[1, 2]] = CHANGES[how](expected[[1, 2]], 2.0)
         assert run(getattr(tf, f"scatter_{how}")(rows, [[1, 2]], 2.0)).tolist() == expected.tolist()
 
-    def test_scatter_updates_may_be_indexed_slices(self, run, rows, how):
+    def test_scatter_updates_can_be_indexed_slices(self, run, rows, how):
         slices = tf.IndexedSlices(tf.constant([[2.0, 4.0]]), tf.constant([1]))
         expected = np.array(ROWS)
         expected[1] = CHANGES[how](expected[1], [2.0, 4.0])

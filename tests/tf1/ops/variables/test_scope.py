@@ -384,7 +384,7 @@ def test_variable_scope_rejects_invalid_arguments(arguments, error, words):
     assert tf.get_variable_scope().name == tf.get_default_graph().get_name_scope() == ""
 
 
-def test_initializer_may_accept_all_legacy_arguments(run):
+def test_initializer_can_accept_all_legacy_arguments(run):
     def rows(shape, dtype, partition_info):
         assert partition_info is None
         return np.ones(shape, dtype.as_numpy_dtype)

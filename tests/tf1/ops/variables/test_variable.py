@@ -150,7 +150,7 @@ class TestInitialization:
         run(v.initializer)
         assert run(v) == 1
 
-    def test_initial_value_may_be_fed(self, run):
+    def test_initial_value_can_be_fed(self, run):
         value = tf.placeholder(tf.int32, [2])
         v = tf.Variable(value, trainable=False, collections=[])
         run(v.initializer, {value: [3, 4]})
@@ -175,7 +175,7 @@ class TestInitialization:
         assert run(initialize()) is None
         assert run([tf.is_variable_initialized(v) for v in variables]) == is_ready
 
-    def test_initializer_of_no_variables_does_nothing(self, run):
+    def test_initializer_without_variables_does_nothing(self, run):
         op = tf.global_variables_initializer()
         assert (op.type, op.name) == ("NoOp", "init")
         assert run(op) is None
@@ -205,7 +205,7 @@ class TestInitialization:
             second.run(v.assign(2))
             assert (first.run(v), second.run(v)) == (1, 2)
 
-    def test_initial_value_may_use_other_variables(self, run):
+    def test_initial_value_can_use_other_variables(self, run):
         v = tf.Variable(1, name="v")
         w = tf.Variable(v * 2, name="w")
         u = tf.Variable(w.initialized_value() + 1, name="u")
@@ -217,7 +217,7 @@ class TestInitialization:
         run(w.initializer)
         assert run(w) == 20
 
-    def test_initial_value_may_depend_on_a_condition_over_variables(self, run):
+    def test_initial_value_can_depend_on_a_condition_over_variables(self, run):
         flag, v = tf.Variable(False), tf.Variable(3)
         w = tf.Variable(tf.cond(flag, lambda: v + 1, lambda: tf.constant(7)))
         run(tf.global_variables_initializer())
@@ -360,7 +360,7 @@ class TestReading:
         assert run(later) == 3
 
     @pytest.mark.parametrize("what", ["v", "v.value()"])
-    def test_variable_may_be_fed(self, run, v, what):
+    def test_variable_can_be_fed(self, run, v, what):
         key = {"v": v, "v.value()": v.value()}[what]
         assert run([v + 1, key], {key: 7}) == [8, 7]
         assert run(v) == 1
