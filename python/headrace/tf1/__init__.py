@@ -3,8 +3,8 @@
 Names, argument orders, defaults, return structures and error classes are TensorFlow's. A name of
 TensorFlow that is not here raises an AttributeError that says what to use instead.
 
-Names come from the modules that define them: all names of a module with `*`, single names where
-TensorFlow has only some of them here.
+Names come from the modules that define them: all of them with `*`, or single names from a module of
+which TensorFlow has only some.
 """
 
 from typing import TYPE_CHECKING
@@ -301,7 +301,7 @@ tensor_scatter_nd_update = tensor_scatter_update
 tensor_scatter_nd_add = tensor_scatter_add
 tensor_scatter_nd_sub = tensor_scatter_sub
 
-# The version of TensorFlow whose programs run here, for programs that ask for it.
+# The version of TensorFlow whose programs run here, for programs that check it.
 __version__ = VERSION
 
 _MODULES = frozenset(
@@ -339,7 +339,7 @@ _MODULES = frozenset(
         "version",
     ]
 )
-# Names that need protocol buffers are loaded when they are first used.
+# Names that need protocol buffers are loaded on first use.
 _LATE = {
     "headrace.tf1.ops.records.decode_json_example": ("decode_json_example",),
     "headrace.protos": ("AttrValue", "GraphDef", "NodeDef"),
@@ -364,6 +364,6 @@ if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
     _HOMES = {name: module for module, names in _LATE.items() for name in names}
     __all__ = sorted([*_exports.public_names(globals(), _MODULES), *_HOMES])
     __getattr__, __dir__ = _namespace.namespace(__name__, __all__, late=_HOMES)
-    # headrace's own modules that programs use by their whole path.
+    # Modules of headrace that programs use by their full path.
     _namespace.hide_submodules(__name__, _MODULES | {"checkpoint", "protos", "queues"})
     del TYPE_CHECKING

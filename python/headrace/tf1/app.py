@@ -1,4 +1,4 @@
-"""`tf.app`: running a program's `main`.
+"""`tf.app`: runs the `main` function of a program.
 
 Source: `tf.app` of TensorFlow 1.15.
 """

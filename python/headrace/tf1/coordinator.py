@@ -1,10 +1,11 @@
-"""A coordinator stops threads together, and raises their first error in the thread that joins them.
+"""A coordinator stops threads together. Their first error is raised in the thread that joins them.
 
-It has a stop flag, the exception of the stop, and a set of threads. It starts nothing and owns
-nothing: plain `threading.Thread`s, queue runners and `LooperThread`s can share one.
+It consists of a stop flag, the exception that caused the stop, and a set of threads. It starts
+nothing and owns nothing: plain `threading.Thread`s, queue runners and `LooperThread`s can share
+one.
 
-One condition variable guards every field. Its lock is re-entrant, so that a signal handler may
-call `request_stop` while the thread that it interrupts is inside a method of the same coordinator.
+One condition variable guards every field. Its lock is re-entrant, so a signal handler may call
+`request_stop` while the interrupted thread is inside a method of the same coordinator.
 
 Source: `tf.train.Coordinator` and `tf.train.LooperThread` of TensorFlow 1.15.
 """
@@ -29,10 +30,11 @@ _NO_EXCEPTION: Final = (
     "ex must be a tuple or sys.exc_info must return the current exception: got {!r}. "
     "Call request_stop with an exception, or with sys.exc_info() inside an except block."
 )
-# The end of a thread notifies nobody, so `join` polls for it: soon at first, then at this interval.
+# Nothing announces the end of a thread, so `join` polls for it: soon at first, then at this
+# interval.
 _FIRST_LOOK_SECS: Final = 0.001
 _LONGEST_LOOK_SECS: Final = 0.05
-# The ending of the names of the threads with which queue runners close their queues after a stop.
+# The suffix of the names of the threads in which queue runners close their queues after a stop.
 _WAITS_FOR_STOP: Final = "-close_on_stop"
 
 _log = logging.getLogger(__name__)
@@ -123,12 +125,12 @@ class Coordinator:
                 _log.exception("Exception in a stop callback of a Coordinator: %r", callback)
 
     def _is_clean(self, ex: BaseException | tuple[Any, ...] | None) -> bool:
-        """Returns whether the argument of `request_stop`, as it is given, asks for a plain stop."""
+        """Returns whether `request_stop` was called for a normal stop, without an error."""
         reason = ex[1] if isinstance(ex, tuple) and len(ex) > 1 else ex
         return ex is None or isinstance(reason, self._clean_stop_exception_types)
 
     def _begin_stop(self, exception: _Reported | None) -> list[Callable[[], object]]:
-        """Sets the flag, under the lock, and returns the callbacks to call outside it."""
+        """Sets the flag under the lock. Returns the callbacks to call outside the lock."""
         self._exception = exception
         self._stop_requested = True
         self._changed.notify_all()
@@ -243,7 +245,7 @@ class Coordinator:
         return [thread for thread in threads if thread.is_alive()]
 
     def _what_join_awaits(self, joined: frozenset[threading.Thread]) -> str:
-        # Not under the lock: the function that describes the wait may need it.
+        # Not under the lock, because the function that describes the wait may need the lock.
         threads = joined | set(self._registered_threads)
         names = sorted(repr(thread.name) for thread in threads if thread.is_alive())
         stop = "a stop was requested" if self._stop_requested else "no stop was requested"
@@ -278,16 +280,16 @@ class Coordinator:
 
 
 def exception_of(coord: object) -> BaseException | None:
-    """Returns the exception that a stop was requested with; None if it is not known."""
+    """Returns the exception with which a stop was requested. None if it is unknown."""
     reported = getattr(coord, "_exception", None)
     return reported[0] if isinstance(reported, tuple) else None
 
 
 def _find_exception(ex: BaseException | tuple[Any, ...] | None) -> _Reported:
-    """Finds the exception and the traceback that an argument of `request_stop` represents.
+    """Finds the exception and traceback that an argument of `request_stop` represents.
 
-    An argument that is not an exception becomes a ValueError, so that a stop requested in the wrong
-    way stops all the same.
+    An argument that is not an exception becomes a ValueError, so that an incorrect request stops
+    the threads, too.
     """
     if isinstance(ex, tuple):
         exception, trace = (*ex, None, None, None)[1:3]
@@ -300,7 +302,7 @@ def _find_exception(ex: BaseException | tuple[Any, ...] | None) -> _Reported:
 
 
 def _reraise(exception: _Reported) -> None:
-    """Raises an exception with the traceback it had when it was reported."""
+    """Raises an exception with the traceback from when it was reported."""
     raise exception[0].with_traceback(exception[1])
 
 

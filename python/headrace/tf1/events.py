@@ -1,11 +1,11 @@
-"""Event files, which a program writes while it runs and TensorBoard shows.
+"""Event files, which a program writes while it runs and which TensorBoard shows.
 
-An event file is a TFRecord file of `Event` messages, the first of which has the version of the
-format. TensorBoard reads all files of a directory that have "tfevents" in their names, in the order
-of the names, and reads on as they grow.
+An event file is a TFRecord file of `Event` messages. The first message contains the version of the
+format. TensorBoard reads all files in a directory whose names contain "tfevents", in the order of
+their names, and continues to read as they grow.
 
 Source: `tf.summary.FileWriter` and `tf.train.summary_iterator` of TensorFlow 1.15. TensorFlow
-writes from a separate thread; here the caller does, since an event costs microseconds.
+writes from a separate thread. Here the caller writes, since an event takes only microseconds.
 """
 
 import itertools
@@ -73,9 +73,9 @@ class FileWriter:
         self._suffix = filename_suffix or ""
         self._flush_secs = min(flush_secs, sys.maxsize)
         self._lock = threading.Lock()
-        # Guarded by the lock; None while the writer is closed.
+        # Guarded by the lock. None while the writer is closed.
         self._file: _EventFile | None = None
-        # The tags of metadata so far; guarded by the lock.
+        # The tags whose metadata has been written. Guarded by the lock.
         self._run_tags: set[str] = set()
         self.reopen()
         if graph is not None or graph_def is not None:
@@ -253,12 +253,12 @@ class FileWriterCache:
 
 
 class _EventFile:
-    """One event file, written by one thread at a time."""
+    """One event file. Only one thread at a time may write to it."""
 
     def __init__(self, logdir: str, suffix: str, flush_secs: float) -> None:
         gfile.MakeDirs(logdir)
         self._writer = _create(logdir, suffix)
-        # Also writes the rest if the program ends, or drops the file, without closing it.
+        # Also writes the rest if the program ends or drops the file without closing it.
         self._finalizer = weakref.finalize(self, _close_at_end, self._writer, os.getpid())
         self._flush_secs = flush_secs
         self._next_flush = 0.0
@@ -284,7 +284,8 @@ class _EventFile:
         self._next_flush = time.monotonic() + self._flush_secs
 
     def _fail(self, error: engine.EngineError) -> NoReturn:
-        # The file takes nothing more, so the end of the program need not say so again.
+        # The file accepts nothing more, so the error need not be reported again at the end of the
+        # program.
         self._finalizer.detach()
         engine.raise_op_error(error)
 
@@ -297,7 +298,7 @@ def _as_step(global_step: SupportsInt) -> int:
 
 
 def _close_at_end(writer: engine.RecordWriter, process: int) -> None:
-    # A forked child ends, too, and the file is its parent's.
+    # A forked child process also gets here at its end, but the file belongs to its parent.
     if process == os.getpid():
         _close(writer)
 
@@ -310,7 +311,7 @@ def _close(writer: engine.RecordWriter) -> None:
 
 
 def _create(logdir: str, suffix: str) -> engine.RecordWriter:
-    """Creates an event file named by the time in seconds, or by a later second if it exists."""
+    """Creates an event file named after the current second, or a later one if it exists."""
     host = socket.gethostname()
     for second in itertools.count(int(time.time())):
         path = os.path.join(logdir, f"events.out.tfevents.{second:010d}.{host}{suffix}")

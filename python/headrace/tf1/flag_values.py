@@ -1,7 +1,6 @@
-"""The flags of the package absl, with the interface of `tf.flags` of TensorFlow 1.15.
+"""The flags of the absl package, with the interface of `tf.flags` from TensorFlow 1.15.
 
-Programs from before TensorFlow 1.5 work, too: they use other names of arguments, and
-`FLAGS.__flags`.
+Programs from before TensorFlow 1.5 also work: they use other argument names, and `FLAGS.__flags`.
 """
 
 import sys
@@ -19,17 +18,17 @@ from absl import flags as _absl
 from absl.flags import *  # noqa: F403
 
 _Define = TypeVar("_Define", bound=Callable[..., Any])
-# The names that are not passed on to the flags.
+# The attributes that are not passed on to the flags.
 _OWN: Final = frozenset({"__class__", "__dict__", "__doc__", "_parse_flags"})
 _HELP: Final = frozenset({"-help", "--help", "-helpfull", "--helpfull"})
 _OLD_NAMES: Final = {"flag_name": "name", "default_value": "default", "docstring": "help"}
 
-# Flags defined by the functions below count as defined by the module that calls them.
+# Flags defined by the functions below belong to the module that calls them.
 _absl.disclaim_key_flags()
 
 
 class _Shown:
-    """A flag for programs from before TensorFlow 1.5, which print values."""
+    """A flag for programs from before TensorFlow 1.5 that print values."""
 
     def __init__(self, flag: "_absl.Flag[Any]") -> None:
         self._flag = flag
@@ -70,10 +69,10 @@ class ProcessFlags:
         delattr(self.__dict__["__wrapped"], name)
 
     def __call__(self, argv: Sequence[str], known_only: bool = False) -> list[str]:
-        """Parses a command line and returns the arguments that are not flags; see absl.
+        """Parses a command line and returns the arguments that are not flags. See absl.
 
         Raises:
-            SystemExit: After "--help".
+            SystemExit: If "--help" is given.
         """
         values = self.__dict__["__wrapped"]
         if "help" not in values and _HELP.intersection(takewhile(lambda word: word != "--", argv)):
@@ -102,7 +101,7 @@ class ProcessFlags:
 
 
 def _takes_old_names(define: _Define) -> _Define:
-    """Returns a function that also takes the names of arguments from before TensorFlow 1.5."""
+    """Returns a function that also accepts the argument names from before TensorFlow 1.5."""
 
     @wraps(define)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
@@ -115,5 +114,5 @@ DEFINE_string = _takes_old_names(_absl.DEFINE_string)
 DEFINE_boolean = DEFINE_bool = _takes_old_names(_absl.DEFINE_boolean)
 DEFINE_float = _takes_old_names(_absl.DEFINE_float)
 DEFINE_integer = _takes_old_names(_absl.DEFINE_integer)
-# For mypy the object has the type of the value that it represents.
+# For mypy, the object has the type of the value that it represents.
 FLAGS = ProcessFlags(_absl.FLAGS)  # type: ignore[assignment]

@@ -207,7 +207,7 @@ class GFile:
 
     @contextmanager
     def _complete(self) -> Iterator[None]:
-        """Runs the writing body, unless an earlier write has failed: data would follow a gap."""
+        """Runs the `with` block unless an earlier write has failed: data would follow a gap."""
         if self._failure is not None:
             raise self._failure
         try:
@@ -246,7 +246,7 @@ Open = FastGFile = GFile
 
 
 class _Upload:
-    """A remote file that is written."""
+    """A remote file that is being written."""
 
     def __init__(self, url: str, appends: bool) -> None:
         self._file = AtomicFile(url)
@@ -280,7 +280,7 @@ def _open_for_writing(name: str, appends: bool) -> _Writer:
 
 
 def _abandon(writer: _Writer) -> None:
-    """Closes a file without what is still in its buffer."""
+    """Closes a file without writing its buffer."""
     if isinstance(writer, _Upload):
         writer.discard()
     else:
@@ -292,8 +292,8 @@ class FileStatistics:
     """The metadata of a file.
 
     Attributes:
-        length: Its length in bytes.
-        mtime_nsec: The time of its last change, in nanoseconds since 1970.
+        length: The size in bytes.
+        mtime_nsec: The time of the last change, in nanoseconds since 1970.
         is_directory: Whether it is a directory.
     """
 
@@ -366,7 +366,7 @@ def Walk(top: _Path, in_order: bool = True) -> Iterator[tuple[str, list[str], li
     """
 
     def fail(error: OSError) -> None:
-        # As in TensorFlow, entries that are not directories, or no longer exist, are skipped.
+        # As in TensorFlow, entries that are not directories or no longer exist are skipped.
         if not isinstance(error, (FileNotFoundError, NotADirectoryError)):
             with os_errors(error.filename):
                 raise error
@@ -402,7 +402,7 @@ def MakeDirs(dirname: _Path) -> None:
     """
     path = os.fsdecode(dirname)
     if storage.is_remote(path):
-        return  # A storage has no directories: a common beginning of names counts as one.
+        return  # Object stores have no directories: every prefix of a name counts as one.
     if os.path.isfile(storage.local_path(path)):
         text = f"{path} is not a directory"
         raise errors.FailedPreconditionError(None, None, text)
@@ -490,7 +490,7 @@ def _check_free(path: _Path, overwrite: bool) -> None:
 
 
 def _read(reader: IO[bytes], n: int) -> bytes:
-    """Reads up to `n` bytes, and allocates no memory beyond the end of the file."""
+    """Reads up to `n` bytes. Allocates no more memory than the file needs."""
     parts = []
     while n > 0 and (part := reader.read(min(n, _CHUNK_BYTES))):
         parts.append(part)

@@ -1,7 +1,7 @@
-"""The dependencies of tensors, also through queues: the runners of queues, and variables.
+"""Finds what tensors depend on, even through queues: queue runners and variables.
 
-With these a program finds, from the tensors that it fetches, all runners and variables to start and
-initialize first, and needs no collections of the graph.
+A program can use this to find all runners and variables that it must start or initialize before it
+fetches certain tensors. It then does not need the collections of the graph.
 """
 
 import threading
@@ -30,21 +30,21 @@ _Values: TypeAlias = (
 
 
 def runners_of(values: _Values) -> list[QueueRunner]:
-    """Returns the runners of all queues that some values depend on.
+    """Returns the runners of all queues that the values depend on.
 
     Args:
         values: Tensors, sparse tensors, operations, queues or variables, or lists, tuples and dicts
             of them.
 
     Returns:
-        Each runner once; runners of queues nearer to the values come first.
+        The runners, without duplicates. Runners of queues nearer to the values come first.
     """
     queues = [op.owner for op in _upstream(values) if isinstance(op.owner, QueueBase)]
     return list(dict.fromkeys(runner for queue in queues for runner in queue.runners))
 
 
 def variables_of(values: _Values) -> list[Variable]:
-    """Returns all variables that some values depend on, such as counters of epochs.
+    """Returns all variables that the values depend on, such as epoch counters.
 
     Args:
         values: As for `runners_of`.
@@ -59,17 +59,17 @@ def start_runners(
     daemon: bool = True,
     start: bool = True,
 ) -> list[threading.Thread]:
-    """Creates the threads of some runners.
+    """Creates the threads of queue runners.
 
     Args:
-        session: The session to run in.
+        session: The session in which the runners run.
         runners: The runners.
-        coord: The coordinator that stops the threads, receives their errors and joins them.
-        daemon: Whether the threads do not keep the program alive.
-        start: Whether to start them here.
+        coord: The coordinator that stops the threads, collects their errors and joins them.
+        daemon: Whether the threads are daemon threads, which do not keep the program alive.
+        start: Whether to start the threads.
 
     Returns:
-        The threads of the runners that were not running already.
+        The threads of the runners that were not already running.
     """
     threads: list[threading.Thread] = []
     for runner in runners:
@@ -78,9 +78,9 @@ def start_runners(
 
 
 def _upstream(values: _Values) -> list[Operation]:
-    """Returns all operations that must run, or have run before, for some values: nearest first."""
+    """Returns all operations that the values depend on, also through queues, nearest first."""
     operations = dict.fromkeys(_operations(values))
-    for op in (waiting := list(operations)):  # Grows while it is read.
+    for op in (waiting := list(operations)):  # The list grows while the loop reads it.
         before = [*(tensor.op for tensor in op.inputs), *op.control_inputs, *_fillers(op)]
         if isinstance(op.owner, Variable):
             before.append(op.owner.initializer)

@@ -28,7 +28,7 @@ class IndexedSlicesValue(NamedTuple):
     Attributes:
         values: The rows.
         indices: The index of each row.
-        dense_shape: The shape of the whole tensor; None if it is not known.
+        dense_shape: The shape of the whole tensor. None if it is unknown.
     """
 
     values: Any
@@ -111,7 +111,7 @@ class IndexedSlices:
         return IndexedSlices(ops.negative(self._values), self._indices, self._dense_shape)
 
     def __str__(self) -> str:
-        """Names the parts."""
+        """Lists the parts."""
         shape = "" if self._dense_shape is None else f", dense_shape={self._dense_shape}"
         return f"IndexedSlices(indices={self._indices}, values={self._values}{shape})"
 
@@ -159,7 +159,7 @@ def sparse_mask(
         return IndexedSlices(ops.gather(a.values, kept, name=scope), indices, a.dense_shape)
 
 
-# A conversion of more elements is logged, since it may take much memory.
+# A conversion of more elements than this is logged, since it may take much memory.
 _MANY_ELEMENTS = 100_000_000
 
 
@@ -205,7 +205,7 @@ def _feed(slices: IndexedSlices, value: object) -> list[tuple[Tensor, Any]]:
     return list(zip(_parts(slices), value, strict=False))
 
 
-# The shape of the whole is computed unless it is fed.
+# The shape of the whole tensor is computed unless it is fed.
 _PART_COUNTS = (2, 3)
 
 register_session_run_conversion_functions(

@@ -1,8 +1,7 @@
-"""Names of TensorFlow that headrace does not have, and their replacements.
+"""TensorFlow names that headrace lacks, and their replacements.
 
 `missing_names.txt` lists the public names of `tensorflow.compat.v1` (TensorFlow 2.21, and the
-modules that only 1.15 had) that headrace does not have. It is read when a program uses a missing
-name.
+modules that only 1.15 has) that headrace lacks. It is read when a program uses a missing name.
 """
 
 import re
@@ -44,10 +43,10 @@ _CONTRIB = (
 )
 _OTHER = "headrace has the names that input programs use, and this is not one of them."
 
-# Names without a public path in TensorFlow, which programs import from `tensorflow.python`.
+# Names without a public path in TensorFlow. Programs import them from `tensorflow.python`.
 _WITHOUT_PUBLIC_PATH = frozenset(["MapStagingArea"])
 
-# The first entry that matches the beginning of a name counts.
+# The first entry that a name starts with is used.
 _REMEDIES = (
     (r"(contrib\.)?data(\.|$)", _DATA),
     (r"vectorized_map|TensorArraySpec", _LOOPS),
@@ -78,14 +77,14 @@ _REMEDIES = (
 
 
 def remedy_for(name: str) -> str | None:
-    """Returns the replacement for a name of TensorFlow that headrace does not have.
+    """Returns the replacement for a TensorFlow name that headrace lacks.
 
     Args:
         name: The name as a program writes it after `tf.`, such as "train.AdamOptimizer".
 
     Returns:
-        A sentence; None if TensorFlow has no such name either. Names inside `contrib` always have
-        one, since the list has only the usual names of its packages.
+        A sentence. None if TensorFlow does not have the name either. Names inside `contrib` always
+        have one, since the list contains only the common names of its packages.
     """
     is_listed = name in _missing_names() or name in _WITHOUT_PUBLIC_PATH
     if not is_listed and not name.startswith("contrib."):
@@ -94,7 +93,7 @@ def remedy_for(name: str) -> str | None:
 
 
 def remedy_for_path(path: str) -> str:
-    """Returns the replacement for any name below `tensorflow`, also one inside of its modules.
+    """Returns the replacement for any name below `tensorflow`, including internal modules.
 
     Args:
         path: The name as a program imports it after `tensorflow.`, such as

@@ -1,4 +1,4 @@
-"""Modules with TensorFlow's names: their `dir`, and their error for a wrong name."""
+"""Makes modules with TensorFlow's names: what `dir` lists, and the error for a wrong name."""
 
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -19,9 +19,9 @@ def namespace(
     """Returns `__getattr__` and `__dir__` for a module.
 
     Args:
-        module: The module's name.
+        module: The name of the module.
         names: The names that `dir` lists.
-        late: For each name that is loaded when it is first used, the module that has it.
+        late: The names that are loaded on first use, each with the module that defines it.
     """
     late = late or {}
 
@@ -36,14 +36,14 @@ def namespace(
 
 
 def hide_submodules(package: str, public: Collection[str]) -> None:
-    """Removes the submodules of a package from its attributes, so that `hasattr` finds none.
+    """Removes a package's submodules from its attributes, so that `hasattr` does not find them.
 
-    The import system binds each module that it loads to its package. `import` finds it all the
-    same, with `from` and in whole paths.
+    The import system binds each loaded module to its package. `import` still works, with `from` and
+    with full paths.
 
     Args:
-        package: The package's name.
-        public: The names of the submodules that stay.
+        package: The name of the package.
+        public: The names of the submodules to keep.
     """
 
     def is_hidden(name: str, value: object) -> bool:

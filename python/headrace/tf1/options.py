@@ -1,4 +1,4 @@
-"""Options of sessions that have no effect here but must be accepted."""
+"""Session options that are accepted but have no effect here."""
 
 from headrace.tf1.session import options
 

@@ -1,4 +1,4 @@
-"""`tf.python_io`: files of records without a graph."""
+"""`tf.python_io`: record files without a graph."""
 
 from typing import TYPE_CHECKING
 

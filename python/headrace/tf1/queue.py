@@ -1,4 +1,4 @@
-"""`tf.queue`: the queues under their newer names."""
+"""`tf.queue`: queues under their newer names."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""`tf.train.queue_runner`: the runners under their module's name."""
+"""`tf.train.queue_runner`: queue runners, under the name of their module."""
 
 from typing import TYPE_CHECKING
 

@@ -1,5 +1,5 @@
-"""Names and arguments that only TensorFlow 1 has, over `headrace.ops`.
+"""Names and arguments that only TensorFlow 1 has, built on `headrace.ops`.
 
-Each function calls a function of `headrace.ops`, which adds the operations to the graph. A function
-with the same arguments in both places has no adapter: `headrace.tf1` exports it unchanged.
+Each adapter calls a function of `headrace.ops`, which adds the operations to the graph. A function
+whose arguments are the same in both needs no adapter: `headrace.tf1` exports it unchanged.
 """

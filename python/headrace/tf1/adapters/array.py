@@ -1,6 +1,6 @@
-"""Operations on shapes and indices under the names of TensorFlow 1.
+"""Operations on shapes and indices, with the names from TensorFlow 1.
 
-Source: `tf.concat`, `tf.expand_dims`, `tf.gather` and their kin of TensorFlow 1.15.
+Source: `tf.concat`, `tf.expand_dims`, `tf.gather` and similar functions of TensorFlow 1.15.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""Conditions, loops and printing under the names of TensorFlow 1.
+"""Conditions, loops and printing, with the names from TensorFlow 1.
 
 Source: `tf.cond`, `tf.while_loop` and `tf.Print` of TensorFlow 1.15.
 """

@@ -1,6 +1,6 @@
-"""Images under the names of TensorFlow 1; methods of resizing are numbers there.
+"""Image operations, with the names from TensorFlow 1, where resize methods are numbers.
 
-Source: `tf.image.resize_images` and its kin of TensorFlow 1.15.
+Source: `tf.image.resize_images` and similar functions of TensorFlow 1.15.
 """
 
 from collections.abc import Sequence
@@ -50,7 +50,7 @@ _NAMES: Final[dict[int | str, str]] = {
 
 
 def _name_of(method: int | str) -> str:
-    """Returns the name of a method; other numbers are returned, and refused by the operation."""
+    """Returns the name of a resize method. The operation rejects unknown numbers."""
     return cast("str", _NAMES.get(method, method))
 
 

@@ -1,6 +1,7 @@
-"""Arithmetic and reductions under the names of TensorFlow 1.
+"""Arithmetic and reductions, with the names from TensorFlow 1.
 
-Source: `tf.reduce_sum`, `tf.argmax`, `tf.div`, `tf.sparse_matmul` and their kin of TensorFlow 1.15.
+Source: `tf.reduce_sum`, `tf.argmax`, `tf.div`, `tf.sparse_matmul` and similar functions of
+TensorFlow 1.15.
 """
 
 from typing import Protocol
@@ -53,17 +54,17 @@ class OldReduction(Protocol):
 
     Args:
         input_tensor: The tensor to reduce.
-        axis: An axis, or a list or vector of axes; None for all.
-        keepdims: Whether reduced axes stay, with size 1.
-        name: Name of the operation.
-        reduction_indices: Old name of `axis`.
-        keep_dims: Old name of `keepdims`.
+        axis: An axis, or a list or vector of axes. None for all axes.
+        keepdims: Whether the reduced axes are kept, with size 1.
+        name: The name of the operation.
+        reduction_indices: The old name of `axis`.
+        keep_dims: The old name of `keepdims`.
 
     Returns:
         A tensor of the same type.
 
     Raises:
-        ValueError: If there is no such axis, or both an old and a new name are given.
+        ValueError: If an axis does not exist, or both an old and a new name are given.
     """
 
     def __call__(
@@ -79,7 +80,7 @@ class OldReduction(Protocol):
 
 
 def _with_old_names(name_in_ops: str, function: Reduction) -> OldReduction:
-    """Returns a reduction that takes the old names of its arguments, too."""
+    """Returns a reduction that also accepts the old names of its arguments."""
 
     def adapter(
         input_tensor: TensorLike,

@@ -1,6 +1,6 @@
-"""`tf.nn` under the names and with the arguments of TensorFlow 1.
+"""`tf.nn`, with the names and arguments from TensorFlow 1.
 
-Source: `tf.nn.softmax_cross_entropy_with_logits` and its kin of TensorFlow 1.15.
+Source: `tf.nn.softmax_cross_entropy_with_logits` and similar functions of TensorFlow 1.15.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def weighted_cross_entropy_with_logits(
 def _named(
     what: str, sentinel: object, labels: TensorLike | None, logits: TensorLike | None
 ) -> tuple[TensorLike, TensorLike]:
-    """Returns labels and logits, after a check that both are given, and by name."""
+    """Returns the labels and logits after checking that both were passed, and by name."""
     if sentinel is not None:
         raise ValueError(f"Only call `{what}` with named arguments (labels=..., logits=..., ...)")
     if labels is None or logits is None:

@@ -1,4 +1,4 @@
-"""`tf.print`: printing of tensors and structures of them during a run."""
+"""`tf.print`: prints tensors, and structures of tensors, during a run."""
 
 import sys
 from collections.abc import Callable
@@ -76,7 +76,7 @@ def _stream(stream: Any) -> str:
 
 
 def _formatted(inputs: tuple[Any, ...], summarize: int, sep: str, name: str | None) -> Tensor:
-    """Returns the text of several values, as `pprint` would write it with the tensors' text."""
+    """Returns the text of several values as `pprint` writes it, with the text of the tensors."""
     mark = "{}"
     while mark in "".join(pformat(each) for each in inputs):
         mark += "@"

@@ -1,4 +1,4 @@
-"""Decoding records under the names of TensorFlow 1.
+"""Decoding of records, with the names from TensorFlow 1.
 
 Source: `tf.decode_raw` of TensorFlow 1.15.
 """

@@ -1,7 +1,8 @@
-"""Sparse tensors under the names of TensorFlow 1.
+"""Sparse tensors, with the names from TensorFlow 1.
 
 Source: `tf.sparse_merge`, `tf.serialize_sparse`, `tf.sparse_concat`, `tf.sparse_split`,
-`tf.sparse_add`, `tf.sparse_reduce_sum`, `tf.sparse_segment_sum` and their kin of TensorFlow 1.15.
+`tf.sparse_add`, `tf.sparse_reduce_sum`, `tf.sparse_segment_sum` and similar functions of TensorFlow
+1.15.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ def sparse_concat(
 
 
 class _KeywordRequired:
-    """A marker: all following arguments must be given by name."""
+    """A marker. All arguments after it must be passed by name."""
 
     def __repr__(self) -> str:
         return "KeywordRequired()"
@@ -150,16 +151,16 @@ class OldSparseReduction(Protocol):
 
     Args:
         sp_input: The sparse tensor.
-        axis: An int32 axis, or a list or vector of axes; None for all.
-        keepdims: Whether reduced axes stay, with size 1.
-        reduction_axes: Old name of `axis`.
-        keep_dims: Old name of `keepdims`.
+        axis: An int32 axis, or a list or vector of axes. None for all axes.
+        keepdims: Whether the reduced axes are kept, with size 1.
+        reduction_axes: The old name of `axis`.
+        keep_dims: The old name of `keepdims`.
 
     Returns:
         A tensor of the same type.
 
     Raises:
-        TypeError: If it is not a sparse tensor of numbers.
+        TypeError: If `sp_input` is not a sparse tensor of numbers.
         ValueError: If both an old and a new name are given.
     """
 
@@ -175,7 +176,7 @@ class OldSparseReduction(Protocol):
 
 
 def _with_old_names(function: Any) -> OldSparseReduction:
-    """Returns a reduction that takes the old names of its arguments, too."""
+    """Returns a reduction that also accepts the old names of its arguments."""
 
     def adapter(
         sp_input: SparseTensor | SparseTensorValue,

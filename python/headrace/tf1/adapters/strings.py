@@ -1,4 +1,4 @@
-"""Operations over strings under the names of TensorFlow 1.
+"""String operations, with the names from TensorFlow 1.
 
 Source: `tf.reduce_join`, `tf.string_split`, `tf.strings.split`, `tf.string_to_hash_bucket` and
 `tf.string_to_number` of TensorFlow 1.15.

@@ -1,7 +1,7 @@
-"""Variables with the arguments of TensorFlow 1, and old names of functions over variables.
+"""Variables with the arguments from TensorFlow 1, and old names of functions on variables.
 
-Source: `tf.Variable`, `tf.get_variable`, `tf.variable_scope`, `tf.initialize_all_variables` and its
-kin of TensorFlow 1.15.
+Source: `tf.Variable`, `tf.get_variable`, `tf.variable_scope`, `tf.initialize_all_variables` and
+similar functions of TensorFlow 1.15.
 """
 
 from __future__ import annotations
@@ -97,8 +97,7 @@ class Variable(ops.Variable, metaclass=ABCMeta):
 
     @classmethod
     def __subclasshook__(cls, subclass: type) -> bool:
-        # The core also makes variables, which are of its own class. For subclasses only their own
-        # instances count.
+        # The core also makes variables, of its own class. A subclass has only its own instances.
         return issubclass(subclass, ops.Variable) if cls is Variable else NotImplemented
 
 

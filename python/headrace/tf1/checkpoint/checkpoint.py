@@ -1,4 +1,4 @@
-"""Saving the state of a session, and restoring it in another session."""
+"""Saves the state of a session and restores it in another session."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -20,24 +20,24 @@ _Path: TypeAlias = "str | bytes | os.PathLike[str]"
 
 
 def save(session: Session, path: _Path) -> None:
-    """Saves the state of a session to a file, which replaces an older one once it is complete.
+    """Saves the state of a session to a file, replacing an older file once it is complete.
 
-    The state is: the elements of its queues, the positions of its readers, its variables of all
-    kinds, including counters of epochs, and the state of its random numbers. Running queue runners
-    pause meanwhile, each between two of its steps, and continue afterwards. Nothing is lost, and
-    the results of the program are exactly the same as without this call.
+    The state consists of the elements of the session's queues, the positions of its readers, all
+    its variables, including epoch counters, and the state of its random number generators. Running
+    queue runners pause between two steps and continue afterwards. Nothing is lost, and the results
+    of the program are exactly the same as without this call.
 
-    No other thread may run anything in the session meanwhile. Call it before
+    No other thread may run anything in the session during this call. Call it before
     `coord.request_stop()`: a stop drops the elements that the runners hold.
 
     Args:
         session: The session.
-        path: The file.
+        path: The path of the file.
 
     Raises:
         FailedPreconditionError: If a stop has cancelled a queue, a thread waits in one, a runner
-            cannot pause, or a reader reads a pipe. Names it; the old file stays.
-        NotFoundError: If there is no such directory, or a reader is in a file that is gone.
+            cannot pause, or a reader reads a pipe. The message names it. The old file is kept.
+        NotFoundError: If the directory does not exist, or a reader is in a file that was deleted.
         RuntimeError: If the session is closed.
         TypeError: If `session` is not a session.
     """
@@ -51,21 +51,22 @@ def save(session: Session, path: _Path) -> None:
 
 
 def restore(session: Session, path: _Path) -> None:
-    """Restores the saved state of another session in a session.
+    """Restores the state saved from another session.
 
-    The graph must have been made by the same program. Call it before the queue runners are started,
-    in place of the initializers of variables or after them.
+    The graph must have been built by the same program. Call this function before you start the
+    queue runners, and instead of the initializers of variables or after them.
 
     Args:
         session: The session.
-        path: The file.
+        path: The path of the file.
 
     Raises:
         DataLossError: If the file is damaged. After any error the session is unchanged.
-        FailedPreconditionError: If a runner of the session runs. Names it.
-        InvalidArgumentError: If the checkpoint is of another graph, or of a newer headrace, or a
-            reader's file has another length now. Names the difference.
-        NotFoundError: If there is no such file.
+        FailedPreconditionError: If a queue runner of the session is running. The message names it.
+        InvalidArgumentError: If the checkpoint belongs to another graph or was written by a newer
+            version of headrace, or the size of a reader's file has changed. The message names the
+            difference.
+        NotFoundError: If the file does not exist.
         RuntimeError: If the session is closed.
         TypeError: If `session` is not a session.
     """
@@ -99,7 +100,7 @@ def _records(op: Operation, resource: Resource) -> Iterator[bytes]:
 
 
 def _prepare(session: Session, path: str) -> list[engine.Prepared]:
-    """Reads a checkpoint for the resources of a session, without changing them."""
+    """Reads a checkpoint for the resources of a session without changing them."""
     reader = CheckpointReader(path)
     graph, names = reader.header.get("graph"), reader.header.get("resources")
     check_same(path, describe(session.graph), graph)
@@ -133,7 +134,7 @@ def _prepare_one(
 
 @contextmanager
 def _errors_of(what: str, op: Operation) -> Iterator[None]:
-    """Adds to the engine's failures in the body what failed, and for which operation."""
+    """Adds to engine errors inside the `with` block what failed, and for which operation."""
     try:
         yield
     except engine.EngineError as error:

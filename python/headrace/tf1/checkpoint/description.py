@@ -1,4 +1,4 @@
-"""Descriptions of a graph's resources, by which two graphs can be compared."""
+"""Describes the resources of a graph, so that two graphs can be compared."""
 
 from typing import Any, TypeAlias
 
@@ -9,7 +9,7 @@ from headrace.graph import Graph, Operation
 
 __all__ = ["Description", "check_same", "describe", "resource_ops"]
 
-# The type and the attributes of each resource, by its name.
+# The type and attributes of each resource, by name.
 Description: TypeAlias = dict[str, dict[str, Any]]
 
 
@@ -25,21 +25,21 @@ def resource_ops(graph: Graph) -> dict[str, Operation]:
 
 
 def describe(graph: Graph) -> Description:
-    """Returns the description of the resources that sessions of a graph keep."""
+    """Describes the resources that sessions of a graph keep."""
     return {name: _describe(op) for name, op in resource_ops(graph).items()}
 
 
 def check_same(path: str, mine: Description, saved: object) -> None:
-    """Raises unless a checkpoint is of a graph with the same resources.
+    """Raises an error unless a checkpoint was saved from a graph with the same resources.
 
     Args:
-        path: The file.
+        path: The path of the checkpoint.
         mine: The description of the graph.
-        saved: The checkpoint's description, which is not trusted.
+        saved: The description in the checkpoint, which is not trusted.
 
     Raises:
         DataLossError: If `saved` is not a description.
-        InvalidArgumentError: If they differ; names the difference.
+        InvalidArgumentError: If the descriptions differ. The message names the difference.
     """
     if not isinstance(saved, dict) or not all(isinstance(one, dict) for one in saved.values()):
         raise errors.DataLossError(None, None, f"{path}: the checkpoint is damaged.")
@@ -65,7 +65,7 @@ def _describe(op: Operation) -> dict[str, Any]:
 
 
 def _plain(value: object) -> object:
-    """Returns an attribute in a form for JSON."""
+    """Converts an attribute to a JSON-compatible value."""
     if isinstance(value, DType):
         return value.name
     if isinstance(value, TensorShape):

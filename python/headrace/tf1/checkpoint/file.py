@@ -1,4 +1,4 @@
-"""The file of a checkpoint: a header, the records of each resource, and an end."""
+"""The checkpoint file: a header, the records of each resource, and an end marker."""
 
 import json
 import struct
@@ -11,8 +11,8 @@ from headrace.io.records import tf_record_iterator
 
 __all__ = ["CheckpointReader", "damaged", "write_checkpoint"]
 
-# The version of the file and of the records that the engine writes. Any change of either needs a
-# new one.
+# The version of the file format and of the records that the engine writes. Any change to either
+# needs a new version.
 _VERSION: Final = 1
 _FORMAT: Final = "headrace checkpoint"
 _END: Final = b"end"
@@ -25,8 +25,8 @@ def write_checkpoint(
 
     Args:
         file: The file to write to.
-        header: The entries of the first record besides the version.
-        contents: The records of each resource, none of them empty.
+        header: The entries of the first record, except the version.
+        contents: The records of each resource. No record is empty.
     """
     text = json.dumps({"format": _FORMAT, "version": _VERSION, **header}, sort_keys=True)
     _write(file, text.encode())
@@ -51,18 +51,18 @@ def _checksum(data: bytes) -> bytes:
 
 
 class CheckpointReader:
-    """Reads a checkpoint from its beginning to its end.
+    """Reads a checkpoint from start to end.
 
     Args:
-        path: The file.
+        path: The path of the file.
 
     Attributes:
         header: The entries of the first record, by key.
 
     Raises:
-        DataLossError: If it is damaged, or not a checkpoint.
-        InvalidArgumentError: If a newer headrace has written it.
-        NotFoundError: If there is no such file.
+        DataLossError: If the file is damaged, or not a checkpoint.
+        InvalidArgumentError: If a newer version of headrace has written it.
+        NotFoundError: If the file does not exist.
     """
 
     def __init__(self, path: str) -> None:
@@ -85,7 +85,7 @@ class CheckpointReader:
 
 
 def damaged(path: str) -> errors.DataLossError:
-    """Returns the error for a file that was cut short or edited."""
+    """Returns the error for a truncated or edited file."""
     text = "the checkpoint is damaged: it was cut short or edited. Restore another one."
     return errors.DataLossError(None, None, f"{path}: {text}")
 

@@ -1,4 +1,4 @@
-"""A pause of all queue runners of a session between two steps, so that none holds an element."""
+"""Pauses all queue runners of a session between two steps, so that none holds an element."""
 
 import contextlib
 import logging
@@ -15,10 +15,10 @@ from headrace.tf1.session import Pausing, Session, needed_by
 
 __all__ = ["paused"]
 
-# A loop that begins to wait notifies nobody, so it is polled: soon at first, then at this interval.
+# A waiting loop does not notify anyone, so it is polled: soon at first, then at this interval.
 _FIRST_LOOK_SECS: Final = 0.001
 _LONGEST_LOOK_SECS: Final = 0.05
-# The seconds after which the awaited runner is logged.
+# After this many seconds, the runner that is waited for is logged.
 _PATIENCE_SECS: Final = 3.0
 
 _log = logging.getLogger(__name__)
@@ -26,21 +26,21 @@ _log = logging.getLogger(__name__)
 
 @contextlib.contextmanager
 def paused(session: Session) -> Iterator[None]:
-    """Pauses all runners of a session between two steps, during the body.
+    """Pauses all runners of a session between two steps for the duration of a `with` block.
 
     A runner pauses before the runners that feed it, so that no step waits for an element that never
-    comes. A step also ends if its queue is full: the queue accepts the element, and adds it when
+    arrives. A step also ends if its queue is full: the queue accepts the element and adds it when
     there is room.
 
     Raises:
-        FailedPreconditionError: If a runner cannot pause. All of them continue then.
+        FailedPreconditionError: If a runner cannot pause. All of them then continue.
     """
     pausing = session.runners.pausing
     with pausing.turn:
         try:
             waiting = [Runner(session, producer) for producer in running(session)]
             _check(waiting)
-            # Threads that are started meanwhile pause before their first step.
+            # Threads started in the meantime pause before their first step.
             pausing.ask(_idle_ops(session, waiting))
             while waiting:
                 group = _next_group(waiting)
@@ -52,7 +52,7 @@ def paused(session: Session) -> Iterator[None]:
 
 
 def _idle_ops(session: Session, runners: Collection[Runner]) -> set[Operation]:
-    """Returns the operations of idle runners; running runners may have some of them, too."""
+    """Returns the operations of idle runners. Running runners may share some of them."""
     producers = session.runners.of_graph(session.graph)
     ops = {op for producer in producers for op in repeated_ops(session, producer)}
     return ops.difference(*(runner.ops for runner in runners))
@@ -79,13 +79,13 @@ def _check(runners: Collection[Runner]) -> None:
 
 
 def _next_group(waiting: list[Runner]) -> list[Runner]:
-    """Returns the runners that feed none of the others; all if they feed each other."""
+    """Returns the runners that feed no other runner. If all feed each other, returns all."""
     last = [one for one in waiting if not any(other.is_fed_by([one]) for other in waiting)]
     return last or waiting
 
 
 def _pause(pausing: Pausing, group: list[Runner], feeding: list[Runner]) -> None:
-    """Pauses some runners, while those that feed them continue."""
+    """Pauses some runners, while the runners that feed them continue."""
     queues = frozenset[engine.Queue]().union(*(runner.filled for runner in group))
     pausing.ask(op for runner in group for op in runner.ops)
     try:
@@ -121,7 +121,7 @@ def _wait(pausing: Pausing, group: list[Runner], feeding: list[Runner]) -> None:
 
 
 def _is_at_entry(runner: Runner, busy: list[Runner], feeding: list[Runner]) -> bool:
-    """Returns whether a runner waits at the beginning of a step, and nothing feeds it."""
+    """Returns whether a runner waits at the start of a step and nothing feeds it."""
     if runner.entry is None or runner.is_fed_by(feeding):
         return False
     sharing = [other for other in busy if runner.entry in other.drained]
@@ -130,7 +130,7 @@ def _is_at_entry(runner: Runner, busy: list[Runner], feeding: list[Runner]) -> b
 
 
 def _check_feed(busy: list[Runner], feeding: list[Runner]) -> None:
-    """Raises if a runner waits in the middle of a step, and nothing will feed it."""
+    """Raises an error if a runner waits in the middle of a step and nothing will feed it."""
     for runner in busy:
         is_waiting = any(queue.stats()["num_waiting_dequeues"] for queue in runner.drained)
         if is_waiting and not runner.is_fed_by(feeding):

@@ -1,4 +1,4 @@
-"""The queue runners of a session for a pause: the queues that they fill and drain."""
+"""The queue runners of a session during a pause, with the queues that they fill and drain."""
 
 import threading
 from collections.abc import Collection
@@ -12,7 +12,7 @@ __all__ = ["Runner", "repeated_ops", "running"]
 
 
 def running(session: Session) -> list[Producer]:
-    """Returns the runners that fill queues of a session now."""
+    """Returns the runners that are filling queues of a session."""
     return [
         producer
         for producer in session.runners.of_graph(session.graph)
@@ -31,13 +31,13 @@ class Runner:
 
     Args:
         session: The session.
-        producer: The queue runner.
+        producer: The `Producer`.
 
     Attributes:
         name: The name of its queue.
         ops: The operations that its threads repeat.
-        filled: The queues that they fill.
-        drained: The queues that they drain.
+        filled: The queues that these operations fill.
+        drained: The queues that these operations drain.
     """
 
     def __init__(self, session: Session, producer: Producer) -> None:
@@ -55,20 +55,20 @@ class Runner:
         return self._producer.can_pause_in(self._session)
 
     def busy_threads(self) -> list[threading.Thread]:
-        """Returns its threads that have not ended and do not pause."""
+        """Returns its threads that have neither ended nor paused."""
         pausing = self._session.runners.pausing
         threads = self._producer.filling_threads(self._session)
         return [thread for thread in threads if not pausing.is_resting(thread)]
 
     def is_fed_by(self, others: Collection["Runner"]) -> bool:
-        """Returns whether others fill a queue that it drains."""
+        """Returns whether other runners fill a queue that it drains."""
         return any(other.filled & self.drained for other in others if other is not self)
 
     @cached_property
     def entry(self) -> engine.Queue | None:
-        """The queue in which it waits at the beginning of a step, before it holds an element.
+        """The queue in which it waits at the start of a step, before it holds an element.
 
-        None if a step may draw numbers, take elements or change state before it waits.
+        None if a step may draw random numbers, take elements or change state before it waits.
         """
         needed = needed_by(self.ops)
         waits = [op for op in needed if _takes_elements(op)]

@@ -1,4 +1,4 @@
-"""`tf.compat`: conversion between text and bytes, names of TensorFlow 2, and `install`.
+"""`tf.compat`: conversion between text and bytes, names from TensorFlow 2, and `install`.
 
 Source: `tf.compat` of TensorFlow 1.15.
 """

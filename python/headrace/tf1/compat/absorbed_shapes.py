@@ -1,8 +1,8 @@
-"""Static shapes of the layers that `install(training="absorb")` absorbs.
+"""The static shapes of the layers that `install(training="absorb")` absorbs.
 
-Programs compute with the shapes of their layers while they build: `net.get_shape().as_list()` gives
-the size of the next layer's weights. The rules here are those of the common layers; a layer without
-a rule has an unknown shape, as has one whose arguments a rule does not understand.
+Programs use the shapes of their layers while they build the graph: `net.get_shape().as_list()`
+gives the size of the next layer's weights. The rules here cover the common layers. The shape is
+unknown if a layer has no rule, or its rule does not understand the arguments.
 
 Source: `tf.nn`, `tf.layers`, `tf.keras.layers` and `tf.contrib.layers` of TensorFlow 1.15.
 """
@@ -17,7 +17,7 @@ from headrace.core.shapes import TensorShape, as_shape, unknown_shape
 
 __all__ = ["infer_shape", "static_shape"]
 
-# Sizes, None where they are not known.
+# Sizes. None for unknown ones.
 _Sizes = list[int | None]
 
 _INPUTS: Final = ("inputs", "input", "x", "value", "tensor", "features", "logits")
@@ -25,13 +25,13 @@ _CHANNELS_FIRST: Final = ("NCHW", "NCDHW", "NCW", "channels_first")
 
 
 def infer_shape(path: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> TensorShape:
-    """Returns the shape of the result of a layer, a loss, an initializer or a regularizer.
+    """Infers the shape of the result of a layer, loss, initializer or regularizer.
 
     Args:
-        path: Its name after `tensorflow.`. A class of layers means a call of its layer: `args`
-            begin with the inputs, and the arguments of the class follow.
+        path: The name after `tensorflow.`. For a layer class, this is a call of the layer: `args`
+            starts with the inputs, followed by the arguments of the class.
         args: The arguments.
-        kwargs: The arguments by their names.
+        kwargs: The keyword arguments.
     """
     rest = dict(kwargs)
     key = next((name for name in _INPUTS if name in rest and not args), None)
@@ -50,7 +50,7 @@ def infer_shape(path: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Te
 
 
 def static_shape(value: Any) -> TensorShape:
-    """Returns the shape of a tensor, an array or nested lists; an unknown one of anything else."""
+    """Returns the shape of a tensor, array or nested list. Unknown for other values."""
     shape = getattr(value, "shape", None)
     if isinstance(shape, TensorShape):
         return shape
@@ -97,7 +97,7 @@ def _conv(
 
 
 def _scoped_conv(x: Any, *args: Any, **options: Any) -> _Sizes:
-    """As `_conv`, but an `arg_scope` may set strides and padding: the sizes are unknown."""
+    """Like `_conv`, but an `arg_scope` may set strides and padding, so the sizes are unknown."""
     channels = options.get("num_outputs", args[0] if args else None)
     return _slide(x, channels, None, None, "same", options)
 
@@ -174,7 +174,7 @@ def _nn_product(x: Any, weights: Any, *_: Any, **__: Any) -> _Sizes:
 def _slide(
     x: Any, channels: Any, kernel: Any, strides: Any, padding: Any, options: Mapping[str, Any]
 ) -> _Sizes:
-    """Returns the sizes after a window has slid over images; None for unknown arguments."""
+    """Returns the sizes after a window has slid over images. None for unknown arguments."""
     sizes = _sizes(x)
     is_first = options.get("data_format") in _CHANNELS_FIRST
     inner = sizes[2:] if is_first else sizes[1:-1]
@@ -194,14 +194,14 @@ def _slid(size: int | None, kernel: int | None, stride: int | None, is_same: boo
 
 
 def _each(value: Any, count: int) -> _Sizes:
-    """Returns a size for each dimension of an image, of one number or one for each."""
+    """Expands one size to all image dimensions, or returns one size for each."""
     if isinstance(value, (list, tuple)):
         return [size if isinstance(size, int) else None for size in value]
     return [value if isinstance(value, int) else None] * count
 
 
 def _inner(value: Any, options: Mapping[str, Any]) -> Any:
-    """Returns the sizes for the image of those for all dimensions of a batch."""
+    """Returns the sizes of the image dimensions from those of all batch dimensions."""
     if not isinstance(value, (list, tuple)) or len(value) < _SMALLEST_RANK:
         return value
     return value[2:] if options.get("data_format") in _CHANNELS_FIRST else value[1:-1]
@@ -224,7 +224,7 @@ def _product(sizes: Sequence[int | None]) -> int | None:
     return product
 
 
-# That of a batch of series.
+# For a batch of series.
 _SMALLEST_RANK: Final = 3
 
 _NN_RULES: Final[dict[str, Callable[..., _Sizes]]] = {

@@ -1,9 +1,9 @@
-"""Models that are built and cannot run: `install(training="absorb")`.
+"""Models that can be built but not run: `install(training="absorb")`.
 
-A call of a layer, a loss or an optimizer returns an `Absorbed` object. It does for a tensor, a
-layer, an optimizer and whatever else a model is made of: it can be called, entered, unpacked and
-calculated with. As a tensor it is the output of an operation of type "Absorbed", which no session
-runs. So a run that needs one ends with a report, and no number comes out of it.
+A call of a layer, a loss or an optimizer returns an `Absorbed` object. It can take the place of a
+tensor, a layer, an optimizer or any other part of a model: you can call it, enter it, unpack it and
+calculate with it. As a tensor it is the output of an operation of type "Absorbed", which no session
+runs. A run that needs such an operation ends with a report, so no invented number ever comes out.
 """
 
 import dis
@@ -41,7 +41,7 @@ from headrace.tf1.saver import Saver
 
 __all__ = ["REPLACEMENTS", "Absorbed", "stand_in"]
 
-# What prepares input, or does something outside of the graph, is refused here as well.
+# Names that prepare input or act outside the graph are also refused here.
 _REFUSED: Final = re.compile(
     r"(compat|config|data|debugging|experimental|gfile|graph_util|image|io|lite|logging|lookup"
     r"|profiler|python_io|queue|ragged|saved_model|sets|strings|sysconfig|test|user_ops|xla"
@@ -50,7 +50,7 @@ _REFUSED: Final = re.compile(
     r"|python\.(client|data|debug|lib|platform|saved_model|tools|util))\."
     r"|(load|enable|disable)_|py_function|\w*Accumulator|Ragged"
 )
-# Calls after which a program expects a trained model, or a file.
+# Calls after which a program expects a trained model or a file.
 _ACTIONS: Final = frozenset(
     [
         *("evaluate", "evaluate_generator", "evaluate_once", "evaluate_repeatedly"),
@@ -65,7 +65,7 @@ _numbers: Final = itertools.count()
 
 
 def stand_in(root: str, path: str) -> StandIn:
-    """Returns the stand-in for a path: one that absorbs calls if it is for a part of a model."""
+    """Returns the stand-in for a path. It absorbs calls if the path belongs to a model."""
     return (StandIn if _REFUSED.match(path) else _Absorbing)(root, path)
 
 
@@ -83,7 +83,7 @@ class _Absorbing(StandIn):
 
     @cached_property
     def base(self) -> type[Any]:
-        """The class of the objects that calls return, and of the program's classes below it."""
+        """The class of the objects that calls return. The program's subclasses derive from it."""
         full_name, path = self.full_name, self._path
 
         def new(cls: type, *args: Any, **kwargs: Any) -> Any:
@@ -99,12 +99,12 @@ class _Call:
     """A call that was absorbed, or a part of its result.
 
     Attributes:
-        name: The function's name as the program writes it; "" for a part.
-        path: Its path after `tensorflow.`; "" if it is a method.
+        name: The name of the function as in the program. "" for a part.
+        path: The path after `tensorflow.`. "" for a method.
         args: The arguments.
-        kwargs: The arguments by their names.
+        kwargs: The keyword arguments.
         shape: The static shape of the result as a tensor.
-        dtype: The type of the result as a tensor, unless another one is requested.
+        dtype: The dtype of the result as a tensor, unless another one is requested.
         label: The name of its operations.
     """
 
@@ -136,11 +136,11 @@ class _Call:
             self.tensor()
 
     def part(self, label: str) -> "_Call":
-        """Returns an attribute or an element of the result."""
+        """Returns an attribute or element of the result."""
         return _Call("", parent=self, label=label, dtype=self.dtype)
 
     def tensor(self, dtype: DType | None = None) -> Tensor:
-        """Returns the result as a tensor of the default graph, or of the graph of its inputs."""
+        """Returns the result as a tensor of the default graph, or of its inputs' graph."""
         graph = self.graph or get_default_graph()
         dtype = dtype or self.dtype
         for tensor in self._tensors:
@@ -175,15 +175,15 @@ class _Call:
 
 
 class Absorbed:
-    """The result of an absorbed call, or a part of it, or an object of a program's own class."""
+    """The result of an absorbed call, a part of it, or an object of a program's own class."""
 
-    # Lets `ndarray + absorbed` become `absorbed.__radd__(ndarray)`.
+    # Turns `ndarray + absorbed` into `absorbed.__radd__(ndarray)`.
     __array_priority__ = 100
 
     _absorbed: _Call
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        pass  # So that the program's classes can pass on what they like.
+        pass  # Lets the program's classes pass on any arguments.
 
     @staticmethod
     def of(call: _Call) -> "Absorbed":
@@ -193,7 +193,7 @@ class Absorbed:
         return result
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Absorbs the call of a layer, an initializer or a method."""
+        """Absorbs a call of a layer, an initializer or a method."""
         call = self._absorbed
         name = _named(call)
         special = _SPECIAL.get(call.label)
@@ -238,7 +238,7 @@ class Absorbed:
 
     @property
     def op(self) -> Operation:
-        """The operation of the result as a tensor."""
+        """The operation that has the result as its output."""
         return self._absorbed.tensor().op
 
     @property
@@ -270,11 +270,11 @@ class Absorbed:
         self._absorbed.shape = self._absorbed.shape.merge_with(as_shape(shape))
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
-        """Raises the report of its run."""
+        """Raises the error for a run that needs the model."""
         return self._absorbed.tensor().eval(feed_dict, session)
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
-        """Raises the report of its run."""
+        """Raises the error for a run that needs the model."""
         _refuse_action(self._absorbed)
 
     def _as_graph_element(self) -> Tensor:
@@ -321,7 +321,7 @@ def _graph_of(value: Any) -> Any:
 
 
 def _tensor_of(value: Any) -> Tensor | None:
-    """Returns an input of an absorbed operation; None for what has no value, such as a queue."""
+    """Returns an input of an absorbed operation. None for an object without value, like a queue."""
     if isinstance(value, _Call):
         return value.tensor()
     if isinstance(value, Operation):
@@ -330,7 +330,7 @@ def _tensor_of(value: Any) -> Tensor | None:
 
 
 def _num_targets(frame: FrameType) -> int:
-    """Returns how many targets the assignment has in which a frame unpacks; 1 if it does not."""
+    """Returns the number of targets if a frame is unpacking a value. 1 otherwise."""
     code, place = frame.f_code.co_code, frame.f_lasti
     is_unpacking = dis.opname[code[place]] in ("UNPACK_SEQUENCE", "UNPACK_EX")
     return code[place + 1] if is_unpacking else 1
@@ -343,7 +343,7 @@ def _refuse_action(call: _Call) -> NoReturn:
 
 
 def _report(needed: Sequence[Operation]) -> str:
-    """Returns the message for a run that needs parts of the model."""
+    """Returns the error message for a run that needs parts of the model."""
     dependent: set[Operation] = set()
     sources: dict[str, None] = {}
     for op in needed:
@@ -381,7 +381,7 @@ def _is_input(tensor: Tensor) -> bool:
 
 
 def _gradients(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Absorbed]:
-    """Absorbs `tf.gradients`: one for each variable."""
+    """Absorbs `tf.gradients`. Returns one result for each variable."""
     targets = kwargs.get("xs", kwargs.get("sources", args[1] if len(args) > 1 else []))
     targets = targets if isinstance(targets, (list, tuple)) else [targets]
     return [_gradient(name, args, kwargs, target) for target in targets]
@@ -390,7 +390,7 @@ def _gradients(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list
 def _compute_gradients(
     name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> list[tuple[Absorbed, Any]]:
-    """Absorbs `Optimizer.compute_gradients`: at least one pair, one for each variable."""
+    """Absorbs `Optimizer.compute_gradients`. Returns a pair for each variable, at least one."""
     listed = kwargs.get("var_list", args[1] if len(args) > 1 else None)
     variables = list(listed or ops.trainable_variables())
     variables = variables or [Absorbed.of(_Call("", args, label="variable"))]
@@ -404,7 +404,7 @@ def _gradient(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], variable
 def _ctc_decoder(
     name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[list[ops.SparseTensor], Absorbed]:
-    """Absorbs a decoder of `tf.nn.ctc_*`: sparse sequences, one for each path."""
+    """Absorbs a decoder of `tf.nn.ctc_*`. Returns sparse sequences, one for each path."""
     call = _Call(name, args, kwargs)
     parts: dict[str, list[int | None]] = {
         "indices": [None, 2],
@@ -445,7 +445,7 @@ def _is_absorbed(value: Any) -> bool:
 
 
 def _get_variable(name: str, *args: Any, **kwargs: Any) -> Any:
-    """Calls `tf.get_variable`; absorbs a variable that is split or has an absorbed value."""
+    """Calls `tf.get_variable`. Absorbs a variable that is partitioned or has an absorbed value."""
     initializer = kwargs.get("initializer", args[2] if len(args) > _INITIALIZER else None)
     if initializer is None:
         initializer = ops.get_variable_scope().initializer
@@ -457,15 +457,15 @@ def _get_variable(name: str, *args: Any, **kwargs: Any) -> Any:
 
 
 _INITIALIZER: Final = 2
-# Arguments for which variables are split or made by other functions.
+# Arguments with which variables are partitioned or made by other functions.
 _CHANGES: Final = ("partitioner", "custom_getter")
-# By graph, the scopes that were opened with one of these.
+# For each graph, the scopes that were opened with one of these arguments.
 _changing_scopes: Final[WeakKeyDictionary[Graph, set[str]]] = WeakKeyDictionary()
 
 
 @contextmanager
 def _variable_scope(*args: Any, **kwargs: Any) -> Iterator[ops.VariableScope]:
-    """Calls `tf.variable_scope`; with a partitioner or a getter, its variables are absorbed."""
+    """Calls `tf.variable_scope`. With a partitioner or a getter, its variables are absorbed."""
     changes = [kwargs.pop(key, None) for key in _CHANGES]
     with variable_scope(*args, **kwargs) as scope:
         if any(changes):
@@ -480,7 +480,7 @@ def _is_in_changing_scope() -> bool:
 
 
 class _Meta(ABCMeta):
-    """The metaclass of a class of which some objects are absorbed."""
+    """The metaclass of a class that has absorbed objects among its instances."""
 
     real: type[Any]
 
@@ -489,7 +489,7 @@ class _Meta(ABCMeta):
 
 
 def _sometimes(real: type[Any], name: str, is_absorbed: Callable[..., bool]) -> type[Any]:
-    """Returns a class with the same instances as another one, some of which are absorbed."""
+    """Returns a class with the same instances as another class, except that some are absorbed."""
 
     def new(cls: type, *args: Any, **kwargs: Any) -> Any:
         if is_absorbed(*args, **kwargs):
@@ -514,13 +514,13 @@ def _has_nothing_to_save(*args: Any, **kwargs: Any) -> bool:
 
 
 def _add_n(inputs: Any, name: str | None = None) -> Any:
-    """Calls `tf.add_n`; a sum over the variables or the losses of a model is absorbed with them."""
+    """Calls `tf.add_n`. Absorbs a sum over an absorbed value or an empty list."""
     if isinstance(inputs, Absorbed) or (isinstance(inputs, (list, tuple)) and not inputs):
         return Absorbed.of(_Call("tensorflow.add_n", (inputs,), shape=TensorShape([])))
     return ops.add_n(inputs, name)
 
 
-# By the `id` of a name of headrace, what takes its place.
+# The replacement for each of headrace's own objects, by `id`.
 REPLACEMENTS: Final[Mapping[int, Any]] = {
     id(Saver): _sometimes(Saver, "tensorflow.train.Saver", _has_nothing_to_save),
     id(Variable): _sometimes(Variable, "tensorflow.Variable", _has_absorbed_value),
@@ -537,7 +537,7 @@ def _convert(
 
 
 def _refuse_value(kind: str) -> None:
-    """Makes a conversion to a Python value an error."""
+    """Makes conversion to a Python value an error."""
 
     def convert(self: Absorbed) -> NoReturn:
         self._has_no_value(kind)
@@ -546,7 +546,7 @@ def _refuse_value(kind: str) -> None:
 
 
 def _forward_operator(method: str) -> None:
-    """Gives absorbed results an operator of tensors: one with a tensor has that one's type."""
+    """Gives absorbed results an operator. With a tensor, the result has the tensor's dtype."""
 
     def operator(self: Absorbed, *others: Any) -> Any:
         kind = next((other.dtype for other in others if isinstance(other, Tensor)), None)

@@ -1,6 +1,6 @@
-"""Names that TensorFlow had before 1.0 and no longer has in 1.15, with their old arguments.
+"""Names from before TensorFlow 1.0 that 1.15 no longer has, with their old arguments.
 
-With `tf.compat.install(before_1_0=True)` they take precedence over those of 1.15.
+With `tf.compat.install(before_1_0=True)` they take precedence over the names of 1.15.
 
 Source: TensorFlow 0.12.
 """
@@ -50,19 +50,19 @@ __all__ = [
 
 
 def pack(values: TensorLike, axis: int = 0, name: str = "pack") -> Tensor:
-    """Stacks tensors; the old name of `stack`."""
+    """Stacks tensors. The old name of `stack`."""
     return ops.stack(values, axis, name)
 
 
 def unpack(
     value: TensorLike, num: int | None = None, axis: int = 0, name: str = "unpack"
 ) -> list[Tensor]:
-    """Splits a tensor into slices; the old name of `unstack`."""
+    """Splits a tensor into slices. The old name of `unstack`."""
     return ops.unstack(value, num, axis, name)
 
 
 def concat(concat_dim: Any, values: Any, name: str = "concat") -> Tensor:
-    """Concatenates tensors along an axis, the first argument; the new order works, too."""
+    """Concatenates tensors along an axis, the first argument. The new order also works."""
     if isinstance(concat_dim, (list, tuple)):
         concat_dim, values = values, concat_dim
     if isinstance(concat_dim, (int, np.integer)) and isinstance(values, (list, tuple)):
@@ -83,7 +83,7 @@ def sparse_split(
 
 
 def reverse(tensor: TensorLike, dims: Any, name: str | None = None) -> Tensor:
-    """Reverses the axes for which `dims` has True; numbers of axes work, too."""
+    """Reverses the axes for which `dims` is True. Axis numbers also work."""
     flags = ops.convert_to_tensor(dims)
     if flags.dtype != dtypes.bool:
         return ops.reverse(tensor, flags, name)
@@ -91,21 +91,21 @@ def reverse(tensor: TensorLike, dims: Any, name: str | None = None) -> Tensor:
 
 
 def select(condition: TensorLike, t: TensorLike, e: TensorLike, name: str | None = None) -> Tensor:
-    """Selects elements by a condition; the old name of `where` with three arguments."""
+    """Selects elements by a condition. The old name of `where` with three arguments."""
     return ops.where(condition, t, e, name)
 
 
 def batch_matmul(
     x: TensorLike, y: TensorLike, adj_x: bool = False, adj_y: bool = False, name: str | None = None
 ) -> Tensor:
-    """Multiplies batches of matrices; the old name of `matmul` for these."""
+    """Multiplies batches of matrices. The old name of `matmul` for batches."""
     return matmul(x, y, adjoint_a=bool(adj_x), adjoint_b=bool(adj_y), name=name)
 
 
 def scalar_summary(
     tags: Any, values: TensorLike, collections: Sequence[str] | None = None, name: object = None
 ) -> Tensor:
-    """Adds a scalar summary; the old name of `summary.scalar`. A list of tags takes a vector."""
+    """Adds a scalar summary. The old name of `summary.scalar`. A list of tags needs a vector."""
     if isinstance(tags, (str, bytes)):
         return scalar(_text(tags), values, collections)
     numbers = ops.unstack(values, len(tags))
@@ -119,7 +119,7 @@ def histogram_summary(
     collections: Sequence[str] | None = None,
     name: object = None,
 ) -> Tensor:
-    """Adds a histogram summary; the old name of `summary.histogram`."""
+    """Adds a histogram summary. The old name of `summary.histogram`."""
     return histogram(_text(tag), values, collections)
 
 
@@ -130,15 +130,15 @@ def image_summary(
     collections: Sequence[str] | None = None,
     name: object = None,
 ) -> Tensor:
-    """Adds an image summary; the old name of `summary.image`."""
+    """Adds an image summary. The old name of `summary.image`."""
     return image(_text(tag), tensor, max_images, collections)
 
 
 def initialize_all_variables() -> Operation:
     """Adds an initializer of global and local variables.
 
-    Until 0.7 all variables were global, the counters of `num_epochs` included, and this was the
-    only initializer that a program ran.
+    Until 0.7 all variables were global, including the counters of `num_epochs`, and this was the
+    only initializer that programs ran.
     """
     return ops.variables_initializer([*ops.global_variables(), *ops.local_variables()])
 
@@ -146,17 +146,17 @@ def initialize_all_variables() -> Operation:
 def merge_summary(
     inputs: Sequence[Tensor], collections: Sequence[str] | None = None, name: str | None = None
 ) -> Tensor:
-    """Merges summaries; the old name of `summary.merge`."""
+    """Merges summaries. The old name of `summary.merge`."""
     return merge(inputs, collections, name)
 
 
 def merge_all_summaries(key: str = GraphKeys.SUMMARIES) -> Tensor | None:
-    """Merges all summaries; the old name of `summary.merge_all`."""
+    """Merges all summaries. The old name of `summary.merge_all`."""
     return merge_all(key)
 
 
 def resize_images(images_: TensorLike, *args: Any, **kwargs: Any) -> Tensor:
-    """Calls `image.resize_images`; the new height and width may be two arguments."""
+    """Calls `image.resize_images`. The new height and width may be two arguments."""
     if len(args) > 1 and all(isinstance(arg, (int, np.integer)) for arg in args[:2]):
         args = (list(args[:2]), *args[2:])
     elif "new_height" in kwargs:
@@ -165,12 +165,12 @@ def resize_images(images_: TensorLike, *args: Any, **kwargs: Any) -> Tensor:
 
 
 def parse_example(serialized: TensorLike, *args: Any, **kwargs: Any) -> dict[str, Any]:
-    """Calls `parse_example`; keys, types and shapes may be lists, as before 0.7."""
+    """Calls `parse_example`. Keys, types and shapes may be lists, as before 0.7."""
     return _parse(records.parse_example, serialized, *args, **kwargs)
 
 
 def parse_single_example(serialized: TensorLike, *args: Any, **kwargs: Any) -> dict[str, Any]:
-    """Calls `parse_single_example`; keys, types and shapes may be lists, as before 0.7."""
+    """Calls `parse_single_example`. Keys, types and shapes may be lists, as before 0.7."""
     return _parse(records.parse_single_example, serialized, *args, **kwargs)
 
 
@@ -189,7 +189,7 @@ def _parse(parse: Any, serialized: TensorLike, *args: Any, **kwargs: Any) -> dic
 
 
 class _AnySparseTensor(type):
-    """A metaclass for which every sparse tensor is an instance of the old class."""
+    """A metaclass that treats every sparse tensor as an instance of the old class."""
 
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, ops.SparseTensor)
@@ -206,25 +206,25 @@ def _text(tag: str | bytes) -> str:
     return tag.decode() if isinstance(tag, bytes) else tag
 
 
-# The old names of each module of TensorFlow, by its name after `tf.`.
+# The old names in each module of TensorFlow, by the module's name after `tf.`.
 def softmax_cross_entropy_with_logits(
     logits: TensorLike, labels: TensorLike, dim: int = -1, name: str | None = None
 ) -> Tensor:
-    """Returns the cross entropy of the softmax; the logits come first."""
+    """Returns the cross entropy of the softmax. The logits come first."""
     return nn.softmax_cross_entropy_with_logits(labels=labels, logits=logits, dim=dim, name=name)
 
 
 def sparse_softmax_cross_entropy_with_logits(
     logits: TensorLike, labels: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Returns the cross entropy of the softmax from classes; the logits come first."""
+    """Returns the cross entropy of the softmax for class numbers. The logits come first."""
     return nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits, name=name)
 
 
 def sigmoid_cross_entropy_with_logits(
     logits: TensorLike, targets: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Returns the cross entropy of the sigmoid; the logits come first."""
+    """Returns the cross entropy of the sigmoid. The logits come first."""
     return nn.sigmoid_cross_entropy_with_logits(labels=targets, logits=logits, name=name)
 
 
@@ -265,6 +265,6 @@ OVERLAYS: Final[Mapping[str, Mapping[str, Any]]] = {
         "random_crop": ops.random_crop,
         "resize_images": resize_images,
     },
-    # TensorFlow showed this module, and programs take `threading` from it.
+    # TensorFlow exposed this module, and programs take `threading` from it.
     "train": {"SummaryWriter": FileWriter, "threading": threading},
 }

@@ -1,4 +1,4 @@
-"""The switches with which programs for TensorFlow 1 start on TensorFlow 2. They have no effect.
+"""The calls with which programs for TensorFlow 1 start on TensorFlow 2. They have no effect.
 
 Source: `tensorflow.compat.v1` of TensorFlow 2.
 """

@@ -1,4 +1,4 @@
-"""Decorators of functions and arguments that a program will remove: their use logs a warning.
+"""Decorators for deprecated functions and arguments, whose use logs a warning.
 
 Source: `tensorflow.python.util.deprecation` of TensorFlow 1.15.
 """
@@ -32,12 +32,12 @@ def deprecated(date: str | None, instructions: str, warn_once: bool = True) -> C
     """Returns a decorator that logs a warning when the function is called.
 
     Args:
-        date: The day of its removal, such as "2020-01-31"; None for some version.
+        date: The day of the removal, such as "2020-01-31". None if it is not decided.
         instructions: What to do instead.
-        warn_once: Whether only the first call warns.
+        warn_once: Whether only the first call logs a warning.
 
     Raises:
-        ValueError: If the day has another form, or there are no instructions.
+        ValueError: If the date has another format, or there are no instructions.
     """
     _check(date, instructions)
 
@@ -60,18 +60,18 @@ def deprecated_args(
     *deprecated_arg_names_or_tuples: str | tuple[str, Any],
     warn_once: bool = True,
 ) -> Callable[[_F], _F]:
-    """Returns a decorator that logs a warning when an argument is given.
+    """Returns a decorator that logs a warning when an argument is passed.
 
     Args:
         date: As for `deprecated`.
-        instructions: See there.
-        *deprecated_arg_names_or_tuples: Names of arguments; a pair of a name and a value means that
-            the value is all right.
-        warn_once: Whether an argument warns only once.
+        instructions: As for `deprecated`.
+        *deprecated_arg_names_or_tuples: The names of the arguments. A pair of a name and a value
+            means that this value does not cause a warning.
+        warn_once: Whether each argument causes only one warning.
 
     Raises:
-        ValueError: As `deprecated`, or if there are no names; by the decorator if the function has
-            no such argument.
+        ValueError: As for `deprecated`, or if there are no names. The decorator raises it if the
+            function has no such argument.
     """
     _check(date, instructions)
     if not deprecated_arg_names_or_tuples:
@@ -94,12 +94,12 @@ def deprecated_arg_values(
 
     Args:
         date: As for `deprecated`.
-        instructions: See there.
-        warn_once: Whether an argument warns only once.
-        **deprecated_kwargs: The values that warn, by the names of the arguments.
+        instructions: As for `deprecated`.
+        warn_once: Whether each argument causes only one warning.
+        **deprecated_kwargs: The values that cause a warning, by argument name.
 
     Raises:
-        ValueError: As `deprecated_args`.
+        ValueError: As for `deprecated_args`.
     """
     _check(date, instructions)
     if not deprecated_kwargs:
@@ -114,13 +114,13 @@ def deprecated_arg_values(
 def deprecated_alias(
     deprecated_name: str, name: str, func_or_class: _F, warn_once: bool = True
 ) -> _F:
-    """Returns a function that calls another one, and logs a warning that names it.
+    """Returns a function that logs a warning and calls another function.
 
     Args:
         deprecated_name: The name that will be removed.
         name: The name to use instead.
-        func_or_class: The function, or a class.
-        warn_once: Whether only the first call warns.
+        func_or_class: The function or class to call.
+        warn_once: Whether only the first call logs a warning.
     """
     warn = _Warning(func_or_class, None, f"Please use {name} instead.", warn_once, deprecated_name)
 
@@ -133,17 +133,17 @@ def deprecated_alias(
 
 
 def deprecated_argument_lookup(new_name: str, new_value: Any, old_name: str, old_value: Any) -> Any:
-    """Returns the value of an argument that has an old name, too.
+    """Returns the value of an argument that also has an old name.
 
     Raises:
-        ValueError: If both are given.
+        ValueError: If both are passed.
     """
     return only_one(new_name, new_value, old_name, old_value)
 
 
 @contextmanager
 def silence() -> Iterator[None]:
-    """Logs no such warnings inside a `with` block of this thread."""
+    """Suppresses these warnings inside a `with` block, in the current thread."""
     token = _is_silent.set(True)
     try:
         yield
@@ -152,7 +152,7 @@ def silence() -> Iterator[None]:
 
 
 class _Warning:
-    """Logs that something of a function is deprecated, once for each place if so requested."""
+    """Logs that a part of a function is deprecated. On request, only once for each caller."""
 
     def __init__(
         self,

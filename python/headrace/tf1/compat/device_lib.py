@@ -1,4 +1,4 @@
-"""The devices of a machine, for programs that list them: only the processor.
+"""The devices of a machine, for programs that list them: only the CPU.
 
 Source: `tensorflow.python.client.device_lib` of TensorFlow 1.15.
 """
@@ -16,10 +16,10 @@ class DeviceAttributes:
     """A device.
 
     Attributes:
-        name: Its name.
-        device_type: "CPU".
+        name: The name of the device.
+        device_type: Always "CPU".
         memory_limit: The memory limit in bytes.
-        physical_device_desc: A further description; empty.
+        physical_device_desc: Always empty.
     """
 
     name: str = "/device:CPU:0"
@@ -29,5 +29,5 @@ class DeviceAttributes:
 
 
 def list_local_devices(session_config: Any = None) -> list[DeviceAttributes]:
-    """Returns the one device that operations run on."""
+    """Returns the only device, on which all operations run."""
     return [DeviceAttributes(memory_limit=available_bytes())]

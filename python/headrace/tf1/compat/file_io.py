@@ -1,4 +1,4 @@
-"""Functions over files under their names inside TensorFlow.
+"""File functions, with the names of TensorFlow's internal module.
 
 Source: `tensorflow.python.lib.io.file_io` of TensorFlow 1.15.
 """
@@ -44,11 +44,11 @@ def read_file_to_string(filename: str, binary_mode: bool = False) -> str | bytes
     """Returns the content of a file.
 
     Args:
-        filename: The file.
-        binary_mode: Whether to return bytes rather than text.
+        filename: The path of the file.
+        binary_mode: Whether to return bytes instead of text.
 
     Raises:
-        NotFoundError: If there is no such file.
+        NotFoundError: If the file does not exist.
     """
     with gfile.GFile(filename, "rb" if binary_mode else "r") as file:
         content: str | bytes = file.read()
@@ -59,8 +59,8 @@ def write_string_to_file(filename: str, file_content: str) -> None:
     """Writes a file.
 
     Args:
-        filename: The file.
-        file_content: Its new contents.
+        filename: The path of the file.
+        file_content: The new content.
     """
     with gfile.GFile(filename, "w") as file:
         file.write(file_content)

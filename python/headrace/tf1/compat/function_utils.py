@@ -1,4 +1,4 @@
-"""Facts about functions.
+"""Inspects functions.
 
 Source: `tensorflow.python.util.function_utils` of TensorFlow 1.15.
 """
@@ -12,10 +12,10 @@ __all__ = ["fn_args", "get_func_code", "get_func_name", "has_kwargs"]
 
 
 def fn_args(fn: Callable[..., Any]) -> tuple[str, ...]:
-    """Returns the names of a function's positional arguments, without `self` of a method.
+    """Returns the names of a function's positional arguments, without the `self` of a method.
 
     Args:
-        fn: A function, a method, an object with `__call__`, or a `functools.partial` of one, whose
+        fn: A function, a method, an object with `__call__`, or a `functools.partial`, whose bound
             arguments are omitted.
     """
     if isinstance(fn, functools.partial):
@@ -27,10 +27,10 @@ def fn_args(fn: Callable[..., Any]) -> tuple[str, ...]:
 
 
 def has_kwargs(fn: Callable[..., Any]) -> bool:
-    """Returns whether a function takes keyword arguments of any name.
+    """Returns whether a function accepts arbitrary keyword arguments.
 
     Raises:
-        TypeError: If it cannot be called.
+        TypeError: If `fn` is not callable.
     """
     function = fn.func if isinstance(fn, functools.partial) else fn
     if not callable(function):
@@ -39,10 +39,10 @@ def has_kwargs(fn: Callable[..., Any]) -> bool:
 
 
 def get_func_name(func: Callable[..., Any]) -> str:
-    """Returns the name of a function, `Class.method` of a method, and the class of another object.
+    """Returns the name of a function, `Class.method` for a method, or the class of another object.
 
     Raises:
-        ValueError: If it cannot be called.
+        ValueError: If `func` is not callable.
     """
     if not callable(func):
         raise ValueError(f"Argument must be callable, got {func!r}")
@@ -54,10 +54,10 @@ def get_func_name(func: Callable[..., Any]) -> str:
 
 
 def get_func_code(func: Callable[..., Any]) -> Any:
-    """Returns the code object of a function; None if it is not written in Python.
+    """Returns the code object of a function. None if it is not written in Python.
 
     Raises:
-        ValueError: If it cannot be called.
+        ValueError: If `func` is not callable.
     """
     if not callable(func):
         raise ValueError(f"Argument must be callable, got {func!r}")
@@ -65,6 +65,6 @@ def get_func_code(func: Callable[..., Any]) -> Any:
 
 
 def _called(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns `__call__` of an object, and a function or method as it is."""
+    """Returns the `__call__` of an object. Returns functions and methods unchanged."""
     method = getattr(function, "__call__", None)  # noqa: B004
     return method if inspect.ismethod(method) else function

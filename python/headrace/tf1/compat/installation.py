@@ -1,8 +1,8 @@
-"""Installs `headrace.tf1` under the name `tensorflow` in the process, for unchanged programs.
+"""Installs `headrace.tf1` as `tensorflow` in the process, so that programs run unchanged.
 
-A module is created for each path that a program imports. It has no names of its own: it looks them
+A module is created for each path that a program imports. It has no names of its own, but looks them
 up in the modules that `paths.py` lists. Names and modules of TensorFlow that headrace lacks are
-stand-ins (`stand_ins.py`), which give way to whatever headrace has.
+stand-ins (`stand_ins.py`). A name that headrace has always takes precedence over a stand-in.
 """
 
 import sys
@@ -95,13 +95,13 @@ def _listed(options: Mapping[str, object]) -> str:
 
 
 class _Finder(MetaPathFinder, Loader):
-    """Finds and creates the modules under one name.
+    """Finds and creates the modules below one root name.
 
     Attributes:
-        root: The name.
+        root: The root name.
         options: The arguments of `install`.
-        stand_in: Makes the stand-in for a path.
-        replacements: By the `id` of a name of headrace: what takes its place when models are
+        stand_in: A function that makes the stand-in for a path.
+        replacements: The replacements for headrace's own objects, by `id`, when models are
             absorbed.
     """
 
@@ -120,17 +120,18 @@ class _Finder(MetaPathFinder, Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Returns the spec of a module under the name; None for other modules.
+        """Returns the spec of a module below the root. None for other modules.
 
         Raises:
-            ModuleNotFoundError: If neither headrace nor TensorFlow has such a module.
+            ModuleNotFoundError: If neither headrace nor TensorFlow has the module.
         """
         root, _, inside = fullname.partition(".")
         if root != self.root:
             return None
         inside = _short(inside)
         if self.spaces(inside) is None and not is_module(inside):
-            # Without a name: `from PARENT import NAME` drops errors that have the one it looks for.
+            # Without `name=`: `from PARENT import NAME` swallows an error with the name that it
+            # looks for.
             raise ModuleNotFoundError(f"No module named {fullname!r}: {_remedy(fullname)}")
         return ModuleSpec(fullname, self, origin=_PACKAGE, is_package=True)
 
@@ -143,12 +144,12 @@ class _Finder(MetaPathFinder, Loader):
         """Does nothing: a module looks up its names when they are used."""
 
     def spaces(self, inside: str) -> list[str] | None:
-        """Returns the full names of the modules behind a path; None if there is no such path."""
+        """Returns the full names of the modules behind a path. None if the path does not exist."""
         if inside in PATHS:
             return [_full_name(space) for space in PATHS[inside]]
         module: Any = import_module(_PACKAGE)
         if inside and inside.partition(".")[0] not in dir(module):
-            # A module of the package that has no name of TensorFlow's.
+            # A module of the package that does not exist in TensorFlow.
             return [] if inside in _PACKAGES else None
         try:
             for part in inside.split(".") if inside else ():
@@ -160,9 +161,10 @@ class _Finder(MetaPathFinder, Loader):
         return [] if inside in _PACKAGES else None
 
     def public_spaces(self, inside: str) -> list[str]:
-        """Returns the public module whose parts an internal path has, if headrace has it.
+        """Returns the public module with the parts of an internal path, if headrace has it.
 
-        `contrib.slim.python.slim.model_analyzer` has parts of `contrib.slim`.
+        For example, the names in `contrib.slim.python.slim.model_analyzer` belong to
+        `contrib.slim`.
         """
         first, *rest = inside.split(".")
         if first == "contrib" and len(rest) > 1:
@@ -201,7 +203,7 @@ class _Stand(ModuleType):
                 value = getattr(import_module(space), name)
             except AttributeError as error:
                 if not str(error).endswith(f"has no attribute {name!r}"):
-                    problem = str(error)  # The error says what to use instead.
+                    problem = str(error)  # This error says what to use instead.
             else:
                 return self._finder.replacements.get(id(value), value)
         if has_name(self._inside, name):
@@ -209,7 +211,7 @@ class _Stand(ModuleType):
         raise AttributeError(problem)
 
     def _is_value(self, name: str) -> bool:
-        """Returns whether a name that may be a module is a value in one of its homes."""
+        """Returns whether a name is a value in one of the modules behind this one."""
         values = [vars(import_module(space)).get(name) for space in self._spaces]
         return any(item is not None and not isinstance(item, ModuleType) for item in values)
 
@@ -224,7 +226,7 @@ class _Stand(ModuleType):
 
 
 def _remedy(fullname: str) -> str:
-    """Returns the remedy for a missing module, or a missing name, since both are imported alike."""
+    """Returns the remedy for a missing module or name: both are imported the same way."""
     parent, _, name = fullname.rpartition(".")
     module = sys.modules.get(parent)
     try:
@@ -244,7 +246,7 @@ def _full_name(space: str) -> str:
 
 
 def _short(inside: str) -> str:
-    """Returns a path without `compat.v1.`, which has all names again."""
+    """Returns a path without `compat.v1.`, which repeats all names."""
     while inside.startswith("compat.v1."):
         inside = inside.removeprefix("compat.v1.")
     return "" if inside == "compat.v1" else inside

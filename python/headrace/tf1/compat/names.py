@@ -1,8 +1,9 @@
-"""The names and modules that TensorFlow 1.15 has.
+"""The names and modules of TensorFlow 1.15.
 
-`names_1_15.txt` lists them, a module a paragraph: `train:` its public names, `python.ops/:` the
-modules inside a package, and `python.keras.layers/*:` those of a package that has other names, too.
-`tf:` are the names of `tensorflow` itself. Of `tensorflow.contrib` only the first level is listed.
+`names_1_15.txt` lists them, one paragraph per module: `train:` its public names, `python.ops/:` the
+modules inside a package, and `python.keras.layers/*:` the modules of a package that also has other
+names. `tf:` has the names of `tensorflow` itself. For `tensorflow.contrib`, only the first level is
+listed.
 """
 
 import re
@@ -12,16 +13,16 @@ from typing import Final
 
 __all__ = ["has_name", "is_listed_module", "is_module", "public_names"]
 
-# The modules below these have far too many names, and moved with every release.
+# The modules below these have too many names, which moved with every release.
 _OPEN: Final = ("contrib.", "core.", "examples.", "python.", "compat.v2", "raw_ops")
-# The modules of each of these have moved, too.
+# The modules below these have moved, too.
 _OPEN_PACKAGES: Final = ("contrib.", "compat.v2")
 
 
 def is_module(path: str) -> bool:
     """Returns whether a path after `tensorflow.` may be a module of TensorFlow 1.15.
 
-    Below `contrib` every path may be one whose first part is.
+    Below `contrib`, only the first part of the path is checked.
     """
     if path.startswith(_OPEN_PACKAGES):
         return ".".join(path.split(".")[:2]) in _modules()
@@ -37,7 +38,7 @@ def has_name(module: str, name: str) -> bool:
     """Returns whether a module of TensorFlow 1.15 may have a name.
 
     Args:
-        module: The path of the module after `tensorflow.`; "" for `tensorflow` itself.
+        module: The path of the module after `tensorflow.`. "" for `tensorflow` itself.
         name: The name.
     """
     if name.startswith("__"):
@@ -49,7 +50,7 @@ def has_name(module: str, name: str) -> bool:
 
 
 def public_names(module: str) -> frozenset[str]:
-    """Returns the public names of a module by its path after `tensorflow.`; none if it is open."""
+    """Returns the public names of a module by its path after `tensorflow.`. Empty if unlisted."""
     return _sections().get(module or "tf", frozenset())
 
 
@@ -63,7 +64,7 @@ def _sections() -> dict[str, frozenset[str]]:
 
 @cache
 def _closed() -> frozenset[str]:
-    """The packages that have modules and no other names."""
+    """The packages that contain only modules."""
     return frozenset(head[:-1] for head in _sections() if head.endswith("/"))
 
 

@@ -1,7 +1,7 @@
-"""The modules of headrace that have the names of TensorFlow's internal modules.
+"""Maps TensorFlow's internal modules to modules of headrace.
 
-Programs import names from `tensorflow.python.*` and `tensorflow.contrib.*` that also are public.
-So each of those paths has a list of public modules, in which its names are looked up in order.
+Programs import names from `tensorflow.python.*` and `tensorflow.contrib.*` that are also public. So
+each of those paths has a list of public modules, in which its names are looked up in order.
 """
 
 from typing import Final
@@ -153,7 +153,7 @@ _OTHERS: Final = {
     "python.util.nest": ["contrib.framework.nest"],
 }
 
-# For each path after "tensorflow." the modules to look in: those of `headrace.tf1` by their names
+# For each path after "tensorflow.", the modules to search: modules of `headrace.tf1` by their names
 # after `tf.`, "" for `tf` itself, and others by their full names.
 PATHS: Final[dict[str, list[str]]] = {
     "python": ["", "train"],

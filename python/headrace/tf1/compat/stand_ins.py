@@ -1,7 +1,7 @@
-"""Stand-ins for the names of TensorFlow that headrace lacks: they import, and raise when used.
+"""Stand-ins for TensorFlow names that headrace lacks: they can be imported, but not used.
 
-A program imports the modules of its model at the top of the file that also makes its input. With a
-stand-in for each such name the input runs, and the error comes where the model begins.
+Programs often import the modules of their model at the top of the file that also builds the input.
+With a stand-in for each such name the input runs, and the error occurs where the model starts.
 """
 
 import functools
@@ -17,8 +17,8 @@ from headrace.tf1.missing import remedy_for_path
 
 __all__ = ["BINARY_OPERATORS", "StandIn"]
 
-# Decorators without an effect on the results of a function. `RegisterGradient` and its kin register
-# what only training would use.
+# Decorators that do not affect the results of a function. `RegisterGradient` and similar ones
+# register functions that only training would use.
 _PASS_THROUGH: Final = frozenset(
     [
         *("NoGradient", "NotDifferentiable", "RegisterGradient", "RegisterShape"),
@@ -29,27 +29,28 @@ _PASS_THROUGH: Final = frozenset(
         *("no_gradient", "register_keras_serializable", "should_use_result", "tf_export"),
     ]
 )
-# Decorators after which a function does something else: it can be defined, but not called.
+# A function with one of these decorators behaves differently: it can be defined, but not called.
 _REPLACING: Final = frozenset(["Defun", "custom_gradient", "defun", "function", "recompute_grad"])
 
-# What an array, a tensor, a session or a fetch may be asked for. A stand-in is none of these.
+# Attributes that code asks for in arrays, tensors, sessions or fetches. A stand-in is none of
+# these.
 _PROTOCOLS: Final = frozenset(["_as_control_input", "_as_graph_element", "_asdict", "_fields"])
 
-# A comparison with one of these reads a value, and so it is a use; with a class, a type of elements
-# or a function it is not: no name that headrace has is equal to one that it lacks.
+# A comparison with one of these reads a value, so it counts as a use. A comparison with a class, a
+# dtype or a function does not: no name that headrace has equals a name that it lacks.
 _VALUES: Final = (str, bytes, numbers.Number, np.generic, np.ndarray, Tensor, list, tuple, dict)
 
 
 class StandIn:
-    """A name of TensorFlow that headrace lacks: a class, a function, a constant or a module.
+    """A name of TensorFlow that headrace lacks: a class, function, constant or module.
 
-    It can be imported, passed on, compared with other classes, annotate arguments, decorate
-    functions (`deprecated` and its kin return them unchanged) and be the base of a class. Its
-    attributes are stand-ins as well. Every use raises NotImplementedError.
+    You can import it, pass it on, compare it with other classes, use it to annotate arguments and
+    to decorate functions (decorators such as `deprecated` return them unchanged), and derive a
+    class from it. Its attributes are also stand-ins. Any other use raises NotImplementedError.
 
     Args:
         root: The name under which headrace is installed.
-        path: The path after it, such as "train.AdamOptimizer".
+        path: The path below the root, such as "train.AdamOptimizer".
     """
 
     def __init__(self, root: str, path: str) -> None:
@@ -62,11 +63,11 @@ class StandIn:
 
     @property
     def full_name(self) -> str:
-        """Its name as a program writes it."""
+        """The full name, as a program writes it."""
         return f"{self._root}.{self._path}"
 
     def refuse(self) -> NoReturn:
-        """Raises NotImplementedError, whose message says what to use instead."""
+        """Raises NotImplementedError with a message that says what to use instead."""
         remedy = remedy_for_path(self._path)
         raise NotImplementedError(
             f"{self.full_name}: headrace, which runs the input of TensorFlow 1 programs, does not "
@@ -74,11 +75,11 @@ class StandIn:
         )
 
     def use(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Does what a call does that decorates nothing: raises NotImplementedError."""
+        """Handles a call that does not decorate a function: raises NotImplementedError."""
         self.refuse()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Decorates a function, or else raises NotImplementedError."""
+        """Decorates a function, or raises NotImplementedError."""
         name = self.__name__
         decorated: Any = args[0] if len(args) == 1 and not kwargs else None
         is_direct = isinstance(decorated, (FunctionType, type))
@@ -89,7 +90,7 @@ class StandIn:
         return self.use(args, kwargs)
 
     def _replaced(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Returns a function that is used like this name when it is called."""
+        """Returns a function that counts as a use of this name when it is called."""
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -99,7 +100,7 @@ class StandIn:
 
     @functools.cached_property
     def base(self) -> type[Any]:
-        """The class from which a program's class derives that has this name as its base."""
+        """The base class for the program's classes that derive from this name."""
         stand_in = self
 
         def new(cls: type, *args: object, **kwargs: object) -> NoReturn:
@@ -143,7 +144,7 @@ class StandIn:
 
 
 class _Base:
-    """The base of the classes of programs whose base headrace lacks."""
+    """The base of a program's classes whose own base headrace lacks."""
 
     def __init_subclass__(cls, **kwargs: object) -> None:
         """Accepts any arguments."""

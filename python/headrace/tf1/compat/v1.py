@@ -1,9 +1,9 @@
-"""`tf.compat.v1`: `headrace.tf1` itself, under the name that upgraded programs use."""
+"""`tf.compat.v1`: `headrace.tf1` itself, under the name that converted programs use."""
 
 import sys
 from typing import TYPE_CHECKING, Any
 
-# Python imports the package before this module, and binds the name to what stands here.
+# Python imports the package before this module, and binds the name to what `sys.modules` has here.
 sys.modules[__name__] = sys.modules["headrace.tf1"]
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
-"""`tf.config`: the devices and the options of the process, for programs that read or set them.
+"""`tf.config`: the devices and options of the process, for programs that read or set them.
 
-There is one device, the processor. Values that are set can be read again, but have no effect: the
-effective options are those of `tf.ConfigProto`.
+The only device is the CPU. Programs can set values and read them again, but they have no effect:
+the effective options are those of `tf.ConfigProto`.
 
 Source: `tf.config` of TensorFlow 1.15.
 """

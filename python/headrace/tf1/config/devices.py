@@ -1,6 +1,6 @@
-"""The devices that a program can list: only the processor.
+"""The devices that a program can list: only the CPU.
 
-Source: `tf.config.list_physical_devices` and its kin of TensorFlow 1.15.
+Source: `tf.config.list_physical_devices` and similar functions of TensorFlow 1.15.
 """
 
 from collections.abc import Sequence
@@ -46,7 +46,7 @@ class LogicalDevice(NamedTuple):
 
 _PHYSICAL: Final = PhysicalDevice("/physical_device:CPU:0", "CPU")
 _LOGICAL: Final = LogicalDevice("/device:CPU:0", "CPU")
-# Values that programs have set, which are stored without effect.
+# Values that programs have set. They have no effect.
 _is_soft: Final = [False]
 
 

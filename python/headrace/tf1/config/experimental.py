@@ -1,4 +1,4 @@
-"""`tf.config.experimental`: the older places of the names of devices."""
+"""`tf.config.experimental`: the older names of the device functions."""
 
 from typing import TYPE_CHECKING
 

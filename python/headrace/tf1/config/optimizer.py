@@ -1,7 +1,8 @@
-"""`tf.config.optimizer`: options of TensorFlow's rewriting of graphs, stored without effect.
+"""`tf.config.optimizer`: options for TensorFlow's graph rewriting. They have no effect.
 
-headrace rewrites programs in its own way, which changes no result. A session without it is
-`tf.ConfigProto(graph_options=tf.GraphOptions(optimizer_options=tf.OptimizerOptions(opt_level=-1)))`.
+headrace rewrites programs in its own way, without changing any result. To turn that off, configure
+the session with `tf.ConfigProto(graph_options=tf.GraphOptions(optimizer_options=options))`, where
+`options` is `tf.OptimizerOptions(opt_level=-1)`.
 
 Source: `tf.config.optimizer` of TensorFlow 1.15.
 """

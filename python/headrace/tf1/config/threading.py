@@ -1,6 +1,6 @@
-"""`tf.config.threading`: numbers of threads, stored without effect.
+"""`tf.config.threading`: numbers of threads. They have no effect.
 
-The engine uses the processors that the process may use.
+The engine uses the CPU cores that the process may use.
 
 Source: `tf.config.threading` of TensorFlow 1.15.
 """

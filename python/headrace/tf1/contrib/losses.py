@@ -170,7 +170,7 @@ def _weighted_loss(tensor: Tensor, weights: Tensor, scope: str) -> Tensor:
 
 
 def _given(labels: TensorLike | None) -> Any:
-    """Passes None on, which `tf.losses` refuses with the name of the argument."""
+    """Passes on None, which `tf.losses` rejects with the name of the argument."""
     return labels
 
 
@@ -179,7 +179,7 @@ def _fit(weights: TensorLike, predictions: TensorLike) -> Tensor:
 
 
 def _of_rank(weights: TensorLike, values: Tensor) -> Tensor:
-    """Returns weights for the first axes, with as many axes as their values."""
+    """Returns weights for the first axes, with as many axes as the values."""
     each = ops.convert_to_tensor(weights)
     for _ in range((values.shape.rank or 0) - (each.shape.rank or 0) if each.shape.rank else 0):
         each = ops.expand_dims(each, -1)

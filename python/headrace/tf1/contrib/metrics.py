@@ -55,7 +55,7 @@ __all__ = [
 
 
 def _turned(function: Callable[..., Metric]) -> Callable[..., Metric]:
-    """Returns a function of `tf.metrics` with the predictions before the labels."""
+    """Returns a function from `tf.metrics` that takes the predictions before the labels."""
     signature = inspect.signature(function)
     labels, predictions, *others = signature.parameters.values()
     own = signature.replace(parameters=[predictions, labels, *others])

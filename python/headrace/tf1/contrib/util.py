@@ -1,4 +1,4 @@
-"""`tf.contrib.util`: values of tensors, and tensors as messages.
+"""`tf.contrib.util`: the values of tensors, and tensors as protocol buffers.
 
 Source: `tf.contrib.util` of TensorFlow 1.15.
 """
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["constant_value", "make_ndarray", "make_tensor_proto"]
 
 if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
-    # Names that need protocol buffers are loaded when they are first used.
+    # Names that need protocol buffers are loaded on first use.
     _LATE = dict.fromkeys(
         ["make_ndarray", "make_tensor_proto"], "headrace.tf1.adapters.tensor_protos"
     )

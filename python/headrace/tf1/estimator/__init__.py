@@ -1,4 +1,4 @@
-"""`tf.estimator`: its input functions and mode keys, without the estimators."""
+"""`tf.estimator`: its input functions and mode keys, without its estimators."""
 
 from typing import TYPE_CHECKING
 

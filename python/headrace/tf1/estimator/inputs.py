@@ -1,4 +1,4 @@
-"""`tf.estimator.inputs`: input functions over arrays in memory.
+"""`tf.estimator.inputs`: input functions for arrays in memory.
 
 Source: `tf.estimator.inputs` of TensorFlow 1.15.
 """
@@ -24,7 +24,7 @@ __all__ = ["numpy_input_fn", "pandas_input_fn"]
 _Array: TypeAlias = np.ndarray[Any, Any]
 _InputFn: TypeAlias = Callable[[], Any]
 
-# The share of a shuffled queue that stays in it, so that it stays well mixed.
+# The share of a shuffled queue that stays in it, so that it is always well mixed.
 KEPT_BACK: Final = 4
 
 
@@ -163,7 +163,7 @@ def _batch(
     capacity: int,
     num_threads: int,
 ) -> list[Tensor]:
-    """Adds a queue of rows, a runner that fills it, and a dequeue of a batch."""
+    """Adds a queue of rows, a runner that fills it, and an operation that dequeues a batch."""
     dtypes = [dtype_of(column) for column in columns]
     shapes = [list(column.shape[1:]) for column in columns]
     with name_scope("enqueue_input"):
@@ -184,15 +184,15 @@ def filled(
     capacity: int,
     num_threads: int,
 ) -> list[Tensor]:
-    """Adds a runner that fills a queue with rows, and a dequeue of a batch.
+    """Adds a runner that fills a queue with rows, and an operation that dequeues a batch.
 
     Args:
         queue: The queue.
-        take: Returns the next rows of each component; raises OutOfRangeError at the end.
-        batch_size: Rows of a batch.
-        num_epochs: None if there is no end: then no batch is smaller.
-        capacity: The number of rows that the queue holds.
-        num_threads: Threads that fill it.
+        take: Returns the next rows of each component. Raises OutOfRangeError at the end.
+        batch_size: The number of rows in a batch.
+        num_epochs: The number of epochs. None for no end, so that no batch is smaller.
+        capacity: The number of rows that the queue can hold.
+        num_threads: The number of threads that fill the queue.
     """
     values = py_func(take, [], queue.dtypes)
     for value, shape in zip(values, queue.shapes, strict=True):
@@ -206,12 +206,12 @@ def filled(
 
 
 def dtype_of(column: _Array) -> Any:
-    """Returns the type of an array's elements; string for objects."""
+    """Returns the dtype of an array's elements. String for objects."""
     return string if column.dtype.kind in "OSU" else as_dtype(column.dtype)
 
 
 class _Rows:
-    """Returns rows of arrays, some at a time. May be called by several threads."""
+    """Takes rows from arrays, several at a time. Several threads may call it."""
 
     def __init__(
         self, columns: list[_Array], size: int, num_epochs: int | None, shuffle: bool
@@ -225,7 +225,7 @@ class _Rows:
         """Returns the next rows of each array.
 
         Raises:
-            OutOfRangeError: If there are no more.
+            OutOfRangeError: If there are no more rows.
         """
         with self._lock:
             indices = next(self._index_blocks, None)

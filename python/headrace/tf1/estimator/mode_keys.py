@@ -1,6 +1,6 @@
-"""Names of the purposes of an input: `tf.estimator.ModeKeys` and `tf.contrib.learn.ModeKeys`.
+"""The names for what an input is used for: `tf.estimator.ModeKeys` and `tf.contrib.learn.ModeKeys`.
 
-Input functions of programs get one of them as an argument.
+The input functions of programs get one of these names as an argument.
 
 Source: TensorFlow 1.15.
 """

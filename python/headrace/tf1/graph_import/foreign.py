@@ -1,7 +1,7 @@
-"""Import of TensorFlow's nodes whose operations have other inputs or attributes here.
+"""Imports TensorFlow nodes whose operations have other inputs or attributes in headrace.
 
 Source: the definitions of `ParseExample`, `ParseExampleV2`, `ParseSingleExample`, `SparseMatMul`,
-and `ResizeArea` and its kin in TensorFlow 1.15 and 2.
+and `ResizeArea` and similar operations in TensorFlow 1.15 and 2.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _parse_single_example(node: Node) -> None:
 def _add_parser(
     node: Node, inputs: list[Tensor], sparse: list[str], dense: list[str], defaults: list[Tensor]
 ) -> None:
-    """Adds a parser of one record, or of a vector of them beside their names."""
+    """Adds a parser for one record, or for a vector of records with names."""
     attrs: dict[str, Any] = {
         "sparse_keys": list(sparse),
         "sparse_types": node.attrs.get("sparse_types", []),
@@ -87,7 +87,7 @@ _RESIZED: Final = {
     "ResizeNearestNeighbor": ops.resize_nearest_neighbor,
 }
 
-# The maker for each type of node that does not describe its outputs.
+# The makers for nodes that do not describe their outputs, by type.
 FOREIGN: Final[dict[str, Maker]] = {
     "ParseExample": _parse_example,
     "ParseExampleV2": _parse_example_v2,

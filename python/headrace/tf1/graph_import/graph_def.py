@@ -1,4 +1,4 @@
-"""Import of operations from a message `GraphDef`.
+"""Imports operations from a `GraphDef` message.
 
 Source: `tf.import_graph_def` of TensorFlow 1.15.
 """
@@ -25,7 +25,7 @@ __all__ = ["import_graph_def"]
 # Attributes that do not describe the computation.
 _SEPARATE: Final = frozenset({"_branch", "_class", "_output_shapes", "_output_types"})
 
-# Operations that are imported only from messages that the program marks as trusted.
+# Operations that are imported only from messages that the program declares as trusted.
 _OF_ANY_FILE: Final = frozenset({"ReadFile", "WriteFile"})
 
 
@@ -121,13 +121,13 @@ def _converted(replaced: Mapping[str, Any], prefix: str) -> dict[str, Tensor]:
 
 
 class _Import:
-    """One import.
+    """One import of a message.
 
     Args:
-        graph: The graph to add to.
+        graph: The graph to which operations are added.
         graph_def: The message.
-        prefix: The scope of the new operations, with "/" at its end; "" for none.
-        replaced: Names of the outputs in the message that something else is read for.
+        prefix: The scope of the new operations with a trailing "/", or "" for no scope.
+        replaced: The names of the outputs in the message that are replaced.
     """
 
     def __init__(
@@ -142,7 +142,7 @@ class _Import:
         self._made: dict[str, Operation] = {}
 
     def check(self, elements: Sequence[str], allow_files: bool) -> None:
-        """Raises the errors that can be found before anything is added."""
+        """Raises the errors that can be detected before anything is added."""
         for position, node in enumerate(self._messages):
             if self._positions[node.name] != position:
                 raise ValueError(f"Node '{node.name}' is not unique")
@@ -165,7 +165,7 @@ class _Import:
         return _node_name(text) in self._positions
 
     def _sorted(self) -> list[NodeDef]:
-        """Returns the nodes in their order, but each after its inputs."""
+        """Returns the nodes in their order, except that each comes after its inputs."""
         missing = [self._needed(node) for node in self._messages]
         readers: list[list[int]] = [[] for _ in self._messages]
         for position, needed in enumerate(missing):
@@ -185,7 +185,7 @@ class _Import:
         return ordered
 
     def _needed(self, node: NodeDef) -> set[int]:
-        """Returns the indexes of the nodes that must be added before a node."""
+        """Returns the indices of the nodes that must be added before a node."""
         texts = [text for text in node.input if _whole_name(text) not in self._replaced]
         texts += [text[1:] for text in _branches(node)]
         return {self._positions[_node_name(text)] for text in texts}
@@ -194,7 +194,7 @@ class _Import:
         """Adds the operations, each after its inputs.
 
         Args:
-            tensors: The tensors that replace outputs in the message, by the names of these.
+            tensors: The tensors that replace outputs in the message, by the names of the outputs.
         """
         self._tensors = tensors
         for message in self._order:
@@ -249,12 +249,12 @@ class _Import:
         )
 
     def _control(self, text: str) -> Operation:
-        """Returns the operation that "^name" represents."""
+        """Returns the operation for a control input "^name"."""
         tensor = self._tensors.get(text)
         return self._made[text[1:]] if tensor is None else tensor.op
 
     def _tensor(self, message: NodeDef, text: str) -> Tensor:
-        """Returns the tensor that an input of a node represents."""
+        """Returns the tensor for an input of a node."""
         full_name = _whole_name(text)
         if full_name in self._tensors:
             return self._tensors[full_name]
@@ -268,7 +268,7 @@ class _Import:
         return outputs[int(number)]
 
     def find(self, element: str) -> Tensor | Operation:
-        """Returns an operation, or a tensor or what replaces it, by its name in the message."""
+        """Returns an operation, or a tensor or its replacement, by its name in the message."""
         if element in self._tensors:
             return self._tensors[element]
         name, colon, number = element.partition(":")
@@ -310,27 +310,27 @@ def _check_type(node: NodeDef, allow_files: bool) -> None:
 
 
 def _is_of_any_file(node: NodeDef) -> bool:
-    """Returns whether an operation reads or writes any file that the graph names."""
+    """Returns whether an operation reads or writes files that the graph can name freely."""
     if node.op == "PrintV2":
         return node.attr["output_stream"].s.startswith(b"file://")
     return node.op in _OF_ANY_FILE
 
 
 def _whole_name(text: str) -> str:
-    """Returns the name of an input with the number of the output."""
+    """Returns the name of an input, including the number of the output."""
     return text if text.startswith("^") or ":" in text else f"{text}:0"
 
 
 def _node_name(text: str) -> str:
-    """Returns the name of the node that an input is of."""
+    """Returns the name of the node to which an input refers."""
     return text.removeprefix("^").partition(":")[0]
 
 
 def _listed(message: NodeDef, key: str) -> list[Any]:
-    """Returns an attribute that is a list; an empty list if it is missing."""
+    """Returns a list attribute. Empty if it is missing."""
     return list(python_value(message.attr[key])) if key in message.attr else []
 
 
 def _branches(message: NodeDef) -> list[str]:
-    """Returns the branches that a node is on, outer ones first; see `headrace.graph.node_defs`."""
+    """Returns the branches in which a node is, outer ones first. See `headrace.graph.node_defs`."""
     return _listed(message, "_branch")

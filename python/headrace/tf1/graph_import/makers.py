@@ -1,4 +1,4 @@
-"""Makers of operations from messages, by the type of the operation."""
+"""The makers that make operations from messages, by operation type."""
 
 from functools import partial
 from typing import Any, Final
@@ -30,10 +30,10 @@ _VECTOR = TensorShape([None])
 
 
 def maker_of(op_type: str, is_declared: bool) -> Maker | None:
-    """Returns the maker of operations of a type; None if headrace does not have the type.
+    """Returns the maker for a type of operation. None if headrace does not have the type.
 
     Args:
-        op_type: The type.
+        op_type: The type of the operation.
         is_declared: Whether the message describes the outputs.
     """
     if is_declared and definition_of(op_type).is_own:
@@ -42,7 +42,7 @@ def maker_of(op_type: str, is_declared: bool) -> Maker | None:
 
 
 def is_control_flow(op_type: str) -> bool:
-    """Returns whether a type is a part of a loop or of a condition, or a tensor array."""
+    """Returns whether a type belongs to a loop, a condition or a tensor array."""
     return op_type in _CONTROL_FLOW or op_type.startswith("TensorArray")
 
 

@@ -1,4 +1,4 @@
-"""Import of a graph with its collections from a message `MetaGraphDef`.
+"""Imports a graph with its collections from a `MetaGraphDef` message.
 
 Source: `tf.train.import_meta_graph` of TensorFlow 1.15.
 """
@@ -23,7 +23,7 @@ from headrace.tf1.saver import Saver
 
 __all__ = ["import_meta_graph"]
 
-# The collections whose texts are variables.
+# The collections whose strings represent variables.
 _VARIABLES: Final = frozenset(
     {
         *(GraphKeys.GLOBAL_VARIABLES, GraphKeys.LOCAL_VARIABLES, GraphKeys.MODEL_VARIABLES),
@@ -86,7 +86,7 @@ def import_meta_graph(
 
 
 def _read(path: str) -> MetaGraphDef:
-    """Reads a file of bytes or of text."""
+    """Reads a file in binary or text format."""
     if not gfile.Exists(path):
         raise OSError(f"File {path} does not exist.")
     with gfile.Open(path, "rb") as file:

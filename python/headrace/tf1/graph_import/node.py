@@ -16,15 +16,15 @@ Outputs: TypeAlias = Sequence[tuple[DType, TensorShape]]
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """The parts of an operation to make.
+    """The data for an operation to make.
 
     Attributes:
         graph: The graph of the operation.
-        name: Its whole name with "/" at its end, so that no scope is put before it.
-        type: Its type.
-        inputs: The tensors it reads.
-        attrs: Its attributes.
-        outputs: The outputs as the message describes them; None if it does not.
+        name: The full name with a trailing "/", so that no scope is added in front.
+        type: The type of the operation.
+        inputs: The input tensors.
+        attrs: The attributes.
+        outputs: The outputs as described in the message. None if it does not describe them.
     """
 
     graph: Graph
@@ -48,19 +48,19 @@ class Node:
 
 
 class Maker(Protocol):
-    """Makes the operation of a node."""
+    """Makes the operation for a node."""
 
     def __call__(self, node: Node, /) -> object:
-        """Adds it to the node's graph."""
+        """Adds the operation to the node's graph."""
 
 
 def by(function: Any, /, **attributes: str) -> Maker:
-    """Returns a maker that calls a public function, with the inputs as its first arguments.
+    """Returns a maker that calls a public function with the inputs as its first arguments.
 
     Args:
-        function: Takes `name`, too.
-        **attributes: The attribute for each parameter that takes one. Those that a message lacks
-            have the function's defaults.
+        function: The function, which also takes `name`.
+        **attributes: The name of the attribute for each parameter. If a message lacks the
+            attribute, the function's default is used.
     """
 
     def make(node: Node) -> None:
@@ -70,7 +70,7 @@ def by(function: Any, /, **attributes: str) -> Maker:
 
 
 def by_list(function: Any, first: int = 0, /, **attributes: str) -> Maker:
-    """Returns a maker as `by` does, with the inputs after the first ones as a list."""
+    """Like `by`, except that the inputs from number `first` on are passed as a list."""
 
     def make(node: Node) -> None:
         head, tail = node.inputs[:first], node.inputs[first:]
@@ -80,16 +80,16 @@ def by_list(function: Any, first: int = 0, /, **attributes: str) -> Maker:
 
 
 def native(infer: Callable[[Node], Outputs]) -> Maker:
-    """Returns a maker of operations that the engine knows.
+    """Returns a maker for an operation of the engine.
 
     Args:
-        infer: Returns types and static shapes of its outputs.
+        infer: Returns the dtypes and static shapes of the outputs.
     """
     return lambda node: node.add(infer(node))
 
 
 def declared(node: Node) -> None:
-    """Makes an operation that the engine knows, with the outputs that the message describes."""
+    """Makes an operation of the engine, with the outputs described in the message."""
     assert node.outputs is not None
     node.add(node.outputs)
 
@@ -103,6 +103,6 @@ def _arguments(node: Node, attributes: dict[str, str]) -> dict[str, Any]:
 
 
 def _named(node: Node, result: object) -> None:
-    """Adds an identity with the node's name if a function had nothing to compute."""
+    """Adds an identity with the node's name if the function had nothing to compute."""
     if isinstance(result, Tensor) and result in node.inputs:
         identity(result, name=node.name)

@@ -1,4 +1,4 @@
-"""Makers of operations on diagonals, segments, boxes, losses, bits and sound from messages."""
+"""Makers for operations on diagonals, segments, boxes, losses, bits and sound."""
 
 from functools import partial
 from typing import Final

@@ -1,4 +1,4 @@
-"""Makers of operations on sparse tensors from messages."""
+"""Makers for operations on sparse tensors."""
 
 from typing import Any, Final
 
@@ -18,7 +18,7 @@ _VECTOR = TensorShape([None])
 
 
 def _parts(dtype: DType, rank: Any = None) -> list[tuple[DType, TensorShape]]:
-    """Returns types and static shapes of indices, values and shape."""
+    """Returns the dtypes and static shapes of indices, values and shape."""
     return [
         (dtypes.int64, TensorShape([None, rank])),
         (dtype, _VECTOR),
@@ -35,7 +35,7 @@ def _like(node: Node) -> Outputs:
 
 
 def _as_first(node: Node) -> Outputs:
-    """Returns types and shapes as those of the first sparse tensor, with other elements."""
+    """Returns the dtypes and shapes of the first sparse tensor. The number of values may differ."""
     _, values, shape = node.inputs[:3]
     return _parts(values.dtype.base_dtype, shape.shape.num_elements())
 

@@ -1,4 +1,4 @@
-"""The common base of batchers: threads enqueue examples, and batches of them are dequeued.
+"""The common base of batchers: threads enqueue examples, which are dequeued in batches.
 
 Source: `tensorflow/python/training/input.py` of TensorFlow 1.15.
 """
@@ -44,7 +44,7 @@ __all__ = [
 
 
 class _Waiting(Protocol):
-    """A queue of examples that wait for their batch."""
+    """A queue of examples that wait to become part of a batch."""
 
     def make_queue(self, types: list[DType], shapes: list[TensorShape]) -> QueueBase: ...
 
@@ -53,7 +53,7 @@ class _Waiting(Protocol):
 
 @dataclass(frozen=True)
 class InOrder:
-    """A queue in order: a `FIFOQueue`, or a `PaddingFIFOQueue` with `dynamic_pad`."""
+    """A queue that keeps the order: a `FIFOQueue`, or a `PaddingFIFOQueue` with `dynamic_pad`."""
 
     capacity: int
     dynamic_pad: bool
@@ -67,7 +67,7 @@ class InOrder:
         )
 
     def summarize(self, queue: QueueBase) -> None:
-        """Adds a summary of the fill of the queue."""
+        """Adds a summary of how full the queue is."""
         fraction = cast(queue.size(), dtypes.float32) * (1.0 / self.capacity)
         scalar(f"fraction_of_{self.capacity}_full", fraction)
 
@@ -111,13 +111,13 @@ class Shuffled:
         scalar(f"fraction_over_{self.min_after_dequeue}_of_{room}_full", fraction)
 
 
-# More threads than any system runs.
+# More threads than any system can run.
 _MOST_THREADS: Final = 2**22
 
 
 @dataclass(frozen=True)
 class Batcher:
-    """Makes batches of examples; the arguments are those of the functions in `batching`."""
+    """Makes batches of examples. The arguments are those of the functions in `batching`."""
 
     waiting: _Waiting
     batch_size: TensorLike
@@ -128,11 +128,11 @@ class Batcher:
     keep_input: TensorLike = True
 
     def batch(self, tensors: ExampleLike, num_threads: int, default_name: str) -> Any:
-        """Returns batches of examples, which several threads compute one after the other."""
+        """Returns batches of one example that several threads compute repeatedly."""
         return self._batch([tensors], num_threads, default_name)
 
     def batch_join(self, tensors_list: Iterable[ExampleLike], default_name: str) -> Any:
-        """Returns batches of the examples of a list, each computed by a thread of its own."""
+        """Returns batches of several examples, each computed by its own thread."""
         return self._batch(tensors_list, 1, default_name)
 
     def _batch(
@@ -164,7 +164,7 @@ class Batcher:
     def _enqueue(
         self, queue: QueueBase, example: Example, table: SparseTable | None, keep: Tensor | None
     ) -> Operation | Tensor:
-        """Adds the operation that enqueues an example, or its rows."""
+        """Adds the operation that enqueues an example or its rows."""
         if keep is not None and keep.shape.rank == 1:
             return self._enqueue_some(queue, example, table, keep)
 
@@ -180,7 +180,7 @@ class Batcher:
     def _enqueue_some(
         self, queue: QueueBase, example: Example, table: SparseTable | None, keep: Tensor
     ) -> Operation:
-        """Adds the operation that enqueues the rows of an example with a true bool."""
+        """Adds the operation that enqueues the rows of an example for which a bool is true."""
         values = []
         for value in example:
             if isinstance(value, Tensor):
@@ -194,7 +194,7 @@ class Batcher:
 def without_sparse(
     value: Tensor | SparseTensor, table: SparseTable | None, enqueue_many: bool = False
 ) -> Tensor:
-    """Returns a tensor unchanged, and the handle of a sparse tensor after adding it to a table."""
+    """Adds a sparse tensor to a table and returns its handle. Returns other tensors unchanged."""
     if isinstance(value, Tensor):
         return value
     assert table is not None
@@ -210,7 +210,7 @@ def _check_num_threads(num_threads: int) -> int:
 
 
 def check_keep_input(keep_input: TensorLike, enqueue_many: bool) -> Tensor | None:
-    """Returns the condition as a tensor; None if all examples are kept."""
+    """Returns the condition as a tensor. None if all examples are kept."""
     keep = convert_to_tensor(keep_input)
     if keep.shape.rank is None:
         raise ValueError("`keep_input` dimensions must be known at graph construction.")
@@ -225,9 +225,10 @@ def check_keep_input(keep_input: TensorLike, enqueue_many: bool) -> Tensor | Non
 def restore_sparse(
     batch: Sequence[Tensor], components: Sequence[Component], table: SparseTable
 ) -> list[Tensor | SparseTensor]:
-    """Replaces handles by the batches of sparse tensors that they represent.
+    """Replaces handles by batches of the sparse tensors that they represent.
 
-    Computing one component of a batch computes the others too, so that nothing stays in the table.
+    When one component of a batch is computed, the others are computed too, so that nothing remains
+    in the table.
     """
     values: list[Tensor | SparseTensor] = []
     for tensor, component in zip(batch, components, strict=True):

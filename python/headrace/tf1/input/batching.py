@@ -1,4 +1,4 @@
-"""Batchers: the threads of a runner enqueue examples, and batches of them are dequeued.
+"""Batchers: the threads of a runner enqueue examples, which are dequeued in batches.
 
 Source: `tensorflow/python/training/input.py` of TensorFlow 1.15.
 """

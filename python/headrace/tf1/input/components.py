@@ -1,4 +1,4 @@
-"""The components of a batcher's examples: checked, and the same for all examples.
+"""Checks the components of a batcher's examples, which must be the same for all examples.
 
 Source: `tensorflow/python/training/input.py` of TensorFlow 1.15.
 """
@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 Example: TypeAlias = list[Tensor | SparseTensor]
-# An example in the form of a program: its components, or a dict of them.
+# An example as a program passes it: its components, or a dict of them.
 ExampleLike: TypeAlias = Collection[Any] | Mapping[Any, Any]
 # The shape of its only component, or one shape for each component.
 ExampleShapes: TypeAlias = TensorShape | Sequence[ShapeLike]
@@ -36,8 +36,8 @@ class Component:
     """One component of an example.
 
     Attributes:
-        dtype: Type of its elements.
-        sparse_shape: Its shape if it is a sparse tensor, else None.
+        dtype: The dtype of its elements.
+        sparse_shape: The shape if it is a sparse tensor. None otherwise.
     """
 
     dtype: DType
@@ -45,7 +45,7 @@ class Component:
 
     @property
     def queue_dtype(self) -> DType:
-        """Its type in the queue, where a handle represents a sparse tensor."""
+        """The dtype in the queue, where a handle represents a sparse tensor."""
         return self.dtype if self.sparse_shape is None else int64
 
 
@@ -57,7 +57,7 @@ def as_rows(tensors_list: Iterable[ExampleLike]) -> tuple[list[Any] | None, list
 
     Raises:
         TypeError: If an example is a bare tensor.
-        ValueError: If there are no examples, or no tensors in the first, or the keys differ.
+        ValueError: If there are no examples, the first one has no tensors, or their keys differ.
     """
     if not tensors_list:
         raise ValueError("Expected at least one set of tensors")
@@ -79,7 +79,7 @@ def as_rows(tensors_list: Iterable[ExampleLike]) -> tuple[list[Any] | None, list
 
 
 def convert(rows: Sequence[Sequence[Any]]) -> list[Example]:
-    """Returns examples as tensors and sparse tensors."""
+    """Converts examples to tensors and sparse tensors."""
     return [[convert_to_tensor_or_sparse_tensor(value) for value in row] for row in rows]
 
 
@@ -88,11 +88,12 @@ def common_components(examples: Sequence[Example], enqueue_many: bool) -> list[C
 
     Args:
         examples: The examples.
-        enqueue_many: Whether the tensors have a first dimension of several examples.
+        enqueue_many: Whether the first dimension of the tensors is over several examples.
 
     Raises:
-        TypeError: If types differ between the examples.
-        ValueError: If they differ in length, in which tensors are sparse, or in the rank of these.
+        TypeError: If the dtypes of the examples differ.
+        ValueError: If the examples differ in length, in which tensors are sparse, or in the rank of
+            sparse tensors.
     """
     shapes = [_sparse_shape(value, enqueue_many) for value in examples[0]]
     for example in examples[1:]:
@@ -117,11 +118,11 @@ def queue_shapes(
     Args:
         examples: The examples.
         components: Their components.
-        argument: One shape for each component, or None for those of the first example.
-        enqueue_many: Whether the tensors have a first dimension of several examples.
+        argument: One shape for each component. None to use the shapes of the first example.
+        enqueue_many: Whether the first dimension of the tensors is over several examples.
 
     Raises:
-        ValueError: If a rank is unknown, or shapes of different examples are incompatible.
+        ValueError: If a rank is unknown, or the shapes of different examples are incompatible.
     """
     if argument is None:
         columns = zip(components, zip(*examples, strict=True), strict=True)
@@ -149,7 +150,7 @@ _HANDLE = TensorShape([])
 
 
 def _sparse_shape(value: Tensor | SparseTensor, enqueue_many: bool) -> TensorShape | None:
-    """Returns the shape of a sparse tensor in one example, with only a rank; None for others."""
+    """Returns the shape of a sparse tensor in one example, with only the rank. None for others."""
     if isinstance(value, Tensor):
         return None
     rank = value.dense_shape.shape[0].value
@@ -175,7 +176,7 @@ def _common_types(examples: Sequence[Example]) -> list[DType]:
 
 
 def _first_shape(column: Sequence[Any], enqueue_many: bool) -> TensorShape:
-    """Returns the shape of a component in the first example; the others must be compatible."""
+    """Returns the shape of a component in the first example. The others must be compatible."""
     shapes: list[TensorShape] = []
     for tensor in column:
         if tensor.shape.rank is None:

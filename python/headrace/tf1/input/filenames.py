@@ -1,4 +1,4 @@
-"""The names of files, looked up once.
+"""File names that are looked up once.
 
 Source: `tf.train.match_filenames_once` of TensorFlow 1.15.
 """

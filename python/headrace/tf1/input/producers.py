@@ -1,4 +1,4 @@
-"""Producers: queues that a runner fills with the rows of a tensor, once in each epoch.
+"""Producers: a runner fills a queue with the rows of a tensor, once in each epoch.
 
 Source: `tensorflow/python/training/input.py` of TensorFlow 1.15.
 """
@@ -146,7 +146,7 @@ def input_producer(
             name=name or "FIFOQueueV2",
         )
         enqueue = queue.enqueue_many(rows)
-        # Without rows and without a limit of epochs, the runner would loop without end.
+        # Without rows and without a limit on epochs, the runner would loop forever.
         enqueue.attrs["_refuses_empty"] = num_epochs is None
         add_queue_runner(QueueRunner(queue, [enqueue], cancel_op=cancel_op))
         if summary_name is not None:

@@ -92,7 +92,7 @@ __all__ = [
     "write_graph",
 ]
 
-# Names that need protocol buffers are loaded when they are first used.
+# Names that need protocol buffers are loaded on first use.
 _LATE = {
     "decode_json_example": "headrace.tf1.ops.records.decode_json_example",
     "write_graph": "headrace.tf1.saver",

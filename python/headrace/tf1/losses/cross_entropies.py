@@ -1,4 +1,4 @@
-"""Losses of classes: cross entropies of predictions, given as logits.
+"""Losses for classification: cross entropies of predictions given as logits.
 
 Source: `tf.losses.sigmoid_cross_entropy`, `softmax_cross_entropy` and
 `sparse_softmax_cross_entropy` of TensorFlow 1.15.
@@ -129,7 +129,7 @@ def sparse_softmax_cross_entropy(
 
 
 def _of_rank(weights: Tensor, labels: Tensor) -> Tensor:
-    """Returns weights without a last axis of size 1 that labels do not have."""
+    """Removes a last axis of size 1 from weights if the labels do not have it."""
     ranks = weights.shape.rank, labels.shape.rank
     if ranks[0] is not None and ranks[1] is not None:
         return ops.squeeze(weights, [-1]) if ranks[0] == ranks[1] + 1 else weights

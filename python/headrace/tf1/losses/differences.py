@@ -1,6 +1,6 @@
-"""Losses of numbers: differences, distances, likelihoods.
+"""Losses for regression: differences, distances, likelihoods.
 
-Source: `tf.losses.absolute_difference`, `mean_squared_error`, `huber_loss` and their kin of
+Source: `tf.losses.absolute_difference`, `mean_squared_error`, `huber_loss` and similar functions of
 TensorFlow 1.15.
 """
 
@@ -185,7 +185,7 @@ def hinge_loss(
 
 
 def signed_margins(logits: TensorLike, labels: TensorLike) -> Tensor:
-    """Returns the distance of each prediction below a margin of 1 on the right side."""
+    """Returns how far each prediction is below a margin of 1 on the correct side."""
     guesses, truth = _floats(logits, labels)
     ones = ops.ones_like(truth)
     signs = ops.subtract(ops.multiply(2.0, truth), ones)

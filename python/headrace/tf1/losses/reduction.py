@@ -1,7 +1,7 @@
-"""The reduction of losses to one number, and the collection that they are in.
+"""Reduces losses to one number and adds them to a collection.
 
-Source: `tf.losses.Reduction`, `compute_weighted_loss`, `get_total_loss` and their kin of TensorFlow
-1.15.
+Source: `tf.losses.Reduction`, `compute_weighted_loss`, `get_total_loss` and similar functions of
+TensorFlow 1.15.
 """
 
 from __future__ import annotations
@@ -111,12 +111,12 @@ def compute_weighted_loss(
 
 
 def num_present(losses: Tensor, weights: TensorLike, per_batch: bool = False) -> Tensor:
-    """Returns the number of weights, broadcast to the losses, that are not zero.
+    """Returns the number of nonzero weights after broadcasting them to the losses.
 
     Args:
         losses: The losses.
         weights: Their weights.
-        per_batch: Whether to count for each example; the other axes stay, with size 1.
+        per_batch: Whether to count for each example. The other axes are kept, with size 1.
     """
     with name_scope(None, "num_present", [losses, weights]) as scope:
         each = ops.cast(weights, dtypes.float32)

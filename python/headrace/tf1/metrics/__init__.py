@@ -1,4 +1,4 @@
-"""`tf.metrics`: values accumulated over batches, in local variables."""
+"""`tf.metrics`: values accumulated over batches in local variables."""
 
 from typing import TYPE_CHECKING
 

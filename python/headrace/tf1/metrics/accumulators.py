@@ -1,4 +1,4 @@
-"""The parts of all metrics: local variables, and a pair of value and update."""
+"""The parts of all metrics: local variables, and a pair of value and update operation."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from headrace.tf1 import ops
 __all__ = ["Collections", "Metric", "metric_variable", "published"]
 
 Collections = str | Sequence[str] | None
-"""A key or keys of collections; None for none."""
+"""One or several collections. None for none."""
 
 Metric = tuple[Tensor, Tensor]
-"""The value of a metric, and an operation that adds a batch and returns the value after that."""
+"""The value of a metric, and an operation that adds a batch and returns the new value."""
 
 
 def metric_variable(
     shape: Sequence[int], dtype: DType = dtypes.float32, name: str | None = None
 ) -> ops.Variable:
-    """Creates a local variable of zeros, which is also in the collection `METRIC_VARIABLES`.
+    """Creates a local variable of zeros that is also in the collection `METRIC_VARIABLES`.
 
     Args:
-        shape: Its shape.
-        dtype: Its type.
-        name: Its name.
+        shape: The shape of the variable.
+        dtype: The dtype of the variable.
+        name: The name of the variable.
     """
     return ops.Variable(
         lambda: ops.zeros(shape, dtype),
@@ -42,7 +42,7 @@ def published(
     metrics_collections: Collections,
     updates_collections: Collections,
 ) -> Metric:
-    """Adds a metric to the requested collections, and returns it."""
+    """Adds a metric to the requested collections and returns it."""
     if metrics_collections:
         add_to_collections(metrics_collections, value)
     if updates_collections:

@@ -1,4 +1,4 @@
-"""Metrics over a table of labels and predicted classes.
+"""Metrics computed from a table of labels and predicted classes.
 
 Source: `tf.metrics.mean_iou` and `tf.metrics.mean_per_class_accuracy` of TensorFlow 1.15.
 """
@@ -119,7 +119,7 @@ def _mean_of_quotients(table: Tensor, name: str) -> Tensor:
     columns = ops.cast(ops.reduce_sum(table, 1), dtypes.float32)
     both = ops.cast(ops.matrix_diag_part(table), dtypes.float32)
     union = ops.subtract(ops.add(rows, columns), both)
-    # Classes that never came count neither as right nor as wrong.
+    # Classes that never occurred count neither as correct nor as wrong.
     num_classes = ops.reduce_sum(ops.cast(ops.not_equal(union, 0.0), dtypes.float32))
     union = ops.where(ops.greater(union, 0.0), union, ops.ones_like(union))
     total = ops.reduce_sum(ops.realdiv(both, union), name=name)

@@ -1,6 +1,6 @@
-"""Metrics that count right and wrong predictions of bools.
+"""Metrics that count correct and wrong bool predictions.
 
-Source: `tf.metrics.true_positives`, `precision`, `recall` and their kin of TensorFlow 1.15.
+Source: `tf.metrics.true_positives`, `precision`, `recall` and similar functions of TensorFlow 1.15.
 """
 
 from __future__ import annotations
@@ -183,6 +183,6 @@ def _share(
 
 
 def _divided(right: Tensor, wrong: Tensor, name: str) -> Tensor:
-    """Returns right / (right + wrong), 0 if there are neither."""
+    """Returns right / (right + wrong), or 0 if both are 0."""
     is_any = ops.greater(ops.add(right, wrong), 0.0)
     return ops.where(is_any, ops.realdiv(right, ops.add(right, wrong)), 0.0, name=name)

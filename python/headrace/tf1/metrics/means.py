@@ -1,6 +1,7 @@
 """Metrics that are means: of values, of correct predictions, of errors.
 
-Source: `tf.metrics.mean`, `accuracy`, `mean_squared_error` and their kin of TensorFlow 1.15.
+Source: `tf.metrics.mean`, `accuracy`, `mean_squared_error` and similar functions of TensorFlow
+1.15.
 """
 
 from __future__ import annotations
@@ -295,12 +296,12 @@ def percentage_below(
 
 
 def _weighted(numbers: Tensor, weights: TensorLike) -> Metric:
-    """Returns numbers multiplied by their weights, and the weights in their shape."""
+    """Returns the numbers multiplied by their weights, and the weights broadcast to their shape."""
     each = ops.cast(aligned_weights(weights, numbers), dtypes.float32)
     full = broadcast_weights(each, numbers)
     return ops.multiply(numbers, full), full
 
 
 def _divided(x: Tensor, y: Tensor) -> Tensor:
-    """Divides as Python 2 does: integers without the fraction."""
+    """Divides as Python 2 does: the quotient of integers is an integer."""
     return ops.realdiv(x, y) if x.dtype.is_floating else ops.floordiv(x, y)

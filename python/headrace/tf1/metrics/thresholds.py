@@ -1,7 +1,7 @@
-"""Metrics that count right and wrong predictions for several thresholds at once.
+"""Metrics that count correct and wrong predictions for several thresholds at once.
 
-Source: `tf.metrics.auc`, `precision_at_thresholds`, `sensitivity_at_specificity` and their kin of
-TensorFlow 1.15.
+Source: `tf.metrics.auc`, `precision_at_thresholds`, `sensitivity_at_specificity` and similar
+functions of TensorFlow 1.15.
 """
 
 from __future__ import annotations
@@ -221,7 +221,7 @@ def specificity_at_sensitivity(
         result = _quotient(counts, "true_positives", "false_negatives")
         distances = ops.abs(ops.subtract(result, sensitivity))
         is_nearest = ops.cast(ops.equal(distances, ops.reduce_min(distances)), dtypes.int64)
-        # The last of the nearest: the first place at which all of them have come.
+        # The running count first reaches its maximum at the last of the nearest thresholds.
         index = ops.cast(ops.argmax(ops.cumsum(is_nearest), 0), dtypes.int32)
         return _quotient_at(counts, "true_negatives", "false_positives", index, name)
 
@@ -346,7 +346,7 @@ def _at_a_share(
 
 
 def _spread(num_thresholds: int) -> list[float]:
-    """Returns the inner ones of some evenly spread thresholds."""
+    """Returns evenly spaced thresholds, without the outermost ones."""
     return [(number + 1) * 1.0 / (num_thresholds - 1) for number in range(num_thresholds - 2)]
 
 
@@ -357,7 +357,7 @@ def _counts(
     weights: TensorLike | None,
     kinds: Sequence[str],
 ) -> tuple[_Counts, _Counts]:
-    """Returns the counts of predictions of some kinds by threshold, before and with the batch."""
+    """Returns counts of predictions by kind for each threshold, before and after the batch."""
     checked = ops.cast(predictions, dtypes.float32)
     in_range = "predictions must be in [0, 1]"
     checks = [
@@ -428,7 +428,7 @@ def _area(counts: _Counts, curve: str, method: str, name: str) -> Tensor:
 
 
 def _interpolated(counts: _Counts) -> Tensor:
-    """Returns the area under precision over recall, between thresholds as Davis and Goadrich say.
+    """Returns the area under the precision-recall curve, interpolated as by Davis and Goadrich.
 
     Source: Davis, Goadrich: The relationship between precision-recall and ROC curves. ICML 2006.
     """

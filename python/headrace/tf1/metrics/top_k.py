@@ -1,7 +1,7 @@
 """Metrics over the k largest predictions of each example.
 
-Source: `tf.metrics.recall_at_k`, `precision_at_k`, `average_precision_at_k` and their kin of
-TensorFlow 1.15.
+Source: `tf.metrics.recall_at_k`, `precision_at_k`, `average_precision_at_k` and similar functions
+of TensorFlow 1.15.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ def average_precision_at_k(
         else:
             each = broadcast_weights(ops.cast(weights, dtypes.float64), precisions)
             precisions, most = ops.multiply(precisions, each), ops.reduce_sum(each)
-        # TensorFlow has another operation that is called "Max".
+        # In TensorFlow, another operation in this scope is already called `Max`.
         with name_scope(None, "max_1") as inner:
             largest = metric_variable([], dtypes.float64, inner)
             update_largest = ops.assign_add(largest, most, name="update")
@@ -209,7 +209,7 @@ def _share(
     collections: tuple[Collections, Collections],
     name: str | None,
 ) -> Metric:
-    """Returns the recall or the precision of predicted classes."""
+    """Returns the recall or precision of predicted classes."""
     inputs = _given(predictions_idx, labels, weights)
     with name_scope(name, _named(what, k, class_id), inputs) as scope:
         predicted = ops.cast(predictions_idx, dtypes.int64)
@@ -246,7 +246,7 @@ def _given(predictions: TensorLike, labels: Labels, weights: TensorLike | None) 
 
 
 def _dense_labels(labels: Labels, predicted: Tensor) -> Tensor:
-    """Returns the labels of each example along the last axis, int64, filled up with `NO_LABEL`."""
+    """Returns the labels of each example along the last axis, int64, padded with `NO_LABEL`."""
     if isinstance(labels, ops.SparseTensor):
         values = ops.cast(labels.values, dtypes.int64)
         sparse = ops.SparseTensor(labels.indices, values, labels.dense_shape)
@@ -264,7 +264,7 @@ def _dense_labels(labels: Labels, predicted: Tensor) -> Tensor:
 
 
 def _labels_of_classes(labels: Tensor, num_classes: Tensor) -> Tensor:
-    """Returns labels, with `NO_LABEL` in place of those that are not a class."""
+    """Replaces labels that are not a class by `NO_LABEL`."""
     is_class = ops.logical_and(
         ops.greater_equal(labels, ops.zeros([], dtypes.int64)),
         ops.less(labels, ops.cast(num_classes, dtypes.int64)),

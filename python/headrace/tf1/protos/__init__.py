@@ -1,6 +1,7 @@
 """Protocol buffer messages of checkpoints, event files and traces.
 
-They are wire compatible with TensorFlow's. `headrace.protos` has those of records and graphs.
+They are wire-compatible with TensorFlow's. The messages of records and graphs are in
+`headrace.protos`.
 """
 
 from headrace.tf1.protos.checkpoint import (

@@ -29,7 +29,7 @@ _MESSAGES: Final = build_messages(
         ],
         "BundleHeaderProto": [
             Field("num_shards", 1, "int32"),
-            Field("endianness", 2, "int32"),  # 0 little, 1 big
+            Field("endianness", 2, "int32"),  # 0 for little endian, 1 for big endian
             Field("version", 3, "VersionDef"),
         ],
         "BundleEntryProto": [
@@ -51,7 +51,7 @@ _MESSAGES: Final = build_messages(
     imports=["headrace/graph.proto"],
 )
 
-# Their types are in the stub beside this file.
+# The types are in the stub next to this file.
 TensorSliceProto = _MESSAGES["TensorSliceProto"]
 BundleHeaderProto = _MESSAGES["BundleHeaderProto"]
 BundleEntryProto = _MESSAGES["BundleEntryProto"]

@@ -1,8 +1,8 @@
 """The messages of an event file, which TensorBoard shows: `Event` and `Summary`.
 
 Source: `tensorflow/core/util/event.proto` and `tensorflow/core/framework/summary.proto` of
-TensorFlow 1.15, as far as they are used here; other fields are kept as they came. Enums are plain
-integers here, which is the same on the wire.
+TensorFlow 1.15, as far as they are used here. Other fields are preserved. Enums are plain integers
+here, which is the same on the wire.
 """
 
 from typing import Final
@@ -28,7 +28,7 @@ _MESSAGES: Final = build_messages(
         "Summary.Image": [
             Field("height", 1, "int32"),
             Field("width", 2, "int32"),
-            Field("colorspace", 3, "int32"),  # Number of channels
+            Field("colorspace", 3, "int32"),  # The number of channels
             Field("encoded_image_string", 4, "bytes"),
         ],
         "Summary.Value": [
@@ -62,7 +62,7 @@ _MESSAGES: Final = build_messages(
     },
 )
 
-# Their types are in the stub beside this file.
+# The types are in the stub next to this file.
 HistogramProto = _MESSAGES["HistogramProto"]
 Summary = _MESSAGES["Summary"]
 SessionLog = _MESSAGES["SessionLog"]

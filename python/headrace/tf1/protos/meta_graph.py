@@ -1,7 +1,7 @@
-"""The messages of a graph with its collections: the file `.meta` of a checkpoint.
+"""The messages of a graph with its collections: the `.meta` file of a checkpoint.
 
-Source: `meta_graph.proto`, `variable.proto`, `queue_runner.proto` and `saver.proto` of
-TensorFlow 1.15, without what headrace never writes.
+Source: `meta_graph.proto`, `variable.proto`, `queue_runner.proto` and `saver.proto` of TensorFlow
+1.15, without the fields that headrace never writes.
 """
 
 from typing import Final
@@ -70,7 +70,7 @@ _MESSAGES: Final = build_messages(
     },
 )
 
-# Their types are in the stub beside this file.
+# The types are in the stub next to this file.
 VariableDef = _MESSAGES["VariableDef"]
 CollectionDef = _MESSAGES["CollectionDef"]
 MetaGraphDef = _MESSAGES["MetaGraphDef"]

@@ -1,7 +1,7 @@
 """The messages that describe a run: `RunMetadata` and its step statistics.
 
 Source: `config.proto`, `cost_graph.proto`, `step_stats.proto`, `tensor_description.proto` and
-`allocation_description.proto` of TensorFlow 1.15, without what headrace never writes.
+`allocation_description.proto` of TensorFlow 1.15, without the fields that headrace never writes.
 """
 
 from typing import Final
@@ -87,7 +87,7 @@ _MESSAGES: Final = build_messages(
     imports=["headrace/graph.proto"],
 )
 
-# Their types are in the stub beside this file.
+# The types are in the stub next to this file.
 TensorDescription = _MESSAGES["TensorDescription"]
 NodeOutput = _MESSAGES["NodeOutput"]
 NodeExecStats = _MESSAGES["NodeExecStats"]

@@ -1,4 +1,4 @@
-"""`tf.compat.v2`: the few functions of TensorFlow 2 that programs of TensorFlow 1 use."""
+"""`tf.compat.v2`: the few functions of TensorFlow 2 that TensorFlow 1 programs use."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""`tf.compat.v2.image`: resizing as TensorFlow 2 does, with antialiasing."""
+"""`tf.compat.v2.image`: resizing with antialiasing, as in TensorFlow 2."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""`tf.compat.v2.io`: decoding of numbers from strings of different lengths, as in TensorFlow 2."""
+"""`tf.compat.v2.io`: decodes numbers from strings of different lengths, as in TensorFlow 2."""
 
 from typing import TYPE_CHECKING
 

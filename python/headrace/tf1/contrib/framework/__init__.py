@@ -46,7 +46,7 @@ __all__ = [
     "with_dependencies",
 ]
 
-# Names that need protocol buffers are loaded when they are first used.
+# Names that need protocol buffers are loaded on first use.
 _LATE = dict.fromkeys(("list_variables", "load_checkpoint", "load_variable"), "headrace.tf1.saver")
 
 if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.

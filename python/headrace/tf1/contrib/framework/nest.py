@@ -1,7 +1,7 @@
 """`tf.contrib.framework.nest`: structures of lists, tuples and dicts.
 
-A structure is a list, tuple, named tuple or dict of structures; anything else is a leaf. The leaves
-of a dict come in the order of its sorted keys.
+A structure is a list, tuple, named tuple or dict of structures. Anything else is a leaf. The leaves
+of a dict are in the order of its sorted keys.
 
 Source: `tf.contrib.framework.nest` of TensorFlow 1.15.
 """

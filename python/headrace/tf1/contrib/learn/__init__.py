@@ -35,6 +35,6 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
-    # Names that need protocol buffers are loaded when they are first used.
+    # Names that need protocol buffers are loaded on first use.
     late = {"run_n": "headrace.tf1.contrib.learn.runs"}
     __getattr__, __dir__ = namespace(__name__, __all__, late)

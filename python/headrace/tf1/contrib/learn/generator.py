@@ -1,7 +1,7 @@
 """Batches of the rows that generators yield.
 
-Source: `tf.contrib.learn.io.generator_input_fn` of TensorFlow 1.15, which completes the last batch
-of the last epoch with rows of another epoch; here the last batch is smaller.
+Source: `tf.contrib.learn.io.generator_input_fn` of TensorFlow 1.15, which fills the last batch of
+the last epoch with rows of another epoch. Here the last batch is smaller.
 """
 
 import threading
@@ -109,7 +109,7 @@ def _queue(arrays: list[Any], capacity: int, shuffle: bool, pads: bool) -> Queue
 
 
 class _Rows:
-    """Returns rows of a generator, some at a time. May be called by several threads."""
+    """Takes rows from a generator, several at a time. Several threads may call it."""
 
     def __init__(
         self,
@@ -125,11 +125,11 @@ class _Rows:
         self._parts = self._parts_of(generator, size, num_epochs)
 
     def take(self) -> list[Any]:
-        """Returns the next rows of each key.
+        """Returns the next rows for each key.
 
         Raises:
-            KeyError: If a row has no such key.
-            OutOfRangeError: If there are no more.
+            KeyError: If a row lacks a key.
+            OutOfRangeError: If there are no more rows.
         """
         with self._lock:
             part = next(self._parts, None)

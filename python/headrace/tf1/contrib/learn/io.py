@@ -34,7 +34,7 @@ __all__ = [
     "read_keyed_batch_features_shared_queue",
 ]
 
-# The name of the key among the tensors that `parse_fn` returns.
+# The name for the keys among the tensors that `parse_fn` returns.
 _KEY: Final = "__key__"
 
 
@@ -355,7 +355,7 @@ def _parts_of(feature: Tensor | SparseTensor) -> list[Tensor]:
 def _read(
     reader: Any, names: Any, num_records: int, parse_fn: Callable[[Tensor], Any] | None
 ) -> Any:
-    """Returns the tensors of an example, its key first or under `_KEY`; of several in the rows."""
+    """Returns the tensors of one or several examples, with the keys first or under `_KEY`."""
     if num_records > 1 and parse_fn is None:
         return list(reader.read_up_to(names, num_records))
     key, record = reader.read(names)

@@ -1,4 +1,4 @@
-"""`tf.contrib.learn.run_n`: fetches in a session of their own.
+"""`tf.contrib.learn.run_n`: fetches values in a separate session.
 
 Source: `tf.contrib.learn.run_n` of TensorFlow 1.15.
 """

@@ -1,4 +1,4 @@
-"""`tf.contrib.slim`: its data sets, without its layers and its training.
+"""`tf.contrib.slim`: its data sets, without its layers and training.
 
 Source: `tf.contrib.slim` of TensorFlow 1.15.
 """

@@ -1,4 +1,4 @@
-"""`slim.data_decoder`: the base of decoders of records.
+"""`slim.data_decoder`: the base class of decoders for records.
 
 Source: `tf.contrib.slim.data_decoder` of TensorFlow 1.15.
 """

@@ -1,4 +1,4 @@
-"""`slim.data_provider`: tensors by the names of items.
+"""`slim.data_provider`: provides the tensors of items by name.
 
 Source: `tf.contrib.slim.data_provider` of TensorFlow 1.15.
 """

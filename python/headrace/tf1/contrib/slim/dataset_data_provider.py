@@ -1,4 +1,4 @@
-"""`slim.dataset_data_provider`: examples of a data set, read by several readers.
+"""`slim.dataset_data_provider`: provides the examples of a data set, read by several readers.
 
 Source: `tf.contrib.slim.dataset_data_provider` of TensorFlow 1.15.
 """

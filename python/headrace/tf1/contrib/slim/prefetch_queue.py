@@ -1,4 +1,4 @@
-"""`slim.prefetch_queue`: a queue of batches, filled ahead.
+"""`slim.prefetch_queue`: a queue that is filled with batches ahead of time.
 
 Source: `tf.contrib.slim.prefetch_queue` of TensorFlow 1.15.
 """

@@ -1,4 +1,4 @@
-"""`slim.queues`: queue runners for the length of a `with` block.
+"""`slim.queues`: runs queue runners for the duration of a `with` block.
 
 Source: `tf.contrib.slim.queues` of TensorFlow 1.15.
 """

@@ -1,4 +1,4 @@
-"""`slim.tfexample_decoder`: items of `tf.train.Example` records.
+"""`slim.tfexample_decoder`: decodes items from `tf.train.Example` records.
 
 Source: `tf.contrib.slim.tfexample_decoder` of TensorFlow 1.15.
 """
@@ -283,7 +283,7 @@ class Image(ItemHandler):
 
     def _decoded(self, content: Any) -> Any:
         if self._dtype == dtypes.uint8:
-            # This operation decodes the other formats, too.
+            # This operation also decodes the other formats.
             image = ops.decode_jpeg(content, self._channels, dct_method=self._dct_method)
         else:
             image = decode_image(content, self._channels, self._dtype)

@@ -1,4 +1,4 @@
-"""`tf.contrib.training`: batches by length, segments, resampling; hyperparameters.
+"""`tf.contrib.training`: bucketing by length, sequence segments, resampling and hyperparameters.
 
 Source: `tf.contrib.training` of TensorFlow 1.15.
 """

@@ -1,7 +1,7 @@
-"""Batches whose examples are of one bucket.
+"""Batches whose examples belong to one bucket.
 
-Each bucket has a queue. One runner puts examples into the queue of their bucket; another moves
-batches from those queues into a common queue, from which they are taken.
+Each bucket has a queue. One runner puts each example into the queue of its bucket. Another one
+moves batches from those queues into a common queue, from which they are taken.
 
 Source: `tf.contrib.training.bucket` and `bucket_by_sequence_length` of TensorFlow 1.15.
 """
@@ -129,7 +129,7 @@ def bucket(
 
 
 def _is_of(which: Tensor, number: int, keep: Tensor | None) -> Tensor:
-    """Returns whether the example is kept, and of a bucket."""
+    """Returns whether the example is kept and belongs to this bucket."""
     is_of = ops.equal(which, number)
     return is_of if keep is None else ops.logical_and(keep, is_of)
 

@@ -1,4 +1,4 @@
-"""Hyperparameters: named values of fixed types, which a command line or a file may change.
+"""Hyperparameters: named values with fixed types, set from a command line or a file.
 
 Source: `tf.contrib.training.HParams` of TensorFlow 1.15.
 """
@@ -13,7 +13,7 @@ from typing import Any, Final, NoReturn
 
 __all__ = ["HParams", "parse_values"]
 
-# One assignment of a line: `name=value` or `name=[value,value]`, and the comma after it.
+# One assignment in a line: `name=value` or `name=[value,value]`, with the comma after it.
 _ASSIGNMENT: Final = re.compile(
     r"(?P<name>[A-Za-z][\w.]*)\s*=\s*(?:\[(?P<list>[^\]]*)\]|(?P<value>[^,\[]*))\s*(?:,\s*|$)"
 )
@@ -232,7 +232,7 @@ def _parsed(name: str, kind: type, text: str, values: str) -> Any:
 
 
 def _cast(name: str, kind: type, value: Any) -> Any:
-    """Returns a value as one of a type that it fits."""
+    """Converts a value to a type that it fits."""
 
     def fail() -> NoReturn:
         raise ValueError(f"Could not cast hparam '{name}' of type '{kind}' from value {value!r}")

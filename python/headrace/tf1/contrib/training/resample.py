@@ -1,4 +1,4 @@
-"""Batches in which each example comes as often as its rate says, on average.
+"""Batches in which each example appears as often as its rate says, on average.
 
 Source: `tf.contrib.training.resample_at_rate` and `weighted_resample` of TensorFlow 1.15.
 """
@@ -39,7 +39,8 @@ def resample_at_rate(
     """
     with name_scope(scope, "resample_at_rate", list(inputs)):
         means = ops.convert_to_tensor(rates, name="rates")
-        # Events at random times, on average one in a unit: their number until a time is a copy's.
+        # Events at random times, on average one per unit of time. The number of copies is the
+        # number of events before the mean.
         waited = ops.zeros_like(means)
 
         def is_early(waited: Tensor, _: Tensor) -> Tensor:

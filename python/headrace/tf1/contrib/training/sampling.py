@@ -1,4 +1,4 @@
-"""Batches of resampled examples: each is kept with a probability.
+"""Batches of resampled examples: each example is kept with a certain probability.
 
 Source: `tf.contrib.training.rejection_sample` and `stratified_sample` of TensorFlow 1.15.
 """
@@ -15,7 +15,7 @@ from headrace.tf1.input import batch, maybe_batch
 
 __all__ = ["rejection_sample", "stratified_sample"]
 
-# The number of examples of each class that an estimate of a distribution starts with.
+# The initial number of examples of each class when a distribution is estimated.
 _SMOOTHING: Final = 10.0
 
 
@@ -157,7 +157,7 @@ def _acceptance(
 
 
 def _estimate(label: Any, num_classes: int) -> Any:
-    """Adds a variable that counts classes, and returns their shares, the label counted."""
+    """Adds a variable that counts classes. Returns their shares, including the given label."""
     seen = ops.Variable(
         np.full(num_classes, _SMOOTHING, np.float32),
         trainable=False,

@@ -1,4 +1,4 @@
-"""Batches of segments of sequences, filled by a queue runner.
+"""Batches of sequence segments, filled by a queue runner.
 
 Source: `tf.contrib.training.batch_sequences_with_states` of TensorFlow 1.15.
 """
@@ -23,7 +23,7 @@ __all__ = ["batch_sequences_with_states"]
 
 _ENDS = (OutOfRangeError, CancelledError)
 
-# The upper bound of the numbers that make keys unique.
+# The upper bound of the random numbers that make keys unique.
 _MAX_NUMBER = 100_000_000
 
 
@@ -141,7 +141,7 @@ def _length(value: Tensor | SparseTensor) -> Tensor:
 def _padded(
     sequences: dict[str, Tensor | SparseTensor], num_unroll: int
 ) -> tuple[TensorLike, dict[str, Tensor | SparseTensor]]:
-    """Returns the steps of a sequence, and its tensors padded to a multiple of `num_unroll`."""
+    """Returns the length of a sequence, and its tensors padded to a multiple of `num_unroll`."""
     if isinstance(num_unroll, bool) or not isinstance(num_unroll, int):
         raise ValueError(f"Unsupported num_unroll expected int, got: {num_unroll}")
     for key in sequences:
@@ -176,7 +176,7 @@ def _padded(
 def _serialized(
     sequences: dict[str, Tensor | SparseTensor],
 ) -> tuple[dict[str, Tensor], dict[str, DType]]:
-    """Returns the sparse sequences as strings, which a barrier can hold, and their types."""
+    """Returns sparse sequences as strings, which a barrier can hold, and their dtypes."""
     sparse = {key: value for key, value in sequences.items() if isinstance(value, SparseTensor)}
     rows = {key: ops.serialize_many_sparse(value) for key, value in sparse.items()}
     return rows, {key: value.values.dtype.base_dtype for key, value in sparse.items()}

@@ -1,7 +1,7 @@
-"""Sequences in segments, with a state that is passed from one segment to the next.
+"""Sequences in segments, with a state that passes from one segment to the next.
 
-Source: `tf.contrib.training.SequenceQueueingStateSaver` of TensorFlow 1.15. It asserts more: shapes
-that are known when the graph is built are not compared again when it runs.
+Source: `tf.contrib.training.SequenceQueueingStateSaver` of TensorFlow 1.15. TensorFlow checks more:
+shapes that are known while the graph is built are not compared again here when it runs.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from headrace.tf1.ops.queues import Barrier, TakenFromBarrier
 
 __all__ = ["NextQueuedSequenceBatch", "SequenceQueueingStateSaver"]
 
-# The components of an element before those of the caller.
+# The components of an element that precede the caller's.
 _LENGTH, _TOTAL_LENGTH, _NEXT_KEY, _SEQUENCE, _SEQUENCE_COUNT, _NUM_OWN = range(6)
 
-# The element of an example in the counting queue. Its value is not used.
+# The element for an example in the counting queue. Its value is not used.
 _TOKEN = 1
 
 _Tensors = dict[str, Tensor]
@@ -53,7 +53,7 @@ class NextQueuedSequenceBatch:
         self._sequences, self._context, states = state_saver._parts(values[_NUM_OWN:])
         self._batch_size = ops.squeeze(ops.shape(self._length))
         self._is_done = self._sequence + 1 >= self._sequence_count
-        # A sequence that ends makes room for another one.
+        # The end of a sequence makes room for another one.
         num_done = ops.reduce_sum(ops.cast(self._is_done, int32))
         with control_dependencies([state_saver._examples.dequeue_many(num_done)]):
             self._states = {name: ops.identity(state) for name, state in states.items()}
@@ -207,7 +207,8 @@ class SequenceQueueingStateSaver:
             raise ValueError("capacity must be larger or equal to batch_size")
         self._batch_size, self._num_unroll = batch_size, num_unroll
         self._allow_small_batch = allow_small_batch
-        # It has an element for each sequence that is held: a sequence has any number of segments.
+        # The queue has one element for each sequence that is held, however many segments the
+        # sequence has.
         self._examples = ops.FIFOQueue(capacity, [int32], shapes=[[]])
         with colocate_with(self._examples.queue_ref):
             if not isinstance(initial_states, Mapping):
@@ -307,7 +308,7 @@ class SequenceQueueingStateSaver:
         self._padded_length = self._check_lengths()
 
     def _check_lengths(self) -> Tensor:
-        """Returns the number of steps of the sequence, with padding; each run checks it."""
+        """Returns the padded length of the sequence, which each run checks."""
         lengths = {name: ops.shape(tensor)[0] for name, tensor in self._sequences.items()}
         first, padded = next(iter(lengths.items()))
         is_multiple = ops.logical_and(
@@ -341,13 +342,13 @@ class SequenceQueueingStateSaver:
         return Barrier(list(types), list(shapes))
 
     def _component_index(self, kind: str, name: str) -> int:
-        """Returns the number of a component of the barrier."""
+        """Returns the index of a component of the barrier."""
         kinds = {"sequence": self._sequences, "context": self._context, "state": self._states}
         names = [(one, each) for one, tensors in kinds.items() for each in tensors]
         return _NUM_OWN + names.index((kind, name))
 
     def _parts(self, values: list[Tensor]) -> tuple[_Tensors, _Tensors, _Tensors]:
-        """Returns sequences, context and states of a batch by name."""
+        """Returns the sequences, context and states of a batch by name."""
         rest = iter(values)
         sequences, context, states = (
             {name: next(rest) for name in tensors}
@@ -398,7 +399,8 @@ class SequenceQueueingStateSaver:
                 insert(self._component_index("sequence", name), values, f"Sequences_{name}")
             )
         token = self._examples.enqueue([_TOKEN])
-        # All segments get the same number, as their keys come with one insertion before the others.
+        # All segments get the same number: their keys are inserted together, before everything
+        # else.
         with control_dependencies([first, token]):
             for name, tensor in self._states.items():
                 inserts.append(
@@ -427,7 +429,7 @@ def _check_names(label: str, names: Mapping[Any, TensorLike]) -> None:
 
 
 def _tensors(items: Mapping[str, TensorLike], label: str) -> _Tensors:
-    """Returns tensors of known shapes by sorted names. Only a sequence's length may vary."""
+    """Returns tensors of known shapes, sorted by name. Only the length of a sequence may vary."""
     tensors = {
         name: ops.convert_to_tensor(value, name=f"{label}_{name}")
         for name, value in sorted(items.items())

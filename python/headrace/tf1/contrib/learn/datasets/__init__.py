@@ -1,4 +1,4 @@
-"""`tf.contrib.learn.datasets`: data sets that programs read from local files."""
+"""`tf.contrib.learn.datasets`: data sets read from local files."""
 
 from typing import TYPE_CHECKING
 

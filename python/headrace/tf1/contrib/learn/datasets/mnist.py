@@ -2,8 +2,8 @@
 
 Programs know it as `tensorflow.examples.tutorials.mnist.input_data`.
 
-Source: `tensorflow.examples.tutorials.mnist.input_data` of TensorFlow 1.15; the format of the files
-is IDX.
+Source: `tensorflow.examples.tutorials.mnist.input_data` of TensorFlow 1.15. The files have the IDX
+format.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _FILES: Final = (
     "t10k-images-idx3-ubyte.gz",
     "t10k-labels-idx1-ubyte.gz",
 )
-# The first bytes of a file: unsigned bytes, in arrays of three axes and of one.
+# The first bytes of a file: unsigned bytes, in arrays with three axes or one.
 _IMAGES_MAGIC: Final = 2051
 _LABELS_MAGIC: Final = 2049
 _GZIP_MAGIC: Final = b"\x1f\x8b"
@@ -337,7 +337,7 @@ def _missing_text(names: list[str], directory: str | os.PathLike[str]) -> str:
 
 
 def _content_of(file: IO[bytes] | gfile.GFile) -> tuple[bytes, str]:
-    """Returns the content of a file without compression, and the file's name."""
+    """Returns the uncompressed content of a file, and the name of the file."""
     content: bytes = file.read()
     name = str(getattr(file, "name", file))
     if content[:2] == _GZIP_MAGIC:
